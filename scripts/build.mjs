@@ -1,0 +1,60 @@
+// Builds the project: type-checked modules in dist/src and dist/test (the library, what tests import), and one
+// CommonJS bundle per command in dist/bin (what bin/ launches). Bundles exist for start-up time alone: a filter in a
+// short pipeline pays more for resolving modules than for its work (docs/design/startup.md has the measurement).
+import { build } from 'esbuild';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const commandsDir = join(root, 'src/commands');
+const outDir = join(root, 'dist/bin');
+
+/** Every file in src/commands that defines a command: all but the shared ones. */
+export function commandNames() {
+  return readdirSync(commandsDir)
+    .filter(f => f.endsWith('.ts') && /^(file2url|lcc)/.test(f))
+    .map(f => f.slice(0, -3))
+    .sort();
+}
+
+const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], {
+  stdio: 'inherit',
+});
+
+mkdirSync(outDir, { recursive: true });
+const names = commandNames();
+for (const old of readdirSync(outDir)) rmSync(join(outDir, old), { recursive: true });
+writeFileSync(join(outDir, 'package.json'), '{ "type": "commonjs" }\n');
+
+await Promise.all(
+  names.map(name =>
+    build({
+      stdin: {
+        contents: `import { command } from './${name}.js';\nimport { runCommand } from './run.js';\nrunCommand(command);\n`,
+        resolveDir: commandsDir,
+        sourcefile: `${name}.entry.ts`,
+        loader: 'ts',
+      },
+      outfile: join(outDir, `${name}.cjs`),
+      bundle: true,
+      platform: 'node',
+      target: 'node20.19',
+      format: 'cjs',
+      external: ['better-sqlite3', 'undici'],
+      legalComments: 'none',
+      logLevel: 'warning',
+    }),
+  ),
+);
+
+for (const name of names) {
+  const launcher = join(root, 'bin', name);
+  const text = `#!/usr/bin/env node\nrequire('../dist/bin/${name}.cjs');\n`;
+  if (!existsSync(launcher) || readFileSync(launcher, 'utf8') !== text) {
+    writeFileSync(launcher, text);
+    chmodSync(launcher, 0o755);
+  }
+}
+process.exit(tsc.status ?? 1);

@@ -1,0 +1,141 @@
+/**
+ * What every command is, and how one is run: options from a table, `--help` with an example, `--version`, exit status
+ * from the one table, errors as one line. A command's own file says only what is special about it.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
+import { VERSION } from './version.js';
+
+/** One row of a command's option table; man pages are compared with these by a test. */
+export interface OptionSpec {
+  /** As commander reads it: `-0, --null`, `--docroot <DIR>`, `--type <EXT=MIME>`, `--cursor [FILE]`. */
+  flags: string;
+  help: string;
+  default?: string | number | boolean;
+  /** Collects repeated values into an array. */
+  repeat?: boolean;
+  /** Not in `--help` (but in the man page). */
+  hidden?: boolean;
+}
+
+/** Option values by camel-cased name: what commander gives. */
+export type OptionValues = Record<string, string | boolean | string[] | undefined>;
+
+export interface CommandContext {
+  name: string;
+  options: OptionValues;
+  /** Operands before `--`. */
+  operands: string[];
+  /** All that follows `--`, undefined when there was no `--`. */
+  afterDashes: string[] | undefined;
+  env: NodeJS.ProcessEnv;
+  /** Talk: one line on stderr, prefixed with the command's name; silent with -q. */
+  say(message: string): void;
+  /** A warning or an error that does not end the run; not silenced. */
+  complain(message: string): void;
+  quiet: boolean;
+  verbose: boolean;
+}
+
+export interface CommandSpec {
+  name: string;
+  /** One line: what it does. */
+  summary: string;
+  /** How operands are written in the synopsis, e.g. `[-- NAME...]`; undefined when there are none. */
+  operands?: string;
+  options: OptionSpec[];
+  /** A worked example, printed at the end of `--help`. */
+  example: string;
+  /** An option after which everything belongs to another program (`--find`), without its dashes. */
+  takesRest?: string;
+  run(context: CommandContext): Promise<ExitStatus> | ExitStatus;
+}
+
+/** Options every command has. */
+export const COMMON_OPTIONS: OptionSpec[] = [
+  { flags: '-q, --quiet', help: 'say nothing but errors' },
+  { flags: '-v, --verbose', help: 'explain what is being done' },
+];
+
+/** Runs a command with this process's arguments and ends the process with its status. */
+export function runCommand(spec: CommandSpec): void {
+  void execute(spec, process.argv.slice(2), process.env).then(status => {
+    process.exitCode = status;
+  });
+}
+
+async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv): Promise<ExitStatus> {
+  const complain = (message: string) => void process.stderr.write(`${spec.name}: ${message}\n`);
+  try {
+    const parsed = parseArguments(spec, argv);
+    if (parsed === undefined) return EXIT.ok;
+    const quiet = parsed.options['quiet'] === true;
+    return await spec.run({
+      ...parsed,
+      name: spec.name,
+      env,
+      quiet,
+      verbose: parsed.options['verbose'] === true,
+      say: message => void (quiet || complain(message)),
+      complain,
+    });
+  } catch (error) {
+    if (isClosedPipe(error)) return EXIT.ok;
+    const status = error instanceof CommanderError ? EXIT.usage : exitStatusOf(error);
+    complain(
+      env['LCC_DEBUG'] === '1' && error instanceof Error
+        ? (error.stack ?? error.message)
+        : `${messageOf(error).replace(/^error: /, '')}${status === EXIT.software ? ' (a bug; LCC_DEBUG=1 shows where)' : ''}`,
+    );
+    if (error instanceof CommanderError) complain(`try '${spec.name} --help'`);
+    return status;
+  }
+}
+
+/** Splits argv by the option table; undefined when help or the version was printed. @throws CommanderError on misuse */
+function parseArguments(
+  spec: CommandSpec,
+  argv: string[],
+): Pick<CommandContext, 'options' | 'operands' | 'afterDashes'> | undefined {
+  const { own, rest } = splitRest(spec, argv);
+  const program = new Command(spec.name)
+    .description(spec.summary)
+    .usage(`[options]${spec.operands === undefined ? '' : ` ${spec.operands}`}`)
+    .version(`${spec.name} (LCC) ${VERSION}`, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', `\nExample:\n${spec.example.replace(/^/gm, '  ')}\n\nThe manual: man ${spec.name}`)
+    .allowExcessArguments(false)
+    .configureOutput({ writeErr: () => undefined })
+    .exitOverride();
+  if (spec.operands !== undefined) program.argument('[operands...]');
+  for (const row of [...spec.options, ...COMMON_OPTIONS]) {
+    const option = new Option(row.flags, row.help);
+    if (row.default !== undefined) option.default(row.default);
+    if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), value]);
+    if (row.hidden) option.hideHelp();
+    program.addOption(option);
+  }
+  try {
+    program.parse(own, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return undefined;
+    throw error;
+  }
+  return { options: program.opts<OptionValues>(), operands: program.args, afterDashes: rest };
+}
+
+function splitRest(spec: CommandSpec, argv: string[]): { own: string[]; rest: string[] | undefined } {
+  const dashes = argv.indexOf('--');
+  const taking = spec.takesRest === undefined ? -1 : argv.indexOf(`--${spec.takesRest}`);
+  if (taking >= 0 && (dashes < 0 || taking < dashes)) {
+    return { own: argv.slice(0, taking + 1), rest: argv.slice(taking + 1) };
+  }
+  return dashes < 0
+    ? { own: argv, rest: undefined }
+    : { own: argv.slice(0, dashes), rest: argv.slice(dashes + 1) };
+}
+
+/** A reader that went away is no error of ours: `file2url | head` ends silently. */
+function isClosedPipe(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EPIPE';
+}

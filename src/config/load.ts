@@ -1,0 +1,191 @@
+/** Effective settings: command line over lcc.toml over built-in defaults, each value with its origin. */
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings.js';
+
+/** Where everything an LCC keeps lives, below `$LCC_HOME`. */
+export interface Home {
+  dir: string;
+  db: string;
+  unsSpool: string;
+  fsmSpool: string;
+  store: string;
+  run: string;
+}
+
+export interface Config {
+  home: Home;
+  /** The file read, undefined when there was none. */
+  file: string | undefined;
+  get<K extends SettingKey>(key: K): SettingValue<K>;
+  /** `default`, `command line`, or the file's path. */
+  originOf(key: SettingKey): string;
+}
+
+export interface ConfigSources {
+  env: NodeJS.ProcessEnv;
+  /** `--config FILE`. */
+  file?: string | undefined;
+  /** Values from the command line, as text. */
+  overrides?: Partial<Record<SettingKey, string | readonly string[] | undefined>>;
+}
+
+/** `$LCC_HOME`, else `$XDG_DATA_HOME/lcc`, else `~/.local/share/lcc`. */
+export function homeOf(env: NodeJS.ProcessEnv): Home {
+  const dir = env['LCC_HOME'] || join(env['XDG_DATA_HOME'] || join(homedir(), '.local/share'), 'lcc');
+  return {
+    dir,
+    db: join(dir, 'lcc.db'),
+    unsSpool: join(dir, 'spool/uns'),
+    fsmSpool: join(dir, 'spool/fsm'),
+    store: join(dir, 'store'),
+    run: join(dir, 'run'),
+  };
+}
+
+/**
+ * Reads the configuration. A file named by `--config` or `$LCC_CONFIG` must exist; `$LCC_HOME/lcc.toml` need not.
+ * @throws LccError `config` for a malformed file, an unknown key (naming the nearest) or a value out of bounds;
+ *   `input.missing` for a named file that is not there
+ */
+export function loadConfig(sources: ConfigSources): Config {
+  const home = homeOf(sources.env);
+  const named = sources.file ?? (sources.env['LCC_CONFIG'] || undefined);
+  const file = readFile(named ?? join(home.dir, 'lcc.toml'), named !== undefined);
+  const values = new Map<SettingKey, { value: unknown; origin: string }>();
+  for (const [key, raw] of file === undefined ? [] : flatten(file.table, file.path)) {
+    if (!(key in SETTINGS))
+      throw new LccError('config', `${file?.path}: unknown key ${key}${didYouMean(key)}`);
+    const known = key as SettingKey;
+    values.set(known, { value: checked(known, raw, file?.path ?? ''), origin: file?.path ?? '' });
+  }
+  for (const [key, raw] of Object.entries(sources.overrides ?? {})) {
+    if (raw === undefined) continue;
+    const known = key as SettingKey;
+    values.set(known, { value: checked(known, raw, 'command line'), origin: 'command line' });
+  }
+  return {
+    home,
+    file: file?.path,
+    get: <K extends SettingKey>(key: K) =>
+      (values.get(key)?.value ?? SETTINGS[key].default) as SettingValue<K>,
+    originOf: key => values.get(key)?.origin ?? 'default',
+  };
+}
+
+/** The effective configuration as TOML, each value with its origin as a comment: `lccd --print-config`. */
+export function printConfig(config: Config): string {
+  const lines = [`# LCC_HOME = ${JSON.stringify(config.home.dir)}`];
+  let section = '';
+  for (const key of Object.keys(SETTINGS) as SettingKey[]) {
+    const [head = '', name = ''] = key.split('.');
+    if (head !== section) lines.push('', `[${head}]`);
+    section = head;
+    lines.push(`${name} = ${JSON.stringify(config.get(key))}  # ${config.originOf(key)}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function readFile(
+  path: string,
+  required: boolean,
+): { path: string; table: Record<string, unknown> } | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' && !required) return undefined;
+    throw new LccError(
+      'input.missing',
+      `${path}: ${messageOf(error)}; the configuration file cannot be read`,
+    );
+  }
+  try {
+    return { path, table: parse(text) };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const what = error.message.split('\n')[0]?.replace(/^Invalid TOML document: /, '') ?? 'malformed';
+    throw new LccError('config', `${path}:${error.line}:${error.column}: ${what}`);
+  }
+}
+
+function* flatten(table: Record<string, unknown>, path: string): Generator<[string, unknown]> {
+  for (const [section, inner] of Object.entries(table)) {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner) || inner instanceof Date) {
+      throw new LccError('config', `${path}: unknown key ${section}${didYouMean(section)}`);
+    }
+    for (const [name, value] of Object.entries(inner)) yield [`${section}.${name}`, value];
+  }
+}
+
+const UNITS: Record<string, Record<string, number>> = {
+  ms: { ms: 1, s: 1000, min: 60_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 },
+  bytes: { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 },
+  percent: { '%': 1 },
+  count: {},
+};
+
+/** @throws LccError `config` naming the key, the value and what is accepted */
+function checked(key: SettingKey, raw: unknown, origin: string): unknown {
+  const row: SettingRow = SETTINGS[key];
+  const refuse = (why: string) =>
+    new LccError(
+      origin === 'command line' ? 'usage' : 'config',
+      `${origin}: ${key} = ${JSON.stringify(raw)}: ${why}`,
+    );
+  switch (row.type) {
+    case 'number': {
+      const value =
+        typeof raw === 'number' ? raw : amountOf(raw, row.unit === 'bytes_per_s' ? 'bytes' : row.unit);
+      if (value === undefined || !Number.isFinite(value)) throw refuse(`give a number of ${row.unit}`);
+      if (value < row.min || value > row.max) throw refuse(`must be ${row.min} to ${row.max}`);
+      return Math.floor(value);
+    }
+    case 'boolean':
+      if (raw === true || raw === 'true') return true;
+      if (raw === false || raw === 'false') return false;
+      throw refuse('give true or false');
+    case 'string':
+      if (typeof raw !== 'string') throw refuse('give a string');
+      if (row.oneOf !== undefined && !row.oneOf.includes(raw))
+        throw refuse(`give one of ${row.oneOf.join(', ')}`);
+      return raw;
+    case 'list':
+      if (Array.isArray(raw) && raw.every(item => typeof item === 'string')) return raw;
+      throw refuse('give a list of strings');
+  }
+}
+
+function amountOf(raw: unknown, unit: string): number | undefined {
+  const found = typeof raw === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*([a-z%]*)\s*$/i.exec(raw) : null;
+  if (found === null) return undefined;
+  const factor = found[2] === '' ? 1 : UNITS[unit]?.[found[2]?.toLowerCase() ?? ''];
+  return factor === undefined ? undefined : Number(found[1]) * factor;
+}
+
+function didYouMean(key: string): string {
+  let best: { key: string; distance: number } | undefined;
+  for (const known of Object.keys(SETTINGS)) {
+    const distance = editDistance(key, known);
+    if (best === undefined || distance < best.distance) best = { key: known, distance };
+  }
+  return best !== undefined && best.distance <= Math.max(3, key.length / 2)
+    ? `; did you mean ${best.key}?`
+    : '';
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + cost));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,178 @@
+/**
+ * Every setting of the LCC in one table: key in lcc.toml, unit, default, bounds, meaning. lcc.toml(5) is compared with
+ * it by a test, and a refusal caused by a limit names the key that raises it (`limitText`).
+ *
+ * A key is `section.name`; numbers carry their unit in the name. In the file a number may also be written with a unit:
+ * `"10s"`, `"1.5h"`, `"64KB"` (KB = 1024 bytes), `"2GB"`.
+ */
+
+export type Unit = 'ms' | 'bytes' | 'count' | 'percent' | 'bytes_per_s';
+
+export type SettingRow =
+  | { type: 'number'; unit: Unit; default: number; min: number; max: number; doc: string }
+  | { type: 'boolean'; default: boolean; doc: string }
+  | { type: 'string'; default: string; doc: string; oneOf?: readonly string[] }
+  | { type: 'list'; default: readonly string[]; doc: string };
+
+const KB = 1024;
+const MB = 1024 * KB;
+const GB = 1024 * MB;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const count = (value: number, min: number, max: number, doc: string) =>
+  ({ type: 'number', unit: 'count', default: value, min, max, doc }) as const;
+const ms = (value: number, min: number, max: number, doc: string) =>
+  ({ type: 'number', unit: 'ms', default: value, min, max, doc }) as const;
+const bytes = (value: number, min: number, max: number, doc: string) =>
+  ({ type: 'number', unit: 'bytes', default: value, min, max, doc }) as const;
+const percent = (value: number, min: number, max: number, doc: string) =>
+  ({ type: 'number', unit: 'percent', default: value, min, max, doc }) as const;
+const flag = (value: boolean, doc: string) => ({ type: 'boolean', default: value, doc }) as const;
+const list = (value: readonly string[], doc: string) => ({ type: 'list', default: value, doc }) as const;
+
+export const SETTINGS = {
+  // What one message may look like, whoever sends it (limits.md, XML)
+  'xml.token_bytes': bytes(64 * KB, 1 * KB, 16 * MB, 'longest tag, attribute value or run of text'),
+  'xml.depth': count(8, 4, 64, 'deepest nesting of elements'),
+  'xml.attributes': count(32, 12, 256, 'attributes of one element'),
+  'xml.name_bytes': bytes(256, 32, 4 * KB, 'longest element or attribute name'),
+  'xml.url_bytes': bytes(8 * KB, 256, 64 * KB, 'longest url'),
+
+  'uns.listen': list(['127.0.0.1:9000'], 'endpoints CPs connect to'),
+  'uns.allow_plain': flag(false, 'accept plain text (not tls:) connections on addresses other than loopback'),
+  'uns.mime': list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*'),
+  'uns.max_connections': count(8000, 1, 60_000, 'connections at a time'),
+  'uns.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
+  'uns.max_connections_per_provider': count(2, 1, 1000, 'sessions at a time of one provider'),
+  'uns.login_timeout_ms': ms(10 * SECOND, 100, 10 * MINUTE, 'time from connecting to a complete init'),
+  'uns.idle_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time without a byte'),
+  'uns.min_rate_bytes_per_s': {
+    type: 'number',
+    unit: 'bytes_per_s',
+    default: 1 * KB,
+    min: 0,
+    max: 100 * MB,
+    doc: 'slowest average rate while a set is open, after the first idle_timeout',
+  } as const,
+  'uns.session_timeout_ms': ms(HOUR, SECOND, 7 * DAY, 'longest session'),
+  'uns.max_set_urls': count(1_000_000, 1, 100_000_000, 'urls in one set'),
+  'uns.max_set_bytes': bytes(GB, 1 * KB, 100 * GB, 'size of one set'),
+  'uns.max_spool_bytes': bytes(
+    2 * GB,
+    1 * MB,
+    10_000 * GB,
+    'size of the spool before CPs are told to come back later',
+  ),
+  'uns.min_free_disk_percent': percent(
+    10,
+    0,
+    90,
+    'free space of the spool disk below which CPs are told the same',
+  ),
+  'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
+
+  'qm.max_queue_urls': count(5_000_000, 1, 1_000_000_000, 'urls queued at which UNSes are shut out'),
+  'qm.reopen_percent': percent(80, 1, 99, 'share of max_queue_urls below which they are let in again'),
+  'qm.slice_urls': count(1000, 1, 100_000, 'urls absorbed in one transaction'),
+  'qm.lane_window': count(
+    16,
+    1,
+    1000,
+    'urls of one provider on their way to a robot at a time, fetched one by one',
+  ),
+  'qm.overbook_percent': percent(25, 0, 400, 'requests sent beyond the free slots of a Bot Manager'),
+  'qm.retries': count(3, 0, 100, 'tries after the first for a url that failed temporarily'),
+  'qm.retry_delay_ms': ms(10 * SECOND, 0, DAY, 'wait before a bad url is tried again'),
+  'qm.backoff_min_ms': ms(10 * SECOND, 10, DAY, 'first wait of a provider whose site does not answer'),
+  'qm.backoff_max_ms': ms(DAY, 10, 30 * DAY, 'longest wait of a provider whose site does not answer'),
+  'qm.errors_kept': count(1000, 1, 1_000_000, 'errors kept for a provider until it connects'),
+  'qm.tombstone_ms': ms(
+    90 * DAY,
+    HOUR,
+    10_000 * DAY,
+    'time for which deletions are remembered for content users',
+  ),
+  'qm.full_set_period_ms': ms(
+    30 * DAY,
+    HOUR,
+    10_000 * DAY,
+    'period in which fullsetsallowed full sets may be sent',
+  ),
+
+  'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
+  'bm.bots': count(1, 1, 64, 'robots lccd starts'),
+  'bm.machine_id': { type: 'string', default: 'local', doc: 'name of this machine in the LCC' } as const,
+  'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
+  'bm.min_free_disk_percent': percent(
+    5,
+    0,
+    90,
+    'free space of the store disk below which nothing is stored (code 613)',
+  ),
+
+  'bot.allow_addresses': list([], 'networks (CIDR) fetched from although they are not public'),
+  'bot.user_agent': {
+    type: 'string',
+    default: 'lccbot/0.1 (+local content cache)',
+    doc: 'User-Agent header',
+  } as const,
+  'bot.connect_timeout_ms': ms(5 * SECOND, 10, 10 * MINUTE, 'time to connect'),
+  'bot.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
+  'bot.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the body'),
+  'bot.total_timeout_ms': ms(120 * SECOND, 10, HOUR, 'one fetch, from first to last'),
+  'bot.max_content_bytes': bytes(16 * MB, 1, 100 * GB, 'content, decoded'),
+  'bot.max_header_bytes': bytes(16 * KB, 1 * KB, 1 * MB, 'response headers'),
+  'bot.max_redirects': count(10, 0, 100, 'redirects followed'),
+} as const satisfies Record<string, SettingRow>;
+
+export type SettingKey = keyof typeof SETTINGS;
+type Row<K extends SettingKey> = (typeof SETTINGS)[K];
+export type SettingValue<K extends SettingKey> = Row<K>['type'] extends 'number'
+  ? number
+  : Row<K>['type'] extends 'boolean'
+    ? boolean
+    : Row<K>['type'] extends 'string'
+      ? string
+      : readonly string[];
+
+/** `64 KB (xml.token_bytes)`: a limit as it appears in the message that refuses. */
+export function limitText(key: SettingKey, value: number): string {
+  const row: SettingRow = SETTINGS[key];
+  return `${formatAmount(value, row.type === 'number' ? row.unit : 'count')} (${key})`;
+}
+
+/** A number with its unit, for people. */
+export function formatAmount(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'bytes':
+      return formatScaled(value, [
+        [GB, 'GB'],
+        [MB, 'MB'],
+        [KB, 'KB'],
+        [1, 'bytes'],
+      ]);
+    case 'bytes_per_s':
+      return `${formatAmount(value, 'bytes')}/s`;
+    case 'ms':
+      return formatScaled(value, [
+        [DAY, 'd'],
+        [HOUR, 'h'],
+        [MINUTE, 'min'],
+        [SECOND, 's'],
+        [1, 'ms'],
+      ]);
+    case 'percent':
+      return `${value} %`;
+    case 'count':
+      return String(value);
+  }
+}
+
+function formatScaled(value: number, scales: readonly (readonly [number, string])[]): string {
+  for (const [size, name] of scales)
+    if (value >= size && value % size === 0) return `${value / size} ${name}`;
+  return `${value} ${scales.at(-1)?.[1] ?? ''}`;
+}

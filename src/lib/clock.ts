@@ -1,0 +1,67 @@
+/**
+ * Time, passed in wherever it is needed so that tests decide what it is. Order and cursors never depend on `nowMs`
+ * (wall clocks jump); durations are measured with `monotonicMs`.
+ */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970-01-01 UTC. */
+  nowMs(): number;
+  /** Never goes back; milliseconds from an arbitrary origin. */
+  monotonicMs(): number;
+  /** Calls `action` once after `delayMs`; the returned function cancels it. Does not keep the process alive. */
+  after(delayMs: number, action: () => void): () => void;
+}
+
+/** The machine's own clocks. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, action) {
+    const timer = setTimeout(action, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** A clock that stands still until told: for tests and simulations. */
+export class ManualClock implements Clock {
+  #nowMs: number;
+  #monotonicMs = 0;
+  #timers: { atMs: number; action: () => void }[] = [];
+
+  constructor(nowMs = Date.UTC(2026, 0, 1)) {
+    this.#nowMs = nowMs;
+  }
+  nowMs(): number {
+    return this.#nowMs;
+  }
+  monotonicMs(): number {
+    return this.#monotonicMs;
+  }
+  after(delayMs: number, action: () => void): () => void {
+    const timer = { atMs: this.#monotonicMs + delayMs, action };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter(t => t !== timer);
+    };
+  }
+  /** Lets `ms` pass on both clocks, firing due timers in order. */
+  advance(ms: number): void {
+    const endMs = this.#monotonicMs + ms;
+    for (;;) {
+      const due = this.#timers.filter(t => t.atMs <= endMs).sort((a, b) => a.atMs - b.atMs)[0];
+      if (due === undefined) break;
+      this.#timers = this.#timers.filter(t => t !== due);
+      this.#passTo(due.atMs);
+      due.action();
+    }
+    this.#passTo(endMs);
+  }
+  /** Sets the wall clock without any time passing: a clock jump. */
+  jumpTo(nowMs: number): void {
+    this.#nowMs = nowMs;
+  }
+  #passTo(monotonicMs: number): void {
+    this.#nowMs += Math.max(0, monotonicMs - this.#monotonicMs);
+    this.#monotonicMs = Math.max(this.#monotonicMs, monotonicMs);
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Files that survive a power cut. Order matters and is the point: write → fsync(file) → rename → fsync(directory).
+ * Without the first fsync the name can point at nothing; without the second the name itself can be lost.
+ *
+ * After a failed fsync the kernel may have dropped the pages: the error is passed on and must end the process that
+ * meant to acknowledge the data; never retry the fsync.
+ */
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Creates or replaces `path` with `data`, whole or not at all, also across a power cut. Mode applies to new files. */
+export function writeFileDurably(path: string, data: string | Uint8Array, mode = 0o644): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  const fd = openSync(temporary, 'w', mode);
+  try {
+    writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameDurably(temporary, path);
+}
+
+/** Renames and syncs the directory of the new name. The file itself must have been synced before. */
+export function renameDurably(from: string, to: string): void {
+  renameSync(from, to);
+  syncDirectory(dirname(to));
+}
+
+/** Makes the names in a directory durable. */
+export function syncDirectory(path: string): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Creates a directory (and its parents) whose name survives a power cut. */
+export function makeDirectoryDurably(path: string, mode = 0o755): void {
+  const first = mkdirSync(path, { recursive: true, mode });
+  if (first !== undefined) syncDirectory(dirname(first));
+}
+
+/** write(2) until everything is written. */
+export function writeAll(fd: number, data: Uint8Array): void {
+  for (let offset = 0; offset < data.length;) offset += writeSync(fd, data, offset, data.length - offset);
+}

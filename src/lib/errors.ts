@@ -1,0 +1,96 @@
+/**
+ * The one error class, and the one table from what went wrong to the exit status of sysexits(3).
+ * Messages are one line: what happened, where, and what to do about it.
+ */
+
+/** Exit statuses every command uses; see "Rules for every command" in lcc(7). */
+export const EXIT = {
+  ok: 0,
+  /** Done, but some records were rejected; each was reported. */
+  someRejected: 1,
+  usage: 64,
+  dataerr: 65,
+  noinput: 66,
+  unavailable: 69,
+  software: 70,
+  cantcreat: 73,
+  ioerr: 74,
+  tempfail: 75,
+  protocol: 76,
+  noperm: 77,
+  config: 78,
+} as const;
+export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
+
+/** Stable codes of LccError, each with the exit status it leads to when nothing handles it. */
+const STATUS_OF_CODE = {
+  usage: EXIT.usage,
+  'data.malformed': EXIT.dataerr,
+  'data.cut': EXIT.dataerr,
+  'data.refused': EXIT.dataerr,
+  'input.missing': EXIT.noinput,
+  'peer.unavailable': EXIT.unavailable,
+  'peer.rejected': EXIT.unavailable,
+  'peer.busy': EXIT.tempfail,
+  'peer.protocol': EXIT.protocol,
+  'auth.refused': EXIT.noperm,
+  'output.create': EXIT.cantcreat,
+  io: EXIT.ioerr,
+  'io.full': EXIT.ioerr,
+  'try.later': EXIT.tempfail,
+  config: EXIT.config,
+  limit: EXIT.dataerr,
+  bug: EXIT.software,
+} as const;
+export type ErrorCode = keyof typeof STATUS_OF_CODE;
+
+export class LccError extends Error {
+  readonly code: ErrorCode;
+  /** @param message one line: what, where (file:line:column, url or peer), what to do */
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'LccError';
+    this.code = code;
+  }
+}
+
+/** The exit status for anything thrown: an LccError by its code, a system error by its errno, all else a bug. */
+export function exitStatusOf(error: unknown): ExitStatus {
+  if (error instanceof LccError) return STATUS_OF_CODE[error.code];
+  switch (errnoOf(error) ?? '') {
+    case 'ENOENT':
+      return EXIT.noinput;
+    case 'EACCES':
+    case 'EPERM':
+    case 'EEXIST':
+    case 'EROFS':
+      return EXIT.cantcreat;
+    case 'EIO':
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EMFILE':
+    case 'ENFILE':
+      return EXIT.ioerr;
+    case 'ECONNREFUSED':
+    case 'ECONNRESET':
+    case 'ENOTFOUND':
+    case 'EADDRINUSE':
+    case 'EADDRNOTAVAIL':
+    case 'ETIMEDOUT':
+      return EXIT.unavailable;
+    default:
+      return EXIT.software;
+  }
+}
+
+/** The errno name (`ENOENT`, …) of a system error, else undefined. */
+export function errnoOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The message of anything thrown, on one line. */
+export function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/\s*\n\s*/g, '; ');
+}

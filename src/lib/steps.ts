@@ -1,0 +1,37 @@
+/**
+ * Durable steps: the named instants between which a crash could lose or repeat something.
+ *
+ * Code that makes data durable calls `step(name)` right after each step took effect (file synced, renamed, directory
+ * synced, transaction committed, acknowledgement sent). In production that is one comparison. Tests use it in two ways,
+ * through the environment so that it reaches the real processes:
+ *
+ * - `LCC_STEP_LOG=FILE` appends `pid name` for every step, so that a test can assert the order of steps
+ *   (kill -9 cannot prove an fsync happened; the order of steps can).
+ * - `LCC_CRASH_AT=NAME[:N]` kills this process with SIGKILL at the N-th (default first) passing of step NAME.
+ */
+import { appendFileSync } from 'node:fs';
+
+const logFile = process.env['LCC_STEP_LOG'];
+const crashAt = parseCrash(process.env['LCC_CRASH_AT']);
+const active = logFile !== undefined || crashAt !== undefined;
+let passings = 0;
+
+/** Marks that durable step `name` has just taken effect. Names are dotted: `uns.spool.synced`. */
+export function step(name: string): void {
+  if (active) record(name);
+}
+
+function record(name: string): void {
+  if (logFile !== undefined) appendFileSync(logFile, `${process.pid} ${name}\n`);
+  if (crashAt !== undefined && crashAt.name === name && ++passings === crashAt.nth) {
+    process.kill(process.pid, 'SIGKILL');
+    // The signal is delivered before this returns to JavaScript on Linux; wait for it all the same.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  }
+}
+
+function parseCrash(text: string | undefined): { name: string; nth: number } | undefined {
+  if (text === undefined || text === '') return undefined;
+  const [name = '', nth = '1'] = text.split(':');
+  return { name, nth: Number(nth) };
+}

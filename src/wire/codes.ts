@@ -1,0 +1,47 @@
+/**
+ * The error codes of the LCC (attribute `code`): language independent, one table, one man page (lcc-codes(7); a test
+ * compares the two). 4xx and 5xx are the HTTP status a fetch got and are not listed here.
+ */
+
+export const CODES = {
+  // 1xx: the connection
+  101: 'unknown provider or wrong password',
+  102: 'too busy, try again later',
+  103: 'malformed XML',
+  104: 'protocol violation',
+  105: 'provider disabled',
+  106: 'limit exceeded',
+  // 2xx: the set
+  201: 'no full sets left',
+  202: 'file quota exceeded',
+  203: 'space quota exceeded',
+  204: 'set incomplete',
+  // 3xx: a url, found by the UNS
+  301: 'curl missing',
+  302: 'mimetype missing or malformed',
+  303: 'mimetype not accepted here',
+  304: "outside the provider's roots",
+  305: 'scheme not supported',
+  306: 'attribute malformed',
+  307: 'too long',
+  // 6xx: the fetch failed without an HTTP status
+  601: 'name not resolved',
+  602: 'connection refused',
+  603: 'timeout',
+  604: 'TLS failure',
+  605: 'connection broken',
+  606: 'too large',
+  607: 'mimetype differs from what was announced',
+  608: 'redirect loop or too many redirects',
+  609: "redirect leaves the provider's roots",
+  610: 'address not permitted',
+  611: 'malformed HTTP',
+  612: 'md5 or length differ from what was announced',
+  613: 'store full',
+} as const;
+export type LccCode = keyof typeof CODES;
+
+/** The English text of a code; an HTTP status (or an unknown code) gets a generic one. */
+export function codeText(code: number): string {
+  return code in CODES ? CODES[code as LccCode] : `HTTP status ${code}`;
+}
