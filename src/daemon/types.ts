@@ -1,0 +1,55 @@
+/** What a daemon is to the skeleton, and what the skeleton gives it. */
+import type { Socket } from 'node:net';
+import type { Config } from '../config/load.js';
+import type { Clock } from '../lib/clock.js';
+import type { Endpoint } from '../lib/endpoint.js';
+import type { Log } from '../lib/log.js';
+
+/** A connection of any kind (TCP, TLS, Unix); TLS ones are handed over after the handshake. */
+export interface Connection {
+  socket: Socket;
+  /** For messages and limits: `192.0.2.7:51234`, `unix`. */
+  peer: string;
+  /** The address alone, '' for Unix sockets. */
+  address: string;
+}
+
+export interface Listener {
+  endpoint: Endpoint;
+  /** Stops listening; connections stay. */
+  close(): Promise<void>;
+}
+
+/** A connection to an upper server that is made again, with back-off and jitter, whenever it is lost. */
+export interface Peer {
+  readonly connected: boolean;
+  close(): void;
+}
+
+export interface Services {
+  config: Config;
+  log: Log;
+  clock: Clock;
+  listen(endpoint: Endpoint, onConnection: (connection: Connection) => void): Promise<Listener>;
+  /** `onConnect` runs for every new connection; when its socket closes the skeleton connects again. */
+  connect(endpoint: Endpoint, onConnect: (connection: Connection) => void): Peer;
+  /** Ends the daemon because of an error it cannot go on with (a failed fsync): logged, exit status from the error. */
+  fail(error: unknown): void;
+}
+
+/** A command of the control socket: operands in, anything JSON can carry out. */
+export type Control = (operands: string[]) => unknown;
+
+/** A started daemon. */
+export interface Running {
+  /** What `lccstat` shows; `idle: true` when nothing is spooled, queued (other than for later) or being done. */
+  status(): { idle: boolean; [name: string]: unknown };
+  /** Finishes what is begun, within a few seconds, and releases everything. */
+  stop(): Promise<void>;
+  controls?: Record<string, Control>;
+}
+
+export interface DaemonSpec {
+  name: string;
+  start(services: Services): Promise<Running>;
+}
