@@ -31,6 +31,7 @@ const bytes = (value: number, min: number, max: number, doc: string) =>
 const percent = (value: number, min: number, max: number, doc: string) =>
   ({ type: 'number', unit: 'percent', default: value, min, max, doc }) as const;
 const flag = (value: boolean, doc: string) => ({ type: 'boolean', default: value, doc }) as const;
+const text = (value: string, doc: string) => ({ type: 'string', default: value, doc }) as const;
 const list = (value: readonly string[], doc: string) => ({ type: 'list', default: value, doc }) as const;
 
 export const SETTINGS = {
@@ -41,8 +42,12 @@ export const SETTINGS = {
   'xml.name_bytes': bytes(256, 32, 4 * KB, 'longest element or attribute name'),
   'xml.url_bytes': bytes(8 * KB, 256, 64 * KB, 'longest url'),
 
+  'net.allow_plain': flag(false, 'listen for plain text (not tls:) on addresses other than loopback'),
+  'net.tls_cert': text('', 'PEM certificate chain of tls: listeners; read again on SIGHUP'),
+  'net.tls_key': text('', 'PEM private key of tls: listeners'),
+  'net.tls_ca': text('', 'PEM certificates trusted by tls: connections instead of the built-in ones'),
+
   'uns.listen': list(['127.0.0.1:9000'], 'endpoints CPs connect to'),
-  'uns.allow_plain': flag(false, 'accept plain text (not tls:) connections on addresses other than loopback'),
   'uns.mime': list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*'),
   'uns.max_connections': count(8000, 1, 60_000, 'connections at a time'),
   'uns.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
@@ -104,7 +109,7 @@ export const SETTINGS = {
 
   'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
-  'bm.machine_id': { type: 'string', default: 'local', doc: 'name of this machine in the LCC' } as const,
+  'bm.machine_id': text('local', 'name of this machine in the LCC'),
   'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
   'bm.min_free_disk_percent': percent(
     5,
@@ -114,11 +119,7 @@ export const SETTINGS = {
   ),
 
   'bot.allow_addresses': list([], 'networks (CIDR) fetched from although they are not public'),
-  'bot.user_agent': {
-    type: 'string',
-    default: 'lccbot/0.1 (+local content cache)',
-    doc: 'User-Agent header',
-  } as const,
+  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header'),
   'bot.connect_timeout_ms': ms(5 * SECOND, 10, 10 * MINUTE, 'time to connect'),
   'bot.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
   'bot.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the body'),

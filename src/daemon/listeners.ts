@@ -1,0 +1,142 @@
+/** Listening sockets of every kind, handing over connections that are ready to be spoken on. */
+import { chmodSync, readFileSync, unlinkSync } from 'node:fs';
+import { connect as netConnect, createServer, isIP, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import type { Config } from '../config/load.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import type { Connection, Listener } from './types.js';
+
+/** Time a TLS client has for its handshake; the login limits of a stage begin after it. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+export interface ListenContext {
+  config: Config;
+  log: Log;
+  /** Called on SIGHUP: certificates are read again without dropping a connection. */
+  onReload(action: () => void): void;
+}
+
+/**
+ * Listens on an endpoint.
+ * @throws LccError `config` for plain text beyond loopback that was not asked for, or TLS without a certificate;
+ *   `peer.unavailable` when the address is taken
+ */
+export async function listenOn(
+  endpoint: Endpoint,
+  context: ListenContext,
+  onConnection: (connection: Connection) => void,
+): Promise<Listener> {
+  refusePlainOutside(endpoint, context);
+  if (endpoint.kind === 'unix') await removeStaleSocket(endpoint.path);
+  const accept = (socket: Socket) => {
+    // Errors also arrive as 'close'; without a listener they would end the process.
+    socket.on('error', () => undefined);
+    socket.setNoDelay(true);
+    onConnection(describe(socket));
+  };
+  const server = endpoint.kind === 'tls' ? tlsServer(context, accept) : createServer(accept);
+  await listening(server, endpoint);
+  if (endpoint.kind === 'unix') chmodSync(endpoint.path, 0o660);
+  server.on('error', error => context.log.error('listener fails', { error: messageOf(error) }));
+  return {
+    endpoint: boundEndpoint(endpoint, server),
+    close: () => new Promise(resolve => void server.close(() => resolve())),
+  };
+}
+
+/** A socket with its peer's name. */
+export function describe(socket: Socket): Connection {
+  const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '') ?? '';
+  return { socket, address, peer: address === '' ? 'unix' : `${address}:${socket.remotePort}` };
+}
+
+function refusePlainOutside(endpoint: Endpoint, context: ListenContext): void {
+  if (endpoint.kind !== 'tcp' || isLoopback(endpoint.host)) return;
+  const where = formatEndpoint(endpoint);
+  if (!context.config.get('net.allow_plain')) {
+    throw new LccError(
+      'config',
+      `${where}: plain text beyond loopback; use tls:${where}, or set net.allow_plain = true`,
+    );
+  }
+  context.log.warn('listens for plain text beyond loopback', { endpoint: where });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || (isIP(host) === 4 ? host.startsWith('127.') : host === '::1');
+}
+
+/** A socket file whose owner died is in the way of its successor; one that answers belongs to somebody. */
+async function removeStaleSocket(path: string): Promise<void> {
+  const error = await new Promise<unknown>(resolve => {
+    const probe = netConnect(path, () => {
+      probe.destroy();
+      resolve(undefined);
+    });
+    probe.on('error', resolve);
+  });
+  if (error === undefined) {
+    throw new LccError('peer.unavailable', `unix:${path}: in use by a running daemon; stop that one first`);
+  }
+  if (errnoOf(error) !== 'ENOENT') unlinkSync(path);
+}
+
+function tlsServer(context: ListenContext, accept: (socket: Socket) => void): TlsServer {
+  const server = createTlsServer(
+    { ...readCertificate(context.config), handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
+    accept,
+  );
+  server.on('tlsClientError', (error, socket) => {
+    context.log.debug('TLS handshake fails', { error: messageOf(error), peer: socket.remoteAddress ?? '' });
+    socket.destroy();
+  });
+  context.onReload(() => {
+    try {
+      server.setSecureContext(readCertificate(context.config));
+      context.log.info('TLS certificate read again');
+    } catch (error) {
+      context.log.error('TLS certificate not replaced', { error: messageOf(error) });
+    }
+  });
+  return server;
+}
+
+function readCertificate(config: Config): { cert: Buffer; key: Buffer } {
+  const cert = config.get('net.tls_cert');
+  const key = config.get('net.tls_key');
+  if (cert === '' || key === '') {
+    throw new LccError('config', 'a tls: endpoint needs net.tls_cert and net.tls_key in lcc.toml');
+  }
+  try {
+    return { cert: readFileSync(cert), key: readFileSync(key) };
+  } catch (error) {
+    throw new LccError('config', `net.tls_cert, net.tls_key: ${messageOf(error)}`);
+  }
+}
+
+function listening(server: Server, endpoint: Endpoint): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', error => {
+      const what = errnoOf(error) === 'EADDRINUSE' ? 'address in use by another process' : messageOf(error);
+      reject(new LccError('peer.unavailable', `${formatEndpoint(endpoint)}: ${what}`, { cause: error }));
+    });
+    server.listen(
+      endpoint.kind === 'unix'
+        ? { path: endpoint.path }
+        : { host: endpoint.host, port: endpoint.port, backlog: 4096 },
+      () => {
+        server.removeAllListeners('error');
+        resolve();
+      },
+    );
+  });
+}
+
+/** The endpoint as bound: with the port the system chose where 0 was asked for. */
+function boundEndpoint(endpoint: Endpoint, server: Server): Endpoint {
+  const address = server.address();
+  if (endpoint.kind === 'unix' || address === null || typeof address === 'string') return endpoint;
+  return { ...endpoint, port: address.port };
+}

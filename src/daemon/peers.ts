@@ -1,0 +1,99 @@
+/** Connections to upper servers that come back by themselves: "any process that is restarted is found again". */
+import { readFileSync } from 'node:fs';
+import { connect as netConnect, type Socket } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
+import type { Config } from '../config/load.js';
+import type { Clock } from '../lib/clock.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { describe } from './listeners.js';
+import type { Connection, Peer } from './types.js';
+
+const FIRST_DELAY_MS = 50;
+const LONGEST_DELAY_MS = 5000;
+/** A connection that lived this long counts as good: the next loss starts again with the first delay. */
+const GOOD_AFTER_MS = 2000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export interface ConnectContext {
+  config: Config;
+  clock: Clock;
+  log: Log;
+}
+
+/** Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to 5 s. */
+export function keepConnected(
+  endpoint: Endpoint,
+  context: ConnectContext,
+  onConnect: (connection: Connection) => void,
+): Peer {
+  let closed = false;
+  let connected = false;
+  let failures = 0;
+  let socket: Socket | undefined;
+  let cancelRetry: (() => void) | undefined;
+
+  const attempt = () => {
+    let openedAtMs: number | undefined;
+    let cause = '';
+    const current = openSocket(endpoint, context.config, () => {
+      current.setTimeout(0);
+      connected = true;
+      openedAtMs = context.clock.monotonicMs();
+      context.log.info('connected', { to: formatEndpoint(endpoint) });
+      onConnect(describe(current));
+    });
+    socket = current;
+    current.setTimeout(
+      CONNECT_TIMEOUT_MS,
+      () => void (connected || current.destroy(new Error('connect timeout'))),
+    );
+    current.on('error', error => (cause = messageOf(error)));
+    current.on('close', () => {
+      connected = false;
+      if (closed) return;
+      const lived = openedAtMs === undefined ? 0 : context.clock.monotonicMs() - openedAtMs;
+      failures = lived >= GOOD_AFTER_MS ? 0 : failures + 1;
+      const delayMs =
+        Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
+      if (openedAtMs !== undefined)
+        context.log.warn('connection lost', { to: formatEndpoint(endpoint), cause });
+      else if (failures === 5)
+        context.log.warn('cannot connect, trying on', { to: formatEndpoint(endpoint), cause });
+      cancelRetry = context.clock.after(delayMs, attempt);
+    });
+  };
+  attempt();
+  return {
+    get connected() {
+      return connected;
+    },
+    close() {
+      closed = true;
+      cancelRetry?.();
+      socket?.destroy();
+    },
+  };
+}
+
+function openSocket(endpoint: Endpoint, config: Config, onReady: () => void): Socket {
+  switch (endpoint.kind) {
+    case 'unix':
+      return netConnect({ path: endpoint.path }, onReady);
+    case 'tcp':
+      return netConnect({ host: endpoint.host, port: endpoint.port, noDelay: true }, onReady);
+    case 'tls': {
+      const ca = config.get('net.tls_ca');
+      return tlsConnect(
+        {
+          host: endpoint.host,
+          port: endpoint.port,
+          servername: endpoint.host,
+          ...(ca === '' ? {} : { ca: readFileSync(ca) }),
+        },
+        onReady,
+      );
+    }
+  }
+}

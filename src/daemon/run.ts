@@ -1,0 +1,158 @@
+/**
+ * The skeleton of every daemon: configuration, log, listeners, peers, readiness, signals, control socket, the end.
+ * A daemon itself is a `DaemonSpec`: what to start with the services given, and what it says of itself.
+ *
+ * Environment: `LCC_PARENT_FD=N` names an inherited pipe; when its other end closes (the supervisor died, however) the
+ * daemon stops as on SIGTERM.
+ */
+import { mkdirSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
+import { createLog, type Log } from '../lib/log.js';
+import { serveControl } from './control.js';
+import { listenOn } from './listeners.js';
+import { createNotifier } from './notify.js';
+import { keepConnected } from './peers.js';
+import type { Control, DaemonSpec, Running, Services } from './types.js';
+
+/** Time a daemon has to finish what it began once told to stop. */
+const STOP_TIMEOUT_MS = 10_000;
+
+export interface DaemonOptions {
+  env: NodeJS.ProcessEnv;
+  configFile?: string | undefined;
+  overrides?: ConfigSources['overrides'];
+  quiet: boolean;
+  verbose: boolean;
+}
+
+/** Runs a daemon until it is told to stop or fails; resolves with the exit status. */
+export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promise<ExitStatus> {
+  const config = loadConfig({
+    env: options.env,
+    file: options.configFile,
+    overrides: options.overrides ?? {},
+  });
+  const log = createLog({
+    name: spec.name,
+    level: options.quiet ? 'error' : options.verbose ? 'debug' : 'info',
+    human: process.stderr.isTTY,
+  });
+  mkdirSync(config.home.run, { recursive: true, mode: 0o750 });
+
+  const reloads: (() => void)[] = [];
+  const notifier = createNotifier(options.env, log);
+  const ending = whenTold(options.env, log, reloads);
+  const fail = (error: unknown) => {
+    log.error('cannot go on', {
+      error: messageOf(error),
+      stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,
+    });
+    process.exit(exitStatusOf(error));
+  };
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+
+  const services = servicesOf(config, log, reloads, fail);
+  let running: Running;
+  let control: { close(): Promise<void> };
+  try {
+    running = await spec.start(services);
+    control = await openControl(spec.name, services, running);
+  } catch (error) {
+    log.error('cannot start', {
+      error: messageOf(error),
+      stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,
+    });
+    return endProcess(exitStatusOf(error));
+  }
+  log.info('ready', { pid: process.pid });
+  notifier.ready();
+
+  const reason = await ending;
+  notifier.stopping();
+  log.info('stops', { reason });
+  const stopped = await withTimeout(running.stop());
+  await withTimeout(control.close());
+  if (!stopped) log.warn('did not finish in time', { after_ms: STOP_TIMEOUT_MS });
+  return endProcess(EXIT.ok);
+}
+
+/** What is left (idle sockets, timers) must not keep a stopped daemon alive. */
+function endProcess(status: ExitStatus): ExitStatus {
+  setImmediate(() => process.exit(status));
+  return status;
+}
+
+function servicesOf(
+  config: Config,
+  log: Log,
+  reloads: (() => void)[],
+  fail: (error: unknown) => void,
+): Services {
+  return {
+    config,
+    log,
+    clock: systemClock,
+    listen: (endpoint, onConnection) =>
+      listenOn(endpoint, { config, log, onReload: action => void reloads.push(action) }, onConnection),
+    connect: (endpoint, onConnect) => keepConnected(endpoint, { config, clock: systemClock, log }, onConnect),
+    fail,
+  };
+}
+
+function openControl(
+  name: string,
+  services: Services,
+  running: Running,
+): Promise<{ close(): Promise<void> }> {
+  const startedAtMs = services.clock.nowMs();
+  const controls: Record<string, Control> = {
+    ...running.controls,
+    status: () => ({
+      daemon: name,
+      pid: process.pid,
+      up_s: Math.round((services.clock.nowMs() - startedAtMs) / 1000),
+      rss_bytes: process.memoryUsage.rss(),
+      ...running.status(),
+    }),
+  };
+  const path = join(services.config.home.run, `${name}.ctl.sock`);
+  return services.listen({ kind: 'unix', path }, ({ socket }) => serveControl(socket, controls));
+}
+
+/** Resolves with the reason when a signal or the parent's end tells this process to stop. */
+function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: readonly (() => void)[]): Promise<string> {
+  return new Promise(resolve => {
+    process.on('SIGTERM', () => resolve('SIGTERM'));
+    process.on('SIGINT', () => resolve('SIGINT'));
+    process.on('SIGHUP', () => {
+      if (reloads.length === 0) log.info('SIGHUP: there is nothing to read again');
+      for (const reload of reloads) reload();
+    });
+    const parentFd = Number(env['LCC_PARENT_FD'] ?? '');
+    if (Number.isInteger(parentFd) && parentFd > 2) {
+      const pipe = new Socket({ fd: parentFd, readable: true, writable: false });
+      pipe.on('error', () => undefined);
+      pipe.on('close', () => resolve('the parent ended'));
+      pipe.resume();
+      pipe.unref();
+    }
+  });
+}
+
+/** Whether the promise settled in time; its failure is the caller's to have logged. */
+async function withTimeout(work: Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>(resolve => (timer = setTimeout(() => resolve(false), STOP_TIMEOUT_MS)));
+  const done = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return done;
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
+}

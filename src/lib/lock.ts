@@ -1,0 +1,28 @@
+/**
+ * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process, however it
+ * dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds nothing else.
+ */
+import Database from 'better-sqlite3';
+import { errnoOf } from './errors.js';
+
+export interface Lock {
+  release(): void;
+}
+
+/**
+ * Takes the lock of `path` (created when missing); undefined when another process, or another caller in this one, has
+ * it. The file stays behind: removing it would let two holders in.
+ */
+export function tryLock(path: string): Lock | undefined {
+  const db = new Database(path, { timeout: 0 });
+  try {
+    db.pragma('journal_mode = OFF');
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (errnoOf(error)?.startsWith('SQLITE_BUSY')) return undefined;
+    throw error;
+  }
+  return { release: () => void db.close() };
+}
