@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as netConnect } from 'node:net';
+import { connect, type PeerCertificate } from 'node:tls';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const daemonFile = fileURLToPath(new URL('../fixtures/echo-daemon.js', import.meta.url));
+
+function makeCertificate(dir: string, commonName: string): void {
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+      .concat(['-subj', `/CN=${commonName}`, '-addext', 'subjectAltName=IP:127.0.0.1'])
+      .concat(['-keyout', join(dir, 'key.pem'), '-out', join(dir, 'cert.pem')]),
+    { stdio: 'ignore' },
+  );
+}
+
+it('speaks TLS, and reads its certificate again on SIGHUP without dropping a connection', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
+  makeCertificate(home, 'first');
+  writeFileSync(
+    join(home, 'lcc.toml'),
+    `[net]\ntls_cert = ${JSON.stringify(join(home, 'cert.pem'))}\ntls_key = ${JSON.stringify(join(home, 'key.pem'))}\n`,
+  );
+  const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, LCC_HOME: home },
+  });
+  try {
+    const seen = waiter(child.stderr);
+    await seen('"event":"ready"');
+    const control = netConnect(join(home, 'run/echo.ctl.sock'));
+    control.write('status\n');
+    const [answer] = (await once(control, 'data')) as [Buffer];
+    control.destroy();
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(answer.toString())?.[1]);
+
+    const old = await open(port, home);
+    assert.equal(old.certificate.subject.CN, 'first');
+    makeCertificate(home, 'second');
+    child.kill('SIGHUP');
+    await seen('TLS certificate read again');
+    const fresh = await open(port, home);
+    assert.equal(fresh.certificate.subject.CN, 'second');
+    for (const { socket } of [old, fresh]) {
+      socket.write('echo me');
+      const [echo] = (await once(socket, 'data')) as [Buffer];
+      assert.equal(echo.toString(), 'echo me');
+      socket.destroy();
+    }
+  } finally {
+    child.kill('SIGKILL');
+    rmSync(home, { recursive: true, force: true });
+  }
+});
+
+async function open(port: number, home: string) {
+  const socket = connect({ host: '127.0.0.1', port, ca: readFileSync(join(home, 'cert.pem')) });
+  await once(socket, 'secureConnect');
+  const certificate: PeerCertificate = socket.getPeerCertificate();
+  return { socket, certificate };
+}
+
+/** Waits for a text to have appeared on a stream. */
+function waiter(stream: NodeJS.ReadableStream): (wanted: string) => Promise<void> {
+  let seen = '';
+  let check = () => {};
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    seen += chunk;
+    check();
+  });
+  return wanted =>
+    new Promise(resolve => {
+      check = () => void (seen.includes(wanted) && resolve());
+      check();
+    });
+}
