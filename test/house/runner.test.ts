@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ROOT } from '../support/tree.js';
+
+/** Runs a copy of scripts/test.mjs over test files made for the occasion: name → body after the import of `test`. */
+function runTests(bodies: Record<string, string>, ...prefixes: string[]) {
+  const root = mkdtempSync(join(tmpdir(), 'lcc-runner-'));
+  try {
+    for (const dir of ['scripts', 'test', 'dist/test']) mkdirSync(join(root, dir), { recursive: true });
+    copyFileSync(join(ROOT, 'scripts/test.mjs'), join(root, 'scripts/test.mjs'));
+    writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+    for (const [name, body] of Object.entries(bodies)) {
+      const text = `import { describe, test, before } from 'node:test';\n${body}\n`;
+      if (!name.startsWith('stale')) writeFileSync(join(root, `test/${name}.test.ts`), text);
+      writeFileSync(join(root, `dist/test/${name}.test.js`), text);
+    }
+    const env: NodeJS.ProcessEnv = { ...process.env, LCC_TEST_TIMEOUT_MS: '1500' };
+    // Set by the runner this test runs under; a runner that sees it believes itself to be a test file.
+    delete env['NODE_TEST_CONTEXT'];
+    const done = spawnSync(process.execPath, [join(root, 'scripts/test.mjs'), ...prefixes], {
+      env,
+      encoding: 'utf8',
+    });
+    return { status: done.status, last: done.stdout.trimEnd().split('\n').at(-1), stderr: done.stderr };
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+test('counts tests, subtests and skipped ones, and suites not at all', () => {
+  const done = runTests({
+    a: `test('x', () => {}); describe('s', () => { test('y', async t => { await t.test('z', () => {}); }); });`,
+    b: `test('k', { skip: 'no reason' }, () => {});`,
+  });
+  assert.deepEqual(done, { status: 0, last: '3 passed, 0 failed, 1 skipped', stderr: '' });
+});
+
+test('counts a failure once, however deep it is nested', () => {
+  const done = runTests({
+    a: `test('x', () => {}); describe('s', () => { describe('t', () => { test('y', () => { throw new Error('no'); }); }); });`,
+  });
+  assert.equal(done.last, '1 passed, 1 failed, 0 skipped');
+  assert.equal(done.status, 1);
+});
+
+test('counts a file that is killed, hangs, exits early or is empty as a failure each', () => {
+  const done = runTests({
+    good: `test('x', () => {});`,
+    killed: `test('x', () => { process.kill(process.pid, 'SIGKILL'); });`,
+    hanging: `test('x', () => { for (;;); });`,
+    exiting: `test('x', () => { process.exit(0); });`,
+    empty: '',
+    throwing: `throw new Error('at load time');`,
+  });
+  assert.equal(done.last, '1 passed, 5 failed, 0 skipped');
+  assert.equal(done.status, 1);
+});
+
+test('counts a failing hook and an unfinished test as failures', () => {
+  const done = runTests({
+    hook: `describe('s', () => { before(() => { throw new Error('no'); }); test('y', () => {}); });`,
+    unfinished: `test('x', { todo: true }, () => {});`,
+  });
+  assert.match(done.last ?? '', /^0 passed, [23] failed, 0 skipped$/);
+  assert.equal(done.status, 1);
+});
+
+test('leaves out what the compiler once made of a test that is gone, and what was not asked for', () => {
+  const done = runTests(
+    { wanted: `test('x', () => {});`, stale: `test('x', () => {});`, other: `test('x', () => {});` },
+    'test/wanted.test.ts',
+    'stale',
+  );
+  assert.equal(done.last, '1 passed, 0 failed, 0 skipped');
+});
+
+test('says so and fails when nothing matches', () => {
+  const done = runTests({ a: `test('x', () => {});` }, 'nowhere');
+  assert.equal(done.status, 1);
+  assert.match(done.stderr, /nothing matches nowhere/);
+});
