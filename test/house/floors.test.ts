@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, posix } from 'node:path';
+import { test } from 'node:test';
+import { MAY_IMPORT } from '../support/floors.js';
+import { projectFiles, readProjectFile, ROOT } from '../support/tree.js';
+
+const MAX_LINES = 400;
+const sources = projectFiles('src').filter(path => path.endsWith('.ts'));
+const roomOf = (path: string) => (path.split('/').length > 2 ? path.split('/')[1] : undefined);
+
+/** Paths (relative to the root, .ts) that a module names in `import … from`, `export … from` and `import(…)`. */
+function importsOf(path: string): string[] {
+  const code = readProjectFile(path).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  return [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.[^'"]+)['"]/g)].map(found =>
+    posix.join(posix.dirname(path), found[1] ?? '').replace(/\.js$/, '.ts'),
+  );
+}
+
+test('every room of src/ has its floor', () => {
+  const rooms = new Set(sources.map(roomOf).filter(room => room !== undefined));
+  assert.deepEqual(
+    [...rooms].filter(room => !(room in MAY_IMPORT)),
+    [],
+  );
+});
+
+test('imports point down only, and stages know nothing of each other', () => {
+  const upward: string[] = [];
+  for (const path of sources) {
+    const room = roomOf(path);
+    if (room === undefined) continue;
+    for (const target of importsOf(path)) {
+      const other = roomOf(target);
+      const inside =
+        target.startsWith('src/') && (other === room || (MAY_IMPORT[room] ?? []).includes(other ?? ''));
+      if (!inside) upward.push(`${path} imports ${target}`);
+    }
+  }
+  assert.deepEqual(upward, []);
+});
+
+test('the scan of imports sees every form there is', () => {
+  assert.ok(importsOf('src/commands/run.ts').includes('src/lib/errors.ts'));
+  const forms = sources.flatMap(importsOf);
+  assert.ok(forms.length > sources.length, 'fewer imports than files: the scan is blind');
+});
+
+test('the linter refuses exactly the imports that the floors forbid', () => {
+  const root = mkdtempSync(join(tmpdir(), 'lcc-floors-'));
+  try {
+    copyFileSync(join(ROOT, '.oxlintrc.json'), join(root, '.oxlintrc.json'));
+    symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+    const rooms = Object.keys(MAY_IMPORT);
+    const forbidden: string[] = [];
+    for (const room of rooms) {
+      for (const other of rooms) {
+        if (other === room) continue;
+        // Both rooms one folder deep and both two folders deep: a pattern must not depend on the depth.
+        for (const inner of ['', 'inner/']) {
+          const path = `src/${room}/${inner}to-${other}.ts`;
+          mkdirSync(dirname(join(root, path)), { recursive: true });
+          writeFileSync(
+            join(root, path),
+            `export { x } from '${inner ? '../' : ''}../${other}/${inner}x.js';\n`,
+          );
+          if (!(MAY_IMPORT[room] ?? []).includes(other)) forbidden.push(path);
+        }
+      }
+    }
+    const linted = spawnSync(
+      process.execPath,
+      [join(ROOT, 'node_modules/oxlint/bin/oxlint'), '-c', '.oxlintrc.json', '--format', 'json', 'src'],
+      { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20 },
+    );
+    const report = JSON.parse(linted.stdout) as { diagnostics: { code: string; filename: string }[] };
+    const refused = report.diagnostics
+      .filter(d => d.code.includes('no-restricted-imports'))
+      .map(d => d.filename);
+    assert.deepEqual([...new Set(refused)].sort(), forbidden.sort());
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+test('no source file is longer than can be read at a sitting', () => {
+  const long = sources
+    .map(path => ({ path, lines: readProjectFile(path).split('\n').length - 1 }))
+    .filter(file => file.lines > MAX_LINES)
+    .map(file => `${file.path}: ${file.lines} lines`);
+  assert.deepEqual(long, []);
+});
