@@ -6,7 +6,13 @@
  * Rowid tables with UNIQUE(pid, curl, mimetype): keys cluster by provider. Random keys cost nine times as much.
  */
 export const migration001 = `
+-- store_id: a random uuid made with the database; cursors of content users name it.
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- Last numbers given out, never taken back: seq (change sequence of lccurl and tombstone), pos (places in the queue),
+-- psetid. purged: the highest seq of a tombstone that has been forgotten; an older cursor must resynchronise.
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO counter VALUES ('seq', 0), ('pos', 0), ('psetid', 0), ('purged', 0);
 
 -- PIDB: the provider information database.
 CREATE TABLE pidb(
@@ -21,17 +27,20 @@ CREATE TABLE pidb(
   priority INTEGER NOT NULL DEFAULT 1 CHECK (priority IN (0, 1, 2)),
   parallel INTEGER NOT NULL DEFAULT 1 CHECK (parallel BETWEEN 1 AND 64),
   enforce INTEGER NOT NULL DEFAULT 0,           -- 1: announced md5 and len must be met (code 612)
+  paused INTEGER NOT NULL DEFAULT 0,            -- 1: the operator stopped fetching from it
   -- kept by the QM, in the transactions that change what they count
-  filesused INTEGER NOT NULL DEFAULT 0,
-  spaceused INTEGER NOT NULL DEFAULT 0,
-  nurlerrs INTEGER NOT NULL DEFAULT 0,
-  nurlproc INTEGER NOT NULL DEFAULT 0,
+  filesused INTEGER NOT NULL DEFAULT 0,         -- rows of lccurl
+  spaceused INTEGER NOT NULL DEFAULT 0,         -- their bytes
+  nurlerrs INTEGER NOT NULL DEFAULT 0,          -- errors the provider has not received, kept in pierr or only counted
+  nurlproc INTEGER NOT NULL DEFAULT 0,          -- rows of qdb
   lastconnseq INTEGER NOT NULL DEFAULT 0,
   lastconnip TEXT NOT NULL DEFAULT '',
   fullsetwanted TEXT,                           -- reason, NULL = not wanted
   fullsetsused INTEGER NOT NULL DEFAULT 0,      -- since fullsetssince
   fullsetssince INTEGER NOT NULL DEFAULT 0,
-  lastset INTEGER NOT NULL DEFAULT 0            -- when the last set was absorbed
+  lastset INTEGER NOT NULL DEFAULT 0,           -- when the last set was absorbed
+  backoffs INTEGER NOT NULL DEFAULT 0,          -- failures of the site as a whole, one after the other
+  backoffuntil INTEGER NOT NULL DEFAULT 0       -- no fetch before this time
 );
 CREATE TABLE proots(
   pid INTEGER NOT NULL REFERENCES pidb ON DELETE CASCADE,
@@ -49,29 +58,34 @@ CREATE TABLE pierr(
 );
 CREATE INDEX pierr_pid ON pierr(pid, errseq);
 
--- QDB: one row per url waiting or being fetched. pos is the place in the queue; a retried url goes to the end of its
--- set by its number of tries, without moving.
+-- QDB: one row per url waiting or being fetched. pos is the place in the queue: each set has a range of its own
+-- (qpsdb), so reading a set in order is reading a range of rowids and needs no index. A url that failed for now goes
+-- to the end of its set by its number of tries, without moving.
 CREATE TABLE qdb(
   pos INTEGER PRIMARY KEY,
   pid INTEGER NOT NULL,
   curl TEXT NOT NULL,
   mimetype TEXT NOT NULL,
-  psetid INTEGER NOT NULL,
+  psetid INTEGER NOT NULL,                      -- the set that gave it its place
+  named INTEGER,                                -- the last set that named it, NULL = psetid
   slot INTEGER NOT NULL DEFAULT -1,             -- STARTTIMESLOT; -1 = as soon as possible
   tries INTEGER NOT NULL DEFAULT 0,
-  gen INTEGER NOT NULL,                         -- raised by every submission of the same url
-  op INTEGER NOT NULL,                          -- 1 fetch, 0 nothing (deleted while it waited)
+  gen INTEGER NOT NULL DEFAULT 1,               -- raised by every submission of the same url
+  op INTEGER NOT NULL DEFAULT 1,                -- 1 fetch, 0 nothing (deleted while it waited)
   flags INTEGER NOT NULL DEFAULT 0,             -- 1 ifabsent, 2 outofroot=drop
   subtype TEXT, burl TEXT, furl TEXT, md5 TEXT, len INTEGER, mtime TEXT, tod TEXT,
   UNIQUE (pid, curl, mimetype)
 );
-CREATE INDEX qdb_order ON qdb(psetid, slot, tries);
+CREATE INDEX qdb_bad ON qdb(psetid, tries) WHERE tries > 0;
+CREATE INDEX qdb_slot ON qdb(slot, psetid) WHERE slot >= 0;
 
--- QPSDB: the provider sets, in the order of their absorption. Can be rebuilt from qdb.
+-- QPSDB: the complete provider sets, in the order of their absorption. Can be rebuilt from qdb.
 CREATE TABLE qpsdb(
   psetid INTEGER NOT NULL,
   starttimeslot INTEGER NOT NULL,
   pid INTEGER NOT NULL,
+  firstpos INTEGER NOT NULL,                    -- its rows in qdb have places from firstpos to lastpos
+  lastpos INTEGER NOT NULL,
   PRIMARY KEY (psetid, starttimeslot)
 ) WITHOUT ROWID;
 
@@ -79,13 +93,18 @@ CREATE TABLE qpsdb(
 CREATE TABLE absorbed(
   uns TEXT NOT NULL,
   entry TEXT NOT NULL,
-  psetid INTEGER NOT NULL,
-  rowsdone INTEGER NOT NULL,
+  psetid INTEGER NOT NULL UNIQUE,
+  pid INTEGER NOT NULL,
+  firstpos INTEGER NOT NULL,
+  lastpos INTEGER NOT NULL,
+  rowsdone INTEGER NOT NULL,                    -- urls of the set applied so far
   complete INTEGER NOT NULL,
   queued INTEGER NOT NULL DEFAULT 0,
   duplicate INTEGER NOT NULL DEFAULT 0,
   unchanged INTEGER NOT NULL DEFAULT 0,
   deleted INTEGER NOT NULL DEFAULT 0,
+  files INTEGER NOT NULL DEFAULT 0,             -- by how many files and bytes the provider's content would grow
+  space INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (uns, entry)
 ) WITHOUT ROWID;
 
@@ -102,7 +121,7 @@ CREATE TABLE lccurl(
   md5 TEXT NOT NULL,                            -- of the content stored
   len INTEGER NOT NULL,
   mtime TEXT,                                   -- as the CP said, else Last-Modified
-  saidmd5 TEXT, saidlen INTEGER, saidmtime TEXT,-- what the CP said when it was fetched, where it differs from the above
+  saidmd5 TEXT, saidlen INTEGER,                -- what the CP said when it was fetched, where it differs from the above
   etag TEXT, lastmodified TEXT,                 -- validators for conditional requests, as the server sent them
   verified INTEGER NOT NULL DEFAULT 1,          -- 0: a body that ended by close and could not be checked
   fetched_time INTEGER NOT NULL,
@@ -132,4 +151,5 @@ CREATE TABLE freed(
   machineid TEXT NOT NULL,
   fileid TEXT NOT NULL
 );
+CREATE INDEX freed_machine ON freed(machineid, fid);
 `;

@@ -1,0 +1,128 @@
+/**
+ * Opening lcc.db. The Queue Manager (and lccpidb, administratively) writes it; everyone else opens it read-only.
+ *
+ * better-sqlite3 is compiled so that a WAL database is opened with synchronous=NORMAL, which loses whole transactions
+ * in a power cut: FULL is set on every writing connection, after WAL was entered, and read back.
+ */
+import Database from 'better-sqlite3';
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { migration001 } from './migrations/001.js';
+
+export type Db = Database.Database;
+export type Statement = Database.Statement<unknown[]>;
+
+/** Migration n brings a database from schema n to n + 1. */
+const MIGRATIONS: readonly string[] = [migration001];
+/** The schema this program reads and writes. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** How long a connection waits for another's write lock. */
+const BUSY_TIMEOUT_MS = 10_000;
+/** WAL pages before a checkpoint: 16 MB. Fewer make a bulk load write the same index pages again and again. */
+const CHECKPOINT_PAGES = 4096;
+const WAL_KEEP_BYTES = 64 * 1024 * 1024;
+const CACHE_KIB = 64 * 1024;
+
+/**
+ * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
+ * only: it holds password hashes.
+ * @throws LccError `config` when it was written by a newer LCC, `output.create` when it cannot be created,
+ *   `data.malformed` when it is not a database or is damaged
+ */
+export function openDatabase(path: string): Db {
+  const db = connect(path, () => {
+    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o640));
+    return new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  });
+  try {
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    if (db.pragma('synchronous', { simple: true }) !== 2)
+      throw new LccError('bug', `${path}: SQLite refuses synchronous=FULL`);
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    db.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
+    db.pragma(`cache_size = -${CACHE_KIB}`);
+    db.pragma('temp_store = MEMORY');
+    migrate(db, path);
+    db.pragma('foreign_keys = ON');
+    return db;
+  } catch (error) {
+    db.close();
+    throw asLccError(path, error);
+  }
+}
+
+/**
+ * Opens the database for reading only. Reads see one snapshot per transaction and never wait for the writer.
+ * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's,
+ *   `data.malformed` when it is not a database or is damaged
+ */
+export function openReadOnly(path: string): Db {
+  const db = connect(
+    path,
+    () => new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }),
+  );
+  try {
+    const version = versionOf(db);
+    if (version < SCHEMA_VERSION)
+      throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);
+    refuseNewer(path, version);
+    return db;
+  } catch (error) {
+    db.close();
+    throw asLccError(path, error);
+  }
+}
+
+function migrate(db: Db, path: string): void {
+  refuseNewer(path, versionOf(db));
+  if (versionOf(db) === SCHEMA_VERSION) return;
+  db.transaction(() => {
+    // Another process may have migrated while this one waited for the lock.
+    for (let version = versionOf(db); version < SCHEMA_VERSION; version++) {
+      db.exec(MIGRATIONS[version] ?? '');
+      if (version === 0) db.prepare("INSERT INTO meta VALUES ('store_id', ?)").run(randomUUID());
+      db.pragma(`user_version = ${version + 1}`);
+    }
+  }).immediate();
+}
+
+function versionOf(db: Db): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+function refuseNewer(path: string, version: number): void {
+  if (version > SCHEMA_VERSION) {
+    throw new LccError(
+      'config',
+      `${path}: schema ${version} was written by a newer LCC (this one knows ${SCHEMA_VERSION}); use that one`,
+    );
+  }
+}
+
+function connect(path: string, open: () => Db): Db {
+  try {
+    return open();
+  } catch (error) {
+    throw asLccError(path, error);
+  }
+}
+
+function asLccError(path: string, error: unknown): unknown {
+  if (error instanceof LccError) return error;
+  const code = errnoOf(error) ?? '';
+  if (isDamage(error))
+    return new LccError('data.malformed', `${path}: ${messageOf(error)}`, { cause: error });
+  if (code === 'SQLITE_CANTOPEN' || code === 'ENOENT' || /does not exist/.test(messageOf(error)))
+    return new LccError('input.missing', `${path}: ${messageOf(error)}; lccd creates it`, { cause: error });
+  if (code.startsWith('E'))
+    return new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
+  return error;
+}
+
+/** Whether SQLite says that the file is damaged, or no database at all. */
+export function isDamage(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(errnoOf(error) ?? '');
+}
