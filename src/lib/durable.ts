@@ -5,20 +5,26 @@
  * After a failed fsync the kernel may have dropped the pages: the error is passed on and must end the process that
  * meant to acknowledge the data; never retry the fsync.
  */
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 /** Creates or replaces `path` with `data`, whole or not at all, also across a power cut. Mode applies to new files. */
 export function writeFileDurably(path: string, data: string | Uint8Array, mode = 0o644): void {
   const temporary = `${path}.${process.pid}.tmp`;
   const fd = openSync(temporary, 'w', mode);
   try {
-    writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
+    try {
+      writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   }
-  renameDurably(temporary, path);
+  syncDirectory(dirname(path));
 }
 
 /** Renames and syncs the directory of the new name. The file itself must have been synced before. */
@@ -37,10 +43,12 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Creates a directory (and its parents) whose name survives a power cut. */
+/** Creates a directory (and its parents) whose names survive a power cut. */
 export function makeDirectoryDurably(path: string, mode = 0o755): void {
   const first = mkdirSync(path, { recursive: true, mode });
-  if (first !== undefined) syncDirectory(dirname(first));
+  if (first === undefined) return;
+  for (let made = resolve(path); made.length >= first.length; made = dirname(made))
+    syncDirectory(dirname(made));
 }
 
 /** write(2) until everything is written. */

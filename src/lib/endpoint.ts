@@ -20,13 +20,13 @@ export function parseEndpoint(text: string, defaultPort = DEFAULT_UNS_PORT): End
   }
   const kind = text.startsWith('tls:') ? 'tls' : 'tcp';
   const rest = kind === 'tls' ? text.slice(4) : text;
-  const found = /^(?:(?:\[([0-9A-Fa-f:.%]+)\]|([^:[\]]*)):)?(\d+)$/.exec(rest);
+  const found = /^(?:(?:\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([^:[\]]*)):)?(\d+)$/.exec(rest);
   if (found) {
     const port = Number(found[3]);
     if (port > 65535) throw malformed(text, 'a port is 0 to 65535');
     return { kind, host: found[1] ?? (found[2] || '127.0.0.1'), port };
   }
-  const bare = /^\[([0-9A-Fa-f:.%]+)\]$|^([^:[\]\s]+)$/.exec(rest);
+  const bare = /^\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]$|^([^:[\]\s]+)$/.exec(rest);
   if (bare) return { kind, host: bare[1] ?? bare[2] ?? '127.0.0.1', port: defaultPort };
   throw malformed(text, 'write host:port, unix:/path or tls:host:port');
 }

@@ -35,7 +35,7 @@ export function createLog(options: LogOptions): Log {
       write(options.human ? humanLine(options.name, level, event, fields) : jsonLine(level, event, fields));
     };
   const jsonLine = (level: Level, event: string, fields: LogFields) =>
-    `${JSON.stringify({ time: new Date(nowMs()).toISOString(), level, daemon: options.name, event, ...fields })}\n`;
+    `${quoted({ time: new Date(nowMs()).toISOString(), level, daemon: options.name, event, ...fields })}\n`;
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
 }
 
@@ -47,8 +47,13 @@ function humanLine(name: string, level: Level, event: string, fields: LogFields)
     .filter(([, value]) => value !== undefined)
     .map(
       ([key, value]) =>
-        `${key}=${typeof value === 'string' && /[\s"=]/.test(value) ? JSON.stringify(value) : value}`,
+        `${key}=${typeof value === 'string' && /[\s"=\p{Cc}]/u.test(value) ? quoted(value) : value}`,
     );
   const mark = level === 'info' ? '' : `${level}: `;
   return `${name}: ${mark}${[event, ...details].join(' ')}\n`;
+}
+
+/** As JSON, the control characters that JSON leaves alone included: fields carry what peers sent, and terminals obey. */
+function quoted(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u007f-\u009f]/g, c => `\\u00${c.charCodeAt(0).toString(16)}`);
 }
