@@ -7,12 +7,15 @@
  *
  * - `LCC_STEP_LOG=FILE` appends `pid name` for every step, so that a test can assert the order of steps
  *   (kill -9 cannot prove an fsync happened; the order of steps can).
- * - `LCC_CRASH_AT=NAME[:N]` kills this process with SIGKILL at the N-th (default first) passing of step NAME.
+ * - `LCC_CRASH_AT=NAME[:N]` kills this process with SIGKILL at the N-th (default first) passing of step NAME. With
+ *   `LCC_CRASH_ONCE=FILE` only when FILE does not exist yet, and makes it: a daemon that is restarted with the same
+ *   environment lives.
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 
 const logFile = process.env['LCC_STEP_LOG'];
 const crashAt = parseCrash(process.env['LCC_CRASH_AT']);
+const crashOnceFile = process.env['LCC_CRASH_ONCE'];
 const active = logFile !== undefined || crashAt !== undefined;
 let passings = 0;
 
@@ -24,6 +27,10 @@ export function step(name: string): void {
 function record(name: string): void {
   if (logFile !== undefined) appendFileSync(logFile, `${process.pid} ${name}\n`);
   if (crashAt !== undefined && crashAt.name === name && ++passings === crashAt.nth) {
+    if (crashOnceFile !== undefined) {
+      if (existsSync(crashOnceFile)) return;
+      writeFileSync(crashOnceFile, name);
+    }
     process.kill(process.pid, 'SIGKILL');
     // The signal is delivered before this returns to JavaScript on Linux; wait for it all the same.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
