@@ -59,6 +59,12 @@ export const COMMON_OPTIONS: OptionSpec[] = [
 
 /** Runs a command with this process's arguments and ends the process with its status. */
 export function runCommand(spec: CommandSpec): void {
+  // What Node reports of a stream it writes to by itself; writes of `lib/stdio.ts` throw and are met in `execute`.
+  process.stdout.on('error', error => {
+    if (!isClosedPipe(error)) process.stderr.write(`${spec.name}: standard output: ${messageOf(error)}\n`);
+    process.exit(isClosedPipe(error) ? EXIT.ok : EXIT.ioerr);
+  });
+  process.stderr.on('error', () => undefined);
   void execute(spec, process.argv.slice(2), process.env).then(status => {
     process.exitCode = status;
   });

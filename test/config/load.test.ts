@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { homeOf, loadConfig, printConfig, type ConfigSources } from '../../src/config/load.js';
+import { SETTINGS, type SettingKey } from '../../src/config/settings.js';
+import { LccError, type ErrorCode } from '../../src/lib/errors.js';
+
+/** An LCC home whose lcc.toml says `toml`. */
+function home(t: TestContext, toml?: string) {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-config-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, 'lcc.toml');
+  if (toml !== undefined) writeFileSync(file, toml);
+  const load = (sources: Partial<ConfigSources> = {}) => loadConfig({ env: { LCC_HOME: dir }, ...sources });
+  return { dir, file, load };
+}
+
+function refusal(code: ErrorCode, message: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof LccError, String(error));
+    assert.equal(error.code, code);
+    assert.match(error.message, message);
+    assert.doesNotMatch(error.message, /\n/);
+    return true;
+  };
+}
+
+test('everything lives below LCC_HOME, else XDG_DATA_HOME/lcc, else ~/.local/share/lcc', () => {
+  assert.equal(homeOf({ LCC_HOME: '/a', XDG_DATA_HOME: '/b' }).dir, '/a');
+  assert.equal(homeOf({ LCC_HOME: '', XDG_DATA_HOME: '/b' }).dir, '/b/lcc');
+  assert.equal(homeOf({}).dir, join(homedir(), '.local/share/lcc'));
+  assert.deepEqual(homeOf({ LCC_HOME: '/a' }), {
+    dir: '/a',
+    db: '/a/lcc.db',
+    unsSpool: '/a/spool/uns',
+    fsmSpool: '/a/spool/fsm',
+    store: '/a/store',
+    run: '/a/run',
+  });
+});
+
+test('without a file everything has its default', t => {
+  const config = home(t).load();
+  assert.equal(config.file, undefined);
+  for (const key of Object.keys(SETTINGS) as SettingKey[]) {
+    assert.deepEqual(config.get(key), SETTINGS[key].default);
+    assert.equal(config.originOf(key), 'default');
+  }
+});
+
+test('the command line wins over the file, the file over the default, and each value knows its origin', t => {
+  const { file, load } = home(t, '[bm]\nslots = 3\nbots = 2\n');
+  const config = load({ overrides: { 'bm.slots': '9', 'bm.bots': undefined } });
+  assert.deepEqual([config.get('bm.slots'), config.originOf('bm.slots')], [9, 'command line']);
+  assert.deepEqual([config.get('bm.bots'), config.originOf('bm.bots')], [2, file]);
+  assert.deepEqual([config.get('bm.machine_id'), config.originOf('bm.machine_id')], ['local', 'default']);
+});
+
+test('--config wins over LCC_CONFIG, which wins over LCC_HOME/lcc.toml', t => {
+  const first = home(t, 'bm.slots = 1\n');
+  const second = home(t, 'bm.slots = 2\n');
+  const third = home(t, 'bm.slots = 3\n');
+  const env = { LCC_HOME: first.dir, LCC_CONFIG: second.file };
+  assert.equal(loadConfig({ env, file: third.file }).get('bm.slots'), 3);
+  assert.equal(loadConfig({ env }).get('bm.slots'), 2);
+  assert.equal(loadConfig({ env: { LCC_HOME: first.dir } }).get('bm.slots'), 1);
+});
+
+test('a file that was named must be there', t => {
+  const { dir } = home(t);
+  const missing = join(dir, 'no.toml');
+  const expected = refusal('input.missing', /no\.toml.*cannot be read/);
+  assert.throws(() => loadConfig({ env: { LCC_HOME: dir }, file: missing }), expected);
+  assert.throws(() => loadConfig({ env: { LCC_HOME: dir, LCC_CONFIG: missing } }), expected);
+});
+
+test('a file that cannot be read is no file that is missing', t => {
+  const { dir } = home(t);
+  assert.throws(() => loadConfig({ env: { LCC_HOME: dir }, file: dir }), refusal('input.missing', /EISDIR/));
+});
+
+test('numbers may be written with a unit', t => {
+  const { load } = home(
+    t,
+    `[uns]
+login_timeout_ms = "1.5s"
+idle_timeout_ms = "2 min"
+session_timeout_ms = "1d"
+max_spool_bytes = "3GB"
+min_free_disk_percent = "12%"
+min_rate_bytes_per_s = "2KB"
+[xml]
+token_bytes = "128 kb"
+[bm]
+slots = "12"
+`,
+  );
+  const config = load();
+  assert.equal(config.get('uns.login_timeout_ms'), 1500);
+  assert.equal(config.get('uns.idle_timeout_ms'), 120_000);
+  assert.equal(config.get('uns.session_timeout_ms'), 86_400_000);
+  assert.equal(config.get('uns.max_spool_bytes'), 3 * 1024 ** 3);
+  assert.equal(config.get('uns.min_free_disk_percent'), 12);
+  assert.equal(config.get('uns.min_rate_bytes_per_s'), 2048);
+  assert.equal(config.get('xml.token_bytes'), 131_072);
+  assert.equal(config.get('bm.slots'), 12);
+});
+
+test('a number outside its bounds is refused with the bounds, one of the wrong unit with the unit', t => {
+  for (const [toml, why] of [
+    ['xml.depth = 65', /xml\.depth = 65: must be 4 to 64/],
+    ['xml.depth = 3', /must be 4 to 64/],
+    ['xml.depth = "5s"', /give a number of count/],
+    ['uns.login_timeout_ms = "5KB"', /give a number of ms/],
+    ['uns.login_timeout_ms = "soon"', /give a number of ms/],
+    ['uns.login_timeout_ms = true', /give a number of ms/],
+    ['uns.login_timeout_ms = nan', /give a number of ms/],
+    ['uns.login_timeout_ms = inf', /give a number of ms/],
+    ['uns.login_timeout_ms = [1]', /give a number of ms/],
+    ['net.allow_plain = 1', /give true or false/],
+    ['bm.machine_id = 1', /give a string/],
+    ['uns.listen = "9000"', /give a list of strings/],
+    ['uns.listen = [9000]', /give a list of strings/],
+  ] as const) {
+    const { file, load } = home(t, toml);
+    assert.throws(() => load(), refusal('config', why), toml);
+    assert.throws(() => load(), refusal('config', new RegExp(file)), toml);
+  }
+});
+
+test('a bad value on the command line is misuse, one in the file a configuration error', t => {
+  assert.throws(
+    () => home(t).load({ overrides: { 'bm.slots': '0' } }),
+    refusal('usage', /^command line: bm\.slots = "0": must be 1 to 10000$/),
+  );
+});
+
+test('an unknown key is refused, naming the nearest known one', t => {
+  for (const [toml, nearest] of [
+    ['[bm]\nslot = 3', 'bm.slots'],
+    ['[uns]\nmax_conections = 3', 'uns.max_connections'],
+    ['[bot]\nuser_agents = "x"', 'bot.user_agent'],
+    ['[xlm]\ntoken_bytes = 3000', 'xml.token_bytes'],
+  ] as const) {
+    const expected = new RegExp(`did you mean ${nearest.replace('.', '\\.')}\\?$`);
+    assert.throws(() => home(t, toml).load(), refusal('config', expected));
+  }
+});
+
+test('a key that resembles nothing is refused without a guess', t => {
+  assert.throws(() => home(t, 'zzzzzzzzzz = 1').load(), refusal('config', /unknown key zzzzzzzzzz$/));
+  assert.throws(() => home(t, '[bm.slots]\nx = 1').load(), refusal('config', /bm\.slots/));
+  assert.throws(() => home(t, '[__proto__]\nx = 1').load(), refusal('config', /__proto__/));
+});
+
+test('malformed TOML is refused with file, line and column', t => {
+  const { file, load } = home(t, '[bm]\nslots = 3\nbots == 4\n');
+  assert.throws(() => load(), refusal('config', new RegExp(`^${file}:3:\\d+: \\S`)));
+});
+
+test('the printed configuration, read again, is the same configuration', t => {
+  const { dir, load } = home(
+    t,
+    '[bot]\nuser_agent = "a \\"b\\" \\\\ é \\u007f \\t"\nallow_addresses = ["127.0.0.0/8", "::1"]\n',
+  );
+  const config = load({ overrides: { 'bm.slots': '5' } });
+  const printed = printConfig(config);
+  assert.match(printed, /^slots = 5 {2}# command line$/m);
+  assert.match(printed, /^bots = 1 {2}# default$/m);
+  const copy = join(dir, 'copy.toml');
+  writeFileSync(copy, printed);
+  const again = loadConfig({ env: { LCC_HOME: dir }, file: copy });
+  for (const key of Object.keys(SETTINGS) as SettingKey[]) {
+    assert.deepEqual(again.get(key), config.get(key), key);
+    assert.equal(again.originOf(key), copy);
+  }
+});
