@@ -1,0 +1,86 @@
+/** Modification times: every form the protocol admits is read, one is printed (commands.md, "The lingua franca"). */
+
+const CANONICAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+const EPOCH = /^(-?\d{1,12})(?:\.\d*)?$/;
+const FOURTEEN_DIGITS = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
+const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const LONG_DAY = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day';
+const MONTH = '(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
+// RFC 9110, section 5.6.7: Sun, 06 Nov 1994 08:49:37 GMT
+const IMF_DATE = new RegExp(`^${DAY}, (\\d\\d) ${MONTH} (\\d{4}) (\\d\\d):(\\d\\d):(\\d\\d) GMT$`);
+// Sunday, 06-Nov-94 08:49:37 GMT
+const RFC850_DATE = new RegExp(`^${LONG_DAY}, (\\d\\d)-${MONTH}-(\\d\\d) (\\d\\d):(\\d\\d):(\\d\\d) GMT$`);
+// Sun Nov  6 08:49:37 1994
+const ASCTIME_DATE = new RegExp(`^${DAY} ${MONTH} ([ \\d]\\d) (\\d\\d):(\\d\\d):(\\d\\d) (\\d{4})$`);
+const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec';
+
+/** The last second of the year 9999, the last a four-digit year can print; and the first of the year 0. */
+const MAX_SECONDS = 253_402_300_799;
+const MIN_SECONDS = -62_167_219_200;
+
+/**
+ * Seconds since 1970, fractions cut off; undefined where the text is no time. Read are RFC 3339, epoch seconds, 14
+ * digits YYYYMMDDhhmmss (UTC) and the three HTTP dates. Two-digit years below 70 are of this century.
+ */
+export function parseMtime(text: string): number | undefined {
+  let m = RFC3339.exec(text);
+  if (m !== null) {
+    const offsetMinutes = Number(m[8] ?? 0) * 60 + Number(m[9] ?? 0);
+    if (Number(m[8] ?? 0) > 23 || Number(m[9] ?? 0) > 59) return undefined;
+    const local = utcSeconds(m[1], m[2], m[3], m[4], m[5], m[6]);
+    if (local === undefined) return undefined;
+    return inRange(local - (m[7] === '-' ? -60 : 60) * offsetMinutes);
+  }
+  m = FOURTEEN_DIGITS.exec(text);
+  if (m !== null) return utcSeconds(m[1], m[2], m[3], m[4], m[5], m[6]);
+  m = EPOCH.exec(text);
+  if (m !== null) return inRange(Number(m[1]));
+  m = IMF_DATE.exec(text);
+  if (m !== null) return utcSeconds(m[3], monthNumber(m[2]), m[1], m[4], m[5], m[6]);
+  m = RFC850_DATE.exec(text);
+  if (m !== null) {
+    const year = Number(m[3]) + (Number(m[3]) < 70 ? 2000 : 1900);
+    return utcSeconds(year, monthNumber(m[2]), m[1], m[4], m[5], m[6]);
+  }
+  m = ASCTIME_DATE.exec(text);
+  if (m !== null) return utcSeconds(m[6], monthNumber(m[1]), m[2], m[3], m[4], m[5]);
+  return undefined;
+}
+
+/** `2026-11-20T10:13:01Z`. @throws RangeError outside the years 0 to 9999 */
+export function formatMtime(seconds: number): string {
+  if (inRange(seconds) === undefined) throw new RangeError(`no four-digit year: ${seconds}`);
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+/** The printed form of any form that is read; text that is no time stays as it is, for the UNS to refuse. */
+export function canonicalMtime(text: string): string {
+  if (CANONICAL.test(text)) return text;
+  const seconds = parseMtime(text);
+  return seconds === undefined ? text : formatMtime(seconds);
+}
+
+type Digits = string | number | undefined;
+
+function utcSeconds(y: Digits, mo: Digits, d: Digits, h: Digits, mi: Digits, s: Digits): number | undefined {
+  const year = Number(y);
+  const month = Number(mo);
+  const day = Number(d);
+  const hour = Number(h);
+  const minute = Number(mi);
+  const second = Number(s);
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 60) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  return inRange(date.getTime() / 1000 + hour * 3600 + minute * 60 + second);
+}
+
+function monthNumber(name: string | undefined): number {
+  return MONTHS.indexOf(name ?? '') / 3 + 1;
+}
+
+function inRange(seconds: number): number | undefined {
+  return seconds >= MIN_SECONDS && seconds <= MAX_SECONDS ? seconds : undefined;
+}

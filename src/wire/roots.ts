@@ -1,0 +1,111 @@
+/**
+ * Whether a URL lies below one of a provider's roots. Compared are scheme, host, port and whole path segments; a URL a
+ * server might understand differently than we do is outside, wherever it seems to point.
+ */
+
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
+/** C0, DEL, and blanks at either end: what URL parsers drop silently. Backslashes they read as slashes. */
+const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f\\]|^\s|\s$/;
+/** `%2f` and `%5c` are separators to some servers, however often the percent sign was itself encoded. */
+const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
+/** Encoded control characters, and the overlong UTF-8 forms of dot, slash and backslash. */
+const ENCODED_TRAP = /%(?:25)*(?:[01][0-9a-f]|7f|c[01])/i;
+const ENCODED_DOT = /%(?:25)*2e/gi;
+const DOT_SEGMENT = /^\.\.?(?:;.*)?$/s;
+const UNRESERVED = /^[A-Za-z0-9._~-]$/;
+
+/** What follows a directory so plainly that no parser can leave it: no dot segment, query, fragment or odd encoding. */
+const PLAIN_REST =
+  /^[\w~!$&'()*+,=:@/.-]*(?:%(?!2[5ef]|5c|[01]|7f|c[01])[0-9a-f]{2}[\w~!$&'()*+,=:@/.-]*)*$/i;
+
+/**
+ * Whether `rest`, put behind a URL that ends with a slash and has no query, certainly stays below it. False means only
+ * that it must be looked at closely.
+ */
+export function isPlainRest(rest: string): boolean {
+  return rest.charCodeAt(0) !== 0x2e && !rest.includes('/.') && PLAIN_REST.test(rest);
+}
+
+/** Whether a URL names its scheme. */
+export function hasScheme(url: string): boolean {
+  return SCHEME.test(url);
+}
+
+/** The prefix in front of a URL that has no scheme. */
+export function resolveUrl(prefix: string, url: string): string {
+  return hasScheme(url) ? url : prefix + url;
+}
+
+interface Place {
+  /** Scheme, host in lower case (IDN as punycode), port unless it is the default. */
+  origin: string;
+  /** Path segments, percent-encoding normalised, without the empty one in front of the first slash. */
+  segments: string[];
+}
+
+/**
+ * A test of absolute URLs against roots.
+ * @param roots absolute http or https URLs; one that ends with a slash is a directory, one that does not is itself or a
+ * directory. No root: nothing is inside.
+ * @throws TypeError for a root that is no such URL
+ */
+export function createRootCheck(roots: readonly string[]): (url: string) => boolean {
+  const places = roots.map(root => {
+    const place = placeOf(root);
+    if (place === undefined || /[?#]/.test(root)) throw new TypeError(`not usable as a root: ${root}`);
+    return place;
+  });
+  // A URL that is the text of such a directory followed by a plain rest parses to that directory and the rest.
+  const directories = roots.map(root => new URL(root).href).filter(href => href.endsWith('/'));
+  return url => {
+    for (const directory of directories) {
+      if (url.startsWith(directory) && isPlainRest(url.slice(directory.length))) return true;
+    }
+    const place = placeOf(url);
+    return place !== undefined && places.some(root => isBelow(root, place));
+  };
+}
+
+/** Where a URL points, or undefined where parsers may disagree about that. */
+function placeOf(url: string): Place | undefined {
+  if (REFUSED_CHARACTERS.test(url)) return undefined;
+  const written = /^https?:\/\/([^/?#]*)([^?#]*)/i.exec(url);
+  if (written === null || written[1] === '' || written[1]?.includes('@') === true) return undefined;
+  if (!isPlainPath(written[2] ?? '')) return undefined;
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return undefined;
+  }
+  if (parsed.username !== '' || parsed.password !== '') return undefined;
+  return { origin: parsed.origin, segments: parsed.pathname.slice(1).split('/').map(normaliseSegment) };
+}
+
+/** No dot segment and no separator in any encoding. */
+function isPlainPath(path: string): boolean {
+  if (ENCODED_SEPARATOR.test(path) || ENCODED_TRAP.test(path)) return false;
+  return !path
+    .replace(ENCODED_DOT, '.')
+    .split('/')
+    .some(segment => DOT_SEGMENT.test(segment));
+}
+
+function normaliseSegment(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  return segment.replace(/%[0-9a-f]{2}/gi, code => {
+    const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return UNRESERVED.test(character) ? character : code.toUpperCase();
+  });
+}
+
+function isBelow(root: Place, place: Place): boolean {
+  if (root.origin !== place.origin) return false;
+  const isDirectory = root.segments.at(-1) === '';
+  const shared = isDirectory ? root.segments.length - 1 : root.segments.length;
+  if (place.segments.length < root.segments.length) return false;
+  for (let i = 0; i < shared; i++) {
+    if (root.segments[i] !== place.segments[i]) return false;
+  }
+  return true;
+}

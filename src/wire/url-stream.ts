@@ -1,0 +1,164 @@
+/**
+ * The pipe between filters: `<?lcc …?>`, one `<url …/>` a line, `<?lcc end?>`. Read are also streams without the two
+ * marks, urls with one root around them, and the one-shot dialect (`<lococa:notify>` with init and set).
+ */
+import { LccError } from '../lib/errors.js';
+import { formatAttributes } from '../lib/xml/escape.js';
+import { XmlReader } from '../lib/xml/reader.js';
+import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
+import { isUrlTag, recordOf, UrlAssembler } from './url-read.js';
+import type { UrlRecord } from './url.js';
+
+const TARGET = 'lcc';
+const END = 'end';
+
+/** The last line of a stream: who has not seen it has not seen the whole. */
+export const STREAM_END = `<?${TARGET} ${END}?>\n`;
+
+/** The first line of a stream, carrying what the next filter must know. */
+export function streamHead(attributes: Record<string, string | number | undefined>): string {
+  return `<?${TARGET}${formatAttributes(attributes)}?>\n`;
+}
+
+export interface UrlStreamEvents {
+  /** @param raw the element as it came, without what follows it */
+  url(record: UrlRecord, raw: string): void;
+  /** The attributes of `<?lcc …?>`. */
+  head?(attributes: Attributes): void;
+  /** The attributes of `<provider>` in a one-shot document. */
+  init?(attributes: Attributes): void;
+  /** The attributes of `<set>`, as a root or in a one-shot document. */
+  set?(attributes: Attributes): void;
+}
+
+/** What may stand where. `top`: outside every element; `root`: in the first; `set`, `init`: in those of a one-shot. */
+type Place = 'top' | 'root' | 'set' | 'init' | 'provider';
+
+export class UrlStreamReader {
+  readonly #events: UrlStreamEvents;
+  readonly #reader: XmlReader;
+  readonly #limits: XmlLimits;
+  readonly #where: string;
+  readonly #assembler = new UrlAssembler();
+  readonly #places: Place[] = ['top'];
+  #sawHead = false;
+  #sawEnd = false;
+
+  constructor(events: UrlStreamEvents, limits: XmlLimits, options: { where: string }) {
+    this.#events = events;
+    this.#limits = limits;
+    this.#where = options.where;
+    this.#reader = new XmlReader(
+      {
+        open: (name, attributes, empty, raw) => {
+          if (isUrlTag(name)) this.#url(attributes, empty, raw);
+          else this.#container(name, attributes, empty);
+        },
+        close: name => this.#close(name),
+        text: text => this.#text(text),
+        instruction: (target, body) => {
+          if (target === TARGET) this.#mark(body.trim());
+        },
+      },
+      limits,
+      options,
+    );
+  }
+
+  /** Whether the stream has told its end; one without a head never does. */
+  get sawEnd(): boolean {
+    return this.#sawEnd;
+  }
+
+  /** @throws XmlError; from then on every call throws the same */
+  write(chunk: Uint8Array): void {
+    this.#reader.write(chunk);
+  }
+
+  /** @throws LccError `data.cut` when the input ends inside an element, or without the end its head promised */
+  end(): void {
+    this.#reader.end();
+    if (this.#sawHead && !this.#sawEnd) {
+      throw new LccError(
+        'data.cut',
+        `${this.#where}: the stream was cut: <?${TARGET} ${END}?> is missing; look at the command that writes it`,
+      );
+    }
+  }
+
+  #url(attributes: Attributes, empty: boolean, raw: string): void {
+    const place = this.#places.at(-1);
+    if (this.#assembler.isOpen || place === 'init' || place === 'provider')
+      this.#refuse('<url> is not accepted here');
+    if (this.#sawEnd) this.#refuse(`<url> behind <?${TARGET} ${END}?>; were two streams joined?`);
+    if (empty) this.#events.url(recordOf(attributes), raw);
+    else this.#assembler.open(attributes, raw);
+  }
+
+  #container(name: string, attributes: Attributes, empty: boolean): void {
+    const local = name.slice(name.indexOf(':') + 1);
+    const place = this.#assembler.isOpen ? undefined : placeOf(local, this.#places.at(-1));
+    if (place === undefined) return this.#refuse(`<${name}> is not accepted here`);
+    if (place === 'set') this.#events.set?.(attributes);
+    if (place === 'provider') this.#events.init?.(attributes);
+    if (!empty) this.#places.push(place);
+  }
+
+  #close(name: string): void {
+    if (this.#assembler.isOpen) {
+      const { record, raw } = this.#assembler.close(name);
+      this.#events.url(record, raw);
+    } else {
+      this.#places.pop();
+    }
+  }
+
+  #text(text: string): void {
+    if (this.#assembler.isOpen) this.#assembler.text(text);
+    else if (text.trim() !== '') this.#refuse('text between urls');
+  }
+
+  #mark(body: string): void {
+    if (body === END) {
+      this.#sawEnd = true;
+      return;
+    }
+    if (this.#sawHead) this.#refuse(`a second <?${TARGET} …?>; were two streams joined?`);
+    this.#sawHead = true;
+    this.#events.head?.(this.#pseudoAttributes(body));
+  }
+
+  #pseudoAttributes(body: string): Attributes {
+    let found: Attributes = {};
+    const open = (_name: string, attributes: Attributes): void => {
+      found = attributes;
+    };
+    const reader = new XmlReader({ open, close: () => {} }, this.#limits, {
+      where: `${this.#where}: <?${TARGET} …?>`,
+    });
+    reader.write(Buffer.from(`<${TARGET} ${body}/>`));
+    reader.end();
+    return found;
+  }
+
+  #refuse(what: string): never {
+    const { line, column } = this.#reader.position;
+    throw new XmlError('data.malformed', this.#where, line, column, what);
+  }
+}
+
+/** The place inside an element of this local name that stands at `outer`, or undefined where it may not. */
+function placeOf(local: string, outer: Place | undefined): Place | undefined {
+  switch (outer) {
+    case 'top':
+      return local === 'set' ? 'set' : 'root';
+    case 'root':
+      return local === 'set' || local === 'init' ? local : undefined;
+    case 'init':
+      return local === 'provider' ? 'provider' : undefined;
+    case 'set':
+    case 'provider':
+    case undefined:
+      return undefined;
+  }
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRootCheck, resolveUrl } from '../../src/wire/roots.js';
+
+const ROOT = 'http://www.example.org/docs/';
+const inside = createRootCheck([ROOT]);
+
+const INSIDE = [
+  'http://www.example.org/docs/',
+  'http://www.example.org/docs/a.html',
+  'http://www.example.org/docs/a/b/c.html?x=%2f..%2f..',
+  'http://www.example.org/docs/a.html#top',
+  'HTTP://WWW.EXAMPLE.ORG/docs/a',
+  'http://www.example.org:80/docs/a',
+  'http://www.example.org/d%6fcs/a',
+  'http://www.example.org/docs/.hidden/..name/a..b',
+  'http://www.example.org/docs/a%20b%C3%A4',
+  'http://www.example.org/docs/ä b',
+  'http://www.example.org/docs/a@b:c',
+];
+
+const ESCAPES = [
+  'http://www.example.org/docs',
+  'http://www.example.org/docs2/a',
+  'http://www.example.org/Docs/a',
+  'https://www.example.org/docs/a',
+  'http://www.example.org:8080/docs/a',
+  'http://www.example.org.evil.test/docs/a',
+  'http://www.example.org@evil.test/docs/a',
+  'http://user@www.example.org/docs/a',
+  'http://user:pw@www.example.org/docs/a',
+  'http://@www.example.org/docs/a',
+  'http://evil.test/http://www.example.org/docs/a',
+  'http://www.example.org/docs/../a',
+  'http://www.example.org/docs/./a',
+  'http://www.example.org/docs/..',
+  'http://www.example.org/docs/..?x',
+  'http://www.example.org/docs/..#x',
+  'http://www.example.org/docs/%2e%2e/a',
+  'http://www.example.org/docs/%2E./a',
+  'http://www.example.org/docs/.%2e/a',
+  'http://www.example.org/docs/%252e%252e/a',
+  'http://www.example.org/docs/..;x=1/a',
+  'http://www.example.org/docs/..%3b/a'.replace('%3b', ';'),
+  'http://www.example.org/docs/..%2fa',
+  'http://www.example.org/docs/..%252Fa',
+  'http://www.example.org/docs%2fa',
+  'http://www.example.org/docs/%5c..%5ca',
+  'http://www.example.org/docs/..\\a',
+  'http://www.example.org\\docs/a',
+  'http:\\\\www.example.org/docs/a',
+  'http:/www.example.org/docs/a',
+  'http:www.example.org/docs/a',
+  'http:///www.example.org/docs/a',
+  'http://www.example.org/docs/.\t./a',
+  'http://www.example.org/docs/.\n./a',
+  'http://www.example.org/docs/a\u0000',
+  'http://www.example.org/docs/a%00',
+  'http://www.example.org/docs/a%0d%0aHost:x',
+  'http://www.example.org/docs/%c0%ae%c0%ae/a',
+  'http://www.example.org/docs/%c0%afa',
+  ' http://www.example.org/docs/a',
+  'http://www.example.org/docs/a ',
+  'http://www.example.org /docs/a',
+  'http://[/docs/a',
+  'http://www.example.org:99999/docs/a',
+  'ftp://www.example.org/docs/a',
+  'javascript://www.example.org/docs/a',
+  '//www.example.org/docs/a',
+  '/docs/a',
+  '',
+];
+
+test('accepts what lies below a root, however host and port are written', () => {
+  for (const url of INSIDE) assert.equal(inside(url), true, url);
+});
+
+test('refuses every known way out of a root', () => {
+  for (const url of ESCAPES) assert.equal(inside(url), false, JSON.stringify(url));
+});
+
+test('a root without a final slash is itself and what lies below it', () => {
+  const check = createRootCheck(['http://h/a/b']);
+  assert.equal(check('http://h/a/b'), true);
+  assert.equal(check('http://h/a/b/c'), true);
+  assert.equal(check('http://h/a/bc'), false);
+});
+
+test('international host names are compared as punycode', () => {
+  const check = createRootCheck(['http://bücher.example/']);
+  assert.equal(check('http://xn--bcher-kva.example/x'), true);
+  assert.equal(check('http://BÜCHER.example/x'), true);
+  assert.equal(check('http://bucher.example/x'), false);
+});
+
+test('nothing is inside no root', () => {
+  assert.equal(createRootCheck([])('http://h/'), false);
+});
+
+test('an unusable root is refused', () => {
+  for (const root of ['', 'www.example.org', 'ftp://h/', 'http://h/?x', 'http://u@h/', 'http://h/../']) {
+    assert.throws(() => createRootCheck([root]), TypeError, root);
+  }
+});
+
+test('the prefix stands in front of every url without a scheme', () => {
+  assert.equal(resolveUrl('http://h/x/', 'a.html'), 'http://h/x/a.html');
+  assert.equal(resolveUrl('http://h/x/', 'https://i/a'), 'https://i/a');
+  assert.equal(resolveUrl('http://h/x/', '12:30.html'), 'http://h/x/12:30.html');
+});
