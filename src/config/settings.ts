@@ -47,6 +47,12 @@ export const SETTINGS = {
   'net.tls_key': text('', 'PEM private key of tls: listeners'),
   'net.tls_ca': text('', 'PEM certificates trusted by tls: connections instead of the built-in ones'),
 
+  // Messages between the daemons
+  'wire.max_pending_bytes': bytes(8 * MB, 64 * KB, GB, 'messages waiting for a peer to read them'),
+  'wire.stall_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time a peer may leave half of that unread'),
+  'wire.hello_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time from connecting to saying who is there'),
+  'wire.ping_interval_ms': ms(15 * SECOND, 100, HOUR, 'a Bot Manager silent for twice this is given up'),
+
   'uns.listen': list(['127.0.0.1:9000'], 'endpoints CPs connect to'),
   'uns.mime': list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*'),
   'uns.max_connections': count(8000, 1, 60_000, 'connections at a time'),

@@ -1,0 +1,262 @@
+/**
+ * BM ↔ BOT (lcc-protocol(5)); public, and made to be typed by hand.
+ *
+ *     up:   <lococa:bot slots="64"/>                          first, and again whenever it changes
+ *           <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" time="0.012"/>
+ *           <fetched id="18" status="error" code="404" reach="real" time="0.010">Not Found</fetched>
+ *     down: <fetch id="17" url="http://…" file="/…/ab/cd/1f.0"/>
+ *
+ * Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
+ * `fetch` only `id`, `url` and `file` must be there.
+ */
+import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
+import type { LccError } from '../lib/errors.js';
+import { escapeText, formatAttributes } from '../lib/xml/escape.js';
+import type { Attributes } from '../lib/xml/types.js';
+import {
+  optionalFlag,
+  optionalInteger,
+  optionalSeconds,
+  requiredInteger,
+  requiredText,
+  requiredWord,
+} from './fields.js';
+import type { ErrorReach, FetchRequest, FetchResult } from './fetch.js';
+import { MessageChannel, type ChannelOptions } from './messages.js';
+import { formatRoots, readRoots } from './qm-bm.js';
+
+/** What a robot is told: where to write, but nothing of lanes. Without roots redirects may lead anywhere. */
+export interface RobotRequest extends Omit<FetchRequest, 'lane'> {
+  /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. */
+  file: string;
+}
+
+const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
+
+export function formatRobotFetch(request: RobotRequest): string {
+  return `<fetch${formatAttributes({
+    id: request.id,
+    url: request.url,
+    file: request.file,
+    mtime: request.lastModified,
+    etag: request.etag,
+    mimetype: request.mimetype,
+    md5: request.md5,
+    len: request.len,
+    maxlen: request.maxBytes,
+    timeout: request.timeoutMs === undefined ? undefined : request.timeoutMs / 1000,
+    roots: request.roots.length === 0 ? undefined : formatRoots(request.roots),
+    enforce: request.enforce === true ? 'yes' : undefined,
+  })}/>\n`;
+}
+
+/** @throws LccError `peer.protocol` */
+export function readRobotFetch(attributes: Attributes): RobotRequest {
+  const element = 'fetch';
+  const request: RobotRequest = {
+    id: requiredInteger(element, attributes, 'id'),
+    url: requiredText(element, attributes, 'url'),
+    file: requiredText(element, attributes, 'file'),
+    roots: readRoots(attributes['roots']),
+  };
+  const { mtime, etag, mimetype, md5 } = attributes;
+  if (mtime !== undefined && mtime !== '') request.lastModified = mtime;
+  if (etag !== undefined && etag !== '') request.etag = etag;
+  if (mimetype !== undefined && mimetype !== '') request.mimetype = mimetype;
+  if (md5 !== undefined && md5 !== '') request.md5 = md5.toLowerCase();
+  const len = optionalInteger(element, attributes, 'len');
+  if (len !== undefined) request.len = len;
+  const maxBytes = optionalInteger(element, attributes, 'maxlen');
+  if (maxBytes !== undefined) request.maxBytes = maxBytes;
+  const timeoutMs = optionalSeconds(element, attributes, 'timeout');
+  if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
+  if (optionalFlag(element, attributes, 'enforce') === true) request.enforce = true;
+  return request;
+}
+
+export function formatRobotFetched(result: FetchResult): string {
+  const { id, status, wireBytes: wirebytes } = result;
+  const time = (result.elapsedMs / 1000).toFixed(3);
+  switch (status) {
+    case 'ok':
+      return `<fetched${formatAttributes({
+        id,
+        status,
+        http: result.http,
+        md5: result.md5,
+        len: result.len,
+        mtime: result.lastModified,
+        mimetype: result.mimetype,
+        furl: result.finalUrl,
+        etag: result.etag,
+        verified: result.verified ? undefined : 'no',
+        wirebytes,
+        time,
+      })}/>\n`;
+    case 'unchanged':
+      return `<fetched${formatAttributes({
+        id,
+        status,
+        http: result.http,
+        mtime: result.lastModified,
+        etag: result.etag,
+        wirebytes,
+        time,
+      })}/>\n`;
+    case 'error':
+      return `<fetched${formatAttributes({
+        id,
+        status,
+        code: result.code,
+        reach: result.reach,
+        retryafter: result.retryAfterMs === undefined ? undefined : result.retryAfterMs / 1000,
+        wirebytes,
+        time,
+      })}>${escapeText(result.message)}</fetched>\n`;
+  }
+}
+
+/** A robot written by others may leave out all but `id`, `status`, and what its status means. @throws LccError `peer.protocol` */
+export function readRobotFetched(attributes: Attributes, text: string): FetchResult {
+  const element = 'fetched';
+  const id = requiredInteger(element, attributes, 'id');
+  const status = requiredWord(element, attributes, 'status', ['ok', 'unchanged', 'error']);
+  const wireBytes = optionalInteger(element, attributes, 'wirebytes');
+  const elapsedMs = optionalSeconds(element, attributes, 'time') ?? 0;
+  const { mtime, etag } = attributes;
+  switch (status) {
+    case 'ok': {
+      const len = requiredInteger(element, attributes, 'len');
+      const { mimetype, furl } = attributes;
+      return {
+        id,
+        status,
+        http: optionalInteger(element, attributes, 'http') ?? 200,
+        md5: requiredText(element, attributes, 'md5').toLowerCase(),
+        len,
+        wireBytes: wireBytes ?? len,
+        elapsedMs,
+        verified: optionalFlag(element, attributes, 'verified') ?? true,
+        ...(mimetype === undefined ? undefined : { mimetype }),
+        ...(mtime === undefined ? undefined : { lastModified: mtime }),
+        ...(etag === undefined ? undefined : { etag }),
+        ...(furl === undefined ? undefined : { finalUrl: furl }),
+      };
+    }
+    case 'unchanged':
+      return {
+        id,
+        status,
+        http: 304,
+        wireBytes: wireBytes ?? 0,
+        elapsedMs,
+        ...(mtime === undefined ? undefined : { lastModified: mtime }),
+        ...(etag === undefined ? undefined : { etag }),
+      };
+    case 'error': {
+      const code = requiredInteger(element, attributes, 'code');
+      const retryAfterMs = optionalSeconds(element, attributes, 'retryafter');
+      const reach =
+        attributes['reach'] === undefined ? 'url' : requiredWord(element, attributes, 'reach', REACHES);
+      return {
+        id,
+        status,
+        code,
+        message: text,
+        reach,
+        wireBytes: wireBytes ?? 0,
+        elapsedMs,
+        ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
+      };
+    }
+  }
+}
+
+/** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */
+export interface ManagerHandlers {
+  fetch(request: RobotRequest): void;
+  /** No more requests will come, but results may still be sent; without this handler the connection is closed then. */
+  ended?(): void;
+  closed(reason: LccError | undefined): void;
+}
+
+/** The robot's end. */
+export class ManagerPeer {
+  readonly channel: MessageChannel;
+  constructor(stream: Duplex, handlers: ManagerHandlers, options: ChannelOptions) {
+    const { ended } = handlers;
+    this.channel = new MessageChannel(
+      stream,
+      {
+        message: (name, attributes) => {
+          if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
+          else throw this.channel.violation(`<${name}> is nothing a robot does; <fetch id url file/> is`);
+        },
+        ...(ended === undefined ? undefined : { ended: () => ended.call(handlers) }),
+        closed: reason => handlers.closed(reason),
+      },
+      options,
+    );
+  }
+
+  /** Says how many fetches are done at a time; the first message, and again whenever that changes. */
+  hello(slots: number): void {
+    this.channel.send(`<lococa:bot slots="${slots}"/>\n`);
+  }
+  fetched(result: FetchResult): void {
+    this.channel.send(formatRobotFetched(result));
+  }
+}
+
+/** What a Bot Manager asks of the code that serves a robot. */
+export interface RobotHandlers {
+  /** First of all, and again whenever it changes. */
+  hello(slots: number): void;
+  fetched(result: FetchResult): void;
+  closed(reason: LccError | undefined): void;
+}
+
+export interface RobotPeerOptions extends ChannelOptions {
+  /** How long a new connection may take to say that it is a robot. */
+  helloTimeoutMs: number;
+}
+
+/** The Bot Manager's end. */
+export class RobotPeer {
+  readonly channel: MessageChannel;
+  #greeted = false;
+  constructor(stream: Duplex, handlers: RobotHandlers, options: RobotPeerOptions) {
+    const cancelHello = options.clock.after(options.helloTimeoutMs, () => {
+      const limit = limitText('wire.hello_timeout_ms', options.helloTimeoutMs);
+      this.channel.refuse(this.channel.violation(`has not said who it is for ${limit}`));
+    });
+    this.channel = new MessageChannel(
+      stream,
+      {
+        message: (name, attributes, text) => {
+          if (name === 'bot') {
+            handlers.hello(requiredInteger(name, attributes, 'slots'));
+            this.#greeted = true;
+            cancelHello();
+          } else if (!this.#greeted) {
+            throw this.channel.violation(`<${name}> before <lococa:bot>`);
+          } else if (name === 'fetched') {
+            handlers.fetched(readRobotFetched(attributes, text));
+          } else {
+            throw this.channel.violation(`<${name}> is nothing a robot says; bot and fetched are`);
+          }
+        },
+        closed: reason => {
+          cancelHello();
+          handlers.closed(reason);
+        },
+      },
+      options,
+    );
+  }
+
+  fetch(request: RobotRequest): void {
+    this.channel.send(formatRobotFetch(request));
+  }
+}

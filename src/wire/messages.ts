@@ -1,0 +1,283 @@
+/**
+ * A channel of one-element messages over a byte stream: `<fetch id="1" …/>`, `<fetched …>text</fetched>`.
+ *
+ * Incoming bytes go through the XML reader with its limits; whatever is wrong with them ends this connection with an
+ * answer (`<lococa:error code="103">where: what</lococa:error>`) and never the process. Outgoing messages of one turn
+ * of the event loop leave in one write: a write per message costs 2.3 times as much.
+ *
+ *     open ──malformed, refused──▶ answered ──▶ closed
+ *       │ peer does not read: reading pauses (its requests stop, ours are bounded by what it asked)
+ *       ╰─ still not after stallTimeoutMs, or maxPendingBytes waiting ──▶ cut
+ */
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
+import type { Clock } from '../lib/clock.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { escapeText } from '../lib/xml/escape.js';
+import { XmlReader } from '../lib/xml/reader.js';
+import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
+
+export interface ChannelLimits {
+  xml: XmlLimits;
+  /** Outgoing bytes waiting at which the peer is cut; at half of it reading from the peer pauses. */
+  maxPendingBytes: number;
+  /** How long a peer may leave that half unread before it is cut. */
+  stallTimeoutMs: number;
+}
+
+export interface ChannelOptions extends ChannelLimits {
+  /** Who is at the other end, for messages: `robot 192.0.2.7:51234`. */
+  where: string;
+  clock: Clock;
+}
+
+export interface ChannelHandlers {
+  /**
+   * One element, its prefix `lococa:` removed, and the text in it. An LccError thrown here is answered and closes the
+   * connection; anything else is a bug and passes through.
+   */
+  message(name: string, attributes: Attributes, text: string): void;
+  /** The peer has sent its last message; without this handler our side is closed then, too. */
+  ended?(): void;
+  /** The connection is gone, once. `reason` is missing when the peer closed in good order or we did. */
+  closed(reason: LccError | undefined): void;
+}
+
+const LINGER_MS = 2000;
+const PREFIX = 'lococa:';
+
+export class MessageChannel {
+  readonly where: string;
+  readonly #stream: Duplex;
+  readonly #handlers: ChannelHandlers;
+  readonly #options: ChannelOptions;
+  readonly #reader: XmlReader;
+  #state: 'open' | 'ending' | 'closed' = 'open';
+  #reason: LccError | undefined;
+  #out = '';
+  #flushing = false;
+  #congested = false;
+  #held = false;
+  #cancelStall: (() => void) | undefined;
+  #cancelLinger: (() => void) | undefined;
+  #name = '';
+  #attributes: Attributes = {};
+  #text = '';
+
+  /** Takes the stream over: all its events are handled here from now on. */
+  constructor(stream: Duplex, handlers: ChannelHandlers, options: ChannelOptions) {
+    this.where = options.where;
+    this.#stream = stream;
+    this.#handlers = handlers;
+    this.#options = options;
+    this.#reader = new XmlReader(
+      {
+        open: (name, attributes, empty) => this.#onOpen(name, attributes, empty),
+        close: () => this.#onClose(),
+        text: text => this.#onText(text),
+      },
+      options.xml,
+      { where: options.where },
+    );
+    if (stream instanceof Socket) stream.setNoDelay(true);
+    stream.on('error', (error: Error) => this.#fail(streamError(this.where, error)));
+    stream.on('close', () => this.#onStreamClosed());
+    stream.on('drain', () => this.#relieve());
+    stream.on('end', () => this.#onEnd());
+    stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
+  }
+
+  get open(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** Bytes (counted as characters before they are written) that the peer has not taken yet. */
+  get pendingBytes(): number {
+    return this.#out.length + this.#stream.writableLength;
+  }
+
+  /** Queues one whole element as text. Dropped silently once the connection is ending. */
+  send(element: string): void {
+    if (this.#state !== 'open') return;
+    this.#out += element;
+    const pending = this.pendingBytes;
+    if (pending > this.#options.maxPendingBytes) {
+      const limit = limitText('wire.max_pending_bytes', this.#options.maxPendingBytes);
+      this.destroy(new LccError('limit', `${this.where}: does not read its messages: over ${limit} waiting`));
+      return;
+    }
+    if (pending > this.#options.maxPendingBytes / 2) this.#congest();
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  /** Stops (true) or goes on (false) taking messages; those of the bytes already read still come. */
+  hold(held: boolean): void {
+    this.#held = held;
+    this.#applyPause();
+  }
+
+  /** Sends what is waiting, says good-bye, and closes; a peer that does not close too is cut after two seconds. */
+  end(lastElement = ''): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'ending';
+    this.#stopStall();
+    const rest = this.#out + lastElement;
+    this.#out = '';
+    this.#stream.end(rest === '' ? undefined : rest);
+    // Keep reading, and ignoring, what comes: closing over unread bytes would reset the connection before the peer
+    // has seen the last answer.
+    this.#stream.resume();
+    this.#cancelLinger = this.#options.clock.after(LINGER_MS, () => this.#stream.destroy());
+  }
+
+  /** Closes at once; what was not yet written is lost. */
+  destroy(reason?: LccError): void {
+    if (this.#state === 'closed') return;
+    this.#reason ??= reason;
+    this.#state = 'ending';
+    this.#out = '';
+    this.#stopStall();
+    this.#stream.destroy();
+  }
+
+  /** Answers with an error element and closes: the peer broke the rules. */
+  refuse(error: LccError): void {
+    this.#reason ??= error;
+    this.end(`<lococa:error code="${codeOf(error)}">${escapeText(error.message)}</lococa:error>\n`);
+  }
+
+  #onData(chunk: Uint8Array): void {
+    if (this.#state !== 'open') return;
+    try {
+      this.#reader.write(chunk);
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      this.refuse(this.#located(error));
+    }
+  }
+
+  #onOpen(name: string, attributes: Attributes, empty: boolean): void {
+    if (this.#state !== 'open') return;
+    const local = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
+    if (this.#name !== '') throw this.violation(`<${local}> inside <${this.#name}>: messages do not nest`);
+    if (empty) return this.#deliver(local, attributes, '');
+    this.#name = local;
+    this.#attributes = attributes;
+    this.#text = '';
+  }
+
+  #onText(text: string): void {
+    if (this.#state !== 'open') return;
+    if (this.#name === '') {
+      if (/\S/.test(text)) throw this.violation(`text between messages: "${text.trim().slice(0, 40)}"`);
+      return;
+    }
+    this.#text += text;
+    if (this.#text.length > this.#options.xml.maxTokenBytes) {
+      const limit = limitText('xml.token_bytes', this.#options.xml.maxTokenBytes);
+      throw new LccError('limit', `${this.where}: the text of <${this.#name}> is longer than ${limit}`);
+    }
+  }
+
+  #onClose(): void {
+    if (this.#state !== 'open') return;
+    const name = this.#name;
+    this.#name = '';
+    this.#deliver(name, this.#attributes, this.#text);
+  }
+
+  #deliver(name: string, attributes: Attributes, text: string): void {
+    if (name === 'error') {
+      this.destroy(
+        new LccError('peer.rejected', `${this.where}: ${attributes['code'] ?? ''} ${text.trim()}`),
+      );
+      return;
+    }
+    this.#handlers.message(name, attributes, text);
+  }
+
+  /** A breach of the conversation's rules, ready to be thrown. */
+  violation(what: string): LccError {
+    return new LccError('peer.protocol', `${this.where}: ${what}`);
+  }
+
+  #located(error: LccError): LccError {
+    if (error.message.startsWith(this.where)) return error;
+    return new LccError(error.code, `${this.where}: ${error.message}`, { cause: error });
+  }
+
+  #onEnd(): void {
+    if (this.#state !== 'open') return;
+    try {
+      this.#reader.end();
+      if (this.#name !== '') throw new LccError('data.cut', `${this.where}: ended inside <${this.#name}>`);
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      return this.refuse(error);
+    }
+    if (this.#handlers.ended === undefined) this.end();
+    else this.#handlers.ended();
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    if (this.#state !== 'open' || this.#out === '') return;
+    const text = this.#out;
+    this.#out = '';
+    if (this.#stream.write(text)) this.#relieve();
+  }
+
+  #congest(): void {
+    if (this.#congested) return;
+    this.#congested = true;
+    this.#applyPause();
+    this.#cancelStall = this.#options.clock.after(this.#options.stallTimeoutMs, () => {
+      const limit = limitText('wire.stall_timeout_ms', this.#options.stallTimeoutMs);
+      this.destroy(new LccError('limit', `${this.where}: has not read its messages for ${limit}`));
+    });
+  }
+
+  #relieve(): void {
+    if (!this.#congested) return;
+    this.#congested = false;
+    this.#stopStall();
+    this.#applyPause();
+  }
+
+  #applyPause(): void {
+    if (this.#state !== 'open') return;
+    if (this.#congested || this.#held) this.#stream.pause();
+    else this.#stream.resume();
+  }
+
+  #stopStall(): void {
+    this.#cancelStall?.();
+    this.#cancelStall = undefined;
+  }
+
+  #fail(error: LccError): void {
+    if (this.#state === 'open') this.destroy(error);
+  }
+
+  #onStreamClosed(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#out = '';
+    this.#stopStall();
+    this.#cancelLinger?.();
+    this.#handlers.closed(this.#reason);
+  }
+}
+
+function codeOf(error: LccError): number {
+  if (error.code === 'limit') return 106;
+  return error instanceof XmlError || error.code === 'data.cut' ? 103 : 104;
+}
+
+function streamError(where: string, error: Error): LccError {
+  const what = errnoOf(error) ?? messageOf(error);
+  return new LccError('peer.unavailable', `${where}: connection broken: ${what}`, { cause: error });
+}

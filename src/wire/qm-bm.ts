@@ -1,0 +1,318 @@
+/**
+ * QM ↔ BM, and BM ↔ BM: fetch requests and deletions down, results and slots up (lcc-protocol(5)).
+ *
+ *     up:   <lococa:bm machineid="m1" slots="64"/>            first, and again whenever either changes
+ *           <fetched id="17" status="ok" md5="…" len="5123" … machineid="m1" fileid="ab/cd/1f.0"/>
+ *           <fetched id="18" status="error" code="404" reach="real" …>Not Found</fetched>
+ *           <deleted id="19" status="ok"/>  <pong/>
+ *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>
+ *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping/>
+ */
+import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
+import { LccError } from '../lib/errors.js';
+import { escapeText, formatAttributes } from '../lib/xml/escape.js';
+import type { Attributes } from '../lib/xml/types.js';
+import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
+import type { DeleteRequest, DeleteResult, ErrorReach, FetchRequest, FetchResult } from './fetch.js';
+import { MessageChannel, type ChannelOptions } from './messages.js';
+
+export interface LinkOptions extends ChannelOptions {
+  /** The upper side pings this often and gives up a peer silent for twice as long. */
+  pingIntervalMs: number;
+  /** How long a new connection may take to say who it is. */
+  helloTimeoutMs: number;
+}
+
+const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
+
+export function formatFetch(request: FetchRequest): string {
+  return `<fetch${formatAttributes({
+    id: request.id,
+    lane: request.lane,
+    url: request.url,
+    roots: request.roots.length === 0 ? undefined : formatRoots(request.roots),
+    mimetype: request.mimetype,
+    lastmodified: request.lastModified,
+    etag: request.etag,
+    md5: request.md5,
+    len: request.len,
+    enforce: request.enforce === true ? 'yes' : undefined,
+    maxbytes: request.maxBytes,
+    timeoutms: request.timeoutMs,
+  })}/>\n`;
+}
+
+/** @throws LccError `peer.protocol` */
+export function readFetch(attributes: Attributes): FetchRequest {
+  const element = 'fetch';
+  const request: FetchRequest = {
+    id: requiredInteger(element, attributes, 'id'),
+    lane: requiredText(element, attributes, 'lane'),
+    url: requiredText(element, attributes, 'url'),
+    roots: readRoots(attributes['roots']),
+  };
+  const { mimetype, lastmodified, etag, md5 } = attributes;
+  if (mimetype !== undefined) request.mimetype = mimetype;
+  if (lastmodified !== undefined) request.lastModified = lastmodified;
+  if (etag !== undefined) request.etag = etag;
+  if (md5 !== undefined) request.md5 = md5.toLowerCase();
+  const len = optionalInteger(element, attributes, 'len');
+  if (len !== undefined) request.len = len;
+  if (optionalFlag(element, attributes, 'enforce') === true) request.enforce = true;
+  const maxBytes = optionalInteger(element, attributes, 'maxbytes');
+  if (maxBytes !== undefined) request.maxBytes = maxBytes;
+  const timeoutMs = optionalInteger(element, attributes, 'timeoutms');
+  if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
+  return request;
+}
+
+export function formatFetched(result: FetchResult): string {
+  const { id, status, wireBytes: wirebytes } = result;
+  const elapsedms = Math.round(result.elapsedMs);
+  switch (status) {
+    case 'ok':
+      return `<fetched${formatAttributes({
+        id,
+        status,
+        http: result.http,
+        md5: result.md5,
+        len: result.len,
+        mimetype: result.mimetype,
+        lastmodified: result.lastModified,
+        etag: result.etag,
+        finalurl: result.finalUrl,
+        verified: result.verified ? undefined : 'no',
+        wirebytes,
+        elapsedms,
+        machineid: result.machineId,
+        fileid: result.fileId,
+      })}/>\n`;
+    case 'unchanged':
+      return `<fetched${formatAttributes({
+        id,
+        status,
+        http: result.http,
+        lastmodified: result.lastModified,
+        etag: result.etag,
+        wirebytes,
+        elapsedms,
+      })}/>\n`;
+    case 'error':
+      return `<fetched${formatAttributes({
+        id,
+        status,
+        code: result.code,
+        reach: result.reach,
+        wirebytes,
+        elapsedms,
+        retryafterms: result.retryAfterMs,
+      })}>${escapeText(result.message)}</fetched>\n`;
+  }
+}
+
+/** @throws LccError `peer.protocol` */
+export function readFetched(attributes: Attributes, text: string): FetchResult {
+  const element = 'fetched';
+  const id = requiredInteger(element, attributes, 'id');
+  const status = requiredWord(element, attributes, 'status', ['ok', 'unchanged', 'error']);
+  const wireBytes = requiredInteger(element, attributes, 'wirebytes');
+  const elapsedMs = requiredInteger(element, attributes, 'elapsedms');
+  const { lastmodified, etag } = attributes;
+  switch (status) {
+    case 'ok': {
+      const { mimetype, finalurl, machineid, fileid } = attributes;
+      return {
+        id,
+        status,
+        http: requiredInteger(element, attributes, 'http'),
+        md5: requiredText(element, attributes, 'md5').toLowerCase(),
+        len: requiredInteger(element, attributes, 'len'),
+        wireBytes,
+        elapsedMs,
+        verified: optionalFlag(element, attributes, 'verified') ?? true,
+        ...(mimetype === undefined ? undefined : { mimetype }),
+        ...(lastmodified === undefined ? undefined : { lastModified: lastmodified }),
+        ...(etag === undefined ? undefined : { etag }),
+        ...(finalurl === undefined ? undefined : { finalUrl: finalurl }),
+        ...(machineid === undefined ? undefined : { machineId: machineid }),
+        ...(fileid === undefined ? undefined : { fileId: fileid }),
+      };
+    }
+    case 'unchanged':
+      return {
+        id,
+        status,
+        http: 304,
+        wireBytes,
+        elapsedMs,
+        ...(lastmodified === undefined ? undefined : { lastModified: lastmodified }),
+        ...(etag === undefined ? undefined : { etag }),
+      };
+    case 'error': {
+      const retryAfterMs = optionalInteger(element, attributes, 'retryafterms');
+      return {
+        id,
+        status,
+        code: requiredInteger(element, attributes, 'code'),
+        message: text,
+        reach: requiredWord(element, attributes, 'reach', REACHES),
+        wireBytes,
+        elapsedMs,
+        ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
+      };
+    }
+  }
+}
+
+/** Roots as one attribute value: urls hold no white space. */
+export function formatRoots(roots: readonly string[]): string {
+  return roots.length === 1 && roots[0] !== undefined && !roots[0].includes(' ')
+    ? roots[0]
+    : roots.map(root => root.replaceAll(' ', '%20')).join(' ');
+}
+
+export function readRoots(text: string | undefined): string[] {
+  return text === undefined || text === '' ? [] : text.trim().split(/\s+/);
+}
+
+/** What a Bot Manager asks of the code that serves its connection to the source. */
+export interface SourceHandlers {
+  fetch(request: FetchRequest): void;
+  delete(request: DeleteRequest): void;
+  closed(reason: LccError | undefined): void;
+}
+
+/** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
+export class SourcePeer {
+  readonly channel: MessageChannel;
+  readonly #handlers: SourceHandlers;
+
+  constructor(stream: Duplex, handlers: SourceHandlers, options: ChannelOptions) {
+    this.#handlers = handlers;
+    this.channel = new MessageChannel(
+      stream,
+      {
+        message: (name, attributes) => this.#message(name, attributes),
+        closed: reason => handlers.closed(reason),
+      },
+      options,
+    );
+  }
+
+  /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
+  hello(machineIds: readonly string[], slots: number): void {
+    this.channel.send(`<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}/>\n`);
+  }
+  fetched(result: FetchResult): void {
+    this.channel.send(formatFetched(result));
+  }
+  deleted(result: DeleteResult): void {
+    this.channel.send(`<deleted id="${result.id}" status="${result.status}"/>\n`);
+  }
+
+  #message(name: string, attributes: Attributes): void {
+    switch (name) {
+      case 'fetch':
+        return this.#handlers.fetch(readFetch(attributes));
+      case 'delete':
+        return this.#handlers.delete({
+          id: requiredInteger(name, attributes, 'id'),
+          machineId: requiredText(name, attributes, 'machineid'),
+          fileId: requiredText(name, attributes, 'fileid'),
+        });
+      case 'ping':
+        return this.channel.send('<pong/>\n');
+      default:
+        throw this.channel.violation(`<${name}> is not a message of a source; fetch, delete and ping are`);
+    }
+  }
+}
+
+/** What a source asks of the code that serves a Bot Manager below it. */
+export interface BotManagerHandlers {
+  /** First of all, and again whenever it changes. */
+  hello(machineIds: string[], slots: number): void;
+  fetched(result: FetchResult): void;
+  deleted(result: DeleteResult): void;
+  closed(reason: LccError | undefined): void;
+}
+
+/** The upper side's end: a QM (or a relaying Bot Manager) talking to a Bot Manager below it. */
+export class BotManagerPeer {
+  readonly channel: MessageChannel;
+  readonly #handlers: BotManagerHandlers;
+  readonly #options: LinkOptions;
+  #greeted = false;
+  #heard = true;
+  #cancelTimer: () => void;
+
+  constructor(stream: Duplex, handlers: BotManagerHandlers, options: LinkOptions) {
+    this.#handlers = handlers;
+    this.#options = options;
+    this.channel = new MessageChannel(
+      stream,
+      {
+        message: (name, attributes, text) => this.#message(name, attributes, text),
+        closed: reason => {
+          this.#cancelTimer();
+          handlers.closed(reason);
+        },
+      },
+      options,
+    );
+    this.#cancelTimer = options.clock.after(options.helloTimeoutMs, () => {
+      const limit = limitText('wire.hello_timeout_ms', options.helloTimeoutMs);
+      this.channel.refuse(this.channel.violation(`has not said who it is for ${limit}`));
+    });
+  }
+
+  fetch(request: FetchRequest): void {
+    this.channel.send(formatFetch(request));
+  }
+  delete(request: DeleteRequest): void {
+    const { id, machineId: machineid, fileId: fileid } = request;
+    this.channel.send(`<delete${formatAttributes({ id, machineid, fileid })}/>\n`);
+  }
+
+  #message(name: string, attributes: Attributes, text: string): void {
+    this.#heard = true;
+    if (name === 'bm') {
+      const machineIds = (attributes['machineid'] ?? '').split(' ').filter(id => id !== '');
+      this.#handlers.hello(machineIds, requiredInteger(name, attributes, 'slots'));
+      if (!this.#greeted) this.#watch();
+      this.#greeted = true;
+      return;
+    }
+    if (!this.#greeted) throw this.channel.violation(`<${name}> before <lococa:bm>`);
+    switch (name) {
+      case 'fetched':
+        return this.#handlers.fetched(readFetched(attributes, text));
+      case 'deleted':
+        return this.#handlers.deleted({
+          id: requiredInteger(name, attributes, 'id'),
+          status: requiredWord(name, attributes, 'status', ['ok', 'away']),
+        });
+      case 'pong':
+        return;
+      default:
+        throw this.channel.violation(`<${name}> is not a message of a Bot Manager; fetched and deleted are`);
+    }
+  }
+
+  #watch(): void {
+    this.#cancelTimer();
+    if (!this.channel.open) return;
+    if (!this.#heard) {
+      const limit = limitText('wire.ping_interval_ms', this.#options.pingIntervalMs);
+      this.channel.destroy(
+        new LccError('peer.unavailable', `${this.channel.where}: silent for two intervals of ${limit}`),
+      );
+      return;
+    }
+    this.#heard = false;
+    this.channel.send('<ping/>\n');
+    // One interval to ping again, one more to be heard.
+    this.#cancelTimer = this.#options.clock.after(this.#options.pingIntervalMs * 2, () => this.#watch());
+  }
+}
