@@ -117,6 +117,21 @@ export const SETTINGS = {
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
   'bm.machine_id': text('local', 'name of this machine in the LCC'),
   'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
+  'bm.max_waiting': count(10_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),
+  'bm.max_robots': count(1000, 1, 10_000, 'robots connected at a time'),
+  'bm.max_losses': count(
+    5,
+    1,
+    1000,
+    'robots that may end while fetching a url before it is given up for now',
+  ),
+  'bm.attempt_timeout_ms': ms(
+    5 * MINUTE,
+    SECOND,
+    DAY,
+    'time a robot may take for one fetch before it is cut off; longer than bot.total_timeout_ms',
+  ),
+  'bm.name_block': count(1024, 1, 1_000_000, 'file names reserved at a time; a crash loses those not used'),
   'bm.min_free_disk_percent': percent(
     5,
     0,

@@ -9,7 +9,6 @@
  *       │ peer does not read: reading pauses (its requests stop, ours are bounded by what it asked)
  *       ╰─ still not after stallTimeoutMs, or maxPendingBytes waiting ──▶ cut
  */
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings.js';
 import type { Clock } from '../lib/clock.js';
@@ -80,7 +79,8 @@ export class MessageChannel {
       options.xml,
       { where: options.where },
     );
-    if (stream instanceof Socket) stream.setNoDelay(true);
+    // Who closes his sending side may still want the answers.
+    if (handlers.ended !== undefined) stream.allowHalfOpen = true;
     stream.on('error', (error: Error) => this.#fail(streamError(this.where, error)));
     stream.on('close', () => this.#onStreamClosed());
     stream.on('drain', () => this.#relieve());
