@@ -1,0 +1,45 @@
+/** Errors of urls, kept for the provider until it has received them (pierr). */
+import { formatUrl, type UrlRecord } from '../../wire/url.js';
+import type { Db } from '../open.js';
+import type { Tally } from './tally.js';
+
+/** Most bytes of an error's message that are kept. */
+const MAX_TEXT = 1000;
+
+export class ErrorStore {
+  readonly #insert;
+  readonly #count;
+  readonly #delivered;
+  readonly #recount;
+  readonly #keptMax: number;
+  readonly #tally: Tally;
+
+  /** @param keptMax errors kept for one provider; further ones are only counted */
+  constructor(db: Db, tally: Tally, keptMax: number) {
+    this.#keptMax = keptMax;
+    this.#tally = tally;
+    this.#insert = db.prepare<[number, number, string, string]>(
+      'INSERT INTO pierr(pid, code, text, attrs) VALUES (?, ?, ?, ?)',
+    );
+    this.#count = db
+      .prepare<[number, number], number>('SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? LIMIT ?)')
+      .pluck();
+    this.#delivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
+    this.#recount = db.prepare<[number, number]>(
+      'UPDATE pidb SET nurlerrs = (SELECT count(*) FROM pierr WHERE pid = ?) WHERE pid = ?',
+    );
+  }
+
+  /** Records that `record` could not be served, with all that the CP said of it. */
+  add(pid: number, record: UrlRecord, code: number, text: string): void {
+    this.#tally.error(pid);
+    if ((this.#count.get(pid, this.#keptMax) ?? 0) >= this.#keptMax) return;
+    const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
+    this.#insert.run(pid, code, text.slice(0, MAX_TEXT), attrs);
+  }
+
+  /** The CP has received every error up to `errseq`: they are forgotten, the count is that of what is left. */
+  delivered(pid: number, errseq: number): void {
+    if (this.#delivered.run(pid, errseq).changes > 0) this.#recount.run(pid, pid);
+  }
+}

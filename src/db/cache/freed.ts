@@ -1,0 +1,65 @@
+/** Files waiting to be deleted on their machines, and deletions waiting to be forgotten. */
+import type { Db } from '../open.js';
+
+export interface FreedFile {
+  fid: number;
+  machineid: string;
+  fileid: string;
+}
+
+/** Most rows a count looks at: status must not scan millions. */
+const COUNT_MAX = 100_000;
+
+export class FreedStore {
+  readonly #page;
+  readonly #remove;
+  readonly #count;
+  readonly #oldest;
+  readonly #forget;
+  readonly #purged;
+
+  constructor(db: Db) {
+    this.#page = db.prepare<[string, number, number], FreedFile>(
+      'SELECT fid, machineid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?',
+    );
+    this.#remove = db.prepare<[number]>('DELETE FROM freed WHERE fid = ?');
+    this.#count = db
+      .prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM freed LIMIT ${COUNT_MAX})`)
+      .pluck();
+    this.#oldest = db.prepare<[number], { seq: number; deleted_time: number }>(
+      'SELECT seq, deleted_time FROM tombstone ORDER BY seq LIMIT ?',
+    );
+    this.#forget = db.prepare<[number]>('DELETE FROM tombstone WHERE seq <= ?');
+    this.#purged = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'purged'");
+  }
+
+  /** The machine's freed files behind `afterFid`, oldest first. */
+  page(machineid: string, afterFid: number, limit: number): FreedFile[] {
+    return this.#page.all(machineid, afterFid, limit);
+  }
+
+  /** The file is gone from its machine. Inside a transaction. */
+  remove(fid: number): void {
+    this.#remove.run(fid);
+  }
+
+  /** How many files wait, 100 000 at most. */
+  count(): number {
+    return this.#count.get() ?? 0;
+  }
+
+  /**
+   * Forgets tombstones made before `beforeS`, `limit` at most, in the order of the change sequence. Inside a transaction.
+   * @returns how many
+   */
+  purgeTombstones(beforeS: number, limit: number): number {
+    const rows = this.#oldest.all(limit);
+    const kept = rows.findIndex(row => row.deleted_time >= beforeS);
+    const old = kept < 0 ? rows : rows.slice(0, kept);
+    const last = old.at(-1);
+    if (last === undefined) return 0;
+    this.#forget.run(last.seq);
+    this.#purged.run(last.seq);
+    return old.length;
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * Absorbing provider sets (semantics.md, rules 1 to 5, 12, 14).
+ *
+ * A set moves through: unknown → (first slice) begun → (last slice) named whole → (a full set: reconciled) → complete.
+ * Each arrow is made of transactions that leave the database as if the set ended there: `absorbed.rowsdone` says how
+ * many of its urls are applied, and a set sent again goes on behind them. What shows before a set is complete: urls
+ * that already waited have its attributes, deletions are done, its new urls have rows but no entry in qpsdb and so are
+ * not fetched. That is safe because a set reaches the Queue Manager only after its provider was told `set_accepted`: its
+ * rest will come. What a full set does not name is removed only after its last url was read.
+ */
+import { isDelete, type UrlRecord } from '../../wire/url.js';
+import { saysUnchanged, type ContentStore, type Held } from '../cache/content.js';
+import type { ErrorStore } from '../cache/errors.js';
+import type { Tally } from '../cache/tally.js';
+import { Counter } from '../counters.js';
+import type { Db } from '../open.js';
+import { QueueInserter } from './insert.js';
+import { IntakeQuota } from './quota.js';
+import { FLAG_IFABSENT, queuedUrl, recordOfRow, type QueuedUrl } from './row.js';
+
+/** A set as a UNS offers it. */
+export interface SetHead {
+  uns: string;
+  entry: string;
+  pid: number;
+  full: boolean;
+  /** Urls in the set: that many places in the queue are set aside for it. */
+  received: number;
+}
+
+export interface SetCounts {
+  /** Urls that got a row in the queue. */
+  queued: number;
+  /** Urls that waited already. */
+  duplicate: number;
+  /** Urls that need nothing done. */
+  unchanged: number;
+  /** Urls whose content or waiting fetch was removed, those a full set does not name included. */
+  deleted: number;
+}
+
+/** Where a set stands: the row of `absorbed`. */
+export interface SetState extends SetCounts {
+  psetid: number;
+  pid: number;
+  firstpos: number;
+  lastpos: number;
+  rowsdone: number;
+  complete: number;
+  files: number;
+  space: number;
+}
+
+export interface AbsorbStores {
+  db: Db;
+  tally: Tally;
+  content: ContentStore;
+  errors: ErrorStore;
+}
+
+export interface UrlReading {
+  /** Puts the set's urlprefix in front of urls without a scheme. */
+  resolve: (url: string) => string;
+  /** Reads any form of mtime; undefined when it is none. */
+  mtimeOf: (text: string) => string | undefined;
+}
+
+export class AbsorbWriter {
+  readonly #content: ContentStore;
+  readonly #errors: ErrorStore;
+  readonly #tally: Tally;
+  readonly #insert: QueueInserter;
+  readonly #psetids: Counter;
+  readonly #places: Counter;
+  readonly #find;
+  readonly #begin;
+  readonly #progress;
+  readonly #waiting;
+  readonly #cancel;
+  readonly #inserted;
+
+  constructor(stores: AbsorbStores) {
+    const { db } = stores;
+    this.#content = stores.content;
+    this.#errors = stores.errors;
+    this.#tally = stores.tally;
+    this.#insert = new QueueInserter(db);
+    this.#psetids = new Counter(db, 'psetid');
+    this.#places = new Counter(db, 'pos');
+    this.#find = db.prepare<[string, string], SetState>('SELECT * FROM absorbed WHERE uns = ? AND entry = ?');
+    this.#begin = db.prepare(
+      `INSERT INTO absorbed(uns, entry, psetid, pid, firstpos, lastpos, rowsdone, complete)
+       VALUES (?, ?, ?, ?, ?, ?, 0, 0)`,
+    );
+    this.#progress = db.prepare(
+      `UPDATE absorbed SET rowsdone = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
+       WHERE psetid = ?`,
+    );
+    this.#waiting = db.prepare<[number, string, string], { op: 0 | 1 }>(
+      'SELECT op FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
+    );
+    this.#cancel = db.prepare<[number, number, string, string]>(
+      `UPDATE qdb SET op = 0, gen = gen + 1, named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`,
+    );
+    this.#inserted = db.prepare<[number, number], { rows: number; bytes: number }>(
+      'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
+    );
+  }
+
+  /** What is known of an entry; undefined when nothing is. */
+  find(uns: string, entry: string): SetState | undefined {
+    return this.#find.get(uns, entry);
+  }
+
+  /** Gives a set its id and its places. Inside a transaction. */
+  begin(head: SetHead): SetState {
+    const psetid = this.#psetids.take();
+    const firstpos = head.received > 0 ? this.#places.take(head.received) : 0;
+    const lastpos = firstpos + head.received - 1;
+    this.#begin.run(head.uns, head.entry, psetid, head.pid, firstpos, lastpos);
+    return {
+      psetid,
+      pid: head.pid,
+      firstpos,
+      lastpos,
+      rowsdone: 0,
+      complete: 0,
+      queued: 0,
+      duplicate: 0,
+      unchanged: 0,
+      deleted: 0,
+      files: 0,
+      space: 0,
+    };
+  }
+
+  /** Applies the next urls of the set. Inside a transaction; `state` is moved on. */
+  apply(
+    state: SetState,
+    full: boolean,
+    records: readonly UrlRecord[],
+    reading: UrlReading,
+    nowS: number,
+  ): void {
+    const { pid } = state;
+    const use = this.#tally.use(pid);
+    const quota = new IntakeQuota(use, full, state);
+    const slice: Slice = { state, full, quota, mark: state.firstpos + state.rowsdone, submitted: 0 };
+    const holdsContent = (use?.filesused ?? 0) > 0;
+    let pos = slice.mark;
+    for (const record of records) {
+      const url = queuedUrl(record, reading.resolve, reading.mtimeOf);
+      if (isDelete(record)) {
+        this.#delete(state, url, nowS);
+      } else {
+        const held = holdsContent ? this.#content.find(pid, url.curl, url.mimetype) : undefined;
+        this.#update(slice, pos, url, held);
+      }
+      pos++;
+    }
+    this.#settle(slice, pos);
+    state.rowsdone += records.length;
+    this.save(state);
+  }
+
+  /** Writes the state back. Inside a transaction. */
+  save(state: SetState): void {
+    this.#progress.run(
+      state.rowsdone,
+      state.queued,
+      state.duplicate,
+      state.unchanged,
+      state.deleted,
+      state.files,
+      state.space,
+      state.psetid,
+    );
+  }
+
+  /** Forgets what a transaction that was rolled back had pending. */
+  reset(): void {
+    this.#insert.reset();
+    this.#tally.reset();
+  }
+
+  #delete(state: SetState, url: QueuedUrl, nowS: number): void {
+    if (this.#insert.holds(url)) this.#insert.flush();
+    const stopped = this.#cancel.run(state.psetid, state.pid, url.curl, url.mimetype).changes;
+    const held = this.#content.find(state.pid, url.curl, url.mimetype);
+    if (held !== undefined) this.#content.remove(state.pid, held, nowS);
+    if (stopped > 0 || held !== undefined) state.deleted++;
+    else state.unchanged++;
+  }
+
+  #update(slice: Slice, pos: number, url: QueuedUrl, held: Held | undefined): void {
+    const { state, full, quota } = slice;
+    const ifabsent = (url.flags & FLAG_IFABSENT) !== 0;
+    if (ifabsent && this.#isWaiting(state.pid, url, true)) {
+      // It is going to be fetched; a mere "if absent" does not change how.
+      state.duplicate++;
+      return;
+    }
+    if (held !== undefined) {
+      const settled = ifabsent || (saysUnchanged(url, held) && !this.#isWaiting(state.pid, url, false));
+      if (settled) {
+        state.unchanged++;
+        if (ifabsent) this.#content.stamp(held, state.psetid);
+        else this.#content.confirm(held, url, state.psetid);
+        quota.keeps(held);
+        return;
+      }
+      if (full) this.#content.stamp(held, state.psetid);
+    }
+    if (quota.refuses(url, held) !== undefined) {
+      // Near the limit the sums must be exact, and a url that waits already is not counted again.
+      this.#settle(slice, pos);
+      const code = this.#isWaiting(state.pid, url, false) ? undefined : quota.refuses(url, held);
+      if (code !== undefined) {
+        this.#errors.add(state.pid, recordOfRow(url), code, quota.textOf(code));
+        return;
+      }
+    }
+    quota.takes(url, held);
+    this.#insert.add(pos, state.pid, state.psetid, url);
+    slice.submitted++;
+  }
+
+  /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
+  #settle(slice: Slice, end: number): void {
+    this.#insert.flush();
+    const made = this.#inserted.get(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
+    slice.quota.settle(made.rows, made.bytes);
+    slice.state.queued += made.rows;
+    slice.state.duplicate += slice.submitted - made.rows;
+    this.#tally.waiting(slice.state.pid, made.rows);
+    slice.mark = end;
+    slice.submitted = 0;
+  }
+
+  #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
+    if (this.#insert.holds(url)) return true;
+    const row = this.#waiting.get(pid, url.curl, url.mimetype);
+    return row !== undefined && (!toBeFetched || row.op === 1);
+  }
+}
+
+/** The urls being applied: those before `mark` are counted, `submitted` since then. */
+interface Slice {
+  state: SetState;
+  full: boolean;
+  quota: IntakeQuota;
+  mark: number;
+  submitted: number;
+}

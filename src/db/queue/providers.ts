@@ -1,0 +1,102 @@
+/** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
+import type { Db } from '../open.js';
+
+export interface Provider {
+  pid: number;
+  enabled: number;
+  paused: number;
+  priority: 0 | 1 | 2;
+  parallel: number;
+  /** Bytes per second, 0 = unlimited. */
+  bandwidth: number;
+  /** 24 or 168 characters 0/1, '' = always. */
+  timeofday: string;
+  enforce: number;
+  /** Failures of the site as a whole, one after the other, and the time (seconds) before which it is left alone. */
+  backoffs: number;
+  backoffuntil: number;
+}
+
+/** Why a provider is asked for all it has. */
+export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'operator';
+
+const COLUMNS =
+  'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil';
+
+export class ProviderStore {
+  readonly #get;
+  readonly #roots;
+  readonly #backoff;
+  readonly #paused;
+  readonly #allPaused;
+  readonly #session;
+  readonly #setDone;
+  readonly #fullSet;
+  readonly #want;
+  readonly #wantAll;
+  readonly #waiting;
+
+  constructor(db: Db) {
+    this.#get = db.prepare<[number], Provider>(`SELECT ${COLUMNS} FROM pidb WHERE pid = ?`);
+    this.#roots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
+    this.#backoff = db.prepare<[number, number, number]>(
+      'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
+    );
+    this.#paused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE pid = ?');
+    this.#allPaused = db.prepare<[number]>('UPDATE pidb SET paused = ?');
+    this.#session = db.prepare<[number, string, number, number]>(
+      'UPDATE pidb SET lastconnseq = ?, lastconnip = ? WHERE pid = ? AND lastconnseq <= ?',
+    );
+    this.#setDone = db.prepare<[number, number]>('UPDATE pidb SET lastset = ? WHERE pid = ?');
+    this.#fullSet = db.prepare<{ pid: number; now: number; since: number }>(
+      `UPDATE pidb SET fullsetwanted = NULL,
+         fullsetsused = CASE WHEN fullsetwanted IS NOT NULL THEN fullsetsused
+                             WHEN fullsetssince < $since THEN 1 ELSE fullsetsused + 1 END,
+         fullsetssince = CASE WHEN fullsetwanted IS NULL AND fullsetssince < $since THEN $now ELSE fullsetssince END
+       WHERE pid = $pid`,
+    );
+    this.#want = db.prepare<[string, number]>('UPDATE pidb SET fullsetwanted = ? WHERE pid = ?');
+    this.#wantAll = db.prepare<[string]>('UPDATE pidb SET fullsetwanted = ?');
+    this.#waiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
+  }
+
+  get(pid: number): Provider | undefined {
+    return this.#get.get(pid);
+  }
+
+  roots(pid: number): string[] {
+    return this.#roots.all(pid);
+  }
+
+  /** Rows of the queue, as the providers' counters have it. */
+  waiting(): number {
+    return this.#waiting.get() ?? 0;
+  }
+
+  setBackoff(pid: number, backoffs: number, untilS: number): void {
+    this.#backoff.run(backoffs, untilS, pid);
+  }
+
+  /** Stops or continues fetching, of one provider or of all. @returns how many providers that concerned */
+  setPaused(paused: boolean, pid?: number): number {
+    return pid === undefined
+      ? this.#allPaused.run(paused ? 1 : 0).changes
+      : this.#paused.run(paused ? 1 : 0, pid).changes;
+  }
+
+  /** A session of the provider took place: number and address, unless a later one is known. */
+  noteSession(pid: number, seq: number, ip: string): void {
+    this.#session.run(seq, ip, pid, seq);
+  }
+
+  /** A set has been absorbed; a full one fulfils a wish for it or costs one of its ration. */
+  noteSet(pid: number, full: boolean, nowS: number, fullSetPeriodS: number): void {
+    this.#setDone.run(nowS, pid);
+    if (full) this.#fullSet.run({ pid, now: nowS, since: nowS - fullSetPeriodS });
+  }
+
+  /** Asks for a full set, of one provider or of all. @returns how many providers that concerned */
+  wantFullSet(reason: FullSetReason, pid?: number): number {
+    return (pid === undefined ? this.#wantAll.run(reason) : this.#want.run(reason, pid)).changes;
+  }
+}

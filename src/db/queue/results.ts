@@ -1,0 +1,160 @@
+/**
+ * What the end of a fetch does to the database (semantics.md, rules 11, 12, 14, 16, 17). A result is believed only for
+ * the row and generation that was sent: what arrives for another is let go of, and the row, if it still asks for
+ * anything, is fetched again.
+ */
+import type { FetchFailed, FetchOk, FetchResult } from '../../wire/fetch.js';
+import type { ContentStore, Held } from '../cache/content.js';
+import type { ErrorStore } from '../cache/errors.js';
+import type { Tally } from '../cache/tally.js';
+import type { Db } from '../open.js';
+import { FLAG_DROP_OUTSIDE, recordOfRow, type QueueRow } from './row.js';
+import type { QueueReader } from './sets.js';
+
+export interface SentRequest {
+  pos: number;
+  gen: number;
+  pid: number;
+  /** Whether validators were sent. */
+  conditional: boolean;
+}
+
+/**
+ * What became of the row. `done`: it is gone. `again`: it stays, to be fetched at its place. `bad`: it stays, at the
+ * end of its set. `site`: it stays, and the provider must be left alone for a while.
+ */
+export type Outcome = 'done' | 'again' | 'bad' | 'site';
+
+export interface ResultRules {
+  /** Tries after the first for a url that failed temporarily. */
+  retries: number;
+  mtimeOf: (text: string) => string | undefined;
+}
+
+const LEAVES_ROOTS = 609;
+const OUTSIDE_ROOTS = 304;
+
+export class ResultWriter {
+  readonly #queue: QueueReader;
+  readonly #content: ContentStore;
+  readonly #errors: ErrorStore;
+  readonly #tally: Tally;
+  readonly #rules: ResultRules;
+  readonly #fail;
+
+  constructor(
+    db: Db,
+    stores: { queue: QueueReader; content: ContentStore; errors: ErrorStore; tally: Tally },
+    rules: ResultRules,
+  ) {
+    this.#queue = stores.queue;
+    this.#content = stores.content;
+    this.#errors = stores.errors;
+    this.#tally = stores.tally;
+    this.#rules = rules;
+    this.#fail = db.prepare<[number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
+  }
+
+  /** Applies one result. Inside a transaction. */
+  apply(sent: SentRequest, result: FetchResult, nowS: number): Outcome {
+    const row = this.#queue.at(sent.pos);
+    if (row === undefined || row.gen !== sent.gen || row.op === 0) {
+      if (result.status === 'ok') this.#free(result);
+      if (row === undefined) return 'done';
+      if (row.op === 1) return 'again';
+      this.#queue.drop(row);
+      return 'done';
+    }
+    switch (result.status) {
+      case 'ok':
+        return this.#stored(row, result, nowS);
+      case 'unchanged':
+        return this.#unchanged(row, sent, result, nowS);
+      case 'error':
+        return this.#failed(row, result, nowS);
+    }
+  }
+
+  #stored(row: QueueRow, result: FetchOk, nowS: number): Outcome {
+    const use = this.#tally.use(row.pid);
+    const held = this.#content.find(row.pid, row.curl, row.mimetype);
+    if (use === undefined) {
+      // The provider was removed while its url was being fetched.
+      this.#free(result);
+    } else if (held === undefined && use.filesused + 1 > use.filesmax) {
+      this.#refused(row, result, 202, `file quota exceeded: ${use.filesmax} files allowed`);
+    } else if (growth(result, held) > 0 && use.spaceused + growth(result, held) > use.spacemax) {
+      this.#refused(row, result, 203, `space quota exceeded: ${use.spacemax} bytes allowed`);
+    } else {
+      const lastModified = result.lastModified ?? null;
+      this.#content.store(
+        { pid: row.pid, curl: row.curl, mimetype: row.mimetype, psetid: row.named },
+        row,
+        {
+          md5: result.md5,
+          len: result.len,
+          mtime: row.mtime ?? (lastModified === null ? null : (this.#rules.mtimeOf(lastModified) ?? null)),
+          etag: result.etag ?? null,
+          lastmodified: lastModified,
+          verified: result.verified,
+          machineid: result.machineId ?? '',
+          fileid: result.fileId ?? '',
+        },
+        held,
+        nowS,
+      );
+    }
+    this.#queue.drop(row);
+    return 'done';
+  }
+
+  #unchanged(
+    row: QueueRow,
+    sent: SentRequest,
+    result: Extract<FetchResult, { status: 'unchanged' }>,
+    nowS: number,
+  ): Outcome {
+    if (!sent.conditional) {
+      const message = '304 although nothing was asked conditionally';
+      return this.#failed(row, { ...result, status: 'error', code: 611, reach: 'url', message }, nowS);
+    }
+    const held = this.#content.find(row.pid, row.curl, row.mimetype);
+    if (held === undefined) return 'again';
+    this.#content.confirm(held, row, row.named, {
+      etag: result.etag ?? null,
+      lastmodified: result.lastModified ?? null,
+    });
+    this.#queue.drop(row);
+    return 'done';
+  }
+
+  #failed(row: QueueRow, result: FetchFailed, nowS: number): Outcome {
+    if (result.reach === 'provider') return 'site';
+    if (result.reach === 'url' && row.tries < this.#rules.retries) {
+      this.#fail.run(row.pos);
+      return 'bad';
+    }
+    const held = this.#content.find(row.pid, row.curl, row.mimetype);
+    if (held !== undefined) this.#content.remove(row.pid, held, nowS);
+    const outside = result.code === LEAVES_ROOTS || result.code === OUTSIDE_ROOTS;
+    if (!outside || (row.flags & FLAG_DROP_OUTSIDE) === 0)
+      this.#errors.add(row.pid, recordOfRow(row), result.code, result.message);
+    this.#queue.drop(row);
+    return 'done';
+  }
+
+  /** Over quota: earlier content stays, what has arrived goes. */
+  #refused(row: QueueRow, result: FetchOk, code: number, text: string): void {
+    this.#free(result);
+    this.#errors.add(row.pid, recordOfRow(row), code, text);
+  }
+
+  #free(result: FetchOk): void {
+    if (result.machineId !== undefined && result.fileId !== undefined)
+      this.#content.free(result.machineId, result.fileId);
+  }
+}
+
+function growth(result: FetchOk, held: Held | undefined): number {
+  return result.len - (held?.len ?? 0);
+}

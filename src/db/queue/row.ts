@@ -1,0 +1,73 @@
+/** A row of the queue, and how the record a CP sent becomes one and is read back. */
+import type { UrlRecord } from '../../wire/url.js';
+import type { Said } from '../cache/content.js';
+
+export const FLAG_IFABSENT = 1;
+export const FLAG_DROP_OUTSIDE = 2;
+
+/** The url as the CP meant it: absolute, numbers as numbers, null where nothing was said. */
+export interface QueuedUrl extends Said {
+  curl: string;
+  mimetype: string;
+  tod: string | null;
+  flags: number;
+}
+
+export interface QueueRow extends QueuedUrl {
+  pos: number;
+  pid: number;
+  psetid: number;
+  /** The last set that named it. */
+  named: number;
+  slot: number;
+  tries: number;
+  gen: number;
+  /** 1 fetch, 0 nothing: deleted while it waited. */
+  op: 0 | 1;
+}
+
+/** Columns of qdb in the order of QueueRow. */
+export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, psetid) AS named, slot, tries, gen, op, flags,
+  subtype, burl, furl, md5, len, mtime, tod`;
+
+/** @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime */
+export function queuedUrl(
+  record: UrlRecord,
+  resolve: (url: string) => string,
+  mtimeOf: (text: string) => string | undefined,
+): QueuedUrl {
+  return {
+    curl: resolve(record.curl),
+    mimetype: record.mimetype,
+    subtype: record.subtype ?? null,
+    burl: record.burl === undefined || record.burl === '' ? (record.burl ?? null) : resolve(record.burl),
+    furl: record.furl === undefined || record.furl === '' ? null : resolve(record.furl),
+    md5: record.md5 === undefined || record.md5 === '' ? null : record.md5.toLowerCase(),
+    len: lengthOf(record.len),
+    mtime: record.mtime === undefined ? null : (mtimeOf(record.mtime) ?? null),
+    tod: record.tod ?? null,
+    flags:
+      (record.ifabsent === 'yes' ? FLAG_IFABSENT : 0) | (record.outofroot === 'drop' ? FLAG_DROP_OUTSIDE : 0),
+  };
+}
+
+/** All that the CP said of a url, as a record: what its errors are reported with. */
+export function recordOfRow(row: QueuedUrl): UrlRecord {
+  const record: UrlRecord = { curl: row.curl, mimetype: row.mimetype };
+  if (row.subtype !== null) record.subtype = row.subtype;
+  if (row.burl !== null) record.burl = row.burl;
+  if (row.furl !== null) record.furl = row.furl;
+  if (row.md5 !== null) record.md5 = row.md5;
+  if (row.len !== null) record.len = String(row.len);
+  if (row.mtime !== null) record.mtime = row.mtime;
+  if (row.tod !== null) record.tod = row.tod;
+  if (row.flags & FLAG_IFABSENT) record.ifabsent = 'yes';
+  if (row.flags & FLAG_DROP_OUTSIDE) record.outofroot = 'drop';
+  return record;
+}
+
+function lengthOf(text: string | undefined): number | null {
+  if (text === undefined || text === '') return null;
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= 0 ? value : null;
+}

@@ -1,0 +1,102 @@
+/** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last. */
+import type { Tally } from '../cache/tally.js';
+import type { Db } from '../open.js';
+import { ROW_COLUMNS, type QueueRow } from './row.js';
+
+/** The part of a set that is fetched in one time slot: a row of qpsdb. */
+export interface WaitingSet {
+  psetid: number;
+  /** STARTTIMESLOT; -1 = as soon as possible. */
+  slot: number;
+  pid: number;
+  firstpos: number;
+  lastpos: number;
+}
+
+const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos';
+
+export class QueueReader {
+  readonly #sets;
+  readonly #next;
+  readonly #at;
+  readonly #leastTries;
+  readonly #bad;
+  readonly #any;
+  readonly #addSet;
+  readonly #removeSet;
+  readonly #drop;
+  readonly #tally: Tally;
+
+  constructor(db: Db, tally: Tally) {
+    this.#tally = tally;
+    this.#sets = db.prepare<[], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb ORDER BY psetid, starttimeslot`,
+    );
+    this.#next = db.prepare<[number, number, number, number], QueueRow>(
+      `SELECT ${ROW_COLUMNS} FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos LIMIT ?`,
+    );
+    this.#at = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
+    this.#leastTries = db
+      .prepare<[number], number | null>('SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0')
+      .pluck();
+    this.#bad = db.prepare<[number, number, number, number], QueueRow>(
+      `SELECT ${ROW_COLUMNS} FROM qdb WHERE psetid = ? AND tries = ? AND pos > ? ORDER BY pos LIMIT ?`,
+    );
+    this.#any = db
+      .prepare<[number, number, number], number>(
+        'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1',
+      )
+      .pluck();
+    this.#addSet = db.prepare<[number, number, number, number, number]>(
+      'INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos) VALUES (?, ?, ?, ?, ?)',
+    );
+    this.#removeSet = db.prepare<[number, number]>(
+      'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
+    );
+    this.#drop = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+  }
+
+  /** All sets waiting, in the order of their absorption. */
+  sets(): WaitingSet[] {
+    return this.#sets.all();
+  }
+
+  /** The set's next rows behind a place, without bad ones. */
+  next(set: WaitingSet, afterPos: number, limit: number): QueueRow[] {
+    return this.#next.all(afterPos, set.lastpos, set.slot, limit);
+  }
+
+  at(pos: number): QueueRow | undefined {
+    return this.#at.get(pos);
+  }
+
+  /** The fewest tries any bad url of the set has had; undefined when it has no bad ones. */
+  leastTries(psetid: number): number | undefined {
+    return this.#leastTries.get(psetid) ?? undefined;
+  }
+
+  /** The set's urls that failed so many times, behind a place. */
+  bad(psetid: number, tries: number, afterPos: number, limit: number): QueueRow[] {
+    return this.#bad.all(psetid, tries, afterPos, limit);
+  }
+
+  /** Whether any row of the set is left. */
+  hasRows(set: WaitingSet): boolean {
+    return this.#any.get(set.firstpos, set.lastpos, set.slot) !== undefined;
+  }
+
+  /** Makes a complete set visible to the scheduler. Inside a transaction. */
+  addSet(set: WaitingSet): void {
+    this.#addSet.run(set.psetid, set.slot, set.pid, set.firstpos, set.lastpos);
+  }
+
+  /** Inside a transaction. */
+  removeSet(set: WaitingSet): void {
+    this.#removeSet.run(set.psetid, set.slot);
+  }
+
+  /** Removes a row. Inside a transaction. */
+  drop(row: { pos: number; pid: number }): void {
+    if (this.#drop.run(row.pos).changes > 0) this.#tally.waiting(row.pid, -1);
+  }
+}

@@ -1,0 +1,72 @@
+/** The Queue Manager's whole view of lcc.db: its stores over one connection, and the one way to change anything. */
+import { ContentStore } from '../cache/content.js';
+import { ErrorStore } from '../cache/errors.js';
+import { FreedStore } from '../cache/freed.js';
+import { Tally } from '../cache/tally.js';
+import type { Db } from '../open.js';
+import { AbsorbWriter } from './absorb.js';
+import { ProviderStore } from './providers.js';
+import { Reconciler } from './reconcile.js';
+import { ResultWriter } from './results.js';
+import { QueueReader } from './sets.js';
+
+export interface StoreRules {
+  /** Errors kept for one provider until it connects. */
+  errorsKept: number;
+  /** Tries after the first for a url that failed temporarily. */
+  retries: number;
+  /** Reads any form of mtime and gives RFC 3339; undefined when it is none. */
+  mtimeOf: (text: string) => string | undefined;
+}
+
+export class QueueStore {
+  readonly content: ContentStore;
+  readonly errors: ErrorStore;
+  readonly freed: FreedStore;
+  readonly absorb: AbsorbWriter;
+  readonly reconciler: Reconciler;
+  readonly providers: ProviderStore;
+  readonly queue: QueueReader;
+  readonly results: ResultWriter;
+  readonly #tally: Tally;
+  readonly #db: Db;
+
+  constructor(db: Db, rules: StoreRules) {
+    this.#db = db;
+    this.#tally = new Tally(db);
+    this.content = new ContentStore(db, this.#tally);
+    this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
+    this.freed = new FreedStore(db);
+    this.absorb = new AbsorbWriter({ db, tally: this.#tally, content: this.content, errors: this.errors });
+    this.reconciler = new Reconciler(db, this.content, this.#tally);
+    this.providers = new ProviderStore(db);
+    this.queue = new QueueReader(db, this.#tally);
+    this.results = new ResultWriter(
+      db,
+      { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally },
+      rules,
+    );
+  }
+
+  /**
+   * Runs `change` and commits it, durably, before returning its value; a throw undoes everything.
+   * Transactions do not nest.
+   */
+  transaction<T>(change: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const value = change();
+      this.#tally.flush();
+      this.#db.exec('COMMIT');
+      return value;
+    } catch (error) {
+      this.absorb.reset();
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
