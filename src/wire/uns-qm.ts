@@ -1,0 +1,300 @@
+/**
+ * UNS → QM: accepted sets travel to the queue, one after the other, over one connection that stays open.
+ *
+ *     UNS  <lococa:uns id="uns.3f9a"/>                                     QM  <lococa:qm/>
+ *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … > <url …/>… </lococa:set>
+ *          QM  <lococa:absorbed entry="…" queued="…" duplicate="…" unchanged="…" deleted="…"/>   durable: forget it
+ *          QM  <lococa:refused entry="…" code="104">reason</lococa:refused>                      permanent: set aside
+ *     UNS  <lococa:session pid="7" seq="19" ip="192.0.2.7" errseen="812"/>  QM  <lococa:noted pid="7" seq="19"/>
+ *     UNS  <lococa:damaged entry="…" pid="7"/>                              QM  <lococa:noted pid="7" entry="…"/>
+ *          QM  <lococa:busy/> and close: come back later
+ *
+ * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; entries of one id
+ * ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
+ */
+import type { Duplex } from 'node:stream';
+import { LccError } from '../lib/errors.js';
+import { escapeText, formatAttributes } from '../lib/xml/escape.js';
+import { XmlReader } from '../lib/xml/reader.js';
+import type { Attributes, XmlLimits } from '../lib/xml/types.js';
+import { optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
+import type { UrlRecord } from './url.js';
+import { recordOf } from './url-read.js';
+
+/** What a set is, beside its urls. */
+export interface SetHead {
+  /** The spool entry's id, at most 200 characters. */
+  entry: string;
+  pid: number;
+  /** Sequence number of the connection it came over. */
+  seq: number;
+  set: 'full' | 'partial';
+  /** Put in front of every URL without a scheme; '' = none. */
+  urlprefix: string;
+  /** Urls that follow. */
+  received: number;
+  /** The CP has received every error up to this pierr.errseq. */
+  errseen: number;
+  /** The CP's address, '' over Unix sockets. */
+  ip: string;
+  /** When it was accepted, seconds since 1970. */
+  atS: number;
+}
+
+/** That a CP was there, and what it has seen. */
+export type SessionNote = Pick<SetHead, 'pid' | 'seq' | 'ip' | 'errseen'>;
+
+/** An accepted set that can no longer be read: its provider must be asked for a full set. */
+export interface DamageNote {
+  entry: string;
+  pid: number;
+}
+
+export interface AbsorbCounts {
+  queued: number;
+  duplicate: number;
+  unchanged: number;
+  deleted: number;
+}
+
+export type QmAnswer =
+  | { kind: 'qm' }
+  | ({ kind: 'absorbed'; entry: string } & AbsorbCounts)
+  | { kind: 'refused'; entry: string; code: number; reason: string }
+  | { kind: 'noted'; pid: number; seq: number | undefined; entry: string | undefined }
+  | { kind: 'busy' };
+
+const PREFIX = 'lococa:';
+const KINDS = ['full', 'partial'] as const;
+
+// What the UNS says
+
+export function unsHello(id: string): string {
+  return `<lococa:uns${formatAttributes({ id })}/>\n`;
+}
+
+/** The start tag of a set; its urls follow as they are, then `SET_END`. */
+export function setStart(head: SetHead): string {
+  const { atS, ...same } = head;
+  return `<lococa:set${formatAttributes({ ...same, at: atS })}>\n`;
+}
+
+export const SET_END = '</lococa:set>\n';
+
+export function sessionNote(note: SessionNote): string {
+  const { pid, seq, ip, errseen } = note;
+  return `<lococa:session${formatAttributes({ pid, seq, ip, errseen })}/>\n`;
+}
+
+export function damageNote(note: DamageNote): string {
+  return `<lococa:damaged${formatAttributes({ entry: note.entry, pid: note.pid })}/>\n`;
+}
+
+// What the QM answers
+
+/** One answer as it is sent. */
+export function formatQmAnswer(answer: QmAnswer): string {
+  switch (answer.kind) {
+    case 'absorbed': {
+      const { entry, queued, duplicate, unchanged, deleted } = answer;
+      return `<lococa:absorbed${formatAttributes({ entry, queued, duplicate, unchanged, deleted })}/>\n`;
+    }
+    case 'refused': {
+      const { entry, code, reason } = answer;
+      return `<lococa:refused${formatAttributes({ entry, code })}>${escapeText(reason)}</lococa:refused>\n`;
+    }
+    case 'noted':
+      return `<lococa:noted${formatAttributes({ pid: answer.pid, seq: answer.seq, entry: answer.entry })}/>\n`;
+    case 'qm':
+    case 'busy':
+      return `<lococa:${answer.kind}/>\n`;
+  }
+}
+
+// The QM's side
+
+/** Called in the order sent, each only after the promise of the one before has settled. */
+export interface UnsHandlers {
+  hello(id: string): void | Promise<void>;
+  setBegins(head: SetHead): void | Promise<void>;
+  /** The next urls of the open set, one to some hundreds; while the promise is open nothing more is read. */
+  urls(records: UrlRecord[]): void | Promise<void>;
+  setEnds(): void | Promise<void>;
+  session(note: SessionNote): void | Promise<void>;
+  damaged(note: DamageNote): void | Promise<void>;
+}
+
+export interface LinkOptions {
+  /** Who is at the other end, for messages. */
+  where: string;
+  xml: XmlLimits;
+}
+
+/**
+ * Hears one UNS until it closes; memory is bounded by one read of the stream. Resolves when it closed in good order.
+ * @throws LccError `data.cut` when it ended inside a set, `data.malformed` or `limit` (XmlError), `peer.protocol`, what
+ *   a handler threw, or the stream's own error; the stream is destroyed then
+ */
+export async function receiveFromUns(
+  stream: Duplex,
+  handlers: UnsHandlers,
+  options: LinkOptions,
+): Promise<void> {
+  const calls: (() => void | Promise<void>)[] = [];
+  const state = { greeted: false, inSet: false };
+  let records: UrlRecord[] = [];
+  const flush = () => {
+    if (records.length === 0) return;
+    const batch = records;
+    records = [];
+    calls.push(() => handlers.urls(batch));
+  };
+  const begin = (name: string, attributes: Attributes): void => {
+    if (!state.greeted && name !== 'uns') throw breach(options, `<${name}> before <uns>`);
+    switch (name) {
+      case 'uns': {
+        state.greeted = true;
+        const id = requiredText(name, attributes, 'id');
+        return void calls.push(() => handlers.hello(id));
+      }
+      case 'set': {
+        const head = readHead(attributes);
+        state.inSet = true;
+        return void calls.push(() => handlers.setBegins(head));
+      }
+      case 'session': {
+        const note = {
+          pid: requiredInteger(name, attributes, 'pid'),
+          seq: requiredInteger(name, attributes, 'seq'),
+          ip: attributes['ip'] ?? '',
+          errseen: requiredInteger(name, attributes, 'errseen'),
+        };
+        return void calls.push(() => handlers.session(note));
+      }
+      case 'damaged': {
+        const note = {
+          entry: requiredText(name, attributes, 'entry'),
+          pid: requiredInteger(name, attributes, 'pid'),
+        };
+        return void calls.push(() => handlers.damaged(note));
+      }
+      default:
+        throw breach(options, `unknown message <${name}>`);
+    }
+  };
+  const reader = new XmlReader(
+    {
+      open(name, attributes, empty) {
+        const local = localName(name);
+        if (!state.inSet) {
+          begin(local, attributes);
+          if (local === 'set' && empty) this.close('set');
+          return;
+        }
+        if (local !== 'url') throw breach(options, `<${local}> inside <set>`);
+        records.push(recordOf(attributes));
+      },
+      close(name) {
+        if (localName(name) !== 'set') return;
+        state.inSet = false;
+        flush();
+        calls.push(() => handlers.setEnds());
+      },
+    },
+    options.xml,
+    { where: options.where },
+  );
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    reader.write(chunk);
+    flush();
+    for (const call of calls.splice(0)) await call();
+  }
+  reader.end();
+}
+
+// The UNS's side
+
+/** Reads the QM's answers: push bytes in with `write`, answers come out. Errors as in `receiveFromUns`. */
+export function createAnswerReader(onAnswer: (answer: QmAnswer) => void, options: LinkOptions): XmlReader {
+  let refused: { entry: string; code: number } | undefined;
+  let reason = '';
+  return new XmlReader(
+    {
+      open(name, attributes, empty) {
+        const local = localName(name);
+        if (refused !== undefined) throw breach(options, `<${local}> inside <refused>`);
+        if (local === 'refused') {
+          refused = {
+            entry: requiredText(local, attributes, 'entry'),
+            code: requiredInteger(local, attributes, 'code'),
+          };
+          reason = '';
+          if (empty) this.close(name);
+          return;
+        }
+        onAnswer(readAnswer(local, attributes, options));
+      },
+      close() {
+        if (refused === undefined) return;
+        const answer = { kind: 'refused' as const, ...refused, reason: reason.trim() };
+        refused = undefined;
+        onAnswer(answer);
+      },
+      text(text) {
+        if (refused !== undefined) reason = (reason + text).slice(0, 1000);
+      },
+    },
+    options.xml,
+    { where: options.where },
+  );
+}
+
+function readAnswer(name: string, attributes: Attributes, options: LinkOptions): QmAnswer {
+  switch (name) {
+    case 'qm':
+    case 'busy':
+      return { kind: name };
+    case 'absorbed':
+      return {
+        kind: 'absorbed',
+        entry: requiredText(name, attributes, 'entry'),
+        queued: requiredInteger(name, attributes, 'queued'),
+        duplicate: requiredInteger(name, attributes, 'duplicate'),
+        unchanged: requiredInteger(name, attributes, 'unchanged'),
+        deleted: requiredInteger(name, attributes, 'deleted'),
+      };
+    case 'noted':
+      return {
+        kind: 'noted',
+        pid: requiredInteger(name, attributes, 'pid'),
+        seq: optionalInteger(name, attributes, 'seq'),
+        entry: attributes['entry'],
+      };
+    default:
+      throw breach(options, `unknown answer <${name}>`);
+  }
+}
+
+function readHead(attributes: Attributes): SetHead {
+  const text = (name: string) => requiredText('set', attributes, name);
+  const integer = (name: string) => requiredInteger('set', attributes, name);
+  return {
+    entry: text('entry'),
+    pid: integer('pid'),
+    seq: integer('seq'),
+    set: requiredWord('set', attributes, 'set', KINDS),
+    urlprefix: attributes['urlprefix'] ?? '',
+    received: integer('received'),
+    errseen: integer('errseen'),
+    ip: attributes['ip'] ?? '',
+    atS: integer('at'),
+  };
+}
+
+function localName(name: string): string {
+  return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
+}
+
+function breach(options: LinkOptions, what: string): LccError {
+  return new LccError('peer.protocol', `${options.where}: ${what}`);
+}
