@@ -18,6 +18,7 @@ import { escapeText, formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
+import { localName } from './prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
 
@@ -64,7 +65,6 @@ export type QmAnswer =
   | { kind: 'noted'; pid: number; seq: number | undefined; entry: string | undefined }
   | { kind: 'busy' };
 
-const PREFIX = 'lococa:';
 const KINDS = ['full', 'partial'] as const;
 
 // What the UNS says
@@ -289,10 +289,6 @@ function readHead(attributes: Attributes): SetHead {
     ip: attributes['ip'] ?? '',
     atS: integer('at'),
   };
-}
-
-function localName(name: string): string {
-  return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
 }
 
 function breach(options: LinkOptions, what: string): LccError {

@@ -1,0 +1,248 @@
+/** PIDB, the provider information database: what the UNS reads at every login, what lccpidb writes. */
+import { statSync } from 'node:fs';
+import { errnoOf, LccError } from '../lib/errors.js';
+import { openReadOnly, type Db } from './open.js';
+
+/** What an operator decides of a provider. */
+export interface ProviderTerms {
+  enabled: boolean;
+  filesmax: number;
+  /** Bytes. */
+  spacemax: number;
+  /** Unsolicited full sets within qm.full_set_period_ms. */
+  fullsetsallowed: number;
+  /** Bytes per second, 0 = unlimited. */
+  bandwidth: number;
+  /** 24 or 168 characters 0/1, '' = always. */
+  timeofday: string;
+  /** 0 to 2; 2 first. */
+  priority: number;
+  /** Urls fetched at a time. */
+  parallel: number;
+  /** Announced md5 and len must be met. */
+  enforce: boolean;
+}
+
+/** What the QM counts. */
+export interface ProviderState {
+  filesused: number;
+  spaceused: number;
+  nurlerrs: number;
+  nurlproc: number;
+  lastconnseq: number;
+  lastconnip: string;
+  /** The reason, null when none is wanted. */
+  fullsetwanted: string | null;
+  fullsetsused: number;
+  /** Seconds since 1970. */
+  fullsetssince: number;
+  lastset: number;
+}
+
+export interface Provider extends ProviderTerms, ProviderState {
+  pid: number;
+  /** sha256:SALT:HASH. */
+  password: string;
+  roots: string[];
+}
+
+export interface ProviderError {
+  errseq: number;
+  code: number;
+  text: string;
+  /** As printed: ` curl="…" mimetype="…"`. */
+  attrs: string;
+}
+
+const TERMS = [
+  'enabled',
+  'filesmax',
+  'spacemax',
+  'fullsetsallowed',
+  'bandwidth',
+  'timeofday',
+  'priority',
+  'parallel',
+  'enforce',
+] as const satisfies readonly (keyof ProviderTerms)[];
+
+/** The highest pid: SQLite and JavaScript agree on integers up to here. */
+export const MAX_PID = Number.MAX_SAFE_INTEGER;
+
+/** One provider with its roots. */
+export function readProvider(db: Db, pid: number): Provider | undefined {
+  const row = db.prepare<unknown[]>('SELECT * FROM pidb WHERE pid = ?').get(pid) as Provider | undefined;
+  return row === undefined ? undefined : completed(db, row);
+}
+
+/** All providers, ascending. */
+export function readProviders(db: Db): Provider[] {
+  const rows = db.prepare<unknown[]>('SELECT * FROM pidb ORDER BY pid').all() as Provider[];
+  return rows.map(row => completed(db, row));
+}
+
+function completed(db: Db, row: Provider): Provider {
+  const roots = db
+    .prepare<unknown[]>('SELECT root FROM proots WHERE pid = ? ORDER BY root')
+    .pluck()
+    .all(row.pid) as string[];
+  // SQLite has no booleans.
+  return { ...row, enabled: Boolean(row.enabled), enforce: Boolean(row.enforce), roots };
+}
+
+/**
+ * The UNS's view of lcc.db. Every call sees the database as it is now, also when it was put in the place of a damaged
+ * one meanwhile.
+ */
+export class PidbReader {
+  readonly #path: string;
+  #db: Db | undefined;
+  #inode: bigint | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** @throws LccError `input.missing` while there is no database */
+  provider(pid: number): Provider | undefined {
+    return readProvider(this.#open(), pid);
+  }
+
+  /** The first errors with errseq above `mark`, at most `limit`, and how many there are in all above it. */
+  errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
+    const db = this.#open();
+    const shown = db
+      .prepare<unknown[]>(
+        'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+      )
+      .all(pid, mark, limit) as ProviderError[];
+    const total = db
+      .prepare<unknown[]>('SELECT count(*) FROM pierr WHERE pid = ? AND errseq > ?')
+      .pluck()
+      .get(pid, mark) as number;
+    return { shown, total };
+  }
+
+  close(): void {
+    this.#db?.close();
+    this.#db = undefined;
+  }
+
+  #open(): Db {
+    const inode = inodeOf(this.#path);
+    if (this.#db === undefined || inode !== this.#inode) {
+      this.close();
+      this.#db = openReadOnly(this.#path);
+      this.#inode = inode;
+    }
+    return this.#db;
+  }
+}
+
+function inodeOf(path: string): bigint | undefined {
+  try {
+    return statSync(path, { bigint: true }).ino;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+// Administration
+
+/** @throws LccError `usage` when the pid is taken */
+export function addProvider(
+  db: Db,
+  pid: number,
+  password: string,
+  terms: Partial<ProviderTerms>,
+  roots: readonly string[],
+): void {
+  db.transaction(() => {
+    if (exists(db, pid)) throw new LccError('usage', `provider ${pid} exists; change it with lccpidb set`);
+    db.prepare<unknown[]>('INSERT INTO pidb(pid, password) VALUES (?, ?)').run(pid, password);
+    changeTerms(db, pid, terms);
+    for (const root of roots) insertRoot(db, pid, root);
+  }).immediate();
+}
+
+/** Changes what is given. @throws LccError `usage` for an unknown pid */
+export function changeProvider(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
+  db.transaction(() => {
+    demand(db, pid);
+    changeTerms(db, pid, terms);
+  }).immediate();
+}
+
+/** @throws LccError `usage` for an unknown pid */
+export function changePassword(db: Db, pid: number, password: string): void {
+  db.transaction(() => {
+    demand(db, pid);
+    db.prepare<unknown[]>('UPDATE pidb SET password = ? WHERE pid = ?').run(password, pid);
+  }).immediate();
+}
+
+/** @throws LccError `usage` for an unknown pid */
+export function addRoots(db: Db, pid: number, roots: readonly string[]): void {
+  db.transaction(() => {
+    demand(db, pid);
+    for (const root of roots) insertRoot(db, pid, root);
+  }).immediate();
+}
+
+/** @throws LccError `usage` for an unknown pid or a root it does not have */
+export function removeRoots(db: Db, pid: number, roots: readonly string[]): void {
+  db.transaction(() => {
+    demand(db, pid);
+    for (const root of roots) {
+      const { changes } = db
+        .prepare<unknown[]>('DELETE FROM proots WHERE pid = ? AND root = ?')
+        .run(pid, root);
+      if (changes === 0) throw new LccError('usage', `provider ${pid} has no root ${root}; see lccpidb show`);
+    }
+  }).immediate();
+}
+
+/**
+ * Forgets a provider that the LCC holds nothing of.
+ * @throws LccError `usage` for an unknown pid, or while content or queued urls of it remain
+ */
+export function removeProvider(db: Db, pid: number): void {
+  db.transaction(() => {
+    demand(db, pid);
+    const held = (table: string) =>
+      db.prepare<unknown[]>(`SELECT count(*) FROM ${table} WHERE pid = ?`).pluck().get(pid) as number;
+    const [urls, queued] = [held('lccurl'), held('qdb')];
+    if (urls + queued > 0) {
+      throw new LccError(
+        'usage',
+        `provider ${pid} still has ${urls} urls stored and ${queued} queued; have it send an empty full set first`,
+      );
+    }
+    for (const table of ['pierr', 'proots', 'pidb'])
+      db.prepare<unknown[]>(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
+  }).immediate();
+}
+
+function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
+  for (const name of TERMS) {
+    const value = terms[name];
+    if (value === undefined) continue;
+    db.prepare<unknown[]>(`UPDATE pidb SET ${name} = ? WHERE pid = ?`).run(
+      typeof value === 'boolean' ? Number(value) : value,
+      pid,
+    );
+  }
+}
+
+function insertRoot(db: Db, pid: number, root: string): void {
+  db.prepare<unknown[]>('INSERT OR IGNORE INTO proots(pid, root) VALUES (?, ?)').run(pid, root);
+}
+
+function exists(db: Db, pid: number): boolean {
+  return db.prepare<unknown[]>('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined;
+}
+
+function demand(db: Db, pid: number): void {
+  if (!exists(db, pid)) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+}

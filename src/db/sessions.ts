@@ -1,0 +1,141 @@
+/**
+ * sessions.db, below the spool directory and shared by all UNSes of an LCC: numbers of connections, the address of the
+ * last one, and up to where a provider has received the errors of its fetches. A UNS cannot write lcc.db; what is kept
+ * here reaches it as notes to the Queue Manager, which may be repeated.
+ */
+import Database from 'better-sqlite3';
+import { closeSync, openSync } from 'node:fs';
+import { LccError } from '../lib/errors.js';
+import type { Db } from './open.js';
+
+const BUSY_TIMEOUT_MS = 5000;
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS session(
+  pid INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL,                 -- of the last connection
+  ip TEXT NOT NULL,                     -- where it came from
+  errseen INTEGER NOT NULL DEFAULT 0,   -- every pierr.errseq up to this has been received
+  notedseq INTEGER NOT NULL DEFAULT 0,  -- what the QM has confirmed
+  notederrseen INTEGER NOT NULL DEFAULT 0
+)`;
+
+/** A login that has been let in. */
+export interface Beginning {
+  pid: number;
+  ip: string;
+  /** What lcc.db says: numbering goes on from there when it is ahead. */
+  known: { seq: number; ip: string };
+}
+
+export interface Begun {
+  seq: number;
+  /** Where the connection before came from, '' when there was none. */
+  lastIp: string;
+  errseen: number;
+  /** Whether the QM has heard of that mark: its counts follow only then. */
+  errseenNoted: boolean;
+}
+
+export interface Unnoted {
+  pid: number;
+  seq: number;
+  ip: string;
+  errseen: number;
+}
+
+interface Row extends Unnoted {
+  notederrseen: number;
+}
+
+export class SessionStore {
+  readonly #db: Db;
+  readonly #statements;
+  /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
+  readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
+
+  /** Opens or makes the database. */
+  constructor(path: string) {
+    closeSync(openSync(path, 'a', 0o640));
+    this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    this.#db.pragma('journal_mode = WAL');
+    // Entering WAL sets NORMAL, which loses commits in a power cut: a number would be given twice.
+    this.#db.pragma('synchronous = FULL');
+    if (this.#db.pragma('synchronous', { simple: true }) !== 2)
+      throw new LccError('bug', `${path}: SQLite refuses synchronous=FULL`);
+    this.#db.exec(SCHEMA);
+    const prepare = (sql: string) => this.#db.prepare<unknown[]>(sql);
+    this.#statements = {
+      get: prepare('SELECT pid, seq, ip, errseen, notederrseen FROM session WHERE pid = ?'),
+      put: prepare(
+        'INSERT INTO session(pid, seq, ip) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, ip = excluded.ip',
+      ),
+      seen: prepare('UPDATE session SET errseen = max(errseen, ?) WHERE pid = ?'),
+      noted: prepare(
+        'UPDATE session SET notedseq = max(notedseq, ?), notederrseen = max(notederrseen, ?) WHERE pid = ?',
+      ),
+      unnoted: prepare(
+        'SELECT pid, seq, ip, errseen FROM session WHERE seq > notedseq OR errseen > notederrseen ORDER BY pid LIMIT ?',
+      ),
+    };
+  }
+
+  /** Numbers connections, all in one durable transaction. The results are in the order of `beginnings`. */
+  begin(beginnings: readonly Beginning[]): Begun[] {
+    return this.#transaction(() =>
+      beginnings.map(({ pid, ip, known }) => {
+        const row = this.#statements.get.get(pid) as Row | undefined;
+        const ours = row ?? { seq: 0, ip: '', errseen: 0, notederrseen: 0 };
+        const last = known.seq > ours.seq ? known : ours;
+        this.#statements.put.run(pid, last.seq + 1, ip);
+        return {
+          seq: last.seq + 1,
+          lastIp: last.ip,
+          errseen: ours.errseen,
+          errseenNoted: ours.errseen <= ours.notederrseen,
+        };
+      }),
+    );
+  }
+
+  /** The provider has received its errors up to `errseen`. Durable. */
+  received(pid: number, errseen: number): void {
+    this.#transaction(() => this.#statements.seen.run(errseen, pid));
+  }
+
+  /** Sessions the QM has not confirmed, at most `limit`. */
+  unnoted(limit: number): Unnoted[] {
+    const rows = this.#statements.unnoted.all(limit + this.#confirmed.size) as Unnoted[];
+    return rows
+      .filter(row => {
+        const confirmed = this.#confirmed.get(row.pid);
+        return confirmed === undefined || row.seq > confirmed.seq || row.errseen > confirmed.errseen;
+      })
+      .slice(0, limit);
+  }
+
+  /** The QM has confirmed a session. Written with the next transaction. */
+  confirm(pid: number, seq: number, errseen: number): void {
+    const before = this.#confirmed.get(pid);
+    this.#confirmed.set(pid, {
+      seq: Math.max(seq, before?.seq ?? 0),
+      errseen: Math.max(errseen, before?.errseen ?? 0),
+    });
+    if (this.#confirmed.size > 1000) this.#transaction(() => undefined);
+  }
+
+  close(): void {
+    if (this.#confirmed.size > 0) this.#transaction(() => undefined);
+    this.#db.close();
+  }
+
+  #transaction<T>(action: () => T): T {
+    const result = this.#db
+      .transaction(() => {
+        for (const [pid, { seq, errseen }] of this.#confirmed) this.#statements.noted.run(seq, errseen, pid);
+        return action();
+      })
+      .immediate();
+    this.#confirmed.clear();
+    return result;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The file format of a spool entry: a magic line, then frames.
+ *
+ *     frame = length (u32) · crc (u32) · payload        big-endian
+ *
+ * The first payload is the header (JSON), the last frame has no payload and ends the file. The checksum covers the
+ * frame's place and length besides its payload, so a frame that was cut, repeated, moved or altered is not believed.
+ */
+import { open } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { errnoOf, LccError, messageOf } from './errors.js';
+
+/** What the creator of an entry says of it. */
+export type SpoolHeader = Record<string, string | number>;
+
+export interface SpoolEntry {
+  /** The file's name: its number, a dash, its label. Ascending in the order of commits; never used twice. */
+  id: string;
+  label: string;
+  /** Size of the file. */
+  bytes: number;
+}
+
+export const MAGIC = Buffer.from('spool 1\n', 'latin1');
+/** Longest payload. */
+export const MAX_FRAME_BYTES = 1024 * 1024;
+const FRAME_HEAD_BYTES = 8;
+const READ_BYTES = 256 * 1024;
+
+/** Length and checksum of the frame number `index`. */
+export function frameHead(index: number, payload: Uint8Array): Buffer {
+  const head = Buffer.allocUnsafe(FRAME_HEAD_BYTES);
+  head.writeUInt32BE(payload.length, 0);
+  head.writeUInt32BE(checksum(index, payload), 4);
+  return head;
+}
+
+/** Payloads in order. @throws LccError `data.malformed` naming the file and the offset of the first damage */
+export async function* readFrames(path: string): AsyncGenerator<Buffer, void> {
+  const damaged = (offset: number, what: string) =>
+    new LccError('data.malformed', `${path}: damaged at byte ${offset}: ${what}`);
+  const file = await open(path, 'r');
+  try {
+    let held = Buffer.alloc(0);
+    let offset = 0;
+    const fill = async (wanted: number): Promise<boolean> => {
+      while (held.length < wanted) {
+        const buffer = Buffer.allocUnsafe(READ_BYTES);
+        const { bytesRead } = await file.read(buffer, 0, READ_BYTES);
+        if (bytesRead === 0) return false;
+        const fresh = buffer.subarray(0, bytesRead);
+        held = held.length === 0 ? fresh : Buffer.concat([held, fresh]);
+      }
+      return true;
+    };
+    const take = (bytes: number): Buffer => {
+      const taken = held.subarray(0, bytes);
+      held = held.subarray(bytes);
+      offset += bytes;
+      return taken;
+    };
+    if (!(await fill(MAGIC.length)) || !take(MAGIC.length).equals(MAGIC)) throw damaged(0, 'no spool entry');
+    for (let index = 0; ; index++) {
+      const at = offset;
+      if (!(await fill(FRAME_HEAD_BYTES))) throw damaged(at, 'the file ends too early');
+      const head = take(FRAME_HEAD_BYTES);
+      const length = head.readUInt32BE(0);
+      if (length > MAX_FRAME_BYTES) throw damaged(at, `a frame of ${length} bytes`);
+      if (!(await fill(length))) throw damaged(at, 'the file ends too early');
+      const payload = take(length);
+      if (checksum(index, payload) !== head.readUInt32BE(4)) throw damaged(at, 'wrong checksum');
+      if (length === 0) break;
+      yield payload;
+    }
+    if (held.length > 0 || (await fill(1))) throw damaged(offset, 'more than the entry');
+  } finally {
+    await file.close();
+  }
+}
+
+function checksum(index: number, payload: Uint8Array): number {
+  const place = Buffer.allocUnsafe(FRAME_HEAD_BYTES);
+  place.writeUInt32BE(index, 0);
+  place.writeUInt32BE(payload.length, 4);
+  return crc32(payload, crc32(place));
+}
+
+/** Full disks are `io.full`; all else that the system refuses is `io`. */
+export function asSpoolError(path: string, error: unknown): LccError {
+  if (error instanceof LccError) return error;
+  const full = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'].includes(errnoOf(error) ?? '');
+  return new LccError(full ? 'io.full' : 'io', `${path}: ${messageOf(error)}`, { cause: error });
+}

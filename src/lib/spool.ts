@@ -1,0 +1,250 @@
+/**
+ * A directory of messages that were promised to be delivered: written once, read in order, removed when delivered.
+ *
+ *     create ─▶ tmp/ ──write──▶ fsync ──▶ rename to new/ ──▶ fsync of new/ ──▶ promised ──▶ read ──▶ removed
+ *                 │                                                              ╰─ damaged, refused ─▶ bad/
+ *                 ╰─ anything else, or a crash ─▶ removed; it was never promised
+ *
+ * Why nothing promised is lost: `commit` resolves only after the file and then its name were synced, in that order. Why
+ * nothing else is delivered: a name in new/ exists only for files that were whole and synced before they got it, and
+ * every frame of a file is checksummed together with its place (spool-frames.ts).
+ *
+ * Entries are ordered by a number that is given when they are committed and never used again, not even when the spool
+ * was empty in between: `sequence` holds a number that all given ones are below, raised ahead of use. One process at a
+ * time serves a spool; it holds a lock that dies with it.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, renameSync, statfsSync, statSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeDirectoryDurably, syncDirectory, writeFileDurably } from './durable.js';
+import { errnoOf, LccError } from './errors.js';
+import { tryLock, type Lock } from './lock.js';
+import { asSpoolError, readFrames, type SpoolEntry, type SpoolHeader } from './spool-frames.js';
+import { SpoolWriter } from './spool-writer.js';
+import { step } from './steps.js';
+
+export interface SpoolOptions {
+  dir: string;
+  /** First part of the names of durable steps (steps.ts): `uns.spool` gives `uns.spool.synced` and so on. */
+  steps: string;
+  /** Called once a sync has failed: what was written may be gone, the process must end (durable.ts). */
+  fail: (error: unknown) => void;
+}
+
+const NUMBER_DIGITS = 15;
+const NAME = new RegExp(`^\\d{${NUMBER_DIGITS}}-([A-Za-z0-9._-]*)$`);
+/** Numbers reserved ahead by one durable write. */
+const RESERVED_NUMBERS = 1000;
+
+interface Commit {
+  temporary: string;
+  label: string;
+  bytes: number;
+  resolve(entry: SpoolEntry): void;
+  reject(error: unknown): void;
+}
+
+export class Spool {
+  /** Made with the directory: entries of two spools are never confused, though both count from one. */
+  readonly id: string;
+  readonly #options: SpoolOptions;
+  readonly #lock: Lock;
+  readonly #entries: SpoolEntry[];
+  #next: number;
+  #reserved: number;
+  #bytes = 0;
+  #openBytes = 0;
+  #created = 0;
+  #commits: Commit[] = [];
+  #committing: Promise<void> | undefined;
+
+  /**
+   * Opens the spool, making its directories when there are none, and removes what a crash left unfinished.
+   * @throws LccError `try.later` when another process serves it
+   */
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    for (const part of ['', 'tmp', 'new', 'bad']) makeDirectoryDurably(join(options.dir, part), 0o750);
+    const lock = tryLock(join(options.dir, 'lock'));
+    if (lock === undefined) {
+      throw new LccError(
+        'try.later',
+        `${options.dir}: served by another process; give this one a name of its own`,
+      );
+    }
+    this.#lock = lock;
+    this.id = this.#readOrMakeId();
+    for (const name of this.#list('tmp')) unlinkSync(join(options.dir, 'tmp', name));
+    this.#entries = this.#list('new')
+      .filter(name => NAME.test(name))
+      .map(name => this.#found(name));
+    this.#reserved = Number(readIfThere(join(options.dir, 'sequence')) ?? 0);
+    const used = [...this.#list('new'), ...this.#list('bad')].filter(name => NAME.test(name)).map(numberOf);
+    this.#next = Math.max(this.#reserved, ...used) + 1;
+    for (const entry of this.#entries) this.#bytes += entry.bytes;
+  }
+
+  /** What is promised and not yet removed, oldest first. */
+  get entries(): readonly SpoolEntry[] {
+    return this.#entries;
+  }
+
+  /** Bytes of all entries and of those being written. */
+  get bytes(): number {
+    return this.#bytes + this.#openBytes;
+  }
+
+  /** How many entries were set aside, ever, and not cleared away by the operator. */
+  get badCount(): number {
+    return this.#list('bad').length;
+  }
+
+  /** Free space of the disk for this user, in percent. */
+  freePercent(): number {
+    const { blocks, bavail } = statfsSync(this.#options.dir);
+    return blocks === 0 ? 100 : (bavail / blocks) * 100;
+  }
+
+  /** Begins an entry. @throws LccError `io.full` or `io` */
+  create(header: SpoolHeader): SpoolWriter {
+    const path = join(this.#options.dir, 'tmp', `${process.pid}-${++this.#created}`);
+    return new SpoolWriter(path, header, {
+      steps: this.#options.steps,
+      fail: this.#options.fail,
+      onBytes: bytes => void (this.#openBytes += bytes),
+      promise: (label, bytes) =>
+        new Promise((resolve, reject) => {
+          this.#commits.push({ temporary: path, label, bytes, resolve, reject });
+          this.#committing ??= this.#commitAll();
+        }),
+    });
+  }
+
+  /**
+   * Reads an entry: its header, then its content in pieces.
+   * @throws LccError `data.malformed` when it is damaged; pieces given out before were sound
+   */
+  read(id: string): { header: Promise<SpoolHeader>; content: AsyncGenerator<Buffer, void> } {
+    const frames = readFrames(join(this.#options.dir, 'new', id));
+    const header = frames.next().then(({ value }) => JSON.parse(String(value)) as SpoolHeader);
+    // Whoever reads the content alone meets the same error there.
+    header.catch(() => undefined);
+    return {
+      header,
+      content: (async function* () {
+        await header;
+        yield* frames;
+      })(),
+    };
+  }
+
+  /** Reads an entry to its end. @throws LccError `data.malformed` when anything in it is damaged */
+  async verify(id: string): Promise<SpoolHeader> {
+    const { header, content } = this.read(id);
+    for await (const _piece of content);
+    return header;
+  }
+
+  /** Forgets a delivered entry. Its name may come back after a power cut: delivery must bear being repeated. */
+  remove(id: string): void {
+    this.#forget(id);
+    unlinkSync(join(this.#options.dir, 'new', id));
+    step(`${this.#options.steps}.removed`);
+  }
+
+  /** Moves an entry that cannot be delivered to bad/, for a person to look at. */
+  setAside(id: string): void {
+    renameSync(join(this.#options.dir, 'new', id), join(this.#options.dir, 'bad', id));
+    syncDirectory(join(this.#options.dir, 'bad'));
+    this.#forget(id);
+    step(`${this.#options.steps}.setaside`);
+  }
+
+  /** Lets another process serve the spool. */
+  close(): void {
+    this.#lock.release();
+  }
+
+  /** Names everything that waits and syncs the directory once for all of it: one sync serves a crowd. */
+  async #commitAll(): Promise<void> {
+    await Promise.resolve();
+    const { dir, steps, fail } = this.#options;
+    while (this.#commits.length > 0) {
+      const batch = this.#commits.splice(0);
+      const named: { commit: Commit; entry: SpoolEntry }[] = [];
+      for (const commit of batch) {
+        try {
+          named.push({ commit, entry: this.#name(commit) });
+        } catch (error) {
+          commit.reject(asSpoolError(dir, error));
+        }
+      }
+      if (named.length > 0) step(`${steps}.renamed`);
+      try {
+        syncDirectory(join(dir, 'new'));
+      } catch (error) {
+        fail(error);
+        for (const { commit } of named) commit.reject(error);
+        continue;
+      }
+      if (named.length > 0) step(`${steps}.dirsynced`);
+      for (const { commit, entry } of named) {
+        this.#entries.push(entry);
+        this.#bytes += entry.bytes;
+        commit.resolve(entry);
+      }
+    }
+    this.#committing = undefined;
+  }
+
+  #name(commit: Commit): SpoolEntry {
+    const { dir } = this.#options;
+    if (this.#next > this.#reserved) {
+      const reserved = this.#next + RESERVED_NUMBERS;
+      writeFileDurably(join(dir, 'sequence'), `${reserved}\n`);
+      this.#reserved = reserved;
+    }
+    const id = `${String(this.#next).padStart(NUMBER_DIGITS, '0')}-${commit.label}`;
+    if (!NAME.test(id)) throw new LccError('bug', `spool: "${commit.label}" is no label`);
+    renameSync(commit.temporary, join(dir, 'new', id));
+    this.#next += 1;
+    return { id, label: commit.label, bytes: commit.bytes };
+  }
+
+  #forget(id: string): void {
+    const index = this.#entries.findIndex(entry => entry.id === id);
+    const [gone] = index < 0 ? [] : this.#entries.splice(index, 1);
+    this.#bytes -= gone?.bytes ?? 0;
+  }
+
+  #found(name: string): SpoolEntry {
+    const { size } = statSync(join(this.#options.dir, 'new', name));
+    return { id: name, label: NAME.exec(name)?.[1] ?? '', bytes: size };
+  }
+
+  #list(part: string): string[] {
+    return readdirSync(join(this.#options.dir, part)).sort();
+  }
+
+  #readOrMakeId(): string {
+    const path = join(this.#options.dir, 'id');
+    const known = readIfThere(path)?.trim();
+    if (known !== undefined && known !== '') return known;
+    const made = randomBytes(8).toString('hex');
+    writeFileDurably(path, `${made}\n`);
+    return made;
+  }
+}
+
+function numberOf(name: string): number {
+  return Number(name.slice(0, NUMBER_DIGITS));
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,17 @@
+/** Names both sides of the conversation CP ↔ UNS use (protocol.md, section 1). */
+
+/** How a set relates to what the LCC holds: all there is, or changes. */
+export type SetKind = 'full' | 'partial';
+
+/** Reads the attribute `set`; `complete` is the word of 2002 for `full`. */
+export function setKindOf(text: string | undefined): SetKind | undefined {
+  switch (text) {
+    case 'full':
+    case 'complete':
+      return 'full';
+    case 'partial':
+      return 'partial';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * CP ↔ UNS, the UNS's side: bytes of a CP in, events out; replies as text. Who may say what, in which order:
+ *
+ *     start ─<init>─▶ <provider/> ─</init>─▶ between ─<set>─▶ <url/>… ─</set>─▶ done
+ *     start ─<notify>─▶ <init> … </init> <set> … </set> ─</notify>─▶ done          (one document, the client of 2002)
+ *
+ * Nothing after `done` is looked at. Prefixes are not needed, unknown attributes are ignored, unknown elements are not.
+ */
+import { LccError } from '../../lib/errors.js';
+import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
+import { XmlReader } from '../../lib/xml/reader.js';
+import { XmlError, type Attributes, type XmlLimits } from '../../lib/xml/types.js';
+import type { LccCode } from '../codes.js';
+import { localName } from '../prefix.js';
+import { formatUrl, type UrlRecord } from '../url.js';
+import { recordOf } from '../url-read.js';
+import { setKindOf, type SetKind } from './names.js';
+
+/** A url as the CP sent it. */
+export interface SentUrl {
+  record: UrlRecord;
+  /** Its tag, unchanged but always an empty one. */
+  raw: string;
+}
+
+export type CpEvent =
+  | { kind: 'init'; id: string; password: string }
+  | { kind: 'set'; set: SetKind; urlprefix: string }
+  | { kind: 'urls'; urls: SentUrl[] }
+  | { kind: 'setEnd' }
+  /** Nothing more can be read of this CP: 103, 104 or 106. */
+  | { kind: 'problem'; code: LccCode; text: string };
+
+type Place = 'top' | 'notify' | 'init' | 'provider' | 'set' | 'url';
+
+const STRAY_TEXT = /[^ \t\r\n]/;
+
+export class CpReader {
+  readonly #where: string;
+  readonly #reader: XmlReader;
+  #places: Place[] = ['top'];
+  #events: CpEvent[] = [];
+  #urls: SentUrl[] = [];
+  #credentials: { id: string; password: string } | undefined;
+  #initDone = false;
+  #setDone = false;
+  #done = false;
+
+  constructor(limits: XmlLimits, where: string) {
+    this.#where = where;
+    this.#reader = new XmlReader(
+      {
+        open: (name, attributes, empty, raw) => this.#open(localName(name), attributes, empty, raw),
+        close: () => this.#close(),
+        text: text => this.#text(text),
+      },
+      limits,
+      { where },
+    );
+  }
+
+  /** What the next bytes say, in order. A `problem` is the last event there will be. */
+  read(chunk: Uint8Array): CpEvent[] {
+    return this.#collect(() => this.#reader.write(chunk));
+  }
+
+  /** Nothing more comes: a `problem` when something was begun and not finished. */
+  end(): CpEvent[] {
+    return this.#collect(() => this.#reader.end());
+  }
+
+  #collect(action: () => void): CpEvent[] {
+    if (this.#done) return [];
+    try {
+      action();
+      this.#flush();
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      this.#flush();
+      this.#push(this.#problemOf(error));
+      this.#done = true;
+    }
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  #problemOf(error: LccError): CpEvent {
+    const code = error.code === 'limit' ? 106 : error.code === 'peer.protocol' ? 104 : 103;
+    const text = error.message.startsWith(`${this.#where}:`)
+      ? error.message.slice(this.#where.length + 1).trimStart()
+      : error.message;
+    return {
+      kind: 'problem',
+      code,
+      text: error instanceof XmlError ? text.replace(/^(\d+):(\d+):/, 'line $1, column $2:') : text,
+    };
+  }
+
+  #open(name: string, attributes: Attributes, empty: boolean, raw: string): void {
+    if (this.#done) return;
+    const place = this.#places.at(-1) ?? 'top';
+    if (place === 'set' && name === 'url') {
+      this.#urls.push({ record: recordOf(attributes), raw: empty ? raw : `${raw.slice(0, -1)}/>` });
+      if (!empty) this.#places.push('url');
+      return;
+    }
+    this.#places.push(this.#begin(place, name, attributes));
+    if (empty) this.#close();
+  }
+
+  #begin(place: Place, name: string, attributes: Attributes): Place {
+    const outside = place === 'top' || place === 'notify';
+    if (outside && name === 'init' && !this.#initDone) return 'init';
+    if (outside && name === 'set' && this.#initDone && !this.#setDone) return this.#beginSet(attributes);
+    if (place === 'top' && name === 'notify' && !this.#initDone) return 'notify';
+    if (place === 'init' && name === 'provider' && this.#credentials === undefined) {
+      this.#credentials = {
+        id: attributes['id'] ?? '',
+        password: attributes['passwd'] ?? attributes['password'] ?? '',
+      };
+      return 'provider';
+    }
+    throw violation(`<${name}> ${place === 'top' ? 'is not expected here' : `inside <${place}>`}`);
+  }
+
+  #beginSet(attributes: Attributes): Place {
+    const set = setKindOf(attributes['set']);
+    if (set === undefined) throw violation('<set>: give set="full" or set="partial"');
+    this.#push({ kind: 'set', set, urlprefix: attributes['urlprefix'] ?? '' });
+    return 'set';
+  }
+
+  #close(): void {
+    if (this.#done) return;
+    switch (this.#places.pop()) {
+      case 'init':
+        if (this.#credentials === undefined) throw violation('<init> without <provider/>');
+        this.#initDone = true;
+        this.#push({ kind: 'init', ...this.#credentials });
+        return;
+      case 'set':
+        this.#flush();
+        this.#setDone = true;
+        if (this.#places.at(-1) === 'top') this.#finish();
+        return;
+      case 'notify':
+        if (!this.#setDone) throw violation('<notify> without <init> and <set>');
+        this.#finish();
+        return;
+      default:
+    }
+  }
+
+  #finish(): void {
+    this.#push({ kind: 'setEnd' });
+    this.#done = true;
+  }
+
+  #text(text: string): void {
+    const place = this.#places.at(-1);
+    if (this.#done || place === 'url' || !STRAY_TEXT.test(text)) return;
+    throw violation(`text inside <${place}>: "${text.trim().slice(0, 40)}"`);
+  }
+
+  #push(event: CpEvent): void {
+    this.#events.push(event);
+  }
+
+  #flush(): void {
+    if (this.#urls.length === 0) return;
+    this.#push({ kind: 'urls', urls: this.#urls });
+    this.#urls = [];
+  }
+}
+
+function violation(what: string): LccError {
+  return new LccError('peer.protocol', what);
+}
+
+// Replies
+
+export interface InitAccepted {
+  seq: number;
+  lastIp: string;
+  mimes: readonly string[];
+  files: { used: number; free: number };
+  /** Bytes. */
+  space: { used: number; free: number };
+  fullset: { allowed: number; wanted: string | undefined };
+  /** How many there are; `shown` may be fewer. */
+  errors: number;
+  processing: number;
+  /** `attrs` as printed: ` curl="…" mimetype="…"`. */
+  shown: readonly { code: number; text: string; attrs: string }[];
+}
+
+export function initAccepted(status: InitAccepted): string {
+  const { files, space, fullset } = status;
+  const wanted = { wanted: fullset.wanted === undefined ? 'no' : 'yes', reason: fullset.wanted };
+  return [
+    '<lococa:init_accepted>',
+    `<connect_info${formatAttributes({ seq: status.seq, lastConnectIP: status.lastIp })}/>`,
+    ...status.mimes.map(mime => `<mime>${escapeText(mime)}</mime>`),
+    '<quota>',
+    `<files${formatAttributes(files)}/>`,
+    `<space${formatAttributes(space)}/>`,
+    `<fullset${formatAttributes({ allowed: fullset.allowed, ...wanted })}/>`,
+    '</quota>',
+    `<processing_status${formatAttributes({ errors: status.errors, processing: status.processing })}>`,
+    '<errors>',
+    ...status.shown.map(({ code, text, attrs }) => `<url code="${code}"${attrs}>${escapeText(text)}</url>`),
+    '</errors>',
+    '</processing_status>',
+    '</lococa:init_accepted>\n',
+  ].join('\n');
+}
+
+export function initRejected(code: number, reason: string): string {
+  return `<lococa:init_rejected><reason code="${code}">${escapeText(reason)}</reason></lococa:init_rejected>\n`;
+}
+
+/** The beginning of the answer to a set, sent before the set has been read; errors and an end follow. */
+export const SET_RESULT_START = '<lococa:set_result>\n<errors>\n';
+
+export function urlError(record: UrlRecord, code: number, text: string): string {
+  return formatUrl({ ...record, code: String(code), text });
+}
+
+export function setAccepted(received: number): string {
+  return `</errors>\n<set_accepted received="${received}"/>\n</lococa:set_result>\n`;
+}
+
+/** @param begun whether SET_RESULT_START has been sent */
+export function setRejected(code: number, reason: string, begun: boolean): string {
+  const start = begun ? '</errors>\n' : '<lococa:set_result>\n';
+  return `${start}<set_rejected code="${code}">${escapeText(reason)}</set_rejected>\n</lococa:set_result>\n`;
+}
