@@ -148,6 +148,14 @@ export const SETTINGS = {
   'bot.max_content_bytes': bytes(16 * MB, 1, 100 * GB, 'content, decoded'),
   'bot.max_header_bytes': bytes(16 * KB, 1 * KB, 1 * MB, 'response headers'),
   'bot.max_redirects': count(10, 0, 100, 'redirects followed'),
+  'bot.keep_alive_ms': ms(
+    4 * SECOND,
+    1,
+    HOUR,
+    'time an idle connection is kept, unless the server asks for less',
+  ),
+  'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
+  'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;

@@ -1,0 +1,150 @@
+/** The body of an answer on its way into a file: decoded, counted, bounded. */
+import { messageOf } from '../lib/errors.js';
+import type { ContentFile } from './content-file.js';
+import { decodeInOneGo, Decoder, ONE_GO_BYTES, type Coding } from './decode.js';
+import { failure, storeFailure, type Failure } from './failure.js';
+
+export interface BodyEvents {
+  /** The decoder has enough for now; write nothing more until `onReady` if that can be helped. */
+  onFull(): void;
+  onReady(): void;
+  /** All of it is in the file. */
+  onWhole(): void;
+  onFailure(failure: Failure): void;
+}
+
+export interface BodyOptions {
+  coding: Coding;
+  file: ContentFile;
+  path: string;
+  /** Limit on the content, decoded. */
+  maxBytes: number;
+  /** The limit for the message that refuses. */
+  limitText: string;
+}
+
+export class Body {
+  readonly #options: BodyOptions;
+  readonly #events: BodyEvents;
+  #coded: Uint8Array[] = [];
+  #codedBytes = 0;
+  #decoder: Decoder | undefined;
+  #ended = false;
+  #decoded = false;
+  #over = false;
+
+  constructor(options: BodyOptions, events: BodyEvents) {
+    this.#options = options;
+    this.#events = events;
+  }
+
+  write(chunk: Uint8Array): void {
+    if (this.#over) return;
+    if (this.#options.coding === 'identity') {
+      this.#store(chunk);
+      return;
+    }
+    this.#codedBytes += chunk.length;
+    // A coding may make small things larger, never by as much as this.
+    if (this.#codedBytes > 2 * this.#options.maxBytes + ONE_GO_BYTES) this.#tooLarge();
+    else if (this.#decoder !== undefined) this.#decode(this.#decoder, chunk);
+    else {
+      this.#coded.push(chunk);
+      if (this.#codedBytes > ONE_GO_BYTES) this.#stream();
+    }
+  }
+
+  /** The answer is complete. */
+  end(): void {
+    const { coding } = this.#options;
+    if (this.#over) return;
+    this.#ended = true;
+    if (coding === 'identity' || this.#decoded) this.#whole();
+    else if (this.#decoder !== undefined) this.#decoder.end();
+    else this.#decodeSmall(coding);
+  }
+
+  destroy(): void {
+    this.#over = true;
+    this.#coded = [];
+    this.#decoder?.destroy();
+  }
+
+  #decodeSmall(coding: 'gzip' | 'br'): void {
+    const [only] = this.#coded;
+    const all = this.#coded.length === 1 && only !== undefined ? only : Buffer.concat(this.#coded);
+    // A coding of nothing is not valid, but what servers send for empty pages.
+    if (all.length === 0) {
+      this.#whole();
+      return;
+    }
+    let content: Buffer | undefined;
+    try {
+      content = decodeInOneGo(coding, all);
+    } catch (error) {
+      this.#malformed(error);
+      return;
+    }
+    if (content === undefined) {
+      this.#stream()?.end();
+      return;
+    }
+    this.#store(content);
+    if (!this.#over) this.#whole();
+  }
+
+  #stream(): Decoder | undefined {
+    const { coding } = this.#options;
+    if (coding === 'identity') return undefined;
+    const decoder = new Decoder(coding, {
+      data: chunk => this.#store(chunk),
+      end: () => this.#whole(),
+      drain: () => this.#events.onReady(),
+      error: error => this.#malformed(error),
+    });
+    this.#decoder = decoder;
+    const coded = this.#coded;
+    this.#coded = [];
+    for (const chunk of coded) this.#decode(decoder, chunk);
+    return decoder;
+  }
+
+  #decode(decoder: Decoder, chunk: Uint8Array): void {
+    if (!decoder.write(chunk)) this.#events.onFull();
+  }
+
+  #store(chunk: Uint8Array): void {
+    const { file, maxBytes, path } = this.#options;
+    if (this.#over || chunk.length === 0) return;
+    if (file.length + chunk.length > maxBytes) {
+      this.#tooLarge();
+      return;
+    }
+    try {
+      file.write(chunk);
+    } catch (error) {
+      this.#fail(storeFailure(error, path));
+    }
+  }
+
+  #whole(): void {
+    this.#decoded = true;
+    // A decoder is through at the end of its format, bytes may follow that belong to nothing: they are waited for.
+    if (this.#over || !this.#ended) return;
+    this.#over = true;
+    this.#events.onWhole();
+  }
+
+  #tooLarge(): void {
+    this.#fail(failure(606, `more than ${this.#options.limitText}`));
+  }
+
+  #malformed(error: unknown): void {
+    this.#fail(failure(611, `content coding ${this.#options.coding}: ${messageOf(error)}`));
+  }
+
+  #fail(reason: Failure): void {
+    this.destroy();
+    this.#events.onFailure(reason);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Connections to permitted addresses only. An address literal is checked before connecting (no lookup is made for it),
+ * a name while it is looked up: what was checked is what is connected to, so a name that resolves differently the next
+ * moment changes nothing. The address really connected to is checked once more.
+ */
+import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { buildConnector } from 'undici';
+import { connectFailure, failure, FetchError } from './failure.js';
+import type { AddressGuard } from './guard.js';
+
+/** Resolves a name to all its addresses; dns.lookup but in tests. */
+export type Resolve = (
+  hostname: string,
+  options: { all: true },
+  callback: (error: Error | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface ConnectorOptions {
+  permits: AddressGuard;
+  connectTimeoutMs: number;
+  resolve?: Resolve | undefined;
+}
+
+export type Connector = (
+  options: buildConnector.Options,
+  callback: (error: Error | null, socket: Socket | null) => void,
+) => void;
+
+/** Makes what undici connects with. Errors are FetchErrors with 601 to 605 or 610. */
+export function createConnector(options: ConnectorOptions): Connector {
+  const { permits } = options;
+  const connect = buildConnector({
+    // A backstop: undici's timer is coarse, the fetch has its own.
+    timeout: options.connectTimeoutMs + 1000,
+    lookup: guardedLookup(permits, options.resolve ?? systemLookup),
+    // Node's default of 250 ms would give up on distant addresses of hosts that have several.
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: Math.max(250, Math.floor(options.connectTimeoutMs / 4)),
+  });
+
+  return (target, callback) => {
+    const peer = `${target.hostname}:${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
+    if (isIP(target.hostname) !== 0 && !permits(target.hostname)) {
+      callback(notPermitted(target.hostname), null);
+      return;
+    }
+    connect(target, (error, socket) => {
+      if (error !== null) {
+        callback(new FetchError(connectFailure(error, peer, target.protocol === 'https:')), null);
+        return;
+      }
+      if (!permits(socket.remoteAddress ?? '')) {
+        socket.destroy();
+        callback(notPermitted(socket.remoteAddress ?? peer), null);
+        return;
+      }
+      callback(null, socket);
+    });
+  };
+}
+
+function guardedLookup(permits: AddressGuard, resolve: Resolve): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) {
+        callback(error, []);
+        return;
+      }
+      const addresses = found.filter(({ address }) => permits(address));
+      const [first] = addresses;
+      if (first === undefined) callback(notPermitted(describe(hostname, found)), []);
+      else if (options.all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function notPermitted(what: string): FetchError {
+  return new FetchError(
+    failure(610, `${what} is not public; bot.allow_addresses or --allow-address permits it`),
+  );
+}
+
+function describe(hostname: string, found: LookupAddress[]): string {
+  const [first] = found;
+  return first === undefined ? hostname : `${hostname} (${first.address})`;
+}

@@ -1,0 +1,182 @@
+/**
+ * Content on its way into the store. It is written under a name used by this attempt only and renamed when it is
+ * complete, so a killed robot's bytes are never mixed with another's and FILE is whole or not there.
+ *
+ * Small content stays in memory and is hashed and written in one go: open, write, close and rename called synchronously
+ * took 1/1.4 of the time of callbacks and 1/1.5 of streams for 4 KiB files. Large content goes to the disk as it comes.
+ */
+import { createHash, hash, type Hash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fsync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writevSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { writeAll } from '../lib/durable.js';
+import { errnoOf } from '../lib/errors.js';
+import { step } from '../lib/steps.js';
+
+/** Content up to this many bytes is kept in memory until it is complete. */
+export const BUFFERED_BYTES = 256 * 1024;
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+export class ContentFile {
+  readonly #path: string;
+  readonly #temporary: string;
+  #chunks: Uint8Array[] = [];
+  #length = 0;
+  #hash: Hash | undefined;
+  #fd = -1;
+
+  /** @param attempt unique among all attempts ever made for `path` */
+  constructor(path: string, attempt: string) {
+    this.#path = path;
+    this.#temporary = `${path}.${attempt}.tmp`;
+  }
+
+  /** Bytes so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Takes the next bytes; the caller must not change them afterwards. @throws system errors of the disk */
+  write(chunk: Uint8Array): void {
+    this.#length += chunk.length;
+    if (this.#fd < 0) {
+      this.#chunks.push(chunk);
+      if (this.#length > BUFFERED_BYTES) this.#spill();
+      return;
+    }
+    this.#hash?.update(chunk);
+    writeAll(this.#fd, chunk);
+  }
+
+  /** The md5 of all that was written, lower-case hex. Once, after the last write. */
+  md5(): string {
+    if (this.#hash !== undefined) return this.#hash.digest('hex');
+    const [only] = this.#chunks;
+    if (this.#chunks.length <= 1) return hash('md5', only ?? '', 'hex');
+    const all = createHash('md5');
+    for (const chunk of this.#chunks) all.update(chunk);
+    return all.digest('hex');
+  }
+
+  /** Puts the content in place under its name, without syncing it. @throws system errors of the disk */
+  commit(): void {
+    if (this.#fd < 0) this.#openAndWrite();
+    this.#close();
+    try {
+      renameSync(this.#temporary, this.#path);
+    } catch (error) {
+      this.#unlink();
+      throw error;
+    }
+    step('bot.content.renamed');
+  }
+
+  /** The same, and `done` is called only when content and name would survive a power cut. */
+  commitDurably(done: (error: unknown) => void): void {
+    try {
+      if (this.#fd < 0) this.#openAndWrite();
+    } catch (error) {
+      done(error);
+      return;
+    }
+    // Not synchronously: the other fetches go on, and syncs at the same time share one write of the journal.
+    fsync(this.#fd, error => {
+      if (error !== null) {
+        done(error);
+        return;
+      }
+      step('bot.content.synced');
+      try {
+        this.commit();
+        const directory = openSync(dirname(this.#path), constants.O_RDONLY | constants.O_DIRECTORY);
+        fsync(directory, failed => {
+          closeSync(directory);
+          if (failed === null) step('bot.content.directory-synced');
+          done(failed);
+        });
+      } catch (thrown) {
+        done(thrown);
+      }
+    });
+  }
+
+  /** Leaves nothing behind, as far as the disk lets it. */
+  discard(): void {
+    this.#chunks = [];
+    if (this.#fd < 0) return;
+    try {
+      this.#close();
+    } finally {
+      this.#unlink();
+    }
+  }
+
+  #spill(): void {
+    this.#hash = createHash('md5');
+    for (const chunk of this.#chunks) this.#hash.update(chunk);
+    this.#openAndWrite();
+  }
+
+  #openAndWrite(): void {
+    this.#fd = openCreating(this.#temporary);
+    try {
+      writeChunks(this.#fd, this.#chunks);
+    } catch (error) {
+      this.discard();
+      throw error;
+    }
+    this.#chunks = [];
+  }
+
+  #close(): void {
+    const fd = this.#fd;
+    this.#fd = -1;
+    try {
+      closeSync(fd);
+    } catch (error) {
+      // close(2) reports what write(2) could not on some file systems (NFS: ENOSPC, EDQUOT).
+      this.#unlink();
+      throw error;
+    }
+  }
+
+  #unlink(): void {
+    try {
+      unlinkSync(this.#temporary);
+    } catch {
+      // Called because something failed already; that is what gets reported.
+    }
+  }
+}
+
+function writeChunks(fd: number, chunks: Uint8Array[]): void {
+  if (chunks.length > 1) {
+    let left = writevSync(fd, chunks);
+    for (const chunk of chunks) {
+      if (left < chunk.length) writeAll(fd, chunk.subarray(left));
+      left = Math.max(0, left - chunk.length);
+    }
+    return;
+  }
+  const [only] = chunks;
+  if (only !== undefined) writeAll(fd, only);
+}
+
+function openCreating(path: string): number {
+  try {
+    return openSync(path, CREATE, 0o644);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, CREATE, 0o644);
+  }
+}

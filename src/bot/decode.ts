@@ -1,0 +1,99 @@
+/**
+ * Content codings: one of gzip and br, decoded as it comes, never more than a chunk ahead of what is asked for. zstd is
+ * not in Node 20's zlib, so it is not asked for.
+ */
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  gunzipSync,
+  type BrotliDecompress,
+  type Gunzip,
+} from 'node:zlib';
+import { errnoOf } from '../lib/errors.js';
+
+/** What a request says it accepts. */
+export const ACCEPT_ENCODING = 'gzip, br';
+
+export type Coding = 'identity' | 'gzip' | 'br';
+
+/** The coding a Content-Encoding header names; undefined for one that was not asked for, and for several. */
+export function codingOf(header: string | undefined): Coding | undefined {
+  switch (header) {
+    case undefined:
+    case '':
+    case 'identity':
+      return 'identity';
+    case 'gzip':
+    case 'x-gzip':
+      return 'gzip';
+    case 'br':
+      return 'br';
+    default:
+      return undefined;
+  }
+}
+
+/** Coded bodies up to this size are decoded in one go at their end; a decoder stream costs more than a small page. */
+export const ONE_GO_BYTES = 64 * 1024;
+/** What one go may produce: keeps a bomb from holding up everything else while it inflates. */
+const ONE_GO_DECODED_BYTES = 1024 * 1024;
+
+/**
+ * Decodes a whole small body; undefined when it holds more than one go may produce and must be streamed.
+ * @throws zlib's error for a malformed or cut body
+ */
+export function decodeInOneGo(coding: 'gzip' | 'br', body: Uint8Array): Buffer | undefined {
+  const options = { maxOutputLength: ONE_GO_DECODED_BYTES };
+  try {
+    return coding === 'gzip' ? gunzipSync(body, options) : brotliDecompressSync(body, options);
+  } catch (error) {
+    if (errnoOf(error) === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    throw error;
+  }
+}
+
+export interface DecoderEvents {
+  data(chunk: Buffer): void;
+  end(): void;
+  /** There is room again after `write` returned false. */
+  drain(): void;
+  error(error: Error): void;
+}
+
+/** A decoder stream. After `error`, `end` or `destroy` there are no further events. */
+export class Decoder {
+  readonly #stream: Gunzip | BrotliDecompress;
+  #dead = false;
+
+  constructor(coding: 'gzip' | 'br', events: DecoderEvents) {
+    const options = { chunkSize: 64 * 1024 };
+    this.#stream = coding === 'gzip' ? createGunzip(options) : createBrotliDecompress(options);
+    this.#stream
+      .on('data', (chunk: Buffer) => void (this.#dead || events.data(chunk)))
+      .on('drain', () => void (this.#dead || events.drain()))
+      .on('end', () => void (this.#die() && events.end()))
+      // The listener stays for good: an error event nobody listens to ends the process.
+      .on('error', error => void (this.#die() && events.error(error)));
+  }
+
+  /** Returns false when the caller should wait for `drain`. */
+  write(chunk: Uint8Array): boolean {
+    return this.#dead || this.#stream.write(chunk);
+  }
+
+  end(): void {
+    if (!this.#dead) this.#stream.end();
+  }
+
+  destroy(): void {
+    this.#dead = true;
+    this.#stream.destroy();
+  }
+
+  #die(): boolean {
+    const alive = !this.#dead;
+    this.#dead = true;
+    return alive;
+  }
+}

@@ -1,0 +1,95 @@
+/** The fetch engine: any number of fetches at a time over kept-alive connections, each with exactly one result. */
+import { randomBytes } from 'node:crypto';
+import { systemClock, type Clock } from '../lib/clock.js';
+import { createConnector, type Resolve } from './connect.js';
+import { Fetch, type FetchContext, type FetchJob, type FetchLimits, type FetchOutcome } from './fetch.js';
+import { createAddressGuard } from './guard.js';
+import { Links } from './links.js';
+
+export interface EngineOptions extends FetchLimits {
+  maxHeaderBytes: number;
+  userAgent: string;
+  /** Networks (CIDR) fetched from although they are not public. */
+  allowAddresses: readonly string[];
+  /** Sync every file and its directory before its result is given. */
+  syncContent: boolean;
+  maxIdleConnections: number;
+  keepAliveMs: number;
+  clock?: Clock;
+  resolve?: Resolve;
+}
+
+/** How late a deadline may be noticed. */
+const TICK_MS = 50;
+
+export class FetchEngine {
+  readonly #context: FetchContext;
+  readonly #clock: Clock;
+  readonly #active = new Set<Fetch>();
+  #ticking = false;
+  #attempts = 0;
+
+  /** @throws LccError `usage` for a malformed network in `allowAddresses` */
+  constructor(options: EngineOptions) {
+    const connect = createConnector({
+      permits: createAddressGuard(options.allowAddresses),
+      connectTimeoutMs: options.connectTimeoutMs,
+      resolve: options.resolve,
+    });
+    // Unique across restarts and machines sharing a store.
+    const run = `${process.pid.toString(36)}-${randomBytes(6).toString('base64url')}`;
+    this.#clock = options.clock ?? systemClock;
+    this.#context = {
+      links: new Links({
+        connect,
+        maxHeaderBytes: options.maxHeaderBytes,
+        maxIdle: options.maxIdleConnections,
+        keepAliveMs: options.keepAliveMs,
+      }),
+      limits: options,
+      userAgent: options.userAgent,
+      syncContent: options.syncContent,
+      clock: this.#clock,
+      nextAttempt: () => `${run}-${(++this.#attempts).toString(36)}`,
+    };
+  }
+
+  /** Fetches now. `done` is called exactly once, possibly before this returns. */
+  fetch(job: FetchJob, done: (outcome: FetchOutcome) => void): { cancel(): void } {
+    const fetch = new Fetch(this.#context, job, this.#clock.monotonicMs(), outcome => {
+      this.#active.delete(fetch);
+      done(outcome);
+    });
+    this.#active.add(fetch);
+    if (!this.#ticking) this.#tick();
+    fetch.start();
+    return fetch;
+  }
+
+  /** Fetches under way. */
+  get activeCount(): number {
+    return this.#active.size;
+  }
+
+  /** Connections kept for later. */
+  get idleConnections(): number {
+    return this.#context.links.idleCount;
+  }
+
+  /** Cancels what is under way (each gets its result) and closes all connections. */
+  close(): void {
+    for (const fetch of this.#active) fetch.cancel();
+    this.#context.links.close();
+  }
+
+  /** One timer for all deadlines: setting and clearing one per fetch would cost more than looking at all of them. */
+  #tick(): void {
+    this.#ticking = this.#active.size > 0;
+    if (!this.#ticking) return;
+    this.#clock.after(TICK_MS, () => {
+      const nowMs = this.#clock.monotonicMs();
+      for (const fetch of this.#active) fetch.checkDeadlines(nowMs);
+      this.#tick();
+    });
+  }
+}

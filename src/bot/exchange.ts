@@ -1,0 +1,153 @@
+/**
+ * One request and its answer on one link. Whatever undici does, the owner hears exactly one of `onEnd` and `onFailure`,
+ * or nothing more after `cancel`.
+ *
+ * The parser is never paused (by returning false from onData): when a peer resets the connection meanwhile, undici
+ * 7.30.2 throws an AssertionError out of the socket's error event, which ends the process. `hold` stops the reading of
+ * the socket instead.
+ */
+import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+import { errnoOf, messageOf } from '../lib/errors.js';
+import { failure, FetchError, responseFailure, type Failure } from './failure.js';
+import { readHead, type ResponseHead } from './head.js';
+import type { Link, Links } from './links.js';
+
+/** 1xx answers accepted before the real one. */
+const MAX_INTERIM_ANSWERS = 20;
+
+export interface ExchangeOwner {
+  /** Connected, the request is on its way. */
+  onSent(): void;
+  onHead(head: ResponseHead): void;
+  onBody(chunk: Buffer): void;
+  onEnd(): void;
+  /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
+  onFailure(failure: Failure, stale: boolean): void;
+}
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #links: Links;
+  readonly #link: Link;
+  readonly #owner: ExchangeOwner;
+  readonly #headerLimitText: string;
+  #abort: ((error?: Error) => void) | undefined;
+  #interim = 0;
+  #sent = false;
+  #answered = false;
+  #over = false;
+  #bytesBefore = 0;
+  #received = 0;
+  #held = false;
+
+  /** @param headerLimitText the header limit, for the message that refuses */
+  constructor(links: Links, link: Link, owner: ExchangeOwner, headerLimitText: string) {
+    this.#links = links;
+    this.#link = link;
+    this.#owner = owner;
+    this.#headerLimitText = headerLimitText;
+  }
+
+  start(path: string, headers: string[]): void {
+    this.#link.client.dispatch({ path, method: 'GET', headers }, this);
+  }
+
+  /** Bytes received for this exchange so far. */
+  get wireBytes(): number {
+    return this.#over ? this.#received : this.#count();
+  }
+
+  /** Ends it now, wherever it stands; the connection is closed. */
+  cancel(): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#abort?.(new FetchError(failure(605, 'given up')));
+    this.#links.discard(this.#link);
+  }
+
+  /** Reads nothing more from the connection until `release`; what is read already still arrives. */
+  hold(): void {
+    const socket = this.#link.socket;
+    if (this.#held || this.#over || socket === undefined) return;
+    this.#held = true;
+    // An own property hides the method of the same name for as long as it is there.
+    socket.read = () => null;
+  }
+
+  release(): void {
+    const socket: Partial<Pick<Socket, 'read'>> & Pick<Socket, 'emit'> = this.#link.socket as Socket;
+    if (!this.#held) return;
+    this.#held = false;
+    delete socket.read;
+    socket.emit('readable');
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    this.#abort = abort;
+    this.#bytesBefore = this.#link.socket?.bytesRead ?? 0;
+    this.#sent = true;
+    if (!this.#over) this.#owner.onSent();
+  }
+
+  onResponseStarted(): void {
+    this.#answered = true;
+  }
+
+  onHeaders(status: number, raw: Buffer[]): boolean {
+    if (this.#over) return true;
+    if (status >= 200) this.#guarded(() => this.#owner.onHead(readHead(status, raw)));
+    else if (++this.#interim > MAX_INTERIM_ANSWERS)
+      this.#give(failure(611, `more than ${MAX_INTERIM_ANSWERS} interim answers`));
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (!this.#over) this.#guarded(() => this.#owner.onBody(chunk));
+    return true;
+  }
+
+  onComplete(): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#links.release(this.#link);
+    this.#guarded(() => this.#owner.onEnd());
+  }
+
+  onError(error: Error): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#links.discard(this.#link);
+    const broken = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errnoOf(error) ?? '');
+    const stale = this.#link.reused && this.#sent && !this.#answered && broken;
+    this.#guarded(() => this.#owner.onFailure(responseFailure(error, this.#headerLimitText), stale));
+  }
+
+  onUpgrade(_status: number, _raw: Buffer[] | string[] | null, socket: { destroy(): unknown }): void {
+    socket.destroy();
+    this.#give(failure(611, 'the server switched protocols'));
+  }
+
+  #finish(): void {
+    this.#received = this.#count();
+    this.#over = true;
+  }
+
+  #count(): number {
+    return this.#sent ? (this.#link.socket?.bytesRead ?? 0) - this.#bytesBefore : 0;
+  }
+
+  #give(reason: Failure): void {
+    this.cancel();
+    this.#owner.onFailure(reason, false);
+  }
+
+  /** An exception in here would end up in undici's parser or in a socket's event, and the fetch without a result. */
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.cancel();
+      this.#owner.onFailure(failure(605, `a bug here: ${messageOf(error)}`), false);
+    }
+  }
+}

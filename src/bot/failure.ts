@@ -1,0 +1,147 @@
+/** What can go wrong with a fetch: code of codes.ts or HTTP status, how far it reaches, one line of text. */
+import { codeText } from '../wire/codes.js';
+import type { ErrorReach } from '../wire/fetch.js';
+import { errnoOf, messageOf } from '../lib/errors.js';
+
+export interface Failure {
+  code: number;
+  reach: ErrorReach;
+  message: string;
+  retryAfterMs?: number;
+}
+
+/** Carries a failure through code that passes errors on: undici, streams. */
+export class FetchError extends Error {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = 'FetchError';
+    this.failure = failure;
+  }
+}
+
+/** How far a code reaches when nothing more is known (semantics.md, rule 11). */
+const REACH: Record<number, ErrorReach> = {
+  601: 'provider',
+  602: 'provider',
+  603: 'url',
+  604: 'provider',
+  605: 'url',
+  606: 'real',
+  607: 'real',
+  608: 'real',
+  609: 'real',
+  610: 'real',
+  611: 'url',
+  612: 'real',
+  // The store is ours: nothing of any provider may be dropped because of it, so it waits as if its site were away.
+  613: 'provider',
+};
+
+/** A failure by its code; `detail` follows the code's own text. */
+export function failure(code: number, detail = '', reach: ErrorReach = REACH[code] ?? 'url'): Failure {
+  return { code, reach, message: detail === '' ? codeText(code) : `${codeText(code)}: ${detail}` };
+}
+
+/** An HTTP status that is an answer but not content. 408, 425, 429 and 5xx pass with time. */
+export function statusFailure(status: number, retryAfterMs: number | undefined): Failure {
+  const reach = status >= 500 || status === 408 || status === 425 || status === 429 ? 'url' : 'real';
+  const found: Failure = { code: status, reach, message: statusText(status) };
+  if (retryAfterMs !== undefined) found.retryAfterMs = retryAfterMs;
+  return found;
+}
+
+/** Standard reason phrases; what a server writes there is its own affair. */
+function statusText(status: number): string {
+  return REASONS[status] ?? codeText(status);
+}
+const REASONS: Record<number, string> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  407: 'Proxy Authentication Required',
+  408: 'Request Timeout',
+  410: 'Gone',
+  416: 'Range Not Satisfiable',
+  421: 'Misdirected Request',
+  425: 'Too Early',
+  429: 'Too Many Requests',
+  451: 'Unavailable For Legal Reasons',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+};
+
+/** A connection that could not be made. `tls`: it was to be an encrypted one. */
+export function connectFailure(error: unknown, peer: string, tls: boolean): Failure {
+  if (error instanceof FetchError) return error.failure;
+  const errno = errnoOf(error) ?? (error instanceof AggregateError ? errnoOf(error.errors[0]) : undefined);
+  switch (errno ?? '') {
+    case 'ENOTFOUND':
+    case 'ENODATA':
+    case 'EAI_AGAIN':
+    case 'EAI_FAIL':
+    case 'EAI_NONAME':
+      return failure(601, `${peer} (${errno})`);
+    case 'ECONNREFUSED':
+    case 'EHOSTUNREACH':
+    case 'EHOSTDOWN':
+    case 'ENETUNREACH':
+    case 'ENETDOWN':
+    case 'EADDRNOTAVAIL':
+    case 'EACCES':
+    case 'EPERM':
+      return failure(602, `${peer} (${errno})`);
+    case 'ETIMEDOUT':
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return failure(603, `connecting to ${peer}`, 'provider');
+    case 'EMFILE':
+    case 'ENFILE':
+    case 'ENOBUFS':
+    case 'ENOMEM':
+      return failure(605, `out of sockets here (${errno}); raise the limit of open files`, 'provider');
+    default:
+      return tls
+        ? failure(604, `${peer}: ${tlsReason(error)}`)
+        : failure(605, `connecting to ${peer}: ${messageOf(error)}`, 'provider');
+  }
+}
+
+/** OpenSSL's messages carry addresses and source files; `reason` is what a person can use. */
+function tlsReason(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'reason' in error && typeof error.reason === 'string')
+    return error.reason;
+  return messageOf(error);
+}
+
+/** A connection that was there and broke, or an answer that is not HTTP. */
+export function responseFailure(error: unknown, maxHeaderText: string): Failure {
+  if (error instanceof FetchError) return error.failure;
+  const errno = errnoOf(error) ?? '';
+  const message = messageOf(error);
+  if (errno === 'UND_ERR_HEADERS_OVERFLOW') return failure(611, `headers larger than ${maxHeaderText}`);
+  if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return failure(605, 'the body ended early');
+  // undici's parser errors have a name but not always a code.
+  if (errno.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError'))
+    return failure(611, message);
+  if (message === 'bad response' || message === 'bad upgrade') return failure(611, message);
+  if (errno === 'UND_ERR_INVALID_ARG') return failure(611, message, 'real');
+  if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return failure(604, tlsReason(error));
+  return failure(605, message);
+}
+
+/** The store did not take the content. */
+export function storeFailure(error: unknown, file: string): Failure {
+  const errno = errnoOf(error);
+  if (errno === 'ENOSPC' || errno === 'EDQUOT') return failure(613, `${file} (${errno})`);
+  return {
+    code: 613,
+    reach: 'provider',
+    message: `cannot write ${file}: ${messageOf(error)}; see to the store's disk and permissions`,
+  };
+}

@@ -1,0 +1,422 @@
+/**
+ * One fetch: redirects, conditions, checks, one deadline over everything, exactly one result.
+ *
+ *     connect ──▶ headers ──▶ body ──▶ decode ──▶ save ──▶ over
+ *        ▲           │  └──────▶ drain ──┬──────────────────▲
+ *        └───────────┴──── redirect ◀────┘                  │
+ *     any of them but save: failure, deadline, cancel ──────╯
+ *
+ * `drain`: the outcome is known (an error status, a redirect) and a short rest of the answer is read only to keep the
+ * connection. A cut or a deadline there changes nothing about the outcome.
+ */
+import { createRootCheck } from '../wire/roots.js';
+import type { FetchOk, FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { Clock } from '../lib/clock.js';
+import { Body } from './body.js';
+import { ContentFile } from './content-file.js';
+import { ACCEPT_ENCODING, codingOf } from './decode.js';
+import { Exchange } from './exchange.js';
+import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
+import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
+import type { Links } from './links.js';
+
+/** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
+export interface FetchJob extends Omit<FetchRequest, 'id' | 'lane'> {
+  /** Destination; its directory is made if missing, an existing file is replaced. */
+  file: string;
+}
+
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+export type FetchOutcome = WithoutId<FetchResult>;
+
+export interface FetchLimits {
+  connectTimeoutMs: number;
+  headersTimeoutMs: number;
+  idleTimeoutMs: number;
+  totalTimeoutMs: number;
+  maxContentBytes: number;
+  maxRedirects: number;
+  /** Limits as they appear in messages. */
+  contentLimitText: string;
+  headerLimitText: string;
+}
+
+/** What all fetches of an engine share. */
+export interface FetchContext {
+  links: Links;
+  limits: FetchLimits;
+  userAgent: string;
+  syncContent: boolean;
+  clock: Clock;
+  /** A name no other attempt has. */
+  nextAttempt(): string;
+}
+
+/** Rest of an answer that is read to keep its connection. */
+const DRAINED_BYTES = 64 * 1024;
+
+type Phase = 'connect' | 'headers' | 'body' | 'drain' | 'decode' | 'save' | 'over';
+
+export class Fetch {
+  readonly #context: FetchContext;
+  readonly #job: FetchJob;
+  readonly #done: (outcome: FetchOutcome) => void;
+  readonly #startMs: number;
+  readonly #deadlineMs: number;
+  readonly #maxBytes: number;
+  #phase: Phase = 'connect';
+  /** When the phase began, or the last byte of the body came. */
+  #sinceMs: number;
+  #url: URL | undefined;
+  #visited: Set<string> | undefined;
+  #exchange: Exchange | undefined;
+  #wireBytesBefore = 0;
+  #head: ResponseHead | undefined;
+  #file: ContentFile | undefined;
+  #body: Body | undefined;
+  /** What happens once the answer is drained. */
+  #next: (() => void) | undefined;
+  #drained = 0;
+
+  constructor(context: FetchContext, job: FetchJob, nowMs: number, done: (outcome: FetchOutcome) => void) {
+    const { limits } = context;
+    this.#context = context;
+    this.#job = job;
+    this.#done = done;
+    this.#startMs = nowMs;
+    this.#sinceMs = nowMs;
+    this.#deadlineMs = nowMs + Math.min(limits.totalTimeoutMs, job.timeoutMs ?? Infinity);
+    this.#maxBytes = Math.min(limits.maxContentBytes, job.maxBytes ?? Infinity);
+  }
+
+  start(): void {
+    const url = URL.canParse(this.#job.url) ? new URL(this.#job.url) : undefined;
+    if (url === undefined || !isHttp(url))
+      this.#fail(failure(611, `${this.#job.url} is not an http or https url`, 'real'));
+    else this.#request(url, false);
+  }
+
+  /** Gives up; the result is an error of the url. */
+  cancel(): void {
+    if (this.#phase !== 'save') this.#fail(failure(605, 'cancelled'));
+  }
+
+  /** Ends what has taken too long. */
+  checkDeadlines(nowMs: number): void {
+    const { limits } = this.#context;
+    const waitedMs = nowMs - this.#sinceMs;
+    const late = nowMs >= this.#deadlineMs;
+    switch (this.#phase) {
+      case 'connect':
+        if (late || waitedMs >= limits.connectTimeoutMs) this.#fail(failure(603, 'connecting', 'provider'));
+        break;
+      case 'headers':
+        if (late || waitedMs >= limits.headersTimeoutMs) this.#fail(failure(603, 'waiting for the answer'));
+        break;
+      case 'body':
+        if (late || waitedMs >= limits.idleTimeoutMs) this.#fail(failure(603, 'receiving the content'));
+        break;
+      case 'drain':
+        if (late || waitedMs >= limits.idleTimeoutMs) this.#endDraining();
+        break;
+      case 'decode':
+        if (late) this.#fail(failure(603, 'decoding the content'));
+        break;
+      case 'save':
+      case 'over':
+    }
+  }
+
+  #request(url: URL, fresh: boolean): void {
+    const { links, limits, clock } = this.#context;
+    this.#url = url;
+    this.#phase = 'connect';
+    this.#sinceMs = clock.monotonicMs();
+    this.#head = undefined;
+    const link = links.take(url.origin, fresh);
+    this.#exchange = new Exchange(links, link, this, limits.headerLimitText);
+    this.#exchange.start(url.pathname + url.search, this.#headers());
+  }
+
+  #headers(): string[] {
+    const { mimetype, lastModified, etag } = this.#job;
+    const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
+    const headers = [
+      'user-agent',
+      this.#context.userAgent,
+      'accept',
+      wanted,
+      'accept-encoding',
+      ACCEPT_ENCODING,
+    ];
+    if (lastModified !== undefined && isPlain(lastModified)) headers.push('if-modified-since', lastModified);
+    if (etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
+    return headers;
+  }
+
+  // What the exchange reports.
+
+  onSent(): void {
+    this.#phase = 'headers';
+    this.#sinceMs = this.#context.clock.monotonicMs();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    const { status } = head;
+    if (status === 200 || status === 203 || status === 204 || status === 205) this.#receive(head);
+    else if (status === 304 && this.#isConditional()) this.#drain(head, () => this.#unchanged(head));
+    else if (status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306)
+      this.#drain(head, () => this.#redirect(head));
+    else if (status >= 400 && status <= 599) {
+      const waitMs = retryAfterMs(head.retryAfter, this.#context.clock.nowMs());
+      this.#drain(head, () => this.#fail(statusFailure(status, waitMs)));
+    } else this.#drain(head, () => this.#fail(failure(611, `unexpected status ${status}`)));
+  }
+
+  onBody(chunk: Buffer): void {
+    this.#sinceMs = this.#context.clock.monotonicMs();
+    if (this.#phase === 'body') this.#body?.write(chunk);
+    else if (this.#phase === 'drain') {
+      this.#drained += chunk.length;
+      if (this.#drained > DRAINED_BYTES) this.#endDraining();
+    }
+  }
+
+  onEnd(): void {
+    if (this.#phase === 'drain') this.#endDraining();
+    else if (this.#phase === 'body') {
+      this.#phase = 'decode';
+      this.#body?.end();
+    }
+  }
+
+  onFailure(reason: Failure, stale = false): void {
+    if (this.#phase === 'drain') this.#endDraining();
+    else if (stale && this.#url !== undefined) {
+      this.#leaveExchange();
+      this.#request(this.#url, true);
+    } else this.#fail(reason);
+  }
+
+  // What the body reports; its failures come to onFailure too.
+
+  onFull(): void {
+    this.#exchange?.hold();
+  }
+
+  onReady(): void {
+    this.#sinceMs = this.#context.clock.monotonicMs();
+    this.#exchange?.release();
+  }
+
+  onWhole(): void {
+    const { enforce, md5, len } = this.#job;
+    const file = this.#file;
+    const head = this.#head;
+    if (file === undefined || head === undefined) return;
+    const found = file.md5();
+    const md5Equal = md5 !== undefined && md5.toLowerCase() === found;
+    const lenEqual = len !== undefined && len === file.length;
+    if (enforce === true && ((md5 !== undefined && !md5Equal) || (len !== undefined && !lenEqual))) {
+      this.#fail(
+        failure(
+          612,
+          `announced ${md5 ?? 'no md5'}, ${len ?? 'no'} bytes; got ${found}, ${file.length} bytes`,
+        ),
+      );
+      return;
+    }
+    const framed = head.contentLength !== undefined || head.transferCoding !== undefined || isBodiless(head);
+    this.#save(file, head, found, framed || md5Equal || lenEqual);
+  }
+
+  #receive(head: ResponseHead): void {
+    const { limits } = this.#context;
+    const coding = codingOf(head.contentCoding);
+    const essence = essenceOf(head.contentType);
+    const announced = essenceOf(this.#job.mimetype);
+    const limitText =
+      this.#maxBytes < limits.maxContentBytes ? `${this.#maxBytes} bytes` : limits.contentLimitText;
+    if (head.transferCoding !== undefined && head.transferCoding !== 'chunked')
+      this.#fail(failure(611, `transfer coding ${head.transferCoding} was not asked for`));
+    else if (coding === undefined)
+      this.#fail(failure(611, `content coding ${head.contentCoding} was not asked for`));
+    else if (announced !== undefined && essence !== undefined && essence !== announced)
+      this.#fail(failure(607, `${announced} was announced, ${essence} is served`));
+    else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isBodiless(head))
+      this.#fail(failure(606, `${head.contentLength} bytes, more than ${limitText}`));
+    else {
+      this.#phase = 'body';
+      this.#file = new ContentFile(this.#job.file, this.#context.nextAttempt());
+      const options = {
+        coding: isBodiless(head) ? 'identity' : coding,
+        file: this.#file,
+        path: this.#job.file,
+        maxBytes: isBodiless(head) ? 0 : this.#maxBytes,
+        limitText,
+      } as const;
+      this.#body = new Body(options, this);
+    }
+  }
+
+  #drain(head: ResponseHead, next: () => void): void {
+    this.#phase = 'drain';
+    this.#next = next;
+    this.#drained = 0;
+    const closes = head.contentLength === undefined && head.transferCoding === undefined;
+    if (head.status !== 304 && (closes || (head.contentLength ?? 0) > DRAINED_BYTES)) this.#endDraining();
+  }
+
+  #endDraining(): void {
+    const next = this.#next;
+    this.#next = undefined;
+    this.#leaveExchange();
+    next?.();
+  }
+
+  #redirect(head: ResponseHead): void {
+    const { limits } = this.#context;
+    const from = this.#url;
+    if (from === undefined) return;
+    if (head.location === undefined || head.location === '' || head.conflictingLocations) {
+      this.#fail(failure(611, `${head.status} with ${head.conflictingLocations ? 'two' : 'no'} Locations`));
+      return;
+    }
+    if (!URL.canParse(head.location, from.href)) {
+      this.#fail(failure(611, `${head.status} to an unreadable Location`));
+      return;
+    }
+    const to = new URL(head.location, from);
+    to.hash = '';
+    from.hash = '';
+    this.#visited ??= new Set([from.href]);
+    if (!isHttp(to) || to.username !== '' || to.password !== '') this.#fail(failure(609, to.href));
+    else if (this.#visited.has(to.href)) this.#fail(failure(608, `${to.href} again`));
+    else if (this.#visited.size > limits.maxRedirects)
+      this.#fail(failure(608, `more than ${limits.maxRedirects} (bot.max_redirects)`));
+    else if (!isWithin(this.#job.roots, to)) this.#fail(failure(609, to.href));
+    else {
+      this.#visited.add(to.href);
+      this.#request(to, false);
+    }
+  }
+
+  #save(file: ContentFile, head: ResponseHead, md5: string, verified: boolean): void {
+    const saved = (error?: unknown) => {
+      if (error === undefined || error === null) this.#ok(file, head, md5, verified);
+      else {
+        this.#phase = 'decode';
+        this.#fail(storeFailure(error, this.#job.file));
+      }
+    };
+    this.#phase = 'save';
+    if (this.#context.syncContent) {
+      file.commitDurably(saved);
+      return;
+    }
+    try {
+      file.commit();
+    } catch (error) {
+      saved(error);
+      return;
+    }
+    saved();
+  }
+
+  #ok(file: ContentFile, head: ResponseHead, md5: string, verified: boolean): void {
+    const outcome: WithoutId<FetchOk> = {
+      status: 'ok',
+      md5,
+      len: file.length,
+      wireBytes: this.#wireBytes(),
+      elapsedMs: this.#elapsedMs(),
+      http: head.status,
+      verified,
+    };
+    const essence = essenceOf(head.contentType);
+    if (essence !== undefined) outcome.mimetype = essence;
+    if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
+    if (head.etag !== undefined) outcome.etag = head.etag;
+    if (this.#visited !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
+    this.#settle(outcome);
+  }
+
+  #unchanged(head: ResponseHead): void {
+    const outcome: FetchOutcome = {
+      status: 'unchanged',
+      wireBytes: this.#wireBytes(),
+      elapsedMs: this.#elapsedMs(),
+      http: 304,
+    };
+    if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
+    if (head.etag !== undefined) outcome.etag = head.etag;
+    this.#settle(outcome);
+  }
+
+  #fail(reason: Failure): void {
+    if (this.#phase === 'over') return;
+    this.#leaveExchange();
+    this.#body?.destroy();
+    try {
+      this.#file?.discard();
+    } catch {
+      // The failure that led here is the one to report.
+    }
+    this.#settle({
+      status: 'error',
+      ...reason,
+      wireBytes: this.#wireBytes(),
+      elapsedMs: this.#elapsedMs(),
+    });
+  }
+
+  #settle(outcome: FetchOutcome): void {
+    if (this.#phase === 'over') return;
+    this.#phase = 'over';
+    this.#done(outcome);
+  }
+
+  #isConditional(): boolean {
+    return this.#job.lastModified !== undefined || this.#job.etag !== undefined;
+  }
+
+  /** Counts what the exchange received and is done with it. */
+  #leaveExchange(): void {
+    this.#exchange?.cancel();
+    this.#wireBytesBefore = this.#wireBytes();
+    this.#exchange = undefined;
+  }
+
+  #wireBytes(): number {
+    return this.#wireBytesBefore + (this.#exchange?.wireBytes ?? 0);
+  }
+
+  #elapsedMs(): number {
+    return Math.round(this.#context.clock.monotonicMs() - this.#startMs);
+  }
+}
+
+function isHttp(url: URL): boolean {
+  return url.protocol === 'http:' || url.protocol === 'https:';
+}
+
+/** Without roots everything is within; roots that cannot be read permit nothing. */
+function isWithin(roots: readonly string[], url: URL): boolean {
+  if (roots.length === 0) return true;
+  try {
+    return createRootCheck(roots)(url.href);
+  } catch {
+    return false;
+  }
+}
+
+/** 204 and 205 have no body whatever they claim. */
+function isBodiless(head: ResponseHead): boolean {
+  return head.status === 204 || head.status === 205;
+}
+
+/** What can stand in a header as it is. */
+function isPlain(value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]+$/.test(value);
+}

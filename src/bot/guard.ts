@@ -1,0 +1,69 @@
+/**
+ * Which addresses may be fetched from. A robot stands inside somebody's network and fetches what strangers name, so
+ * only public unicast addresses are permitted, plus what the operator allows.
+ */
+import ipaddr from 'ipaddr.js';
+import { LccError } from '../lib/errors.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Whether an IP address (text, as getaddrinfo or a socket gives it) may be connected to. */
+export type AddressGuard = (address: string) => boolean;
+
+/**
+ * @param allowed networks (CIDR, or one address) permitted although they are not public
+ * @throws LccError `usage` naming a malformed network
+ */
+export function createAddressGuard(allowed: readonly string[]): AddressGuard {
+  const networks = allowed.map(parseNetwork);
+  const isAllowed = (address: Address) =>
+    networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
+  const permits = (address: Address): boolean => {
+    if (isAllowed(address)) return true;
+    if (address.kind() === 'ipv4') return address.range() === 'unicast';
+    const inside = embeddedIPv4(address as ipaddr.IPv6);
+    return inside === undefined ? isPublicIPv6(address as ipaddr.IPv6) : inside.every(permits);
+  };
+  return text => {
+    const bare = text.replace(/%.*$/, '');
+    return ipaddr.isValid(bare) && permits(ipaddr.parse(bare));
+  };
+}
+
+/** Only what IANA hands out (2000::/3) and no special range within it: unknown space is refused, not permitted. */
+function isPublicIPv6(address: ipaddr.IPv6): boolean {
+  return ((address.parts[0] ?? 0) & 0xe000) === 0x2000 && address.range() === 'unicast';
+}
+
+/** IPv4 addresses that packets to a translated or tunnelled IPv6 address would reach; undefined for all others. */
+function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
+  const bytes = address.toByteArray();
+  const at = (offset: number, mask = 0) =>
+    new ipaddr.IPv4(bytes.slice(offset, offset + 4).map(byte => byte ^ mask));
+  const range: string = address.range();
+  switch (range) {
+    case 'ipv4Mapped':
+      return [at(12)];
+    case '6to4':
+      return [at(2)];
+    case 'teredo':
+      return [at(4), at(12, 0xff)];
+    case 'rfc6052':
+      // 64:ff9b::/96 only; 64:ff9b:1::/48 is for use inside a network and stays refused.
+      return bytes[5] === 0 ? [at(12)] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function parseNetwork(text: string): [Address, number] {
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text);
+    const address = ipaddr.parse(text);
+    return [address, address.kind() === 'ipv4' ? 32 : 128];
+  } catch (error) {
+    throw new LccError('usage', `network "${text}": write it as 192.0.2.0/24 or 2001:db8::/32`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Connections kept alive, by origin. A fetch has a link for itself as long as it needs it, so nothing one server sends
+ * can reach a fetch it was not asked by; a finished one goes back on its origin's pile, and the most recently used is
+ * taken first. Idle links are bounded: the one idle longest is closed for a new one.
+ */
+import type { Socket } from 'node:net';
+import { Client } from 'undici';
+import { failure, FetchError } from './failure.js';
+import type { Connector } from './connect.js';
+
+/** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
+const MAX_CONNECTS = 3;
+
+export interface LinkOptions {
+  connect: Connector;
+  maxHeaderBytes: number;
+  /** Idle links kept over all origins. */
+  maxIdle: number;
+  /** How long an idle one is kept unless the server asks for less. */
+  keepAliveMs: number;
+}
+
+export interface Link {
+  readonly origin: string;
+  readonly client: Client;
+  /** The connection in use now; undefined before the first. */
+  socket: Socket | undefined;
+  /** Whether it carried an answer before this one: it may have been closed by the server meanwhile. */
+  reused: boolean;
+  connects: number;
+  idle: boolean;
+}
+
+export class Links {
+  readonly #options: LinkOptions;
+  readonly #idle = new Map<string, Link[]>();
+  /** All idle links, the one idle longest first. */
+  readonly #order = new Set<Link>();
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** An idle link to `origin`, or a new one. `fresh`: a new one in any case. */
+  take(origin: string, fresh: boolean): Link {
+    const link = fresh ? undefined : this.#idle.get(origin)?.at(-1);
+    if (link === undefined) return this.#create(origin);
+    this.#forget(link);
+    link.connects = 0;
+    link.reused = true;
+    return link;
+  }
+
+  /** Takes back a link whose answer was read to its end. */
+  release(link: Link): void {
+    link.idle = true;
+    this.#order.add(link);
+    const pile = this.#idle.get(link.origin);
+    if (pile === undefined) this.#idle.set(link.origin, [link]);
+    else pile.push(link);
+    if (this.#order.size > this.#options.maxIdle) {
+      for (const oldest of this.#order) {
+        this.discard(oldest);
+        break;
+      }
+    }
+  }
+
+  /** Closes a link for good. */
+  discard(link: Link): void {
+    if (link.idle) this.#forget(link);
+    link.client.destroy(null, () => undefined);
+  }
+
+  /** Idle links now. */
+  get idleCount(): number {
+    return this.#order.size;
+  }
+
+  close(): void {
+    for (const link of this.#order) this.discard(link);
+  }
+
+  #create(origin: string): Link {
+    const { connect, maxHeaderBytes, keepAliveMs } = this.#options;
+    const client = new Client(origin, {
+      pipelining: 1,
+      maxHeaderSize: maxHeaderBytes,
+      // The fetch has one deadline over everything; undici's timers neither end a drip nor endless 1xx.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
+      connect: (options, callback) => {
+        if (++link.connects > MAX_CONNECTS) {
+          callback(
+            new FetchError(failure(605, `${link.origin} accepts connections and closes them`, 'provider')),
+            null,
+          );
+          return;
+        }
+        link.reused = false;
+        connect(options, (error, socket) => {
+          if (error !== null || socket === null) {
+            callback(error ?? new FetchError(failure(605, link.origin)), null);
+            return;
+          }
+          link.socket = socket;
+          callback(null, socket);
+        });
+      },
+    });
+    const link: Link = { origin, client, socket: undefined, reused: false, connects: 0, idle: false };
+    client.on('disconnect', () => {
+      if (link.idle) this.discard(link);
+    });
+    return link;
+  }
+
+  #forget(link: Link): void {
+    link.idle = false;
+    this.#order.delete(link);
+    const pile = this.#idle.get(link.origin);
+    if (pile === undefined) return;
+    const at = pile.lastIndexOf(link);
+    if (at >= 0) pile.splice(at, 1);
+    if (pile.length === 0) this.#idle.delete(link.origin);
+  }
+}
