@@ -185,7 +185,6 @@ export interface ManagerHandlers {
 export class ManagerPeer {
   readonly channel: MessageChannel;
   constructor(stream: Duplex, handlers: ManagerHandlers, options: ChannelOptions) {
-    const { ended } = handlers;
     this.channel = new MessageChannel(
       stream,
       {
@@ -193,7 +192,7 @@ export class ManagerPeer {
           if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
           else throw this.channel.violation(`<${name}> is nothing a robot does; <fetch id url file/> is`);
         },
-        ...(ended === undefined ? undefined : { ended: () => ended.call(handlers) }),
+        ...(handlers.ended === undefined ? undefined : { ended: () => handlers.ended?.() }),
         closed: reason => handlers.closed(reason),
       },
       options,

@@ -10,6 +10,8 @@
  *       ╰─ still not after stallTimeoutMs, or maxPendingBytes waiting ──▶ cut
  */
 import type { Duplex } from 'node:stream';
+import { xmlLimitsOf } from '../config/limits.js';
+import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
@@ -23,6 +25,15 @@ export interface ChannelLimits {
   maxPendingBytes: number;
   /** How long a peer may leave that half unread before it is cut. */
   stallTimeoutMs: number;
+}
+
+/** The limits of every channel, from the settings. */
+export function channelLimitsOf(config: Config): ChannelLimits {
+  return {
+    xml: xmlLimitsOf(config),
+    maxPendingBytes: config.get('wire.max_pending_bytes'),
+    stallTimeoutMs: config.get('wire.stall_timeout_ms'),
+  };
 }
 
 export interface ChannelOptions extends ChannelLimits {
@@ -171,10 +182,6 @@ export class MessageChannel {
 
   #onText(text: string): void {
     if (this.#state !== 'open') return;
-    if (this.#name === '') {
-      if (/\S/.test(text)) throw this.violation(`text between messages: "${text.trim().slice(0, 40)}"`);
-      return;
-    }
     this.#text += text;
     if (this.#text.length > this.#options.xml.maxTokenBytes) {
       const limit = limitText('xml.token_bytes', this.#options.xml.maxTokenBytes);
@@ -213,7 +220,6 @@ export class MessageChannel {
     if (this.#state !== 'open') return;
     try {
       this.#reader.end();
-      if (this.#name !== '') throw new LccError('data.cut', `${this.where}: ended inside <${this.#name}>`);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       return this.refuse(error);

@@ -1,0 +1,292 @@
+/**
+ * A Bot Manager with a store: requests come from one source (a QM, or a Bot Manager above), go to whatever robots are
+ * connected, and the results go back with the place of the content.
+ *
+ * A request: waiting ──▶ with a robot ──▶ answered
+ *   robot gone             → waiting again, for the same destination; after `maxLosses` answered with code 605
+ *   error, unchanged       → answered; its name goes back unused
+ *   source gone, waiting   → dropped: the source will ask again
+ *   source gone, running   → finished without an answer (its lane stays shut that long), its file removed
+ *   disk nearly full       → answered with code 613, and no slots are offered until there is room
+ */
+import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
+import type { Clock } from '../lib/clock.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { RobotPeer, type RobotPeerOptions } from '../wire/bm-bot.js';
+import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { ChannelLimits } from '../wire/messages.js';
+import { SourcePeer } from '../wire/qm-bm.js';
+import { Distributor } from './distribute.js';
+import { RobotWorker, storeFull, type FetchTask } from './robots.js';
+import type { Store } from './store.js';
+
+export interface BotManagerOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  channel: ChannelLimits & Pick<RobotPeerOptions, 'helloTimeoutMs'>;
+  /** Requests waiting for robots, and deletions for their commit, at which the source is not read any more. */
+  maxWaiting: number;
+  maxRobots: number;
+  /** Robots that may vanish over one request before it is answered with an error. */
+  maxLosses: number;
+  /** How long a robot may take for one request before it is taken for hung and cut. */
+  attemptTimeoutMs: number;
+}
+
+/** How often the disk's room and hung robots are looked at. */
+const WATCH_INTERVAL_MS = 1000;
+/** How long `stop` waits for what robots have begun. */
+const STOP_WAIT_MS = 5000;
+const STOP_POLL_MS = 20;
+
+interface Source {
+  readonly number: number;
+  readonly peer: SourcePeer;
+  /** Ids of requests not yet answered. */
+  readonly open: Set<number>;
+}
+
+export class BotManager {
+  readonly #options: BotManagerOptions;
+  readonly #store: Store;
+  readonly #log: Log;
+  readonly #distributor: Distributor<FetchTask>;
+  readonly #robots = new Set<RobotWorker>();
+  #source: Source | undefined;
+  #sources = 0;
+  #tasks = 0;
+  #saidSlots: number | undefined;
+  #full: boolean;
+  #stopping = false;
+  #cancelWatch: () => void;
+
+  constructor(options: BotManagerOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#log = options.log;
+    this.#distributor = new Distributor<FetchTask>(task => this.#lost(task));
+    this.#full = options.store.full();
+    this.#cancelWatch = options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
+  }
+
+  /** Serves a connection to the source; an earlier one, if it still stands, is given up for it. */
+  source(stream: Duplex, where: string): void {
+    this.#source?.peer.channel.destroy();
+    const open = new Set<number>();
+    const number = ++this.#sources;
+    const peer = new SourcePeer(
+      stream,
+      {
+        fetch: request => this.#request(source, request),
+        delete: request => {
+          if (request.machineId !== this.#store.machineId) {
+            peer.deleted({ id: request.id, status: 'away' });
+            return;
+          }
+          this.#store.delete(request.fileId, () => {
+            peer.deleted({ id: request.id, status: 'ok' });
+            this.#balance();
+          });
+          this.#balance();
+        },
+        closed: reason => this.#sourceClosed(source, reason),
+      },
+      { ...this.#options.channel, clock: this.#options.clock, where },
+    );
+    const source: Source = { number, peer, open };
+    this.#source = source;
+    this.#saidSlots = undefined;
+    this.#offer();
+  }
+
+  /** Serves a robot. */
+  robot(stream: Duplex, where: string): void {
+    const { channel, clock, maxRobots } = this.#options;
+    const peer = new RobotPeer(
+      stream,
+      {
+        hello: slots => {
+          if (worker.slots !== slots || !this.#robots.has(worker))
+            this.#log.info('robot', { peer: where, slots });
+          worker.slots = slots;
+          if (this.#robots.has(worker)) this.#distributor.pump();
+          else {
+            this.#robots.add(worker);
+            this.#distributor.join(worker);
+          }
+          this.#offer();
+        },
+        fetched: result => {
+          if (!this.#done(worker, result)) {
+            throw peer.channel.violation(`<fetched id="${result.id}">: no such fetch is with this robot`);
+          }
+        },
+        closed: reason => {
+          if (!this.#robots.delete(worker)) return;
+          this.#log.warn('robot gone', { peer: where, reason: reason && messageOf(reason) });
+          this.#distributor.leave(worker);
+          this.#offer();
+        },
+      },
+      { ...channel, clock, where },
+    );
+    const worker = new RobotWorker(
+      peer,
+      this.#store,
+      () => clock.monotonicMs(),
+      (failed, result) => void this.#done(failed, result),
+    );
+    if (this.#robots.size >= maxRobots) {
+      const limit = limitText('bm.max_robots', maxRobots);
+      peer.channel.refuse(new LccError('limit', `${where}: there are ${limit} robots already`));
+    }
+  }
+
+  status(): { idle: boolean; [name: string]: unknown } {
+    const waiting = this.#distributor.waiting;
+    const running = this.#distributor.running;
+    return {
+      idle: waiting === 0 && running === 0 && this.#store.deletionsWaiting === 0,
+      machineid: this.#store.machineId,
+      source: this.#source !== undefined,
+      robots: this.#robots.size,
+      slots: this.#distributor.slots,
+      waiting,
+      fetching: running,
+      lanes: this.#distributor.lanes,
+      deletions_waiting: this.#store.deletionsWaiting,
+      names_free: this.#store.freeNames,
+      names_in_grace: this.#store.namesInGrace,
+      store_full: this.#full,
+    };
+  }
+
+  /** Lets robots finish what they have begun, a few seconds long, then lets go of everything. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#offer();
+    this.#distributor.withdraw(() => true);
+    const endMs = this.#options.clock.monotonicMs() + STOP_WAIT_MS;
+    while (this.#source !== undefined && this.#distributor.running > 0) {
+      if (this.#options.clock.monotonicMs() >= endMs) break;
+      await new Promise<void>(resolve => void setTimeout(resolve, STOP_POLL_MS));
+    }
+    this.#cancelWatch();
+    this.#store.close();
+    this.#source?.peer.channel.end();
+    for (const robot of this.#robots) robot.cut(undefined);
+  }
+
+  #request(source: Source, request: FetchRequest): void {
+    if (source.open.has(request.id)) {
+      throw source.peer.channel.violation(`<fetch id="${request.id}">: that id is being fetched`);
+    }
+    if (this.#stopping) return;
+    if (this.#full) return source.peer.fetched(storeFull(request.id));
+    source.open.add(request.id);
+    this.#distributor.add({
+      number: ++this.#tasks,
+      lane: request.lane,
+      request,
+      source: source.number,
+      destination: undefined,
+      losses: 0,
+      startedMs: 0,
+    });
+    this.#balance();
+  }
+
+  /** A robot's answer; false when it was not asked that. */
+  #done(worker: RobotWorker, result: FetchResult): boolean {
+    const task = this.#distributor.finish(worker, result.id);
+    if (task === undefined) return false;
+    this.#answer(task, result);
+    this.#distributor.pump();
+    this.#balance();
+    return true;
+  }
+
+  #answer(task: FetchTask, result: FetchResult): void {
+    const source = this.#source?.number === task.source ? this.#source : undefined;
+    source?.open.delete(task.request.id);
+    result.id = task.request.id;
+    if (result.status === 'ok' && task.destination !== undefined) {
+      if (source === undefined) return this.#store.discard(task.destination);
+      result.machineId = this.#store.machineId;
+      result.fileId = this.#store.fileIdOf(task.destination);
+    } else if (task.destination !== undefined) {
+      // A robot that vanished over it may still be writing: its name is used up. Otherwise it was never used.
+      if (task.losses > 0) this.#store.discard(task.destination);
+      else this.#store.giveBack(task.destination);
+    }
+    source?.peer.fetched(result);
+  }
+
+  /** The task's robot is gone: whether another shall go on with it. */
+  #lost(task: FetchTask): boolean {
+    task.losses++;
+    if (this.#source?.number === task.source && task.losses < this.#options.maxLosses && !this.#stopping)
+      return true;
+    this.#answer(task, {
+      id: task.number,
+      status: 'error',
+      code: 605,
+      message: `${task.losses} robots ended while fetching this`,
+      reach: 'url',
+      wireBytes: 0,
+      elapsedMs: 0,
+    });
+    return false;
+  }
+
+  #sourceClosed(source: Source, reason: LccError | undefined): void {
+    if (this.#source === source) this.#source = undefined;
+    const dropped = this.#distributor.withdraw(task => task.source === source.number);
+    for (const { destination } of dropped) if (destination !== undefined) this.#store.discard(destination);
+    if (!this.#stopping) {
+      this.#log.warn('source gone', {
+        reason: reason && messageOf(reason),
+        dropped: dropped.length,
+        fetching: this.#distributor.running,
+      });
+    }
+  }
+
+  /** Says how much can be done, when that has changed. */
+  #offer(): void {
+    const slots = this.#full || this.#stopping ? 0 : this.#distributor.slots;
+    if (this.#source === undefined || slots === this.#saidSlots) return;
+    this.#saidSlots = slots;
+    this.#source.peer.hello([this.#store.machineId], slots);
+  }
+
+  /** Reads from the source only while there is room for what it asks. */
+  #balance(): void {
+    const waiting = this.#distributor.waiting + this.#store.deletionsWaiting;
+    this.#source?.peer.channel.hold(waiting >= this.#options.maxWaiting);
+  }
+
+  #watch(): void {
+    this.#cancelWatch = this.#options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
+    const { attemptTimeoutMs, clock } = this.#options;
+    for (const worker of this.#robots) {
+      const oldest = this.#distributor.oldestOf(worker);
+      if (oldest === undefined || clock.monotonicMs() - oldest.startedMs < attemptTimeoutMs) continue;
+      const limit = limitText('bm.attempt_timeout_ms', attemptTimeoutMs);
+      worker.cut(
+        new LccError('limit', `${worker.where}: no answer within ${limit} for ${oldest.request.url}`),
+      );
+    }
+    const full = this.#store.full();
+    if (full === this.#full) return;
+    this.#full = full;
+    this.#log.warn(full ? 'store full, nothing is fetched' : 'store has room again', {});
+    if (full)
+      for (const task of this.#distributor.withdraw(() => true)) this.#answer(task, storeFull(task.number));
+    this.#offer();
+    this.#balance();
+  }
+}

@@ -1,0 +1,71 @@
+/** Robots as workers: each task gets a name in the store, and keeps it when its robot vanishes and another goes on. */
+import type { Name } from '../db/names.js';
+import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { RobotPeer } from '../wire/bm-bot.js';
+import type { Task, Worker } from './distribute.js';
+import type { Store } from './store.js';
+
+/** A request of the source on its way to a robot. */
+export interface FetchTask extends Task {
+  readonly request: FetchRequest;
+  /** Which connection to the source it came over; its results go nowhere else. */
+  readonly source: number;
+  /** Where its content goes, from the first attempt on. */
+  destination: Name | undefined;
+  /** Robots that vanished over it. */
+  losses: number;
+  startedMs: number;
+}
+
+export class RobotWorker implements Worker<FetchTask> {
+  slots = 0;
+  readonly where: string;
+  readonly #peer: RobotPeer;
+  readonly #store: Store;
+  readonly #nowMs: () => number;
+  readonly #failed: (worker: RobotWorker, result: FetchResult) => void;
+
+  /** @param failed told of a task that could not even begin */
+  constructor(
+    peer: RobotPeer,
+    store: Store,
+    nowMs: () => number,
+    failed: (worker: RobotWorker, result: FetchResult) => void,
+  ) {
+    this.#peer = peer;
+    this.#store = store;
+    this.#nowMs = nowMs;
+    this.#failed = failed;
+    this.where = peer.channel.where;
+  }
+
+  begin(task: FetchTask): void {
+    task.destination ??= this.#store.take();
+    task.startedMs = this.#nowMs();
+    if (task.destination === undefined) return this.#failed(this, storeFull(task.number));
+    const { request } = task;
+    this.#peer.fetch({ ...request, id: task.number, file: this.#store.pathOf(task.destination) });
+  }
+
+  /** Cuts the robot off; what it was doing goes to others. */
+  cut(reason: Parameters<RobotPeer['channel']['destroy']>[0]): void {
+    this.#peer.channel.destroy(reason);
+  }
+}
+
+/** How long a source is asked to wait before it sends again what found the store full. */
+const FULL_RETRY_MS = 30_000;
+
+/** The answer to a request there is no room for: the provider waits, and nothing of it is lost. */
+export function storeFull(id: number): FetchResult {
+  return {
+    id,
+    status: 'error',
+    code: 613,
+    message: 'store full; free some disk space or lower bm.min_free_disk_percent',
+    reach: 'provider',
+    wireBytes: 0,
+    elapsedMs: 0,
+    retryAfterMs: FULL_RETRY_MS,
+  };
+}

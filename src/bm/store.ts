@@ -1,0 +1,298 @@
+/**
+ * The store of one machine: a folder of content files whose names are given out and taken back here.
+ *
+ *     DIR/machine-id      whose store it is: another machine's is refused
+ *     DIR/names.db        what is in use, gone, free (db/names.ts)
+ *     DIR/ab/cd/ID.GEN    content, written by robots
+ *
+ * Names are reserved in blocks, so that handing one out costs nothing; a deletion is noted durably (many in one commit)
+ * before it is acknowledged, its file stays for the grace period, then it is unlinked and its id is free again.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statfsSync,
+  unlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { NamesDb, type Name } from '../db/names.js';
+import type { Clock } from '../lib/clock.js';
+import { makeDirectoryDurably, syncDirectory, writeFileDurably } from '../lib/durable.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { step } from '../lib/steps.js';
+import { fileIdOf, folderOf, nameOf } from './naming.js';
+
+export interface StoreOptions {
+  dir: string;
+  machineId: string;
+  /** Time for which the file of deleted content stays. */
+  graceMs: number;
+  /** Names reserved at a time: what a crash may lose. */
+  blockNames: number;
+  /** Free space of the disk below which `full` is true. */
+  minFreePercent: number;
+  clock: Clock;
+  log: Log;
+  /** Called with an error after which nothing can be promised any more (a failed commit). */
+  fail(error: unknown): void;
+  /** Free share of the disk in percent; the disk itself is asked by default. */
+  freePercent?(): number;
+}
+
+/** Deletions are collected this long, so that one commit serves many. */
+const NOTE_DELAY_MS = 10;
+const NOTE_BATCH = 1000;
+/** Files unlinked in one go: about 10 µs each. */
+const SWEEP_BATCH = 200;
+const SWEEP_INTERVAL_MS = 500;
+const FULL_RETRY_MS = 1000;
+/** Ids skipped when names.db was lost: generations are not known, so nothing given out before may come again. */
+const SALVAGE_GAP = 2 ** 24;
+
+interface Noting {
+  name: Name;
+  atMs: number;
+  done: () => void;
+}
+
+export class Store {
+  readonly #options: StoreOptions;
+  readonly #names: NamesDb;
+  readonly #startMs: number;
+  readonly #baseMs: number;
+  readonly #folders = new Set<string>();
+  #ready: Name[] = [];
+  #noting: Noting[] = [];
+  #cancelNoting: (() => void) | undefined;
+  #cancelSweep: (() => void) | undefined;
+  #namesFull = false;
+  #closed = false;
+
+  /**
+   * Opens a store, making one of an empty or missing folder.
+   * @throws LccError `config` when it belongs to another machine, `try.later` when another Bot Manager has it
+   */
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    makeDirectoryDurably(options.dir, 0o755);
+    claim(options.dir, options.machineId);
+    this.#names = openNames(options);
+    this.#startMs = options.clock.monotonicMs();
+    this.#baseMs = this.#names.lastAtMs;
+    this.#scheduleSweep(0);
+  }
+
+  get machineId(): string {
+    return this.#options.machineId;
+  }
+  /** Names that can be given out without asking the disk for more ids, and those waiting for their grace to end. */
+  get freeNames(): number {
+    return this.#names.freeCount + this.#ready.length;
+  }
+  get namesInGrace(): number {
+    return this.#names.goneCount;
+  }
+  /** Deletions not yet acknowledged. */
+  get deletionsWaiting(): number {
+    return this.#noting.length;
+  }
+
+  /** Whether the disk has less room than it must keep. Asks the disk: a few microseconds. */
+  full(): boolean {
+    if (this.#namesFull) return true;
+    const percent = this.#options.freePercent?.() ?? freePercentOf(this.#options.dir);
+    return percent < this.#options.minFreePercent;
+  }
+
+  /** A name nothing holds, its folder made; undefined when the disk has no room even for noting it. */
+  take(): Name | undefined {
+    if (this.#ready.length === 0) {
+      const block = this.#guarded(() => this.#names.reserve(this.#options.blockNames));
+      if (block === undefined) return undefined;
+      // Given out from the end: the lowest id first.
+      this.#ready = block.reverse();
+    }
+    const name = this.#ready.pop();
+    if (name === undefined) return undefined;
+    const folder = folderOf(name.id);
+    if (!this.#folders.has(folder)) {
+      mkdirSync(join(this.#options.dir, folder), { recursive: true });
+      this.#folders.add(folder);
+    }
+    return name;
+  }
+
+  /** Takes back a name under which nothing was ever written: the next one asks for it. */
+  giveBack(name: Name): void {
+    this.#ready.push(name);
+  }
+
+  fileIdOf(name: Name): string {
+    return fileIdOf(name);
+  }
+  pathOf(name: Name): string {
+    return join(this.#options.dir, fileIdOf(name));
+  }
+
+  /**
+   * Deletes a file: `done` is called once that is durably noted; the file itself goes when its grace has passed. Also
+   * called for what is gone already and for ids that are no file of a store (logged): there is nothing to delete.
+   */
+  delete(fileId: string, done: () => void): void {
+    const name = nameOf(fileId);
+    if (name === undefined) {
+      this.#options.log.warn('not a file of this store, nothing deleted', { fileid: fileId.slice(0, 200) });
+      done();
+      return;
+    }
+    this.#note({ name, atMs: this.#nowMs(), done });
+  }
+
+  /** Removes a file that was written but that nobody was told of: without grace. */
+  discard(name: Name): void {
+    this.#note({ name, atMs: this.#nowMs() - this.#options.graceMs, done: () => undefined });
+  }
+
+  /** Notes what is waiting, puts unused names back, and lets go of the store. */
+  close(): void {
+    if (this.#closed) return;
+    this.#noteNow();
+    this.#closed = true;
+    this.#cancelNoting?.();
+    this.#cancelSweep?.();
+    const unused = this.#ready;
+    this.#ready = [];
+    this.#guarded(() => this.#names.release(unused));
+    this.#names.close();
+  }
+
+  /** Time on the store's own clock: it passes only while a Bot Manager runs and never jumps. */
+  #nowMs(): number {
+    return Math.round(this.#baseMs + this.#options.clock.monotonicMs() - this.#startMs);
+  }
+
+  #note(noting: Noting): void {
+    this.#noting.push(noting);
+    if (this.#noting.length >= NOTE_BATCH && !this.#namesFull) this.#noteNow();
+    else this.#cancelNoting ??= this.#options.clock.after(NOTE_DELAY_MS, () => this.#noteNow());
+  }
+
+  #noteNow(): void {
+    this.#cancelNoting?.();
+    this.#cancelNoting = undefined;
+    if (this.#closed || this.#noting.length === 0) return;
+    const batch = this.#noting;
+    this.#noting = [];
+    const noted = this.#guarded(() => {
+      this.#names.note(batch);
+      return true;
+    });
+    if (noted === undefined) {
+      // No room to note it: it waits, unacknowledged, until there is.
+      this.#noting = [...batch, ...this.#noting];
+      this.#cancelNoting ??= this.#options.clock.after(FULL_RETRY_MS, () => this.#noteNow());
+      return;
+    }
+    for (const { done } of batch) done();
+    step('bm.deletions.acknowledged');
+  }
+
+  #scheduleSweep(delayMs: number): void {
+    this.#cancelSweep = this.#options.clock.after(delayMs, () => this.#sweep());
+  }
+
+  #sweep(): void {
+    if (this.#closed) return;
+    const due = this.#names.due(this.#nowMs() - this.#options.graceMs, SWEEP_BATCH);
+    for (const name of due) unlinkIfThere(this.pathOf(name));
+    if (due.length > 0) {
+      step('bm.files.unlinked');
+      this.#guarded(() => this.#names.free(due));
+    }
+    this.#scheduleSweep(due.length === SWEEP_BATCH ? 1 : SWEEP_INTERVAL_MS);
+  }
+
+  /** Runs a commit. A full disk gives undefined and is tried again later; after any other failure nothing goes on. */
+  #guarded<T>(work: () => T): T | undefined {
+    try {
+      const result = work();
+      if (this.#namesFull) this.#options.log.info('names can be noted again', { store: this.#options.dir });
+      this.#namesFull = false;
+      return result;
+    } catch (error) {
+      if (error instanceof LccError && error.code === 'io.full') {
+        if (!this.#namesFull) this.#options.log.error('no room to note names', { error: messageOf(error) });
+        this.#namesFull = true;
+        return undefined;
+      }
+      this.#options.fail(error);
+      throw error;
+    }
+  }
+}
+
+/** Marks a new store as this machine's, or makes sure that it is. */
+function claim(dir: string, machineId: string): void {
+  const path = join(dir, 'machine-id');
+  if (existsSync(path)) {
+    const owner = readFileSync(path, 'utf8').trim();
+    if (owner === machineId) return;
+    throw new LccError(
+      'config',
+      `${dir}: the store of machine "${owner}", not "${machineId}"; use --machineid=${owner} or another --store`,
+    );
+  }
+  writeFileDurably(path, `${machineId}\n`);
+  step('bm.store.claimed');
+}
+
+/** Opens names.db; one that is damaged is set aside, one that is missing beside content is not believed to be new. */
+function openNames(options: StoreOptions): NamesDb {
+  const { dir, log } = options;
+  const path = join(dir, 'names.db');
+  if (!existsSync(path)) {
+    const highest = highestIdIn(dir);
+    if (highest < 0) return new NamesDb(path, 0);
+    log.error('content without names.db; new ids begin far beyond it', { store: dir });
+    return new NamesDb(path, highest + SALVAGE_GAP);
+  }
+  try {
+    return new NamesDb(path, 0);
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+    const aside = `${path}.damaged-${options.clock.nowMs()}`;
+    for (const suffix of ['', '-wal', '-shm']) {
+      if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+    }
+    syncDirectory(dir);
+    log.error('names set aside; lccfsck finds the ids lost with them', { error: messageOf(error), aside });
+    return new NamesDb(path, Math.max(0, highestIdIn(dir)) + SALVAGE_GAP);
+  }
+}
+
+/** The highest id of any file in the store, -1 when there is none. */
+function highestIdIn(dir: string): number {
+  let highest = -1;
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    const id = entry.isFile() ? /^([0-9a-f]{8,13})\./.exec(entry.name)?.[1] : undefined;
+    if (id !== undefined) highest = Math.max(highest, parseInt(id, 16));
+  }
+  return highest;
+}
+
+function freePercentOf(dir: string): number {
+  const { bavail, blocks } = statfsSync(dir);
+  return blocks === 0 ? 100 : (bavail / blocks) * 100;
+}
+
+function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}

@@ -1,0 +1,39 @@
+/** What the command files of all daemons share: `--config`, endpoints, and the way into the skeleton. */
+import type { ConfigSources } from '../config/load.js';
+import { runDaemon } from '../daemon/run.js';
+import type { DaemonSpec } from '../daemon/types.js';
+import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { LccError, type ExitStatus } from '../lib/errors.js';
+import type { CommandContext, OptionSpec } from './run.js';
+
+export const CONFIG_OPTION: OptionSpec = {
+  flags: '--config <FILE>',
+  help: 'read settings from FILE (default: $LCC_CONFIG, else $LCC_HOME/lcc.toml)',
+};
+
+/** Runs a daemon with a command's options; settings given as options win over the file. */
+export function runAsDaemon(
+  context: CommandContext,
+  spec: DaemonSpec,
+  overrides: ConfigSources['overrides'] = {},
+): Promise<ExitStatus> {
+  const configFile = context.options['config'];
+  return runDaemon(spec, {
+    env: context.env,
+    configFile: typeof configFile === 'string' ? configFile : undefined,
+    overrides,
+    quiet: context.quiet,
+    verbose: context.verbose,
+  });
+}
+
+/** The endpoints of a repeatable option. @throws LccError `usage` when it is missing or one is malformed */
+export function endpointsOf(context: CommandContext, option: string): Endpoint[] {
+  const given = context.options[option];
+  const texts = Array.isArray(given) ? given : typeof given === 'string' ? [given] : [];
+  if (texts.length === 0) {
+    const flag = option.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`);
+    throw new LccError('usage', `--${flag}=ENDPOINT is missing; write host:port or unix:/path`);
+  }
+  return texts.map(text => parseEndpoint(text));
+}

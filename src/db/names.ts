@@ -1,0 +1,218 @@
+/**
+ * The names of a store: which file ids may be in use, which are free, and every id's generation. One SQLite file in the
+ * store's own folder, written by its Bot Manager alone.
+ *
+ * A name is an id and a generation. The promise is that no name ever means two contents, across kill -9 and power cuts
+ * at any instant; an id may be lost (lccfsck finds it), never doubled:
+ *
+ *     (fresh) ──reserve──▶ taken ──note──▶ gone ──free──▶ free, next generation ──reserve──▶ taken …
+ *                            ╰──────────release (never held content)──▶ free, same generation
+ *
+ * - `reserve` commits before any of its names is handed out. A crash loses what was reserved and not yet used.
+ * - `note` commits before a deletion is acknowledged, and does nothing for a name that is not the id's current one: a
+ *   deletion sent again after its id was given out anew must not touch the new holder.
+ * - An id of generation 0 in use has no row; the file grows with deletions, not with content.
+ *
+ * SQLite rather than a journal of our own: no replay at start, flat memory, and torn writes are its job. Batches pay
+ * for the commits (1000 names 4 ms, once per 1000 fetches).
+ */
+import Database from 'better-sqlite3';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { step } from '../lib/steps.js';
+
+export interface Name {
+  id: number;
+  gen: number;
+}
+
+const TAKEN = 0;
+const GONE = 1;
+const FREE = 2;
+
+const SCHEMA_VERSION = 1;
+const SCHEMA = `
+CREATE TABLE next(id INTEGER NOT NULL);         -- one row: ids from here on were never given out
+CREATE TABLE names(
+  id INTEGER PRIMARY KEY,
+  gen INTEGER NOT NULL,                         -- taken, gone: the id's current one; free: the one to be given out next
+  state INTEGER NOT NULL,                       -- 0 taken, 1 gone (its file stays for the grace period), 2 free
+  at INTEGER NOT NULL DEFAULT 0                 -- when it went, on the store's own clock (milliseconds)
+);
+CREATE INDEX names_free ON names(id) WHERE state = 2;
+CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
+`;
+
+type Statement = Database.Statement;
+
+export class NamesDb {
+  readonly #db: Database.Database;
+  readonly #pickFree: Statement;
+  readonly #take: Statement;
+  readonly #readNext: Statement;
+  readonly #writeNext: Statement;
+  readonly #find: Statement;
+  readonly #put: Statement;
+  readonly #pickDue: Statement;
+  #freeCount: number;
+  #goneCount: number;
+
+  /**
+   * Opens (or, with `firstId`, creates) the names; nobody else can while this one is open.
+   * @param firstId of a new file: 0 for an empty store, beyond everything found for one whose names were lost
+   * @throws LccError `try.later` when another process has it open, `data.malformed` when it is damaged,
+   *   `config` when a newer LCC wrote it
+   */
+  constructor(path: string, firstId: number) {
+    try {
+      this.#db = openExclusively(path, firstId);
+    } catch (error) {
+      throw explained(path, error);
+    }
+    const db = this.#db;
+    this.#pickFree = db.prepare('SELECT id, gen FROM names WHERE state = 2 ORDER BY id LIMIT ?');
+    this.#take = db.prepare('UPDATE names SET state = 0 WHERE id = ?');
+    this.#readNext = db.prepare('SELECT id FROM next').pluck();
+    this.#writeNext = db.prepare('UPDATE next SET id = ?');
+    this.#find = db.prepare('SELECT gen, state FROM names WHERE id = ?');
+    this.#put = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)');
+    this.#pickDue = db.prepare(
+      'SELECT id, gen FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
+    );
+    this.#freeCount = this.#count(FREE);
+    this.#goneCount = this.#count(GONE);
+  }
+
+  get freeCount(): number {
+    return this.#freeCount;
+  }
+  get goneCount(): number {
+    return this.#goneCount;
+  }
+  /** Ids from here on were never given out. */
+  get nextId(): number {
+    return Number(this.#readNext.get());
+  }
+  /** Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs. */
+  get lastAtMs(): number {
+    return Number(this.#db.prepare('SELECT coalesce(max(at), 0) FROM names WHERE state = 1').pluck().get());
+  }
+
+  /** `count` names to hand out, free ones first, durably noted as taken. */
+  reserve(count: number): Name[] {
+    const names = this.#inTransaction(() => {
+      const free = this.#pickFree.all(count) as Name[];
+      for (const { id } of free) this.#take.run(id);
+      const fresh = count - free.length;
+      if (fresh > 0) {
+        const next = this.nextId;
+        for (let i = 0; i < fresh; i++) free.push({ id: next + i, gen: 0 });
+        this.#writeNext.run(next + fresh);
+      }
+      this.#freeCount -= count - fresh;
+      return free;
+    });
+    step('bm.names.reserved');
+    return names;
+  }
+
+  /** Puts back reserved names that never held content: free at the same generation. */
+  release(names: readonly Name[]): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      for (const { id, gen } of names) this.#put.run(id, gen, FREE, 0);
+    });
+    this.#freeCount += names.length;
+    step('bm.names.released');
+  }
+
+  /** Notes durably that names' files are to go, each `atMs` on the store's clock. Those not in use are passed over. */
+  note(deletions: readonly { name: Name; atMs: number }[]): void {
+    const noted = this.#inTransaction(() => {
+      const next = this.nextId;
+      let count = 0;
+      for (const { name, atMs } of deletions) {
+        const { id, gen } = name;
+        const row = this.#find.get(id) as { gen: number; state: number } | undefined;
+        const current = row ?? { gen: 0, state: TAKEN };
+        if (id >= next || current.gen !== gen || current.state !== TAKEN) continue;
+        this.#put.run(id, gen, GONE, atMs);
+        count++;
+      }
+      return count;
+    });
+    this.#goneCount += noted;
+    step('bm.names.noted');
+  }
+
+  /** Names that went at `atMs` or before, the longest gone first. */
+  due(atMs: number, limit: number): Name[] {
+    return this.#pickDue.all(atMs, limit) as Name[];
+  }
+
+  /** The files of these gone names have been removed: their ids are free at the next generation. */
+  free(names: readonly Name[]): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      for (const { id, gen } of names) this.#put.run(id, gen + 1, FREE, 0);
+    });
+    this.#goneCount -= names.length;
+    this.#freeCount += names.length;
+    step('bm.names.freed');
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #count(state: number): number {
+    return Number(this.#db.prepare(`SELECT count(*) FROM names WHERE state = ${state}`).pluck().get());
+  }
+
+  #inTransaction<T>(work: () => T): T {
+    try {
+      return this.#db.transaction(work).immediate();
+    } catch (error) {
+      throw explained(this.#db.name, error);
+    }
+  }
+}
+
+function openExclusively(path: string, firstId: number): Database.Database {
+  const db = new Database(path, { timeout: 2000 });
+  try {
+    // Two Bot Managers on one store would hand out the same names: the lock is held until this process ends.
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    const version = Number(db.pragma('user_version', { simple: true }));
+    if (version > SCHEMA_VERSION)
+      throw new LccError('config', `${path}: schema ${version} was written by a newer LCC; use that one`);
+    if (version === 0) {
+      db.transaction(() => {
+        db.exec(SCHEMA);
+        db.prepare('INSERT INTO next VALUES (?)').run(firstId);
+        db.pragma(`user_version = ${SCHEMA_VERSION}`);
+      }).immediate();
+    }
+    if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
+      throw new LccError('data.malformed', `${path}: damaged`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function explained(path: string, error: unknown): unknown {
+  if (error instanceof LccError) return error;
+  const code = errnoOf(error) ?? '';
+  const what = `${path}: ${messageOf(error)}`;
+  if (code.startsWith('SQLITE_BUSY'))
+    return new LccError('try.later', `${path}: in use by another lccd-bm; stop that one first`, {
+      cause: error,
+    });
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return new LccError('data.malformed', what, { cause: error });
+  if (code === 'SQLITE_FULL') return new LccError('io.full', what, { cause: error });
+  if (code.startsWith('SQLITE_IOERR')) return new LccError('io', what, { cause: error });
+  return error;
+}
