@@ -3,7 +3,7 @@
  * from the one table, errors as one line. A command's own file says only what is special about it.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
+import { EXIT, exitStatusOf, messageOf } from '../lib/errors.js';
 import { VERSION } from './version.js';
 
 /** One row of a command's option table; man pages are compared with these by a test. */
@@ -48,7 +48,8 @@ export interface CommandSpec {
   example: string;
   /** An option after which everything belongs to another program (`--find`), without its dashes. */
   takesRest?: string;
-  run(context: CommandContext): Promise<ExitStatus> | ExitStatus;
+  /** The exit status: of `EXIT`, or that of a program run on the user's behalf. */
+  run(context: CommandContext): Promise<number> | number;
 }
 
 /** Options every command has. */
@@ -70,7 +71,7 @@ export function runCommand(spec: CommandSpec): void {
   });
 }
 
-async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv): Promise<ExitStatus> {
+async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const complain = (message: string) => void process.stderr.write(`${spec.name}: ${message}\n`);
   try {
     const parsed = parseArguments(spec, argv);

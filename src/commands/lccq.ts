@@ -1,0 +1,131 @@
+/** lccq(1): what the LCC holds and what changed, for people, programs and indexers. */
+import { loadConfig } from '../config/load.js';
+import { commitNext } from '../cu/cursor.js';
+import { deliver, type Delivery } from '../cu/deliver.js';
+import { parseFields } from '../cu/fields.js';
+import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
+import type { Consumer } from '../cu/consumer.js';
+import type { TableSide } from '../db/cache/columns.js';
+import { constants } from 'node:os';
+import { EXIT, LccError } from '../lib/errors.js';
+import { Output } from '../lib/stdio.js';
+import { parseWhen } from '../lib/when.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccq',
+  summary: 'Select from the Local Content Cache: what is held, what changed, what is gone.',
+  operands: '[-- CMD ARGS...]',
+  options: [
+    {
+      flags: '--since <TIME>',
+      help: 'changed at or after TIME (2h, 3d, 2026-11-20, RFC 3339, epoch seconds)',
+    },
+    { flags: '--until <TIME>', help: 'changed before TIME' },
+    { flags: '--cursor <FILE>', help: 'changed since the run that last moved the cursor in FILE' },
+    { flags: '--commit <FILE>', help: 'move the cursor in FILE on, after a pipe; does nothing else' },
+    { flags: '--pid <N>', help: 'of provider N' },
+    { flags: '--prefix <URL>', help: 'whose conceptual URL begins with URL' },
+    { flags: '--mime <GLOB>', help: 'whose mimetype matches GLOB, e.g. text/*' },
+    { flags: '--deleted', help: 'only deletions' },
+    { flags: '--no-deleted', help: 'no deletions (without --since and --cursor there are none anyway)' },
+    { flags: '--format <NAME>', help: `one of ${FORMAT_NAMES.join(', ')}`, default: 'xml' },
+    { flags: '--fields <NAMES>', help: 'fields to print, separated by commas (xml, jsonl, tsv)' },
+    { flags: '--limit <N>', help: 'at most N records; a cursor stops there too' },
+    { flags: '--count', help: 'print only how many records there are' },
+    { flags: '--config <FILE>', help: 'configuration file' },
+  ],
+  example: 'lccq --cursor=docs.cursor --format=fts5-sql -- sqlite3 -bail docs.db',
+  run,
+};
+
+async function run(context: CommandContext): Promise<number> {
+  const { options } = context;
+  if (context.operands.length > 0)
+    throw new LccError('usage', `unexpected operand "${context.operands[0]}"; a program goes after --`);
+  if (typeof options['commit'] === 'string') return commit(context, options['commit']);
+  let consumer: Consumer | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    if (context.afterDashes === undefined) break;
+    process.on(signal, () => {
+      consumer?.kill(signal);
+      process.exit(128 + constants.signals[signal]);
+    });
+  }
+  return deliver(deliveryOf(context), new Output(1), {
+    reject: message => context.complain(message),
+    note: message => context.say(message),
+    explain: message => void (context.verbose && context.say(message)),
+    started: started => (consumer = started),
+  });
+}
+
+function commit(context: CommandContext, file: string): number {
+  const others = Object.keys(context.options).filter(
+    name => !['commit', 'quiet', 'verbose', 'format', 'deleted'].includes(name),
+  );
+  if (others.length > 0 || context.afterDashes !== undefined)
+    throw new LccError('usage', '--commit moves a cursor on and takes no other option');
+  const { seq } = commitNext(file);
+  if (context.verbose) context.say(`${file} moved to change ${seq}`);
+  return EXIT.ok;
+}
+
+/** @throws LccError `usage` for options that contradict each other */
+function deliveryOf(context: CommandContext): Delivery {
+  const text = (name: string): string | undefined => {
+    const value = context.options[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const cursor = text('cursor');
+  const format = formatNamed(text('format') ?? 'xml');
+  const fields = text('fields');
+  if (fields !== undefined && !format.takesFields)
+    throw new LccError('usage', `--format=${text('format')} has no fields to choose; leave out --fields`);
+  if (cursor !== undefined && (text('since') ?? text('until')) !== undefined)
+    throw new LccError('usage', '--cursor says since when by itself; leave out --since and --until');
+  if (context.afterDashes?.length === 0) throw new LccError('usage', 'no program after --');
+  const sides = sidesOf(context, cursor !== undefined || text('since') !== undefined);
+  if (!sides.some(side => format.sides.includes(side)))
+    throw new LccError('usage', `--format=${text('format')} lists what is held; it cannot show --deleted`);
+  const nowMs = Date.now();
+  const when = (name: string) => {
+    const value = text(name);
+    return value === undefined ? undefined : parseWhen(value, nowMs);
+  };
+  const config = loadConfig({ env: context.env, file: text('config') });
+  return {
+    dbPath: config.home.db,
+    machineId: config.get('bm.machine_id'),
+    query: {
+      selection: {
+        sides,
+        since: when('since'),
+        until: when('until'),
+        pid: wholeNumber('--pid', text('pid')),
+        prefix: text('prefix'),
+        mime: text('mime'),
+      },
+      format,
+      fields: fields === undefined ? undefined : parseFields(fields),
+      limit: wholeNumber('--limit', text('limit')),
+      storeDir: config.home.store,
+    },
+    cursor,
+    consumer: context.afterDashes,
+    count: context.options['count'] === true,
+  };
+}
+
+/** A change stream has the deletions in it; a listing of what is held has none. */
+function sidesOf(context: CommandContext, isChangeStream: boolean): TableSide[] {
+  const asked = context.options['deleted'];
+  if (asked === undefined) return isChangeStream ? ['held', 'gone'] : ['held'];
+  return asked === true ? ['gone'] : ['held'];
+}
+
+function wholeNumber(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new LccError('usage', `${option}=${text}: give a number from 1`);
+  return Number(text);
+}

@@ -1,0 +1,66 @@
+/** The program a stream is piped into: `lccq … -- CMD ARGS`. It has succeeded when it took everything and exited 0. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { errnoOf } from '../lib/errors.js';
+import type { Sink } from './query.js';
+
+export interface Consumer extends Sink {
+  /** Waits until there is room for more. @throws ConsumerGone */
+  write(chunk: string | Uint8Array): Promise<void>;
+  /** Ends its input and waits for its end. */
+  finish(): Promise<ConsumerEnd>;
+  /** Passes a signal on; what it has not read is lost. */
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** `status` as a shell would say it: 128 + n after signal n, 127 not found, 126 not executable. */
+export interface ConsumerEnd {
+  /** Whether all that was written reached its standard input before it closed that. */
+  tookAll: boolean;
+  status: number;
+  /** What happened, for people: `exited with 3`, `was killed by SIGSEGV`, `was not found`. */
+  what: string;
+}
+
+/** The program closed its input or ended before everything was written: nothing more need be made for it. */
+export class ConsumerGone extends Error {}
+
+/** Starts the program with a pipe as its standard input; its output goes where ours goes. */
+export function startConsumer(command: string, args: readonly string[]): Consumer {
+  const child = spawn(command, args, { stdio: ['pipe', 'inherit', 'inherit'] });
+  const stdin = child.stdin;
+  let cut = false;
+  stdin.on('error', () => (cut = true));
+  const ended = new Promise<Omit<ConsumerEnd, 'tookAll'>>(resolve => {
+    child.on('error', error => resolve(notStarted(errnoOf(error) ?? error.message)));
+    child.on('exit', (status, signal) => resolve(endOf(status, signal)));
+  });
+  const closed = new Promise<void>(resolve => stdin.once('close', resolve));
+  return {
+    async write(chunk) {
+      if (!cut && !stdin.destroyed && stdin.write(chunk)) return;
+      // Whoever waits for room must wake up when the program has gone.
+      if (!cut && !stdin.destroyed) await Promise.race([once(stdin, 'drain').catch(() => undefined), closed]);
+      if (cut || stdin.destroyed) throw new ConsumerGone();
+    },
+    async finish() {
+      if (!cut && !stdin.destroyed) stdin.end();
+      else cut = true;
+      await closed;
+      return { ...(await ended), tookAll: !cut };
+    },
+    kill: signal => void child.kill(signal),
+  };
+}
+
+function notStarted(errno: string): Omit<ConsumerEnd, 'tookAll'> {
+  return errno === 'ENOENT'
+    ? { status: 127, what: 'was not found' }
+    : { status: 126, what: `cannot be run (${errno})` };
+}
+
+function endOf(status: number | null, signal: NodeJS.Signals | null): Omit<ConsumerEnd, 'tookAll'> {
+  if (signal !== null) return { status: 128 + constants.signals[signal], what: `was killed by ${signal}` };
+  return { status: status ?? 0, what: `exited with ${status}` };
+}

@@ -1,0 +1,121 @@
+/**
+ * Cursors: how far one consumer has come, as `(store id, sequence)` in a small text file of its own.
+ *
+ *     lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 48213
+ *
+ * FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete stream leaves behind
+ * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { renameDurably, writeFileDurably } from '../lib/durable.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { tryLock, type Lock } from '../lib/lock.js';
+import { step } from '../lib/steps.js';
+
+export interface Cursor {
+  storeId: string;
+  seq: number;
+}
+
+/** What a cursor is checked against. */
+export interface StoreState {
+  storeId: string;
+  /** The last number of the change sequence given out. */
+  highWater: number;
+  /** The highest number of a deletion that has been forgotten. */
+  purged: number;
+}
+
+const LINE = /^lcc-cursor 1 ([0-9a-f-]{36}) (\d{1,15})\n$/;
+
+/**
+ * Keeps other runs away from this cursor until the process ends, however it ends.
+ * @throws LccError `try.later` when another run has it, `output.create` when its directory is missing
+ */
+export function lockCursor(file: string): Lock {
+  if (!existsSync(dirname(file)))
+    throw new LccError('output.create', `${file}: its directory does not exist; create it first`);
+  const lock = tryLock(`${file}.lock`);
+  if (lock === undefined) {
+    throw new LccError('try.later', `${file}: another run is using this cursor; try again when it is done`);
+  }
+  return lock;
+}
+
+/**
+ * The cursor in `file`; undefined when there is none yet: everything is new.
+ * @throws LccError `data.malformed` when the file is something else, `io` when it cannot be read
+ */
+export function readCursor(file: string): Cursor | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw new LccError('io', `${file}: ${messageOf(error)}`, { cause: error });
+  }
+  const [, storeId, seq] = LINE.exec(text) ?? [];
+  if (storeId === undefined) {
+    throw new LccError(
+      'data.malformed',
+      `${file}:1:1: not a cursor (lcc-cursor 1 STORE SEQ); full resync needed: remove it to start over`,
+    );
+  }
+  return { storeId, seq: Number(seq) };
+}
+
+/**
+ * Where a stream begins: after this number of the change sequence.
+ * @throws LccError `data.refused` when the changes since the cursor cannot be told any more: full resync needed
+ */
+export function startOf(file: string, cursor: Cursor | undefined, store: StoreState): number {
+  if (cursor === undefined) return 0;
+  const refuse = (why: string) =>
+    new LccError('data.refused', `${file}: ${why}; full resync needed: remove it to start over`);
+  if (cursor.storeId !== store.storeId)
+    throw refuse(`cursor of another store (${cursor.storeId}, this is ${store.storeId})`);
+  if (cursor.seq > store.highWater)
+    throw refuse(`cursor at ${cursor.seq} is ahead of the store, which is at ${store.highWater}`);
+  if (cursor.seq < store.purged)
+    throw refuse(`cursor at ${cursor.seq} is older than the deletions remembered, from ${store.purged} on`);
+  return cursor.seq;
+}
+
+/** Moves the cursor on, durably: call it when the consumer has taken everything. */
+export function advanceCursor(file: string, cursor: Cursor): void {
+  writeFileDurably(file, format(cursor));
+  step('cu.cursor.advanced');
+}
+
+/** Forgets what an earlier stream left to be committed: call it before a new stream begins. */
+export function dropNext(file: string): void {
+  rmSync(`${file}.next`, { force: true });
+}
+
+/** Leaves the cursor to be committed once whoever reads the pipe has succeeded: call it after the last byte. */
+export function offerNext(file: string, cursor: Cursor): void {
+  writeFileDurably(`${file}.next`, format(cursor));
+  step('cu.cursor.offered');
+}
+
+/**
+ * Makes the cursor that the last complete stream left the current one.
+ * @throws LccError `input.missing` when no stream was complete, `data.malformed` when it is not a cursor
+ */
+export function commitNext(file: string): Cursor {
+  const cursor = readCursor(`${file}.next`);
+  if (cursor === undefined) {
+    throw new LccError(
+      'input.missing',
+      `${file}.next: nothing to commit: no stream for this cursor was written whole; run the pipe again`,
+    );
+  }
+  renameDurably(`${file}.next`, file);
+  step('cu.cursor.advanced');
+  return cursor;
+}
+
+function format(cursor: Cursor): string {
+  return `lcc-cursor 1 ${cursor.storeId} ${cursor.seq}\n`;
+}

@@ -1,0 +1,45 @@
+/** The fields a content user sees, by the names `--fields` takes, and the column each comes from. */
+import { LccError } from '../lib/errors.js';
+import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
+
+/** In the order in which tsv and jsonl print them. */
+export const FIELDS = {
+  op: 'op',
+  seq: 'seq',
+  id: 'id',
+  pid: 'pid',
+  curl: 'curl',
+  mimetype: 'mimetype',
+  subtype: 'subtype',
+  burl: 'burl',
+  furl: 'furl',
+  md5: 'md5',
+  len: 'len',
+  mtime: 'mtime',
+  fetched_time: 'fetched_time',
+  deleted_time: 'deleted_time',
+  fetched_machineid: 'fetched_machineid',
+  fetched_fileid: 'fetched_fileid',
+  /** Absolute path of the content, where it is on this machine. */
+  file: 'localfileid',
+  status: 'status',
+} as const satisfies Record<string, ColumnName>;
+
+export type FieldName = keyof typeof FIELDS;
+export const FIELD_NAMES = Object.keys(FIELDS) as FieldName[];
+
+/**
+ * Reads `--fields=curl,len,file`.
+ * @throws LccError `usage` naming the first unknown field and all known ones
+ */
+export function parseFields(text: string): FieldName[] {
+  return text.split(',').map(name => {
+    if (Object.hasOwn(FIELDS, name)) return name as FieldName;
+    throw new LccError('usage', `--fields: unknown field "${name}"; there are ${FIELD_NAMES.join(', ')}`);
+  });
+}
+
+/** A value as it is shown: `file` becomes an absolute path below the store. */
+export function fieldValue(name: FieldName, value: ColumnValue, storeDir: string): ColumnValue {
+  return name === 'file' && value !== null ? `${storeDir}/${value}` : value;
+}

@@ -1,0 +1,80 @@
+/**
+ * SQL that keeps a full-text index (SQLite FTS5) in step: `lccq --cursor=F --format=fts5-sql -- sqlite3 -bail idx.db`.
+ *
+ * Everything happens in one transaction whose COMMIT is the last line: a stream that is cut leaves the index as it was.
+ * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
+ * leaves nothing behind. The index remembers how far it is; a stream that would leave a gap fails.
+ */
+import { holdsText, readContent, textOf } from '../text/content.js';
+import type { Format, FormatContext } from './types.js';
+
+const COLUMNS = ['op', 'id', 'burl', 'mimetype', 'mtime', 'md5', 'localfileid', 'fetched_machineid'] as const;
+
+export const fts5Sql: Format = {
+  sides: ['held', 'gone'],
+  takesFields: false,
+  open(context) {
+    let withoutText = 0;
+    return {
+      columns: COLUMNS,
+      head: head(context),
+      record([op, id, burl, mimetype, mtime, md5, fileid, machine]) {
+        const forget = `DELETE FROM pages WHERE rowid = ${id};\n`;
+        if (op === 'delete' || burl === '') return forget;
+        if (!holdsText(String(mimetype))) {
+          withoutText++;
+          return forget;
+        }
+        if (fileid === null) {
+          context.reject(`${burl}: not indexed: its content is on machine ${machine}, not on this one`);
+          return forget;
+        }
+        const file = `${context.storeDir}/${fileid}`;
+        const content = readContent(file, String(md5));
+        if (!content.ok) {
+          context.reject(
+            `${burl}: not indexed: ${file} is ${content.why}; lccfsck --repair fetches it again`,
+          );
+          return forget;
+        }
+        const { title, text } = textOf(content.bytes, String(mimetype));
+        const values = [String(burl), title, text, String(mimetype), String(mtime ?? '')]
+          .map(quote)
+          .join(', ');
+        return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${id}, ${values});\n`;
+      },
+      tail(reachedSeq) {
+        if (withoutText > 0) context.note(`${withoutText} rows without text in them were not indexed`);
+        return (
+          `INSERT INTO lcc_cursor VALUES (${quote(context.storeId)}, ${reachedSeq}) ` +
+          `ON CONFLICT (store) DO UPDATE SET seq = excluded.seq;\nCOMMIT;\n`
+        );
+      },
+    };
+  },
+};
+
+function head(context: FormatContext): string {
+  const statements = [
+    'BEGIN IMMEDIATE',
+    'CREATE VIRTUAL TABLE IF NOT EXISTS pages USING fts5(burl UNINDEXED, title, text, mimetype UNINDEXED, mtime UNINDEXED)',
+    'CREATE TABLE IF NOT EXISTS lcc_cursor(store TEXT PRIMARY KEY, seq INTEGER NOT NULL)',
+    ...(context.sinceSeq === 0 ? ['DELETE FROM pages', 'DELETE FROM lcc_cursor'] : gapCheck(context)),
+  ];
+  return statements.map(statement => `${statement};\n`).join('');
+}
+
+/** Fails, with the constraint's name as the message, unless the index holds what came before this stream. */
+function gapCheck({ storeId, sinceSeq }: FormatContext): string[] {
+  return [
+    'CREATE TEMP TABLE lcc_gap(seq INTEGER CONSTRAINT ' +
+      `"this index lacks changes before the cursor; remove the cursor file to load it anew" CHECK (seq >= ${sinceSeq}))`,
+    `INSERT INTO temp.lcc_gap SELECT coalesce(max(seq), 0) FROM lcc_cursor WHERE store = ${quote(storeId)}`,
+    'DROP TABLE temp.lcc_gap',
+  ];
+}
+
+/** An SQL string; SQLite's shell reads lines, so there is no line break in it (`tidy` saw to that). */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,20 @@
+/** One line a row, fields separated by tabs, no header; tab, newline, return and backslash as \t \n \r \\. */
+import type { Piece } from '../../db/cache/template.js';
+import { FIELD_NAMES, FIELDS } from '../fields.js';
+import type { Format } from './types.js';
+
+const ESCAPES: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\\': '\\\\' };
+const escape = (value: string) => value.replace(/[\t\n\r\\]/g, c => ESCAPES[c] ?? c);
+
+export const tsv: Format = {
+  sides: ['held', 'gone'],
+  takesFields: true,
+  open(context) {
+    const store = escape(`${context.storeDir}/`);
+    const pieces = (context.fields ?? FIELD_NAMES).flatMap((name, i): Piece[] => [
+      i === 0 ? '' : '\t',
+      { before: name === 'file' ? store : '', column: FIELDS[name], after: '' },
+    ]);
+    return { template: { held: pieces, gone: pieces, end: '\n', hazards: '\t\n\r\\', escape } };
+  },
+};

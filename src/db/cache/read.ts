@@ -1,0 +1,181 @@
+/**
+ * The read side of the LCC DB: what is held (lccurl) and what is gone (tombstone), along the change sequence, from one
+ * snapshot. Memory does not grow with the number of rows.
+ */
+import { LccError } from '../../lib/errors.js';
+import { openReadOnly, type Db, type Statement } from '../open.js';
+import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
+import {
+  columnsOf,
+  composeLine,
+  hazardSql,
+  lineSql,
+  piecesOf,
+  splitHazards,
+  type LineTemplate,
+} from './template.js';
+
+/** What to read; what is undefined does not restrict. */
+export interface Selection {
+  /** Rows that are held, deletions, or both. */
+  sides: readonly TableSide[];
+  /** Changes after this number of the change sequence. */
+  sinceSeq?: number | undefined;
+  /** Changed (fetched, deleted) at this time or later, before that time: seconds since 1970. */
+  since?: number | undefined;
+  until?: number | undefined;
+  pid?: number | undefined;
+  /** Beginning of the conceptual URL. */
+  prefix?: string | undefined;
+  /** A glob(7) pattern for the mimetype. */
+  mime?: string | undefined;
+  /** Only what has its content on this machine. */
+  local?: boolean;
+  /** Only what has a browse URL. */
+  browsable?: boolean;
+}
+
+/** Lines put together in one go: enough to make the crossing cheap, few enough to stay in the processor's cache. */
+const LINES_AT_A_TIME = 200;
+
+/** One snapshot of the LCC DB: all reads of a reader see the same state, whatever is written meanwhile. */
+export class CacheReader {
+  readonly #db: Db;
+  readonly #machineId: string;
+  readonly storeId: string;
+  /** The last number of the change sequence given out. */
+  readonly highWater: number;
+  /** The highest number of a tombstone that has been forgotten. */
+  readonly purged: number;
+
+  /**
+   * @param machineId whose content counts as local (column `localfileid`)
+   * @throws LccError `input.missing`, `config`, `data.malformed` as `openReadOnly`
+   */
+  constructor(path: string, machineId: string) {
+    this.#db = openReadOnly(path);
+    this.#machineId = machineId;
+    this.#db.exec('BEGIN');
+    const text = (sql: string) => this.#db.prepare(sql).pluck().get();
+    const storeId = text("SELECT value FROM meta WHERE key = 'store_id'");
+    if (typeof storeId !== 'string') throw new LccError('data.malformed', `${path}: meta has no store_id`);
+    this.storeId = storeId;
+    this.highWater = Number(text("SELECT value FROM counter WHERE name = 'seq'"));
+    this.purged = Number(text("SELECT value FROM counter WHERE name = 'purged'"));
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  count(selection: Selection): number {
+    const { sql, values } = union(selection, () => '1');
+    return Number(this.#prepare(`SELECT count(*) FROM (${sql})`).pluck().get(this.#bound(values)));
+  }
+
+  /** The values of `columns` of each row, in the order of the change sequence. */
+  rows(selection: Selection, columns: readonly ColumnName[]): IterableIterator<ColumnValue[]> {
+    const { sql, values } = union(selection, side => columns.map(column => COLUMNS[column][side]).join(', '));
+    const statement = this.#prepare(`SELECT * FROM (${sql}) ORDER BY seq`).raw();
+    // The last value is the sequence number that only the order needs; whoever wants it names it.
+    return statement.iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>;
+  }
+
+  /** The lines of all rows in the order of the change sequence, some at a time, as UTF-8. */
+  *lines(selection: Selection, template: LineTemplate, limit = Infinity): Generator<LineBlock> {
+    const sides = selection.sides.filter(side => piecesOf(template, side) !== undefined);
+    const { inValues, inText } = splitHazards(template);
+    if (sides.length === 0) return;
+    const { sql, values } = union({ ...selection, sides }, side => {
+      const pieces = piecesOf(template, side) ?? [];
+      return `${lineSql(pieces, side)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
+    });
+    const block = this.#prepare(
+      `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) AS BLOB)
+       FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`,
+    ).raw();
+    const hazardBytes = inText.map(c => Buffer.from(c));
+    let after = selection.sinceSeq ?? 0;
+    for (let left = limit; left > 0;) {
+      const max = Math.min(left, LINES_AT_A_TIME);
+      const found = block.get(this.#bound({ ...values, sinceSeq: after, end: template.end, max }));
+      const [count, lastSeq, hazard, text] = found as [number, number, number, Buffer];
+      if (count === 0) return;
+      const clean = hazard === 0 && hazardBytes.every(bytes => !text.includes(bytes));
+      yield {
+        count,
+        lastSeq,
+        bytes: clean
+          ? Buffer.concat([text, Buffer.from(template.end)])
+          : this.#composed({ ...selection, sides, sinceSeq: after }, template, count),
+      };
+      after = lastSeq;
+      left -= count;
+    }
+  }
+
+  /** `count` lines put together here, where they can be escaped. */
+  #composed(selection: Selection, template: LineTemplate, count: number): Buffer {
+    const columns = [...new Set(selection.sides.flatMap(side => columnsOf(piecesOf(template, side) ?? [])))];
+    let text = '';
+    let left = count;
+    for (const [op, ...values] of this.rows(selection, ['op', ...columns])) {
+      const pieces = piecesOf(template, op === 'delete' ? 'gone' : 'held') ?? [];
+      text += composeLine(
+        template,
+        pieces,
+        columnsOf(pieces).map(column => values[columns.indexOf(column)] ?? null),
+      );
+      if (--left === 0) break;
+    }
+    return Buffer.from(text);
+  }
+
+  #prepare(sql: string): Statement {
+    return this.#db.prepare(sql);
+  }
+
+  #bound(values: Record<string, ColumnValue>): Record<string, ColumnValue> {
+    return { machine: this.#machineId, ...values };
+  }
+}
+
+export interface LineBlock {
+  count: number;
+  /** The change sequence number of its last line. */
+  lastSeq: number;
+  bytes: Buffer;
+}
+
+const TABLES = {
+  held: { table: 'lccurl', time: 'fetched_time' },
+  gone: { table: 'tombstone', time: 'deleted_time' },
+} as const;
+
+/** One SELECT over the tables asked for: the given columns, and `seq` last. */
+function union(
+  selection: Selection,
+  columns: (side: TableSide) => string,
+): { sql: string; values: Record<string, ColumnValue> } {
+  const values: Record<string, ColumnValue> = {};
+  const bind = (name: string, value: ColumnValue) => {
+    values[name] = value;
+    return `$${name}`;
+  };
+  const selects = selection.sides.map(side => {
+    const { table, time } = TABLES[side];
+    const conditions = [`seq > ${bind('sinceSeq', selection.sinceSeq ?? 0)}`];
+    if (selection.since !== undefined) conditions.push(`${time} >= ${bind('since', selection.since)}`);
+    if (selection.until !== undefined) conditions.push(`${time} < ${bind('until', selection.until)}`);
+    if (selection.pid !== undefined) conditions.push(`pid = ${bind('pid', selection.pid)}`);
+    if (selection.mime !== undefined) conditions.push(`mimetype GLOB ${bind('mime', selection.mime)}`);
+    if (selection.prefix !== undefined) {
+      const prefix = bind('prefix', selection.prefix);
+      conditions.push(`substr(curl, 1, length(${prefix})) = ${prefix}`);
+    }
+    if (selection.local) conditions.push(`${COLUMNS.localfileid[side]} IS NOT NULL`);
+    if (selection.browsable) conditions.push(`burl IS NOT ''`);
+    return `SELECT ${columns(side)}, seq FROM ${table} WHERE ${conditions.join(' AND ')}`;
+  });
+  return { sql: selects.join(' UNION ALL '), values };
+}
