@@ -207,13 +207,29 @@ export class Store {
 
   #sweep(): void {
     if (this.#closed) return;
-    const due = this.#names.due(this.#nowMs() - this.#options.graceMs, SWEEP_BATCH);
-    for (const name of due) unlinkIfThere(this.pathOf(name));
+    const goneBefore = this.#nowMs() - this.#options.graceMs;
+    const due = this.#guarded(() => this.#names.due(goneBefore, SWEEP_BATCH)) ?? [];
     if (due.length > 0) {
+      const stuck = due.filter(name => !this.#unlink(name));
       step('bm.files.unlinked');
-      this.#guarded(() => this.#names.free(due));
+      this.#guarded(() => {
+        this.#names.free(stuck.length === 0 ? due : due.filter(name => !stuck.includes(name)));
+        this.#names.postpone(stuck, this.#nowMs());
+      });
     }
     this.#scheduleSweep(due.length === SWEEP_BATCH ? 1 : SWEEP_INTERVAL_MS);
+  }
+
+  /** Removes a file, whether it is there or not; false when it cannot be removed: another grace later it is tried again. */
+  #unlink(name: Name): boolean {
+    try {
+      unlinkSync(this.pathOf(name));
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return true;
+      this.#options.log.error('cannot remove a deleted file', { error: messageOf(error) });
+      return false;
+    }
   }
 
   /** Runs a commit. A full disk gives undefined and is tried again later; after any other failure nothing goes on. */
@@ -287,12 +303,4 @@ function highestIdIn(dir: string): number {
 function freePercentOf(dir: string): number {
   const { bavail, blocks } = statfsSync(dir);
   return blocks === 0 ? 100 : (bavail / blocks) * 100;
-}
-
-function unlinkIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
-  }
 }

@@ -25,18 +25,25 @@ export interface Name {
   gen: number;
 }
 
+interface Row extends Name {
+  state: number;
+  sum: number;
+}
+
 const TAKEN = 0;
 const GONE = 1;
 const FREE = 2;
 
 const SCHEMA_VERSION = 1;
+const CONDEMNED = -1;
 const SCHEMA = `
-CREATE TABLE next(id INTEGER NOT NULL);         -- one row: ids from here on were never given out
+CREATE TABLE next(id INTEGER NOT NULL, sum INTEGER NOT NULL);  -- one row: ids from here on were never given out
 CREATE TABLE names(
   id INTEGER PRIMARY KEY,
   gen INTEGER NOT NULL,                         -- taken, gone: the id's current one; free: the one to be given out next
   state INTEGER NOT NULL,                       -- 0 taken, 1 gone (its file stays for the grace period), 2 free
-  at INTEGER NOT NULL DEFAULT 0                 -- when it went, on the store's own clock (milliseconds)
+  at INTEGER NOT NULL DEFAULT 0,                -- when it went, on the store's own clock (milliseconds)
+  sum INTEGER NOT NULL                          -- of id, gen, state: a flipped bit must not double a name
 );
 CREATE INDEX names_free ON names(id) WHERE state = 2;
 CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
@@ -69,14 +76,14 @@ export class NamesDb {
       throw explained(path, error);
     }
     const db = this.#db;
-    this.#pickFree = db.prepare('SELECT id, gen FROM names WHERE state = 2 ORDER BY id LIMIT ?');
-    this.#take = db.prepare('UPDATE names SET state = 0 WHERE id = ?');
-    this.#readNext = db.prepare('SELECT id FROM next').pluck();
-    this.#writeNext = db.prepare('UPDATE next SET id = ?');
-    this.#find = db.prepare('SELECT gen, state FROM names WHERE id = ?');
-    this.#put = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)');
+    this.#pickFree = db.prepare('SELECT id, gen, state, sum FROM names WHERE state = 2 ORDER BY id LIMIT ?');
+    this.#take = db.prepare('UPDATE names SET state = 0, sum = ? WHERE id = ?');
+    this.#readNext = db.prepare('SELECT id, sum FROM next');
+    this.#writeNext = db.prepare('UPDATE next SET id = ?, sum = ?');
+    this.#find = db.prepare('SELECT id, gen, state, sum FROM names WHERE id = ?');
+    this.#put = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at, sum) VALUES (?, ?, ?, ?, ?)');
     this.#pickDue = db.prepare(
-      'SELECT id, gen FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
+      'SELECT id, gen, state, sum FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
     );
     this.#freeCount = this.#count(FREE);
     this.#goneCount = this.#count(GONE);
@@ -90,7 +97,9 @@ export class NamesDb {
   }
   /** Ids from here on were never given out. */
   get nextId(): number {
-    return Number(this.#readNext.get());
+    const { id, sum } = this.#readNext.get() as { id: number; sum: number };
+    if (sum !== sumOf(id, 0, TAKEN)) throw this.#damaged('the next id');
+    return id;
   }
   /** Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs. */
   get lastAtMs(): number {
@@ -100,13 +109,13 @@ export class NamesDb {
   /** `count` names to hand out, free ones first, durably noted as taken. */
   reserve(count: number): Name[] {
     const names = this.#inTransaction(() => {
-      const free = this.#pickFree.all(count) as Name[];
-      for (const { id } of free) this.#take.run(id);
+      const free: Name[] = this.#checked(this.#pickFree.all(count));
+      for (const { id, gen } of free) this.#take.run(sumOf(id, gen, TAKEN), id);
       const fresh = count - free.length;
       if (fresh > 0) {
         const next = this.nextId;
         for (let i = 0; i < fresh; i++) free.push({ id: next + i, gen: 0 });
-        this.#writeNext.run(next + fresh);
+        this.#writeNext.run(next + fresh, sumOf(next + fresh, 0, TAKEN));
       }
       this.#freeCount -= count - fresh;
       return free;
@@ -119,7 +128,7 @@ export class NamesDb {
   release(names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#inTransaction(() => {
-      for (const { id, gen } of names) this.#put.run(id, gen, FREE, 0);
+      for (const { id, gen } of names) this.#write(id, gen, FREE, 0);
     });
     this.#freeCount += names.length;
     step('bm.names.released');
@@ -132,10 +141,10 @@ export class NamesDb {
       let count = 0;
       for (const { name, atMs } of deletions) {
         const { id, gen } = name;
-        const row = this.#find.get(id) as { gen: number; state: number } | undefined;
+        const [row] = this.#checked(this.#find.all(id));
         const current = row ?? { gen: 0, state: TAKEN };
         if (id >= next || current.gen !== gen || current.state !== TAKEN) continue;
-        this.#put.run(id, gen, GONE, atMs);
+        this.#write(id, gen, GONE, atMs);
         count++;
       }
       return count;
@@ -146,22 +155,54 @@ export class NamesDb {
 
   /** Names that went at `atMs` or before, the longest gone first. */
   due(atMs: number, limit: number): Name[] {
-    return this.#pickDue.all(atMs, limit) as Name[];
+    return this.#inTransaction(() => this.#checked(this.#pickDue.all(atMs, limit)));
   }
 
   /** The files of these gone names have been removed: their ids are free at the next generation. */
   free(names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#inTransaction(() => {
-      for (const { id, gen } of names) this.#put.run(id, gen + 1, FREE, 0);
+      for (const { id, gen } of names) this.#write(id, gen + 1, FREE, 0);
     });
     this.#goneCount -= names.length;
     this.#freeCount += names.length;
     step('bm.names.freed');
   }
 
+  /** The files of these gone names could not be removed: they are due again as if they had gone `atMs`. */
+  postpone(names: readonly Name[], atMs: number): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      for (const { id, gen } of names) this.#write(id, gen, GONE, atMs);
+    });
+  }
+
   close(): void {
     this.#db.close();
+  }
+
+  /** 2 = FULL: what a commit promises. */
+  get synchronous(): unknown {
+    return this.#db.pragma('synchronous', { simple: true });
+  }
+
+  #write(id: number, gen: number, state: number, atMs: number): void {
+    this.#put.run(id, gen, state, atMs, sumOf(id, gen, state));
+  }
+
+  #checked(rows: unknown[]): Row[] {
+    const checked = rows as Row[];
+    for (const { id, gen, state, sum } of checked) {
+      if (sum !== sumOf(id, gen, state)) throw this.#damaged(`the row of id ${id}`);
+    }
+    return checked;
+  }
+
+  #damaged(what: string): LccError {
+    return new LccError(
+      'data.malformed',
+      `${this.#db.name}: ${what} is damaged; restart to set the file aside`,
+    );
   }
 
   #count(state: number): number {
@@ -172,9 +213,19 @@ export class NamesDb {
     try {
       return this.#db.transaction(work).immediate();
     } catch (error) {
-      throw explained(this.#db.name, error);
+      const reason = explained(this.#db.name, error);
+      // Nothing in it can be trusted from here on: whoever opens it next finds it damaged and sets it aside.
+      if (reason instanceof LccError && reason.code === 'data.malformed') {
+        this.#db.pragma(`user_version = ${CONDEMNED}`);
+      }
+      throw reason;
     }
   }
+}
+
+/** Any change of one of the three changes it (Knuth's multiplier, modulo a prime). */
+function sumOf(id: number, gen: number, state: number): number {
+  return ((id % 4_194_301) * 2_654_435_761 + (gen % 65_521) * 40_503 + state * 97 + 1) % 4_294_967_291;
 }
 
 function openExclusively(path: string, firstId: number): Database.Database {
@@ -190,11 +241,11 @@ function openExclusively(path: string, firstId: number): Database.Database {
     if (version === 0) {
       db.transaction(() => {
         db.exec(SCHEMA);
-        db.prepare('INSERT INTO next VALUES (?)').run(firstId);
+        db.prepare('INSERT INTO next VALUES (?, ?)').run(firstId, sumOf(firstId, 0, TAKEN));
         db.pragma(`user_version = ${SCHEMA_VERSION}`);
       }).immediate();
     }
-    if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
+    if (version === CONDEMNED || db.pragma('quick_check(1)', { simple: true }) !== 'ok')
       throw new LccError('data.malformed', `${path}: damaged`);
     return db;
   } catch (error) {

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { Store, type StoreOptions } from '../../src/bm/store.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { LccError } from '../../src/lib/errors.js';
+import { silentLog } from '../../src/lib/log.js';
+
+const dirs: string[] = [];
+after(() => {
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+});
+function newDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-store-'));
+  dirs.push(dir);
+  return dir;
+}
+
+function open(dir: string, more: Partial<StoreOptions> = {}) {
+  const clock = new ManualClock();
+  const events: string[] = [];
+  const note = (event: string) => void events.push(event);
+  const store = new Store({
+    dir,
+    machineId: 'm1',
+    graceMs: 60_000,
+    blockNames: 4,
+    minFreePercent: 5,
+    clock,
+    log: { ...silentLog, warn: note, error: note },
+    fail: error => assert.fail(String(error)),
+    ...more,
+  });
+  return { store, clock, events };
+}
+
+/** A new file in the store, as a robot leaves it. */
+function write(store: Store, content = 'content'): { path: string; fileId: string } {
+  const name = store.take();
+  assert.ok(name);
+  const path = store.pathOf(name);
+  writeFileSync(path, content);
+  return { path, fileId: store.fileIdOf(name) };
+}
+
+describe('a store', () => {
+  it('hands out names whose folders exist', () => {
+    const { store } = open(newDir(), { blockNames: 300 });
+    for (let i = 0; i < 300; i++) {
+      const name = store.take();
+      assert.ok(name && existsSync(dirname(store.pathOf(name))));
+    }
+    store.close();
+  });
+
+  it('keeps a deleted file for the grace period, then removes it and uses its id again', () => {
+    const { store, clock } = open(newDir());
+    const { path, fileId } = write(store);
+    let done = 0;
+    store.delete(fileId, () => done++);
+    assert.equal(done, 0, 'nothing is acknowledged before it is noted');
+    clock.advance(10);
+    assert.equal(done, 1);
+    clock.advance(59_000);
+    assert.ok(existsSync(path));
+    assert.equal(store.namesInGrace, 1);
+    clock.advance(2000);
+    assert.ok(!existsSync(path));
+    for (let i = 0; i < 3; i++) store.take();
+    const next = store.take();
+    assert.equal(next && store.fileIdOf(next), '00/00/00000000.1');
+    store.close();
+  });
+
+  it('acknowledges the deletion of what is gone, was never there, or is no file of a store', () => {
+    const dir = newDir();
+    const { store, clock, events } = open(dir);
+    writeFileSync(join(dir, '..', 'lcc-store-outside'), 'x');
+    const { fileId } = write(store);
+    let done = 0;
+    for (const id of [fileId, fileId, '00/00/00000099.0', '../lcc-store-outside', '/etc/hostname']) {
+      store.delete(id, () => done++);
+    }
+    clock.advance(70_000);
+    store.delete(fileId, () => done++);
+    clock.advance(10);
+    assert.equal(done, 6);
+    assert.ok(existsSync(join(dir, '..', 'lcc-store-outside')));
+    rmSync(join(dir, '..', 'lcc-store-outside'));
+    assert.equal(events.length, 2, 'paths outside the store are logged');
+    store.close();
+  });
+
+  it('does not touch the new holder when a deletion is sent again after its id was given out anew', () => {
+    const { store, clock } = open(newDir(), { graceMs: 0, blockNames: 1 });
+    const first = write(store);
+    store.delete(first.fileId, () => undefined);
+    clock.advance(2000);
+    const second = write(store);
+    assert.equal(second.fileId, '00/00/00000000.1');
+    store.delete(first.fileId, () => undefined);
+    clock.advance(2000);
+    assert.ok(existsSync(second.path));
+    assert.equal(write(store).fileId, '00/00/00000001.0');
+    store.close();
+  });
+
+  it('removes at once what nobody was told of', () => {
+    const { store, clock } = open(newDir());
+    const name = store.take();
+    assert.ok(name);
+    writeFileSync(store.pathOf(name), 'x');
+    store.discard(name);
+    clock.advance(1000);
+    assert.ok(!existsSync(store.pathOf(name)));
+    store.close();
+  });
+
+  it('gives a name that was never used to the next that asks', () => {
+    const { store } = open(newDir());
+    const name = store.take();
+    assert.ok(name);
+    store.giveBack(name);
+    assert.deepEqual(store.take(), name);
+    store.close();
+  });
+
+  it('keeps its free names and its graces over a restart, and loses none', () => {
+    const dir = newDir();
+    const first = open(dir);
+    const kept = write(first.store);
+    const gone = write(first.store);
+    first.store.delete(gone.fileId, () => undefined);
+    first.clock.advance(30_000);
+    first.store.close();
+
+    const second = open(dir);
+    assert.equal(second.store.freeNames, 2, 'what was reserved and not used is free');
+    assert.equal(second.store.namesInGrace, 1);
+    second.clock.advance(59_000);
+    assert.ok(existsSync(gone.path), 'time on the store’s clock passes only while it is open');
+    second.clock.advance(2000);
+    assert.ok(!existsSync(gone.path));
+    assert.ok(existsSync(kept.path));
+    const ids = [1, 2, 3, 4].map(() => second.store.take()).map(name => name && second.store.fileIdOf(name));
+    assert.deepEqual(ids, ['00/00/00000001.1', '00/00/00000002.0', '00/00/00000003.0', '00/00/00000004.0']);
+    second.store.close();
+  });
+
+  it('does not mind a wall clock that jumps', () => {
+    const { store, clock } = open(newDir());
+    const { path, fileId } = write(store);
+    store.delete(fileId, () => undefined);
+    clock.advance(10);
+    clock.jumpTo(0);
+    clock.advance(1000);
+    clock.jumpTo(Date.UTC(2099, 0, 1));
+    clock.advance(1000);
+    assert.ok(existsSync(path));
+    clock.advance(60_000);
+    assert.ok(!existsSync(path));
+    store.close();
+  });
+
+  it('refuses the store of another machine', () => {
+    const dir = newDir();
+    open(dir).store.close();
+    assert.throws(
+      () => open(dir, { machineId: 'm2' }),
+      (error: unknown) =>
+        error instanceof LccError && error.code === 'config' && /machine "m1", not "m2"/.test(error.message),
+    );
+  });
+
+  it('gives out no old name when its names.db is missing beside content', () => {
+    const dir = newDir();
+    const first = open(dir);
+    write(first.store);
+    first.store.close();
+    for (const file of readdirSync(dir)) if (file.startsWith('names.db')) rmSync(join(dir, file));
+    const { store, events } = open(dir);
+    const name = store.take();
+    assert.ok(name && name.id >= 2 ** 24);
+    assert.match(events.join(), /content without names.db/);
+    store.close();
+  });
+
+  it('sets a damaged names.db aside and begins far beyond the ids it had', () => {
+    const dir = newDir();
+    const first = open(dir);
+    write(first.store);
+    first.store.close();
+    writeFileSync(join(dir, 'names.db'), 'no database'.repeat(1000));
+    const { store, events } = open(dir);
+    const name = store.take();
+    assert.ok(name && name.id >= 2 ** 24);
+    assert.match(events.join(), /names set aside/);
+    assert.ok(readdirSync(dir).some(file => file.startsWith('names.db.damaged-')));
+    store.close();
+  });
+
+  it('is full below the share of free disk it must keep', () => {
+    let percent = 50;
+    const { store } = open(newDir(), { freePercent: () => percent });
+    assert.equal(store.full(), false);
+    percent = 4.9;
+    assert.equal(store.full(), true);
+    store.close();
+    assert.equal(open(newDir(), { minFreePercent: 0 }).store.full(), false, 'the real disk');
+  });
+
+  it('removes many files in small portions', () => {
+    const { store, clock } = open(newDir(), { graceMs: 0, blockNames: 500 });
+    const files = Array.from({ length: 500 }, () => write(store));
+    for (const { fileId } of files) store.delete(fileId, () => undefined);
+    clock.advance(3000);
+    assert.equal(files.filter(({ path }) => existsSync(path)).length, 0);
+    assert.equal(store.freeNames, 500);
+    store.close();
+  });
+
+  it('goes on when a file cannot be removed, and tries again a grace later', () => {
+    const { store, clock, events } = open(newDir(), { graceMs: 5000 });
+    const { path, fileId } = write(store);
+    rmSync(path);
+    mkdirSync(path);
+    store.delete(fileId, () => undefined);
+    const other = write(store);
+    store.delete(other.fileId, () => undefined);
+    clock.advance(7000);
+    assert.ok(!existsSync(other.path));
+    assert.deepEqual(events, ['cannot remove a deleted file']);
+    assert.equal(store.namesInGrace, 1);
+    rmSync(path, { recursive: true });
+    clock.advance(6000);
+    assert.equal(store.namesInGrace, 0);
+    store.close();
+  });
+});
