@@ -140,7 +140,7 @@ export const SETTINGS = {
   ),
 
   'bot.allow_addresses': list([], 'networks (CIDR) fetched from although they are not public'),
-  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header'),
+  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header; name a contact in it'),
   'bot.connect_timeout_ms': ms(5 * SECOND, 10, 10 * MINUTE, 'time to connect'),
   'bot.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
   'bot.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the body'),
@@ -155,6 +155,7 @@ export const SETTINGS = {
     'time an idle connection is kept, unless the server asks for less',
   ),
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
+  'bot.max_waiting': count(1000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
 } as const satisfies Record<string, SettingRow>;
 
