@@ -113,6 +113,26 @@ export const SETTINGS = {
     'period in which fullsetsallowed full sets may be sent',
   ),
 
+  'lccd.restart_min_ms': ms(
+    100,
+    1,
+    HOUR,
+    'wait before a child of lccd that died is started again, doubled each time',
+  ),
+  'lccd.restart_max_ms': ms(
+    5 * SECOND,
+    1,
+    HOUR,
+    'longest such wait; a child that lived longer starts afresh',
+  ),
+  'lccd.start_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time in which all children of lccd must be ready'),
+  'lccd.stop_timeout_ms': ms(
+    9 * SECOND,
+    100,
+    HOUR,
+    'time in which they must have stopped before they are killed',
+  ),
+
   'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
   'bm.machine_id': text('local', 'name of this machine in the LCC'),
