@@ -83,6 +83,20 @@ export const SETTINGS = {
     90,
     'free space of the spool disk below which CPs are told the same',
   ),
+  'uns.linger_timeout_ms': ms(
+    5 * SECOND,
+    10,
+    10 * MINUTE,
+    'time a CP has to read the last reply before it is cut',
+  ),
+  'uns.max_reply_bytes': bytes(
+    1 * MB,
+    1 * KB,
+    1 * GB,
+    'replies waiting for a CP to read them before its set is read on',
+  ),
+  'uns.qm_timeout_ms': ms(10 * MINUTE, SECOND, DAY, 'time for the Queue Manager to answer one set'),
+  'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME'),
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
 
   'qm.max_queue_urls': count(5_000_000, 1, 1_000_000_000, 'urls queued at which UNSes are shut out'),
@@ -113,26 +127,6 @@ export const SETTINGS = {
     'period in which fullsetsallowed full sets may be sent',
   ),
 
-  'lccd.restart_min_ms': ms(
-    100,
-    1,
-    HOUR,
-    'wait before a child of lccd that died is started again, doubled each time',
-  ),
-  'lccd.restart_max_ms': ms(
-    5 * SECOND,
-    1,
-    HOUR,
-    'longest such wait; a child that lived longer starts afresh',
-  ),
-  'lccd.start_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time in which all children of lccd must be ready'),
-  'lccd.stop_timeout_ms': ms(
-    9 * SECOND,
-    100,
-    HOUR,
-    'time in which they must have stopped before they are killed',
-  ),
-
   'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
   'bm.machine_id': text('local', 'name of this machine in the LCC'),
@@ -160,7 +154,7 @@ export const SETTINGS = {
   ),
 
   'bot.allow_addresses': list([], 'networks (CIDR) fetched from although they are not public'),
-  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header; name a contact in it'),
+  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header'),
   'bot.connect_timeout_ms': ms(5 * SECOND, 10, 10 * MINUTE, 'time to connect'),
   'bot.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
   'bot.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the body'),
@@ -175,7 +169,6 @@ export const SETTINGS = {
     'time an idle connection is kept, unless the server asks for less',
   ),
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
-  'bot.max_waiting': count(1000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
 } as const satisfies Record<string, SettingRow>;
 

@@ -46,6 +46,9 @@ export interface Provider extends ProviderTerms, ProviderState {
   roots: string[];
 }
 
+/** SQLite has no booleans. */
+type Row = Omit<Provider, 'enabled' | 'enforce' | 'roots'> & Record<'enabled' | 'enforce', number>;
+
 export interface ProviderError {
   errseq: number;
   code: number;
@@ -71,23 +74,22 @@ export const MAX_PID = Number.MAX_SAFE_INTEGER;
 
 /** One provider with its roots. */
 export function readProvider(db: Db, pid: number): Provider | undefined {
-  const row = db.prepare<unknown[]>('SELECT * FROM pidb WHERE pid = ?').get(pid) as Provider | undefined;
+  const row = db.prepare('SELECT * FROM pidb WHERE pid = ?').get(pid) as Row | undefined;
   return row === undefined ? undefined : completed(db, row);
 }
 
 /** All providers, ascending. */
 export function readProviders(db: Db): Provider[] {
-  const rows = db.prepare<unknown[]>('SELECT * FROM pidb ORDER BY pid').all() as Provider[];
+  const rows = db.prepare('SELECT * FROM pidb ORDER BY pid').all() as Row[];
   return rows.map(row => completed(db, row));
 }
 
-function completed(db: Db, row: Provider): Provider {
+function completed(db: Db, row: Row): Provider {
   const roots = db
-    .prepare<unknown[]>('SELECT root FROM proots WHERE pid = ? ORDER BY root')
+    .prepare('SELECT root FROM proots WHERE pid = ? ORDER BY root')
     .pluck()
     .all(row.pid) as string[];
-  // SQLite has no booleans.
-  return { ...row, enabled: Boolean(row.enabled), enforce: Boolean(row.enforce), roots };
+  return { ...row, enabled: row.enabled !== 0, enforce: row.enforce !== 0, roots };
 }
 
 /**
@@ -112,12 +114,12 @@ export class PidbReader {
   errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
     const db = this.#open();
     const shown = db
-      .prepare<unknown[]>(
+      .prepare(
         'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
       )
       .all(pid, mark, limit) as ProviderError[];
     const total = db
-      .prepare<unknown[]>('SELECT count(*) FROM pierr WHERE pid = ? AND errseq > ?')
+      .prepare('SELECT count(*) FROM pierr WHERE pid = ? AND errseq > ?')
       .pluck()
       .get(pid, mark) as number;
     return { shown, total };
@@ -160,7 +162,7 @@ export function addProvider(
 ): void {
   db.transaction(() => {
     if (exists(db, pid)) throw new LccError('usage', `provider ${pid} exists; change it with lccpidb set`);
-    db.prepare<unknown[]>('INSERT INTO pidb(pid, password) VALUES (?, ?)').run(pid, password);
+    db.prepare('INSERT INTO pidb(pid, password) VALUES (?, ?)').run(pid, password);
     changeTerms(db, pid, terms);
     for (const root of roots) insertRoot(db, pid, root);
   }).immediate();
@@ -178,7 +180,7 @@ export function changeProvider(db: Db, pid: number, terms: Partial<ProviderTerms
 export function changePassword(db: Db, pid: number, password: string): void {
   db.transaction(() => {
     demand(db, pid);
-    db.prepare<unknown[]>('UPDATE pidb SET password = ? WHERE pid = ?').run(password, pid);
+    db.prepare('UPDATE pidb SET password = ? WHERE pid = ?').run(password, pid);
   }).immediate();
 }
 
@@ -195,9 +197,7 @@ export function removeRoots(db: Db, pid: number, roots: readonly string[]): void
   db.transaction(() => {
     demand(db, pid);
     for (const root of roots) {
-      const { changes } = db
-        .prepare<unknown[]>('DELETE FROM proots WHERE pid = ? AND root = ?')
-        .run(pid, root);
+      const { changes } = db.prepare('DELETE FROM proots WHERE pid = ? AND root = ?').run(pid, root);
       if (changes === 0) throw new LccError('usage', `provider ${pid} has no root ${root}; see lccpidb show`);
     }
   }).immediate();
@@ -211,7 +211,7 @@ export function removeProvider(db: Db, pid: number): void {
   db.transaction(() => {
     demand(db, pid);
     const held = (table: string) =>
-      db.prepare<unknown[]>(`SELECT count(*) FROM ${table} WHERE pid = ?`).pluck().get(pid) as number;
+      db.prepare(`SELECT count(*) FROM ${table} WHERE pid = ?`).pluck().get(pid) as number;
     const [urls, queued] = [held('lccurl'), held('qdb')];
     if (urls + queued > 0) {
       throw new LccError(
@@ -220,7 +220,7 @@ export function removeProvider(db: Db, pid: number): void {
       );
     }
     for (const table of ['pierr', 'proots', 'pidb'])
-      db.prepare<unknown[]>(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
+      db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
   }).immediate();
 }
 
@@ -228,7 +228,7 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
   for (const name of TERMS) {
     const value = terms[name];
     if (value === undefined) continue;
-    db.prepare<unknown[]>(`UPDATE pidb SET ${name} = ? WHERE pid = ?`).run(
+    db.prepare(`UPDATE pidb SET ${name} = ? WHERE pid = ?`).run(
       typeof value === 'boolean' ? Number(value) : value,
       pid,
     );
@@ -236,11 +236,11 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
 }
 
 function insertRoot(db: Db, pid: number, root: string): void {
-  db.prepare<unknown[]>('INSERT OR IGNORE INTO proots(pid, root) VALUES (?, ?)').run(pid, root);
+  db.prepare('INSERT OR IGNORE INTO proots(pid, root) VALUES (?, ?)').run(pid, root);
 }
 
 function exists(db: Db, pid: number): boolean {
-  return db.prepare<unknown[]>('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined;
+  return db.prepare('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined;
 }
 
 function demand(db: Db, pid: number): void {

@@ -63,7 +63,7 @@ export class SessionStore {
     if (this.#db.pragma('synchronous', { simple: true }) !== 2)
       throw new LccError('bug', `${path}: SQLite refuses synchronous=FULL`);
     this.#db.exec(SCHEMA);
-    const prepare = (sql: string) => this.#db.prepare<unknown[]>(sql);
+    const prepare = (sql: string) => this.#db.prepare(sql);
     this.#statements = {
       get: prepare('SELECT pid, seq, ip, errseen, notederrseen FROM session WHERE pid = ?'),
       put: prepare(

@@ -18,11 +18,11 @@ const remove = promisify(unlink);
 
 export interface WriterHooks {
   steps: string;
-  fail(error: unknown): void;
+  fail: (error: unknown) => void;
   /** Bytes this entry adds to (negative: no longer takes from) what is being written. */
-  onBytes(bytes: number): void;
+  onBytes: (bytes: number) => void;
   /** Names the synced file; resolves once the name is synced, too. */
-  promise(label: string, bytes: number): Promise<SpoolEntry>;
+  promise: (label: string, bytes: number) => Promise<SpoolEntry>;
 }
 
 export class SpoolWriter {

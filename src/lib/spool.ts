@@ -40,8 +40,8 @@ interface Commit {
   temporary: string;
   label: string;
   bytes: number;
-  resolve(entry: SpoolEntry): void;
-  reject(error: unknown): void;
+  resolve: (entry: SpoolEntry) => void;
+  reject: (error: unknown) => void;
 }
 
 export class Spool {
@@ -56,7 +56,7 @@ export class Spool {
   #openBytes = 0;
   #created = 0;
   #commits: Commit[] = [];
-  #committing: Promise<void> | undefined;
+  #committing = false;
 
   /**
    * Opens the spool, making its directories when there are none, and removes what a crash left unfinished.
@@ -115,7 +115,7 @@ export class Spool {
       promise: (label, bytes) =>
         new Promise((resolve, reject) => {
           this.#commits.push({ temporary: path, label, bytes, resolve, reject });
-          this.#committing ??= this.#commitAll();
+          if (!this.#committing) void this.#commitAll();
         }),
     });
   }
@@ -167,6 +167,8 @@ export class Spool {
 
   /** Names everything that waits and syncs the directory once for all of it: one sync serves a crowd. */
   async #commitAll(): Promise<void> {
+    this.#committing = true;
+    // What is committed in this turn of the event loop shares the sync.
     await Promise.resolve();
     const { dir, steps, fail } = this.#options;
     while (this.#commits.length > 0) {
@@ -194,7 +196,7 @@ export class Spool {
         commit.resolve(entry);
       }
     }
-    this.#committing = undefined;
+    this.#committing = false;
   }
 
   #name(commit: Commit): SpoolEntry {

@@ -3,7 +3,6 @@ import { escapeAttribute } from '../../lib/xml/escape.js';
 import type { Piece } from '../../db/cache/template.js';
 import type { ColumnName } from '../../db/cache/columns.js';
 import type { FieldName } from '../fields.js';
-import { STREAM_END, streamHead } from '../../wire/url-stream.js';
 import type { Format } from './types.js';
 
 /** In the canonical order of `wire/url.ts`. What equals its default (burl, furl) is left out, as providers do. */
@@ -48,7 +47,7 @@ export const xml: Format = {
       '/>',
     ];
     return {
-      head: `${streamHead({ store: context.storeId, since: context.sinceSeq })}<urls>\n`,
+      head: `<?lcc store="${context.storeId}" since="${context.sinceSeq}"?>\n<urls>\n`,
       template: {
         held: pieces(false),
         gone: pieces(true),
@@ -56,7 +55,7 @@ export const xml: Format = {
         hazards: '&<>"\t\n\r',
         escape: escapeAttribute,
       },
-      tail: () => `</urls>\n${STREAM_END}`,
+      tail: () => '</urls>\n<?lcc end?>\n',
     };
   },
 };

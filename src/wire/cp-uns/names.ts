@@ -5,13 +5,6 @@ export type SetKind = 'full' | 'partial';
 
 /** Reads the attribute `set`; `complete` is the word of 2002 for `full`. */
 export function setKindOf(text: string | undefined): SetKind | undefined {
-  switch (text) {
-    case 'full':
-    case 'complete':
-      return 'full';
-    case 'partial':
-      return 'partial';
-    default:
-      return undefined;
-  }
+  if (text === 'full' || text === 'complete') return 'full';
+  return text === 'partial' ? 'partial' : undefined;
 }

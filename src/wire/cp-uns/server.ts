@@ -9,7 +9,7 @@
 import { LccError } from '../../lib/errors.js';
 import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
 import { XmlReader } from '../../lib/xml/reader.js';
-import { XmlError, type Attributes, type XmlLimits } from '../../lib/xml/types.js';
+import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
 import type { LccCode } from '../codes.js';
 import { localName } from '../prefix.js';
 import { formatUrl, type UrlRecord } from '../url.js';
@@ -87,14 +87,11 @@ export class CpReader {
 
   #problemOf(error: LccError): CpEvent {
     const code = error.code === 'limit' ? 106 : error.code === 'peer.protocol' ? 104 : 103;
-    const text = error.message.startsWith(`${this.#where}:`)
-      ? error.message.slice(this.#where.length + 1).trimStart()
-      : error.message;
-    return {
-      kind: 'problem',
-      code,
-      text: error instanceof XmlError ? text.replace(/^(\d+):(\d+):/, 'line $1, column $2:') : text,
-    };
+    const { line, column } = this.#reader.position;
+    const located = error.message.startsWith(`${this.#where}:`)
+      ? error.message.slice(this.#where.length + 1)
+      : `${line}:${column}: ${error.message}`;
+    return { kind: 'problem', code, text: located.replace(/^(\d+):(\d+):/, 'line $1, column $2:') };
   }
 
   #open(name: string, attributes: Attributes, empty: boolean, raw: string): void {
@@ -133,22 +130,18 @@ export class CpReader {
 
   #close(): void {
     if (this.#done) return;
-    switch (this.#places.pop()) {
-      case 'init':
-        if (this.#credentials === undefined) throw violation('<init> without <provider/>');
-        this.#initDone = true;
-        this.#push({ kind: 'init', ...this.#credentials });
-        return;
-      case 'set':
-        this.#flush();
-        this.#setDone = true;
-        if (this.#places.at(-1) === 'top') this.#finish();
-        return;
-      case 'notify':
-        if (!this.#setDone) throw violation('<notify> without <init> and <set>');
-        this.#finish();
-        return;
-      default:
+    const closed = this.#places.pop();
+    if (closed === 'init') {
+      if (this.#credentials === undefined) throw violation('<init> without <provider/>');
+      this.#initDone = true;
+      this.#push({ kind: 'init', ...this.#credentials });
+    } else if (closed === 'set') {
+      this.#flush();
+      this.#setDone = true;
+      if (this.#places.at(-1) === 'top') this.#finish();
+    } else if (closed === 'notify') {
+      if (!this.#setDone) throw violation('<notify> without <init> and <set>');
+      this.#finish();
     }
   }
 

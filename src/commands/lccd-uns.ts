@@ -1,0 +1,58 @@
+import type { Services } from '../daemon/types.js';
+import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { openFilesLimit } from '../lib/open-files.js';
+import { unsOptions } from '../uns/options.js';
+import { UnsServer } from '../uns/server.js';
+import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
+import type { CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccd-uns',
+  summary: 'Update Notification Server: accepts sets of urls from Content Providers.',
+  options: [
+    {
+      flags: '--listen <ENDPOINT>',
+      help: 'where CPs connect; may be repeated (default: uns.listen, port 9000)',
+      repeat: true,
+    },
+    { flags: '--qm <ENDPOINT>', help: 'where the lccd-qm listens for UNSes' },
+    { flags: '--id <NAME>', help: 'name of this UNS and its spool (default: uns.id)' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccd-uns --listen=127.0.0.1:9000 --qm=unix:$LCC_HOME/run/qm-uns.sock',
+  run(context) {
+    const [qm] = endpointsOf(context, 'qm');
+    const { listen, id } = context.options;
+    return runAsDaemon(
+      context,
+      { name: 'lccd-uns', start: services => start(services, qm) },
+      {
+        'uns.listen': Array.isArray(listen) ? listen : undefined,
+        'uns.id': typeof id === 'string' ? id : undefined,
+      },
+    );
+  },
+};
+
+async function start(services: Services, qm: Endpoint | undefined) {
+  const { config, clock, log } = services;
+  const options = unsOptions(config, openFilesLimit());
+  const maxConnections = options.limits['uns.max_connections'];
+  if (maxConnections < config.get('uns.max_connections'))
+    log.warn('fewer connections than configured: ulimit -n', { connections: maxConnections });
+  const uns = new UnsServer({ options, clock, log, fail: error => services.fail(error) });
+  const endpoints = config.get('uns.listen').map(text => parseEndpoint(text));
+  const listeners = await Promise.all(
+    endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
+  );
+  const peer = qm && services.connect(qm, connection => uns.serveQueueManager(connection));
+  return {
+    status: () => ({ ...uns.status(), listens: listeners.map(({ endpoint }) => endpoint) }),
+    async stop() {
+      for (const listener of listeners) void listener.close();
+      await uns.stop();
+      peer?.close();
+      uns.close();
+    },
+  };
+}

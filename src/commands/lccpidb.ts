@@ -1,0 +1,145 @@
+/** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
+import { loadConfig } from '../config/load.js';
+import {
+  addProvider,
+  addRoots,
+  changePassword,
+  changeProvider,
+  readProvider,
+  readProviders,
+  removeProvider,
+  removeRoots,
+  type Provider,
+} from '../db/pidb.js';
+import { openDatabase, openReadOnly, type Db } from '../db/open.js';
+import { makeDirectoryDurably } from '../lib/durable.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { generatePassword, hashPassword } from '../lib/password.js';
+import { createRootCheck } from '../wire/roots.js';
+import { CONFIG_OPTION } from './daemon.js';
+import { providerLine, providerText, TERM_OPTIONS, termsOf } from './pidb-terms.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+type Action = (db: Db, context: CommandContext) => void;
+
+/** What each word does, and how it opens the database. */
+const ACTIONS: Record<string, { write: boolean; action: Action }> = {
+  add: { write: true, action: add },
+  set: { write: true, action: (db, context) => changeProvider(db, pidOf(context), termsOf(context.options)) },
+  passwd: { write: true, action: passwd },
+  rm: { write: true, action: (db, context) => removeProvider(db, pidOf(context)) },
+  show: { write: false, action: show },
+  list: { write: false, action: list },
+  'root add': { write: true, action: (db, context) => addRoots(db, pidOf(context), rootsOf(context)) },
+  'root rm': {
+    write: true,
+    action: (db, context) => removeRoots(db, pidOf(context), textsOf(context, 'root')),
+  },
+};
+
+export const command: CommandSpec = {
+  name: 'lccpidb',
+  summary: 'Providers of this LCC and their roots: add, set, passwd, show, list, rm, root add, root rm.',
+  operands: 'add|set|passwd|show|list|rm|root add|root rm',
+  options: [
+    { flags: '--pid <N>', help: 'the provider' },
+    {
+      flags: '--root <URL>',
+      help: 'what it may have fetched: URLs below URL; may be repeated',
+      repeat: true,
+    },
+    ...TERM_OPTIONS,
+    { flags: '--json', help: 'show, list: one JSON object a line' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccpidb add --pid=1 --root=http://www.example.org/docs/ > site.pwd',
+  run,
+};
+
+function run(context: CommandContext): ExitStatus {
+  const words = context.operands.join(' ');
+  const chosen = Object.hasOwn(ACTIONS, words) ? ACTIONS[words] : undefined;
+  if (chosen === undefined) {
+    throw new LccError(
+      'usage',
+      `${words === '' ? 'nothing to do' : `"${words}" is no action`}; give one of ${Object.keys(ACTIONS).join(', ')}`,
+    );
+  }
+  const file = context.options['config'];
+  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
+  const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
+  try {
+    chosen.action(db, context);
+  } finally {
+    db.close();
+  }
+  return EXIT.ok;
+}
+
+function add(db: Db, context: CommandContext): void {
+  const pid = pidOf(context);
+  const roots = rootsOf(context);
+  const password = generatePassword();
+  addProvider(db, pid, hashPassword(password), termsOf(context.options), roots);
+  context.say(`provider ${pid} added; its password follows and is shown only now`);
+  process.stdout.write(`${password}\n`);
+}
+
+function passwd(db: Db, context: CommandContext): void {
+  const pid = pidOf(context);
+  const password = generatePassword();
+  changePassword(db, pid, hashPassword(password));
+  context.say(`the new password of provider ${pid} follows and is shown only now; the old one is void`);
+  process.stdout.write(`${password}\n`);
+}
+
+function show(db: Db, context: CommandContext): void {
+  const pid = pidOf(context);
+  const provider = readProvider(db, pid);
+  if (provider === undefined) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+  process.stdout.write(context.options['json'] === true ? jsonLine(provider) : providerText(provider));
+}
+
+function list(db: Db, context: CommandContext): void {
+  for (const provider of readProviders(db)) {
+    process.stdout.write(context.options['json'] === true ? jsonLine(provider) : providerLine(provider));
+  }
+}
+
+function jsonLine(provider: Provider): string {
+  const { password: _secret, ...rest } = provider;
+  return `${JSON.stringify(rest)}\n`;
+}
+
+function pidOf(context: CommandContext): number {
+  const text = context.options['pid'];
+  const pid = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (pid < 1)
+    throw new LccError('usage', `--pid=${String(text ?? '')}: give the provider's number, 1 or more`);
+  return pid;
+}
+
+/** @throws LccError `usage` when none is given or one is unusable */
+function rootsOf(context: CommandContext): string[] {
+  const roots = textsOf(context, 'root');
+  for (const root of roots) {
+    try {
+      createRootCheck([root]);
+    } catch (error) {
+      throw new LccError(
+        'usage',
+        `--root=${root}: give an absolute http or https URL without user, query or fragment, such as http://www.example.org/docs/`,
+        { cause: error },
+      );
+    }
+  }
+  return roots;
+}
+
+function textsOf(context: CommandContext, option: string): string[] {
+  const value = context.options[option];
+  const texts = Array.isArray(value) ? value : [];
+  if (texts.length === 0) throw new LccError('usage', `--${option}=URL is missing`);
+  return texts;
+}

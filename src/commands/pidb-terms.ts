@@ -1,0 +1,126 @@
+/** A provider's terms as options of lccpidb, and as text for people. */
+import type { Provider, ProviderTerms } from '../db/pidb.js';
+import { LccError } from '../lib/errors.js';
+import type { OptionSpec, OptionValues } from './run.js';
+
+export const TERM_OPTIONS: OptionSpec[] = [
+  { flags: '--filesmax <N>', help: 'urls it may have here' },
+  { flags: '--spacemax <BYTES>', help: 'bytes it may have here; 500MB, 2GB are understood' },
+  { flags: '--fullsetsallowed <N>', help: 'full sets it may send unasked in qm.full_set_period' },
+  { flags: '--bandwidth <BYTES>', help: 'bytes per second fetched from it; 0 = unlimited' },
+  { flags: '--timeofday <HOURS>', help: 'hours in which it is fetched from: 0-7,22-23; always' },
+  { flags: '--priority <N>', help: '2 before 1 before 0' },
+  { flags: '--parallel <N>', help: 'urls fetched from it at a time, 1 to 64' },
+  { flags: '--enabled <YES-OR-NO>', help: 'whether it may connect' },
+  { flags: '--enforce <YES-OR-NO>', help: 'whether announced md5 and len must be met (code 612)' },
+];
+
+const SIZE = /^(\d{1,15})(KB|MB|GB|TB)?$/i;
+const FACTORS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
+const HOURS_OF_DAY = 24;
+const HOURS_OF_WEEK = 168;
+
+/** The terms given as options. @throws LccError `usage` naming the option and what it takes */
+export function termsOf(options: OptionValues): Partial<ProviderTerms> {
+  const given = (name: keyof ProviderTerms): string | undefined => {
+    const value = options[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const read = <T>(name: keyof ProviderTerms, parse: (text: string) => T | undefined, advice: string) => {
+    const text = given(name);
+    if (text === undefined) return {};
+    const value = parse(text);
+    if (value === undefined) throw new LccError('usage', `--${name}=${text}: ${advice}`);
+    return { [name]: value };
+  };
+  return {
+    ...read('filesmax', integer(0), 'give a number of files'),
+    ...read('spacemax', size, 'give a number of bytes, such as 500MB'),
+    ...read('fullsetsallowed', integer(0), 'give a number of full sets'),
+    ...read('bandwidth', size, 'give bytes per second, such as 100KB; 0 = unlimited'),
+    ...read(
+      'timeofday',
+      timeOfDay,
+      'give hours such as 0-7,22-23, or always; 0-23 of the day, 0-167 of the week',
+    ),
+    ...read('priority', integer(0, 2), 'give 0, 1 or 2'),
+    ...read('parallel', integer(1, 64), 'give 1 to 64'),
+    ...read('enabled', yesOrNo, 'give yes or no'),
+    ...read('enforce', yesOrNo, 'give yes or no'),
+  };
+}
+
+/** One provider, one term a line. */
+export function providerText(provider: Provider): string {
+  const rows: [string, string | number][] = [
+    ['pid', provider.pid],
+    ...provider.roots.map((root): [string, string] => ['root', root]),
+    ['enabled', provider.enabled ? 'yes' : 'no'],
+    ['files', `${provider.filesused} of ${provider.filesmax}`],
+    ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
+    ['full sets', `${provider.fullsetsused} of ${provider.fullsetsallowed} used`],
+    ['full set wanted', provider.fullsetwanted ?? 'no'],
+    ['bandwidth', provider.bandwidth === 0 ? 'unlimited' : `${provider.bandwidth} bytes/s`],
+    ['time of day', provider.timeofday === '' ? 'always' : formatTimeOfDay(provider.timeofday)],
+    ['priority', provider.priority],
+    ['parallel', provider.parallel],
+    ['enforce', provider.enforce ? 'yes' : 'no'],
+    ['queued', provider.nurlproc],
+    ['errors', provider.nurlerrs],
+    [
+      'last connection',
+      provider.lastconnseq === 0
+        ? 'never'
+        : `${provider.lastconnseq} from ${provider.lastconnip || 'this machine'}`,
+    ],
+  ];
+  return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
+}
+
+/** One provider on one line: pid, enabled, files, bytes, roots; tab-separated. */
+export function providerLine(provider: Provider): string {
+  const { pid, enabled, filesused, spaceused, roots } = provider;
+  return `${[pid, enabled ? 'enabled' : 'disabled', filesused, spaceused, roots.join(' ')].join('\t')}\n`;
+}
+
+function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number | undefined {
+  return text => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? value : undefined;
+  };
+}
+
+function size(text: string): number | undefined {
+  const found = SIZE.exec(text);
+  if (found === null) return undefined;
+  const value = Number(found[1]) * (found[2] === undefined ? 1 : (FACTORS[found[2].toUpperCase()] ?? NaN));
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+function yesOrNo(text: string): boolean | undefined {
+  return text === 'yes' ? true : text === 'no' ? false : undefined;
+}
+
+/** Ranges of hours as a mask; hours beyond 23 make it one of the week. A range may wrap: `22-5`. */
+function timeOfDay(text: string): string | undefined {
+  if (text === 'always') return '';
+  if (!/^\d{1,3}(?:-\d{1,3})?(?:,\d{1,3}(?:-\d{1,3})?)*$/.test(text)) return undefined;
+  const ranges = text.split(',').map(range => range.split('-').map(Number));
+  const slots = ranges.flat().some(hour => hour >= HOURS_OF_DAY) ? HOURS_OF_WEEK : HOURS_OF_DAY;
+  const mask = Array.from({ length: slots }, () => '0');
+  for (const [from = 0, to = from] of ranges) {
+    if (from >= slots || to >= slots) return undefined;
+    for (let hour = from; ; hour = (hour + 1) % slots) {
+      mask[hour] = '1';
+      if (hour === to) break;
+    }
+  }
+  return mask.join('');
+}
+
+function formatTimeOfDay(mask: string): string {
+  const ranges = [...mask.matchAll(/1+/g)].map(({ index, 0: { length } }) =>
+    length === 1 ? `${index}` : `${index}-${index + length - 1}`,
+  );
+  return ranges.join(',') || 'never';
+}

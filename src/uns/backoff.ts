@@ -1,0 +1,66 @@
+/**
+ * Guessing passwords takes time: after a few failures for one provider from one address, its attempts (right ones,
+ * too, or an attacker would see the difference) are answered one after the other, ever more slowly.
+ */
+import type { Clock } from '../lib/clock.js';
+
+const FREE_FAILURES = 3;
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 5000;
+const FORGOTTEN_AFTER_MS = 10 * 60 * 1000;
+/** Pairs of provider and address remembered; beyond, the oldest is forgotten. */
+const MAX_REMEMBERED = 10_000;
+
+interface Suspect {
+  failures: number;
+  /** When the next attempt may be answered. */
+  nextMs: number;
+}
+
+export class LoginBackoff {
+  readonly #clock: Clock;
+  readonly #suspects = new Map<string, Suspect>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How long the attempt that begins now must wait before it is looked at; it takes its turn in the line. */
+  delayMs(account: string, address: string): number {
+    const suspect = this.#suspects.get(keyOf(account, address));
+    if (suspect === undefined) return 0;
+    const nowMs = this.#clock.monotonicMs();
+    const startMs = Math.max(nowMs, suspect.nextMs);
+    suspect.nextMs = startMs + intervalMs(suspect.failures);
+    return startMs - nowMs;
+  }
+
+  failed(account: string, address: string): void {
+    const key = keyOf(account, address);
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#suspects.get(key);
+    const fresh = known === undefined || nowMs - known.nextMs > FORGOTTEN_AFTER_MS;
+    const failures = fresh ? 1 : known.failures + 1;
+    this.#suspects.delete(key);
+    this.#suspects.set(key, { failures, nextMs: Math.max(known?.nextMs ?? 0, nowMs + intervalMs(failures)) });
+    if (this.#suspects.size > MAX_REMEMBERED) {
+      for (const oldest of this.#suspects.keys()) {
+        this.#suspects.delete(oldest);
+        break;
+      }
+    }
+  }
+
+  succeeded(account: string, address: string): void {
+    this.#suspects.delete(keyOf(account, address));
+  }
+}
+
+function intervalMs(failures: number): number {
+  if (failures <= FREE_FAILURES) return 0;
+  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(20, failures - FREE_FAILURES - 1));
+}
+
+function keyOf(account: string, address: string): string {
+  return `${address} ${account.slice(0, 64)}`;
+}

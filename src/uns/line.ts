@@ -1,0 +1,144 @@
+/** A CP's socket, pulled: chunks one at a time when asked for, replies with a bound, an end both sides agree on. */
+import type { Socket } from 'node:net';
+import type { Clock } from '../lib/clock.js';
+import { LccError, messageOf } from '../lib/errors.js';
+
+/**
+ * After a peer that stopped sending before our last reply: time in which the news that nobody reads arrives, so that
+ * the write after it fails.
+ */
+const PROBE_MS = 100;
+
+export class Line {
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  #chunks: Buffer[] = [];
+  #ended = false;
+  /** Whether the peer's end came when everything we had said was on its way. */
+  #endedAfterReplies = false;
+  #broken = false;
+  #closed = false;
+  #failure: unknown;
+  #wake: (() => void) | undefined;
+
+  constructor(socket: Socket, peer: string, clock: Clock) {
+    this.#socket = socket;
+    this.#clock = clock;
+    // A CP may say its last word and still read: its end is not ours.
+    socket.allowHalfOpen = true;
+    socket.on('data', (chunk: Buffer) => {
+      this.#chunks.push(chunk);
+      socket.pause();
+      this.#stir();
+    });
+    socket.on('end', () => {
+      this.#ended = true;
+      this.#endedAfterReplies = socket.writableLength === 0 && socket.bytesWritten > 0;
+      this.#stir();
+    });
+    socket.on('drain', () => this.#stir());
+    socket.on('error', error => {
+      this.#broken = true;
+      this.#fail(broken(peer, messageOf(error)));
+    });
+    socket.on('close', () => {
+      this.#closed = true;
+      this.#fail(broken(peer, 'closed'));
+    });
+    socket.pause();
+  }
+
+  /**
+   * The next bytes; undefined when the peer has said its last word.
+   * @throws what `interrupt` was given, or LccError `peer.unavailable` when the connection is broken
+   */
+  async next(): Promise<Buffer | undefined> {
+    for (;;) {
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) return chunk;
+      if (this.#ended) return undefined;
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#socket.resume();
+      await this.#stirred();
+    }
+  }
+
+  /** Says something; dropped when nobody can hear it any more. */
+  say(text: string): void {
+    if (this.#socket.writable) this.#socket.write(text);
+  }
+
+  /** Bytes said that the peer has not taken. */
+  get waitingBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** Resolves when at most `bytes` of what was said are waiting. Throws like `next`. */
+  async said(bytes: number): Promise<void> {
+    while (this.#socket.writableLength > bytes) {
+      if (this.#failure !== undefined) throw this.#failure;
+      await this.#stirred();
+    }
+  }
+
+  /** Makes a pending `next` or `said`, and every later one that would wait, throw `why`. */
+  interrupt(why: Error): void {
+    this.#fail(why);
+  }
+
+  /** Forgets an interruption, so that the last reply can still be said in good order. */
+  calm(): void {
+    if (!this.#broken && !this.#closed) this.#failure = undefined;
+  }
+
+  /**
+   * Ends the conversation after our last word: waits, within what `interrupt` allows, for the peer to have read it and
+   * gone, ignoring what it still says.
+   * @returns whether the peer has certainly received everything we said
+   */
+  async finish(): Promise<boolean> {
+    try {
+      await this.said(0);
+      if (this.#ended && !this.#endedAfterReplies) await this.#probe();
+      this.#socket.end();
+      while ((await this.next()) !== undefined);
+      while (!this.#closed) await this.#stirred();
+      return !this.#broken;
+    } catch {
+      return false;
+    } finally {
+      this.#socket.destroy();
+    }
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** A peer that is gone answers our last reply with a reset; one that only has no more to say stays silent. */
+  async #probe(): Promise<void> {
+    await new Promise<void>(resolve => this.#clock.after(PROBE_MS, resolve));
+    await new Promise<void>((resolve, reject) =>
+      this.#socket.write('\n', error => (error ? reject(error) : resolve())),
+    );
+  }
+
+  #stirred(): Promise<void> {
+    return new Promise(resolve => (this.#wake = resolve));
+  }
+
+  #stir(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  #fail(why: unknown): void {
+    this.#failure ??= why;
+    this.#stir();
+  }
+}
+
+function broken(peer: string, why: string): LccError {
+  return new LccError('peer.unavailable', `${peer}: connection broken: ${why}`);
+}

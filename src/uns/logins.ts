@@ -1,0 +1,170 @@
+/** From credentials to an admission: back-off, password, spool room, connection number, what the CP is told. */
+import type { PidbReader, Provider } from '../db/pidb.js';
+import type { Beginning, Begun, SessionStore } from '../db/sessions.js';
+import type { Clock } from '../lib/clock.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { passwordMatches } from '../lib/password.js';
+import type { InitAccepted } from '../wire/cp-uns/server.js';
+import { LoginBackoff } from './backoff.js';
+import type { Intake } from './intake.js';
+import type { UnsOptions } from './options.js';
+import { Refusal } from './refusal.js';
+
+export interface Credentials {
+  id: string;
+  password: string;
+  /** '' for Unix sockets. */
+  address: string;
+}
+
+/** A CP that was let in. */
+export interface Admission {
+  provider: Provider;
+  seq: number;
+  /** Errors up to this pierr.errseq were received in earlier sessions. */
+  errseen: number;
+  /** The highest errseq this session shows; 0 = none. */
+  shownUpTo: number;
+  status: InitAccepted;
+}
+
+interface Waiting {
+  beginning: Beginning;
+  resolve: (begun: Begun) => void;
+  reject: (error: unknown) => void;
+}
+
+export class Logins {
+  readonly #options: UnsOptions;
+  readonly #pidb: PidbReader;
+  readonly #sessions: SessionStore;
+  readonly #intake: Intake;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #backoff: LoginBackoff;
+  #waiting: Waiting[] = [];
+
+  constructor(
+    options: UnsOptions,
+    parts: { pidb: PidbReader; sessions: SessionStore; intake: Intake; clock: Clock; log: Log },
+  ) {
+    this.#options = options;
+    this.#pidb = parts.pidb;
+    this.#sessions = parts.sessions;
+    this.#intake = parts.intake;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#backoff = new LoginBackoff(parts.clock);
+  }
+
+  /**
+   * @param takePlace counts the session in; throws a Refusal when the provider has too many
+   * @throws Refusal 101, 102 or 105
+   */
+  async admit(credentials: Credentials, takePlace: (pid: number) => void): Promise<Admission> {
+    const { id, password, address } = credentials;
+    await this.#waitTurn(id, address);
+    const provider = this.#lookUp(id);
+    if (!passwordMatches(password, provider?.password) || provider === undefined) {
+      this.#backoff.failed(id, address);
+      throw new Refusal(101);
+    }
+    this.#backoff.succeeded(id, address);
+    if (!provider.enabled) throw new Refusal(105);
+    this.#intake.demandRoom();
+    takePlace(provider.pid);
+    const begun = await this.#begin({
+      pid: provider.pid,
+      ip: address,
+      known: { seq: provider.lastconnseq, ip: provider.lastconnip },
+    });
+    return this.#describe(provider, begun);
+  }
+
+  async #waitTurn(id: string, address: string): Promise<void> {
+    const delayMs = this.#backoff.delayMs(id, address);
+    if (delayMs === 0) return;
+    if (delayMs > this.#options.limits['uns.login_timeout_ms']) {
+      throw new Refusal(102, 'too many failed logins, try again later');
+    }
+    await new Promise<void>(resolve => this.#clock.after(delayMs, resolve));
+  }
+
+  #lookUp(id: string): Provider | undefined {
+    try {
+      return this.#pidb.provider(/^[0-9]{1,15}$/.test(id) ? Number(id) : 0);
+    } catch (error) {
+      this.#log.error('cannot read the provider database', { error: messageOf(error) });
+      throw new Refusal(102, 'the provider database cannot be read, try again later');
+    }
+  }
+
+  /** All logins of one turn of the event loop share one durable transaction. */
+  #begin(beginning: Beginning): Promise<Begun> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ beginning, resolve, reject });
+      if (this.#waiting.length === 1) setImmediate(() => this.#beginAll());
+    });
+  }
+
+  #beginAll(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    try {
+      const begun = this.#sessions.begin(waiting.map(({ beginning }) => beginning));
+      for (const [index, one] of begun.entries()) waiting[index]?.resolve(one);
+    } catch (error) {
+      this.#log.error('cannot number connections', { error: messageOf(error) });
+      const refusal = isFull(error)
+        ? new Refusal(102, 'no room on disk, try again later')
+        : new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, { cause: error });
+      for (const { reject } of waiting) reject(refusal);
+    }
+  }
+
+  #describe(provider: Provider, begun: Begun): Admission {
+    const { pid, filesmax, filesused, spacemax, spaceused } = provider;
+    const { shown, total } = this.#pidb.errorsAbove(
+      pid,
+      begun.errseen,
+      this.#options.limits['uns.errors_shown'],
+    );
+    const fullset = this.#fullset(provider);
+    return {
+      provider,
+      seq: begun.seq,
+      errseen: begun.errseen,
+      shownUpTo: shown.at(-1)?.errseq ?? 0,
+      status: {
+        seq: begun.seq,
+        lastIp: begun.lastIp,
+        mimes: this.#options.mimes,
+        files: { used: filesused, free: Math.max(0, filesmax - filesused) },
+        space: { used: spaceused, free: Math.max(0, spacemax - spaceused) },
+        fullset,
+        // The QM counts errors it no longer keeps, too; until it has heard what was received its count is too high.
+        errors: begun.errseenNoted ? Math.max(total, provider.nurlerrs) : total,
+        processing: provider.nurlproc + this.#intake.waitingUrls(pid),
+        shown,
+      },
+    };
+  }
+
+  /** Full sets in the spool count as if they were absorbed: the first answers a wish, which costs no ration. */
+  #fullset(provider: Provider): InitAccepted['fullset'] {
+    const periodOver = this.#clock.nowMs() - provider.fullsetssince * 1000 > this.#options.fullSetPeriodMs;
+    const used = periodOver ? 0 : provider.fullsetsused;
+    const waiting = this.#intake.waitingFullSets(provider.pid);
+    const wish = provider.fullsetwanted ?? undefined;
+    const unasked = wish === undefined ? waiting : Math.max(0, waiting - 1);
+    return {
+      allowed: Math.max(0, provider.fullsetsallowed - used - unasked),
+      wanted: waiting === 0 ? wish : undefined,
+    };
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return ['SQLITE_FULL', 'SQLITE_BUSY'].includes(errnoOf(error) ?? '');
+}

@@ -1,0 +1,75 @@
+/** What a UNS must be told: plain values, taken from the settings in one place. */
+import { xmlLimitsOf } from '../config/limits.js';
+import type { Config } from '../config/load.js';
+import { limitText, type SettingKey } from '../config/settings.js';
+import { LccError } from '../lib/errors.js';
+import type { XmlLimits } from '../lib/xml/types.js';
+
+/** The settings a session is bounded by. */
+const LIMITS = [
+  'uns.max_connections',
+  'uns.max_connections_per_address',
+  'uns.max_connections_per_provider',
+  'uns.login_timeout_ms',
+  'uns.idle_timeout_ms',
+  'uns.min_rate_bytes_per_s',
+  'uns.session_timeout_ms',
+  'uns.linger_timeout_ms',
+  'uns.max_reply_bytes',
+  'uns.max_set_urls',
+  'uns.max_set_bytes',
+  'uns.max_spool_bytes',
+  'uns.min_free_disk_percent',
+  'uns.errors_shown',
+] as const satisfies readonly SettingKey[];
+export type UnsLimit = (typeof LIMITS)[number];
+
+/** Files besides the connections: databases, spool entries being written, the log. */
+const KEPT_FILES = 100;
+
+export interface UnsOptions {
+  /** Name of this UNS, part of the names of its spool and of its entries. */
+  id: string;
+  spoolDir: string;
+  sessionsDb: string;
+  lccDb: string;
+  mimes: readonly string[];
+  xml: XmlLimits;
+  maxUrlBytes: number;
+  fullSetPeriodMs: number;
+  qmTimeoutMs: number;
+  limits: Readonly<Record<UnsLimit, number>>;
+}
+
+/**
+ * @param openFiles how many files the process may have open: connections stay below, so that the spool always works
+ * @throws LccError `config` for an unusable id
+ */
+export function unsOptions(config: Config, openFiles: number): UnsOptions {
+  const id = config.get('uns.id');
+  if (!/^[\w.-]{1,64}$/.test(id) || /^\.+$/.test(id)) {
+    throw new LccError('config', `uns.id = "${id}": use letters, digits, dots, dashes; at most 64`);
+  }
+  const limits = Object.fromEntries(LIMITS.map(key => [key, config.get(key)])) as Record<UnsLimit, number>;
+  limits['uns.max_connections'] = Math.max(
+    1,
+    Math.min(limits['uns.max_connections'], openFiles - KEPT_FILES),
+  );
+  return {
+    id,
+    spoolDir: `${config.home.unsSpool}/${id}`,
+    sessionsDb: `${config.home.unsSpool}/sessions.db`,
+    lccDb: config.home.db,
+    mimes: config.get('uns.mime'),
+    xml: xmlLimitsOf(config),
+    maxUrlBytes: config.get('xml.url_bytes'),
+    fullSetPeriodMs: config.get('qm.full_set_period_ms'),
+    qmTimeoutMs: config.get('uns.qm_timeout_ms'),
+    limits,
+  };
+}
+
+/** `32 (uns.max_connections_per_address)`: a limit as a refusal names it. */
+export function limitOf(options: UnsOptions, key: UnsLimit): string {
+  return limitText(key, options.limits[key]);
+}

@@ -1,0 +1,154 @@
+/** The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM. */
+import type { Connection } from '../daemon/types.js';
+import { PidbReader } from '../db/pidb.js';
+import { SessionStore } from '../db/sessions.js';
+import type { Clock } from '../lib/clock.js';
+import { makeDirectoryDurably } from '../lib/durable.js';
+import { messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { Spool } from '../lib/spool.js';
+import { initRejected } from '../wire/cp-uns/server.js';
+import { Connections, type Place } from './connections.js';
+import { Forwarder } from './forward.js';
+import { Intake } from './intake.js';
+import { Line } from './line.js';
+import { Logins } from './logins.js';
+import type { UnsOptions } from './options.js';
+import { Refusal } from './refusal.js';
+import { CpSession, type SessionParts } from './session.js';
+
+/** Refused connections that may linger to read why; beyond, they are cut. */
+const MAX_AT_DOOR = 256;
+
+export interface UnsParts {
+  options: UnsOptions;
+  clock: Clock;
+  log: Log;
+  /** Called when the process must end: a sync has failed. */
+  fail: (error: unknown) => void;
+}
+
+export class UnsServer {
+  readonly #options: UnsOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #fail: (error: unknown) => void;
+  readonly #spool: Spool;
+  readonly #sessions: SessionStore;
+  readonly #pidb: PidbReader;
+  readonly #connections: Connections;
+  readonly #forwarder: Forwarder;
+  readonly #sessionParts: SessionParts;
+  readonly #open = new Map<CpSession, Promise<void>>();
+  readonly #counts = { accepted: 0, refused: 0, urls: 0 };
+  #atDoor = 0;
+  #stopping = false;
+
+  /** @throws LccError `try.later` when another process serves the spool */
+  constructor(parts: UnsParts) {
+    const { options, clock, log } = parts;
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#fail = parts.fail;
+    makeDirectoryDurably(options.spoolDir, 0o750);
+    this.#spool = new Spool({ dir: options.spoolDir, steps: 'uns.spool', fail: parts.fail });
+    this.#sessions = new SessionStore(options.sessionsDb);
+    this.#pidb = new PidbReader(options.lccDb);
+    this.#connections = new Connections(options, clock);
+    this.#forwarder = new Forwarder({ options, spool: this.#spool, sessions: this.#sessions, clock, log });
+    const intake = new Intake(this.#spool, options, () => this.#forwarder.wake());
+    this.#sessionParts = {
+      options,
+      clock,
+      log,
+      intake,
+      logins: new Logins(options, { pidb: this.#pidb, sessions: this.#sessions, intake, clock, log }),
+      parted: (pid, errseen) => this.#parted(pid, errseen),
+      counted: (what, by) => void (this.#counts[what] += by),
+    };
+    if (this.#spool.entries.length > 0)
+      log.info('sets wait in the spool', { sets: this.#spool.entries.length });
+  }
+
+  /** A CP has connected. */
+  accept({ socket, peer, address }: Connection): void {
+    const line = new Line(socket, peer, this.#clock);
+    let session: CpSession | undefined;
+    let place: Place;
+    try {
+      if (this.#stopping) throw new Refusal(102, 'temporarily off-line, try again later');
+      place = this.#connections.enter(address, why => session?.refuse(why));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return void this.#turnAway(line, error).catch(this.#fail);
+    }
+    session = new CpSession(this.#sessionParts, line, place, { peer, address });
+    const ended = session.run().finally(() => session && this.#open.delete(session));
+    this.#open.set(session, ended);
+    ended.catch(this.#fail);
+  }
+
+  /** A new connection to the Queue Manager. */
+  serveQueueManager(connection: Connection): void {
+    this.#forwarder.serve(connection).catch(this.#fail);
+  }
+
+  status() {
+    const sets = [...this.#open.keys()].filter(session => session.hasSet).length;
+    return {
+      idle: this.#spool.entries.length === 0 && sets === 0,
+      id: this.#options.id,
+      connections: this.#connections.count,
+      max_connections: this.#options.limits['uns.max_connections'],
+      sessions: this.#connections.sessions,
+      sets_open: sets,
+      sets_spooled: this.#spool.entries.length,
+      spool_bytes: this.#spool.bytes,
+      max_spool_bytes: this.#options.limits['uns.max_spool_bytes'],
+      sets_bad: this.#spool.badCount,
+      qm_connected: this.#forwarder.connected,
+      sets_accepted: this.#counts.accepted,
+      urls_accepted: this.#counts.urls,
+      refused: this.#counts.refused,
+      sets_absorbed: this.#forwarder.absorbed,
+    };
+  }
+
+  /** Sends CPs away; sets that are becoming durable are finished and acknowledged first. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const session of this.#open.keys())
+      session.refuse(new Refusal(102, 'temporarily off-line, try again later: the UNS stops'));
+    await Promise.allSettled(this.#open.values());
+  }
+
+  /** Releases everything; nothing may be called any more. */
+  close(): void {
+    this.#sessions.close();
+    this.#pidb.close();
+    this.#spool.close();
+  }
+
+  #parted(pid: number, errseen: number): void {
+    try {
+      if (errseen > 0) this.#sessions.received(pid, errseen);
+    } catch (error) {
+      // The CP will be shown the same errors again: harmless.
+      this.#log.error('cannot remember which errors were received', { pid, error: messageOf(error) });
+    }
+    this.#forwarder.noteSession();
+  }
+
+  async #turnAway(line: Line, why: Refusal): Promise<void> {
+    this.#counts.refused += 1;
+    line.say(initRejected(why.code, why.message));
+    if (this.#atDoor >= MAX_AT_DOOR) return line.destroy();
+    this.#atDoor += 1;
+    const lingerMs = this.#options.limits['uns.linger_timeout_ms'];
+    const cancel = this.#clock.after(lingerMs, () => line.interrupt(why));
+    await line.finish();
+    cancel();
+    this.#atDoor -= 1;
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * One CP's conversation, from connecting to parting.
+ *
+ *     connected ──init──▶ admitted ──set──▶ reading ──end of set──▶ spooled ──▶ accepted ──▶ parted
+ *         │                  │ CP leaves: parted   │ anything wrong: the spool file goes
+ *         ╰── refused ◀──────┴─────────────────────╯
+ *
+ * A set counts only when its end has been read and it is durable. The errors shown at the beginning count as received
+ * only when the CP has parted in good order.
+ */
+import type { Clock } from '../lib/clock.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import {
+  CpReader,
+  initAccepted,
+  initRejected,
+  SET_RESULT_START,
+  setAccepted,
+  setRejected,
+  type CpEvent,
+} from '../wire/cp-uns/server.js';
+import type { Place } from './connections.js';
+import type { Intake } from './intake.js';
+import type { Line } from './line.js';
+import type { Admission, Logins } from './logins.js';
+import type { UnsOptions } from './options.js';
+import { Refusal } from './refusal.js';
+import { SetIntake } from './set-intake.js';
+import { Watch } from './watch.js';
+
+export interface SessionParts {
+  options: UnsOptions;
+  clock: Clock;
+  log: Log;
+  logins: Logins;
+  intake: Intake;
+  /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
+  parted(pid: number, errseen: number): void;
+  counted(what: 'accepted' | 'refused' | 'urls', by: number): void;
+}
+
+export class CpSession {
+  readonly #parts: SessionParts;
+  readonly #line: Line;
+  readonly #place: Place;
+  readonly #peer: string;
+  readonly #address: string;
+  readonly #watch: Watch;
+  #admission: Admission | undefined;
+  #set: SetIntake | undefined;
+  /** Errors the CP has certainly received now. */
+  #shownUpTo = 0;
+  /** What has been said of a set: nothing, the beginning of the result, all of it. */
+  #result: 'none' | 'begun' | 'complete' = 'none';
+
+  constructor(parts: SessionParts, line: Line, place: Place, from: { peer: string; address: string }) {
+    this.#parts = parts;
+    this.#line = line;
+    this.#place = place;
+    this.#peer = from.peer;
+    this.#address = from.address;
+    this.#watch = new Watch(parts.options, parts.clock, why => this.#line.interrupt(why));
+  }
+
+  /** Whether a set is being read or made durable. */
+  get hasSet(): boolean {
+    return this.#set !== undefined;
+  }
+
+  /** Ends the session with a refusal as soon as nothing durable is under way. */
+  refuse(why: Refusal): void {
+    this.#line.interrupt(why);
+  }
+
+  /** Holds the conversation; never rejects but for a bug. */
+  async run(): Promise<void> {
+    try {
+      await this.#converse();
+      await this.#part();
+    } catch (error) {
+      const refusal = this.#refusalOf(error);
+      await this.#set?.abort();
+      this.#set = undefined;
+      if (refusal !== undefined) await this.#reject(refusal);
+      else if (!(error instanceof LccError)) throw error;
+    } finally {
+      this.#watch.stop();
+      this.#line.destroy();
+      this.#place.leave();
+      if (this.#admission !== undefined) this.#parts.parted(this.#admission.provider.pid, this.#shownUpTo);
+    }
+  }
+
+  async #converse(): Promise<void> {
+    for await (const event of this.#events()) {
+      switch (event.kind) {
+        case 'init':
+          await this.#logIn(event.id, event.password);
+          break;
+        case 'set':
+          this.#openSet(event);
+          break;
+        case 'urls': {
+          const errors = this.#set?.take(event.urls) ?? '';
+          if (errors !== '') this.#line.say(errors);
+          break;
+        }
+        case 'setEnd':
+          return await this.#accept();
+        case 'problem':
+          throw new Refusal(event.code, event.text);
+      }
+    }
+  }
+
+  async *#events(): AsyncGenerator<CpEvent> {
+    const reader = new CpReader(this.#parts.options.xml, this.#peer);
+    for (;;) {
+      this.#watch.waits();
+      await this.#line.said(this.#parts.options.limits['uns.max_reply_bytes']);
+      const chunk = await this.#line.next();
+      this.#watch.heard(chunk?.length ?? 0);
+      if (chunk === undefined) break;
+      this.#set?.countBytes(chunk.length);
+      yield* reader.read(chunk);
+      await this.#set?.paced();
+    }
+    const [problem] = reader.end();
+    if (problem?.kind === 'problem' && this.#set !== undefined) {
+      throw new Refusal(204, `set incomplete: ${problem.text}`);
+    }
+    if (problem !== undefined) yield problem;
+  }
+
+  async #logIn(id: string, password: string): Promise<void> {
+    const { logins, log } = this.#parts;
+    this.#admission = await logins.admit({ id, password, address: this.#address }, pid =>
+      this.#place.loggedIn(pid),
+    );
+    this.#watch.loggedIn();
+    const { provider, seq, status } = this.#admission;
+    log.debug('CP connected', { peer: this.#peer, pid: provider.pid, seq });
+    this.#line.say(initAccepted(status));
+  }
+
+  #openSet(event: { set: 'full' | 'partial'; urlprefix: string }): void {
+    const { options, intake, clock } = this.#parts;
+    if (this.#admission === undefined) throw new Refusal(104, '<set> before <init>');
+    this.#set = new SetIntake(options, intake, this.#admission, {
+      set: event.set,
+      urlprefix: event.urlprefix,
+      ip: this.#address,
+      atS: Math.floor(clock.nowMs() / 1000),
+    });
+    this.#watch.setOpened();
+    this.#line.say(SET_RESULT_START);
+    this.#result = 'begun';
+  }
+
+  async #accept(): Promise<void> {
+    const set = this.#set;
+    if (set === undefined || this.#admission === undefined) throw new Refusal(104);
+    await set.commit();
+    this.#set = undefined;
+    const { provider, seq } = this.#admission;
+    this.#parts.counted('accepted', 1);
+    this.#parts.counted('urls', set.received);
+    this.#parts.log.info('set accepted', {
+      peer: this.#peer,
+      pid: provider.pid,
+      seq,
+      received: set.received,
+    });
+    this.#line.say(setAccepted(set.received));
+    this.#result = 'complete';
+  }
+
+  /** The end in good order: the CP has left, or has been told that its set is accepted. */
+  async #part(): Promise<void> {
+    this.#watch.stop();
+    const delivered = await this.#lastWords();
+    this.#shownUpTo = delivered ? (this.#admission?.shownUpTo ?? 0) : 0;
+  }
+
+  async #reject(why: Refusal): Promise<void> {
+    const pid = this.#admission?.provider.pid;
+    this.#parts.counted('refused', 1);
+    this.#parts.log.info('CP refused', { peer: this.#peer, pid, code: why.code, reason: why.message });
+    this.#watch.stop();
+    this.#line.calm();
+    if (this.#admission === undefined) this.#line.say(initRejected(why.code, why.message));
+    else if (this.#result !== 'complete') {
+      this.#line.say(setRejected(why.code, why.message, this.#result === 'begun'));
+    }
+    await this.#lastWords();
+  }
+
+  /** Gives the CP time to read what was said last; its own words no longer matter. */
+  async #lastWords(): Promise<boolean> {
+    const { clock, options } = this.#parts;
+    const cancel = clock.after(options.limits['uns.linger_timeout_ms'], () =>
+      this.#line.interrupt(new Refusal(106)),
+    );
+    try {
+      return await this.#line.finish();
+    } finally {
+      cancel();
+    }
+  }
+
+  /** What the CP is told of an error; undefined when there is nobody to tell, or it is a bug. */
+  #refusalOf(error: unknown): Refusal | undefined {
+    if (error instanceof Refusal) return error;
+    if (!(error instanceof LccError)) return undefined;
+    const fields = { peer: this.#peer, pid: this.#admission?.provider.pid, error: messageOf(error) };
+    if (error.code === 'io' || error.code === 'io.full') {
+      this.#parts.log.error('cannot take a set', fields);
+      return new Refusal(102, 'temporarily off-line, try again later: no room on disk');
+    }
+    this.#parts.log.debug('CP lost', fields);
+    return undefined;
+  }
+}

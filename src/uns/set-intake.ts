@@ -1,0 +1,147 @@
+/** One set on its way from a CP into the spool: every url judged, the good ones kept as they came, the bad ones named. */
+import type { Provider } from '../db/pidb.js';
+import type { SpoolWriter } from '../lib/spool-writer.js';
+import { urlError, type SentUrl } from '../wire/cp-uns/server.js';
+import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
+import { isDelete, type UrlRecord } from '../wire/url.js';
+import type { Admission } from './logins.js';
+import type { Intake } from './intake.js';
+import { limitOf, type UnsOptions } from './options.js';
+import { Refusal } from './refusal.js';
+import type { SetKind } from '../wire/cp-uns/names.js';
+
+/** Bytes that may wait for the disk before the CP has to. */
+const MAX_UNWRITTEN_BYTES = 2 * 1024 * 1024;
+/** How often room is looked for while a set is written. */
+const ROOM_CHECK_BYTES = 16 * 1024 * 1024;
+
+export interface SetStart {
+  set: SetKind;
+  urlprefix: string;
+  /** The CP's address. */
+  ip: string;
+  /** Now, seconds since 1970. */
+  atS: number;
+}
+
+export class SetIntake {
+  readonly #options: UnsOptions;
+  readonly #intake: Intake;
+  readonly #provider: Provider;
+  readonly #seq: number;
+  readonly #set: SetKind;
+  readonly #check: (record: UrlRecord) => UrlVerdict;
+  readonly #writer: SpoolWriter;
+  #urls = 0;
+  #received = 0;
+  #updates = 0;
+  #announcedBytes = 0;
+  #readBytes = 0;
+  #roomCheckedAt = 0;
+
+  /** @throws Refusal 102, 104 or 201; LccError of the spool */
+  constructor(options: UnsOptions, intake: Intake, admission: Admission, start: SetStart) {
+    const { provider, seq, errseen, status } = admission;
+    if (start.set === 'full' && status.fullset.wanted === undefined && status.fullset.allowed <= 0) {
+      throw new Refusal(
+        201,
+        `no full sets left: ${provider.fullsetsallowed} may be sent in ${Math.round(options.fullSetPeriodMs / 86_400_000)} days; send changes only`,
+      );
+    }
+    intake.demandRoom();
+    this.#options = options;
+    this.#intake = intake;
+    this.#provider = provider;
+    this.#seq = seq;
+    this.#set = start.set;
+    this.#check = createUrlChecker({
+      mimes: options.mimes,
+      roots: provider.roots,
+      urlprefix: start.urlprefix,
+      maxUrlBytes: options.maxUrlBytes,
+    });
+    this.#writer = intake.begin({ pid: provider.pid, seq, errseen, ...start });
+  }
+
+  /** Valid urls so far. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** Counts what the CP has sent of the set. @throws Refusal 102 or 106 */
+  countBytes(bytes: number): void {
+    this.#readBytes += bytes;
+    if (this.#readBytes > this.#options.limits['uns.max_set_bytes']) {
+      throw new Refusal(
+        106,
+        `the set is too big: the limit is ${limitOf(this.#options, 'uns.max_set_bytes')}`,
+      );
+    }
+    if (this.#readBytes - this.#roomCheckedAt < ROOM_CHECK_BYTES) return;
+    this.#roomCheckedAt = this.#readBytes;
+    this.#intake.demandRoom();
+  }
+
+  /**
+   * Takes the next urls.
+   * @returns errors to be told to the CP, '' when there are none
+   * @throws Refusal 106, 202 or 203
+   */
+  take(urls: readonly SentUrl[]): string {
+    let errors = '';
+    let text = '';
+    for (const { record, raw } of urls) {
+      const verdict = this.#check(record);
+      if (verdict === undefined) {
+        text += `${raw}\n`;
+        this.#received += 1;
+        if (!isDelete(record)) {
+          this.#updates += 1;
+          if (record.len !== undefined) this.#announcedBytes += Number(record.len);
+        }
+      } else if (verdict !== 'drop') {
+        errors += urlError(record, verdict.code, verdict.text);
+      }
+    }
+    this.#urls += urls.length;
+    if (text !== '') this.#writer.write(text);
+    this.#demandWithinLimits();
+    return errors;
+  }
+
+  /** Resolves when the disk has kept up. @throws LccError `io.full` or `io` */
+  async paced(): Promise<void> {
+    if (this.#writer.waitingBytes > MAX_UNWRITTEN_BYTES) await this.#writer.drained();
+  }
+
+  /** Makes the set durable. @throws LccError `io.full` or `io` */
+  async commit(): Promise<void> {
+    await this.#intake.commit(this.#writer, {
+      pid: this.#provider.pid,
+      seq: this.#seq,
+      set: this.#set,
+      received: this.#received,
+    });
+  }
+
+  /** As if nothing had been sent. */
+  async abort(): Promise<void> {
+    await this.#writer.abort();
+  }
+
+  #demandWithinLimits(): void {
+    const { filesmax, spacemax } = this.#provider;
+    if (this.#urls > this.#options.limits['uns.max_set_urls']) {
+      throw new Refusal(
+        106,
+        `too many urls in one set: the limit is ${limitOf(this.#options, 'uns.max_set_urls')}`,
+      );
+    }
+    if (this.#updates > filesmax) {
+      throw new Refusal(202, `file quota exceeded: ${filesmax} files are allowed`);
+    }
+    if (this.#announcedBytes > spacemax) {
+      throw new Refusal(203, `space quota exceeded: ${spacemax} bytes are allowed`);
+    }
+  }
+}
