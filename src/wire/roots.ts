@@ -14,9 +14,9 @@ const ENCODED_DOT = /%(?:25)*2e/gi;
 const DOT_SEGMENT = /^\.\.?(?:;.*)?$/s;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
-/** What follows a directory so plainly that no parser can leave it: no dot segment, query, fragment or odd encoding. */
+/** What follows a directory so plainly that no parser can leave it: no fragment, no odd encoding; then any query. */
 const PLAIN_REST =
-  /^[\w~!$&'()*+,=:@/.-]*(?:%(?!2[5ef]|5c|[01]|7f|c[01])[0-9a-f]{2}[\w~!$&'()*+,=:@/.-]*)*$/i;
+  /^[\w~!$&'()*+,=:@/.\u0080-\uffff-]*(?:%(?!2[5ef]|5c|[01]|7f|c[01])[0-9a-f]{2}[\w~!$&'()*+,=:@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/i;
 
 /**
  * Whether `rest`, put behind a URL that ends with a slash and has no query, certainly stays below it. False means only

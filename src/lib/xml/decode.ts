@@ -1,5 +1,5 @@
 /** Bytes to text for the XML reader: split characters are joined, invalid ones are found to the byte, nothing is guessed. */
-import { isAscii } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 
 export type XmlEncoding = 'utf-8' | 'iso-8859-1' | 'us-ascii';
 
@@ -80,13 +80,9 @@ export class Decoder {
   #decodeUtf8(bytes: Buffer): Decoded {
     const end = bytes.length - incompleteTailLength(bytes);
     const head = bytes.subarray(0, end);
-    try {
-      const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(head);
-      this.#tail = Buffer.from(bytes.subarray(end));
-      return { text, ascii: false, invalid: false };
-    } catch {
-      return { text: validPrefix(head), ascii: false, invalid: true };
-    }
+    if (!isUtf8(head)) return { text: validPrefix(head), ascii: false, invalid: true };
+    this.#tail = Buffer.from(bytes.subarray(end));
+    return { text: head.toString('utf8'), ascii: false, invalid: false };
   }
 }
 

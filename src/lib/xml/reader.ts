@@ -3,22 +3,33 @@
  *
  * It reads a sequence of top-level elements, as conversations are; white space, comments and XML declarations may stand
  * between them. Refused wherever they appear: document types, CDATA sections, entities but the five predefined,
- * processing instructions nobody asked for, and characters outside every element. Prefixes need no declaration.
+ * processing instructions nobody asked for, and text outside every element. Prefixes need no declaration.
  *
- * The reader cuts the input into markup and text; saxes judges each piece (strict.ts).
+ * The reader cuts the input into markup and text, and saxes judges each piece (strict.ts), unless the element looks
+ * like one before (layouts.ts). The two ways report the same, a fuzzer says (test/lib/xml/differential.test.ts).
  */
 import { LccError } from '../errors.js';
-import { Decoder, encodingNamed, type XmlEncoding } from './decode.js';
+import { DECLARATION_MAX_CHARACTERS, readDeclaration } from './declaration.js';
+import { Decoder, type XmlEncoding } from './decode.js';
+import { attributesOf, Layouts } from './layouts.js';
+import { Position } from './position.js';
+import { endOfReferences, mayBecomeReference } from './references.js';
 import { StrictParser } from './strict.js';
 import { XmlError, type XmlEvents, type XmlLimits } from './types.js';
+
+const LESS = 0x3c;
+const NEWLINE = 0x0a;
 
 /** Text that only saxes can judge: references, `]]>`, line ends to normalise, characters XML forbids. */
 const NEEDS_STRICT_TEXT = /[\u0000-\u0008\u000b-\u001f&\]\ufffe\uffff]/;
 const NOT_SPACE = /[^ \t\r\n]/;
-const LINE_END = /\r\n?|\n/g;
-const DECLARATION_MAX_CHARACTERS = 256;
-const DECLARATION =
-  /^<\?xml\s+version\s*=\s*(?:"1\.\d+"|'1\.\d+')(?:\s+encoding\s*=\s*(?:"([\w.-]+)"|'([\w.-]+)'))?(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*\?>$/;
+const INSTRUCTION = /^<\?([^\s?]+)\s*(.*)\?>$/s;
+
+/** A declaration that ends at `end`: the bytes behind it must be decoded anew. */
+interface EncodingChange {
+  end: number;
+  encoding: XmlEncoding;
+}
 
 export class XmlReader {
   readonly #events: XmlEvents;
@@ -26,41 +37,43 @@ export class XmlReader {
   readonly #where: string;
   readonly #decoder = new Decoder();
   readonly #strict: StrictParser;
+  readonly #layouts: Layouts | undefined;
   readonly #open: string[] = [];
   #error: unknown;
   #started = false;
 
   /** What is being read. `#held` is an end that could not be judged yet; it is read again in front of what follows. */
   #text = '';
-  #ascii = true;
   #held = '';
 
-  /** Position of `#text[#baseOffset]`: its line, and how many characters stand in front of it there. */
-  #line = 1;
-  #baseOffset = 0;
-  #baseColumn = 0;
+  readonly #place = new Position();
   /** How far `#text` has been read. */
   #readTo = 0;
 
   /** saxes must get what follows: it is inside markup, or holds text it has not reported. */
   #insideMarkup = false;
   #textInStrict = false;
+  /** The markup is a tag, not a comment or an instruction. */
+  #hasReferences = false;
   /** The markup so far; the length of the run of text so far. */
   #raw = '';
   #textLength = 0;
 
-  /** @param options.where names the source in messages: a file or a peer */
-  constructor(events: XmlEvents, limits: XmlLimits, options: { where: string }) {
+  /**
+   * @param options.where names the source in messages: a file or a peer
+   * @param options.fastPath false: saxes reads everything
+   */
+  constructor(events: XmlEvents, limits: XmlLimits, options: { where: string; fastPath?: boolean }) {
     this.#events = events;
     this.#limits = limits;
     this.#where = options.where;
     this.#strict = new StrictParser(limits, options.where, text => this.#events.text?.(text));
+    this.#layouts = options.fastPath === false ? undefined : new Layouts();
   }
 
   /** Where the markup or text reported last ends, counted from 1. */
   get position(): { line: number; column: number } {
-    const { line, column } = this.#positionAt(this.#readTo);
-    return { line, column: Math.max(1, column) };
+    return { line: this.#place.line, column: Math.max(1, this.#place.columnAt(this.#readTo)) };
   }
 
   /** How many elements are open. */
@@ -69,7 +82,8 @@ export class XmlReader {
   }
 
   /**
-   * Reads the next bytes, however they were cut; all events they complete have been reported when it returns.
+   * Reads the next bytes, however they were cut; all events they complete have been reported when it returns. Strings
+   * in events may keep the text of the whole chunk in memory.
    * @throws XmlError, or what an event handler threw; every later call throws the same again
    */
   write(chunk: Uint8Array): void {
@@ -87,11 +101,8 @@ export class XmlReader {
     if (this.#error !== undefined) throw this.#error;
     const inside = this.#unfinished();
     if (inside === undefined) return;
-    const { line, column } = this.#positionAt(this.#baseOffset);
-    this.#error = new LccError(
-      'data.cut',
-      `${this.#where}:${line}:${column + 1}: the input ends inside ${inside}; it was cut off`,
-    );
+    const at = `${this.#where}:${this.#place.line}:${this.#place.columnAt(0) + 1}`;
+    this.#error = new LccError('data.cut', `${at}: the input ends inside ${inside}; it was cut off`);
     throw this.#error;
   }
 
@@ -129,215 +140,229 @@ export class XmlReader {
       text = text.slice(0, -1);
     }
     this.#text = text;
-    this.#ascii = ascii;
-    this.#baseOffset = at;
+    this.#place.begin(text, ascii, at);
     while (at < text.length) {
-      if (this.#insideMarkup) {
-        at = this.#readMarkup(at);
-      } else if (text.charCodeAt(at) !== 0x3c) {
-        at = this.#readCharacters(at);
-      } else {
-        const next = this.#beginMarkup(at);
-        if (typeof next === 'object') {
-          const unread = text.length + this.#held.length - next.end;
-          this.#held = '';
-          this.#settle(next.end);
-          return { encoding: next.encoding, unread };
-        }
-        if (next === undefined) {
-          this.#held = text.slice(at) + this.#held;
-          break;
-        }
-        at = next;
+      const next = this.#readNext(at);
+      if (typeof next === 'object') {
+        const unread = text.length + this.#held.length - next.end;
+        this.#held = '';
+        this.#settle(next.end);
+        return { encoding: next.encoding, unread };
       }
+      if (next === at) {
+        this.#held = text.slice(at) + this.#held;
+        break;
+      }
+      at = next;
     }
     this.#settle(at);
     return undefined;
+  }
+
+  /** @returns how far it came; nowhere where more must come before that can be read */
+  #readNext(at: number): number | EncodingChange {
+    if (this.#insideMarkup) return this.#readMarkup(at);
+    if (this.#text.charCodeAt(at) !== LESS) return this.#readCharacters(at);
+    if (this.#layouts !== undefined && !this.#textInStrict) {
+      const end = this.#readFamiliar(at, this.#layouts);
+      if (end > at) return end;
+    }
+    return this.#beginMarkup(at);
+  }
+
+  /** Elements that look like others before, and the line ends between them. */
+  #readFamiliar(from: number, layouts: Layouts): number {
+    const text = this.#text;
+    const events = this.#events;
+    const depth = this.#open.length;
+    const { maxTokenBytes } = this.#limits;
+    let at = from;
+    if (depth >= this.#limits.maxDepth) return at;
+    for (;;) {
+      const layout = layouts.find(text, at);
+      if (layout === undefined) return at;
+      const match = layouts.match as RegExpExecArray;
+      const end = layout.expression.lastIndex;
+      if (end - at > maxTokenBytes) return at;
+      this.#textLength = 0;
+      if (layout.empty) {
+        this.#readTo = end;
+        events.open(layout.name, attributesOf(layout, match), true, text.slice(at, end));
+      } else {
+        const content = match.at(-1) as string;
+        const tagEnd = end - layout.endTagLength - layouts.contentLength;
+        this.#open.push(layout.name);
+        this.#readTo = tagEnd;
+        events.open(layout.name, attributesOf(layout, match), false, text.slice(at, tagEnd));
+        this.#readTo = end - layout.endTagLength;
+        if (content !== '') events.text?.(content);
+        this.#readTo = end;
+        this.#open.pop();
+        events.close(layout.name);
+      }
+      at = end;
+      if (text.charCodeAt(at) !== NEWLINE) return at;
+      at += 1;
+      this.#textLength = 1;
+      this.#place.newLine(at);
+      if (depth > 0) {
+        this.#readTo = at;
+        events.text?.('\n');
+      }
+      if (text.charCodeAt(at) !== LESS) return at;
+    }
   }
 
   /** A run of text up to `<` or the end of what is there. */
   #readCharacters(from: number): number {
     const found = this.#text.indexOf('<', from);
     const end = found < 0 ? this.#text.length : found;
-    const room = this.#limits.maxTokenBytes - this.#textLength;
-    const to = Math.min(end, from + room);
+    const to = Math.min(end, from + this.#limits.maxTokenBytes - this.#textLength);
+    let at = to;
     const piece = this.#text.slice(from, to);
-    this.#textLength += piece.length;
     if (this.#open.length === 0) {
       const stray = piece.search(NOT_SPACE);
+      this.#place.moveOver(stray < 0 ? piece : piece.slice(0, stray), from);
       if (stray >= 0) this.#failAt(from + stray, 'data.malformed', 'text outside every element');
-      this.#moveOver(piece, to);
     } else if (this.#textInStrict || NEEDS_STRICT_TEXT.test(piece)) {
       this.#textInStrict = true;
-      this.#feed(piece, from);
-      this.#takePosition(to);
+      at = this.#feed(from, to, true);
     } else {
-      this.#moveOver(piece, to);
+      this.#place.moveOver(piece, from);
       this.#readTo = to;
       this.#events.text?.(piece);
     }
-    if (to < end) {
-      this.#failAt(
-        to,
-        'limit',
-        `text longer than ${this.#limits.maxTokenBytes} characters (xml.token_bytes)`,
-      );
-    }
-    return to;
+    this.#textLength += at - from;
+    if (at === to && to < end) this.#failTooLong(to, 'text');
+    return at;
   }
 
-  /**
-   * Markup begins here.
-   * @returns where to go on; undefined when more must come before that is clear; or a change of the encoding
-   */
-  #beginMarkup(at: number): number | undefined | { end: number; encoding: XmlEncoding } {
+  /** Markup begins here. */
+  #beginMarkup(at: number): number | EncodingChange {
     const text = this.#text;
     switch (text[at + 1]) {
       case undefined:
-        return undefined;
-      case '!':
-        return this.#beginComment(at);
+        return at;
+      case '!': {
+        const start = text.slice(at, at + 4);
+        if (start === '<!--') return this.#enterMarkup(at, false);
+        if (start === '<!' || start === '<!-') return at;
+        if (start.startsWith('<![')) this.#failAt(at, 'data.malformed', 'a CDATA section is not accepted');
+        return this.#failAt(at, 'data.malformed', 'a document type or other declaration is not accepted');
+      }
       case '?': {
         const target = text.slice(at + 2, at + 6);
         if (/^xml[\s?]$/.test(target)) return this.#readDeclaration(at);
-        if (target === '' || target === 'x' || target === 'xm' || target === 'xml') return undefined;
+        if (target === '' || target === 'x' || target === 'xm' || target === 'xml') return at;
         if (this.#events.instruction === undefined) {
           this.#failAt(at, 'data.malformed', 'a processing instruction is not accepted here');
         }
-        break;
+        return this.#enterMarkup(at, false);
       }
       default:
+        return this.#enterMarkup(at, true);
     }
-    return this.#enterMarkup(at);
   }
 
-  #beginComment(at: number): number | undefined {
-    const start = this.#text.slice(at, at + 4);
-    if (start === '<!--') return this.#enterMarkup(at);
-    if (start === '<!' || start === '<!-') return undefined;
-    if (start.startsWith('<![')) this.#failAt(at, 'data.malformed', 'a CDATA section is not accepted');
-    return this.#failAt(at, 'data.malformed', 'a document type or other declaration is not accepted');
-  }
-
-  #readDeclaration(at: number): number | undefined | { end: number; encoding: XmlEncoding } {
+  #readDeclaration(at: number): number | EncodingChange {
     const text = this.#text;
     if (this.#open.length > 0) this.#failAt(at, 'data.malformed', 'an XML declaration inside an element');
     const close = text.slice(at, at + DECLARATION_MAX_CHARACTERS).indexOf('?>');
-    if (close < 0 && text.length - at < DECLARATION_MAX_CHARACTERS) return undefined;
+    if (close < 0 && text.length - at < DECLARATION_MAX_CHARACTERS) return at;
     const end = at + close + 2;
-    const match = close < 0 ? null : DECLARATION.exec(text.slice(at, end));
-    if (match === null) return this.#failAt(at, 'data.malformed', 'malformed XML declaration');
-    const name = match[1] ?? match[2] ?? this.#decoder.encoding;
-    const encoding = encodingNamed(name);
-    if (encoding === undefined) {
-      return this.#failAt(at, 'data.malformed', `encoding ${name} is not known here; use UTF-8`);
-    }
+    const declaration = readDeclaration(close < 0 ? '' : text.slice(at, end));
+    if ('wrong' in declaration) return this.#failAt(at, 'data.malformed', declaration.wrong);
+    const { encoding } = declaration;
     this.#textLength = 0;
-    this.#moveOver(text.slice(at, end), end);
-    return encoding === this.#decoder.encoding ? end : { end, encoding };
+    this.#place.moveOver(text.slice(at, end), at);
+    return encoding === undefined || encoding === this.#decoder.encoding ? end : { end, encoding };
   }
 
-  #enterMarkup(at: number): number {
+  #enterMarkup(at: number, hasReferences: boolean): number {
     this.#insideMarkup = true;
+    this.#hasReferences = hasReferences;
     this.#raw = '';
     this.#textLength = 0;
     return this.#readMarkup(at);
   }
 
-  /** Markup up to the `>` that ends it or the end of what is there. */
+  /** Markup up to the next `>`, which may end it, or the end of what is there. */
   #readMarkup(from: number): number {
     const found = this.#text.indexOf('>', from);
     const end = found < 0 ? this.#text.length : found + 1;
     const to = Math.min(end, from + this.#limits.maxTokenBytes - this.#raw.length);
-    const piece = this.#text.slice(from, to);
-    this.#feed(piece, from);
-    this.#raw += piece;
-    this.#takePosition(to);
-    if (to < end) {
-      this.#failAt(
-        to,
-        'limit',
-        `markup longer than ${this.#limits.maxTokenBytes} characters (xml.token_bytes)`,
-      );
-    }
+    const at = this.#feed(from, to, this.#hasReferences);
+    this.#raw += this.#text.slice(from, at);
+    if (at < to) return at;
+    if (to < end) this.#failTooLong(to, 'markup');
     if (found >= 0) this.#report();
-    return to;
+    return at;
   }
 
-  /** Reports the markup that saxes has completed, if it has. */
+  /** Reports the markup if the `>` it ends with is its own. */
   #report(): void {
-    const { token } = this.#strict;
-    if (token === undefined) return;
-    this.#strict.token = undefined;
+    const raw = this.#raw;
+    switch (raw[1]) {
+      case '/': {
+        this.#leaveMarkup();
+        this.#events.close(this.#open.pop() as string);
+        break;
+      }
+      case '!':
+        if (raw.length >= 7 && raw.endsWith('-->')) this.#leaveMarkup();
+        break;
+      case '?': {
+        if (!raw.endsWith('?>')) break;
+        this.#leaveMarkup();
+        const [, target = '', body = ''] = INSTRUCTION.exec(raw) ?? [];
+        this.#events.instruction?.(target, body);
+        break;
+      }
+      default: {
+        const tag = this.#strict.takeTag(this.#open.length);
+        if (tag === undefined) break;
+        this.#leaveMarkup();
+        if (!tag.empty) this.#open.push(tag.name);
+        this.#layouts?.learn(tag.name, tag.attributes, tag.empty, raw);
+        this.#events.open(tag.name, tag.attributes, tag.empty, raw);
+      }
+    }
+  }
+
+  #leaveMarkup(): void {
     this.#insideMarkup = false;
     this.#textInStrict = false;
-    switch (token.kind) {
-      case 'open':
-        if (!token.empty) this.#open.push(token.name);
-        this.#events.open(token.name, token.attributes, token.empty, this.#raw);
-        break;
-      case 'close':
-        this.#open.pop();
-        this.#events.close(token.name);
-        break;
-      case 'instruction':
-        this.#events.instruction?.(token.target, token.body);
-        break;
-      case 'comment':
-        break;
+  }
+
+  /**
+   * Gives saxes `#text` from `from` to `to`, but references only when complete.
+   * @returns how far that was
+   */
+  #feed(from: number, to: number, withReferences: boolean): number {
+    this.#strict.setPosition(this.#place.line, this.#place.columnAt(from));
+    const stop = withReferences ? endOfReferences(this.#text, from, to) : to;
+    this.#strict.feed(this.#text.slice(from, stop));
+    this.#place.set(this.#strict.line, this.#strict.column, stop);
+    this.#readTo = stop;
+    if (stop < to && !mayBecomeReference(this.#text, stop)) {
+      this.#failAt(stop, 'data.malformed', 'an ampersand that begins no entity; write &amp;');
     }
+    return stop;
   }
 
-  #feed(piece: string, from: number): void {
-    const { line, column } = this.#positionAt(from);
-    this.#strict.setPosition(line, column);
-    this.#strict.feed(piece);
-  }
-
-  /** saxes has read up to `offset` and knows the position. */
-  #takePosition(offset: number): void {
-    this.#line = this.#strict.line;
-    this.#baseColumn = this.#strict.column;
-    this.#baseOffset = offset;
-    this.#readTo = offset;
-  }
-
-  /** `#text` has been read up to `offset` and goes; the position stays known. */
+  /** `#text` has been read up to `offset` and goes. */
   #settle(offset: number): void {
-    this.#baseColumn = this.#positionAt(offset).column;
-    this.#baseOffset = 0;
+    this.#place.settle(offset);
     this.#readTo = 0;
-  }
-
-  /** Moves the known position over `piece`, which begins at it or behind it on the same line and ends at `offset`. */
-  #moveOver(piece: string, offset: number): void {
-    let lastEnd = -1;
-    for (const match of piece.matchAll(LINE_END)) {
-      this.#line += 1;
-      lastEnd = match.index + match[0].length;
-    }
-    if (lastEnd >= 0) {
-      this.#baseColumn = 0;
-      this.#baseOffset = offset - piece.length + lastEnd;
-    }
-  }
-
-  #positionAt(offset: number): { line: number; column: number } {
-    const piece = this.#text.slice(this.#baseOffset, offset);
-    return {
-      line: this.#line,
-      column: this.#baseColumn + (this.#ascii ? piece.length : characterCount(piece)),
-    };
   }
 
   /** Throws an XmlError at the character at `offset`. */
   #failAt(offset: number, code: 'data.malformed' | 'limit', what: string): never {
-    const { line, column } = this.#positionAt(offset);
-    throw new XmlError(code, this.#where, line, column + 1, what);
+    throw new XmlError(code, this.#where, this.#place.line, this.#place.columnAt(offset) + 1, what);
   }
-}
 
-/** Characters, not UTF-16 units. */
-function characterCount(text: string): number {
-  return text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0);
+  #failTooLong(offset: number, what: string): never {
+    const { maxTokenBytes } = this.#limits;
+    return this.#failAt(offset, 'limit', `${what} longer than ${maxTokenBytes} characters (xml.token_bytes)`);
+  }
 }

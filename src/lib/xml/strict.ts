@@ -1,17 +1,10 @@
 /**
- * saxes, held on a short leash: the reader hands it one piece of markup or text at a time and takes what came of it
- * only once the piece was read without complaint. saxes itself would report a wrong end tag as the end of the element
- * it does not match, and go on after errors.
+ * saxes, held on a short leash: the reader hands it one piece of markup or text at a time and believes it only once the
+ * piece was read without complaint. Left alone, saxes reports a wrong end tag as the end of the element it does not
+ * match, and goes on after errors.
  */
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { XmlError, type XmlLimits } from './types.js';
-
-/** What a completed piece of markup was. */
-export type Token =
-  | { kind: 'open'; name: string; attributes: Record<string, string>; empty: boolean }
-  | { kind: 'close'; name: string }
-  | { kind: 'comment' }
-  | { kind: 'instruction'; target: string; body: string };
 
 // A fragment may have several roots. Version 1.1 would admit control characters. xmlns costs a third of the speed and
 // is quadratic in the depth.
@@ -23,37 +16,27 @@ const OPTIONS = {
   forceXMLVersion: true,
 } as const;
 
-const COMMENT: Token = { kind: 'comment' };
+export interface Tag {
+  name: string;
+  attributes: Record<string, string>;
+  empty: boolean;
+}
 
 export class StrictParser {
   readonly #saxes: SaxesParser<typeof OPTIONS>;
   readonly #limits: XmlLimits;
   readonly #where: string;
-  #depth = 0;
-  #attributeCount = 0;
-  /** The markup that ended in what was fed last. The reader takes it and sets it back. */
-  token: Token | undefined;
+  #tag: SaxesTagPlain | undefined;
 
   /** @param onText gets character data, entities resolved, when the markup after it begins */
   constructor(limits: XmlLimits, where: string, onText: (text: string) => void) {
     this.#limits = limits;
     this.#where = where;
-    const saxes = new SaxesParser(OPTIONS);
-    this.#saxes = saxes;
-    saxes.on('error', error => this.fail('data.malformed', error.message.replace(/\.$/, '')));
-    saxes.on('text', onText);
-    saxes.on('comment', () => {
-      this.token = COMMENT;
-    });
-    saxes.on('processinginstruction', ({ target, body }) => {
-      this.token = { kind: 'instruction', target, body };
-    });
-    saxes.on('opentagstart', tag => this.#beginTag(tag.name));
-    saxes.on('attribute', ({ name }) => this.#checkAttribute(name));
-    saxes.on('opentag', tag => this.#endTag(tag));
-    saxes.on('closetag', ({ name, isSelfClosing }) => {
-      this.#depth -= 1;
-      if (!isSelfClosing) this.token = { kind: 'close', name };
+    this.#saxes = new SaxesParser(OPTIONS);
+    // No more handlers than these: with a few more, V8 turns the parser into a dictionary and reads 5 times slower.
+    this.#saxes.on('text', onText);
+    this.#saxes.on('opentag', tag => {
+      this.#tag = tag;
     });
   }
 
@@ -71,50 +54,57 @@ export class StrictParser {
     return this.#saxes.column;
   }
 
-  /** @throws XmlError */
+  /** @throws XmlError; and what `onText` threw */
   feed(piece: string): void {
-    this.#saxes.write(piece);
-  }
-
-  /** Throws an XmlError at the character read last. */
-  fail(code: 'data.malformed' | 'limit', what: string): never {
-    throw new XmlError(code, this.#where, this.line, Math.max(1, this.column), what);
-  }
-
-  #beginTag(name: string): void {
-    this.#attributeCount = 0;
-    this.#depth += 1;
-    if (this.#depth > this.#limits.maxDepth) {
-      this.fail('limit', `elements nested deeper than ${this.#limits.maxDepth} (xml.depth)`);
+    try {
+      this.#saxes.write(piece);
+    } catch (error) {
+      // What saxes itself throws is a plain Error.
+      if (!(error instanceof Error) || error.constructor !== Error) throw error;
+      this.#fail('data.malformed', error.message.replace(/\.$/, ''));
     }
-    this.#checkName(name);
   }
 
-  #checkAttribute(name: string): void {
-    this.#attributeCount += 1;
-    if (this.#attributeCount > this.#limits.maxAttributes) {
-      this.fail('limit', `more than ${this.#limits.maxAttributes} attributes (xml.attributes)`);
+  /**
+   * The start tag that ended in what was fed last, if one did.
+   * @param depth how many elements are open around it
+   * @throws XmlError `limit`
+   */
+  takeTag(depth: number): Tag | undefined {
+    const tag = this.#tag;
+    if (tag === undefined) return undefined;
+    this.#tag = undefined;
+    const { maxDepth, maxAttributes } = this.#limits;
+    if (depth >= maxDepth) this.#fail('limit', `elements nested deeper than ${maxDepth} (xml.depth)`);
+    this.#checkName(tag.name);
+    const attributes: Record<string, string> = {};
+    let count = 0;
+    for (const name in tag.attributes) {
+      count += 1;
+      if (count > maxAttributes)
+        this.#fail('limit', `more than ${maxAttributes} attributes (xml.attributes)`);
+      this.#checkName(name);
+      setOwn(attributes, name, tag.attributes[name] as string);
     }
-    this.#checkName(name);
+    return { name: tag.name, attributes, empty: tag.isSelfClosing };
   }
 
   #checkName(name: string): void {
     if (name.length > this.#limits.maxNameBytes) {
-      this.fail('limit', `name longer than ${this.#limits.maxNameBytes} characters (xml.name_bytes)`);
+      this.#fail('limit', `name longer than ${this.#limits.maxNameBytes} characters (xml.name_bytes)`);
     }
   }
 
-  #endTag(tag: SaxesTagPlain): void {
-    this.token = {
-      kind: 'open',
-      name: tag.name,
-      attributes: plainObject(tag.attributes),
-      empty: tag.isSelfClosing,
-    };
+  /** Throws an XmlError at the character read last. */
+  #fail(code: 'data.malformed' | 'limit', what: string): never {
+    throw new XmlError(code, this.#where, this.line, Math.max(1, this.column), what);
   }
 }
 
-/** The same entries as own properties of an ordinary object, `__proto__` included. */
-function plainObject(entries: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(entries));
+function setOwn(object: Record<string, string>, name: string, value: string): void {
+  if (name === '__proto__') {
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    object[name] = value;
+  }
 }
