@@ -40,7 +40,6 @@ export interface BotManagerOptions {
 const WATCH_INTERVAL_MS = 1000;
 /** How long `stop` waits for what robots have begun. */
 const STOP_WAIT_MS = 5000;
-const STOP_POLL_MS = 20;
 
 interface Source {
   readonly number: number;
@@ -61,6 +60,7 @@ export class BotManager {
   #saidSlots: number | undefined;
   #full: boolean;
   #stopping = false;
+  #drained: (() => void) | undefined;
   #cancelWatch: () => void;
 
   constructor(options: BotManagerOptions) {
@@ -169,10 +169,11 @@ export class BotManager {
     this.#stopping = true;
     this.#offer();
     this.#distributor.withdraw(() => true);
-    const endMs = this.#options.clock.monotonicMs() + STOP_WAIT_MS;
-    while (this.#source !== undefined && this.#distributor.running > 0) {
-      if (this.#options.clock.monotonicMs() >= endMs) break;
-      await new Promise<void>(resolve => void setTimeout(resolve, STOP_POLL_MS));
+    if (this.#source !== undefined && this.#distributor.running > 0) {
+      await new Promise<void>(resolve => {
+        this.#drained = resolve;
+        this.#options.clock.after(STOP_WAIT_MS, resolve);
+      });
     }
     this.#cancelWatch();
     this.#store.close();
@@ -206,6 +207,7 @@ export class BotManager {
     this.#answer(task, result);
     this.#distributor.pump();
     this.#balance();
+    if (this.#distributor.running === 0) this.#drained?.();
     return true;
   }
 
@@ -244,6 +246,7 @@ export class BotManager {
 
   #sourceClosed(source: Source, reason: LccError | undefined): void {
     if (this.#source === source) this.#source = undefined;
+    this.#drained?.();
     const dropped = this.#distributor.withdraw(task => task.source === source.number);
     for (const { destination } of dropped) if (destination !== undefined) this.#store.discard(destination);
     if (!this.#stopping) {

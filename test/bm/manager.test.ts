@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { after, describe, it } from 'node:test';
+import { BotManager, type BotManagerOptions } from '../../src/bm/manager.js';
+import { Store } from '../../src/bm/store.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { channelOptions, ends, settle } from '../support/duplex.js';
+
+const dirs: string[] = [];
+after(() => {
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+});
+
+/** The far end of a conversation, played by a test: what it has been told since it was last asked. */
+class Far {
+  readonly stream: Duplex;
+  readonly #received: () => string;
+  #read = 0;
+  constructor(ours: (stream: Duplex) => void) {
+    const both = ends();
+    ours(both.ours);
+    this.stream = both.theirs;
+    this.#received = both.received;
+  }
+  async say(text: string): Promise<void> {
+    this.stream.write(text);
+    await settle();
+  }
+  async hear(): Promise<string[]> {
+    await settle();
+    const all = this.#received();
+    const news = all.slice(this.#read);
+    this.#read = all.length;
+    return news.split('\n').filter(line => line !== '');
+  }
+  async leave(): Promise<void> {
+    this.stream.end();
+    await settle();
+  }
+}
+
+class World {
+  readonly dir = mkdtempSync(join(tmpdir(), 'lcc-bm-'));
+  readonly clock = new ManualClock();
+  freePercent = 50;
+  readonly store: Store;
+  readonly manager: BotManager;
+  constructor(more: Partial<BotManagerOptions> = {}) {
+    dirs.push(this.dir);
+    this.store = new Store({
+      dir: this.dir,
+      machineId: 'm1',
+      graceMs: 1000,
+      blockNames: 8,
+      minFreePercent: 5,
+      clock: this.clock,
+      log: silentLog,
+      fail: error => assert.fail(String(error)),
+      freePercent: () => this.freePercent,
+    });
+    this.manager = new BotManager({
+      store: this.store,
+      clock: this.clock,
+      log: silentLog,
+      channel: { ...channelOptions(), helloTimeoutMs: 60_000 },
+      maxWaiting: 100,
+      maxRobots: 10,
+      maxLosses: 3,
+      attemptTimeoutMs: 60_000,
+      ...more,
+    });
+  }
+  source(): Far {
+    return new Far(stream => this.manager.source(stream, 'source'));
+  }
+  async robot(slots: number): Promise<Far> {
+    const far = new Far(stream => this.manager.robot(stream, 'robot'));
+    await far.say(`<lococa:bot slots="${slots}"/>`);
+    return far;
+  }
+  async pass(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await settle();
+  }
+  async stop(): Promise<void> {
+    const stopped = this.manager.stop();
+    this.clock.advance(10_000);
+    await stopped;
+  }
+  path(fileId: string): string {
+    return join(this.dir, fileId);
+  }
+}
+
+const fetch = (id: number, lane = String(id)) => `<fetch id="${id}" lane="${lane}" url="http://h/${id}"/>`;
+const ok = (number: number) =>
+  `<fetched id="${number}" status="ok" md5="${'0'.repeat(32)}" len="1" time="0.001"/>`;
+const HELLO = (slots: number) => `<lococa:bm machineid="m1" slots="${slots}"/>`;
+const fileOf = (line: string | undefined) => /file="([^"]+)"/.exec(line ?? '')?.[1] ?? '';
+const numberOf = (line: string | undefined) => Number(/id="(\d+)"/.exec(line ?? '')?.[1]);
+
+describe('a Bot Manager', () => {
+  it('tells its source how much can be done, again whenever robots come, change and go', async () => {
+    const world = new World();
+    const source = world.source();
+    assert.deepEqual(await source.hear(), [HELLO(0)]);
+    const robot = await world.robot(4);
+    const other = await world.robot(8);
+    assert.deepEqual(await source.hear(), [HELLO(4), HELLO(12)]);
+    await robot.say('<lococa:bot slots="2"/>');
+    assert.deepEqual(await source.hear(), [HELLO(10)]);
+    await other.leave();
+    assert.deepEqual(await source.hear(), [HELLO(2)]);
+    assert.deepEqual(await world.source().hear(), [HELLO(2)], 'a new source hears it at once');
+    await world.stop();
+  });
+
+  it('names a file for each request and sends back where the content is', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(4);
+    await source.hear();
+    await source.say(fetch(41) + fetch(42));
+    const [first, second] = await robot.hear();
+    assert.equal(first, `<fetch id="1" url="http://h/41" file="${world.path('00/00/00000000.0')}"/>`);
+    assert.equal(fileOf(second), world.path('00/00/00000001.0'));
+    await robot.say(ok(2));
+    assert.deepEqual(await source.hear(), [
+      `<fetched id="42" status="ok" http="200" md5="${'0'.repeat(32)}" len="1" wirebytes="1" elapsedms="1" machineid="m1" fileid="00/00/00000001.0"/>`,
+    ]);
+    await world.stop();
+  });
+
+  it('uses the name of a failed or unchanged fetch for the next', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1) + fetch(2) + fetch(3));
+    const file = fileOf((await robot.hear())[0]);
+    await robot.say('<fetched id="1" status="error" code="404" reach="real">Not Found</fetched>');
+    assert.equal(fileOf((await robot.hear())[0]), file);
+    await robot.say('<fetched id="2" status="unchanged"/>');
+    assert.equal(fileOf((await robot.hear())[0]), file);
+    assert.deepEqual((await source.hear()).slice(-2), [
+      '<fetched id="1" status="error" code="404" reach="real" wirebytes="0" elapsedms="0">Not Found</fetched>',
+      '<fetched id="2" status="unchanged" http="304" wirebytes="0" elapsedms="0"/>',
+    ]);
+    await world.stop();
+  });
+
+  it('gives what a vanished robot was doing to another, for the same destination', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(2);
+    await source.say(fetch(1) + fetch(2));
+    const before = (await robot.hear()).map(fileOf);
+    await robot.leave();
+    assert.equal(world.manager.status()['waiting'], 2, 'without robots requests wait');
+    const other = await world.robot(2);
+    assert.deepEqual((await other.hear()).map(fileOf), before);
+    await world.stop();
+  });
+
+  it('gives up a request over which robot after robot ends, and goes on with its lane', async () => {
+    const world = new World();
+    const source = world.source();
+    await source.say(fetch(1, 'a') + fetch(2, 'a'));
+    for (let i = 0; i < 3; i++) {
+      const robot = await world.robot(1);
+      assert.match((await robot.hear())[0] ?? '', /url="http:\/\/h\/1"/);
+      await robot.leave();
+    }
+    const answers = (await source.hear()).filter(line => line.startsWith('<fetched'));
+    assert.deepEqual(answers, [
+      '<fetched id="1" status="error" code="605" reach="url" wirebytes="0" elapsedms="0">3 robots ended while fetching this</fetched>',
+    ]);
+    const robot = await world.robot(1);
+    const [next] = await robot.hear();
+    assert.match(next ?? '', /url="http:\/\/h\/2"/);
+    assert.notEqual(fileOf(next), world.path('00/00/00000000.0'), 'a lost robot may still write there');
+    await world.stop();
+  });
+
+  it('cuts off a robot that does not answer, and gives its requests to another', async () => {
+    const world = new World();
+    const source = world.source();
+    const hung = await world.robot(1);
+    await source.say(fetch(1));
+    await hung.hear();
+    await world.pass(59_000);
+    assert.equal(world.manager.status()['robots'], 1);
+    await world.pass(2000);
+    assert.equal(world.manager.status()['robots'], 0);
+    const robot = await world.robot(1);
+    assert.match((await robot.hear())[0] ?? '', /url="http:\/\/h\/1"/);
+    await world.stop();
+  });
+
+  it('ends the connection of a robot that answers what it was not asked', async () => {
+    const world = new World();
+    const robot = await world.robot(1);
+    await robot.say(ok(7));
+    assert.match((await robot.hear())[0] ?? '', /code="104">robot: &lt;fetched id="7"&gt;: no such fetch/);
+    await world.stop();
+  });
+
+  it('refuses more robots than it may have', async () => {
+    const world = new World({ maxRobots: 1 });
+    await world.robot(1);
+    const second = await world.robot(1);
+    assert.match(
+      (await second.hear())[0] ?? '',
+      /code="106">robot: there are 1 \(bm.max_robots\) robots already/,
+    );
+    await world.stop();
+  });
+
+  it('fetches one url of a lane at a time, in order', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(8);
+    await source.say(fetch(1, 'a') + fetch(2, 'a') + fetch(3, 'b') + fetch(4, 'a'));
+    const urls = async () => (await robot.hear()).map(line => /h\/(\d)/.exec(line)?.[1]).join('');
+    assert.equal(await urls(), '13');
+    await robot.say(ok(1));
+    assert.equal(await urls(), '2');
+    await robot.say(ok(2));
+    assert.equal(await urls(), '4');
+    await world.stop();
+  });
+
+  it('drops what a lost source asked, removes what was still fetched for it, and starts anew', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(2);
+    await source.say(fetch(1, 'a') + fetch(2, 'a') + fetch(3, 'b') + fetch(4, 'b'));
+    const [first, third] = await robot.hear();
+    await source.leave();
+    assert.deepEqual([world.manager.status()['waiting'], world.manager.status()['fetching']], [0, 2]);
+
+    const anew = world.source();
+    await anew.say(fetch(1, 'a'));
+    assert.deepEqual(await robot.hear(), [], 'the site is still being fetched from for the old source');
+    writeFileSync(fileOf(first), 'x');
+    writeFileSync(fileOf(third), 'x');
+    await robot.say(ok(numberOf(first)) + ok(numberOf(third)));
+    const [again] = await robot.hear();
+    assert.notEqual(fileOf(again), fileOf(first));
+    await world.pass(2000);
+    assert.ok(!existsSync(fileOf(first)) && !existsSync(fileOf(third)));
+    await robot.say(ok(numberOf(again)));
+    const heard = await anew.hear();
+    assert.deepEqual(
+      heard.map(line => line.split(' ', 2).join(' ')),
+      ['<lococa:bm machineid="m1"', '<fetched id="1"'],
+    );
+    await world.stop();
+  });
+
+  it('ends the connection of a source that gives one id to two requests', async () => {
+    const world = new World();
+    const source = world.source();
+    await source.say(fetch(1) + fetch(1));
+    assert.match(
+      (await source.hear()).at(-1) ?? '',
+      /code="104">source: &lt;fetch id="1"&gt;: that id is being fetched/,
+    );
+    await world.stop();
+  });
+
+  it('answers a deletion once it is noted, also of what is gone; another machine’s is away', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1));
+    const [asked] = await robot.hear();
+    writeFileSync(fileOf(asked), 'x');
+    await robot.say(ok(1));
+    await source.hear();
+    await source.say('<delete id="5" machineid="m1" fileid="00/00/00000000.0"/>');
+    await source.say('<delete id="6" machineid="m2" fileid="00/00/00000000.0"/>');
+    await source.say('<delete id="7" machineid="m1" fileid="../names.db"/>');
+    assert.deepEqual(await source.hear(), [
+      '<deleted id="6" status="away"/>',
+      '<deleted id="7" status="ok"/>',
+    ]);
+    await world.pass(10);
+    assert.deepEqual(await source.hear(), ['<deleted id="5" status="ok"/>']);
+    assert.ok(existsSync(fileOf(asked)), 'it stays for the grace period');
+    await world.pass(2000);
+    assert.ok(!existsSync(fileOf(asked)));
+    assert.ok(existsSync(world.path('names.db')));
+    await world.stop();
+  });
+
+  it('offers no slots while the disk is nearly full, answers 613, deletes on, and comes back by itself', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1) + fetch(2));
+    await source.hear();
+    world.freePercent = 4;
+    await world.pass(1000);
+    const message = 'store full; free some disk space or lower bm.min_free_disk_percent';
+    const refusal = (id: number) =>
+      `<fetched id="${id}" status="error" code="613" reach="provider" wirebytes="0" elapsedms="0" retryafterms="30000">${message}</fetched>`;
+    assert.deepEqual(await source.hear(), [refusal(2), HELLO(0)]);
+    await source.say(fetch(3));
+    assert.deepEqual(await source.hear(), [refusal(3)]);
+    await robot.say(ok(1));
+    await source.say('<delete id="4" machineid="m1" fileid="00/00/00000000.0"/>');
+    await world.pass(10);
+    assert.deepEqual(
+      (await source.hear()).map(line => line.split(' ', 2).join(' ')),
+      ['<fetched id="1"', '<deleted id="4"'],
+    );
+    world.freePercent = 50;
+    await world.pass(1000);
+    assert.deepEqual(await source.hear(), [HELLO(1)]);
+    await source.say(fetch(5));
+    assert.equal((await robot.hear()).length, 2);
+    await world.stop();
+  });
+
+  it('reads no more from its source when too much waits, and goes on when there is room', async () => {
+    const world = new World({ maxWaiting: 3 });
+    const source = world.source();
+    await source.say(fetch(1) + fetch(2) + fetch(3));
+    await source.say(fetch(4));
+    assert.equal(world.manager.status()['waiting'], 3);
+    const robot = await world.robot(1);
+    await robot.say(ok(1));
+    await settle();
+    assert.equal(world.manager.status()['waiting'], 2);
+    await world.stop();
+  });
+
+  it('is idle when nothing waits and nothing is fetched', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(2);
+    assert.deepEqual(world.manager.status(), {
+      idle: true,
+      machineid: 'm1',
+      source: true,
+      robots: 1,
+      slots: 2,
+      waiting: 0,
+      fetching: 0,
+      lanes: 0,
+      deletions_waiting: 0,
+      names_free: 0,
+      names_in_grace: 0,
+      store_full: false,
+    });
+    await source.say(fetch(1));
+    assert.equal(world.manager.status().idle, false);
+    await robot.say(ok(1));
+    assert.equal(world.manager.status().idle, true);
+    await world.stop();
+  });
+
+  it('lets its robots finish what they have begun before it stops', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1) + fetch(2));
+    await source.hear();
+    const stopped = world.manager.stop();
+    assert.deepEqual(await source.hear(), [HELLO(0)]);
+    await robot.say(ok(1));
+    await stopped;
+    assert.match((await source.hear()).join(), /^<fetched id="1" status="ok"/);
+    assert.equal((await robot.hear()).length, 1, 'nothing new was begun');
+  });
+
+  it('puts every unused name back when it stops', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1));
+    await robot.say(ok(1));
+    await world.stop();
+    const store = new Store({
+      dir: world.dir,
+      machineId: 'm1',
+      graceMs: 0,
+      blockNames: 1,
+      minFreePercent: 0,
+      clock: world.clock,
+      log: silentLog,
+      fail: error => assert.fail(String(error)),
+    });
+    assert.equal(store.freeNames, 7);
+    store.close();
+  });
+});

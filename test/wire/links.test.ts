@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ManagerPeer, RobotPeer, type RobotRequest } from '../../src/wire/bm-bot.js';
+import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm.js';
+import { channelOptions, ends, settle } from '../support/duplex.js';
+import { readProjectFile } from '../support/tree.js';
+
+const golden = (name: string) => readProjectFile(`test/wire/golden/${name}.xml`);
+const options = () => ({ ...channelOptions(), helloTimeoutMs: 1000, pingIntervalMs: 1000 });
+
+const OK: FetchResult = {
+  id: 17,
+  status: 'ok',
+  http: 200,
+  md5: '0cc175b9c0f1b6a831c399e269772661',
+  len: 5123,
+  mimetype: 'text/html; charset=utf-8',
+  lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
+  etag: '"x"',
+  finalUrl: 'http://www.example.org/a?b&c',
+  verified: false,
+  wireBytes: 2048,
+  elapsedMs: 12,
+};
+const UNCHANGED: FetchResult = {
+  id: 18,
+  status: 'unchanged',
+  http: 304,
+  etag: 'W/"é"',
+  wireBytes: 210,
+  elapsedMs: 1,
+};
+const FAILED: FetchResult = {
+  id: 19,
+  status: 'error',
+  code: 503,
+  message: 'Service <Unavailable> – später',
+  reach: 'url',
+  wireBytes: 300,
+  elapsedMs: 1250,
+  retryAfterMs: 120_000,
+};
+const PLAIN: FetchRequest = { id: 1, lane: '7', url: 'http://www.example.org/a?b&c="', roots: [] };
+const RICH: FetchRequest = {
+  id: 2,
+  lane: '7.1',
+  url: 'https://www.example.org/',
+  roots: ['http://www.example.org/', 'https://www.example.org/'],
+  mimetype: 'text/html',
+  lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
+  etag: '"x"',
+  md5: '0cc175b9c0f1b6a831c399e269772661',
+  len: 1,
+  enforce: true,
+  maxBytes: 100,
+  timeoutMs: 2500,
+};
+const forRobot = ({ lane: _, ...request }: FetchRequest, file: string): RobotRequest => ({
+  ...request,
+  file,
+});
+const DELETE: DeleteRequest = { id: 3, machineId: 'm1', fileId: '00/00/00000000.0' };
+
+/** Plays a transcript to one side, whole or byte by byte, and gives all the events it made there. */
+async function play(
+  name: string,
+  cut: 'whole' | 'byte by byte',
+  serve: (stream: ReturnType<typeof ends>['ours'], event: (...event: unknown[]) => void) => void,
+): Promise<unknown[]> {
+  const events: unknown[] = [];
+  const { ours, theirs } = ends();
+  serve(ours, (...event) => void events.push(event));
+  const bytes = Buffer.from(golden(name));
+  if (cut === 'whole') theirs.write(bytes);
+  else for (const byte of bytes) theirs.write(Buffer.of(byte));
+  theirs.end();
+  await settle(cut === 'whole' ? 20 : bytes.length * 2);
+  return events;
+}
+
+for (const cut of ['whole', 'byte by byte'] as const) {
+  describe(`golden transcripts, ${cut}`, () => {
+    it('a robot', async () => {
+      const events = await play('robot', cut, (stream, event) => {
+        void new RobotPeer(
+          stream,
+          {
+            hello: slots => event('hello', slots),
+            fetched: result => event('fetched', result),
+            closed: reason => event('closed', reason?.message),
+          },
+          options(),
+        );
+      });
+      assert.deepEqual(events, [
+        ['hello', 64],
+        ['fetched', OK],
+        ['fetched', UNCHANGED],
+        ['fetched', FAILED],
+        ['hello', 32],
+        ['closed', undefined],
+      ]);
+    });
+
+    it('a robot typed by hand', async () => {
+      const events = await play('robot-by-hand', cut, (stream, event) => {
+        void new RobotPeer(
+          stream,
+          {
+            hello: slots => event('hello', slots),
+            fetched: result => event('fetched', result),
+            closed: reason => event('closed', reason?.message),
+          },
+          options(),
+        );
+      });
+      assert.deepEqual(events, [
+        ['hello', 2],
+        [
+          'fetched',
+          {
+            id: 1,
+            status: 'ok',
+            http: 200,
+            md5: '0cc175b9c0f1b6a831c399e269772661',
+            len: 1,
+            wireBytes: 1,
+            elapsedMs: 0,
+            verified: true,
+          },
+        ],
+        [
+          'fetched',
+          {
+            id: 2,
+            status: 'error',
+            code: 404,
+            message: 'Not\nFound',
+            reach: 'url',
+            wireBytes: 0,
+            elapsedMs: 0,
+          },
+        ],
+        [
+          'fetched',
+          {
+            id: 3,
+            status: 'unchanged',
+            http: 304,
+            wireBytes: 0,
+            elapsedMs: 500,
+            lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
+            etag: '"a&b"',
+          },
+        ],
+        ['hello', 3],
+        ['closed', undefined],
+      ]);
+    });
+
+    it('a Bot Manager to a robot', async () => {
+      const events = await play('manager-to-robot', cut, (stream, event) => {
+        void new ManagerPeer(
+          stream,
+          { fetch: request => event(request), closed: reason => event(reason?.message) },
+          options(),
+        );
+      });
+      assert.deepEqual(events, [
+        [forRobot(PLAIN, '/store/00/00/00000000.0')],
+        [forRobot(RICH, '/store/é/00000001.0')],
+        [undefined],
+      ]);
+    });
+
+    it('a source to a Bot Manager', async () => {
+      const events = await play('source-to-bm', cut, (stream, event) => {
+        void new SourcePeer(
+          stream,
+          {
+            fetch: request => event(request),
+            delete: request => event(request),
+            closed: reason => event(reason?.message),
+          },
+          options(),
+        );
+      });
+      assert.deepEqual(events, [[PLAIN], [RICH], [DELETE], [undefined]]);
+    });
+
+    it('a Bot Manager to its source', async () => {
+      const events = await play('bm-to-source', cut, (stream, event) => {
+        void new BotManagerPeer(
+          stream,
+          {
+            hello: (machineIds, slots) => event('hello', machineIds, slots),
+            fetched: result => event('fetched', result),
+            deleted: (result: DeleteResult) => event('deleted', result),
+            closed: reason => event('closed', reason?.message),
+          },
+          options(),
+        );
+      });
+      assert.deepEqual(events, [
+        ['hello', ['m1'], 64],
+        ['fetched', { ...OK, machineId: 'm1', fileId: '00/00/00000000.0' }],
+        ['fetched', UNCHANGED],
+        ['fetched', FAILED],
+        ['deleted', { id: 3, status: 'ok' }],
+        ['deleted', { id: 4, status: 'away' }],
+        ['hello', ['m1', 'm2'], 32],
+        ['closed', undefined],
+      ]);
+    });
+  });
+}
+
+describe('what is written', () => {
+  it('is the golden transcript: a robot', async () => {
+    const { ours, received } = ends();
+    const peer = new ManagerPeer(ours, { fetch() {}, closed() {} }, options());
+    peer.hello(64);
+    for (const result of [OK, UNCHANGED, FAILED]) peer.fetched(result);
+    peer.hello(32);
+    await settle();
+    assert.equal(received(), golden('robot'));
+  });
+
+  it('is the golden transcript: a Bot Manager to a robot', async () => {
+    const { ours, received } = ends();
+    const peer = new RobotPeer(ours, { hello() {}, fetched() {}, closed() {} }, options());
+    peer.fetch(forRobot(PLAIN, '/store/00/00/00000000.0'));
+    peer.fetch(forRobot(RICH, '/store/é/00000001.0'));
+    await settle();
+    assert.equal(received(), golden('manager-to-robot'));
+  });
+
+  it('is the golden transcript: a source to a Bot Manager', async () => {
+    const { ours, theirs, received } = ends();
+    const peer = new BotManagerPeer(ours, { hello() {}, fetched() {}, deleted() {}, closed() {} }, options());
+    peer.fetch(PLAIN);
+    peer.fetch(RICH);
+    peer.delete(DELETE);
+    await settle();
+    theirs.write('<lococa:bm machineid="m1" slots="1"/>');
+    await settle();
+    assert.equal(received(), golden('source-to-bm'));
+  });
+
+  it('is the golden transcript: a Bot Manager to its source', async () => {
+    const { ours, theirs, received } = ends();
+    const peer = new SourcePeer(ours, { fetch() {}, delete() {}, closed() {} }, options());
+    peer.hello(['m1'], 64);
+    peer.fetched({ ...OK, machineId: 'm1', fileId: '00/00/00000000.0' } as FetchResult);
+    peer.fetched(UNCHANGED);
+    peer.fetched(FAILED);
+    peer.deleted({ id: 3, status: 'ok' });
+    peer.deleted({ id: 4, status: 'away' });
+    await settle();
+    theirs.write('<ping/>');
+    await settle();
+    peer.hello(['m1', 'm2'], 32);
+    await settle();
+    assert.equal(received(), golden('bm-to-source'));
+  });
+});
+
+describe('what the rules of a conversation forbid', () => {
+  const cases: ['robot' | 'bm' | 'manager' | 'source', string, RegExp][] = [
+    ['robot', '<fetched id="1" status="ok"/>', /&lt;fetched&gt; before &lt;lococa:bot&gt;/],
+    ['robot', '<bot/>', /attribute slots: it is required/],
+    ['robot', '<bot slots="many"/>', /attribute slots="many": give a whole number/],
+    ['robot', '<bot slots="-1"/>', /attribute slots="-1"/],
+    [
+      'robot',
+      '<bot slots="1"/><fetched id="1" status="fine"/>',
+      /status="fine": give one of ok, unchanged, error/,
+    ],
+    ['robot', '<bot slots="1"/><fetched id="1" status="ok" md5="x"/>', /attribute len: it is required/],
+    ['robot', '<bot slots="1"/><fetched id="1" status="error"/>', /attribute code: it is required/],
+    ['robot', '<bot slots="1"/><fetched id="1" status="error" code="1" reach="far"/>', /reach="far"/],
+    ['robot', '<bot slots="1"/><hello/>', /&lt;hello&gt; is nothing a robot says/],
+    ['manager', '<fetch id="1" url="http://h/"/>', /attribute file: it is required/],
+    ['manager', '<fetch id="1e3" url="http://h/" file="/f"/>', /attribute id="1e3"/],
+    ['manager', '<fetch id="1" url="http://h/" file="/f" timeout="1e9"/>', /timeout="1e9": give seconds/],
+    ['manager', '<fetch id="1" url="http://h/" file="/f" enforce="1"/>', /enforce="1": give yes or no/],
+    ['manager', '<fetched id="1"/>', /nothing a robot does/],
+    ['source', '<fetch id="1" url="http://h/"/>', /attribute lane: it is required/],
+    ['source', '<delete id="1" machineid="m1"/>', /attribute fileid: it is required/],
+    ['source', '<delete id="99999999999999999999" machineid="m" fileid="f"/>', /give a whole number/],
+    ['source', '<pong/>', /not a message of a source/],
+    ['bm', '<pong/>', /&lt;pong&gt; before/],
+    ['bm', '<bm machineid="m" slots="1"/><deleted id="1" status="maybe"/>', /status="maybe"/],
+    ['bm', '<bm machineid="m" slots="1"/><ping/>', /not a message of a Bot Manager/],
+  ];
+  for (const [side, input, answer] of cases) {
+    it(`is answered and ends the connection: ${input}`, async () => {
+      const { ours, theirs, received } = ends();
+      let reason: string | undefined;
+      const closed = (error: Error | undefined) => (reason = error?.message);
+      theirs.on('end', () => theirs.end());
+      switch (side) {
+        case 'robot':
+          void new RobotPeer(ours, { hello() {}, fetched() {}, closed }, options());
+          break;
+        case 'manager':
+          void new ManagerPeer(ours, { fetch() {}, closed }, options());
+          break;
+        case 'source':
+          void new SourcePeer(ours, { fetch() {}, delete() {}, closed }, options());
+          break;
+        case 'bm':
+          void new BotManagerPeer(ours, { hello() {}, fetched() {}, deleted() {}, closed }, options());
+          break;
+      }
+      theirs.write(input);
+      await settle();
+      assert.match(received(), /<lococa:error code="104">/);
+      assert.match(received(), answer);
+      assert.match(reason ?? '', /^peer: /);
+    });
+  }
+
+  it('includes saying nothing: a robot or Bot Manager that does not say who it is', async () => {
+    for (const serve of [
+      (stream: ReturnType<typeof ends>['ours'], settings: ReturnType<typeof options>) =>
+        new RobotPeer(stream, { hello() {}, fetched() {}, closed() {} }, settings),
+      (stream: ReturnType<typeof ends>['ours'], settings: ReturnType<typeof options>) =>
+        new BotManagerPeer(stream, { hello() {}, fetched() {}, deleted() {}, closed() {} }, settings),
+    ]) {
+      const { ours, received } = ends();
+      const settings = options();
+      serve(ours, settings);
+      settings.clock.advance(1000);
+      await settle();
+      assert.match(received(), /has not said who it is for 1 s \(wire.hello_timeout_ms\)/);
+    }
+  });
+});
+
+describe('a source', () => {
+  it('gives up a Bot Manager that has been silent for two intervals, not one that answers', async () => {
+    const { ours, theirs } = ends();
+    const settings = options();
+    let reason: string | undefined;
+    void new BotManagerPeer(
+      ours,
+      { hello() {}, fetched() {}, deleted() {}, closed: error => (reason = error?.message) },
+      settings,
+    );
+    theirs.write('<lococa:bm machineid="m" slots="1"/>');
+    await settle();
+    for (let i = 0; i < 3; i++) {
+      settings.clock.advance(1900);
+      theirs.write('<pong/>');
+      await settle();
+    }
+    assert.equal(reason, undefined);
+    settings.clock.advance(4000);
+    await settle();
+    assert.match(reason ?? '', /silent for two intervals of 1 s \(wire.ping_interval_ms\)/);
+  });
+});
