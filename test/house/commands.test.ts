@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { test } from 'node:test';
+import { COMMON_OPTIONS, type CommandSpec } from '../../src/commands/run.js';
+import { VERSION } from '../../src/commands/version.js';
+import { listedOptions, manPages, pageOf, references } from '../support/mdoc.js';
+import { commandNames, projectFiles, readProjectFile, ROOT } from '../support/tree.js';
+
+const names = commandNames();
+
+async function specOf(name: string): Promise<CommandSpec> {
+  const url = pathToFileURL(join(ROOT, `dist/src/commands/${name}.js`)).href;
+  return ((await import(url)) as { command: CommandSpec }).command;
+}
+
+/** `-0, --null` → `-0`, `--null`; `--cursor [FILE]` → `--cursor`. */
+function flagsOf(row: { flags: string }): string[] {
+  return row.flags.split(/[ ,|]+/).filter(word => word.startsWith('-'));
+}
+
+test('there are commands, and each knows its own name', async () => {
+  assert.ok(names.length > 0);
+  for (const name of names) assert.equal((await specOf(name)).name, name);
+});
+
+test('every command has its launcher, every launcher its command', () => {
+  const launchers = projectFiles('bin').filter(path => path !== 'bin/package.json');
+  assert.deepEqual(
+    launchers,
+    names.map(name => `bin/${name}`),
+  );
+  for (const path of launchers) {
+    accessSync(join(ROOT, path), constants.X_OK);
+    const lines = readFileSync(join(ROOT, path), 'utf8').trimEnd().split('\n');
+    assert.equal(lines[0], '#!/usr/bin/env node', path);
+    assert.equal(lines.length, 2, `${path} does more than load its command`);
+  }
+});
+
+test('package.json installs every command', () => {
+  const { bin } = JSON.parse(readProjectFile('package.json')) as { bin: Record<string, string> };
+  assert.deepEqual(bin, Object.fromEntries(names.map(name => [name, `bin/${name}`])));
+});
+
+test('every command has a man page', () => {
+  assert.deepEqual(
+    names.filter(name => pageOf(name) === undefined),
+    [],
+  );
+});
+
+test('every command is named in the README or in docs/', () => {
+  const text = ['README.md', ...projectFiles('docs')].map(readProjectFile).join('\n');
+  assert.deepEqual(
+    names.filter(name => !new RegExp(`\\b${name}\\b(?!-)`).test(text)),
+    [],
+  );
+});
+
+test('every command has its test', () => {
+  const tests = new Set(projectFiles('test/commands'));
+  assert.deepEqual(
+    names.filter(name => !tests.has(`test/commands/${name}.test.ts`)),
+    [],
+  );
+});
+
+test('option tables and man pages agree, both ways', async () => {
+  const common = COMMON_OPTIONS.flatMap(flagsOf);
+  // Every command has these from the runner; lcc(7) explains them, a page may.
+  const free = new Set(['-h', '--help', '--version']);
+  const differences: string[] = [];
+  for (const name of names) {
+    const page = pageOf(name);
+    if (page === undefined) continue;
+    const listed = new Set(listedOptions(page));
+    const known = new Set([...(await specOf(name)).options.flatMap(flagsOf), ...common]);
+    for (const flag of known) if (!listed.has(flag)) differences.push(`${page.path} does not list ${flag}`);
+    for (const flag of listed)
+      if (!known.has(flag) && !free.has(flag))
+        differences.push(`${name} has no ${flag}, which ${page.path} lists`);
+  }
+  assert.deepEqual(differences, []);
+});
+
+test('lcc(7) explains the options every command has', () => {
+  const page = manPages().find(each => each.title === 'lcc(7)');
+  assert.ok(page);
+  assert.deepEqual(
+    listedOptions(page).sort(),
+    [...COMMON_OPTIONS.flatMap(flagsOf), '-h', '--help', '--version'].sort(),
+  );
+});
+
+test('every man page of a command says how it ends and shows it at work', () => {
+  const missing: string[] = [];
+  for (const name of names) {
+    const page = pageOf(name);
+    for (const section of ['EXIT STATUS', 'EXAMPLES'])
+      if (page !== undefined && !page.lines.includes(`.Sh ${section}`))
+        missing.push(`${page.path}: ${section}`);
+  }
+  assert.deepEqual(missing, []);
+});
+
+test('man pages refer only to pages of ours that exist', () => {
+  const pages = manPages();
+  const titles = new Set(pages.map(page => page.title));
+  const dangling = pages.flatMap(page =>
+    references(page)
+      .filter(title => /^(lcc|file2url)/.test(title) && !titles.has(title))
+      .map(title => `${page.path} refers to ${title}`),
+  );
+  assert.deepEqual(dangling, []);
+});
+
+test('the version is the one of package.json', () => {
+  assert.equal(VERSION, (JSON.parse(readProjectFile('package.json')) as { version: string }).version);
+  assert.match(readProjectFile('CHANGELOG.md'), new RegExp(`^## .*${VERSION.replaceAll('.', '\\.')}`, 'm'));
+});

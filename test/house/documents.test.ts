@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { projectFiles, readProjectFile, ROOT } from '../support/tree.js';
+
+const documents = projectFiles().filter(path => path.endsWith('.md'));
+const text = (path: string) => readProjectFile(path).replace(/^(```|~~~)[\s\S]*?^\1/gm, '');
+
+/** The anchor a heading gets where Markdown is shown. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[`*]/g, '')
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+}
+
+test('every link in a document leads to a file of ours, every anchor to a heading', () => {
+  const broken: string[] = [];
+  let checked = 0;
+  for (const path of documents) {
+    for (const [, link = ''] of text(path).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      checked++;
+      const [file = '', anchor] = link.split('#');
+      const target = file === '' ? path : join(dirname(path), file);
+      if (!existsSync(join(ROOT, target))) broken.push(`${path}: ${link}`);
+      else if (anchor !== undefined) {
+        const anchors = [...text(target).matchAll(/^#+ (.*)$/gm)].map(m => anchorOf(m[1] ?? ''));
+        if (!anchors.includes(anchor)) broken.push(`${path}: ${link}: no such heading`);
+      }
+    }
+  }
+  assert.ok(checked > 0);
+  assert.deepEqual(broken, []);
+});
+
+test('every source file and room that a document names exists', () => {
+  const missing: string[] = [];
+  for (const path of documents.filter(each => each !== 'CHANGELOG.md')) {
+    for (const [, name = ''] of text(path).matchAll(/`((?:[\w.-]+\/)+(?:[\w.-]+\.(?:ts|mjs|md|sql))?)`/g)) {
+      // Rooms and files may be named from the root or, as the floors do, from src/; spool and store are an LCC's own.
+      const [room = ''] = name.split('/');
+      if (!existsSync(join(ROOT, room)) && !existsSync(join(ROOT, 'src', room))) continue;
+      if (!existsSync(join(ROOT, name)) && !existsSync(join(ROOT, 'src', name)))
+        missing.push(`${path}: ${name}`);
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
+test('every document that the sources refer to exists, and every design page is referred to', () => {
+  const mentions = [
+    ...projectFiles('src'),
+    ...projectFiles('scripts'),
+    ...projectFiles('bench'),
+    ...documents,
+  ].flatMap(path =>
+    [...readProjectFile(path).matchAll(/\bdocs\/[\w./-]+\.md\b|\bdesign\/[\w-]+\.md\b/g)].map(m => m[0]),
+  );
+  const named = new Set(mentions.map(name => (name.startsWith('docs/') ? name : `docs/${name}`)));
+  assert.deepEqual(
+    [...named].filter(name => !existsSync(join(ROOT, name))),
+    [],
+  );
+  assert.deepEqual(
+    projectFiles('docs/design').filter(name => !named.has(name)),
+    [],
+  );
+});
+
+test('every durable step of the code is in the table of docs/design/durability.md, and no other', () => {
+  const inCode = projectFiles('src').flatMap(path =>
+    path === 'src/lib/steps.ts'
+      ? []
+      : [...readProjectFile(path).matchAll(/\bstep\(\s*'([^']+)'\s*\)/g)].map(m => m[1] ?? ''),
+  );
+  const inTable = [...readProjectFile('docs/design/durability.md').matchAll(/^\| `([\w.-]+)` \|/gm)].map(
+    m => m[1] ?? '',
+  );
+  assert.equal(new Set(inTable).size, inTable.length, 'a step stands in the table twice');
+  assert.deepEqual(inTable.toSorted(), [...new Set(inCode)].sort());
+});
+
+test('every durable step is killed at, or its order asserted, by some test', () => {
+  const tests = projectFiles('test')
+    .filter(path => path !== 'test/house/documents.test.ts')
+    .map(readProjectFile)
+    .join('\n');
+  const inTable = [...readProjectFile('docs/design/durability.md').matchAll(/^\| `([\w.-]+)` \|/gm)].map(
+    m => m[1] ?? '',
+  );
+  assert.deepEqual(
+    inTable.filter(name => !tests.includes(`'${name}`)),
+    [],
+  );
+});
+
+test('no path of the machine it was made on and no registry stands in the tree', () => {
+  // One letter of each in brackets, for this file is part of the tree.
+  const machine =
+    /(?<![\w.-])(?:\/wor[k]\/|\/far[m]\/|\/roo[t]\/|\/tmp\/(?:bash_jobs|agent[s]))|registr[y]\.npmjs|deb\.debia[n]/;
+  const found: string[] = [];
+  for (const path of projectFiles()) {
+    if (path === 'package-lock.json' || statSync(join(ROOT, path)).size > 1 << 20) continue;
+    readProjectFile(path)
+      .split('\n')
+      .forEach((line, index) => {
+        if (machine.test(line)) found.push(`${path}:${index + 1}: ${line.trim().slice(0, 100)}`);
+      });
+  }
+  assert.deepEqual(found, []);
+});
+
+test('shell scripts of the project are well-formed and can be run', () => {
+  const scripts = ['.ci/run', ...projectFiles('scripts').filter(path => path.endsWith('.sh'))];
+  for (const path of scripts) {
+    assert.ok((statSync(join(ROOT, path)).mode & 0o111) !== 0, `${path} is not executable`);
+    assert.equal(spawnSync('bash', ['-n', join(ROOT, path)]).status, 0, path);
+  }
+});
+
+test('examples of systemd units are understood by systemd', t => {
+  const units = projectFiles('examples/systemd').filter(path => /\.(service|target)$/.test(path));
+  assert.ok(units.length > 0);
+  const probe = spawnSync('systemd-analyze', ['--version']);
+  if (probe.error !== undefined) {
+    t.skip('systemd-analyze is not installed');
+    return;
+  }
+  const verified = spawnSync(
+    'systemd-analyze',
+    ['verify', '--man=no', ...units.map(path => join(ROOT, path))],
+    {
+      encoding: 'utf8',
+    },
+  );
+  // The commands of the units are installed elsewhere than where a test runs.
+  const complaints = verified.stderr
+    .split('\n')
+    .filter(line => line !== '' && !line.includes('is not executable'));
+  assert.deepEqual(complaints, []);
+});

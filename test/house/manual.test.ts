@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { formatAmount, SETTINGS, type SettingRow } from '../../src/config/settings.js';
+import { CODES } from '../../src/wire/codes.js';
+import { manPages, plain } from '../support/mdoc.js';
+import { readProjectFile, ROOT } from '../support/tree.js';
+
+/** How lcc.toml(5) prints a setting: default, then unit and bounds. */
+function described(row: SettingRow): string {
+  switch (row.type) {
+    case 'number': {
+      const amount = (value: number) => formatAmount(value, row.unit);
+      const unit = row.unit === 'bytes_per_s' ? 'bytes per second' : row.unit;
+      return `${amount(row.default)} (${unit}, ${amount(row.min)} to ${amount(row.max)})`;
+    }
+    case 'boolean':
+      return `${row.default} (true or false)`;
+    case 'string':
+      return `${JSON.stringify(row.default)} (${row.oneOf === undefined ? 'string' : row.oneOf.join(', ')})`;
+    case 'list':
+      return `${JSON.stringify(row.default)} (list of strings)`;
+  }
+}
+
+test('lcc.toml(5) has every setting with its default, unit and bounds, and no other', () => {
+  const listed = [...readProjectFile('man/lcc.toml.5').matchAll(/^\.It Cm (\S+) No = (.*) Pq (.*)$/gm)].map(
+    m => `${m[1]} = ${plain(m[2] ?? '')} (${plain(m[3] ?? '')})`,
+  );
+  const known = Object.entries(SETTINGS).map(([key, row]) => `${key} = ${described(row)}`);
+  assert.deepEqual(listed, known);
+});
+
+test('lcc-codes(7) has every code with its text, and no other', () => {
+  const listed = [...readProjectFile('man/lcc-codes.7').matchAll(/^\.It Er (\d+) No (.*)$/gm)].map(
+    m => `${m[1]} ${plain(m[2] ?? '')}`,
+  );
+  assert.deepEqual(
+    listed,
+    Object.entries(CODES).map(([code, text]) => `${code} ${text}`),
+  );
+});
+
+test('mandoc finds nothing to complain about in any page', t => {
+  const probe = spawnSync('mandoc', ['-Tlint', '-W', 'warning'], { input: '', encoding: 'utf8' });
+  if (probe.error !== undefined) {
+    assert.notEqual(process.env['CI'], 'true', 'mandoc is not installed');
+    t.skip('mandoc is not installed');
+    return;
+  }
+  const pages = manPages();
+  assert.ok(pages.length > 0);
+  for (const page of pages) assert.match(page.path, /^man\/[\w.-]+\.[1-8]$/);
+  const linted = spawnSync('mandoc', ['-Tlint', '-W', 'warning', ...pages.map(page => page.path)], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  assert.deepEqual([linted.stdout, linted.status], ['', 0]);
+});

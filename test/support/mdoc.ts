@@ -1,0 +1,54 @@
+/** The little of mdoc(7) that tests read: lists of options, keys and codes, and references to other pages. */
+import { projectFiles, readProjectFile } from './tree.js';
+
+export interface Page {
+  path: string;
+  /** `lccq(1)`. */
+  title: string;
+  lines: string[];
+}
+
+/** Every page in man/. */
+export function manPages(): Page[] {
+  return projectFiles('man').map(path => {
+    const found = /^man\/(.+)\.(\d)$/.exec(path);
+    const title = found === null ? path : `${found[1]}(${found[2]})`;
+    return { path, title, lines: readProjectFile(path).split('\n') };
+  });
+}
+
+/** The page of a command, undefined when there is none. */
+export function pageOf(command: string): Page | undefined {
+  return manPages().find(page => page.title.startsWith(`${command}(`));
+}
+
+/** Options that a page lists (`.It Fl q , Fl -quiet`), as typed: `-q`, `--quiet`. Not those its prose mentions. */
+export function listedOptions(page: Page): string[] {
+  const options: string[] = [];
+  for (const line of page.lines) {
+    if (!line.startsWith('.It Fl ')) continue;
+    let inFlag = false;
+    for (const word of line.split(/\s+/).slice(1)) {
+      if (/^[A-Z][a-z]$/.test(word)) inFlag = word === 'Fl';
+      else if (inFlag && /^-?[\w-]+$/.test(word)) options.push(`-${word}`);
+    }
+  }
+  return options;
+}
+
+/** Manuals a page refers to: `lccq(1)`. */
+export function references(page: Page): string[] {
+  return page.lines.flatMap(line =>
+    [...line.matchAll(/^\.Xr (\S+) (\d)|\bXr (\S+) (\d)/g)].map(m => `${m[1] ?? m[3]}(${m[2] ?? m[4]})`),
+  );
+}
+
+/** Text of a macro argument with the escapes undone that our pages use. */
+export function plain(text: string): string {
+  return text
+    .replaceAll('\\&', '')
+    .replaceAll('\\(dq', '"')
+    .replaceAll('\\-', '-')
+    .replaceAll('\\e', '\\')
+    .trim();
+}
