@@ -28,7 +28,14 @@ test('lcc.toml(5) has every setting with its default, unit and bounds, and no ot
     m => `${m[1]} = ${plain(m[2] ?? '')} (${plain(m[3] ?? '')})`,
   );
   const known = Object.entries(SETTINGS).map(([key, row]) => `${key} = ${described(row)}`);
-  assert.deepEqual(listed, known);
+  assert.deepEqual(
+    {
+      missing: known.filter(line => !listed.includes(line)),
+      unknown: listed.filter(line => !known.includes(line)),
+    },
+    { missing: [], unknown: [] },
+  );
+  assert.equal(new Set(listed).size, listed.length, 'a setting stands there twice');
 });
 
 test('lcc-codes(7) has every code with its text, and no other', () => {
