@@ -42,6 +42,8 @@ await Promise.all(
       platform: 'node',
       target: 'node20.19',
       format: 'cjs',
+      // Files beside the bundle (worker threads) are found from where it lies.
+      define: { 'import.meta.dirname': '__dirname' },
       external: ['better-sqlite3', 'undici'],
       legalComments: 'none',
       logLevel: 'warning',

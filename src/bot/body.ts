@@ -47,8 +47,9 @@ export class Body {
     this.#codedBytes += chunk.length;
     // A coding may make small things larger, never by as much as this.
     if (this.#codedBytes > 2 * this.#options.maxBytes + ONE_GO_BYTES) this.#tooLarge();
-    else if (this.#decoder !== undefined) this.#decode(this.#decoder, chunk);
-    else {
+    else if (this.#decoder !== undefined) {
+      if (!this.#decoded) this.#decode(this.#decoder, chunk);
+    } else {
       this.#coded.push(chunk);
       if (this.#codedBytes > ONE_GO_BYTES) this.#stream();
     }
@@ -130,7 +131,11 @@ export class Body {
   #whole(): void {
     this.#decoded = true;
     // A decoder is through at the end of its format, bytes may follow that belong to nothing: they are waited for.
-    if (this.#over || !this.#ended) return;
+    if (this.#over) return;
+    if (!this.#ended) {
+      this.#events.onReady();
+      return;
+    }
     this.#over = true;
     this.#events.onWhole();
   }

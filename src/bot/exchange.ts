@@ -35,6 +35,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #interim = 0;
   #sent = false;
   #answered = false;
+  #inBody = false;
   #over = false;
   #bytesBefore = 0;
   #received = 0;
@@ -95,8 +96,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onHeaders(status: number, raw: Buffer[]): boolean {
     if (this.#over) return true;
-    if (status >= 200) this.#guarded(() => this.#owner.onHead(readHead(status, raw)));
-    else if (++this.#interim > MAX_INTERIM_ANSWERS)
+    if (status >= 200) {
+      this.#inBody = true;
+      this.#guarded(() => this.#owner.onHead(readHead(status, raw)));
+    } else if (++this.#interim > MAX_INTERIM_ANSWERS)
       this.#give(failure(611, `more than ${MAX_INTERIM_ANSWERS} interim answers`));
     return true;
   }
@@ -119,7 +122,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#links.discard(this.#link);
     const broken = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errnoOf(error) ?? '');
     const stale = this.#link.reused && this.#sent && !this.#answered && broken;
-    this.#guarded(() => this.#owner.onFailure(responseFailure(error, this.#headerLimitText), stale));
+    this.#guarded(() =>
+      this.#owner.onFailure(responseFailure(error, this.#inBody, this.#headerLimitText), stale),
+    );
   }
 
   onUpgrade(_status: number, _raw: Buffer[] | string[] | null, socket: { destroy(): unknown }): void {

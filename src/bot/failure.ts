@@ -119,13 +119,15 @@ function tlsReason(error: unknown): string {
   return messageOf(error);
 }
 
-/** A connection that was there and broke, or an answer that is not HTTP. */
-export function responseFailure(error: unknown, maxHeaderText: string): Failure {
+/** A connection that was there and broke, or an answer that is not HTTP. `inBody`: the headers had been read. */
+export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: string): Failure {
   if (error instanceof FetchError) return error.failure;
   const errno = errnoOf(error) ?? '';
   const message = messageOf(error);
   if (errno === 'UND_ERR_HEADERS_OVERFLOW') return failure(611, `headers larger than ${maxHeaderText}`);
-  if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return failure(605, 'the body ended early');
+  // undici says this, too, of anything wrong in headers that have a Content-Length among them.
+  if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
+    return inBody ? failure(605, 'the body ended early') : failure(611, 'headers');
   // undici's parser errors have a name but not always a code.
   if (errno.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError'))
     return failure(611, message);

@@ -247,16 +247,16 @@ export class Fetch {
     else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isBodiless(head))
       this.#fail(failure(606, `${head.contentLength} bytes, more than ${limitText}`));
     else {
-      this.#phase = 'body';
-      this.#file = new ContentFile(this.#job.file, this.#context.nextAttempt());
-      const options = {
-        coding: isBodiless(head) ? 'identity' : coding,
-        file: this.#file,
-        path: this.#job.file,
-        maxBytes: isBodiless(head) ? 0 : this.#maxBytes,
-        limitText,
-      } as const;
-      this.#body = new Body(options, this);
+      const file = new ContentFile(this.#job.file, this.#context.nextAttempt());
+      this.#file = file;
+      if (isBodiless(head)) this.#drain(head, () => this.onWhole());
+      else {
+        this.#phase = 'body';
+        this.#body = new Body(
+          { coding, file, path: this.#job.file, maxBytes: this.#maxBytes, limitText },
+          this,
+        );
+      }
     }
   }
 
@@ -265,7 +265,8 @@ export class Fetch {
     this.#next = next;
     this.#drained = 0;
     const closes = head.contentLength === undefined && head.transferCoding === undefined;
-    if (head.status !== 304 && (closes || (head.contentLength ?? 0) > DRAINED_BYTES)) this.#endDraining();
+    const bodiless = head.status === 204 || head.status === 304;
+    if (!bodiless && (closes || (head.contentLength ?? 0) > DRAINED_BYTES)) this.#endDraining();
   }
 
   #endDraining(): void {

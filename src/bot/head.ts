@@ -1,4 +1,5 @@
 /** The head of a response, as far as the robot cares. */
+import { parseMtime } from '../wire/mtime.js';
 
 export interface ResponseHead {
   status: number;
@@ -80,9 +81,8 @@ const DAY_MS = 86_400_000;
 export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, DAY_MS);
-  // HTTP dates begin with the day's name; Date.parse alone would take nearly anything for a date.
-  const atMs = /^[A-Z][a-z]{2,8},? /.test(value) ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(atMs) ? undefined : Math.min(Math.max(0, atMs - nowMs), DAY_MS);
+  const atSeconds = parseMtime(value);
+  return atSeconds === undefined ? undefined : Math.min(Math.max(0, atSeconds * 1000 - nowMs), DAY_MS);
 }
 
 function is(name: Buffer, wanted: string): boolean {

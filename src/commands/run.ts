@@ -30,9 +30,9 @@ export interface CommandContext {
   afterDashes: string[] | undefined;
   env: NodeJS.ProcessEnv;
   /** Talk: one line on stderr, prefixed with the command's name; silent with -q. */
-  say(message: string): void;
+  say: (message: string) => void;
   /** A warning or an error that does not end the run; not silenced. */
-  complain(message: string): void;
+  complain: (message: string) => void;
   quiet: boolean;
   verbose: boolean;
 }

@@ -127,6 +127,26 @@ export const SETTINGS = {
     'period in which fullsetsallowed full sets may be sent',
   ),
 
+  'lccd.restart_min_ms': ms(
+    100,
+    1,
+    HOUR,
+    'wait before a child of lccd that died is started again, doubled each time',
+  ),
+  'lccd.restart_max_ms': ms(
+    5 * SECOND,
+    1,
+    HOUR,
+    'longest such wait; a child that lived longer starts afresh',
+  ),
+  'lccd.start_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time in which all children of lccd must be ready'),
+  'lccd.stop_timeout_ms': ms(
+    9 * SECOND,
+    100,
+    HOUR,
+    'time in which they must have stopped before they are killed',
+  ),
+
   'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
   'bm.machine_id': text('local', 'name of this machine in the LCC'),
@@ -154,7 +174,7 @@ export const SETTINGS = {
   ),
 
   'bot.allow_addresses': list([], 'networks (CIDR) fetched from although they are not public'),
-  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header'),
+  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header; name a contact in it'),
   'bot.connect_timeout_ms': ms(5 * SECOND, 10, 10 * MINUTE, 'time to connect'),
   'bot.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
   'bot.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the body'),
@@ -169,6 +189,7 @@ export const SETTINGS = {
     'time an idle connection is kept, unless the server asks for less',
   ),
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
+  'bot.max_waiting': count(1000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
 } as const satisfies Record<string, SettingRow>;
 

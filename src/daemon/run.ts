@@ -3,7 +3,8 @@
  * A daemon itself is a `DaemonSpec`: what to start with the services given, and what it says of itself.
  *
  * Environment: `LCC_PARENT_FD=N` names an inherited pipe; when its other end closes (the supervisor died, however) the
- * daemon stops as on SIGTERM.
+ * daemon stops as on SIGTERM. `LCC_INSTANCE=TEXT` tells apart several daemons of one kind on one machine: `lccbot` logs
+ * and listens for controls as `lccbot-TEXT`.
  */
 import { mkdirSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -36,8 +37,10 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     file: options.configFile,
     overrides: options.overrides ?? {},
   });
+  const instance = options.env['LCC_INSTANCE'] ?? '';
+  const name = instance === '' ? spec.name : `${spec.name}-${instance}`;
   const log = createLog({
-    name: spec.name,
+    name,
     level: options.quiet ? 'error' : options.verbose ? 'debug' : 'info',
     human: process.stderr.isTTY,
   });
@@ -61,7 +64,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   let control: { close(): Promise<void> };
   try {
     running = await spec.start(services);
-    control = await openControl(spec.name, services, running);
+    control = await openControl(name, services, running);
   } catch (error) {
     log.error('cannot start', {
       error: messageOf(error),

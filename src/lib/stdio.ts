@@ -1,6 +1,6 @@
 /**
  * Standard input and output of filters: synchronous, in big chunks. A stream per line or a promise per file costs
- * two to five times the work itself (docs/design/startup.md); commands that also speak to sockets read `process.stdin`.
+ * two to five times the work itself; commands that also speak to sockets read `process.stdin`.
  *
  * A descriptor we inherit may be non-blocking because whoever shares it made it so (a terminal, a pipe from another
  * Node process): EAGAIN is answered by sleeping, a little longer each time, never by spinning.

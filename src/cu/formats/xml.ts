@@ -3,6 +3,7 @@ import { escapeAttribute } from '../../lib/xml/escape.js';
 import type { Piece } from '../../db/cache/template.js';
 import type { ColumnName } from '../../db/cache/columns.js';
 import type { FieldName } from '../fields.js';
+import { STREAM_END, streamHead } from '../../wire/url-stream.js';
 import type { Format } from './types.js';
 
 /** In the canonical order of `wire/url.ts`. What equals its default (burl, furl) is left out, as providers do. */
@@ -47,7 +48,7 @@ export const xml: Format = {
       '/>',
     ];
     return {
-      head: `<?lcc store="${context.storeId}" since="${context.sinceSeq}"?>\n<urls>\n`,
+      head: `${streamHead({ store: context.storeId, since: context.sinceSeq })}<urls>\n`,
       template: {
         held: pieces(false),
         gone: pieces(true),
@@ -55,7 +56,7 @@ export const xml: Format = {
         hazards: '&<>"\t\n\r',
         escape: escapeAttribute,
       },
-      tail: () => '</urls>\n<?lcc end?>\n',
+      tail: () => `</urls>\n${STREAM_END}`,
     };
   },
 };

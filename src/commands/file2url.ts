@@ -1,0 +1,110 @@
+/** file2url: names of files → `<url>`. */
+import { readFileSync, readlinkSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Listing, type ListingOptions } from '../cp/file2url.js';
+import { HashPool } from '../cp/hash-pool.js';
+import { DEFAULT_TYPE, isMimetype } from '../cp/mime-types.js';
+import { EXIT, LccError } from '../lib/errors.js';
+import { Output, readChunks } from '../lib/stdio.js';
+import type { CommandContext, CommandSpec, OptionValues } from './run.js';
+
+type OptionValue = OptionValues[string];
+
+const MOST_JOBS = 64;
+const MOST_JOBS_BY_DEFAULT = 4;
+
+export const command: CommandSpec = {
+  name: 'file2url',
+  summary: 'Describe files as <url> containers: names on stdin, after --, or found by find(1).',
+  operands: '[-- NAME...]',
+  takesRest: 'find',
+  options: [
+    { flags: '--docroot <DIR>', help: 'where the site begins; curl is the name below it', default: '.' },
+    { flags: '--md5', help: 'read every file and tell its md5' },
+    { flags: '-0, --null', help: 'names on stdin end with NUL instead of newline (find -print0)' },
+    { flags: '--type <EXT=MIME>', help: 'mimetype of an extension; may be repeated', repeat: true },
+    { flags: '--default-type <MIME>', help: 'mimetype of all other files', default: DEFAULT_TYPE },
+    { flags: '--find', help: 'run find(1) with all that follows and describe what it finds' },
+    {
+      flags: '--jobs <N>',
+      help: 'threads that read and hash files with --md5 (default: processors, at most 4)',
+    },
+  ],
+  example: `cd /srv/www && file2url --md5 --find . -name '*.html'
+find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
+
+  async run(context) {
+    const options = listingOptions(context);
+    if (context.options['find'] === true && context.options['null'] === true)
+      throw new LccError('usage', '-0 is for names on stdin; --find uses it by itself');
+    if (context.operands.length > 0)
+      throw new LccError('usage', `names follow --: file2url -- ${context.operands.join(' ')}`);
+    const listing = new Listing(options, new Output(1, { encoding: 'latin1' }), context.complain);
+    try {
+      if (context.options['find'] === true) {
+        const { runFind } = await import('../cp/find.js');
+        await runFind(context.afterDashes ?? [], chunk => listing.push(chunk));
+      } else if (context.afterDashes !== undefined) {
+        listing.add(context.afterDashes.map(bytesOf));
+      } else {
+        for (const chunk of readChunks(0)) listing.push(chunk);
+      }
+    } catch (error) {
+      listing.abort();
+      throw error;
+    }
+    listing.end();
+    return listing.rejected > 0 ? EXIT.someRejected : EXIT.ok;
+  },
+};
+
+function listingOptions(context: CommandContext): ListingOptions {
+  const { options } = context;
+  const defaultType = String(options['defaultType']);
+  if (!isMimetype(defaultType))
+    throw new LccError('usage', `--default-type ${defaultType}: write type/subtype`);
+  const describe = {
+    docroot: bytesOf(String(options['docroot'])),
+    cwd: readlinkSync('/proc/self/cwd', { encoding: 'buffer' }).toString('latin1'),
+    md5: options['md5'] === true,
+    types: typesOf(options['type']),
+    defaultType,
+  };
+  const separator = options['null'] === true || options['find'] === true ? '\0' : '\n';
+  const jobs = describe.md5 ? jobsOf(options['jobs']) : 1;
+  if (jobs === 1) return { ...describe, separator };
+  const script = pathToFileURL(join(import.meta.dirname, '../src/cp/hash-worker.js')).href;
+  return { ...describe, separator, startPool: take => new HashPool(script, jobs - 1, describe, take) };
+}
+
+function typesOf(given: OptionValue): [string, string][] {
+  const list = Array.isArray(given) ? given : [];
+  return list.map(text => {
+    const [extension = '', type = '', ...more] = text.split('=');
+    const bare = extension.replace(/^\./, '').toLowerCase();
+    if (!/^[^./]+$/.test(bare) || more.length > 0 || !isMimetype(type))
+      throw new LccError('usage', `--type ${text}: write EXT=type/subtype, EXT without a dot in it`);
+    return [bytesOf(bare), type];
+  });
+}
+
+function jobsOf(given: OptionValue): number {
+  if (given === undefined) return Math.min(availableParallelism(), MOST_JOBS_BY_DEFAULT);
+  const jobs = Number(given);
+  if (!Number.isInteger(jobs) || jobs < 1 || jobs > MOST_JOBS)
+    throw new LccError('usage', `--jobs ${String(given)}: a number from 1 to ${MOST_JOBS}`);
+  return jobs;
+}
+
+/** The bytes, as latin1, of an argument that Node decoded as UTF-8 (invalid bytes became U+FFFD). */
+function bytesOf(argument: string): string {
+  if (!argument.includes('\ufffd')) return Buffer.from(argument).toString('latin1');
+  for (const raw of readFileSync('/proc/self/cmdline').toString('latin1').split('\0')) {
+    const text = Buffer.from(raw, 'latin1').toString();
+    if (text === argument) return raw;
+    if (text.endsWith(`=${argument}`)) return raw.slice(raw.indexOf('=') + 1);
+  }
+  return Buffer.from(argument).toString('latin1');
+}

@@ -1,0 +1,137 @@
+import { Duplex } from 'node:stream';
+import { FetchEngine } from '../bot/engine.js';
+import { Robot } from '../bot/robot.js';
+import { loadConfig, type Config } from '../config/load.js';
+import { limitText } from '../config/settings.js';
+import type { Services } from '../daemon/types.js';
+import { systemClock, type Clock } from '../lib/clock.js';
+import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
+import { createLog, type Log } from '../lib/log.js';
+import { channelLimitsOf } from '../wire/messages.js';
+import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccbot',
+  summary: 'Robot: fetches what a Bot Manager, or a person, asks for.',
+  options: [
+    {
+      flags: '--bm <ENDPOINT>',
+      help: 'connect to this Bot Manager, and again whenever the connection is lost',
+    },
+    { flags: '--listen <ENDPOINT>', help: 'wait to be connected to; may be repeated', repeat: true },
+    { flags: '--stdio', help: 'talk on standard input and output' },
+    { flags: '--slots <N>', help: 'fetches at a time (default: bm.slots, 64)' },
+    {
+      flags: '--allow-address <CIDR>',
+      help: 'fetch from this network although it is not public; may be repeated',
+      repeat: true,
+    },
+    {
+      flags: '--name <NAME>',
+      help: 'name in the log and of the control socket, when several robots share $LCC_HOME',
+      default: 'lccbot',
+    },
+    CONFIG_OPTION,
+  ],
+  example: `echo '<fetch id="1" url="http://www.example.org/" file="/tmp/page"/>' | lccbot --stdio`,
+  run(context) {
+    const ways = ['bm', 'listen', 'stdio'].filter(option => context.options[option] !== undefined);
+    if (ways.length !== 1)
+      throw new LccError('usage', 'give one of --bm=ENDPOINT, --listen=ENDPOINT, --stdio');
+    const { name, slots } = context.options;
+    const overrides = { 'bm.slots': typeof slots === 'string' ? slots : undefined };
+    // Names are looked up, files synced and large bodies decoded in libuv's pool; its four threads would let a few dead
+    // name servers hold up everything. Must be set before the pool is first used.
+    process.env['UV_THREADPOOL_SIZE'] ??= '32';
+    if (ways[0] === 'stdio') return serveStdio(context, overrides);
+    if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name))
+      throw new LccError('usage', `--name=${String(name)}: use letters, digits, dots, dashes; at most 64`);
+    return runAsDaemon(
+      context,
+      { name, start: services => start(context, services, ways[0] === 'bm') },
+      overrides,
+    );
+  },
+};
+
+async function start(context: CommandContext, services: Services, connects: boolean) {
+  const robot = robotOf(context, services.config, services.clock, services.log);
+  const peers = connects
+    ? endpointsOf(context, 'bm').map(endpoint =>
+        services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`)),
+      )
+    : [];
+  const listeners = connects
+    ? []
+    : await Promise.all(
+        endpointsOf(context, 'listen').map(endpoint =>
+          services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`)),
+        ),
+      );
+  return {
+    status: () => robot.status(),
+    async stop() {
+      for (const listener of listeners) void listener.close();
+      await robot.stop();
+      for (const peer of peers) peer.close();
+    },
+  };
+}
+
+/** Serves one conversation and ends with it. */
+async function serveStdio(
+  context: CommandContext,
+  overrides: Parameters<typeof runAsDaemon>[2],
+): Promise<ExitStatus> {
+  const file = context.options['config'];
+  const config = loadConfig({
+    env: context.env,
+    file: typeof file === 'string' ? file : undefined,
+    overrides: overrides ?? {},
+  });
+  const level = context.quiet ? 'error' : context.verbose ? 'debug' : 'info';
+  const log = createLog({ name: context.name, level, human: process.stderr.isTTY });
+  const robot = robotOf(context, config, systemClock, log);
+  const stream = Duplex.from({ readable: process.stdin, writable: process.stdout });
+  const status = await new Promise<ExitStatus>(resolve => {
+    robot.serve(stream, 'stdin', reason => resolve(reason === undefined ? EXIT.ok : exitStatusOf(reason)));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const)
+      process.on(signal, () => void robot.stop().then(() => resolve(EXIT.ok)));
+  });
+  await robot.stop();
+  // Neither a terminal still open for reading nor idle connections keep a robot alive that is done.
+  setImmediate(() => process.exit(status));
+  return status;
+}
+
+function robotOf(context: CommandContext, config: Config, clock: Clock, log: Log): Robot {
+  const allowed = context.options['allowAddress'];
+  const maxContentBytes = config.get('bot.max_content_bytes');
+  const maxHeaderBytes = config.get('bot.max_header_bytes');
+  const engine = new FetchEngine({
+    connectTimeoutMs: config.get('bot.connect_timeout_ms'),
+    headersTimeoutMs: config.get('bot.headers_timeout_ms'),
+    idleTimeoutMs: config.get('bot.idle_timeout_ms'),
+    totalTimeoutMs: config.get('bot.total_timeout_ms'),
+    maxContentBytes,
+    contentLimitText: limitText('bot.max_content_bytes', maxContentBytes),
+    maxHeaderBytes,
+    headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
+    maxRedirects: config.get('bot.max_redirects'),
+    userAgent: config.get('bot.user_agent'),
+    allowAddresses: [...config.get('bot.allow_addresses'), ...(Array.isArray(allowed) ? allowed : [])],
+    syncContent: config.get('bot.sync_content'),
+    maxIdleConnections: config.get('bot.max_idle_connections'),
+    keepAliveMs: config.get('bot.keep_alive_ms'),
+    clock,
+  });
+  return new Robot({
+    engine,
+    slots: config.get('bm.slots'),
+    maxWaiting: config.get('bot.max_waiting'),
+    channel: channelLimitsOf(config),
+    clock,
+    log,
+  });
+}

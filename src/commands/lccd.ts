@@ -1,0 +1,146 @@
+/** lccd(8): a whole LCC on one machine. */
+import { realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { loadConfig, printConfig, type Config, type ConfigSources } from '../config/load.js';
+import type { Running, Services } from '../daemon/types.js';
+import { parseEndpoint } from '../lib/endpoint.js';
+import { EXIT, LccError } from '../lib/errors.js';
+import { tryLock } from '../lib/lock.js';
+import { askStatus } from '../run/ask.js';
+import type { ChildSpec } from '../run/child.js';
+import { Supervisor } from '../run/supervisor.js';
+import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccd',
+  summary: 'Run a whole Local Content Cache on this machine: its daemons as child processes.',
+  options: [
+    {
+      flags: '--listen <ENDPOINT>',
+      help: 'where providers connect; may be repeated (uns.listen)',
+      repeat: true,
+    },
+    { flags: '--bots <N>', help: 'robots to start (bm.bots)' },
+    { flags: '--slots <N>', help: 'fetches at a time of each robot (bm.slots)' },
+    {
+      flags: '--allow-address <CIDR>',
+      help: 'network to fetch from although it is not public; may be repeated (bot.allow_addresses)',
+      repeat: true,
+    },
+    CONFIG_OPTION,
+    { flags: '--print-config', help: "print the effective configuration with each value's origin, and end" },
+  ],
+  example: 'lccd --listen=9000 --allow-address=192.168.0.0/16',
+  run,
+};
+
+function run(context: CommandContext): Promise<number> | number {
+  const { options } = context;
+  for (const endpoint of listOf(options['listen']) ?? []) parseEndpoint(endpoint);
+  const overrides: ConfigSources['overrides'] = {
+    'uns.listen': listOf(options['listen']),
+    'bm.bots': textOf(options['bots']),
+    'bm.slots': textOf(options['slots']),
+    'bot.allow_addresses': listOf(options['allowAddress']),
+  };
+  if (options['printConfig'] === true) {
+    process.stdout.write(
+      printConfig(loadConfig({ env: context.env, file: textOf(options['config']), overrides })),
+    );
+    return EXIT.ok;
+  }
+  return runAsDaemon(context, { name: 'lccd', start: services => start(services, context) }, overrides);
+}
+
+async function start(services: Services, context: CommandContext): Promise<Running> {
+  const { config, clock, log } = services;
+  const { dir, run: runDir } = config.home;
+  const lock = tryLock(join(runDir, 'lccd.lock'));
+  if (lock === undefined)
+    throw new LccError('peer.unavailable', `${dir}: another lccd runs this LCC; stop that one first`);
+  const supervisor = new Supervisor({
+    children: childrenOf(config, context),
+    stopOrder: ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'],
+    clock,
+    log,
+    restartMinMs: config.get('lccd.restart_min_ms'),
+    restartMaxMs: config.get('lccd.restart_max_ms'),
+    startTimeoutMs: config.get('lccd.start_timeout_ms'),
+    stopTimeoutMs: config.get('lccd.stop_timeout_ms'),
+    isReady: async (name, pid) => {
+      try {
+        // An orphan of an earlier lccd may still answer here: its successor is ready when it answers itself.
+        return (await askStatus(controlSocket(runDir, name))).pid === pid;
+      } catch {
+        return false;
+      }
+    },
+  });
+  await supervisor.start();
+  return {
+    status: () => supervisor.status(),
+    async stop() {
+      await supervisor.stop();
+      lock.release();
+    },
+  };
+}
+
+/** In starting order: who is connected to comes before who connects. */
+function childrenOf(config: Config, context: CommandContext): ChildSpec[] {
+  const bin = dirname(realpathSync(process.argv[1] ?? ''));
+  const { run: runDir, store } = config.home;
+  const unix = (file: string) => `unix:${join(runDir, file)}`;
+  // The longest path below run/: a home that is too deep is refused here, with a message that says so.
+  parseEndpoint(unix(`lccbot-${config.get('bm.bots')}.ctl.sock`));
+  const common = [
+    ...(config.file === undefined ? [] : [`--config=${config.file}`]),
+    ...(context.quiet ? ['--quiet'] : []),
+    ...(context.verbose ? ['--verbose'] : []),
+  ];
+  const child = (command: string, args: string[], instance?: string): ChildSpec => ({
+    name: instance === undefined ? command : `${command}-${instance}`,
+    file: process.execPath,
+    args: [join(bin, command), ...args, ...common],
+    env: childEnvironment(context.env, instance),
+  });
+  const robot = [
+    `--bm=${unix('bm.sock')}`,
+    `--slots=${config.get('bm.slots')}`,
+    ...config.get('bot.allow_addresses').map(network => `--allow-address=${network}`),
+  ];
+  const bots = config.get('bm.bots');
+  return [
+    child('lccd-qm', [`--listen-uns=${unix('qm-uns.sock')}`, `--listen-bm=${unix('qm-bm.sock')}`]),
+    child('lccd-bm', [
+      `--source=${unix('qm-bm.sock')}`,
+      `--listen=${unix('bm.sock')}`,
+      `--store=${store}`,
+      `--machineid=${config.get('bm.machine_id')}`,
+    ]),
+    ...Array.from({ length: bots }, (_, i) => child('lccbot', robot, bots === 1 ? undefined : String(i + 1))),
+    child('lccd-uns', [
+      ...config.get('uns.listen').map(endpoint => `--listen=${endpoint}`),
+      `--qm=${unix('qm-uns.sock')}`,
+    ]),
+  ];
+}
+
+/** systemd talks to lccd alone: a child that said READY or fed the watchdog would speak for all. */
+function childEnvironment(env: NodeJS.ProcessEnv, instance: string | undefined): NodeJS.ProcessEnv {
+  const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...rest } = env;
+  return instance === undefined ? rest : { ...rest, LCC_INSTANCE: instance };
+}
+
+function controlSocket(runDir: string, name: string): string {
+  return join(runDir, `${name}.ctl.sock`);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function listOf(value: unknown): string[] | undefined {
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : undefined;
+}

@@ -1,0 +1,113 @@
+/** One file name → one `<url>` line, or why there is none. */
+import { escapeAttribute } from '../lib/xml/escape.js';
+import { formatMtime } from '../wire/mtime.js';
+import { belowRoot } from './docroot.js';
+import { mimeTable } from './mime-types.js';
+import { createHasher, statFile, type FileFacts, type NoFacts } from './read-file.js';
+import { encodePathForXml } from './url-path.js';
+
+/** Plain values, so that a worker thread can be given them. Paths are latin1 strings. */
+export interface DescribeOptions {
+  docroot: string;
+  cwd: string;
+  md5: boolean;
+  /** Extension (lower case, no dot) and mimetype; they win over the built-in table. */
+  types: readonly (readonly [string, string])[];
+  defaultType: string;
+}
+
+/**
+ * What became of a name besides its line. `gone`: vanished meanwhile; `outside`: not below the document root;
+ * `unread`: listed without md5 because its content may not be read; `failed`: it is there and cannot be looked at, so
+ * the listing is not whole.
+ */
+export interface NameProblem {
+  kind: 'gone' | 'outside' | 'unread' | 'failed';
+  name: string;
+  errno?: string;
+}
+
+/** Lines of the names in order (nothing for what is not a file), problems by way of `onProblem`. */
+export type Describe = (names: readonly string[], onProblem: (problem: NameProblem) => void) => string;
+
+export function createDescribe(options: DescribeOptions): Describe {
+  const below = belowRoot(options.docroot, options.cwd);
+  const typeOf = typeAttribute(options);
+  const readWhole = options.md5 ? createHasher() : undefined;
+  const mtimeText = createMtimeText();
+
+  return (names, onProblem) => {
+    let text = '';
+    for (const name of names) {
+      if (name === '') continue;
+      const path = below(name);
+      if (path === undefined) {
+        onProblem({ kind: 'outside', name });
+        continue;
+      }
+      let facts = readWhole === undefined ? statFile(name) : readWhole(name);
+      if (isForbidden(facts) && readWhole !== undefined) {
+        onProblem({ kind: 'unread', name });
+        facts = statFile(name);
+      }
+      if (facts === 'other') continue;
+      if (facts === 'gone') {
+        onProblem({ kind: 'gone', name });
+        continue;
+      }
+      if ('errno' in facts) {
+        onProblem({ kind: 'failed', name, errno: facts.errno });
+        continue;
+      }
+      text += `<url curl="${encodePathForXml(path)}"${typeOf(path)}`;
+      if (facts.md5 !== undefined) text += ` md5="${facts.md5}"`;
+      text += ` len="${facts.len}" mtime="${mtimeText(facts.mtimeMs)}"/>\n`;
+    }
+    return text;
+  };
+}
+
+/** There, but its content is not for us: without md5 it can still be listed. */
+function isForbidden(facts: FileFacts | NoFacts): boolean {
+  return (
+    typeof facts === 'object' && 'errno' in facts && (facts.errno === 'EACCES' || facts.errno === 'EPERM')
+  );
+}
+
+/** ` mimetype="…"` by the extension of a path, looked up once an extension. */
+function typeAttribute(options: DescribeOptions): (path: string) => string {
+  const table = mimeTable(options.types);
+  const known = new Map<string, string>();
+  const byDefault = ` mimetype="${escapeAttribute(options.defaultType)}"`;
+  return path => {
+    const dot = path.lastIndexOf('.');
+    // No dot in the last segment, or only the one of a hidden file.
+    if (dot <= path.lastIndexOf('/') + 1) return byDefault;
+    const extension = path.slice(dot + 1);
+    const found = known.get(extension);
+    if (found !== undefined) return found;
+    const type = table.get(extension.toLowerCase());
+    const attribute = type === undefined ? byDefault : ` mimetype="${escapeAttribute(type)}"`;
+    if (type !== undefined) known.set(extension, attribute);
+    return attribute;
+  };
+}
+
+const DAY_S = 86_400;
+const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
+
+/** RFC 3339 in UTC, seconds cut off; the day's part is kept because files of a site share few days. */
+function createMtimeText(): (ms: number) => string {
+  const days = new Map<number, string>();
+  return ms => {
+    const seconds = Math.floor(ms / 1000);
+    const day = Math.floor(seconds / DAY_S);
+    let date = days.get(day);
+    if (date === undefined) {
+      date = formatMtime(day * DAY_S).slice(0, 11);
+      if (days.size < 10_000) days.set(day, date);
+    }
+    const rest = seconds - day * DAY_S;
+    return `${date}${TWO_DIGITS[(rest / 3600) | 0]}:${TWO_DIGITS[((rest / 60) | 0) % 60]}:${TWO_DIGITS[rest % 60]}Z`;
+  };
+}

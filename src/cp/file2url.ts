@@ -1,0 +1,111 @@
+/**
+ * File names in, `<url>` lines out. The stream ends with the end instruction only if every name was looked at: a
+ * listing that is not whole must not look like one, because what it lacks would be deleted downstream.
+ */
+import { LccError } from '../lib/errors.js';
+import type { Output } from '../lib/stdio.js';
+import { STREAM_END, streamHead } from '../wire/url-stream.js';
+import { createDescribe, type DescribeOptions, type NameProblem } from './describe.js';
+import type { BatchAnswer, HashPool } from './hash-pool.js';
+import { NameSplitter } from './names.js';
+import { displayName } from './url-path.js';
+
+export interface ListingOptions extends DescribeOptions {
+  separator: '\n' | '\0';
+  /** Threads that hash, used once there is work for them; undefined to hash here. */
+  startPool?: ((take: (answer: BatchAnswer) => void) => HashPool) | undefined;
+}
+
+/** Names described at a time: small enough that output starts soon, large enough that a hand-over costs nothing. */
+const BATCH_NAMES = 256;
+/** Names described here before threads are started: below, starting them costs more than they save. */
+const NAMES_BEFORE_POOL = 1024;
+
+export class Listing {
+  readonly #splitter: NameSplitter;
+  readonly #describe: ReturnType<typeof createDescribe>;
+  readonly #options: ListingOptions;
+  readonly #out: Output;
+  readonly #complain: (message: string) => void;
+  readonly #onProblem = (problem: NameProblem) => this.#report(problem);
+  #pool: HashPool | undefined;
+  #seen = 0;
+  #failed = 0;
+  /** Names that were refused or listed with less than was asked for. */
+  rejected = 0;
+  /** Names that were gone when looked at. */
+  vanished = 0;
+
+  constructor(options: ListingOptions, out: Output, complain: (message: string) => void) {
+    this.#options = options;
+    this.#splitter = new NameSplitter(options.separator);
+    this.#describe = createDescribe(options);
+    this.#out = out;
+    this.#complain = complain;
+    out.write(streamHead({ from: 'file2url' }));
+  }
+
+  /** Names as bytes, cut anywhere. */
+  push(chunk: Buffer): void {
+    this.add(this.#splitter.push(chunk));
+  }
+
+  /** Whole names, as latin1 strings. */
+  add(names: readonly string[]): void {
+    for (let at = 0; at < names.length; at += BATCH_NAMES) {
+      const batch = names.length <= BATCH_NAMES ? names : names.slice(at, at + BATCH_NAMES);
+      this.#seen += batch.length;
+      const { startPool } = this.#options;
+      if (startPool !== undefined && this.#seen > NAMES_BEFORE_POOL)
+        this.#pool ??= startPool(answer => this.#take(answer));
+      if (this.#pool === undefined) this.#out.write(this.#describe(batch, this.#onProblem));
+      else this.#pool.push(batch);
+    }
+  }
+
+  /**
+   * Describes what is left and ends the stream.
+   * @throws LccError `io` without ending it, when some name could not be looked at
+   */
+  end(): void {
+    this.add(this.#splitter.end());
+    this.#pool?.end();
+    if (this.#failed > 0) {
+      this.#out.flush();
+      throw new LccError('io', `${this.#failed} names could not be looked at: the listing is not whole`);
+    }
+    this.#out.write(STREAM_END);
+    this.#out.flush();
+  }
+
+  /** Leaves off: what was described so far is written, the stream stays without its end. */
+  abort(): void {
+    this.#pool?.stop();
+    this.#out.flush();
+  }
+
+  #take(answer: BatchAnswer): void {
+    for (const problem of answer.problems) this.#report(problem);
+    this.#out.write(answer.text);
+  }
+
+  #report(problem: NameProblem): void {
+    const name = displayName(problem.name);
+    switch (problem.kind) {
+      case 'gone':
+        this.vanished += 1;
+        return this.#complain(`${name}: vanished meanwhile; skipped`);
+      case 'outside':
+        this.rejected += 1;
+        return this.#complain(
+          `${name}: not below the document root ${displayName(this.#options.docroot)}; see --docroot`,
+        );
+      case 'unread':
+        this.rejected += 1;
+        return this.#complain(`${name}: not readable; listed without md5`);
+      case 'failed':
+        this.#failed += 1;
+        return this.#complain(`${name}: ${problem.errno ?? 'cannot be looked at'}`);
+    }
+  }
+}

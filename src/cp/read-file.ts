@@ -1,0 +1,114 @@
+/** One look at a file: size, time, and md5 where asked for, all of the same moment. Synchronous: see lib/stdio.ts. */
+import { createHash, hash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import { errnoOf } from '../lib/errors.js';
+
+export interface FileFacts {
+  len: number;
+  mtimeMs: number;
+  /** 32 hex digits, of exactly `len` bytes. */
+  md5?: string;
+}
+
+/** Why there are no facts: `gone` also for a dangling or looping link, `other` for anything but a regular file. */
+export type NoFacts = 'gone' | 'other' | { errno: string };
+
+const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
+/** What opening or reading answers for directories, sockets, pipes and devices. */
+const OTHER = new Set(['EISDIR', 'ESPIPE', 'ENXIO', 'ENODEV']);
+const BUFFER_BYTES = 1024 * 1024;
+/** How often a file that changes under our eyes is read again before it is taken as it is. */
+const ATTEMPTS = 3;
+/** File times come from the kernel's coarse clock, which lags behind by up to a tick; servers of file systems by more. */
+const CLOCK_SLACK_MS = 2000;
+// A named pipe among the files must not stop us: without O_NONBLOCK open(2) waits for its writer.
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/** A path for the system: names of plain ASCII need no copy. */
+function pathOf(name: string): string | Buffer {
+  return /^[\x01-\x7f]*$/.test(name) ? name : Buffer.from(name, 'latin1');
+}
+
+/** stat(2), following links. */
+export function statFile(name: string): FileFacts | NoFacts {
+  try {
+    const stats = statSync(pathOf(name), { throwIfNoEntry: false });
+    if (stats === undefined) return 'gone';
+    return stats.isFile() ? { len: stats.size, mtimeMs: stats.mtimeMs } : 'other';
+  } catch (error) {
+    return noFacts(error);
+  }
+}
+
+/**
+ * Makes a function that reads and hashes files, all through one buffer of 1 MiB.
+ *
+ * Nearly every file has stood still for long: its ctime, looked at after reading, is older than the moment the reading
+ * began, so nothing changed in between and one fstat(2) is enough (a second one costs 15 % of a 4 KiB file). Any other
+ * file is read between two of them, again while they differ.
+ */
+export function createHasher(): (name: string) => FileFacts | NoFacts {
+  let buffer: Buffer | undefined;
+  return name => {
+    const startMs = Date.now();
+    let fd: number;
+    try {
+      fd = openSync(pathOf(name), FLAGS);
+    } catch (error) {
+      return noFacts(error);
+    }
+    try {
+      buffer ??= Buffer.allocUnsafeSlow(BUFFER_BYTES);
+      const content = hashContent(fd, buffer);
+      const stats = fstatSync(fd);
+      if (!stats.isFile()) return 'other';
+      if (stats.ctimeMs < startMs - CLOCK_SLACK_MS && stats.size === content.len)
+        return { len: content.len, mtimeMs: stats.mtimeMs, md5: content.md5 };
+      return readBetweenLooks(fd, buffer, stats);
+    } catch (error) {
+      return noFacts(error);
+    } finally {
+      closeSync(fd);
+    }
+  };
+}
+
+function readBetweenLooks(fd: number, buffer: Buffer, first: Stats): FileFacts {
+  let before = first;
+  for (let attempt = 1; ; attempt++) {
+    const content = hashContent(fd, buffer);
+    const after = fstatSync(fd);
+    if ((content.len === after.size && sameMoment(before, after)) || attempt === ATTEMPTS) {
+      // Of a file that never stands still the older time is told, so that the next run looks at it again.
+      return { len: content.len, mtimeMs: before.mtimeMs, md5: content.md5 };
+    }
+    before = after;
+  }
+}
+
+function sameMoment(a: Stats, b: Stats): boolean {
+  return a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs;
+}
+
+/**
+ * Reads from the start to the end of the file, whatever its size was. By position, which nothing but files (and a few
+ * devices) can: from a named pipe or a terminal not a byte is taken.
+ */
+function hashContent(fd: number, buffer: Buffer): { len: number; md5: string } {
+  let bytes = readSync(fd, buffer, 0, buffer.length, 0);
+  if (bytes < buffer.length) return { len: bytes, md5: hash('md5', buffer.subarray(0, bytes), 'hex') };
+  const md5 = createHash('md5');
+  let len = 0;
+  // /dev/zero can be read by position and has no end.
+  while (bytes > 0 && (len > 0 || fstatSync(fd).isFile())) {
+    md5.update(buffer.subarray(0, bytes));
+    len += bytes;
+    bytes = readSync(fd, buffer, 0, buffer.length, len);
+  }
+  return { len, md5: md5.digest('hex') };
+}
+
+function noFacts(error: unknown): NoFacts {
+  const errno = errnoOf(error) ?? 'EIO';
+  return GONE.has(errno) ? 'gone' : OTHER.has(errno) ? 'other' : { errno };
+}

@@ -1,0 +1,110 @@
+/** Asking daemons what they do, over their control sockets `$LCC_HOME/run/NAME.ctl.sock`. */
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+
+/** What every daemon says of itself, and what it adds. */
+export interface DaemonStatus {
+  daemon: string;
+  pid: number;
+  up_s: number;
+  rss_bytes: number;
+  /** Nothing is spooled, queued (other than for later) or being done. */
+  idle: boolean;
+  [name: string]: unknown;
+}
+
+/** One daemon whose socket is there: its status, or why there is none. */
+export type Look = { name: string; status: DaemonStatus } | { name: string; problem: string };
+
+const SUFFIX = '.ctl.sock';
+const ANSWER_TIMEOUT_MS = 5000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+/** Work is handed downstream before it is let go of upstream: asked in this order, none is overlooked on its way. */
+const FLOW = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'];
+
+/** Asks every daemon that has, or left, a control socket below `runDir`, upstream first. */
+export async function lookAround(runDir: string): Promise<Look[]> {
+  const looks: Look[] = [];
+  for (const name of daemonNames(runDir)) {
+    try {
+      looks.push({ name, status: await askStatus(join(runDir, name + SUFFIX)) });
+    } catch (error) {
+      looks.push({ name, problem: messageOf(error) });
+    }
+  }
+  return looks;
+}
+
+/**
+ * The status of one daemon.
+ * @throws LccError `peer.unavailable` when none answers in time, `peer.protocol` when the answer makes no sense
+ */
+export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<DaemonStatus> {
+  const line = await askLine(socketPath, 'status', timeoutMs);
+  const answer = parse(line);
+  if (answer === undefined)
+    throw new LccError('peer.protocol', `${socketPath}: unexpected answer ${line.slice(0, 200)}`);
+  return answer;
+}
+
+function parse(line: string): DaemonStatus | undefined {
+  try {
+    const answer = JSON.parse(line) as { ok?: DaemonStatus };
+    return typeof answer.ok?.daemon === 'string' ? answer.ok : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function askLine(socketPath: string, question: string, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(socketPath, () => socket.write(`${question}\n`));
+    const fail = (what: string, cause?: unknown) => {
+      socket.destroy();
+      reject(new LccError('peer.unavailable', `${socketPath}: ${what}`, { cause }));
+    };
+    const timer = setTimeout(() => fail(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
+    socket.setEncoding('utf8');
+    socket.on('error', error => fail(whyNot(error), error));
+    socket.on('close', () => {
+      clearTimeout(timer);
+      fail('closed without an answer');
+    });
+    socket.on('data', (text: string) => {
+      answer += text;
+      const end = answer.indexOf('\n');
+      if (end >= 0) {
+        resolve(answer.slice(0, end));
+        socket.destroy();
+      } else if (answer.length > MAX_ANSWER_BYTES) {
+        fail(`an answer of more than ${MAX_ANSWER_BYTES} bytes`);
+      }
+    });
+  });
+}
+
+function whyNot(error: unknown): string {
+  const errno = errnoOf(error);
+  return errno === 'ECONNREFUSED' || errno === 'ENOENT' ? 'not running' : messageOf(error);
+}
+
+function daemonNames(runDir: string): string[] {
+  let files: string[];
+  try {
+    files = readdirSync(runDir);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw new LccError('io', `${runDir}: ${messageOf(error)}`, { cause: error });
+  }
+  const place = (name: string) => {
+    const at = FLOW.findIndex(first => name === first || name.startsWith(`${first}-`));
+    return at < 0 ? FLOW.length : at;
+  };
+  return files
+    .filter(file => file.endsWith(SUFFIX))
+    .map(file => file.slice(0, -SUFFIX.length))
+    .sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
+}

@@ -1,0 +1,162 @@
+/**
+ * One supervised process.
+ *
+ *     starting ──answers──▶ ready ──dies──▶ waiting ──delay──▶ starting
+ *         ╰───────dies────────────────────────▲
+ *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
+ *
+ * Each death doubles the delay, within bounds; a process that lived longer than the longest delay starts afresh. Children
+ * have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and stop. They are
+ * process group leaders, so that Ctrl-C reaches us alone and they are stopped in order.
+ */
+import { execa } from 'execa';
+import type { Clock } from '../lib/clock.js';
+import { messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+
+export interface ChildSpec {
+  /** Name of its control socket and in logs: `lccd-qm`, `lccbot-2`. */
+  name: string;
+  file: string;
+  args: readonly string[];
+  env: NodeJS.ProcessEnv;
+}
+
+export interface ChildContext {
+  clock: Clock;
+  log: Log;
+  restartMinMs: number;
+  restartMaxMs: number;
+  /** Whether the process with this id is up and answering. */
+  isReady: (pid: number) => Promise<boolean>;
+}
+
+/** What is needed of a running process. */
+interface Running {
+  readonly pid?: number | undefined;
+  kill(signal: NodeJS.Signals): boolean;
+}
+
+export type ChildState = 'starting' | 'ready' | 'waiting' | 'stopping' | 'stopped';
+
+/** How often a starting process is asked whether it is ready. */
+const PROBE_MS = 20;
+const PARENT_FD = 3;
+
+export class Child {
+  readonly #spec: ChildSpec;
+  readonly #context: ChildContext;
+  #state: ChildState = 'starting';
+  #process: Running | undefined;
+  #restarts = 0;
+  #delayMs: number;
+  #cancelRestart: (() => void) | undefined;
+  #onceStopped: (() => void) | undefined;
+  /** Exit status of its last death, for whoever waits for it to become ready. */
+  lastEnd: { status: number | undefined; what: string } | undefined;
+
+  constructor(spec: ChildSpec, context: ChildContext) {
+    this.#spec = spec;
+    this.#context = context;
+    this.#delayMs = context.restartMinMs;
+  }
+
+  get name(): string {
+    return this.#spec.name;
+  }
+
+  get state(): ChildState {
+    return this.#state;
+  }
+
+  status(): { name: string; state: ChildState; pid: number | null; restarts: number } {
+    return {
+      name: this.#spec.name,
+      state: this.#state,
+      pid: this.#process?.pid ?? null,
+      restarts: this.#restarts,
+    };
+  }
+
+  start(): void {
+    const { file, args, env } = this.#spec;
+    const startedAtMs = this.#context.clock.monotonicMs();
+    this.#state = 'starting';
+    const child = execa(file, args, {
+      env: { ...env, LCC_PARENT_FD: String(PARENT_FD) },
+      extendEnv: false,
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+      buffer: false,
+      reject: false,
+      detached: true,
+      cleanup: false,
+    });
+    this.#process = child;
+    this.#probe(child);
+    void child.then(result => {
+      const what = result.signal
+        ? `killed by ${result.signal}`
+        : result.exitCode === undefined
+          ? messageOf(result.originalMessage ?? 'not started')
+          : `exited with ${result.exitCode}`;
+      this.lastEnd = { status: result.exitCode, what };
+      this.#ended(what, this.#context.clock.monotonicMs() - startedAtMs);
+    });
+  }
+
+  /** Asks it to stop and waits; kills it when `deadlineMs` (monotonic) has passed. */
+  async stop(deadlineMs: number): Promise<void> {
+    const { clock, log } = this.#context;
+    this.#cancelRestart?.();
+    if (this.#process === undefined || this.#state === 'stopped') {
+      this.#state = 'stopped';
+      return;
+    }
+    this.#state = 'stopping';
+    const child = this.#process;
+    const cancelKill = clock.after(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
+      log.warn('killed: it did not stop in time', { child: this.name });
+      child.kill('SIGKILL');
+    });
+    await new Promise<void>(resolve => {
+      this.#onceStopped = resolve;
+      child.kill('SIGTERM');
+    });
+    cancelKill();
+  }
+
+  #probe(child: Running): void {
+    const { clock, log, isReady } = this.#context;
+    const ask = async () => {
+      if (this.#process !== child || this.#state !== 'starting' || child.pid === undefined) return;
+      const ready = await isReady(child.pid);
+      if (this.#process !== child || this.#state !== 'starting') return;
+      if (ready) {
+        this.#state = 'ready';
+        log.debug('child is ready', { child: this.name, child_pid: child.pid });
+      } else {
+        clock.after(PROBE_MS, () => void ask());
+      }
+    };
+    void ask();
+  }
+
+  #ended(what: string, livedMs: number): void {
+    const { clock, log, restartMinMs, restartMaxMs } = this.#context;
+    this.#process = undefined;
+    if (this.#state === 'stopping') {
+      this.#state = 'stopped';
+      this.#onceStopped?.();
+      return;
+    }
+    if (livedMs > restartMaxMs) this.#delayMs = restartMinMs;
+    const delayMs = this.#delayMs;
+    this.#delayMs = Math.min(restartMaxMs, delayMs * 2);
+    this.#state = 'waiting';
+    log.warn('child died, starts again', { child: this.name, what, delay_ms: delayMs });
+    this.#cancelRestart = clock.after(delayMs, () => {
+      this.#restarts++;
+      this.start();
+    });
+  }
+}

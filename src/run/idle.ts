@@ -1,0 +1,47 @@
+/** Whether an LCC has nothing to do, from what its daemons say of themselves. */
+import type { Clock } from '../lib/clock.js';
+import { EXIT, type ExitStatus } from '../lib/errors.js';
+import type { Look } from './ask.js';
+
+/** Time between two looks. */
+const PAUSE_MS = 100;
+/** An LCC that has just been started gets that long to answer for the first time. */
+const FIRST_ANSWER_MS = 5000;
+/** The one that knows what is queued: without it nobody can say that nothing is. */
+const KNOWS_THE_QUEUE = 'lccd-qm';
+
+/** All that left a socket answer, the QM among them, and say that they have nothing to do. */
+export function isIdle(looks: readonly Look[]): boolean {
+  return (
+    looks.some(look => look.name === KNOWS_THE_QUEUE) &&
+    looks.every(look => 'status' in look && look.status.idle)
+  );
+}
+
+/**
+ * Waits until the LCC is idle in two consecutive looks by the same processes: what arrived between two daemons during
+ * the first look is seen by the second.
+ * @param limitMs undefined: for ever
+ * @returns `ok`; `tempfail` when the time is up; `unavailable` when no daemon answers at all
+ */
+export async function untilIdle(
+  look: () => Promise<Look[]>,
+  clock: Clock,
+  limitMs: number | undefined,
+): Promise<ExitStatus> {
+  const startMs = clock.monotonicMs();
+  let everAnswered = false;
+  let before = '';
+  for (;;) {
+    const looks = await look();
+    everAnswered ||= looks.some(one => 'status' in one);
+    const idle = isIdle(looks);
+    const processes = looks.map(one => ('status' in one ? one.status.pid : 0)).join(' ');
+    if (idle && processes === before) return EXIT.ok;
+    before = idle ? processes : '';
+    const waitedMs = clock.monotonicMs() - startMs;
+    if (!everAnswered && waitedMs >= Math.min(FIRST_ANSWER_MS, limitMs ?? Infinity)) return EXIT.unavailable;
+    if (limitMs !== undefined && waitedMs >= limitMs) return EXIT.tempfail;
+    await new Promise<void>(resolve => clock.after(PAUSE_MS, resolve));
+  }
+}

@@ -1,0 +1,89 @@
+/** A whole LCC on one machine: its daemons as children, started together, kept running, stopped in order. */
+import type { Clock } from '../lib/clock.js';
+import { EXIT, LccError } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { Child, type ChildSpec, type ChildState } from './child.js';
+
+export interface SupervisorOptions {
+  /** In the order in which they are started. */
+  children: readonly ChildSpec[];
+  /** Names (or beginnings of names) in the order in which they are stopped. */
+  stopOrder: readonly string[];
+  clock: Clock;
+  log: Log;
+  restartMinMs: number;
+  restartMaxMs: number;
+  /** Time in which all children must have become ready at first. */
+  startTimeoutMs: number;
+  /** Time in which all children must have stopped; those that have not are killed. */
+  stopTimeoutMs: number;
+  isReady: (name: string, pid: number) => Promise<boolean>;
+}
+
+/** Ends that another start will not mend: wrong options or configuration, no permission. */
+const PERMANENT: readonly (number | undefined)[] = [EXIT.usage, EXIT.cantcreat, EXIT.noperm, EXIT.config];
+const LOOK_MS = 10;
+
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #children: Child[];
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#children = options.children.map(
+      spec => new Child(spec, { ...options, isReady: pid => options.isReady(spec.name, pid) }),
+    );
+  }
+
+  status(): { idle: boolean; children: { name: string; state: ChildState; pid: number | null }[] } {
+    return {
+      idle: this.#children.every(child => child.state === 'ready'),
+      children: this.#children.map(child => child.status()),
+    };
+  }
+
+  /**
+   * Starts all children; resolves when every one has become ready.
+   * @throws LccError when one cannot be started (its own message is on stderr) or the time is up; all are stopped then
+   */
+  async start(): Promise<void> {
+    const { clock, startTimeoutMs } = this.#options;
+    const endMs = clock.monotonicMs() + startTimeoutMs;
+    for (const child of this.#children) child.start();
+    for (;;) {
+      const late = this.#children.find(child => child.state !== 'ready');
+      if (late === undefined) return;
+      const broken = this.#children.find(child => PERMANENT.includes(child.lastEnd?.status));
+      if (broken !== undefined || clock.monotonicMs() > endMs) {
+        await this.stop();
+        throw broken === undefined ? notReady(late, startTimeoutMs) : cannotStart(broken);
+      }
+      await new Promise<void>(resolve => clock.after(LOOK_MS, resolve));
+    }
+  }
+
+  /** Stops the children in their order, one after the other; those of one name together. */
+  async stop(): Promise<void> {
+    const { clock, stopOrder, stopTimeoutMs } = this.#options;
+    const deadlineMs = clock.monotonicMs() + stopTimeoutMs;
+    const rank = (child: Child) => {
+      const at = stopOrder.findIndex(first => child.name === first || child.name.startsWith(`${first}-`));
+      return at < 0 ? stopOrder.length : at;
+    };
+    for (let turn = 0; turn <= stopOrder.length; turn++) {
+      await Promise.all(
+        this.#children.filter(child => rank(child) === turn).map(child => child.stop(deadlineMs)),
+      );
+    }
+  }
+}
+
+function notReady(child: Child, timeoutMs: number): LccError {
+  const end = child.lastEnd === undefined ? '' : ` (it ${child.lastEnd.what}; its message is above)`;
+  return new LccError('peer.unavailable', `${child.name} was not ready within ${timeoutMs / 1000} s${end}`);
+}
+
+function cannotStart(child: Child): LccError {
+  const code = child.lastEnd?.status === EXIT.usage ? 'usage' : 'config';
+  return new LccError(code, `${child.name} ${child.lastEnd?.what}; its message is above`);
+}

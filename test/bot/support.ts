@@ -1,0 +1,135 @@
+/** Engines with short deadlines, servers that say exactly what a test wants, folders that go away. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { FetchEngine, type EngineOptions } from '../../src/bot/engine.js';
+import type { FetchJob, FetchOutcome } from '../../src/bot/fetch.js';
+
+export const LOOPBACK = ['127.0.0.0/8', '::1'];
+
+const OPTIONS: EngineOptions = {
+  connectTimeoutMs: 1000,
+  headersTimeoutMs: 700,
+  idleTimeoutMs: 700,
+  totalTimeoutMs: 1500,
+  maxContentBytes: 1024 * 1024,
+  maxHeaderBytes: 16 * 1024,
+  maxRedirects: 10,
+  contentLimitText: '1 MB (bot.max_content_bytes)',
+  headerLimitText: '16 KB (bot.max_header_bytes)',
+  userAgent: 'test/1 (+mailto:robots@example.org)',
+  allowAddresses: LOOPBACK,
+  syncContent: false,
+  maxIdleConnections: 16,
+  keepAliveMs: 4000,
+};
+
+const engines: FetchEngine[] = [];
+const servers: Server[] = [];
+const folders: string[] = [];
+after(() => {
+  for (const engine of engines) engine.close();
+  for (const server of servers) server.close();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export function newEngine(options: Partial<EngineOptions> = {}): FetchEngine {
+  const engine = new FetchEngine({ ...OPTIONS, ...options });
+  engines.push(engine);
+  return engine;
+}
+
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lcc-bot-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** Every file below a folder, temporary ones included. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => !entry.isDirectory())
+    .map(entry => entry.name);
+}
+
+/** One fetch; the promise fails when there is a second result. */
+export function fetchOnce(
+  engine: FetchEngine,
+  job: Partial<FetchJob> & { url: string; file: string },
+): Promise<FetchOutcome> {
+  return new Promise((resolve, reject) => {
+    let results = 0;
+    engine.fetch({ roots: [], ...job }, outcome => {
+      if (++results > 1) reject(new Error('a second result'));
+      resolve(outcome);
+    });
+  });
+}
+
+/** `ok`, `unchanged`, or the code. */
+export function verdict(outcome: FetchOutcome): string | number {
+  return outcome.status === 'error' ? outcome.code : outcome.status;
+}
+
+/** Speaks on a connection: `request` is the head of what was asked, `nth` counts requests of the server from 1. */
+export type Behaviour = (socket: Socket, request: string, nth: number) => void;
+
+export interface RawServer {
+  url: string;
+  port: number;
+  /** Requests received. */
+  requests: string[];
+  connections: number;
+}
+
+/** A TCP server that hands every request head to `behave`; `onConnect` runs before anything is received. */
+export async function rawServer(behave: Behaviour, onConnect?: (socket: Socket) => void): Promise<RawServer> {
+  const state: RawServer = { url: '', port: 0, requests: [], connections: 0 };
+  const server = createServer(socket => {
+    state.connections++;
+    socket.on('error', () => undefined);
+    onConnect?.(socket);
+    let received = '';
+    socket.on('data', chunk => {
+      received += chunk.toString('latin1');
+      for (let end = received.indexOf('\r\n\r\n'); end >= 0; end = received.indexOf('\r\n\r\n')) {
+        const request = received.slice(0, end);
+        received = received.slice(end + 4);
+        state.requests.push(request);
+        behave(socket, request, state.requests.length);
+      }
+    });
+  });
+  servers.push(server);
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  server.unref();
+  state.port = (server.address() as AddressInfo).port;
+  state.url = `http://127.0.0.1:${state.port}/`;
+  return state;
+}
+
+/** A complete answer with a length. */
+export function answer(body: string | Buffer, headers = '', status = '200 OK'): Buffer {
+  const bytes = Buffer.from(body);
+  return Buffer.concat([
+    Buffer.from(`HTTP/1.1 ${status}\r\nContent-Length: ${bytes.length}\r\n${headers}\r\n`, 'latin1'),
+    bytes,
+  ]);
+}
+
+/** Writes `text` every `everyMs` until the connection is gone. */
+export function drip(socket: Socket, text: string, everyMs = 20): void {
+  const timer = setInterval(() => socket.write(text), everyMs);
+  socket.on('close', () => clearInterval(timer));
+}
+
+/** Writes `chunk` as fast as the other end reads, until the connection is gone. */
+export function flood(socket: Socket, chunk: string | Buffer): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(chunk));
+  };
+  socket.on('drain', more);
+  more();
+}
