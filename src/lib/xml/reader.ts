@@ -302,7 +302,7 @@ export class XmlReader {
   /** Reports the markup if the `>` it ends with is its own. */
   #report(): void {
     const raw = this.#raw;
-    switch (raw[1]) {
+    switch (raw.charAt(1)) {
       case '/': {
         this.#leaveMarkup();
         this.#events.close(this.#open.pop() as string);
