@@ -16,7 +16,7 @@ const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
 /** What follows a directory so plainly that no parser can leave it: no fragment, no odd encoding; then any query. */
 const PLAIN_REST =
-  /^[\w~!$&'()*+,=:@/.\u0080-\uffff-]*(?:%(?!2[5ef]|5c|[01]|7f|c[01])[0-9a-f]{2}[\w~!$&'()*+,=:@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/i;
+  /^[\w~!$&'()*+,=:@/.\u0080-\uffff-]*(?:%(?!2[5EeFf]|5[Cc]|[01]|7[Ff]|[Cc][01])[0-9A-Fa-f]{2}[\w~!$&'()*+,=:@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
 
 /**
  * Whether `rest`, put behind a URL that ends with a slash and has no query, certainly stays below it. False means only

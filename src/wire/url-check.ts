@@ -46,7 +46,8 @@ export function createUrlChecker(options: UrlCheckOptions): (record: UrlRecord) 
   const mimeProblem = createMimeCheck(options.mimes);
   // Below a directory that is inside, every plain relative url is inside: nothing need be parsed.
   const prefixIsInside = urlprefix.endsWith('/') && !/[?#]/.test(urlprefix) && isInside(urlprefix);
-  const maxPlainLength = maxUrlBytes - urlprefix.length;
+  // No UTF-16 unit is longer than 3 bytes of UTF-8; what may be too long is measured.
+  const maxPlainLength = (maxUrlBytes - Buffer.byteLength(urlprefix)) / 3;
 
   const isPlain = (url: string): boolean =>
     prefixIsInside && url.length <= maxPlainLength && isPlainRest(url) && !hasScheme(url);

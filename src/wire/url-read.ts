@@ -7,6 +7,7 @@ import { OLD_ATTRIBUTE_NAMES, RESULT_ATTRIBUTES, URL_ATTRIBUTES, type UrlRecord 
 const KNOWN: ReadonlySet<string> = new Set<string>([...URL_ATTRIBUTES, ...RESULT_ATTRIBUTES]);
 const SUBTYPE = /^[^:\s]+:./s;
 const UPPER_CASE = /[A-Z]/;
+const LEADING_ZEROS = /^0+(?=\d)/;
 
 /** Whether an element is a url container, whatever its prefix. */
 export function isUrlTag(name: string): boolean {
@@ -15,8 +16,8 @@ export function isUrlTag(name: string): boolean {
 
 /**
  * The record of a url element's attributes, which it may take over as they are. Old names are read as their successors
- * (a successor beside them wins), a subtype not of the form `type:value` is blanked, md5 becomes lower case, mtime
- * takes its printed form. Values that make no sense stay, for url-check.ts to name.
+ * (a successor beside them wins), a subtype not of the form `type:value` is blanked, md5 becomes lower case, len
+ * loses leading zeros, mtime takes its printed form. Values that make no sense stay, for url-check.ts to name.
  */
 export function recordOf(attributes: Attributes): UrlRecord {
   let record = attributes as unknown as UrlRecord;
@@ -28,9 +29,10 @@ export function recordOf(attributes: Attributes): UrlRecord {
   }
   record.curl ??= '';
   record.mimetype ??= '';
-  const { subtype, md5, mtime } = record;
+  const { subtype, md5, len, mtime } = record;
   if (subtype !== undefined && subtype !== '' && !SUBTYPE.test(subtype)) record.subtype = '';
   if (md5 !== undefined && UPPER_CASE.test(md5)) record.md5 = md5.toLowerCase();
+  if (len !== undefined && len.length > 1 && len.startsWith('0')) record.len = len.replace(LEADING_ZEROS, '');
   if (mtime !== undefined) record.mtime = canonicalMtime(mtime);
   return record;
 }

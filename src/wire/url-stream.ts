@@ -119,26 +119,36 @@ export class UrlStreamReader {
   }
 
   #mark(body: string): void {
-    if (body === END) {
+    const isEnd = body === END;
+    if (isEnd ? this.#sawEnd : this.#sawHead) {
+      this.#refuse(`a second <?${TARGET} ${isEnd ? END : '…'}?>; were two streams joined?`);
+    }
+    if (isEnd) {
+      if (!this.#sawHead) this.#refuse(`<?${TARGET} ${END}?> without a beginning; is the stream whole?`);
       this.#sawEnd = true;
       return;
     }
-    if (this.#sawHead) this.#refuse(`a second <?${TARGET} …?>; were two streams joined?`);
     this.#sawHead = true;
-    this.#events.head?.(this.#pseudoAttributes(body));
+    const attributes = this.#pseudoAttributes(body);
+    this.#events.head?.(attributes);
   }
 
+  /** The instruction's body is read as the attributes of an element. */
   #pseudoAttributes(body: string): Attributes {
-    let found: Attributes = {};
-    const open = (_name: string, attributes: Attributes): void => {
-      found = attributes;
+    const found: Attributes[] = [];
+    const open = (_name: string, attributes: Attributes, empty: boolean): void => {
+      if (empty) found.push(attributes);
     };
-    const reader = new XmlReader({ open, close: () => {} }, this.#limits, {
-      where: `${this.#where}: <?${TARGET} …?>`,
-    });
-    reader.write(Buffer.from(`<${TARGET} ${body}/>`));
-    reader.end();
-    return found;
+    try {
+      const reader = new XmlReader({ open, close: () => {} }, this.#limits, { where: this.#where });
+      reader.write(Buffer.from(`<${TARGET} ${body}/>`));
+      reader.end();
+    } catch {
+      found.length = 0;
+    }
+    const [attributes] = found;
+    if (attributes === undefined || found.length > 1) return this.#refuse(`malformed <?${TARGET} …?>`);
+    return attributes;
   }
 
   #refuse(what: string): never {
