@@ -113,16 +113,24 @@ function connect(path: string, open: () => Db): Db {
 function asLccError(path: string, error: unknown): unknown {
   if (error instanceof LccError) return error;
   const code = errnoOf(error) ?? '';
-  if (isDamage(error))
-    return new LccError('data.malformed', `${path}: ${messageOf(error)}`, { cause: error });
   if (code === 'SQLITE_CANTOPEN' || code === 'ENOENT' || /does not exist/.test(messageOf(error)))
     return new LccError('input.missing', `${path}: ${messageOf(error)}; lccd creates it`, { cause: error });
   if (code.startsWith('E'))
     return new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
-  return error;
+  return storageError(path, error);
 }
 
 /** Whether SQLite says that the file is damaged, or no database at all. */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(errnoOf(error) ?? '');
+}
+
+/** What SQLite reports of the disk or the file, as an LccError: `io.full`, `io` or `data.malformed`; all else as it is. */
+export function storageError(path: string, error: unknown): unknown {
+  const code = errnoOf(error) ?? '';
+  const message = `${path}: ${messageOf(error)}`;
+  if (isDamage(error)) return new LccError('data.malformed', message, { cause: error });
+  if (code === 'SQLITE_FULL') return new LccError('io.full', message, { cause: error });
+  if (code.startsWith('SQLITE_IOERR')) return new LccError('io', message, { cause: error });
+  return error;
 }

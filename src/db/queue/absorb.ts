@@ -65,6 +65,10 @@ export interface UrlReading {
   mtimeOf: (text: string) => string | undefined;
 }
 
+/** A UNS forgets an entry as soon as it is told that it was absorbed: far fewer than these can come again. */
+const REMEMBERED_SETS = 10_000;
+const PRUNE_EVERY = 1000;
+
 export class AbsorbWriter {
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
@@ -78,6 +82,8 @@ export class AbsorbWriter {
   readonly #waiting;
   readonly #cancel;
   readonly #inserted;
+  readonly #complete;
+  readonly #prune;
 
   constructor(stores: AbsorbStores) {
     const { db } = stores;
@@ -104,6 +110,10 @@ export class AbsorbWriter {
     );
     this.#inserted = db.prepare<[number, number], { rows: number; bytes: number }>(
       'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
+    );
+    this.#complete = db.prepare<[number]>('UPDATE absorbed SET complete = 1 WHERE psetid = ?');
+    this.#prune = db.prepare<[string, number]>(
+      'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
     );
   }
 
@@ -175,6 +185,16 @@ export class AbsorbWriter {
       state.space,
       state.psetid,
     );
+  }
+
+  /** The set is whole: it will not be taken again. Inside a transaction. */
+  complete(state: SetState): void {
+    this.#complete.run(state.psetid);
+  }
+
+  /** Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction. */
+  prune(uns: string, psetid: number): void {
+    if (psetid % PRUNE_EVERY === 0) this.#prune.run(uns, psetid - REMEMBERED_SETS);
   }
 
   /** Forgets what a transaction that was rolled back had pending. */

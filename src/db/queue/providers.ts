@@ -55,8 +55,10 @@ export class ProviderStore {
          fullsetssince = CASE WHEN fullsetwanted IS NULL AND fullsetssince < $since THEN $now ELSE fullsetssince END
        WHERE pid = $pid`,
     );
-    this.#want = db.prepare<[string, number]>('UPDATE pidb SET fullsetwanted = ? WHERE pid = ?');
-    this.#wantAll = db.prepare<[string]>('UPDATE pidb SET fullsetwanted = ?');
+    this.#want = db.prepare<[string, number]>(
+      'UPDATE pidb SET fullsetwanted = coalesce(fullsetwanted, ?) WHERE pid = ?',
+    );
+    this.#wantAll = db.prepare<[string]>('UPDATE pidb SET fullsetwanted = coalesce(fullsetwanted, ?)');
     this.#waiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
   }
 
@@ -95,7 +97,7 @@ export class ProviderStore {
     if (full) this.#fullSet.run({ pid, now: nowS, since: nowS - fullSetPeriodS });
   }
 
-  /** Asks for a full set, of one provider or of all. @returns how many providers that concerned */
+  /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that concerned */
   wantFullSet(reason: FullSetReason, pid?: number): number {
     return (pid === undefined ? this.#wantAll.run(reason) : this.#want.run(reason, pid)).changes;
   }

@@ -55,11 +55,14 @@ export class ResultWriter {
     this.#fail = db.prepare<[number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
   }
 
-  /** Applies one result. Inside a transaction. */
-  apply(sent: SentRequest, result: FetchResult, nowS: number): Outcome {
+  /**
+   * Applies one result; undefined when nothing was asked for because the row had been deleted before its turn came.
+   * Inside a transaction.
+   */
+  apply(sent: SentRequest, result: FetchResult | undefined, nowS: number): Outcome {
     const row = this.#queue.at(sent.pos);
-    if (row === undefined || row.gen !== sent.gen || row.op === 0) {
-      if (result.status === 'ok') this.#free(result);
+    if (row === undefined || row.gen !== sent.gen || row.op === 0 || result === undefined) {
+      if (result?.status === 'ok') this.#free(result);
       if (row === undefined) return 'done';
       if (row.op === 1) return 'again';
       this.#queue.drop(row);

@@ -3,7 +3,7 @@ import { ContentStore } from '../cache/content.js';
 import { ErrorStore } from '../cache/errors.js';
 import { FreedStore } from '../cache/freed.js';
 import { Tally } from '../cache/tally.js';
-import type { Db } from '../open.js';
+import { storageError, type Db } from '../open.js';
 import { AbsorbWriter } from './absorb.js';
 import { ProviderStore } from './providers.js';
 import { Reconciler } from './reconcile.js';
@@ -51,6 +51,7 @@ export class QueueStore {
   /**
    * Runs `change` and commits it, durably, before returning its value; a throw undoes everything.
    * Transactions do not nest.
+   * @throws LccError `io.full` when the disk is full: try later; `io` or `data.malformed`: stop and start anew
    */
   transaction<T>(change: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE');
@@ -62,7 +63,7 @@ export class QueueStore {
     } catch (error) {
       this.absorb.reset();
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      throw error;
+      throw storageError(this.#db.name, error);
     }
   }
 

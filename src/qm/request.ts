@@ -1,0 +1,36 @@
+/** A row of the queue as the request a robot gets. */
+import { agrees, type Held } from '../db/cache/content.js';
+import type { QueueRow } from '../db/queue/row.js';
+import type { FetchRequest } from '../wire/fetch.js';
+
+/**
+ * What is held may serve as the base of a conditional request when it is whole and nothing the CP says contradicts it.
+ */
+export function validatorsOf(
+  row: QueueRow,
+  held: Held | undefined,
+): Pick<FetchRequest, 'lastModified' | 'etag'> {
+  if (held === undefined || held.verified === 0 || !agrees(row, held)) return {};
+  return {
+    ...(held.lastmodified === null ? undefined : { lastModified: held.lastmodified }),
+    ...(held.etag === null ? undefined : { etag: held.etag }),
+  };
+}
+
+export function requestOf(
+  row: QueueRow,
+  sending: { id: number; lane: string; roots: readonly string[]; enforce: boolean },
+  validators: Pick<FetchRequest, 'lastModified' | 'etag'>,
+): FetchRequest {
+  return {
+    id: sending.id,
+    lane: sending.lane,
+    url: row.furl ?? row.curl,
+    roots: sending.roots,
+    mimetype: row.mimetype,
+    ...validators,
+    ...(row.md5 === null ? undefined : { md5: row.md5 }),
+    ...(row.len === null ? undefined : { len: row.len }),
+    ...(sending.enforce ? { enforce: true } : undefined),
+  };
+}

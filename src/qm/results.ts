@@ -1,0 +1,113 @@
+/**
+ * Results on their way into the database: many a transaction, since each commit waits for the disk. A batch is written
+ * when it is large, or a moment after its first result; the moment grows with the time commits take, so that they
+ * never fill more than a fifth of it. A disk that is full is tried again later; nothing is lost but time.
+ */
+import type { SentRequest, Outcome } from '../db/queue/results.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { WaitingSet } from '../db/queue/sets.js';
+import type { Clock } from '../lib/clock.js';
+import { step } from '../lib/steps.js';
+import type { FetchResult } from '../wire/fetch.js';
+
+export interface Arrival {
+  sent: SentRequest & { set: WaitingSet; tries: number };
+  /** Undefined: its turn came and it had been deleted. */
+  result: FetchResult | undefined;
+}
+
+export interface ResultBatchOptions {
+  store: QueueStore;
+  clock: Clock;
+  /** Inside the transaction, for each result: what else it changes in the database. */
+  alongside(arrival: Arrival, outcome: Outcome): void;
+  /** The transaction is committed. */
+  committed(arrivals: readonly Arrival[], outcomes: readonly Outcome[]): void;
+  /** The transaction failed; true: try again later. */
+  failed(error: unknown): boolean;
+}
+
+const BATCH = 512;
+const DELAY_MS = 5;
+const SHARE = 4;
+const RETRY_MS = 1000;
+
+export class ResultBatch {
+  readonly #options: ResultBatchOptions;
+  #pending: Arrival[] = [];
+  #deletedFids: number[] = [];
+  #cancel: (() => void) | undefined;
+  #lastCommitMs = 0;
+  #stuck = false;
+
+  constructor(options: ResultBatchOptions) {
+    this.#options = options;
+  }
+
+  /** Results not yet committed. */
+  get size(): number {
+    return this.#pending.length;
+  }
+
+  /** The disk is full: nothing more should be asked for. */
+  get stuck(): boolean {
+    return this.#stuck;
+  }
+
+  add(arrival: Arrival): void {
+    this.#pending.push(arrival);
+    this.#schedule();
+  }
+
+  /** A freed file was deleted on its machine. */
+  deleted(fid: number): void {
+    this.#deletedFids.push(fid);
+    this.#schedule();
+  }
+
+  /** Writes everything now. */
+  flush(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (this.#pending.length === 0 && this.#deletedFids.length === 0) return;
+    const { store, clock, alongside, committed, failed } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const nowS = Math.floor(clock.nowMs() / 1000);
+    let outcomes: Outcome[];
+    try {
+      outcomes = store.transaction(() => {
+        for (const fid of this.#deletedFids) store.freed.remove(fid);
+        return this.#pending.map(arrival => {
+          const outcome = store.results.apply(arrival.sent, arrival.result, nowS);
+          alongside(arrival, outcome);
+          return outcome;
+        });
+      });
+    } catch (error) {
+      this.#stuck = failed(error);
+      if (this.#stuck) this.#later(RETRY_MS);
+      return;
+    }
+    step('qm.result.committed');
+    this.#stuck = false;
+    this.#lastCommitMs = clock.monotonicMs() - startedMs;
+    const arrivals = this.#pending;
+    this.#pending = [];
+    this.#deletedFids = [];
+    committed(arrivals, outcomes);
+  }
+
+  #schedule(): void {
+    if (this.#stuck) return;
+    if (this.#pending.length >= BATCH) this.flush();
+    else if (this.#cancel === undefined) this.#later(Math.max(DELAY_MS, SHARE * this.#lastCommitMs));
+  }
+
+  #later(delayMs: number): void {
+    this.#cancel?.();
+    this.#cancel = this.#options.clock.after(delayMs, () => {
+      this.#cancel = undefined;
+      this.flush();
+    });
+  }
+}

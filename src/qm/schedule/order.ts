@@ -1,0 +1,207 @@
+/**
+ * What is fetched next of one provider: its sets in the order of their absorption, a set's urls in the order sent,
+ * and at the end of each set the urls that failed, fewest tries first.
+ *
+ * A set is `reading` until its last row has been taken, then `waiting` until the rows it sent are done and its bad ones
+ * are due, and gone when it has no row left. While it waits the next set goes on: one stubborn url does not hold up
+ * what its provider sent later. Nothing here is kept on disk: after a restart each set is read again from its first
+ * row that is left.
+ */
+
+/** What the order needs to know of a row. */
+export interface PlacedRow {
+  pos: number;
+}
+
+export interface OrderedSet {
+  psetid: number;
+  slot: number;
+  firstpos: number;
+  lastpos: number;
+}
+
+/** Where rows come from: QueueReader, or an array in a test. */
+export interface RowSource<S extends OrderedSet, R extends PlacedRow> {
+  /** Rows behind a place that have not failed. */
+  next(set: S, afterPos: number, limit: number): R[];
+  at(pos: number): R | undefined;
+  leastTries(psetid: number): number | undefined;
+  bad(psetid: number, tries: number, afterPos: number, limit: number): R[];
+  hasRows(set: S): boolean;
+}
+
+interface Progress<S> {
+  set: S;
+  cursor: number;
+  read: boolean;
+  /** Places taken and not yet settled. */
+  out: Set<number>;
+  /** Places to be taken again, in order. */
+  again: number[];
+  /** By number of tries: when urls that failed so often are due, monotonic milliseconds. */
+  dueMs: Map<number, number>;
+  /** When its next bad url is due, Infinity when it has none; undefined: look. */
+  badMs: number | undefined;
+}
+
+export interface Taken<S, R> {
+  set: S;
+  row: R;
+}
+
+export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
+  readonly #source: RowSource<S, R>;
+  readonly #reading = new Map<string, Progress<S>>();
+  readonly #waiting = new Map<string, Progress<S>>();
+
+  constructor(source: RowSource<S, R>) {
+    this.#source = source;
+  }
+
+  /** Number of sets with rows left. */
+  get sets(): number {
+    return this.#reading.size + this.#waiting.size;
+  }
+
+  /** A set absorbed after all that are here. */
+  add(set: S): void {
+    const progress = {
+      set,
+      cursor: set.firstpos - 1,
+      read: false,
+      out: new Set<number>(),
+      again: [],
+      dueMs: new Map<number, number>(),
+      badMs: undefined,
+    };
+    this.#reading.set(keyOf(set), progress);
+  }
+
+  /** Takes the next rows, fewer than `limit` when there are no more for now. They are out until settled. */
+  take(limit: number, nowMs: number): Taken<S, R>[] {
+    const taken: Taken<S, R>[] = [];
+    for (const progress of this.#waiting.values()) {
+      if (taken.length >= limit) return taken;
+      this.#takeBad(progress, limit, nowMs, taken);
+    }
+    for (const [key, progress] of this.#reading) {
+      if (taken.length >= limit) return taken;
+      this.#takeInOrder(progress, limit, taken);
+      if (!progress.read || progress.again.length > 0) return taken;
+      this.#reading.delete(key);
+      this.#waiting.set(key, progress);
+      this.#takeBad(progress, limit, nowMs, taken);
+    }
+    return taken;
+  }
+
+  /** The row at `pos` needs nothing more. */
+  done(set: S, pos: number): void {
+    const progress = this.#find(set);
+    if (progress === undefined) return;
+    progress.out.delete(pos);
+    if (progress.read) progress.badMs = undefined;
+  }
+
+  /** The row is to be taken again, at its place. */
+  again(set: S, pos: number): void {
+    const key = keyOf(set);
+    const progress = this.#find(set);
+    if (progress === undefined) return;
+    progress.out.delete(pos);
+    progress.again.push(pos);
+    progress.again.sort((a, b) => a - b);
+    if (this.#waiting.delete(key)) {
+      // Back among the sets being read, in their order; there are few of those.
+      const rest = [...this.#reading];
+      this.#reading.clear();
+      for (const [k, p] of [...rest, [key, progress] as const].sort(bySet)) this.#reading.set(k, p);
+    }
+  }
+
+  /** The row has now failed `tries` times and is not due before `dueMs`. */
+  bad(set: S, pos: number, tries: number, dueMs: number): void {
+    const progress = this.#find(set);
+    if (progress === undefined) return;
+    progress.out.delete(pos);
+    progress.dueMs.set(tries, dueMs);
+    progress.badMs = undefined;
+  }
+
+  /** Sets that have no row left; they are forgotten here. */
+  finished(): S[] {
+    const over: S[] = [];
+    for (const [key, progress] of this.#waiting) {
+      if (progress.out.size > 0 || progress.again.length > 0) continue;
+      if (this.#badMs(progress) !== Infinity) continue;
+      this.#waiting.delete(key);
+      if (this.#source.hasRows(progress.set)) this.add(progress.set);
+      else over.push(progress.set);
+    }
+    return over;
+  }
+
+  /** When the next bad urls are due, monotonic milliseconds; undefined when none are waiting. */
+  nextDueMs(): number | undefined {
+    let least = Infinity;
+    for (const progress of this.#waiting.values()) {
+      if (progress.out.size === 0) least = Math.min(least, this.#badMs(progress));
+    }
+    return least === Infinity ? undefined : least;
+  }
+
+  #takeInOrder(progress: Progress<S>, limit: number, taken: Taken<S, R>[]): void {
+    while (progress.again.length > 0 && taken.length < limit) {
+      const row = this.#source.at(progress.again.shift() ?? 0);
+      if (row !== undefined) push(progress, row, taken);
+    }
+    if (progress.read || taken.length >= limit) return;
+    const wanted = limit - taken.length;
+    const rows = this.#source.next(progress.set, progress.cursor, wanted);
+    for (const row of rows) push(progress, row, taken);
+    progress.cursor = rows.at(-1)?.pos ?? progress.cursor;
+    progress.read = rows.length < wanted;
+  }
+
+  #takeBad(progress: Progress<S>, limit: number, nowMs: number, taken: Taken<S, R>[]): void {
+    if (this.#badMs(progress) > nowMs) return;
+    const { psetid } = progress.set;
+    const wanted = limit - taken.length;
+    const rows = this.#source.bad(
+      psetid,
+      this.#source.leastTries(psetid) ?? 0,
+      0,
+      wanted + progress.out.size,
+    );
+    for (const row of rows.filter(r => !progress.out.has(r.pos)).slice(0, wanted)) push(progress, row, taken);
+    progress.badMs = undefined;
+  }
+
+  #badMs(progress: Progress<S>): number {
+    if (progress.badMs === undefined) {
+      const tries = this.#source.leastTries(progress.set.psetid);
+      progress.badMs = tries === undefined ? Infinity : (progress.dueMs.get(tries) ?? 0);
+    }
+    return progress.badMs;
+  }
+
+  #find(set: S): Progress<S> | undefined {
+    return this.#reading.get(keyOf(set)) ?? this.#waiting.get(keyOf(set));
+  }
+}
+
+function push<S, R extends PlacedRow>(progress: Progress<S>, row: R, taken: Taken<S, R>[]): void {
+  progress.out.add(row.pos);
+  taken.push({ set: progress.set, row });
+}
+
+function keyOf(set: OrderedSet): string {
+  return `${set.psetid}/${set.slot}`;
+}
+
+function bySet(
+  [, a]: readonly [string, Progress<OrderedSet>],
+  [, b]: readonly [string, Progress<OrderedSet>],
+): number {
+  return a.set.psetid - b.set.psetid || a.set.slot - b.set.slot;
+}

@@ -1,0 +1,225 @@
+/**
+ * Connections of UNSes. One that says anything wrong is cut; its set comes again. Overloaded (too many urls queued, or
+ * the disk full), the Queue Manager says `busy`, closes the connections and its listeners, and opens them again when
+ * there is room.
+ */
+import { once } from 'node:events';
+import type { Connection, Listener } from '../daemon/types.js';
+import type { Clock } from '../lib/clock.js';
+import type { Endpoint } from '../lib/endpoint.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { step } from '../lib/steps.js';
+import type { XmlLimits } from '../lib/xml/types.js';
+import { formatQmAnswer, receiveFromUns, type QmAnswer, type UnsHandlers } from '../wire/uns-qm.js';
+import { isRefusal, type Intake, type SetIntake } from './intake.js';
+
+export interface UnsLinksOptions {
+  intake: Intake;
+  endpoints: readonly Endpoint[];
+  listen(endpoint: Endpoint, onConnection: (connection: Connection) => void): Promise<Listener>;
+  clock: Clock;
+  log: Log;
+  xml: XmlLimits;
+  helloTimeoutMs: number;
+  /** Urls queued now. */
+  queued(): number;
+  /** Shut out at this many … */
+  maxQueued: number;
+  /** … and let in below this many. */
+  reopenBelow: number;
+  /** A transaction failed; true: try again later. */
+  failed(error: unknown): boolean;
+}
+
+const CHECK_MS = 500;
+
+export class UnsLinks {
+  readonly #options: UnsLinksOptions;
+  /** Where to listen: the endpoints given, with their real ports once known. */
+  #endpoints: readonly Endpoint[];
+  #listeners: Listener[] = [];
+  readonly #connections = new Set<Connection>();
+  #shut = false;
+  #opening: Promise<void> | undefined;
+  #stopped = false;
+  #cancelCheck: (() => void) | undefined;
+
+  constructor(options: UnsLinksOptions) {
+    this.#options = options;
+    this.#endpoints = options.endpoints;
+  }
+
+  get connected(): number {
+    return this.#connections.size;
+  }
+  /** Shut because of overload. */
+  get shut(): boolean {
+    return this.#shut;
+  }
+  get endpoints(): readonly Endpoint[] {
+    return this.#endpoints;
+  }
+
+  async open(): Promise<void> {
+    const { listen } = this.#options;
+    this.#listeners = await Promise.all(
+      this.#endpoints.map(endpoint => listen(endpoint, connection => void this.#serve(connection))),
+    );
+    this.#endpoints = this.#listeners.map(listener => listener.endpoint);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelCheck?.();
+    await this.#opening;
+    this.#close();
+  }
+
+  async #serve(connection: Connection): Promise<void> {
+    const { clock, log, xml, helloTimeoutMs } = this.#options;
+    const { socket, peer } = connection;
+    this.#connections.add(connection);
+    const cancelHello = clock.after(helloTimeoutMs, () => socket.destroy());
+    const session = new UnsSession(this.#options, connection, () => this.#isFull());
+    try {
+      await receiveFromUns(socket, session.handlers(cancelHello), { where: `uns ${peer}`, xml });
+      socket.end();
+    } catch (error) {
+      if (error instanceof Overload) {
+        socket.end(formatQmAnswer({ kind: 'busy' }));
+        this.#shutOut(error.message);
+      } else if (!isDisconnect(error)) {
+        log.warn('a UNS is cut off', { peer, error: messageOf(error) });
+      }
+      socket.destroySoon();
+    } finally {
+      cancelHello();
+      session.cut();
+      this.#connections.delete(connection);
+    }
+  }
+
+  #isFull(): boolean {
+    return this.#shut || this.#options.queued() >= this.#options.maxQueued;
+  }
+
+  #shutOut(reason: string): void {
+    if (this.#shut || this.#stopped) return;
+    this.#shut = true;
+    this.#options.log.warn('UNSes are shut out', { reason });
+    this.#close();
+    this.#checkLater();
+  }
+
+  #close(): void {
+    for (const listener of this.#listeners) void listener.close();
+    this.#listeners = [];
+    for (const { socket } of this.#connections) {
+      if (!socket.writableEnded) socket.end(formatQmAnswer({ kind: 'busy' }));
+      socket.destroySoon();
+    }
+  }
+
+  #checkLater(): void {
+    this.#cancelCheck = this.#options.clock.after(CHECK_MS, () => {
+      if (this.#stopped) return;
+      if (this.#options.queued() >= this.#options.reopenBelow) return this.#checkLater();
+      this.#opening = this.open().then(
+        () => {
+          this.#shut = false;
+          this.#options.log.info('UNSes are let in again');
+        },
+        (error: unknown) => {
+          this.#options.log.error('cannot listen for UNSes', { error: messageOf(error) });
+          this.#checkLater();
+        },
+      );
+    });
+  }
+}
+
+/** The Queue Manager cannot take more for now. */
+class Overload extends Error {}
+
+/** What one UNS says, carried out. */
+class UnsSession {
+  readonly #options: UnsLinksOptions;
+  readonly #connection: Connection;
+  readonly #isFull: () => boolean;
+  #uns = '';
+  #set: SetIntake | undefined;
+  #entry = '';
+
+  constructor(options: UnsLinksOptions, connection: Connection, isFull: () => boolean) {
+    this.#options = options;
+    this.#connection = connection;
+    this.#isFull = isFull;
+  }
+
+  handlers(greeted: () => void): UnsHandlers {
+    const { intake } = this.#options;
+    return {
+      hello: async id => {
+        this.#uns = id;
+        greeted();
+        if (this.#isFull()) throw new Overload('the queue is full');
+        await this.#say({ kind: 'qm' });
+      },
+      setBegins: async head => {
+        if (this.#isFull()) throw new Overload('the queue is full');
+        this.#entry = head.entry;
+        this.#set = await intake.begin(this.#uns, head);
+      },
+      urls: records => this.#try(() => this.#set?.urls(records)),
+      setEnds: async () => {
+        const set = this.#set;
+        if (set === undefined) return;
+        const answer = await this.#try(() => set.end());
+        this.#set = undefined;
+        await this.#say(
+          isRefusal(answer)
+            ? { kind: 'refused', entry: this.#entry, ...answer }
+            : { kind: 'absorbed', entry: this.#entry, ...answer },
+        );
+        step('qm.acked');
+      },
+      session: async note => {
+        await this.#try(() => intake.note(note));
+        await this.#say({ kind: 'noted', pid: note.pid, seq: note.seq, entry: undefined });
+      },
+      damaged: async note => {
+        await this.#try(() => intake.damaged(this.#uns, note.entry, note.pid));
+        await this.#say({ kind: 'noted', pid: note.pid, seq: undefined, entry: note.entry });
+      },
+    };
+  }
+
+  /** The connection is over: an open set is cut off. */
+  cut(): void {
+    this.#set?.cut();
+    this.#set = undefined;
+  }
+
+  async #try<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof LccError && this.#options.failed(error)) throw new Overload(error.message);
+      throw error;
+    }
+  }
+
+  async #say(answer: QmAnswer): Promise<void> {
+    const { socket } = this.#connection;
+    if (!socket.write(formatQmAnswer(answer)) && !socket.destroyed) {
+      await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+    }
+  }
+}
+
+/** The other side went away: nothing to report. */
+function isDisconnect(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE';
+}
