@@ -11,7 +11,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { migration001 } from './migrations/001.js';
 
 export type Db = Database.Database;
-export type Statement = Database.Statement<unknown[]>;
+export type Statement = Database.Statement;
 
 /** Migration n brings a database from schema n to n + 1. */
 const MIGRATIONS: readonly string[] = [migration001];

@@ -31,11 +31,11 @@ export interface DispatchOptions {
   /** Wait before a bad url is tried again. */
   retryDelayMs: number;
   /** 0 to 1, for jitter. */
-  random(): number;
+  random: () => number;
   /** A transaction failed; true: try again later. */
-  failed(error: unknown): boolean;
+  failed: (error: unknown) => boolean;
   /** Results were committed: there may be files to delete. */
-  committed(): void;
+  committed: () => void;
 }
 
 interface InFlight {
@@ -157,17 +157,18 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** Forgets delays, of one provider or of all. */
-  forgetDelays(pid?: number): void {
+  /** Forgets delays, of one provider or of all that have urls waiting. @returns how many providers that concerned */
+  forgetDelays(pid?: number): number {
     const { store } = this.#options;
     const pids = pid === undefined ? [...this.#known.keys()] : [pid];
     store.transaction(() => pids.forEach(p => store.providers.setBackoff(p, 0, 0)));
     for (const p of pids) {
-      const known = this.#known.get(p);
-      if (known !== undefined) Object.assign(known.provider, { backoffs: 0, backoffuntil: 0 });
+      this.#known.get(p)?.order.forgetDelays();
       this.#table.release(p);
+      this.#table.setHasUrls(p, true);
     }
     this.reload();
+    return pids.length;
   }
 
   status() {

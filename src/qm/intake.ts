@@ -21,7 +21,9 @@ export interface IntakeOptions {
   sliceUrls: number;
   fullSetPeriodMs: number;
   /** A set is complete: the scheduler may have it. */
-  onSet(set: WaitingSet): void;
+  onSet: (set: WaitingSet) => void;
+  /** Something was committed: there may be files to delete. */
+  onCommit: () => void;
 }
 
 export type Refusal = { code: number; reason: string };
@@ -154,6 +156,7 @@ export class SetIntake {
     this.#state = this.#options.store.transaction(() => this.#applySlice());
     this.#slice = [];
     step('qm.slice.committed');
+    this.#options.onCommit();
   }
 
   #applySlice(): SetState {
@@ -182,6 +185,7 @@ export class SetIntake {
       });
       if (removed === undefined) return;
       step('qm.reconcile.committed');
+      this.#options.onCommit();
       // Other sets and results are not to wait for a big one.
       await new Promise<void>(resolve => setImmediate(resolve));
     }
@@ -201,6 +205,7 @@ export class SetIntake {
     });
     step('qm.set.complete');
     if (set !== undefined) onSet(set);
+    this.#options.onCommit();
     return countsOf(state);
   }
 

@@ -20,11 +20,11 @@ export interface ResultBatchOptions {
   store: QueueStore;
   clock: Clock;
   /** Inside the transaction, for each result: what else it changes in the database. */
-  alongside(arrival: Arrival, outcome: Outcome): void;
+  alongside: (arrival: Arrival, outcome: Outcome) => void;
   /** The transaction is committed. */
-  committed(arrivals: readonly Arrival[], outcomes: readonly Outcome[]): void;
+  committed: (arrivals: readonly Arrival[], outcomes: readonly Outcome[]) => void;
   /** The transaction failed; true: try again later. */
-  failed(error: unknown): boolean;
+  failed: (error: unknown) => boolean;
 }
 
 const BATCH = 512;

@@ -17,19 +17,19 @@ import { isRefusal, type Intake, type SetIntake } from './intake.js';
 export interface UnsLinksOptions {
   intake: Intake;
   endpoints: readonly Endpoint[];
-  listen(endpoint: Endpoint, onConnection: (connection: Connection) => void): Promise<Listener>;
+  listen: (endpoint: Endpoint, onConnection: (connection: Connection) => void) => Promise<Listener>;
   clock: Clock;
   log: Log;
   xml: XmlLimits;
   helloTimeoutMs: number;
   /** Urls queued now. */
-  queued(): number;
+  queued: () => number;
   /** Shut out at this many … */
   maxQueued: number;
   /** … and let in below this many. */
   reopenBelow: number;
   /** A transaction failed; true: try again later. */
-  failed(error: unknown): boolean;
+  failed: (error: unknown) => boolean;
 }
 
 const CHECK_MS = 500;

@@ -48,6 +48,12 @@ export class FreedStore {
     return this.#count.get() ?? 0;
   }
 
+  /** Whether there is a tombstone to forget. */
+  hasTombstones(beforeS: number): boolean {
+    const oldest = this.#oldest.get(1);
+    return oldest !== undefined && oldest.deleted_time < beforeS;
+  }
+
   /**
    * Forgets tombstones made before `beforeS`, `limit` at most, in the order of the change sequence. Inside a transaction.
    * @returns how many

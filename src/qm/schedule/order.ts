@@ -128,6 +128,14 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.badMs = undefined;
   }
 
+  /** Bad urls are due now. */
+  forgetDelays(): void {
+    for (const progress of [...this.#waiting.values(), ...this.#reading.values()]) {
+      progress.dueMs.clear();
+      progress.badMs = undefined;
+    }
+  }
+
   /** Sets that have no row left; they are forgotten here. */
   finished(): S[] {
     const over: S[] = [];

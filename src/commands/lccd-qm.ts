@@ -1,0 +1,22 @@
+import { startQueueManager } from '../qm/start.js';
+import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
+import type { CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccd-qm',
+  summary: 'Queue Manager: absorbs sets, schedules fetches, keeps the LCC DB.',
+  options: [
+    { flags: '--listen-uns <ENDPOINT>', help: 'where UNSes connect; may be repeated', repeat: true },
+    { flags: '--listen-bm <ENDPOINT>', help: 'where Bot Managers connect; may be repeated', repeat: true },
+    CONFIG_OPTION,
+  ],
+  example: 'lccd-qm --listen-uns=unix:$LCC_HOME/run/qm-uns.sock --listen-bm=unix:$LCC_HOME/run/qm-bm.sock',
+  run(context) {
+    const uns = endpointsOf(context, 'listenUns');
+    const bm = endpointsOf(context, 'listenBm');
+    return runAsDaemon(context, {
+      name: 'lccd-qm',
+      start: services => startQueueManager(services, { uns, bm }),
+    });
+  },
+};

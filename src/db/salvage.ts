@@ -1,0 +1,176 @@
+/**
+ * A damaged lcc.db is set aside, never overwritten, and a new one started with what can still be read of it
+ * (semantics.md, rule 22). Every provider is then asked for a full set, and the new database has a new store id, so that
+ * content users resynchronise: what could not be read has left no tombstones.
+ *
+ *     lcc.db damaged ─▶ lcc.db.new built from it ─▶ lcc.db renamed to lcc.db.damaged-TIME ─▶ lcc.db.new renamed to lcc.db
+ *
+ * A crash before the first rename begins anew; between the two, the next start finishes the second.
+ */
+import Database from 'better-sqlite3';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { renameDurably, writeFileDurably } from '../lib/durable.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { step } from '../lib/steps.js';
+import { openDatabase, type Db } from './open.js';
+
+/** Tables copied, providers first; qpsdb is rebuilt. */
+const TABLES = [
+  'counter',
+  'pidb',
+  'proots',
+  'lccurl',
+  'tombstone',
+  'qdb',
+  'absorbed',
+  'pierr',
+  'freed',
+] as const;
+
+/** Notes that reading the database showed damage: the next opening looks at all of it. */
+export function suspectDatabase(path: string): void {
+  writeFileDurably(suspectOf(path), '');
+}
+
+/**
+ * Opens the database for writing; one that is damaged is set aside and replaced by what can be read of it.
+ * @throws LccError as openDatabase, but not for damage
+ */
+export function openOrSalvage(path: string, nowMs: number, log: Log): Db {
+  if (!existsSync(path) && existsSync(newOf(path))) renameDurably(newOf(path), path);
+  try {
+    const db = openDatabase(path);
+    if (!existsSync(suspectOf(path))) return db;
+    if (isSound(db)) {
+      rmSync(suspectOf(path));
+      return db;
+    }
+    db.close();
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+    log.error('the database is damaged', { path, error: error.message });
+  }
+  const aside = `${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`;
+  const copied = buildNew(path, log);
+  step('db.salvage.built');
+  for (const suffix of ['-wal', '-shm']) {
+    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+  }
+  renameDurably(path, aside);
+  step('db.salvage.aside');
+  renameDurably(newOf(path), path);
+  rmSync(suspectOf(path), { force: true });
+  log.warn('a new database has been started; every provider is asked for a full set', { aside, ...copied });
+  return openDatabase(path);
+}
+
+function isSound(db: Db): boolean {
+  try {
+    return db.pragma('quick_check(1)', { simple: true }) === 'ok';
+  } catch {
+    return false;
+  }
+}
+
+function buildNew(path: string, log: Log): Record<string, number> {
+  const fresh = newOf(path);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(fresh + suffix, { force: true });
+  const db = openDatabase(fresh);
+  const copied: Record<string, number> = {};
+  try {
+    const old = openDamaged(path);
+    if (old !== undefined) {
+      db.pragma('foreign_keys = OFF');
+      db.transaction(() => {
+        for (const table of TABLES) copied[table] = copyTable(old, db, table, log);
+        repair(db);
+      })();
+      old.close();
+    }
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    db.close();
+  }
+  return copied;
+}
+
+function openDamaged(path: string): Db | undefined {
+  try {
+    const db = new Database(path, { readonly: true, fileMustExist: true });
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return db;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Copies what can be read: forwards to the first unreadable row, then backwards from the end. @returns rows */
+function copyTable(old: Db, db: Db, table: string, log: Log): number {
+  let copied = 0;
+  for (const order of ['ASC', 'DESC']) {
+    try {
+      const columns = columnsOf(db, table);
+      const insert = db.prepare(
+        `INSERT OR ${table === 'counter' ? 'REPLACE' : 'IGNORE'} INTO ${table}(${columns.join(',')})
+         VALUES (${columns.map(() => '?').join(',')})`,
+      );
+      const key = keyOf(db, table);
+      const rows = old
+        .prepare<[], unknown[]>(
+          `SELECT ${columns.join(',')} FROM ${table} NOT INDEXED ORDER BY ${key} ${order}`,
+        )
+        .raw();
+      for (const row of rows.iterate()) {
+        const { changes } = insert.run(...row);
+        // Met the rows copied from the other end.
+        if (order === 'DESC' && changes === 0) break;
+        copied += changes;
+      }
+      return copied;
+    } catch (error) {
+      log.warn('a table could not be read whole', { table, direction: order, error: messageOf(error) });
+    }
+  }
+  return copied;
+}
+
+/** Columns that are stored, not generated. */
+function columnsOf(db: Db, table: string): string[] {
+  return db
+    .prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
+    .pluck()
+    .all(table);
+}
+
+/** Its rowid's name, or the columns of its primary key. */
+function keyOf(db: Db, table: string): string {
+  return db
+    .prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk')
+    .pluck()
+    .all(table)
+    .join(', ');
+}
+
+/** Makes what was copied agree with itself, and asks for the rest. */
+function repair(db: Db): void {
+  db.exec(`
+    DELETE FROM qpsdb;
+    INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos)
+      SELECT psetid, slot, pid, min(pos), max(pos) FROM qdb
+      WHERE psetid NOT IN (SELECT psetid FROM absorbed WHERE complete = 0) GROUP BY psetid, slot;
+    UPDATE counter SET value = max(value, (SELECT coalesce(max(seq), 0) FROM lccurl),
+      (SELECT coalesce(max(seq), 0) FROM tombstone)) WHERE name = 'seq';
+    UPDATE counter SET value = max(value, (SELECT coalesce(max(pos), 0) FROM qdb),
+      (SELECT coalesce(max(lastpos), 0) FROM absorbed)) WHERE name = 'pos';
+    UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM absorbed),
+      (SELECT coalesce(max(psetid), 0) FROM qdb), (SELECT coalesce(max(psetid), 0) FROM lccurl)) WHERE name = 'psetid';
+    UPDATE pidb SET fullsetwanted = 'cache crash', (filesused, spaceused) =
+      (SELECT count(*), total(len) FROM lccurl WHERE lccurl.pid = pidb.pid),
+      nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),
+      nurlerrs = (SELECT count(*) FROM pierr WHERE pierr.pid = pidb.pid);
+  `);
+}
+
+const newOf = (path: string) => `${path}.new`;
+const suspectOf = (path: string) => `${path}.suspect`;

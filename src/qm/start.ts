@@ -1,0 +1,147 @@
+/** The Queue Manager put together: store, intake, dispatcher, deletions, links, and what the operator can tell it. */
+import { openOrSalvage, suspectDatabase } from '../db/salvage.js';
+import { QueueStore } from '../db/queue/store.js';
+import type { Running, Services } from '../daemon/types.js';
+import { xmlLimitsOf } from '../config/limits.js';
+import type { Endpoint } from '../lib/endpoint.js';
+import { LccError } from '../lib/errors.js';
+import { tryLock } from '../lib/lock.js';
+import { channelLimitsOf } from '../wire/messages.js';
+import { canonicalMtime } from '../wire/mtime.js';
+import { BmLinks } from './bm-links.js';
+import { controlsOf } from './controls.js';
+import { Deletions } from './deletions.js';
+import { Dispatcher } from './dispatch.js';
+import { Housekeeping } from './housekeeping.js';
+import { Intake } from './intake.js';
+import { UnsLinks } from './uns-links.js';
+
+/** Urls of one provider before an equal that waits for a slot gets it, in windows. */
+const TURN_WINDOWS = 4;
+
+/**
+ * Starts the Queue Manager on `$LCC_HOME/lcc.db`.
+ * @throws LccError `try.later` when another one has the database
+ */
+export async function startQueueManager(
+  services: Services,
+  endpoints: { uns: readonly Endpoint[]; bm: readonly Endpoint[] },
+): Promise<Running> {
+  const { config, clock, log } = services;
+  const path = config.home.db;
+  const lock = tryLock(`${path}.lock`);
+  if (lock === undefined)
+    throw new LccError('try.later', `${path}: another lccd-qm has it open; stop that one first`);
+  const db = openOrSalvage(path, clock.nowMs(), log);
+  const store = new QueueStore(db, {
+    errorsKept: config.get('qm.errors_kept'),
+    retries: config.get('qm.retries'),
+    mtimeOf: canonicalMtime,
+  });
+  /** A full disk may have room again; after anything else what SQLite holds in memory must not be trusted. */
+  const failed = (error: unknown): boolean => {
+    if (error instanceof LccError && error.code === 'io.full') {
+      log.error('the disk is full', { error: error.message });
+      return true;
+    }
+    if (error instanceof LccError && error.code === 'data.malformed') suspectDatabase(path);
+    services.fail(error);
+    return false;
+  };
+
+  const dispatcher = new Dispatcher({
+    store,
+    clock,
+    log,
+    lanes: {
+      window: config.get('qm.lane_window'),
+      overbookPercent: config.get('qm.overbook_percent'),
+      turn: config.get('qm.lane_window') * TURN_WINDOWS,
+    },
+    backoff: { minMs: config.get('qm.backoff_min_ms'), maxMs: config.get('qm.backoff_max_ms') },
+    retryDelayMs: config.get('qm.retry_delay_ms'),
+    random: Math.random,
+    failed,
+    committed: () => deletions.pump(),
+  });
+  const deletions = new Deletions(
+    store.freed,
+    () => dispatcher.nextId(),
+    fid => dispatcher.deleted(fid),
+  );
+  const intake = new Intake({
+    store,
+    clock,
+    sliceUrls: config.get('qm.slice_urls'),
+    fullSetPeriodMs: config.get('qm.full_set_period_ms'),
+    onSet: set => dispatcher.addSet(set),
+    onCommit: () => deletions.pump(),
+  });
+  const maxQueued = config.get('qm.max_queue_urls');
+  const unsLinks = new UnsLinks({
+    intake,
+    endpoints: endpoints.uns,
+    listen: (endpoint, onConnection) => services.listen(endpoint, onConnection),
+    clock,
+    log,
+    xml: xmlLimitsOf(config),
+    helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+    queued: () => store.providers.waiting(),
+    maxQueued,
+    reopenBelow: Math.max(1, Math.floor((maxQueued * config.get('qm.reopen_percent')) / 100)),
+    failed,
+  });
+  const bmLinks = new BmLinks({
+    dispatcher,
+    deletions,
+    log,
+    link: {
+      ...channelLimitsOf(config),
+      clock,
+      pingIntervalMs: config.get('wire.ping_interval_ms'),
+      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+    },
+  });
+  const housekeeping = new Housekeeping({
+    db,
+    store,
+    clock,
+    tombstoneMs: config.get('qm.tombstone_ms'),
+    changedOutside: () => dispatcher.reload(),
+    failed,
+  });
+
+  dispatcher.start();
+  await unsLinks.open();
+  const bmListeners = await Promise.all(
+    endpoints.bm.map(endpoint => services.listen(endpoint, connection => bmLinks.accept(connection))),
+  );
+  housekeeping.start();
+
+  return {
+    status() {
+      const rows = store.providers.waiting();
+      const doing = dispatcher.status();
+      return {
+        idle: rows === 0 && doing.in_flight === 0 && intake.open === 0,
+        rows_queued: rows,
+        absorbing: intake.open,
+        ...doing,
+        unses: unsLinks.connected,
+        unses_shut_out: unsLinks.shut,
+        bot_managers: bmLinks.status(),
+        freed_waiting: store.freed.count(),
+      };
+    },
+    controls: controlsOf(store, dispatcher),
+    async stop() {
+      housekeeping.stop();
+      await unsLinks.stop();
+      for (const listener of bmListeners) void listener.close();
+      bmLinks.stop();
+      dispatcher.stop();
+      store.close();
+      lock.release();
+    },
+  };
+}

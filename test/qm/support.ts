@@ -1,0 +1,187 @@
+/** A Queue Manager's store on a database of its own, and sets put into it as a UNS would. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase, type Db } from '../../src/db/open.js';
+import type { SetCounts } from '../../src/db/queue/absorb.js';
+import type { QueueRow } from '../../src/db/queue/row.js';
+import { ROW_COLUMNS } from '../../src/db/queue/row.js';
+import type { Outcome } from '../../src/db/queue/results.js';
+import type { WaitingSet } from '../../src/db/queue/sets.js';
+import { QueueStore } from '../../src/db/queue/store.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { Intake, type Refusal } from '../../src/qm/intake.js';
+import type { FetchFailed, FetchOk, FetchResult } from '../../src/wire/fetch.js';
+import { canonicalMtime } from '../../src/wire/mtime.js';
+import type { SetHead } from '../../src/wire/uns-qm.js';
+import type { UrlRecord } from '../../src/wire/url.js';
+
+export interface BenchOptions {
+  sliceUrls?: number;
+  errorsKept?: number;
+  retries?: number;
+}
+
+/** One database; `reopen` is what a crash leaves: whatever was committed, nothing that was in memory. */
+export class Bench {
+  readonly dir = mkdtempSync(join(tmpdir(), 'lcc-qm-'));
+  readonly clock = new ManualClock();
+  readonly #options: BenchOptions;
+  db!: Db;
+  store!: QueueStore;
+  intake!: Intake;
+  sets: WaitingSet[] = [];
+  #entry = 0;
+
+  constructor(options: BenchOptions = {}) {
+    this.#options = options;
+    this.reopen();
+  }
+
+  get path(): string {
+    return join(this.dir, 'lcc.db');
+  }
+
+  reopen(): void {
+    this.db?.close();
+    this.db = openDatabase(this.path);
+    this.store = new QueueStore(this.db, {
+      errorsKept: this.#options.errorsKept ?? 1000,
+      retries: this.#options.retries ?? 3,
+      mtimeOf: canonicalMtime,
+    });
+    this.intake = new Intake({
+      store: this.store,
+      clock: this.clock,
+      sliceUrls: this.#options.sliceUrls ?? 1000,
+      fullSetPeriodMs: 30 * 86_400_000,
+      onSet: set => void this.sets.push(set),
+      onCommit: () => undefined,
+    });
+  }
+
+  close(): void {
+    this.db.close();
+    rmSync(this.dir, { recursive: true });
+  }
+
+  provider(pid: number, columns: Record<string, number | string> = {}): void {
+    const all = { pid, password: 'x', ...columns };
+    const names = Object.keys(all);
+    this.db
+      .prepare(`INSERT INTO pidb(${names.join(',')}) VALUES (${names.map(() => '?').join(',')})`)
+      .run(...Object.values(all));
+    this.db.prepare('INSERT INTO proots VALUES (?, ?)').run(pid, 'http://127.0.0.1/');
+  }
+
+  head(pid: number, received: number, more: Partial<SetHead> = {}): SetHead {
+    return {
+      entry: `e${++this.#entry}`,
+      pid,
+      seq: this.#entry,
+      set: 'partial',
+      urlprefix: 'http://127.0.0.1/',
+      received,
+      errseen: 0,
+      ip: '192.0.2.1',
+      atS: 0,
+      ...more,
+    };
+  }
+
+  /** Sends one set, whole. */
+  async send(
+    pid: number,
+    urls: readonly UrlRecord[],
+    more: Partial<SetHead> = {},
+  ): Promise<SetCounts | Refusal> {
+    const intake = await this.intake.begin('u1', this.head(pid, urls.length, more));
+    intake.urls(urls);
+    return intake.end();
+  }
+
+  /** The waiting row of a url. */
+  row(pid: number, curl: string, mimetype = 'text/html'): QueueRow | undefined {
+    return this.db
+      .prepare<[number, string, string], QueueRow>(
+        `SELECT ${ROW_COLUMNS} FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
+      )
+      .get(pid, absolute(curl), mimetype);
+  }
+
+  /** Applies a result to the row as it is (or was, when given). */
+  answer(row: QueueRow, result: FetchResult, conditional = false): Outcome {
+    const { pos, gen, pid } = row;
+    return this.store.transaction(() =>
+      this.store.results.apply({ pos, gen, pid, conditional }, result, Math.floor(this.clock.nowMs() / 1000)),
+    );
+  }
+
+  /** Fetches a waiting url with this content. */
+  fetch(pid: number, curl: string, content = 'x', more: Partial<FetchOk> = {}): Outcome {
+    const row = this.row(pid, curl);
+    if (row === undefined) throw new Error(`${curl} does not wait`);
+    return this.answer(row, ok(content, more));
+  }
+
+  all<T = Record<string, unknown>>(sql: string, ...params: unknown[]): T[] {
+    return this.db.prepare(sql).all(...params) as T[];
+  }
+
+  value(sql: string, ...params: unknown[]): unknown {
+    return this.db
+      .prepare(sql)
+      .pluck()
+      .get(...params);
+  }
+}
+
+let files = 0;
+
+/** A fetched body; `md5` is a stand-in that differs with the content. */
+export function ok(content: string, more: Partial<FetchOk> = {}): FetchOk {
+  return {
+    id: 1,
+    status: 'ok',
+    md5: md5Of(content),
+    len: Buffer.byteLength(content),
+    wireBytes: 100,
+    elapsedMs: 1,
+    http: 200,
+    verified: true,
+    machineId: 'm1',
+    fileId: `f${++files}`,
+    ...more,
+  };
+}
+
+export function failure(
+  code: number,
+  reach: FetchFailed['reach'],
+  more: Partial<FetchFailed> = {},
+): FetchFailed {
+  return {
+    id: 1,
+    status: 'error',
+    code,
+    message: `error ${code}`,
+    reach,
+    wireBytes: 0,
+    elapsedMs: 1,
+    ...more,
+  };
+}
+
+export const unchanged: FetchResult = { id: 1, status: 'unchanged', http: 304, wireBytes: 10, elapsedMs: 1 };
+
+export function md5Of(content: string): string {
+  return Buffer.from(content).toString('hex').padEnd(32, '0').slice(0, 32);
+}
+
+export function url(curl: string, more: Partial<UrlRecord> = {}): UrlRecord {
+  return { curl, mimetype: 'text/html', ...more };
+}
+
+export function absolute(curl: string): string {
+  return curl.startsWith('http:') ? curl : `http://127.0.0.1/${curl}`;
+}
