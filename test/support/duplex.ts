@@ -9,7 +9,7 @@ export interface Ends {
   /** The peer's end, played by the test. */
   theirs: Duplex;
   /** All that the peer has received so far. */
-  received(): string;
+  received: () => string;
 }
 
 /** @param reading whether the peer reads what it is sent */

@@ -56,10 +56,11 @@ const RICH: FetchRequest = {
   maxBytes: 100,
   timeoutMs: 2500,
 };
-const forRobot = ({ lane: _, ...request }: FetchRequest, file: string): RobotRequest => ({
-  ...request,
-  file,
-});
+function forRobot(request: FetchRequest, file: string): RobotRequest {
+  const { lane, ...rest } = request;
+  assert.notEqual(lane, '');
+  return { ...rest, file };
+}
 const DELETE: DeleteRequest = { id: 3, machineId: 'm1', fileId: '00/00/00000000.0' };
 
 /** Plays a transcript to one side, whole or byte by byte, and gives all the events it made there. */
@@ -252,7 +253,7 @@ describe('what is written', () => {
     const { ours, theirs, received } = ends();
     const peer = new SourcePeer(ours, { fetch() {}, delete() {}, closed() {} }, options());
     peer.hello(['m1'], 64);
-    peer.fetched({ ...OK, machineId: 'm1', fileId: '00/00/00000000.0' } as FetchResult);
+    peer.fetched({ ...OK, machineId: 'm1', fileId: '00/00/00000000.0' });
     peer.fetched(UNCHANGED);
     peer.fetched(FAILED);
     peer.deleted({ id: 3, status: 'ok' });
