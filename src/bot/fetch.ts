@@ -18,6 +18,7 @@ import { ACCEPT_ENCODING, codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
 import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
+import { contradicts } from './mimetype.js';
 import type { Links } from './links.js';
 
 /** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
@@ -242,7 +243,7 @@ export class Fetch {
       this.#fail(failure(611, `transfer coding ${head.transferCoding} was not asked for`));
     else if (coding === undefined)
       this.#fail(failure(611, `content coding ${head.contentCoding} was not asked for`));
-    else if (announced !== undefined && essence !== undefined && essence !== announced)
+    else if (announced !== undefined && essence !== undefined && contradicts(announced, essence))
       this.#fail(failure(607, `${announced} was announced, ${essence} is served`));
     else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isBodiless(head))
       this.#fail(failure(606, `${head.contentLength} bytes, more than ${limitText}`));
