@@ -1,6 +1,5 @@
 /** Modification times: every form the protocol admits is read, one is printed (commands.md, "The lingua franca"). */
 
-const CANONICAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 const EPOCH = /^(-?\d{1,12})(?:\.\d*)?$/;
 const FOURTEEN_DIGITS = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
@@ -56,7 +55,8 @@ export function formatMtime(seconds: number): string {
 
 /** The printed form of any form that is read; text that is no time stays as it is, for the UNS to refuse. */
 export function canonicalMtime(text: string): string {
-  if (CANONICAL.test(text)) return text;
+  // The printed form is the only one of 20 characters with these two; should it be no time, it stays as well.
+  if (text.length === 20 && text[10] === 'T' && text[19] === 'Z') return text;
   const seconds = parseMtime(text);
   return seconds === undefined ? text : formatMtime(seconds);
 }

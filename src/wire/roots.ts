@@ -5,7 +5,7 @@
 
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 /** C0, DEL, and blanks at either end: what URL parsers drop silently. Backslashes they read as slashes. */
-const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f\\]|^\s|\s$/;
+const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f\\]|^ | $/;
 /** `%2f` and `%5c` are separators to some servers, however often the percent sign was itself encoded. */
 const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
 /** Encoded control characters, and the overlong UTF-8 forms of dot, slash and backslash. */
@@ -14,9 +14,10 @@ const ENCODED_DOT = /%(?:25)*2e/gi;
 const DOT_SEGMENT = /^\.\.?(?:;.*)?$/s;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
-/** What follows a directory so plainly that no parser can leave it: no fragment, no odd encoding; then any query. */
+/** What follows a directory so plainly that no parser can leave it: no scheme, no fragment, no odd encoding; then any
+ * query. */
 const PLAIN_REST =
-  /^[\w~!$&'()*+,=:@/.\u0080-\uffff-]*(?:%(?!2[5EeFf]|5[Cc]|[01]|7[Ff]|[Cc][01])[0-9A-Fa-f]{2}[\w~!$&'()*+,=:@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
+  /^[\w~!$&'()*+,=@/.\u0080-\uffff-]*(?:%(?!2[5EeFf]|5[Cc]|[01]|7[Ff]|[Cc][01])[0-9A-Fa-f]{2}[\w~!$&'()*+,=@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
 
 /**
  * Whether `rest`, put behind a URL that ends with a slash and has no query, certainly stays below it. False means only

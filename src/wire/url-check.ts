@@ -50,7 +50,7 @@ export function createUrlChecker(options: UrlCheckOptions): (record: UrlRecord) 
   const maxPlainLength = (maxUrlBytes - Buffer.byteLength(urlprefix)) / 3;
 
   const isPlain = (url: string): boolean =>
-    prefixIsInside && url.length <= maxPlainLength && isPlainRest(url) && !hasScheme(url);
+    prefixIsInside && url.length <= maxPlainLength && isPlainRest(url);
 
   const resolvable = (name: string, url: string): UrlProblem | undefined => {
     const resolved = resolveUrl(urlprefix, url);
@@ -125,12 +125,15 @@ function createMimeCheck(patterns: readonly string[]): (mimetype: string) => Url
     const isAccepted = types.has('*') || types.has(type) || exact.has(name);
     return isAccepted ? undefined : problem(303, `${mimetype}: ${codeText(303)}`);
   };
+  // Neighbours mostly share one: comparing is cheaper than hashing.
+  let lastAccepted = '';
   const decided = new Map<string, UrlProblem | undefined>();
   return mimetype => {
-    const known = decided.get(mimetype);
-    if (known !== undefined || decided.has(mimetype)) return known;
-    const decision = decide(mimetype);
-    if (decided.size < MAX_REMEMBERED_MIMETYPES) decided.set(mimetype, decision);
+    if (mimetype === lastAccepted && mimetype !== '') return undefined;
+    const known = decided.has(mimetype);
+    const decision = known ? decided.get(mimetype) : decide(mimetype);
+    if (!known && decided.size < MAX_REMEMBERED_MIMETYPES) decided.set(mimetype, decision);
+    if (decision === undefined) lastAccepted = mimetype;
     return decision;
   };
 }

@@ -187,7 +187,7 @@ export class XmlReader {
       this.#textLength = 0;
       if (layout.empty) {
         this.#readTo = end;
-        events.open(layout.name, attributesOf(layout, match), true, text.slice(at, end));
+        events.open(layout.name, attributesOf(layout, match), true, match[0]);
       } else {
         const content = match.at(-1) as string;
         const tagEnd = end - layout.endTagLength - layouts.contentLength;
