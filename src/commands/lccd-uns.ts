@@ -1,5 +1,5 @@
 import type { Services } from '../daemon/types.js';
-import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
 import { unsOptions } from '../uns/options.js';
 import { UnsServer } from '../uns/server.js';
@@ -45,9 +45,10 @@ async function start(services: Services, qm: Endpoint | undefined) {
   const listeners = await Promise.all(
     endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
   );
+  for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
   const peer = qm && services.connect(qm, connection => uns.serveQueueManager(connection));
   return {
-    status: () => ({ ...uns.status(), listens: listeners.map(({ endpoint }) => endpoint) }),
+    status: () => ({ ...uns.status(), listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)) }),
     async stop() {
       for (const listener of listeners) void listener.close();
       await uns.stop();

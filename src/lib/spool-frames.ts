@@ -24,15 +24,21 @@ export interface SpoolEntry {
 export const MAGIC = Buffer.from('spool 1\n', 'latin1');
 /** Longest payload. */
 export const MAX_FRAME_BYTES = 1024 * 1024;
-const FRAME_HEAD_BYTES = 8;
+export const FRAME_HEAD_BYTES = 8;
 const READ_BYTES = 256 * 1024;
 
-/** Length and checksum of the frame number `index`. */
-export function frameHead(index: number, payload: Uint8Array): Buffer {
-  const head = Buffer.allocUnsafe(FRAME_HEAD_BYTES);
-  head.writeUInt32BE(payload.length, 0);
-  head.writeUInt32BE(checksum(index, payload), 4);
-  return head;
+/** Writes the head of frame number `index` into its first bytes; the payload is all behind it. */
+export function writeFrameHead(frame: Buffer, index: number): void {
+  const payload = frame.subarray(FRAME_HEAD_BYTES);
+  frame.writeUInt32BE(payload.length, 0);
+  frame.writeUInt32BE(checksum(index, payload), 4);
+}
+
+/** A whole frame. */
+export function frameOf(index: number, payload: Uint8Array): Buffer {
+  const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), payload]);
+  writeFrameHead(frame, index);
+  return frame;
 }
 
 /** Payloads in order. @throws LccError `data.malformed` naming the file and the offset of the first damage */

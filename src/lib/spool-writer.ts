@@ -1,10 +1,20 @@
 /** An entry of a spool being written: text in, frames on disk, bounded memory. See spool.ts for the life of an entry. */
 import { closeSync, fdatasync, fsync, openSync, unlink, writev } from 'node:fs';
 import { promisify } from 'node:util';
-import { asSpoolError, frameHead, MAGIC, type SpoolEntry, type SpoolHeader } from './spool-frames.js';
+import {
+  asSpoolError,
+  FRAME_HEAD_BYTES,
+  frameOf,
+  MAGIC,
+  writeFrameHead,
+  type SpoolEntry,
+  type SpoolHeader,
+} from './spool-frames.js';
 import { step } from './steps.js';
 
-const FRAME_CHARACTERS = 64 * 1024;
+const FRAME_BYTES = 64 * 1024;
+/** The longest character: what a frame may lack to be full. */
+const CHARACTER_BYTES = 4;
 /**
  * How much is written between two hints to the disk. Without them a big entry meets the disk at its end, all at once:
  * the final sync then takes as long as the rest of the work together.
@@ -16,7 +26,30 @@ const sync = promisify(fsync);
 const syncData = promisify(fdatasync);
 const remove = promisify(unlink);
 
+/**
+ * Frames written from and used again. Fresh buffers for every frame cost more memory than all the rest: they live
+ * outside the heap, where the garbage collector does not see their size in time.
+ */
+export class FrameBuffers {
+  readonly #free: Buffer[] = [];
+  readonly #kept: number;
+
+  /** @param kept how many unused ones stay */
+  constructor(kept: number) {
+    this.#kept = kept;
+  }
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(FRAME_BYTES);
+  }
+
+  give(buffer: Buffer): void {
+    if (this.#free.length < this.#kept) this.#free.push(buffer);
+  }
+}
+
 export interface WriterHooks {
+  buffers: FrameBuffers;
   steps: string;
   fail: (error: unknown) => void;
   /** Bytes this entry adds to (negative: no longer takes from) what is being written. */
@@ -29,10 +62,14 @@ export class SpoolWriter {
   readonly #path: string;
   readonly #hooks: WriterHooks;
   readonly #fd: number;
-  #text: string[] = [];
-  #textLength = 0;
+  readonly #encoder = new TextEncoder();
+  /** The frame being filled, and how far. */
+  #frame: Buffer | undefined;
+  #filled = FRAME_HEAD_BYTES;
   #frames = 0;
   #queue: Uint8Array[] = [];
+  /** Frames of the queue to be used again, each behind the piece it holds. */
+  #lent = new Map<Uint8Array, Buffer>();
   #queuedBytes = 0;
   #bytes = 0;
   #sinceWriteBack = 0;
@@ -51,7 +88,7 @@ export class SpoolWriter {
       throw asSpoolError(path, error);
     }
     this.#enqueue(MAGIC);
-    this.#frame(Buffer.from(JSON.stringify(header)));
+    this.#enqueue(frameOf(this.#frames++, Buffer.from(JSON.stringify(header))));
   }
 
   /** Bytes of the entry so far, written or waiting to be. */
@@ -66,9 +103,14 @@ export class SpoolWriter {
 
   /** Adds text. Errors of writing appear in `drained` and `commit`. */
   write(text: string): void {
-    this.#text.push(text);
-    this.#textLength += text.length;
-    if (this.#textLength >= FRAME_CHARACTERS) this.#cut();
+    let rest = text;
+    while (rest !== '') {
+      this.#frame ??= this.#hooks.buffers.take();
+      const { read, written } = this.#encoder.encodeInto(rest, this.#frame.subarray(this.#filled));
+      this.#filled += written;
+      rest = rest.slice(read);
+      if (rest !== '' || FRAME_BYTES - this.#filled < CHARACTER_BYTES) this.#cut();
+    }
   }
 
   /** Resolves when what was cut into frames so far is written. @throws LccError `io.full` or `io` */
@@ -84,7 +126,7 @@ export class SpoolWriter {
   async commit(label: string): Promise<SpoolEntry> {
     try {
       this.#cut();
-      this.#enqueue(frameHead(this.#frames, Buffer.alloc(0)));
+      this.#enqueue(frameOf(this.#frames, Buffer.alloc(0)));
       await this.drained();
       step(`${this.#hooks.steps}.written`);
       await this.#writingBack;
@@ -119,26 +161,21 @@ export class SpoolWriter {
   }
 
   #cut(): void {
-    if (this.#textLength === 0) return;
-    const text = this.#text.length === 1 ? (this.#text[0] ?? '') : this.#text.join('');
-    this.#text = [];
-    this.#textLength = 0;
-    const payload = Buffer.from(text);
-    for (let from = 0; from < payload.length; from += FRAME_CHARACTERS)
-      this.#frame(payload.subarray(from, from + FRAME_CHARACTERS));
+    const frame = this.#frame;
+    if (frame === undefined) return;
+    const piece = frame.subarray(0, this.#filled);
+    writeFrameHead(piece, this.#frames++);
+    this.#lent.set(piece, frame);
+    this.#frame = undefined;
+    this.#filled = FRAME_HEAD_BYTES;
+    this.#enqueue(piece);
   }
 
-  #frame(payload: Uint8Array): void {
-    this.#enqueue(frameHead(this.#frames++, payload), payload);
-  }
-
-  #enqueue(...pieces: Uint8Array[]): void {
-    let bytes = 0;
-    for (const piece of pieces) bytes += piece.length;
-    this.#queue.push(...pieces);
-    this.#queuedBytes += bytes;
-    this.#bytes += bytes;
-    this.#hooks.onBytes(bytes);
+  #enqueue(piece: Uint8Array): void {
+    this.#queue.push(piece);
+    this.#queuedBytes += piece.length;
+    this.#bytes += piece.length;
+    this.#hooks.onBytes(piece.length);
     this.#pumping ??= this.#pump();
   }
 
@@ -154,19 +191,27 @@ export class SpoolWriter {
   }
 
   async #writeQueue(): Promise<void> {
-    let pieces = this.#queue;
+    const queue = this.#queue;
     this.#queue = [];
-    while (pieces.length > 0) {
+    for (let pieces = queue; pieces.length > 0;) {
       const { bytesWritten } = await writeVector(this.#fd, pieces);
       this.#queuedBytes -= bytesWritten;
       this.#sinceWriteBack += bytesWritten;
       pieces = rest(pieces, bytesWritten);
     }
+    for (const piece of queue) this.#giveBack(piece);
     if (this.#sinceWriteBack >= WRITE_BACK_BYTES && this.#writingBack === undefined) {
       this.#sinceWriteBack = 0;
       this.#writingBack = this.#synced(syncData).finally(() => (this.#writingBack = undefined));
       this.#writingBack.catch((error: unknown) => (this.#error ??= error));
     }
+  }
+
+  #giveBack(piece: Uint8Array): void {
+    const frame = this.#lent.get(piece);
+    if (frame === undefined) return;
+    this.#lent.delete(piece);
+    this.#hooks.buffers.give(frame);
   }
 
   /** A sync that fails for want of space has lost this entry alone; any other failure ends the process. */

@@ -20,7 +20,7 @@ import { makeDirectoryDurably, syncDirectory, writeFileDurably } from './durable
 import { errnoOf, LccError } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
 import { asSpoolError, readFrames, type SpoolEntry, type SpoolHeader } from './spool-frames.js';
-import { SpoolWriter } from './spool-writer.js';
+import { FrameBuffers, SpoolWriter } from './spool-writer.js';
 import { step } from './steps.js';
 
 export interface SpoolOptions {
@@ -35,6 +35,8 @@ const NUMBER_DIGITS = 15;
 const NAME = new RegExp(`^\\d{${NUMBER_DIGITS}}-([A-Za-z0-9._-]*)$`);
 /** Numbers reserved ahead by one durable write. */
 const RESERVED_NUMBERS = 1000;
+/** Frame buffers that stay for the next entry: 2 MB. */
+const KEPT_BUFFERS = 32;
 
 interface Commit {
   temporary: string;
@@ -50,6 +52,7 @@ export class Spool {
   readonly #options: SpoolOptions;
   readonly #lock: Lock;
   readonly #entries: SpoolEntry[];
+  readonly #buffers = new FrameBuffers(KEPT_BUFFERS);
   #next: number;
   #reserved: number;
   #bytes = 0;
@@ -109,6 +112,7 @@ export class Spool {
   create(header: SpoolHeader): SpoolWriter {
     const path = join(this.#options.dir, 'tmp', `${process.pid}-${++this.#created}`);
     return new SpoolWriter(path, header, {
+      buffers: this.#buffers,
       steps: this.#options.steps,
       fail: this.#options.fail,
       onBytes: bytes => void (this.#openBytes += bytes),
