@@ -42,8 +42,6 @@ interface InFlight {
   worker: number;
   lane: Lane;
   arrival: Arrival['sent'];
-  /** The provider's failures when it was sent: later ones of the same outage count once. */
-  backoffs: number;
 }
 
 interface Known {
@@ -229,7 +227,10 @@ export class Dispatcher {
           sent++;
         } else {
           const { pos, gen, pid, tries } = row;
-          this.#batch.add({ sent: { pos, gen, pid, tries, set, conditional: false }, result: undefined });
+          this.#batch.add({
+            sent: { pos, gen, pid, tries, set, conditional: false, backoffs: 0 },
+            result: undefined,
+          });
         }
       }
     }
@@ -242,11 +243,11 @@ export class Dispatcher {
     const validators = validatorsOf(row, held);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
     const { pos, gen, pid, tries } = row;
+    const { backoffs } = known.provider;
     this.#inFlight.set(id, {
       worker: lane.worker,
       lane,
-      arrival: { pos, gen, pid, conditional, set, tries },
-      backoffs: known.provider.backoffs,
+      arrival: { pos, gen, pid, conditional, set, tries, backoffs },
     });
     const enforce = known.provider.enforce !== 0;
     worker.fetch(requestOf(row, { id, lane: lane.name, roots: known.roots, enforce }, validators));
@@ -278,7 +279,7 @@ export class Dispatcher {
     const { pid } = provider;
     let waitMs = 0;
     if (result.reach === 'provider') {
-      if (request.backoffs !== provider.backoffs) return;
+      if (request.arrival.backoffs !== provider.backoffs) return;
       provider.backoffs++;
       waitMs = backoffMs(backoff, provider.backoffs, random());
     }
@@ -296,7 +297,8 @@ export class Dispatcher {
     const provider = this.#known.get(pid)?.provider;
     if (provider === undefined || result === undefined) return;
     const answered = result.status !== 'error' || result.reach !== 'provider';
-    if (answered && provider.backoffs > 0 && this.#options.clock.nowMs() / 1000 >= provider.backoffuntil) {
+    // Only what was sent after the last failure shows that the site answers again.
+    if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
       provider.backoffs = 0;
       provider.backoffuntil = 0;
       this.#options.store.providers.setBackoff(pid, 0, 0);

@@ -11,7 +11,8 @@ import { step } from '../lib/steps.js';
 import type { FetchResult } from '../wire/fetch.js';
 
 export interface Arrival {
-  sent: SentRequest & { set: WaitingSet; tries: number };
+  /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */
+  sent: SentRequest & { set: WaitingSet; tries: number; backoffs: number };
   /** Undefined: its turn came and it had been deleted. */
   result: FetchResult | undefined;
 }

@@ -33,6 +33,7 @@ export interface UnsLinksOptions {
 }
 
 const CHECK_MS = 500;
+const LINGER_MS = 2000;
 
 export class UnsLinks {
   readonly #options: UnsLinksOptions;
@@ -81,15 +82,15 @@ export class UnsLinks {
     const { socket, peer } = connection;
     this.#connections.add(connection);
     const cancelHello = clock.after(helloTimeoutMs, () => socket.destroy());
-    const session = new UnsSession(this.#options, connection, () => this.#isFull());
+    const session = new UnsSession(this.#options, connection, {
+      isFull: () => this.#isFull(),
+      overloaded: reason => this.#shutOut(reason, connection),
+    });
     try {
       await receiveFromUns(socket, session.handlers(cancelHello), { where: `uns ${peer}`, xml });
       socket.end();
     } catch (error) {
-      if (error instanceof Overload) {
-        socket.end(formatQmAnswer({ kind: 'busy' }));
-        this.#shutOut(error.message);
-      } else if (!isDisconnect(error)) {
+      if (!(error instanceof Overload) && !isDisconnect(error)) {
         log.warn('a UNS is cut off', { peer, error: messageOf(error) });
       }
       socket.destroySoon();
@@ -104,18 +105,21 @@ export class UnsLinks {
     return this.#shut || this.#options.queued() >= this.#options.maxQueued;
   }
 
-  #shutOut(reason: string): void {
+  #shutOut(reason: string, told: Connection): void {
     if (this.#shut || this.#stopped) return;
     this.#shut = true;
     this.#options.log.warn('UNSes are shut out', { reason });
-    this.#close();
+    this.#close(told);
     this.#checkLater();
   }
 
-  #close(): void {
+  /** @param except a connection that is being told already */
+  #close(except?: Connection): void {
     for (const listener of this.#listeners) void listener.close();
     this.#listeners = [];
-    for (const { socket } of this.#connections) {
+    for (const connection of this.#connections) {
+      const { socket } = connection;
+      if (connection === except) continue;
       if (!socket.writableEnded) socket.end(formatQmAnswer({ kind: 'busy' }));
       socket.destroySoon();
     }
@@ -142,19 +146,24 @@ export class UnsLinks {
 /** The Queue Manager cannot take more for now. */
 class Overload extends Error {}
 
+interface Load {
+  isFull: () => boolean;
+  overloaded: (reason: string) => void;
+}
+
 /** What one UNS says, carried out. */
 class UnsSession {
   readonly #options: UnsLinksOptions;
   readonly #connection: Connection;
-  readonly #isFull: () => boolean;
+  readonly #load: Load;
   #uns = '';
   #set: SetIntake | undefined;
   #entry = '';
 
-  constructor(options: UnsLinksOptions, connection: Connection, isFull: () => boolean) {
+  constructor(options: UnsLinksOptions, connection: Connection, load: Load) {
     this.#options = options;
     this.#connection = connection;
-    this.#isFull = isFull;
+    this.#load = load;
   }
 
   handlers(greeted: () => void): UnsHandlers {
@@ -163,11 +172,11 @@ class UnsSession {
       hello: async id => {
         this.#uns = id;
         greeted();
-        if (this.#isFull()) throw new Overload('the queue is full');
+        if (this.#load.isFull()) await this.#sendAway('the queue is full');
         await this.#say({ kind: 'qm' });
       },
       setBegins: async head => {
-        if (this.#isFull()) throw new Overload('the queue is full');
+        if (this.#load.isFull()) await this.#sendAway('the queue is full');
         this.#entry = head.entry;
         this.#set = await intake.begin(this.#uns, head);
       },
@@ -205,9 +214,19 @@ class UnsSession {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof LccError && this.#options.failed(error)) throw new Overload(error.message);
+      if (error instanceof LccError && this.#options.failed(error)) return this.#sendAway(error.message);
       throw error;
     }
+  }
+
+  /** Says busy, and gives the other side a moment to read it: what it still sends would cut the connection short. */
+  async #sendAway(reason: string): Promise<never> {
+    this.#load.overloaded(reason);
+    const { socket } = this.#connection;
+    socket.end(formatQmAnswer({ kind: 'busy' }));
+    const over = new Promise<void>(resolve => void this.#options.clock.after(LINGER_MS, resolve));
+    if (!socket.destroyed) await Promise.race([once(socket, 'close'), over]);
+    throw new Overload(reason);
   }
 
   async #say(answer: QmAnswer): Promise<void> {

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { afterEach, beforeEach, test } from 'node:test';
+import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { Bm, Qm, setText, Uns } from '../qm/daemon.js';
+import { absolute, failure, ok, url } from '../qm/support.js';
+
+let qm: Qm;
+beforeEach(() => {
+  qm = new Qm('[qm]\nretry_delay_ms = 1\nbackoff_min_ms = 20\n');
+});
+afterEach(() => qm.close());
+
+const stored = (request: FetchRequest): FetchResult => ({
+  ...ok(request.url),
+  id: request.id,
+  fileId: `f${request.id}`,
+});
+const idle = () => qm.until(status => status['idle'] === true && status['rows_queued'] === 0);
+const urls = (count: number) => Array.from({ length: count }, (_, i) => url(`p${i}`));
+
+test('a set travels from a UNS through a Bot Manager into lccurl, in order, one lane', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const bm = new Bm(qm);
+  bm.onFetch = stored;
+  assert.ok(await uns.hear(/<lococa:qm\/>/));
+  uns.socket.write(setText('e1', urls(100)));
+  assert.ok(
+    await uns.hear(/<lococa:absorbed entry="e1" queued="100" duplicate="0" unchanged="0" deleted="0"\/>/),
+  );
+  await idle();
+  assert.deepEqual(
+    bm.fetches.map(f => f.url),
+    urls(100).map(u => absolute(u.curl)),
+  );
+  assert.deepEqual([...new Set(bm.fetches.map(f => f.lane))], ['7']);
+  assert.deepEqual(qm.rows('SELECT count(*) AS n, min(seq) AS a, max(seq) AS z FROM lccurl'), [
+    { n: 100, a: 1, z: 100 },
+  ]);
+  assert.deepEqual(qm.rows('SELECT filesused, nurlproc FROM pidb WHERE pid = 7'), [
+    { filesused: 100, nurlproc: 0 },
+  ]);
+  assert.deepEqual(qm.rows('SELECT * FROM qpsdb'), []);
+  uns.socket.destroy();
+  bm.close();
+  await qm.kill('SIGTERM');
+  assert.equal(await qm.ended(), 0);
+});
+
+test('a set sent twice counts once, with the same answer', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  for (let time = 0; time < 2; time++) {
+    uns.socket.write(setText('e1', urls(3)));
+    assert.ok(await uns.hear(/<lococa:absorbed entry="e1" queued="3"/));
+  }
+  assert.equal(qm.rows('SELECT * FROM qdb').length, 3);
+  uns.socket.destroy();
+});
+
+test('what a Bot Manager was doing when it vanished is given to another', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const dying = new Bm(qm);
+  await uns.set('e1', urls(20));
+  await dying.until(() => dying.fetches.length === 16);
+  dying.close();
+  const bm = new Bm(qm);
+  bm.onFetch = stored;
+  await idle();
+  assert.deepEqual(
+    bm.fetches.map(f => f.url),
+    urls(20).map(u => absolute(u.curl)),
+  );
+  uns.socket.destroy();
+  bm.close();
+});
+
+test('a restart with work in flight loses nothing', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const before = new Bm(qm);
+  await uns.set('e1', urls(20));
+  await before.until(() => before.fetches.length === 16);
+  await qm.kill();
+  await qm.start();
+  const bm = new Bm(qm);
+  bm.onFetch = stored;
+  await idle();
+  assert.equal(qm.rows('SELECT * FROM lccurl').length, 20);
+  bm.close();
+});
+
+test('freed files are deleted on their machine, also when it was away and the Queue Manager restarted', async () => {
+  await qm.start();
+  let uns = new Uns(qm);
+  const first = new Bm(qm, { machineId: 'far' });
+  first.onFetch = request => ({ ...stored(request), machineId: 'far' }) as FetchResult;
+  await uns.set('e1', urls(3));
+  await idle();
+  first.close();
+  await uns.set(
+    'e2',
+    urls(3).map(u => ({ ...u, op: 'delete' })),
+  );
+  const near = new Bm(qm, { machineId: 'near' });
+  await qm.kill('SIGTERM');
+  await qm.start();
+  assert.equal((await qm.control('status'))['freed_waiting'], 3);
+  const back = new Bm(qm, { machineId: 'far' });
+  await back.until(() => back.deletes.length === 3);
+  await qm.until(status => status['freed_waiting'] === 0);
+  assert.deepEqual(near.deletes, []);
+  assert.deepEqual(
+    back.deletes.map(d => [d.machineId, d.fileId]),
+    first.fetches.map(f => ['far', `f${f.id}`]),
+  );
+  uns = new Uns(qm);
+  uns.socket.destroy();
+  near.close();
+  back.close();
+});
+
+test('a site that does not answer is left alone and tried again with one url; nothing is dropped', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const bm = new Bm(qm);
+  let refusals = 20;
+  bm.onFetch = request =>
+    refusals-- > 0 ? { ...failure(602, 'provider'), id: request.id } : stored(request);
+  await uns.set('e1', urls(30));
+  await idle();
+  assert.equal(qm.rows('SELECT * FROM lccurl').length, 30);
+  assert.equal(qm.rows('SELECT * FROM pierr').length, 0);
+  // The window's 16 at once, then single probes while it still refuses.
+  assert.equal(bm.fetches.length, 30 + 20);
+  assert.deepEqual(qm.rows('SELECT backoffs, backoffuntil FROM pidb WHERE pid = 7'), [
+    { backoffs: 0, backoffuntil: 0 },
+  ]);
+  uns.socket.destroy();
+  bm.close();
+});
+
+test('a url that fails for now is tried again at the end of its set, then reported', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const bm = new Bm(qm, { slots: 1 });
+  bm.onFetch = request =>
+    request.url.endsWith('p0') ? { ...failure(503, 'url'), id: request.id } : stored(request);
+  await uns.set('e1', urls(20));
+  await idle();
+  assert.equal(bm.fetches.filter(f => f.url.endsWith('p0')).length, 4);
+  assert.equal(bm.fetches.at(-1)?.url, absolute('p0'));
+  assert.deepEqual(qm.rows('SELECT code, text FROM pierr'), [{ code: 503, text: 'error 503' }]);
+  uns.socket.destroy();
+  bm.close();
+});
+
+test('with too many urls queued UNSes are shut out, and let in again when there is room', async () => {
+  await qm.close();
+  qm = new Qm('[qm]\nmax_queue_urls = 10\nreopen_percent = 50\n');
+  await qm.start();
+  const uns = new Uns(qm);
+  await uns.set('e1', urls(12));
+  uns.socket.write(setText('e2', urls(1)));
+  assert.ok(await uns.hear(/<lococa:busy\/>/));
+  if (!uns.closed) await once(uns.socket, 'close');
+  const refused = new Uns(qm);
+  assert.equal(await refused.hear(/<lococa:qm\/>/), false);
+  const bm = new Bm(qm);
+  bm.onFetch = stored;
+  await qm.until(status => status['unses_shut_out'] === false);
+  const again = new Uns(qm);
+  assert.ok(await again.set('e2', urls(1)));
+  again.socket.destroy();
+  bm.close();
+});
+
+test('malformed XML from a UNS or a Bot Manager ends that connection only', async () => {
+  await qm.start();
+  const bad = new Uns(qm);
+  bad.socket.write('<lococa:set entry="x"><url curl=');
+  bad.socket.write('<<<<');
+  assert.equal(await bad.hear(/absorbed/), false);
+  const badBm = new Bm(qm);
+  badBm.socket.write('<bogus/>');
+  await once(badBm.socket, 'close');
+  const uns = new Uns(qm);
+  assert.ok(await uns.set('e1', urls(1)));
+  uns.socket.destroy();
+});
+
+test('the operator pauses, resumes, and asks for a full set', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const bm = new Bm(qm);
+  bm.onFetch = stored;
+  assert.deepEqual(await qm.control('pause 7'), { providers: 1 });
+  await uns.set('e1', urls(3));
+  await uns.set('e2', urls(3), { pid: 8 });
+  await qm.until(status => status['rows_queued'] === 3);
+  assert.deepEqual(
+    bm.fetches.map(f => f.lane),
+    ['8', '8', '8'],
+  );
+  assert.deepEqual(await qm.control('resume'), { providers: 2 });
+  await idle();
+  await qm.control('want-full 8');
+  assert.deepEqual(qm.rows('SELECT pid, fullsetwanted FROM pidb'), [
+    { pid: 7, fullsetwanted: null },
+    { pid: 8, fullsetwanted: 'operator' },
+  ]);
+  uns.socket.destroy();
+  bm.close();
+});
+
+test('a second Queue Manager on the same database is refused', async () => {
+  await qm.start();
+  const { child } = qm;
+  await assert.rejects(qm.start(), /another lccd-qm/);
+  assert.equal(await qm.ended(), 75);
+  qm.child = child;
+});

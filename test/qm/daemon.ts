@@ -1,0 +1,225 @@
+/** The real bin/lccd-qm on a home of its own, and a UNS and a Bot Manager spoken by hand. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { openDatabase, openReadOnly, type Db } from '../../src/db/open.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { escapeAttribute } from '../../src/lib/xml/escape.js';
+import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { SourcePeer } from '../../src/wire/qm-bm.js';
+import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm.js';
+import type { UrlRecord } from '../../src/wire/url.js';
+
+const root = new URL('../../../', import.meta.url).pathname;
+export const XML_LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
+
+export class Qm {
+  readonly home = mkdtempSync(join(tmpdir(), 'lcc-qmd-'));
+  child: ChildProcess | undefined;
+  log = '';
+
+  constructor(toml = '') {
+    mkdirSync(join(this.home, 'run'), { recursive: true });
+    writeFileSync(join(this.home, 'lcc.toml'), toml);
+    const db = openDatabase(this.dbPath);
+    db.prepare("INSERT INTO pidb(pid, password) VALUES (7, 'x'), (8, 'x')").run();
+    db.close();
+  }
+
+  get dbPath(): string {
+    return join(this.home, 'lcc.db');
+  }
+  get unsPath(): string {
+    return join(this.home, 'run/uns.sock');
+  }
+  get bmPath(): string {
+    return join(this.home, 'run/bm.sock');
+  }
+
+  /** Starts it and waits until it is ready. */
+  async start(env: Record<string, string> = {}): Promise<void> {
+    const child = spawn(
+      join(root, 'bin/lccd-qm'),
+      [`--listen-uns=unix:${this.unsPath}`, `--listen-bm=unix:${this.bmPath}`],
+      { env: { ...process.env, LCC_HOME: this.home, ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.child = child;
+    const { stderr } = child;
+    if (stderr === null) throw new Error('no stderr');
+    stderr.setEncoding('utf8');
+    this.log = '';
+    await new Promise<void>((resolve, reject) => {
+      stderr.on('data', (text: string) => {
+        this.log += text;
+        if (this.log.includes('"ready"')) resolve();
+      });
+      child.once('exit', () => reject(new Error(`lccd-qm ended: ${this.log}`)));
+    });
+  }
+
+  /** Waits until the process has ended. @returns its signal or exit status */
+  async ended(): Promise<string | number | null> {
+    if (this.child?.exitCode === null && this.child.signalCode === null) await once(this.child, 'exit');
+    return this.child?.signalCode ?? this.child?.exitCode ?? null;
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (this.child?.exitCode === null && this.child.signalCode === null) {
+      this.child.kill(signal);
+      await this.ended();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    rmSync(this.home, { recursive: true });
+  }
+
+  read<T>(look: (db: Db) => T): T {
+    const db = openReadOnly(this.dbPath);
+    try {
+      return look(db);
+    } finally {
+      db.close();
+    }
+  }
+
+  rows(sql: string): Record<string, unknown>[] {
+    return this.read(db => db.prepare(sql).all() as Record<string, unknown>[]);
+  }
+
+  async control(line: string): Promise<Record<string, unknown>> {
+    const socket = connect(join(this.home, 'run/lccd-qm.ctl.sock'));
+    let text = '';
+    socket.on('data', data => (text += String(data)));
+    socket.write(`${line}\n`);
+    while (!text.includes('\n')) await once(socket, 'data');
+    socket.destroy();
+    return (JSON.parse(text) as { ok: Record<string, unknown> }).ok;
+  }
+
+  /** Resolves when `status` says so. */
+  async until(condition: (status: Record<string, unknown>) => boolean): Promise<void> {
+    for (;;) {
+      if (condition(await this.control('status'))) return;
+      await new Promise(resolve => setTimeout(resolve, 10));
+    }
+  }
+}
+
+/** A UNS spoken by hand: answers are collected as text. */
+export class Uns {
+  readonly socket: Socket;
+  text = '';
+  closed = false;
+
+  constructor(qm: Qm, id = 'u1') {
+    this.socket = connect(qm.unsPath);
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => {
+      this.closed = true;
+      this.socket.emit('answer');
+    });
+    this.socket.on('data', data => {
+      this.text += String(data);
+      this.socket.emit('answer');
+    });
+    this.socket.write(unsHello(id));
+  }
+
+  /** Waits for text, and takes everything up to and with it. @returns false when the connection closed before */
+  async hear(what: RegExp): Promise<boolean> {
+    for (;;) {
+      const found = what.exec(this.text);
+      if (found !== null) {
+        this.text = this.text.slice(found.index + found[0].length);
+        return true;
+      }
+      if (this.closed) return false;
+      await new Promise<void>(resolve => void this.socket.once('answer', resolve));
+    }
+  }
+
+  set(entry: string, urls: readonly UrlRecord[], more: Partial<SetHead> = {}): Promise<boolean> {
+    this.socket.write(setText(entry, urls, more));
+    return this.hear(/<lococa:(absorbed|refused)[^]*?>/);
+  }
+}
+
+export function setText(entry: string, urls: readonly UrlRecord[], more: Partial<SetHead> = {}): string {
+  const head: SetHead = {
+    entry,
+    pid: 7,
+    seq: 1,
+    set: 'partial',
+    urlprefix: 'http://127.0.0.1/',
+    received: urls.length,
+    errseen: 0,
+    ip: '',
+    atS: 1,
+    ...more,
+  };
+  const lines = urls.map(
+    url =>
+      `<url${Object.entries(url)
+        .map(([name, value]) => ` ${name}="${escapeAttribute(String(value))}"`)
+        .join('')}/>\n`,
+  );
+  return setStart(head) + lines.join('') + SET_END;
+}
+
+/** A Bot Manager spoken by hand. */
+export class Bm {
+  readonly peer: SourcePeer;
+  readonly socket: Socket;
+  readonly fetches: FetchRequest[] = [];
+  readonly deletes: DeleteRequest[] = [];
+  onFetch: ((request: FetchRequest) => FetchResult | undefined) | undefined;
+  readonly #seen = new Set<() => void>();
+
+  constructor(qm: Qm, options: { slots?: number; machineId?: string; answerDeletes?: boolean } = {}) {
+    this.socket = connect(qm.bmPath);
+    this.peer = new SourcePeer(
+      this.socket,
+      {
+        fetch: request => {
+          this.fetches.push(request);
+          const result = this.onFetch?.(request);
+          if (result !== undefined) this.peer.fetched(result);
+          this.#wake();
+        },
+        delete: request => {
+          this.deletes.push(request);
+          if (options.answerDeletes !== false) this.peer.deleted({ id: request.id, status: 'ok' });
+          this.#wake();
+        },
+        closed: () => this.#wake(),
+      },
+      {
+        where: 'qm',
+        clock: systemClock,
+        xml: XML_LIMITS,
+        maxPendingBytes: 8 * 1024 * 1024,
+        stallTimeoutMs: 60_000,
+      },
+    );
+    this.peer.hello([options.machineId ?? 'm1'], options.slots ?? 4);
+  }
+
+  /** Resolves when the condition holds; it is looked at whenever something arrives. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>(resolve => void this.#seen.add(resolve));
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #wake(): void {
+    for (const resolve of this.#seen) resolve();
+    this.#seen.clear();
+  }
+}
