@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import {
+  advanceCursor,
+  commitNext,
+  dropNext,
+  lockCursor,
+  offerNext,
+  readCursor,
+  startOf,
+} from '../../src/cu/cursor.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'lcc-cursor-'));
+after(() => rmSync(dir, { recursive: true }));
+const STORE = '6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11';
+const OTHER = '00000000-3a0c-4b1c-9b57-5c4c1c2b0a11';
+let files = 0;
+const newFile = () => join(dir, `c${++files}`);
+
+describe('a cursor', () => {
+  it('is one line naming store and sequence', () => {
+    const file = newFile();
+    advanceCursor(file, { storeId: STORE, seq: 42 });
+    assert.equal(readFileSync(file, 'utf8'), `lcc-cursor 1 ${STORE} 42\n`);
+    assert.deepEqual(readCursor(file), { storeId: STORE, seq: 42 });
+  });
+
+  it('that does not exist yet means everything', () => {
+    assert.equal(readCursor(newFile()), undefined);
+    assert.equal(startOf('f', undefined, { storeId: STORE, highWater: 9, purged: 5 }), 0);
+  });
+
+  for (const [what, text] of [
+    ['an empty file', ''],
+    ['another version', `lcc-cursor 2 ${STORE} 42\n`],
+    ['a line cut off', `lcc-cursor 1 ${STORE} 4`],
+    ['something else', 'hello\n'],
+  ] as const) {
+    it(`is not read from ${what}`, () => {
+      const file = newFile();
+      writeFileSync(file, text);
+      assert.throws(() => readCursor(file), { code: 'data.malformed', message: /full resync needed/ });
+    });
+  }
+
+  for (const [what, cursor] of [
+    ['of another store', { storeId: OTHER, seq: 7 }],
+    ['ahead of the store', { storeId: STORE, seq: 10 }],
+    ['older than the deletions remembered', { storeId: STORE, seq: 4 }],
+  ] as const) {
+    it(`${what} needs a full resync`, () =>
+      assert.throws(() => startOf('f', cursor, { storeId: STORE, highWater: 9, purged: 5 }), {
+        code: 'data.refused',
+        message: new RegExp(`${what}.*full resync needed`),
+      }));
+  }
+
+  it("exactly at the store's bounds is good", () => {
+    const store = { storeId: STORE, highWater: 9, purged: 5 };
+    assert.equal(startOf('f', { storeId: STORE, seq: 5 }, store), 5);
+    assert.equal(startOf('f', { storeId: STORE, seq: 9 }, store), 9);
+  });
+
+  it('is used by one run at a time', () => {
+    const file = newFile();
+    const lock = lockCursor(file);
+    assert.throws(() => lockCursor(file), { code: 'try.later' });
+    lock.release();
+    lockCursor(file).release();
+  });
+
+  it('moves by commit only after a whole stream', () => {
+    const file = newFile();
+    advanceCursor(file, { storeId: STORE, seq: 1 });
+    assert.throws(() => commitNext(file), { code: 'input.missing', message: /nothing to commit/ });
+    offerNext(file, { storeId: STORE, seq: 5 });
+    assert.deepEqual(readCursor(file), { storeId: STORE, seq: 1 });
+    assert.equal(commitNext(file).seq, 5);
+    assert.deepEqual(readCursor(file), { storeId: STORE, seq: 5 });
+    assert.ok(!existsSync(`${file}.next`));
+  });
+
+  it('is not moved by what an earlier stream left', () => {
+    const file = newFile();
+    offerNext(file, { storeId: STORE, seq: 5 });
+    dropNext(file);
+    assert.throws(() => commitNext(file), { code: 'input.missing' });
+    assert.equal(readCursor(file), undefined);
+  });
+});

@@ -1,0 +1,93 @@
+/** An LCC home of its own with content in it, written by the stores the Queue Manager uses. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ContentStore, type Said } from '../../src/db/cache/content.js';
+import { FreedStore } from '../../src/db/cache/freed.js';
+import { Tally } from '../../src/db/cache/tally.js';
+import { openDatabase, type Db } from '../../src/db/open.js';
+
+export interface Page {
+  curl: string;
+  mimetype?: string;
+  pid?: number;
+  subtype?: string;
+  burl?: string;
+  furl?: string;
+  mtime?: string;
+  content?: string | Uint8Array;
+  /** Seconds since 1970. */
+  at?: number;
+  machineid?: string;
+  verified?: boolean;
+}
+
+const NOT_SAID: Said = { subtype: null, burl: null, furl: null, md5: null, len: null, mtime: null };
+
+export class TestCache {
+  readonly home: string;
+  readonly store: string;
+  readonly dbPath: string;
+  readonly db: Db;
+  readonly #content: ContentStore;
+  readonly #tally: Tally;
+  #files = 0;
+
+  constructor() {
+    this.home = mkdtempSync(join(tmpdir(), 'lcc-cache-'));
+    this.store = join(this.home, 'store');
+    this.dbPath = join(this.home, 'lcc.db');
+    this.db = openDatabase(this.dbPath);
+    this.#tally = new Tally(this.db);
+    this.#content = new ContentStore(this.db, this.#tally);
+  }
+
+  /** Stores or replaces a page; returns the path of its file. */
+  put(page: Page): string {
+    const { pid = 1, mimetype = 'text/html', content = `<p>${page.curl}</p>` } = page;
+    const bytes = Buffer.from(content);
+    const fileid = `aa/bb/${(++this.#files).toString(16).padStart(6, '0')}`;
+    const file = join(this.store, fileid);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
+    this.db.transaction(() => {
+      this.#content.store(
+        { pid, curl: page.curl, mimetype, psetid: 1 },
+        { ...NOT_SAID, subtype: page.subtype ?? null, burl: page.burl ?? null, furl: page.furl ?? null },
+        {
+          md5: createHash('md5').update(bytes).digest('hex'),
+          len: bytes.length,
+          mtime: page.mtime ?? null,
+          etag: null,
+          lastmodified: null,
+          verified: page.verified ?? true,
+          machineid: page.machineid ?? 'local',
+          fileid,
+        },
+        this.#content.find(pid, page.curl, mimetype),
+        page.at ?? 1_795_000_000,
+      );
+    })();
+    return file;
+  }
+
+  remove(curl: string, options: { pid?: number; mimetype?: string; at?: number } = {}): void {
+    const { pid = 1, mimetype = 'text/html', at = 1_795_000_000 } = options;
+    this.db.transaction(() => {
+      const held = this.#content.find(pid, curl, mimetype);
+      if (held === undefined) throw new Error(`${curl} is not held`);
+      this.#content.remove(pid, held, at);
+    })();
+  }
+
+  /** Forgets all tombstones there are. */
+  forgetDeletions(): void {
+    this.db.transaction(() => new FreedStore(this.db).purgeTombstones(Number.MAX_SAFE_INTEGER, 1000))();
+  }
+
+  close(): void {
+    this.db.close();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
