@@ -72,6 +72,13 @@ export class TestCache {
     return file;
   }
 
+  /** Stores many pages in one transaction. */
+  fill(count: number, curlOf: (i: number) => string): void {
+    this.db.transaction(() => {
+      for (let i = 1; i <= count; i++) this.put({ curl: curlOf(i) });
+    })();
+  }
+
   remove(curl: string, options: { pid?: number; mimetype?: string; at?: number } = {}): void {
     const { pid = 1, mimetype = 'text/html', at = 1_795_000_000 } = options;
     this.db.transaction(() => {

@@ -128,8 +128,10 @@ describe('lines composed by SQL', () => {
   it('come in the order of the change sequence across many blocks, and stop at the limit', () => {
     const cache = new TestCache();
     caches.push(cache);
-    for (let i = 1; i <= 450; i++) cache.put({ curl: i % 7 === 0 ? `http://x/a&b${i}` : `http://x/${i}` });
-    for (let i = 1; i <= 450; i += 3) if (i % 7 !== 0) cache.remove(`http://x/${i}`);
+    cache.fill(450, i => (i % 7 === 0 ? `http://x/a&b${i}` : `http://x/${i}`));
+    cache.db.transaction(() => {
+      for (let i = 1; i <= 450; i += 3) if (i % 7 !== 0) cache.remove(`http://x/${i}`);
+    })();
     const seqs = [...read(cache).matchAll(/ seq="(\d+)"/g)].map(found => Number(found[1]));
     assert.deepEqual(
       seqs,
