@@ -31,11 +31,27 @@ export function* readChunks(
   }
 }
 
+/** A file's bytes from an offset to its end, without moving the descriptor's position. Otherwise as `readChunks`. */
+export function* readChunksAt(
+  fd: number,
+  offset: number,
+  where: string,
+  chunkBytes = CHUNK_BYTES,
+): Generator<Buffer, void, undefined> {
+  const buffer = Buffer.allocUnsafeSlow(chunkBytes);
+  for (let at = offset; ;) {
+    const bytes = readSome(fd, buffer, where, at);
+    if (bytes === 0) return;
+    at += bytes;
+    yield buffer.subarray(0, bytes);
+  }
+}
+
 /** read(2) that waits for a non-blocking descriptor; 0 at the end. */
-function readSome(fd: number, buffer: Uint8Array, where: string): number {
+function readSome(fd: number, buffer: Uint8Array, where: string, offset: number | null = null): number {
   for (let napMs = FIRST_NAP_MS; ; napMs = nap(napMs)) {
     try {
-      return readSync(fd, buffer, 0, buffer.length, null);
+      return readSync(fd, buffer, 0, buffer.length, offset);
     } catch (error) {
       const errno = errnoOf(error);
       if (errno === 'EAGAIN') continue;

@@ -1,0 +1,63 @@
+/** lcccpstate: the urls of a whole site → those that are new, changed or gone since the last accepted set. */
+import { xmlLimitsOf } from '../config/limits.js';
+import { loadConfig } from '../config/load.js';
+import { updateState, type DeletionLimit } from '../cp/lcccpstate.js';
+import { EXIT, LccError } from '../lib/errors.js';
+import { Output, readChunks } from '../lib/stdio.js';
+import type { CommandSpec } from './run.js';
+
+/** A site of a few pages may well be replaced as a whole. */
+const EXEMPT_BELOW_URLS = 10;
+
+export const command: CommandSpec = {
+  name: 'lcccpstate',
+  summary: 'Read the <url> containers of a whole site; write those that changed since last time.',
+  options: [
+    { flags: '--statefile <FILE>', help: 'what was accepted last; made at the first run' },
+    { flags: '--full', help: 'write everything, as a full set' },
+    { flags: '--commit-now', help: 'do not wait for lcccp: keep the new state at the end of the output' },
+    { flags: '--allow-empty', help: 'accept an input without a single url' },
+    {
+      flags: '--max-delete <N[%]>',
+      help: 'refuse to delete more urls than this; a share is not applied to sites of fewer than 10',
+      default: '50%',
+    },
+    { flags: '--config <FILE>', help: 'configuration (limits of section xml)' },
+  ],
+  example: `file2url --find docroot -name '*.html' | lcccpstate --statefile=state.txt |
+    lcccp --uns=lcc.example.org:9000 --pid=7 --pwdfile=pwd --urlprefix=http://www.example.org/`,
+
+  run(context) {
+    const { options } = context;
+    if (typeof options['statefile'] !== 'string' || options['statefile'] === '')
+      throw new LccError('usage', '--statefile=FILE is required');
+    const file = options['config'];
+    const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+    const result = updateState(
+      readChunks(0),
+      new Output(1, { encoding: 'latin1' }),
+      {
+        statefile: options['statefile'],
+        full: options['full'] === true,
+        commitNow: options['commitNow'] === true,
+        allowEmpty: options['allowEmpty'] === true,
+        maxDelete: deletionLimit(String(options['maxDelete'])),
+        limits: xmlLimitsOf(config),
+      },
+      context.complain,
+    );
+    if (result.firstRun) context.say(`${options['statefile']} is not there yet: first run, every url is new`);
+    context.say(
+      `${result.added} new, ${result.changed} changed, ${result.deleted} deleted, ${result.unchanged} unchanged`,
+    );
+    return result.rejected > 0 ? EXIT.someRejected : EXIT.ok;
+  },
+};
+
+function deletionLimit(text: string): DeletionLimit {
+  const found = /^(\d{1,15}(?:\.\d+)?)(%?)$/.exec(text);
+  const amount = Number(found?.[1]);
+  if (found?.[2] === '%' && amount <= 100) return { percent: amount, exemptBelow: EXEMPT_BELOW_URLS };
+  if (found?.[2] === '' && Number.isInteger(amount)) return { urls: amount };
+  throw new LccError('usage', `--max-delete ${text}: write a number of urls, or a share like 50%`);
+}

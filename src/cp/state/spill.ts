@@ -1,0 +1,43 @@
+/** A file nobody else sees: it has no name any more when it is used, so nothing is left behind however we end. */
+import { closeSync, openSync, unlinkSync } from 'node:fs';
+import { Output, readChunksAt } from '../../lib/stdio.js';
+
+export class Spill {
+  readonly #fd: number;
+  readonly #out: Output;
+  readonly #where: string;
+
+  /** @param beside an existing path on a disk with room for it */
+  constructor(beside: string) {
+    const path = `${beside}.${process.pid}.spill`;
+    this.#where = `a temporary file beside ${beside}`;
+    this.#fd = openSync(path, 'wx+', 0o600);
+    unlinkSync(path);
+    this.#out = new Output(this.#fd, { encoding: 'latin1', where: this.#where });
+  }
+
+  /** @throws LccError `io.full`, `io` */
+  write(text: string): void {
+    this.#out.write(text);
+  }
+
+  /** What was written, from its beginning. */
+  *chunks(): Generator<Buffer, void, undefined> {
+    this.#out.flush();
+    yield* readChunksAt(this.#fd, 0, this.#where);
+  }
+
+  *lines(): Generator<string, void, undefined> {
+    let carry = '';
+    for (const chunk of this.chunks()) {
+      const lines = (carry + chunk.toString('latin1')).split('\n');
+      carry = lines.pop() ?? '';
+      yield* lines;
+    }
+    if (carry !== '') yield carry;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
