@@ -1,0 +1,195 @@
+/** The robot against other downloaders: a list of urls into one file each, 64 at a time, from nginx on this machine. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compare, requireProgram, timeShell, type Contender, type Outcome } from './harness.js';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const PORT = 28_471;
+const AT_A_TIME = 64;
+
+export async function bench(): Promise<Outcome[]> {
+  requireProgram('nginx', 'nginx-light');
+  requireProgram('curl', 'curl');
+  requireProgram('wget2', 'wget2');
+  requireProgram('aria2c', 'aria2');
+  requireProgram('scrapy', 'python3-scrapy');
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-bench-robot-'));
+  const nginx = await startNginx(dir);
+  try {
+    const small = prepare(dir, 'small', 20_000, 4096);
+    const large = prepare(dir, 'large', 2000, 100 * 1024);
+    return [
+      await compare({
+        work: 'robot: 20,000 pages of 4 KiB into files, with md5 (the peers: without)',
+        amount: small.count,
+        unit: 'pages',
+        ours: lccbot(small),
+        peers: [
+          { contender: curl(small), atLeast: 0.9 },
+          { contender: wget2(small), atLeast: 1.2 },
+          { contender: aria2(small), atLeast: 1.1 },
+        ],
+        rounds: 3,
+      }),
+      await compare({
+        work: 'robot: the same against Scrapy',
+        amount: small.count,
+        unit: 'pages',
+        ours: lccbot(small),
+        peers: [{ contender: scrapy(small), atLeast: 15 }],
+        rounds: 1,
+      }),
+      await compare({
+        work: 'robot: 2,000 files of 100 KiB, with md5',
+        amount: large.count,
+        unit: 'files',
+        ours: lccbot(large),
+        peers: [{ contender: curlAndMd5sum(large), atLeast: 0.65 }, { contender: curl(large) }],
+        rounds: 5,
+      }),
+    ];
+  } finally {
+    nginx.kill();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+interface Work {
+  count: number;
+  /** One url a line. */
+  list: string;
+  urls: string[];
+  names: string[];
+  /** A new folder; nothing is deleted before the end, deleting slows down the creating that follows. */
+  newOutput(): string;
+  dir: string;
+}
+
+function prepare(dir: string, name: string, count: number, bytes: number): Work {
+  const docroot = join(dir, 'www', name);
+  mkdirSync(docroot, { recursive: true });
+  const names = Array.from({ length: count }, (_, i) => `${String(i).padStart(6, '0')}.html`);
+  for (const file of names) writeFileSync(join(docroot, file), pseudoText(file, bytes));
+  const urls = names.map(file => `http://127.0.0.1:${PORT}/${name}/${file}`);
+  const list = join(dir, `${name}.urls`);
+  writeFileSync(list, `${urls.join('\n')}\n`);
+  let outputs = 0;
+  const newOutput = () => {
+    const output = join(dir, `${name}-out-${++outputs}`);
+    mkdirSync(output);
+    return output;
+  };
+  return { count, list, urls, names, newOutput, dir };
+}
+
+function pseudoText(seed: string, bytes: number): Buffer {
+  const block = createHash('sha512').update(seed).digest('hex');
+  return Buffer.from(block.repeat(Math.ceil(bytes / block.length)).slice(0, bytes));
+}
+
+/** A contender that writes `inputOf(output)` to a file and runs `command(input, output)`; the files must all be there. */
+function downloader(
+  name: string,
+  work: Work,
+  inputOf: (output: string) => string,
+  command: (input: string, output: string) => string,
+): Contender {
+  let output = '';
+  const input = join(work.dir, `${name.replace(/\W+/g, '-')}.input`);
+  return {
+    name,
+    prepare() {
+      output = work.newOutput();
+      writeFileSync(input, inputOf(output));
+      spawnSync('sync');
+    },
+    run() {
+      const sample = timeShell(command(input, output), {
+        env: { ...process.env, LCC_HOME: join(work.dir, 'home') },
+      });
+      const found = readdirSync(output).length;
+      if (found !== work.count) throw new Error(`${name}: ${found} files instead of ${work.count}`);
+      return sample;
+    },
+  };
+}
+
+function lccbot(work: Work): Contender {
+  return downloader(
+    'lccbot',
+    work,
+    output =>
+      work.urls
+        .map((url, i) => `<fetch id="${i}" url="${url}" file="${join(output, work.names[i] ?? '')}"/>\n`)
+        .join(''),
+    input =>
+      `${join(root, 'bin/lccbot')} --stdio --slots=${AT_A_TIME} --allow-address=127.0.0.1 < ${input} > ${input}.results`,
+  );
+}
+
+const curlConfig = (work: Work) => (output: string) =>
+  work.urls.map((url, i) => `url=${url}\noutput=${join(output, work.names[i] ?? '')}\n`).join('');
+
+function curl(work: Work): Contender {
+  const command = (input: string) => `curl -s -Z --parallel-max ${AT_A_TIME} -K ${input}`;
+  return downloader('curl -Z', work, curlConfig(work), command);
+}
+
+function curlAndMd5sum(work: Work): Contender {
+  const command = (input: string, output: string) =>
+    `curl -s -Z --parallel-max ${AT_A_TIME} -K ${input}; find ${output} -type f -print0 | xargs -0 md5sum`;
+  return downloader('curl -Z, then md5sum', work, curlConfig(work), command);
+}
+
+function wget2(work: Work): Contender {
+  const command = (_input: string, output: string) =>
+    `wget2 -q --max-threads=${AT_A_TIME} --no-config --http2=off -nd -P ${output} -i ${work.list}`;
+  return downloader('wget2', work, () => '', command);
+}
+
+function aria2(work: Work): Contender {
+  const command = (_input: string, output: string) =>
+    `aria2c -q --no-conf -j ${AT_A_TIME} -x 1 --file-allocation=none -d ${output} -i ${work.list}`;
+  return downloader('aria2c', work, () => '', command);
+}
+
+function scrapy(work: Work): Contender {
+  const spider = join(root, 'bench/peers/scrapy_files.py');
+  const command = (_input: string, output: string) =>
+    `scrapy runspider ${spider} -a urls=${work.list} -a out=${output}`;
+  return downloader('Scrapy', work, () => '', command);
+}
+
+async function startNginx(dir: string): Promise<ChildProcess> {
+  const config = join(dir, 'nginx.conf');
+  writeFileSync(
+    config,
+    `daemon off; worker_processes 1; pid ${dir}/nginx.pid; error_log ${dir}/nginx.log;
+events { worker_connections 1024; }
+http {
+  access_log off; sendfile on; keepalive_requests 1000000; types { text/html html; }
+  client_body_temp_path ${dir}/t1; proxy_temp_path ${dir}/t2; fastcgi_temp_path ${dir}/t3;
+  uwsgi_temp_path ${dir}/t4; scgi_temp_path ${dir}/t5;
+  server { listen 127.0.0.1:${PORT} backlog=1024; root ${dir}/www; }
+}
+`,
+  );
+  const nginx = spawn('nginx', ['-c', config, '-e', `${dir}/nginx.log`], { stdio: 'inherit' });
+  for (let tries = 0; ; tries++) {
+    const open = await new Promise<boolean>(resolve => {
+      const probe = connect(PORT, '127.0.0.1', () => {
+        probe.destroy();
+        resolve(true);
+      });
+      probe.on('error', () => resolve(false));
+    });
+    if (open) return nginx;
+    if (tries > 100 || nginx.exitCode !== null) throw new Error('nginx does not start');
+    await new Promise(resolve => void setTimeout(resolve, 50));
+  }
+}
