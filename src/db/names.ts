@@ -229,7 +229,7 @@ function sumOf(id: number, gen: number, state: number): number {
 }
 
 function openExclusively(path: string, firstId: number): Database.Database {
-  const db = new Database(path, { timeout: 2000 });
+  const db = new Database(path, { timeout: 1000 });
   try {
     // Two Bot Managers on one store would hand out the same names: the lock is held until this process ends.
     db.pragma('locking_mode = EXCLUSIVE');

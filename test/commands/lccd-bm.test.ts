@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import type { FetchOk } from '../../src/wire/fetch.js';
+import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { TestSource } from '../support/source.js';
+
+let home: string;
+let source: TestSource;
+let site: Server;
+let answer: RequestListener;
+const homes: string[] = [];
+const running: Daemon[] = [];
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'lcc-bm-cmd-'));
+  homes.push(home);
+  writeFileSync(join(home, 'lcc.toml'), '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\n');
+  source = await TestSource.listen(join(home, 'qm.sock'));
+  answer = (request, response) => response.end(contentOf(request.url ?? ''));
+  site = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1');
+  await once(site, 'listening');
+});
+afterEach(async () => {
+  for (const { child } of running) child.kill('SIGKILL');
+  await Promise.all(running.map(({ ended }) => ended));
+  running.length = 0;
+  source.close();
+  site.closeAllConnections();
+  site.close();
+});
+after(() => {
+  for (const dir of homes) rmSync(dir, { recursive: true, force: true });
+});
+
+const contentOf = (path: string) => `content of ${path}\n`.repeat(50);
+const md5 = (text: string) => createHash('md5').update(text).digest('hex');
+const urlOf = (path: string) => `http://127.0.0.1:${(site.address() as AddressInfo).port}${path}`;
+const fileOf = (result: FetchOk) => join(home, 'store', result.fileId ?? '');
+
+function startManager(env: NodeJS.ProcessEnv = {}, more: string[] = []): Daemon {
+  const args = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1', ...more];
+  const daemon = startDaemon('lccd-bm', home, args, env);
+  running.push(daemon);
+  return daemon;
+}
+function startRobot(name: string, slots: number): Daemon {
+  const args = [
+    `--bm=unix:${home}/bm.sock`,
+    `--slots=${slots}`,
+    '--allow-address=127.0.0.0/8',
+    `--name=${name}`,
+  ];
+  const daemon = startDaemon('lccbot', home, args);
+  running.push(daemon);
+  return daemon;
+}
+async function fetchOk(path: string, lane = path): Promise<FetchOk> {
+  const result = await source.fetch({ lane, url: urlOf(path) });
+  assert.equal(result?.status, 'ok', JSON.stringify(result));
+  return result as FetchOk;
+}
+
+describe('lccd-bm', () => {
+  it('has urls fetched by robots into the files it names, and removes them when told', async () => {
+    startManager();
+    startRobot('lccbot', 8);
+    await source.slots(8);
+    const paths = Array.from({ length: 40 }, (_, i) => `/page-${i}.html`);
+    const results = await Promise.all(paths.map((path, i) => fetchOk(path, String(i % 5))));
+    for (const [i, result] of results.entries()) {
+      assert.equal(result.machineId, 'm1');
+      assert.equal(readFileSync(fileOf(result), 'utf8'), contentOf(paths[i] ?? ''));
+      assert.equal(result.md5, md5(contentOf(paths[i] ?? '')));
+    }
+    assert.equal(new Set(results.map(({ fileId }) => fileId)).size, 40);
+    const [first] = results;
+    assert.ok(first);
+    assert.equal((await source.delete('m1', first.fileId ?? ''))?.status, 'ok');
+    assert.equal((await source.delete('m1', first.fileId ?? ''))?.status, 'ok');
+    assert.equal((await source.delete('elsewhere', first.fileId ?? ''))?.status, 'away');
+  });
+
+  it('never has two urls of a lane fetched at once, and keeps their order', async () => {
+    let now = 0;
+    let most = 0;
+    const order: string[] = [];
+    answer = (request, response) => {
+      most = Math.max(most, ++now);
+      order.push(request.url ?? '');
+      setImmediate(() => {
+        now--;
+        response.end('x');
+      });
+    };
+    startManager();
+    startRobot('one', 4);
+    startRobot('two', 4);
+    await source.slots(8);
+    const paths = Array.from({ length: 30 }, (_, i) => `/${i}`);
+    await Promise.all(paths.map(path => fetchOk(path, '7')));
+    assert.equal(most, 1);
+    assert.deepEqual(order, paths);
+  });
+
+  it('gives the work of a killed robot to another; no bytes are mixed, nothing is lost', async () => {
+    let begun = 0;
+    let allBegun = () => {};
+    const fourBegun = new Promise<void>(resolve => (allBegun = resolve));
+    answer = (request, response) => {
+      const content = contentOf(request.url ?? '');
+      if (begun >= 4) {
+        response.end(content);
+        return;
+      }
+      response.setHeader('content-length', content.length);
+      response.write(content.slice(0, 100).toUpperCase());
+      if (++begun === 4) allBegun();
+    };
+    const manager = startManager();
+    const victim = startRobot('victim', 4);
+    await source.slots(4);
+    const paths = ['/a', '/b', '/c', '/d'];
+    const fetches = paths.map(path => fetchOk(path));
+    await fourBegun;
+    victim.child.kill('SIGKILL');
+    await manager.logged('robot gone');
+    startRobot('heir', 2);
+    for (const [i, result] of (await Promise.all(fetches)).entries()) {
+      assert.equal(readFileSync(fileOf(result), 'utf8'), contentOf(paths[i] ?? ''));
+    }
+  });
+
+  it('answers a person’s robot, and outlives whatever it is sent', async () => {
+    const manager = startManager();
+    await manager.ready;
+    await source.slots(0);
+    for (const [typed, heard] of [
+      ["<lococa:bot slots='1'/>\r\n<fetched id='5'/>\r\n", 'code="104"'],
+      ['<lococa:bot slots="1"', ''],
+      ['GET / HTTP/1.0\r\n\r\n', 'code="103"'],
+      ['<a><b><c>', 'code="104"'],
+      [`<a ${'x'.repeat(300_000)}`, 'code="10'],
+      ['\u0000\u0001\u0002', 'code="103"'],
+    ] as const) {
+      const socket = connect(join(home, 'bm.sock'));
+      socket.on('error', () => undefined);
+      let text = '';
+      socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      socket.end(typed);
+      await once(socket, 'close');
+      assert.ok(text.includes(heard), `${typed.slice(0, 20)}: ${text}`);
+    }
+    const typist = connect(join(home, 'bm.sock'));
+    typist.write("<lococa:bot slots='1'/>\r\n");
+    await source.slots(1);
+    const fetching = source.fetch({ lane: '1', url: urlOf('/x') });
+    const [asked] = (await once(typist, 'data')) as [Buffer];
+    assert.match(
+      asked.toString(),
+      /^<fetch id="1" url="[^"]+\/x" file="\/[^"]+\/store\/00\/00\/00000000\.0"\/>\n$/,
+    );
+    typist.write("\r\n <fetched id='1' status='error' code='404'>gone</fetched>\r\n");
+    assert.deepEqual(await fetching, {
+      id: 1,
+      status: 'error',
+      code: 404,
+      message: 'gone',
+      reach: 'url',
+      wireBytes: 0,
+      elapsedMs: 0,
+    });
+    typist.destroy();
+  });
+
+  it('starts anew with a source that comes back, and removes what was fetched for the old one', async () => {
+    const held: (() => void)[] = [];
+    let asked = () => {};
+    const twoAsked = new Promise<void>(resolve => (asked = resolve));
+    answer = (request, response) => {
+      held.push(() => response.end(contentOf(request.url ?? '')));
+      if (held.length === 2) asked();
+    };
+    const manager = startManager();
+    startRobot('lccbot', 2);
+    await source.slots(2);
+    const lost = ['/a', '/b', '/c'].map(path => source.fetch({ lane: path, url: urlOf(path) }));
+    await twoAsked;
+    source.cut();
+    assert.deepEqual(await Promise.all(lost), [undefined, undefined, undefined]);
+    await manager.logged('source gone');
+    await source.slots(2);
+    answer = (request, response) => response.end(contentOf(request.url ?? ''));
+    for (const release of held) release();
+    const again = await Promise.all(['/a', '/b', '/c'].map(path => fetchOk(path)));
+    // One more round trip: what was fetched for nobody has been noted by then, and is swept before the daemon ends.
+    await source.delete('m1', again[0]?.fileId ?? '');
+    manager.child.kill('SIGTERM');
+    assert.equal(await manager.ended, 0);
+    const next = startManager();
+    await next.ready;
+    await source.slots(2);
+    await untilFiles(2);
+  });
+
+  it('says what it is doing, and ends with status 0 when told to stop', async () => {
+    const manager = startManager();
+    startRobot('lccbot', 3);
+    await source.slots(3);
+    await manager.ready;
+    const status = await statusOf(home, 'lccd-bm');
+    assert.deepEqual(
+      [status['daemon'], status['machineid'], status['robots'], status['slots'], status['idle']],
+      ['lccd-bm', 'm1', 1, 3, true],
+    );
+    manager.child.kill('SIGTERM');
+    assert.equal(await manager.ended, 0);
+    assert.ok(!existsSync(join(home, 'bm.sock')));
+  });
+
+  it('refuses the store of another machine with status 78, and one in use with status 75', async () => {
+    const manager = startManager();
+    await manager.ready;
+    const args = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/other.sock`];
+    const second = startDaemon('lccd-bm', join(home, 'second'), [
+      ...args,
+      '--machineid=m1',
+      `--store=${home}/store`,
+    ]);
+    assert.equal(await second.ended, 75);
+    assert.match(second.log(), /in use by another lccd-bm; stop that one first/);
+    manager.child.kill('SIGTERM');
+    await manager.ended;
+    const other = startDaemon('lccd-bm', home, [...args, '--machineid=m2']);
+    assert.equal(await other.ended, 78);
+    assert.match(other.log(), /the store of machine \\"m1\\", not \\"m2\\"/);
+  });
+
+  it('refuses a missing endpoint and a machine id with blanks with status 64', async () => {
+    assert.equal(await startDaemon('lccd-bm', home, ['--listen=unix:/x']).ended, 64);
+    const args = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=a b'];
+    assert.equal(await startDaemon('lccd-bm', home, args).ended, 64);
+  });
+
+  it('notes a deletion before it acknowledges it, and removes the file before it frees the name', async () => {
+    const stepLog = join(home, 'steps');
+    const manager = startManager({ LCC_STEP_LOG: stepLog });
+    startRobot('lccbot', 1);
+    await source.slots(1);
+    const result = await fetchOk('/a');
+    await source.delete('m1', result.fileId ?? '');
+    await untilFiles(0);
+    manager.child.kill('SIGTERM');
+    await manager.ended;
+    const steps = readFileSync(stepLog, 'utf8')
+      .trim()
+      .split('\n')
+      .map(line => line.split(' ')[1]);
+    assert.deepEqual(steps, [
+      'bm.store.claimed',
+      'bm.names.reserved',
+      'bm.names.noted',
+      'bm.deletions.acknowledged',
+      'bm.files.unlinked',
+      'bm.names.freed',
+      'bm.names.released',
+    ]);
+  });
+});
+
+/** Waits until the store holds this many files: the sweep has no event a test could wait for. */
+async function untilFiles(count: number): Promise<void> {
+  for (;;) {
+    const names = readdirSync(join(home, 'store'), { recursive: true }).map(String);
+    if (names.filter(name => /^[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{8}\./.test(name)).length === count) return;
+    await new Promise(resolve => void setTimeout(resolve, 20));
+  }
+}
