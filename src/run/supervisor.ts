@@ -23,10 +23,13 @@ export interface SupervisorOptions {
 /** Ends that another start will not mend: wrong options or configuration, no permission. */
 const PERMANENT: readonly (number | undefined)[] = [EXIT.usage, EXIT.cantcreat, EXIT.noperm, EXIT.config];
 const LOOK_MS = 10;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #children: Child[];
+  /** The clock's timers do not keep a process alive; a supervisor must live while all its children wait. */
+  #alive: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -49,6 +52,7 @@ export class Supervisor {
   async start(): Promise<void> {
     const { clock, startTimeoutMs } = this.#options;
     const endMs = clock.monotonicMs() + startTimeoutMs;
+    this.#alive = setInterval(() => undefined, LONGEST_TIMER_MS);
     for (const child of this.#children) child.start();
     for (;;) {
       const late = this.#children.find(child => child.state !== 'ready');
@@ -75,6 +79,7 @@ export class Supervisor {
         this.#children.filter(child => rank(child) === turn).map(child => child.stop(deadlineMs)),
       );
     }
+    clearInterval(this.#alive);
   }
 }
 

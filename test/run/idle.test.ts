@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ManualClock } from '../../src/lib/clock.js';
+import { EXIT } from '../../src/lib/errors.js';
+import type { Look } from '../../src/run/ask.js';
+import { untilIdle } from '../../src/run/idle.js';
+
+const says = (name: string, idle: boolean, pid = 1): Look => ({
+  name,
+  status: { daemon: name, pid, up_s: 1, rss_bytes: 1, idle },
+});
+const away = (name: string): Look => ({ name, problem: 'not running' });
+const IDLE = [says('lccd-uns', true), says('lccd-qm', true)];
+
+/** Shows `looks` one after the other, the last for ever, time passing between them. */
+async function wait(
+  looks: Look[][],
+  limitMs?: number,
+): Promise<{ status: number; looked: number; tookMs: number }> {
+  const clock = new ManualClock();
+  let looked = 0;
+  const status = await untilIdle(
+    async () => {
+      const now = looks[Math.min(looked++, looks.length - 1)] ?? [];
+      setImmediate(() => clock.advance(100));
+      return Promise.resolve(now);
+    },
+    clock,
+    limitMs,
+  );
+  return { status, looked, tookMs: clock.monotonicMs() };
+}
+
+describe('waiting until an LCC is idle', () => {
+  it('needs two idle looks in a row', async () => {
+    const busy = [says('lccd-uns', true), says('lccd-qm', false)];
+    assert.deepEqual(await wait([busy, IDLE, busy, IDLE, IDLE]).then(end => [end.status, end.looked]), [
+      EXIT.ok,
+      5,
+    ]);
+  });
+
+  it('does not count a look at another process of the same name', async () => {
+    const restarted = [says('lccd-uns', true), says('lccd-qm', true, 2)];
+    assert.equal((await wait([IDLE, restarted, restarted])).looked, 3);
+  });
+
+  it('waits for a daemon that left its socket behind, and for the queue manager', async () => {
+    const dead = [...IDLE, away('lccbot')];
+    const noQm = [says('lccd-uns', true)];
+    assert.equal((await wait([dead, dead, noQm, noQm, IDLE, IDLE])).looked, 6);
+  });
+
+  it('says when the time is up', async () => {
+    const busy = [says('lccd-qm', false)];
+    assert.deepEqual(await wait([busy], 1000), { status: EXIT.tempfail, looked: 11, tookMs: 1000 });
+  });
+
+  it('gives an LCC that is just starting five seconds to answer', async () => {
+    assert.equal((await wait([[], [], IDLE, IDLE])).status, EXIT.ok);
+    assert.deepEqual(await wait([[away('lccd-qm')]]), { status: EXIT.unavailable, looked: 51, tookMs: 5000 });
+  });
+});

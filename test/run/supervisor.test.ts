@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/lib/clock.js';
+import { createLog, silentLog } from '../../src/lib/log.js';
+import { askStatus } from '../../src/run/ask.js';
+import type { ChildSpec } from '../../src/run/child.js';
+import { Supervisor, type SupervisorOptions } from '../../src/run/supervisor.js';
+
+const echoDaemon = fileURLToPath(new URL('../fixtures/echo-daemon.js', import.meta.url));
+const supervise = fileURLToPath(new URL('../fixtures/supervise.js', import.meta.url));
+let home: string;
+let started: Supervisor[];
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'lcc-run-'));
+  started = [];
+});
+afterEach(async () => {
+  await Promise.all(started.map(supervisor => supervisor.stop()));
+  rmSync(home, { recursive: true, force: true });
+});
+
+const control = (name: string) => join(home, 'run', `${name}.ctl.sock`);
+const pidOf = async (name: string) => (await askStatus(control(name)).catch(() => undefined))?.pid;
+
+/** A real daemon on the skeleton. */
+function echo(instance: string): ChildSpec {
+  return {
+    name: `echo-${instance}`,
+    file: process.execPath,
+    args: [echoDaemon, `unix:${home}/${instance}.sock`],
+    env: { ...process.env, LCC_HOME: home, LCC_INSTANCE: instance },
+  };
+}
+
+/** A shell script; `$READY` names the file that says it is ready. */
+function script(name: string, text: string): ChildSpec {
+  return {
+    name,
+    file: 'sh',
+    args: ['-c', text],
+    env: { ...process.env, HOME_DIR: home, READY: join(home, name) },
+  };
+}
+
+function supervisorOf(children: ChildSpec[], options: Partial<SupervisorOptions> = {}): Supervisor {
+  const supervisor = new Supervisor({
+    children,
+    stopOrder: [],
+    clock: systemClock,
+    log: silentLog,
+    restartMinMs: 10,
+    restartMaxMs: 200,
+    startTimeoutMs: 20_000,
+    stopTimeoutMs: 8000,
+    isReady: async (name, pid) => (await pidOf(name)) === pid || existsSync(join(home, name)),
+    ...options,
+  });
+  started.push(supervisor);
+  return supervisor;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + 20_000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < endMs, 'did not come about within 20 s');
+    await new Promise(resolve => setTimeout(resolve, 10));
+  }
+}
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('a supervisor', () => {
+  it('has started when every child answers', async () => {
+    const supervisor = supervisorOf([echo('a'), echo('b')]);
+    assert.equal(supervisor.status().idle, false);
+    await supervisor.start();
+    assert.equal(supervisor.status().idle, true);
+    assert.deepEqual(
+      await Promise.all(supervisor.status().children.map(child => pidOf(child.name))),
+      supervisor.status().children.map(child => child.pid),
+    );
+  });
+
+  it('starts a killed child again, and is not idle until it answers', async () => {
+    const supervisor = supervisorOf([echo('a')]);
+    await supervisor.start();
+    const before = supervisor.status().children[0]?.pid ?? 0;
+    process.kill(before, 'SIGKILL');
+    await until(() => !supervisor.status().idle);
+    await until(() => supervisor.status().idle);
+    assert.notEqual(await pidOf('echo-a'), before);
+    assert.equal(supervisor.status().children[0]?.pid, await pidOf('echo-a'));
+  });
+
+  it('waits twice as long before each further start, within bounds', async () => {
+    const delays: number[] = [];
+    const log = createLog({
+      name: 'test',
+      level: 'warn',
+      human: false,
+      write: line => {
+        delays.push((JSON.parse(line) as { delay_ms: number }).delay_ms);
+      },
+    });
+    const supervisor = supervisorOf([script('dying', 'touch $READY; exit 1')], { log, restartMaxMs: 45 });
+    await supervisor.start();
+    await until(() => delays.length >= 5);
+    assert.deepEqual(delays.slice(0, 5), [10, 20, 40, 45, 45]);
+  });
+
+  it('stops its children in the order given, each after the one before has gone', async () => {
+    const slow = (name: string) =>
+      script(
+        name,
+        `trap 'sleep 0.2; echo ${name} >>$HOME_DIR/order; exit 0' TERM; touch $READY; while :; do sleep 0.05; done`,
+      );
+    const supervisor = supervisorOf([slow('qm'), slow('bot-1'), slow('bot-2'), slow('uns')], {
+      stopOrder: ['uns', 'qm', 'bot'],
+    });
+    await supervisor.start();
+    await supervisor.stop();
+    const order = readFileSync(join(home, 'order'), 'utf8').trim().split('\n');
+    assert.deepEqual(
+      [order.slice(0, 2), order.slice(2).sort()],
+      [
+        ['uns', 'qm'],
+        ['bot-1', 'bot-2'],
+      ],
+    );
+  });
+
+  it('kills a child that does not stop in time', async () => {
+    const supervisor = supervisorOf(
+      [script('deaf', "trap '' TERM; touch $READY; while :; do sleep 0.05; done")],
+      {
+        stopTimeoutMs: 200,
+      },
+    );
+    await supervisor.start();
+    const pid = supervisor.status().children[0]?.pid ?? 0;
+    await supervisor.stop();
+    assert.equal(runs(pid), false);
+  });
+
+  it('gives up at once on a child that is configured wrongly, and stops the others', async () => {
+    const supervisor = supervisorOf([echo('a'), script('wrong', 'exit 78')]);
+    await assert.rejects(supervisor.start(), { code: 'config', message: /wrong exited with 78/ });
+    await until(async () => (await pidOf('echo-a')) === undefined);
+  });
+
+  it('gives up on a child that does not become ready in time', async () => {
+    const supervisor = supervisorOf([script('mute', 'exec sleep 60')], { startTimeoutMs: 300 });
+    await assert.rejects(supervisor.start(), {
+      code: 'peer.unavailable',
+      message: /mute was not ready within 0\.3 s/,
+    });
+  });
+
+  it('waits for the orphans of a killed one to let go of their sockets', async () => {
+    writeFileSync(join(home, 'log'), '');
+    const old = spawn(process.execPath, [supervise, home], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(old.stdout, 'data');
+    const orphans = await Promise.all([pidOf('echo-a'), pidOf('echo-b')]);
+    old.kill('SIGKILL');
+    await once(old, 'exit');
+    const supervisor = supervisorOf([echo('a'), echo('b')]);
+    await supervisor.start();
+    const successors = await Promise.all([pidOf('echo-a'), pidOf('echo-b')]);
+    for (const pid of orphans) {
+      assert.ok(pid !== undefined && !successors.includes(pid));
+      await until(() => !runs(pid));
+    }
+    appendFileSync(join(home, 'log'), 'end');
+  });
+
+  it('takes its children with it when it is killed -9', async () => {
+    const child = spawn(process.execPath, [supervise, home], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(child.stdout, 'data');
+    const pids = await Promise.all([pidOf('echo-a'), pidOf('echo-b')]);
+    child.kill('SIGKILL');
+    for (const pid of pids) {
+      assert.ok(pid !== undefined);
+      await until(() => !runs(pid));
+    }
+  });
+});
