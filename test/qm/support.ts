@@ -11,7 +11,7 @@ import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { Intake, type Refusal } from '../../src/qm/intake.js';
-import type { FetchFailed, FetchOk, FetchResult } from '../../src/wire/fetch.js';
+import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { canonicalMtime } from '../../src/wire/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
@@ -110,7 +110,7 @@ export class Bench {
   }
 
   /** Applies a result to the row as it is (or was, when given). */
-  answer(row: QueueRow, result: FetchResult, conditional = false): Outcome {
+  answer(row: QueueRow, result: FetchOk | FetchUnchanged | FetchFailed, conditional = false): Outcome {
     const { pos, gen, pid } = row;
     return this.store.transaction(() =>
       this.store.results.apply({ pos, gen, pid, conditional }, result, Math.floor(this.clock.nowMs() / 1000)),
@@ -172,7 +172,13 @@ export function failure(
   };
 }
 
-export const unchanged: FetchResult = { id: 1, status: 'unchanged', http: 304, wireBytes: 10, elapsedMs: 1 };
+export const unchanged: FetchUnchanged = {
+  id: 1,
+  status: 'unchanged',
+  http: 304,
+  wireBytes: 10,
+  elapsedMs: 1,
+};
 
 export function md5Of(content: string): string {
   return Buffer.from(content).toString('hex').padEnd(32, '0').slice(0, 32);

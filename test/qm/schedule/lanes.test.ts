@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { LaneTable, type Grant, type Lane } from '../../../src/qm/schedule/lanes.js';
+
+let table: LaneTable;
+/** Urls left, by provider. */
+let urls: Map<number, number>;
+let onTheWay: Lane[];
+
+beforeEach(() => {
+  table = new LaneTable({ window: 4, overbookPercent: 0, turn: 8 });
+  urls = new Map();
+  onTheWay = [];
+});
+
+function provider(pid: number, count: number, more: { priority?: 0 | 1 | 2; parallel?: number } = {}): void {
+  table.setProvider({ pid, priority: 1, parallel: 1, ...more });
+  urls.set(pid, count);
+  table.setHasUrls(pid, count > 0);
+}
+
+/** Sends all that may be sent. @returns lane names, once per url */
+function send(): string[] {
+  const sent: string[] = [];
+  for (let grant = table.next(); grant !== undefined; grant = table.next()) sent.push(...answer(grant));
+  return sent;
+}
+
+function answer(grant: Grant): string[] {
+  const left = urls.get(grant.lane.pid) ?? 0;
+  const count = Math.min(left, grant.room);
+  urls.set(grant.lane.pid, left - count);
+  table.sent(grant, count, count === grant.room && left > count);
+  for (let i = 0; i < count; i++) onTheWay.push(grant.lane);
+  return Array<string>(count).fill(grant.lane.name);
+}
+
+/** The oldest url on its way in the provider's lanes is answered. */
+function finish(pid: number, count = 1): void {
+  for (let i = 0; i < count; i++) {
+    const index = onTheWay.findIndex(lane => lane.pid === pid);
+    const [lane] = onTheWay.splice(index, 1);
+    assert.ok(index >= 0 && lane);
+    table.finished(lane);
+  }
+}
+
+test('nothing is sent without a Bot Manager; with one, up to the window', () => {
+  provider(7, 10);
+  assert.deepEqual(send(), []);
+  table.setWorker(1, 1);
+  assert.deepEqual(send(), ['7', '7', '7', '7']);
+  finish(7, 1);
+  assert.deepEqual(send(), []);
+  finish(7, 1);
+  assert.deepEqual(send(), ['7', '7']);
+});
+
+test('one lane a provider, more if it is parallel, and no more lanes than slots', () => {
+  provider(7, 100);
+  provider(8, 100, { parallel: 2 });
+  table.setWorker(1, 10);
+  assert.deepEqual([...new Set(send())], ['7', '8', '8.1']);
+  provider(9, 100);
+  provider(10, 100);
+  table.setWorker(1, 4);
+  assert.deepEqual([...new Set(send())], ['9']);
+  assert.equal(table.lanes, 4);
+  assert.equal(table.waiting, 1);
+});
+
+test('slots are overbooked as configured', () => {
+  table = new LaneTable({ window: 4, overbookPercent: 25, turn: 8 });
+  table.setWorker(1, 4);
+  for (let pid = 1; pid <= 9; pid++) provider(pid, 1);
+  assert.equal(send().length, 5);
+});
+
+test('a higher priority goes first; among equals the one that waited longest', () => {
+  table.setWorker(1, 1);
+  provider(1, 1, { priority: 0 });
+  provider(2, 1);
+  provider(3, 1);
+  provider(4, 1, { priority: 2 });
+  const first: string[] = [];
+  for (const pid of [4, 2, 3, 1]) {
+    first.push(...send());
+    finish(pid);
+  }
+  assert.deepEqual(first, ['4', '2', '3', '1']);
+});
+
+test('a provider being fetched from yields to a higher priority at once', () => {
+  table.setWorker(1, 1);
+  provider(1, 100);
+  send();
+  provider(2, 2, { priority: 2 });
+  finish(1, 3);
+  assert.deepEqual(send(), []);
+  finish(1, 1);
+  assert.deepEqual(send(), ['2', '2']);
+  finish(2, 2);
+  assert.deepEqual(send(), ['1', '1', '1', '1']);
+});
+
+test('among equals a slot changes hands when the turn is over; alone it is kept', () => {
+  table.setWorker(1, 1);
+  provider(1, 1000);
+  let sent = 0;
+  for (let i = 0; i < 10; i++) {
+    sent += send().length;
+    finish(1, 4);
+  }
+  assert.equal(sent, 40);
+  provider(2, 1000);
+  const seen: string[] = [];
+  for (let i = 0; i < 12; i++) {
+    const now = send();
+    seen.push(...now);
+    for (const name of now) finish(Number(name));
+  }
+  assert.ok(seen.includes('1') && seen.includes('2'));
+  const longest = Math.max(
+    ...seen
+      .join('')
+      .match(/1+|2+/g)!
+      .map(run => run.length),
+  );
+  assert.ok(longest <= 12, `a turn of ${longest} urls`);
+});
+
+test('lanes of a Bot Manager that is gone are opened at another', () => {
+  table.setWorker(1, 4);
+  provider(7, 8);
+  send();
+  const [lane] = onTheWay;
+  table.removeWorker(1);
+  assert.ok(lane);
+  table.finished(lane);
+  table.setHasUrls(7, true);
+  assert.deepEqual(send(), []);
+  table.setWorker(2, 4);
+  assert.deepEqual(send(), ['7', '7', '7', '7']);
+  assert.equal(onTheWay.at(-1)?.worker, 2);
+});
+
+test('lanes go where most room is', () => {
+  table.setWorker(1, 2);
+  table.setWorker(2, 4);
+  for (let pid = 1; pid <= 6; pid++) provider(pid, 1);
+  send();
+  assert.deepEqual(onTheWay.map(lane => lane.worker).sort(), [1, 1, 2, 2, 2, 2]);
+});
+
+test('a delayed provider gets nothing until its time, then one url until it is released', () => {
+  table.setWorker(1, 4);
+  provider(7, 100);
+  send();
+  table.delay(7, 1000, true);
+  finish(7, 4);
+  assert.deepEqual(send(), []);
+  assert.equal(table.nextWakeMs(), 1000);
+  table.wake(999);
+  assert.deepEqual(send(), []);
+  table.wake(1000);
+  assert.deepEqual(send(), ['7']);
+  assert.deepEqual(send(), []);
+  finish(7);
+  assert.deepEqual(send(), ['7']);
+  table.release(7);
+  assert.deepEqual(send(), ['7', '7', '7']);
+});
+
+test('a stopped provider gets nothing until it may go on', () => {
+  table.setWorker(1, 4);
+  provider(7, 3);
+  table.setStopped(7, true);
+  assert.deepEqual(send(), []);
+  table.setStopped(7, false);
+  assert.deepEqual(send(), ['7', '7', '7']);
+});
+
+test('a Bot Manager whose slots go to nothing gets no more urls', () => {
+  table.setWorker(1, 1);
+  provider(7, 100);
+  send();
+  table.setWorker(1, 0);
+  finish(7, 4);
+  assert.deepEqual(send(), []);
+  table.setWorker(1, 1);
+  assert.equal(send().length, 4);
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { ProviderOrder, type OrderedSet, type RowSource } from '../../../src/qm/schedule/order.js';
+
+interface Row {
+  pos: number;
+  psetid: number;
+  tries: number;
+}
+
+/** Rows in an array instead of a table. */
+class Rows implements RowSource<OrderedSet, Row> {
+  rows: Row[] = [];
+  next(set: OrderedSet, afterPos: number, limit: number) {
+    return this.rows
+      .filter(r => r.psetid === set.psetid && r.pos > afterPos && r.tries === 0)
+      .slice(0, limit);
+  }
+  at(pos: number) {
+    return this.rows.find(r => r.pos === pos);
+  }
+  leastTries(psetid: number) {
+    const tries = this.rows.filter(r => r.psetid === psetid && r.tries > 0).map(r => r.tries);
+    return tries.length === 0 ? undefined : Math.min(...tries);
+  }
+  bad(psetid: number, tries: number, afterPos: number, limit: number) {
+    return this.rows
+      .filter(r => r.psetid === psetid && r.tries === tries && r.pos > afterPos)
+      .slice(0, limit);
+  }
+  hasRows(set: OrderedSet) {
+    return this.rows.some(r => r.psetid === set.psetid);
+  }
+}
+
+let rows: Rows;
+let order: ProviderOrder<OrderedSet, Row>;
+const sets: Record<number, OrderedSet> = {};
+beforeEach(() => {
+  rows = new Rows();
+  order = new ProviderOrder(rows);
+});
+
+function add(psetid: number, positions: number[]): OrderedSet {
+  for (const pos of positions) rows.rows.push({ pos, psetid, tries: 0 });
+  const set = { psetid, slot: -1, firstpos: positions[0] ?? 0, lastpos: positions.at(-1) ?? 0 };
+  sets[psetid] = set;
+  order.add(set);
+  return set;
+}
+const take = (limit: number, nowMs = 0) => order.take(limit, nowMs).map(t => t.row.pos);
+function done(set: OrderedSet, pos: number) {
+  rows.rows = rows.rows.filter(r => r.pos !== pos);
+  order.done(set, pos);
+}
+function bad(set: OrderedSet, pos: number, dueMs: number) {
+  const row = rows.at(pos);
+  assert.ok(row);
+  row.tries++;
+  order.bad(set, pos, row.tries, dueMs);
+}
+
+test('urls come in the order of sets and of places, whatever the portions', () => {
+  add(1, [1, 2, 3]);
+  add(2, [10, 11]);
+  assert.deepEqual([take(2), take(2), take(2)], [[1, 2], [3, 10], [11]]);
+  assert.deepEqual(take(2), []);
+});
+
+test('what is to be fetched again comes first, in its place', () => {
+  const first = add(1, [1, 2, 3, 4]);
+  add(2, [10]);
+  take(3);
+  order.again(first, 3);
+  order.again(first, 1);
+  assert.deepEqual(take(10), [1, 3, 4, 10]);
+  order.again(first, 2);
+  assert.deepEqual(take(10), [2]);
+});
+
+test('bad urls come at the end of their set when they are due; later sets do not wait for them', () => {
+  const first = add(1, [1, 2, 3]);
+  add(2, [10]);
+  assert.deepEqual(take(1), [1]);
+  bad(first, 1, 100);
+  assert.deepEqual(take(10, 50), [2, 3, 10]);
+  assert.deepEqual(take(10, 99), []);
+  done(first, 2);
+  done(first, 3);
+  assert.equal(order.nextDueMs(), 100);
+  assert.deepEqual(take(10, 100), [1]);
+  bad(first, 1, 300);
+  assert.deepEqual([take(10, 299), take(10, 300)], [[], [1]]);
+});
+
+test('bad urls with fewer tries come first, and none is taken twice', () => {
+  const set = add(1, [1, 2, 3]);
+  take(3);
+  bad(set, 1, 0);
+  bad(set, 2, 0);
+  bad(set, 3, 0);
+  assert.deepEqual(take(1), [1]);
+  bad(set, 1, 0);
+  assert.deepEqual(take(10), [2, 3]);
+  assert.deepEqual(take(10), []);
+});
+
+test('a set is finished when its last row is gone, not before', () => {
+  const set = add(1, [1, 2]);
+  take(10);
+  take(10);
+  done(set, 1);
+  assert.deepEqual(order.finished(), []);
+  bad(set, 2, 0);
+  assert.deepEqual(order.finished(), []);
+  take(1);
+  done(set, 2);
+  assert.deepEqual(order.finished(), [set]);
+  assert.equal(order.sets, 0);
+});
+
+test('after a restart bad urls of a set read to its end are due at once', () => {
+  add(1, [1, 2]);
+  const row = rows.at(1);
+  assert.ok(row);
+  row.tries = 2;
+  assert.deepEqual(take(10), [2, 1]);
+});
