@@ -81,7 +81,6 @@ export class Layouts {
     const shape = SHAPE.exec(raw);
     if (shape === null) return;
     const attributeNames = Object.keys(attributes);
-    if (attributeNames.includes('__proto__')) return;
     const end = shape[1] ?? '';
     const key = `${name} ${attributeNames.join(' ')}${end}`;
     if (this.#layouts.some(layout => layout.key === key)) return;

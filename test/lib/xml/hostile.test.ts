@@ -101,7 +101,7 @@ test('a familiar element is refused where it is too long, too deep, or follows t
   assert.match(read([Buffer.from(familiar + tooLong)]).error ?? '', /^limit input:1:65546: markup longer/);
   const tooDeep = familiar + '<a>'.repeat(LIMITS.maxDepth) + familiar;
   assert.match(read([Buffer.from(tooDeep)]).error ?? '', /^limit input:\S+ elements nested deeper/);
-  const tooMuch = `<a>${familiar}\n${' '.repeat(LIMITS.maxTokenBytes)}${familiar}`;
+  const tooMuch = `<a>${familiar}${familiar}\n${' '.repeat(LIMITS.maxTokenBytes)}${familiar}`;
   assert.match(read([Buffer.from(tooMuch)]).error ?? '', /^limit input:\S+ text longer/);
 });
 

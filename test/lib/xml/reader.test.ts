@@ -97,6 +97,11 @@ const REFUSED: [string, string | Buffer, string][] = [
   ['CDATA', '<a>ä<![CDATA[x]]></a>', '1:5: a CDATA section is not accepted'],
   ['an element declaration', '<a><!ELEMENT', '1:4: a document type or other declaration is not accepted'],
   [']]> in text', '<a>x]]></a>', '1:7: the string "]]>" is disallowed in char data'],
+  [
+    ']]> in a familiar element',
+    '<a>x</a><a>y</a><a>]]></a>',
+    '1:22: the string "]]>" is disallowed in char data',
+  ],
   ['-- in a comment', '<!-- a -- b -->', '1:10: malformed comment'],
   ['text outside', '<a/>\n  x', '2:3: text outside every element'],
   ['a reference outside', '<a/>&#32;', '1:5: text outside every element'],
