@@ -27,10 +27,14 @@ export function listedOptions(page: Page): string[] {
   const options: string[] = [];
   for (const line of page.lines) {
     if (!line.startsWith('.It Fl ')) continue;
-    let inFlag = false;
+    let dashes = '';
+    let before = '';
     for (const word of line.split(/\s+/).slice(1)) {
-      if (/^[A-Z][a-z]$/.test(word)) inFlag = word === 'Fl';
-      else if (inFlag && /^-?[\w-]+$/.test(word)) options.push(`-${word}`);
+      // `Fl -quiet` and `Fl Fl quiet` are the same.
+      if (word === 'Fl') dashes = before === 'Fl' ? '--' : '-';
+      else if (/^[A-Z][a-z]$/.test(word)) dashes = '';
+      else if (dashes !== '' && /^-?[\w-]+$/.test(word)) options.push(dashes + word);
+      before = word;
     }
   }
   return options;

@@ -32,5 +32,6 @@ export function readProjectFile(path: string): string {
 export function commandNames(): string[] {
   return projectFiles('src/commands')
     .filter(path => path.endsWith('.ts') && /^export const command\b/m.test(readProjectFile(path)))
-    .map(path => path.slice('src/commands/'.length, -'.ts'.length));
+    .map(path => path.slice('src/commands/'.length, -'.ts'.length))
+    .sort();
 }
