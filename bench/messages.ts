@@ -21,7 +21,7 @@ const URLS = 100_000;
 const LANES = 64;
 const WINDOW = 80;
 const ROUNDS = 3;
-const MAX_CPU_MICROSECONDS_PER_URL = 40;
+const MAX_CPU_MICROSECONDS_PER_URL = 30;
 const TICKS_PER_SECOND = 100;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');

@@ -43,8 +43,7 @@ export class RobotWorker implements Worker<FetchTask> {
     task.destination ??= this.#store.take();
     task.startedMs = this.#nowMs();
     if (task.destination === undefined) return this.#failed(this, storeFull(task.number));
-    const { request } = task;
-    this.#peer.fetch({ ...request, id: task.number, file: this.#store.pathOf(task.destination) });
+    this.#peer.fetch(task.number, this.#store.pathOf(task.destination), task.request);
   }
 
   /** Cuts the robot off; what it was doing goes to others. */

@@ -135,7 +135,7 @@ export class Store {
     return fileIdOf(name);
   }
   pathOf(name: Name): string {
-    return join(this.#options.dir, fileIdOf(name));
+    return `${this.#options.dir}/${fileIdOf(name)}`;
   }
 
   /**

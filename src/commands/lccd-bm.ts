@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { BotManager } from '../bm/manager.js';
 import { Store } from '../bm/store.js';
 import type { Services } from '../daemon/types.js';
@@ -28,7 +29,12 @@ export const command: CommandSpec = {
       {
         name: 'lccd-bm',
         start: services =>
-          start(services, source, listens, typeof store === 'string' ? store : services.config.home.store),
+          start(
+            services,
+            source,
+            listens,
+            typeof store === 'string' ? resolve(store) : services.config.home.store,
+          ),
       },
       { 'bm.machine_id': typeof machineid === 'string' ? machineid : undefined },
     );

@@ -12,7 +12,7 @@
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings.js';
 import type { LccError } from '../lib/errors.js';
-import { escapeText, formatAttributes } from '../lib/xml/escape.js';
+import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import {
   optionalFlag,
@@ -35,20 +35,26 @@ export interface RobotRequest extends Omit<FetchRequest, 'lane'> {
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
 
 export function formatRobotFetch(request: RobotRequest): string {
-  return `<fetch${formatAttributes({
-    id: request.id,
-    url: request.url,
-    file: request.file,
-    mtime: request.lastModified,
-    etag: request.etag,
-    mimetype: request.mimetype,
-    md5: request.md5,
-    len: request.len,
-    maxlen: request.maxBytes,
-    timeout: request.timeoutMs === undefined ? undefined : request.timeoutMs / 1000,
-    roots: request.roots.length === 0 ? undefined : formatRoots(request.roots),
-    enforce: request.enforce === true ? 'yes' : undefined,
-  })}/>\n`;
+  return formatRobotFetchOf(request.id, request.file, request);
+}
+
+/** The same, of a request that knows neither its id there nor its file. */
+function formatRobotFetchOf(id: number, file: string, request: Omit<RobotRequest, 'id' | 'file'>): string {
+  return (
+    `<fetch id="${id}"` +
+    formatAttribute('url', request.url) +
+    formatAttribute('file', file) +
+    formatAttribute('mtime', request.lastModified) +
+    formatAttribute('etag', request.etag) +
+    formatAttribute('mimetype', request.mimetype) +
+    formatAttribute('md5', request.md5) +
+    formatAttribute('len', request.len) +
+    formatAttribute('maxlen', request.maxBytes) +
+    formatAttribute('timeout', request.timeoutMs === undefined ? undefined : request.timeoutMs / 1000) +
+    (request.roots.length === 0 ? '' : formatAttribute('roots', formatRoots(request.roots))) +
+    (request.enforce === true ? ' enforce="yes"' : '') +
+    '/>\n'
+  );
 }
 
 /** @throws LccError `peer.protocol` */
@@ -76,44 +82,37 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
 }
 
 export function formatRobotFetched(result: FetchResult): string {
-  const { id, status, wireBytes: wirebytes } = result;
-  const time = (result.elapsedMs / 1000).toFixed(3);
+  const { id, status } = result;
+  const cost = ` wirebytes="${result.wireBytes}" time="${(result.elapsedMs / 1000).toFixed(3)}"`;
   switch (status) {
     case 'ok':
-      return `<fetched${formatAttributes({
-        id,
-        status,
-        http: result.http,
-        md5: result.md5,
-        len: result.len,
-        mtime: result.lastModified,
-        mimetype: result.mimetype,
-        furl: result.finalUrl,
-        etag: result.etag,
-        verified: result.verified ? undefined : 'no',
-        wirebytes,
-        time,
-      })}/>\n`;
+      return (
+        `<fetched id="${id}" status="ok" http="${result.http}"` +
+        formatAttribute('md5', result.md5) +
+        ` len="${result.len}"` +
+        formatAttribute('mtime', result.lastModified) +
+        formatAttribute('mimetype', result.mimetype) +
+        formatAttribute('furl', result.finalUrl) +
+        formatAttribute('etag', result.etag) +
+        (result.verified ? '' : ' verified="no"') +
+        `${cost}/>\n`
+      );
     case 'unchanged':
-      return `<fetched${formatAttributes({
-        id,
-        status,
-        http: result.http,
-        mtime: result.lastModified,
-        etag: result.etag,
-        wirebytes,
-        time,
-      })}/>\n`;
+      return (
+        `<fetched id="${id}" status="unchanged" http="304"` +
+        formatAttribute('mtime', result.lastModified) +
+        formatAttribute('etag', result.etag) +
+        `${cost}/>\n`
+      );
     case 'error':
-      return `<fetched${formatAttributes({
-        id,
-        status,
-        code: result.code,
-        reach: result.reach,
-        retryafter: result.retryAfterMs === undefined ? undefined : result.retryAfterMs / 1000,
-        wirebytes,
-        time,
-      })}>${escapeText(result.message)}</fetched>\n`;
+      return (
+        `<fetched id="${id}" status="error" code="${result.code}" reach="${result.reach}"` +
+        formatAttribute(
+          'retryafter',
+          result.retryAfterMs === undefined ? undefined : result.retryAfterMs / 1000,
+        ) +
+        `${cost}>${escapeText(result.message)}</fetched>\n`
+      );
   }
 }
 
@@ -255,7 +254,8 @@ export class RobotPeer {
     );
   }
 
-  fetch(request: RobotRequest): void {
-    this.channel.send(formatRobotFetch(request));
+  /** Asks for a request of the source, under the id the robot is to answer with. */
+  fetch(id: number, file: string, request: Omit<FetchRequest, 'id'>): void {
+    this.channel.send(formatRobotFetchOf(id, file, request));
   }
 }

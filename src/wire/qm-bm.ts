@@ -11,7 +11,7 @@
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings.js';
 import { LccError } from '../lib/errors.js';
-import { escapeText, formatAttributes } from '../lib/xml/escape.js';
+import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, ErrorReach, FetchRequest, FetchResult } from './fetch.js';
@@ -27,20 +27,21 @@ export interface LinkOptions extends ChannelOptions {
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
 
 export function formatFetch(request: FetchRequest): string {
-  return `<fetch${formatAttributes({
-    id: request.id,
-    lane: request.lane,
-    url: request.url,
-    roots: request.roots.length === 0 ? undefined : formatRoots(request.roots),
-    mimetype: request.mimetype,
-    lastmodified: request.lastModified,
-    etag: request.etag,
-    md5: request.md5,
-    len: request.len,
-    enforce: request.enforce === true ? 'yes' : undefined,
-    maxbytes: request.maxBytes,
-    timeoutms: request.timeoutMs,
-  })}/>\n`;
+  return (
+    `<fetch id="${request.id}"` +
+    formatAttribute('lane', request.lane) +
+    formatAttribute('url', request.url) +
+    (request.roots.length === 0 ? '' : formatAttribute('roots', formatRoots(request.roots))) +
+    formatAttribute('mimetype', request.mimetype) +
+    formatAttribute('lastmodified', request.lastModified) +
+    formatAttribute('etag', request.etag) +
+    formatAttribute('md5', request.md5) +
+    formatAttribute('len', request.len) +
+    (request.enforce === true ? ' enforce="yes"' : '') +
+    formatAttribute('maxbytes', request.maxBytes) +
+    formatAttribute('timeoutms', request.timeoutMs) +
+    '/>\n'
+  );
 }
 
 /** @throws LccError `peer.protocol` */
@@ -68,46 +69,37 @@ export function readFetch(attributes: Attributes): FetchRequest {
 }
 
 export function formatFetched(result: FetchResult): string {
-  const { id, status, wireBytes: wirebytes } = result;
-  const elapsedms = Math.round(result.elapsedMs);
+  const { id, status } = result;
+  const cost = ` wirebytes="${result.wireBytes}" elapsedms="${Math.round(result.elapsedMs)}"`;
   switch (status) {
     case 'ok':
-      return `<fetched${formatAttributes({
-        id,
-        status,
-        http: result.http,
-        md5: result.md5,
-        len: result.len,
-        mimetype: result.mimetype,
-        lastmodified: result.lastModified,
-        etag: result.etag,
-        finalurl: result.finalUrl,
-        verified: result.verified ? undefined : 'no',
-        wirebytes,
-        elapsedms,
-        machineid: result.machineId,
-        fileid: result.fileId,
-      })}/>\n`;
+      return (
+        `<fetched id="${id}" status="ok" http="${result.http}"` +
+        formatAttribute('md5', result.md5) +
+        ` len="${result.len}"` +
+        formatAttribute('mimetype', result.mimetype) +
+        formatAttribute('lastmodified', result.lastModified) +
+        formatAttribute('etag', result.etag) +
+        formatAttribute('finalurl', result.finalUrl) +
+        (result.verified ? '' : ' verified="no"') +
+        cost +
+        formatAttribute('machineid', result.machineId) +
+        formatAttribute('fileid', result.fileId) +
+        '/>\n'
+      );
     case 'unchanged':
-      return `<fetched${formatAttributes({
-        id,
-        status,
-        http: result.http,
-        lastmodified: result.lastModified,
-        etag: result.etag,
-        wirebytes,
-        elapsedms,
-      })}/>\n`;
+      return (
+        `<fetched id="${id}" status="unchanged" http="304"` +
+        formatAttribute('lastmodified', result.lastModified) +
+        formatAttribute('etag', result.etag) +
+        `${cost}/>\n`
+      );
     case 'error':
-      return `<fetched${formatAttributes({
-        id,
-        status,
-        code: result.code,
-        reach: result.reach,
-        wirebytes,
-        elapsedms,
-        retryafterms: result.retryAfterMs,
-      })}>${escapeText(result.message)}</fetched>\n`;
+      return (
+        `<fetched id="${id}" status="error" code="${result.code}" reach="${result.reach}"${cost}` +
+        formatAttribute('retryafterms', result.retryAfterMs) +
+        `>${escapeText(result.message)}</fetched>\n`
+      );
   }
 }
 

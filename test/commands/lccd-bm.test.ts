@@ -64,7 +64,7 @@ function startRobot(name: string, slots: number): Daemon {
 async function fetchOk(path: string, lane = path): Promise<FetchOk> {
   const result = await source.fetch({ lane, url: urlOf(path) });
   assert.equal(result?.status, 'ok', JSON.stringify(result));
-  return result as FetchOk;
+  return result;
 }
 
 describe('lccd-bm', () => {

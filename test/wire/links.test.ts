@@ -231,8 +231,8 @@ describe('what is written', () => {
   it('is the golden transcript: a Bot Manager to a robot', async () => {
     const { ours, received } = ends();
     const peer = new RobotPeer(ours, { hello() {}, fetched() {}, closed() {} }, options());
-    peer.fetch(forRobot(PLAIN, '/store/00/00/00000000.0'));
-    peer.fetch(forRobot(RICH, '/store/é/00000001.0'));
+    peer.fetch(1, '/store/00/00/00000000.0', PLAIN);
+    peer.fetch(2, '/store/é/00000001.0', RICH);
     await settle();
     assert.equal(received(), golden('manager-to-robot'));
   });

@@ -48,3 +48,9 @@ export function formatAttributes(attributes: Record<string, string | number | un
   }
   return text;
 }
+
+/** ` name="value"`, or nothing for undefined: for elements written so often that an object of values costs. */
+export function formatAttribute(name: string, value: string | number | undefined): string {
+  if (value === undefined) return '';
+  return ` ${name}="${typeof value === 'number' ? value : escapeAttribute(value)}"`;
+}
