@@ -10,13 +10,15 @@ export interface XmlEvents {
    */
   open(name: string, attributes: Attributes, empty: boolean, raw: string): void;
   close(name: string): void;
-  /** Character data, entities resolved; may come in pieces. White space between elements is reported too. */
+  /** Character data inside elements, entities resolved; may come in pieces. White space is reported too. */
   text?(text: string): void;
   /** A processing instruction; where this is missing they are refused (the XML declaration excepted). */
   instruction?(target: string, body: string): void;
 }
 
+/** Sizes are counted in UTF-16 units of the decoded text: never more than the bytes. */
 export interface XmlLimits {
+  /** Longest tag, comment, instruction, or run of text. */
   maxTokenBytes: number;
   maxDepth: number;
   maxAttributes: number;
