@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { LccError } from '../../src/lib/errors.js';
+import { Spool } from '../../src/lib/spool.js';
+
+const dirs: string[] = [];
+after(() => {
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+});
+
+function newDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-spool-'));
+  dirs.push(dir);
+  return dir;
+}
+
+function open(dir: string): Spool {
+  const fail = (error: unknown) => assert.fail(`failed: ${String(error)}`);
+  return new Spool({ dir, steps: 'test.spool', fail });
+}
+
+async function put(spool: Spool, label: string, ...texts: string[]) {
+  const writer = spool.create({ label });
+  for (const text of texts) writer.write(text);
+  return writer.commit(label);
+}
+
+async function textOf(spool: Spool, id: string): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of spool.read(id).content) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+describe('a spool', () => {
+  it('gives back what was written, whatever its characters and however it was cut', async () => {
+    const spool = open(newDir());
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: 'grapheme', maxLength: 50_000 }), { maxLength: 8 }),
+        async texts => {
+          const { id } = await put(spool, 'x', ...texts);
+          assert.deepEqual(await spool.verify(id), { label: 'x' });
+          assert.equal(await textOf(spool, id), texts.join(''));
+          spool.remove(id);
+        },
+      ),
+      { numRuns: 30 },
+    );
+    spool.close();
+  });
+
+  it('keeps entries in the order of their commits, not of their beginnings', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const first = spool.create({});
+    const second = spool.create({});
+    first.write('1');
+    second.write('2');
+    await second.commit('second');
+    await first.commit('first');
+    const labels = spool.entries.map(({ label }) => label);
+    assert.deepEqual(labels, ['second', 'first']);
+    spool.close();
+    const again = open(dir);
+    assert.deepEqual(
+      again.entries.map(({ label }) => label),
+      ['second', 'first'],
+    );
+    again.close();
+  });
+
+  it('never gives an id twice, not even when it was empty in between', async () => {
+    const dir = newDir();
+    const ids = new Set<string>();
+    for (let opening = 0; opening < 3; opening++) {
+      const spool = open(dir);
+      for (let i = 0; i < 3; i++) {
+        const { id } = await put(spool, 'same', 'x');
+        assert.ok(!ids.has(id), `${id} was given before`);
+        ids.add(id);
+        spool.remove(id);
+      }
+      spool.close();
+    }
+    assert.deepEqual([...ids].sort(), [...ids]);
+  });
+
+  it('has an id of its own that stays', () => {
+    const dir = newDir();
+    const first = open(dir);
+    first.close();
+    const again = open(dir);
+    const other = open(newDir());
+    assert.equal(again.id, first.id);
+    assert.notEqual(other.id, first.id);
+    again.close();
+    other.close();
+  });
+
+  it('is served by one at a time', () => {
+    const dir = newDir();
+    const spool = open(dir);
+    assert.throws(() => open(dir), { code: 'try.later', message: /served by another process/ });
+    spool.close();
+    open(dir).close();
+  });
+
+  it('removes what was not committed, at once or at the next start', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const aborted = spool.create({});
+    aborted.write('x'.repeat(300_000));
+    assert.ok(spool.bytes > 0);
+    await aborted.abort();
+    assert.equal(spool.bytes, 0);
+    assert.deepEqual(readdirSync(join(dir, 'tmp')), []);
+    writeFileSync(join(dir, 'tmp/left'), 'left over by a crash');
+    spool.close();
+    const again = open(dir);
+    assert.deepEqual(readdirSync(join(dir, 'tmp')), []);
+    assert.deepEqual(again.entries, []);
+    again.close();
+  });
+
+  it('counts the bytes of its entries, also after it was opened again', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const entry = await put(spool, 'a', 'x'.repeat(200_000));
+    await put(spool, 'b', 'y');
+    const { bytes } = spool;
+    assert.ok(bytes > 200_000);
+    spool.close();
+    const again = open(dir);
+    assert.equal(again.bytes, bytes);
+    again.remove(entry.id);
+    assert.equal(again.bytes, bytes - entry.bytes);
+    again.close();
+  });
+
+  it('sets an entry aside for a person to look at', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const { id } = await put(spool, 'bad', 'x');
+    spool.setAside(id);
+    assert.deepEqual(readdirSync(join(dir, 'bad')), [id]);
+    assert.deepEqual([spool.entries.length, spool.bytes, spool.badCount], [0, 0, 1]);
+    spool.close();
+  });
+
+  it('names many entries with one sync of the directory, and answers all', async () => {
+    const spool = open(newDir());
+    const entries = await Promise.all(Array.from({ length: 20 }, (_, i) => put(spool, `n${i}`, 'x')));
+    assert.equal(new Set(entries.map(({ id }) => id)).size, 20);
+    assert.equal(spool.entries.length, 20);
+    spool.close();
+  });
+});
+
+describe('a damaged entry', () => {
+  /** Whether reading the altered file is refused, or gives back exactly what was written. */
+  async function survives(alter: (file: Buffer) => Buffer): Promise<void> {
+    const dir = newDir();
+    const spool = open(dir);
+    const text = 'some text é '.repeat(12_000);
+    const { id } = await put(spool, 'x', text);
+    const path = join(dir, 'new', id);
+    const file = readFileSync(path);
+    const altered = alter(file);
+    writeFileSync(path, altered);
+    if (!altered.equals(file)) {
+      await assert.rejects(
+        spool.verify(id),
+        error => error instanceof LccError && error.code === 'data.malformed',
+      );
+    }
+    spool.close();
+  }
+
+  it('is never believed, whichever bit was flipped', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const { id, bytes } = await put(spool, 'x', 'some text é '.repeat(12_000));
+    const path = join(dir, 'new', id);
+    const file = readFileSync(path);
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes - 1), fc.nat(7), async (at, bit) => {
+        const altered = Buffer.from(file);
+        altered.writeUInt8(altered.readUInt8(at) ^ (1 << bit), at);
+        writeFileSync(path, altered);
+        await assert.rejects(spool.verify(id), { code: 'data.malformed' });
+      }),
+      { numRuns: 300 },
+    );
+    spool.close();
+  });
+
+  it('is not believed when it was cut, lengthened, or two frames changed places', async () => {
+    const frame = 64 * 1024;
+    await survives(file => file.subarray(0, file.length - 1));
+    await survives(file => file.subarray(0, frame));
+    await survives(file => file.subarray(0, 8));
+    await survives(file => Buffer.concat([file, Buffer.from([0])]));
+    await survives(file => Buffer.concat([file, file.subarray(-8)]));
+    await survives(file => {
+      const header = file.indexOf('some text') - 8;
+      const first = file.subarray(header, header + file.readUInt32BE(header) + 8);
+      const next = header + first.length;
+      const second = file.subarray(next, next + file.readUInt32BE(next) + 8);
+      return Buffer.concat([file.subarray(0, header), second, first, file.subarray(next + second.length)]);
+    });
+  });
+
+  it('names the file and the place', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const { id } = await put(spool, 'x', 'text');
+    const path = join(dir, 'new', id);
+    writeFileSync(path, readFileSync(path).subarray(0, -3));
+    await assert.rejects(spool.verify(id), {
+      message: new RegExp(`${id}: damaged at byte \\d+: the file ends`),
+    });
+    spool.close();
+  });
+});
