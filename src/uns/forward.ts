@@ -139,8 +139,8 @@ export class Forwarder {
     }
     this.#absorbed += 1;
     const { queued, duplicate, unchanged, deleted } = answer;
-    log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
     spool.remove(entry.id);
+    log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
     this.#parts.sessions.confirm(head.pid, head.seq, errseen);
   }
 

@@ -127,7 +127,7 @@ export class CpSession {
       await this.#set?.paced();
     }
     const [problem] = reader.end();
-    if (problem?.kind === 'problem' && this.#set !== undefined) {
+    if (problem?.kind === 'problem' && this.#admission !== undefined) {
       throw new Refusal(204, `set incomplete: ${problem.text}`);
     }
     if (problem !== undefined) yield problem;

@@ -77,7 +77,8 @@ export class CpReader {
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       this.#flush();
-      this.#push(this.#problemOf(error));
+      // What follows the last word is nobody's business.
+      if (!this.#done) this.#push(this.#problemOf(error));
       this.#done = true;
     }
     const events = this.#events;

@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import { Cp, Home, init, Receiver, set, SITE } from '../support/uns.js';
+import { ROOT } from '../support/tree.js';
+
+const homes: Home[] = [];
+const receivers: Receiver[] = [];
+after(() => {
+  for (const home of homes) home.remove();
+});
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+
+function newHome(): Home {
+  const home = new Home();
+  homes.push(home);
+  return home;
+}
+
+async function receiverOf(home: Home): Promise<Receiver> {
+  const receiver = await new Receiver().listen(home.qmPath);
+  receivers.push(receiver);
+  return receiver;
+}
+
+const accepted = (text: string) => Number(/<set_accepted received="(\d+)"\/>/.exec(text)?.[1] ?? NaN);
+const codeOf = (text: string) => Number(/<(?:reason|set_rejected) code="(\d+)"/.exec(text)?.[1] ?? NaN);
+
+describe('lccd-uns', () => {
+  it('answers a set whole and byte by byte alike, and the set reaches the Queue Manager as it came', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const receiver = await receiverOf(home);
+    const daemon = await home.start();
+    const document =
+      init(7, password) +
+      `<lococa:set set="partial" urlprefix="${SITE}">
+        <url curl="a&amp;b.html" mimetype="text/html" len="5"/>
+        <url c="old.html" f="" mimetype="text/html">ignored</url>
+        <url curl="http://elsewhere.example.org/" mimetype="text/html"/>
+      </lococa:set>`;
+    const whole = await new Cp(daemon.port).send(document).reply;
+    await daemon.logged('set absorbed');
+    const dripped = await (await new Cp(daemon.port).drip(document)).reply;
+    assert.equal(
+      whole,
+      `<lococa:init_accepted>
+<connect_info seq="1" lastConnectIP=""/>
+<mime>*/*</mime>
+<quota>
+<files used="0" free="1000000"/>
+<space used="0" free="107374182400"/>
+<fullset allowed="3" wanted="no"/>
+</quota>
+<processing_status errors="0" processing="0">
+<errors>
+</errors>
+</processing_status>
+</lococa:init_accepted>
+<lococa:set_result>
+<errors>
+<url curl="http://elsewhere.example.org/" mimetype="text/html" code="304">curl is outside the provider's roots</url>
+</errors>
+<set_accepted received="2"/>
+</lococa:set_result>
+`,
+    );
+    assert.equal(dripped, whole.replace('seq="1" lastConnectIP=""', 'seq="2" lastConnectIP="127.0.0.1"'));
+    await receiver.until(({ sets }) => sets.length === 2);
+    const { head, curls } = receiver.sets[0] ?? assert.fail();
+    assert.deepEqual(curls, ['a&b.html', 'old.html']);
+    assert.deepEqual(
+      [head.pid, head.seq, head.set, head.urlprefix, head.received, head.ip],
+      [7, 1, 'partial', SITE, 2, '127.0.0.1'],
+    );
+    await daemon.stop();
+    assert.deepEqual(home.spooled(), []);
+  });
+
+  it('sends errors back while the set is still being sent', async () => {
+    const home = newHome();
+    const daemon = await home.start();
+    const password = home.addProvider(7);
+    const cp = new Cp(daemon.port).send(init(7, password));
+    cp.send(`<lococa:set set="partial"><url mimetype="text/html"/>`);
+    await cp.hears('<url mimetype="text/html" code="301">');
+    cp.send('</lococa:set>');
+    assert.equal(accepted(await cp.reply), 0);
+    await daemon.stop();
+  });
+
+  it('accepts the one document of the client of 2002, and refuses it whole when it is not escaped', async () => {
+    const home = newHome();
+    const password = home.addProvider(3);
+    const daemon = await home.start();
+    const document = readFileSync(join(ROOT, 'test/golden/cp-one-shot.xml'), 'utf8')
+      .replace('id="name"', 'id="3"')
+      .replace('"secret"', `"${password}"`)
+      .replaceAll('http://h/', SITE);
+    const reply = await new Cp(daemon.port).send(document).reply;
+    assert.match(reply, /<lococa:init_accepted>[\s\S]*<\/lococa:init_accepted>/);
+    assert.equal(accepted(reply), 2);
+    const broken = await new Cp(daemon.port).send(document.replace('a.html', 'a.html?x=1&y=2')).reply;
+    assert.equal(codeOf(broken), 103);
+    assert.match(broken, /line 3, column \d+/);
+    assert.equal(home.spooled().length, 1);
+    await daemon.stop();
+  });
+
+  it('gives unknown providers and wrong passwords the same answer, a disabled one its own', async () => {
+    const home = newHome();
+    home.addProvider(7);
+    const password = home.addProvider(8, { enabled: false });
+    const daemon = await home.start();
+    const replies = await Promise.all(
+      [init(7, 'wrong'), init(99, 'wrong'), init('name', 'wrong'), init(8, 'wrong')].map(
+        document => new Cp(daemon.port).send(document).reply,
+      ),
+    );
+    assert.equal(new Set(replies).size, 1);
+    assert.equal(codeOf(replies[0] ?? ''), 101);
+    assert.equal(codeOf(await new Cp(daemon.port).send(init(8, password)).reply), 105);
+    assert.doesNotMatch(daemon.log, new RegExp(`wrong"|${password}`));
+    await daemon.stop();
+  });
+
+  it('forgets nothing it did not acknowledge, keeps nothing that was cut', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    const document = init(7, password) + set('full', 'a.html', 'b.html').trimEnd();
+    for (const length of [document.length - 1, document.length - 20, init(7, password).length + 50]) {
+      const cp = new Cp(daemon.port).send(document.slice(0, length));
+      await cp.hears('</lococa:init_accepted>');
+      cp.socket.resetAndDestroy();
+      await cp.reply;
+      const ended = new Cp(daemon.port);
+      ended.socket.end(document.slice(0, length));
+      assert.equal(codeOf(await ended.reply), 204);
+    }
+    assert.deepEqual([home.spooled(), home.spooled('tmp')], [[], []]);
+    await daemon.stop();
+  });
+
+  it('answers whatever comes with a code, and serves the next as if nothing had been', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    for (const [document, code] of [
+      ['GET / HTTP/1.1\r\n\r\n', 103],
+      ['<!DOCTYPE x [<!ENTITY a "b">]><init/>', 103],
+      ['\x00\xff\xfe', 103],
+      ['<init><provider id="7"', 103],
+      ['<set set="full"/>', 104],
+      [`<init ${'a'.repeat(100_000)}="1">`, 106],
+      [`${init(7, password)}<lococa:set set="full"><url curl="a" curl="b"/></lococa:set>`, 103],
+      [`${init(7, password)}<lococa:set set="full"><thing/></lococa:set>`, 104],
+    ] as const) {
+      const cp = new Cp(daemon.port);
+      cp.socket.end(Buffer.from(document, 'latin1'));
+      assert.equal(codeOf(await cp.reply), code, document.slice(0, 40));
+    }
+    assert.equal(accepted(await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply), 1);
+    await daemon.stop();
+  });
+
+  it('keeps to the number of full sets, and takes one it wants for nothing', async () => {
+    const home = newHome();
+    const password = home.addProvider(7, { fullsetsallowed: 1 });
+    const daemon = await home.start();
+    const send = (kind: 'full' | 'partial') =>
+      new Cp(daemon.port).send(init(7, password) + set(kind, 'a')).reply;
+    assert.equal(accepted(await send('full')), 1);
+    const refused = await send('full');
+    assert.equal(codeOf(refused), 201);
+    assert.match(refused, /<fullset allowed="0" wanted="no"\/>/);
+    assert.match(refused, /processing="1"/, 'what waits in the spool is being processed');
+    assert.equal(accepted(await send('partial')), 1);
+    home.sql(`UPDATE pidb SET fullsetsused = 1, fullsetssince = unixepoch()`);
+    await daemon.stop();
+    home.remove();
+
+    const other = newHome();
+    const password2 = other.addProvider(
+      7,
+      { fullsetsallowed: 0 },
+      `UPDATE pidb SET fullsetwanted = 'old files'`,
+    );
+    const second = await other.start();
+    const wanted = await new Cp(second.port).send(init(7, password2) + set('full', 'a')).reply;
+    assert.match(wanted, /<fullset allowed="0" wanted="yes" reason="old files"\/>/);
+    assert.equal(accepted(wanted), 1);
+    const satisfied = await new Cp(second.port).send(init(7, password2) + set('full', 'a')).reply;
+    assert.match(satisfied, /wanted="no"/);
+    assert.equal(codeOf(satisfied), 201);
+    await second.stop();
+  });
+
+  it('refuses a set over the quota of files or space as a whole', async () => {
+    const home = newHome();
+    const password = home.addProvider(7, { filesmax: 2, spacemax: 1000 });
+    const daemon = await home.start();
+    const send = (document: string) => new Cp(daemon.port).send(init(7, password) + document).reply;
+    assert.equal(codeOf(await send(set('full', 'a', 'b', 'c'))), 202);
+    assert.equal(codeOf(await send(set('full', 'a').replace('len="5"', 'len="1001"'))), 203);
+    assert.equal(accepted(await send(set('full', 'a', 'b'))), 2);
+    assert.equal(home.spooled().length, 1);
+    await daemon.stop();
+  });
+
+  it('shows errors until the CP has received them, and tells the Queue Manager up to which', async () => {
+    const home = newHome();
+    const password = home.addProvider(
+      7,
+      {},
+      `INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'Not <Found>', ' curl="a" mimetype="text/html"'), (8, 500, 'x', ''), (7, 601, 'gone', ' curl="b" mimetype="text/html"');
+       UPDATE pidb SET nurlerrs = 2 WHERE pid = 7`,
+    );
+    home.configure('[uns]\nerrors_shown = 1\n');
+    const receiver = await receiverOf(home);
+    const daemon = await home.start();
+    const status = async (leave: 'end' | 'reset') => {
+      const cp = new Cp(daemon.port).send(init(7, password));
+      await cp.hears('</lococa:init_accepted>');
+      if (leave === 'end') cp.socket.end();
+      else cp.socket.resetAndDestroy();
+      return cp.reply;
+    };
+    const first = await status('reset');
+    assert.match(
+      first,
+      /errors="2"[^>]*>\n<errors>\n<url code="404" curl="a" mimetype="text\/html">Not &lt;Found&gt;<\/url>\n<\/errors>/,
+    );
+    assert.match(await status('end'), /code="404"/);
+    await receiver.until(({ sessions }) => sessions.some(({ errseen }) => errseen === 1));
+    const third = await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply;
+    assert.doesNotMatch(third, /code="404"/);
+    assert.match(third, /<url code="601"/);
+    await receiver.until(({ sessions }) => sessions.some(({ errseen }) => errseen === 3));
+    assert.equal(receiver.sets[0]?.head.errseen, 1, 'the set itself says what was certain when it came');
+    assert.match(await status('end'), /<errors>\n<\/errors>/);
+    await daemon.stop();
+  });
+
+  it('counts connections on across a restart', async () => {
+    const home = newHome();
+    const password = home.addProvider(7, {}, "UPDATE pidb SET lastconnseq = 17, lastconnip = '192.0.2.7'");
+    const first = await home.start();
+    assert.match(await hello(first.port), /seq="18" lastConnectIP="192.0.2.7"/);
+    await first.stop();
+    const second = await home.start();
+    assert.match(await hello(second.port), /seq="19" lastConnectIP="127.0.0.1"/);
+    await second.stop();
+
+    async function hello(port: number): Promise<string> {
+      const cp = new Cp(port);
+      cp.socket.end(init(7, password));
+      return cp.reply;
+    }
+  });
+
+  it('spools while the Queue Manager is away, and hands over in order when it returns', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    for (const curl of ['a', 'b', 'c']) {
+      assert.equal(
+        accepted(await new Cp(daemon.port).send(init(7, password) + set('partial', curl)).reply),
+        1,
+      );
+    }
+    assert.equal(home.spooled().length, 3);
+    const receiver = await receiverOf(home);
+    await receiver.until(({ sets }) => sets.length === 3);
+    assert.deepEqual(
+      receiver.sets.map(({ curls }) => curls[0]),
+      ['a', 'b', 'c'],
+    );
+    await daemon.stop();
+    assert.deepEqual(home.spooled(), []);
+  });
+
+  it('sends a set again that was not answered, under the same name', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const before = await receiverOf(home);
+    before.answer = () => 'hang';
+    const daemon = await home.start();
+    assert.equal(accepted(await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply), 1);
+    await before.until(({ sets }) => sets.length === 1);
+    await before.close();
+    const after = await receiverOf(home);
+    await after.until(({ sets }) => sets.length === 1);
+    assert.deepEqual(after.sets[0], before.sets[0]);
+    await daemon.stop();
+  });
+
+  it('sets aside what the Queue Manager refuses for ever, and goes on', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const receiver = await receiverOf(home);
+    receiver.answer = ({ curls }) => (curls[0] === 'bad' ? 'refused' : 'absorbed');
+    const daemon = await home.start();
+    for (const curl of ['bad', 'good'])
+      await new Cp(daemon.port).send(init(7, password) + set('partial', curl)).reply;
+    await receiver.until(({ sets }) => sets.length === 2);
+    await daemon.logged('set refused by the Queue Manager');
+    assert.equal(home.spooled('bad').length, 1);
+    await daemon.stop();
+  });
+
+  it('sets a damaged entry aside, has its provider asked for a full set, and loses nothing else', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    for (const curl of ['a', 'b', 'c'])
+      await new Cp(daemon.port).send(init(7, password) + set('partial', curl)).reply;
+    const [, second = ''] = home.spooled();
+    const path = join(home.dir, 'spool/uns/uns/new', second);
+    const file = readFileSync(path);
+    file.writeUInt8(file.readUInt8(file.length - 30) ^ 1, file.length - 30);
+    writeFileSync(path, file);
+    const receiver = await receiverOf(home);
+    await receiver.until(({ sets }) => sets.length === 2);
+    assert.deepEqual(receiver.damaged, [{ entry: second, pid: 7 }]);
+    assert.deepEqual(
+      receiver.sets.map(({ curls }) => curls[0]),
+      ['a', 'c'],
+    );
+    assert.deepEqual(home.spooled('bad'), [second]);
+    await daemon.stop();
+  });
+
+  it('does not serve a spool that another one serves', async () => {
+    const home = newHome();
+    home.addProvider(7);
+    const daemon = await home.start();
+    await assert.rejects(
+      home.start({ LCC_HOME: home.dir }),
+      /served by another process|in use by a running daemon/,
+    );
+    await daemon.stop();
+  });
+
+  it('answers and keeps a set it is making durable when it is told to stop', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    const idle = new Cp(daemon.port).send(init(7, password));
+    await idle.hears('</lococa:init_accepted>');
+    const stopped = daemon.stop();
+    assert.equal(codeOf(await idle.reply), 102);
+    await stopped;
+    assert.equal(await daemon.exited, 0);
+  });
+});

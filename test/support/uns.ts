@@ -1,0 +1,249 @@
+/** A real lccd-uns with a home of its own, CPs at their sockets, and the receiving end of the Queue Manager's wire. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../../src/db/open.js';
+import { addProvider, type ProviderTerms } from '../../src/db/pidb.js';
+import { generatePassword, hashPassword } from '../../src/lib/password.js';
+import {
+  formatQmAnswer,
+  receiveFromUns,
+  type DamageNote,
+  type SessionNote,
+  type SetHead,
+} from '../../src/wire/uns-qm.js';
+import { ROOT } from './tree.js';
+
+export const SITE = 'http://www.example.org/';
+const XML = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
+
+export class Home {
+  readonly dir = mkdtempSync(join(tmpdir(), 'lcc-uns-'));
+  readonly qmPath = join(this.dir, 'qm.sock');
+  readonly #children: ChildProcess[] = [];
+
+  /** @returns its password */
+  addProvider(pid: number, terms: Partial<ProviderTerms> = {}, sql = ''): string {
+    mkdirSync(this.dir, { recursive: true });
+    const password = generatePassword();
+    const db = openDatabase(join(this.dir, 'lcc.db'));
+    addProvider(db, pid, hashPassword(password), terms, [SITE]);
+    if (sql !== '') db.exec(sql);
+    db.close();
+    return password;
+  }
+
+  sql(text: string): void {
+    const db = openDatabase(join(this.dir, 'lcc.db'));
+    db.exec(text);
+    db.close();
+  }
+
+  configure(toml: string): void {
+    writeFileSync(join(this.dir, 'lcc.toml'), toml);
+  }
+
+  /** Names of the entries in a part of the spool: tmp, new or bad. */
+  spooled(part = 'new'): string[] {
+    try {
+      return readdirSync(join(this.dir, 'spool/uns/uns', part));
+    } catch {
+      return [];
+    }
+  }
+
+  async start(env: NodeJS.ProcessEnv = {}, args: string[] = []): Promise<Daemon> {
+    const child = spawn(
+      join(ROOT, 'bin/lccd-uns'),
+      ['--listen=127.0.0.1:0', `--qm=unix:${this.qmPath}`, '-v', ...args],
+      {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: { ...process.env, LCC_HOME: this.dir, LCC_CONFIG: '', ...env },
+      },
+    );
+    this.#children.push(child);
+    const daemon = new Daemon(child);
+    await daemon.logged('"event":"ready"');
+    return daemon;
+  }
+
+  remove(): void {
+    for (const child of this.#children) child.kill('SIGKILL');
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+export class Daemon {
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | null>;
+  log = '';
+  #check: () => void = () => undefined;
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    this.exited = once(child, 'exit').then(([code]) => code as number | null);
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.log += text;
+      this.#check();
+    });
+    child.stderr?.on('close', () => this.#check());
+  }
+
+  get port(): number {
+    return Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(this.log)?.[1]);
+  }
+
+  /** Resolves when the log contains `text`. @throws when the daemon ends without having said so */
+  logged(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#check = () => {
+        if (this.log.includes(text)) resolve();
+        else if (this.child.exitCode !== null || this.child.signalCode !== null)
+          reject(new Error(`lccd-uns ended without "${text}":\n${this.log}`));
+      };
+      void this.exited.then(() => this.#check());
+      this.#check();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill('SIGTERM');
+    await this.exited;
+  }
+}
+
+/** A CP at its socket. Closes its side when the UNS has closed. */
+export class Cp {
+  readonly socket: Socket;
+  /** All that was said, once the UNS has closed; also when it was cut. */
+  readonly reply: Promise<string>;
+  heard = '';
+  #check: () => void = () => undefined;
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.setNoDelay(true);
+    this.socket.setEncoding('utf8').on('data', (text: string) => {
+      this.heard += text;
+      this.#check();
+    });
+    this.socket.on('error', () => undefined);
+    this.reply = new Promise(resolve => this.socket.on('close', () => resolve(this.heard)));
+  }
+
+  send(document: string | Buffer): this {
+    this.socket.write(document);
+    return this;
+  }
+
+  /** Byte by byte, each in a packet of its own as far as the system allows. */
+  async drip(document: string | Buffer): Promise<this> {
+    for (const byte of Buffer.from(document)) {
+      if (this.socket.destroyed) break;
+      await new Promise(resolve => this.socket.write(Buffer.from([byte]), resolve));
+    }
+    return this;
+  }
+
+  /** Resolves when `text` was heard. @throws when the connection closes without it */
+  hears(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#check = () => void (this.heard.includes(text) && resolve());
+      this.socket.on('close', () => reject(new Error(`closed without "${text}":\n${this.heard}`)));
+      this.#check();
+    });
+  }
+}
+
+export interface Received {
+  uns: string;
+  head: SetHead;
+  curls: string[];
+}
+
+/** Takes whole sets and confirms them; what a test says of the order and identity of sets is judged here. */
+export class Receiver {
+  readonly sets: Received[] = [];
+  readonly sessions: SessionNote[] = [];
+  readonly damaged: DamageNote[] = [];
+  /** What to answer to a set; `hang` answers nothing. */
+  answer: (set: Received) => 'absorbed' | 'refused' | 'hang' = () => 'absorbed';
+  #server: Server | undefined;
+  readonly #sockets = new Set<Socket>();
+  #check: () => void = () => undefined;
+
+  async listen(path: string): Promise<this> {
+    rmSync(path, { force: true });
+    this.#server = createServer(socket => void this.#serve(socket));
+    await new Promise<void>(resolve => void this.#server?.listen(path, resolve));
+    return this;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise(resolve => (this.#server === undefined ? resolve(0) : this.#server.close(resolve)));
+  }
+
+  /** Resolves when `test` holds; looked at after every message. */
+  until(test: (receiver: this) => boolean): Promise<void> {
+    return new Promise(resolve => {
+      this.#check = () => void (test(this) && resolve());
+      this.#check();
+    });
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined);
+    let uns = '';
+    let set: Received | undefined;
+    const say = (answer: Parameters<typeof formatQmAnswer>[0]) => void socket.write(formatQmAnswer(answer));
+    await receiveFromUns(
+      socket,
+      {
+        hello: id => {
+          uns = id;
+          say({ kind: 'qm' });
+        },
+        setBegins: head => void (set = { uns, head, curls: [] }),
+        urls: records => void set?.curls.push(...records.map(({ curl }) => curl)),
+        setEnds: () => {
+          if (set === undefined) return;
+          const { entry, received } = set.head;
+          this.sets.push(set);
+          const answer = this.answer(set);
+          if (answer === 'refused') say({ kind: 'refused', entry, code: 104, reason: 'as the test wants' });
+          if (answer === 'absorbed')
+            say({ kind: 'absorbed', entry, queued: received, duplicate: 0, unchanged: 0, deleted: 0 });
+          this.#check();
+        },
+        session: note => {
+          this.sessions.push(note);
+          say({ kind: 'noted', pid: note.pid, seq: note.seq, entry: undefined });
+          this.#check();
+        },
+        damaged: note => {
+          this.damaged.push(note);
+          say({ kind: 'noted', pid: note.pid, seq: undefined, entry: note.entry });
+          this.#check();
+        },
+      },
+      { where: 'uns', xml: XML },
+    ).catch(() => undefined);
+    this.#sockets.delete(socket);
+  }
+}
+
+/** An init container. */
+export function init(pid: number | string, password: string): string {
+  return `<lococa:init xmlns:lococa="http://www.lococa.org/1.0"><provider id="${pid}" passwd="${password}"/></lococa:init>\n`;
+}
+
+/** A set of html pages below SITE. */
+export function set(kind: 'full' | 'partial', ...curls: string[]): string {
+  const urls = curls.map(curl => `<url curl="${curl}" mimetype="text/html" len="5"/>\n`).join('');
+  return `<lococa:set set="${kind}" urlprefix="${SITE}">\n${urls}</lococa:set>\n`;
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  createAnswerReader,
+  damageNote,
+  formatQmAnswer,
+  receiveFromUns,
+  SET_END,
+  sessionNote,
+  setStart,
+  unsHello,
+  type QmAnswer,
+  type SetHead,
+  type UnsHandlers,
+} from '../../src/wire/uns-qm.js';
+import { ends, settle } from '../support/duplex.js';
+
+const OPTIONS = {
+  where: 'uns',
+  xml: { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 },
+};
+const HEAD: SetHead = {
+  entry: '000000000000001-7.18.full.2',
+  pid: 7,
+  seq: 18,
+  set: 'full',
+  urlprefix: 'http://h/?a&b"<',
+  received: 2,
+  errseen: 812,
+  ip: '192.0.2.7',
+  atS: 1_795_169_581,
+};
+const DOCUMENT =
+  unsHello('uns.3f9a') +
+  setStart(HEAD) +
+  '<url curl="a"/>\n<lococa:url c="b" mimetype="text/html"/>\n' +
+  SET_END +
+  sessionNote({ pid: 7, seq: 19, ip: '', errseen: 900 }) +
+  damageNote({ entry: 'e1', pid: 8 });
+
+/** Everything the handlers were told, urls one by one. */
+async function hear(document: string, pieceBytes = Infinity): Promise<unknown[]> {
+  const told: unknown[] = [];
+  const { ours, theirs } = ends();
+  const bytes = Buffer.from(document);
+  const heard = receiveFromUns(ours, recorder(told), OPTIONS);
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    theirs.write(bytes.subarray(at, Math.min(bytes.length, at + pieceBytes)));
+    if (pieceBytes < Infinity) await settle(1);
+  }
+  theirs.end();
+  await heard;
+  return told;
+}
+
+function recorder(told: unknown[]): UnsHandlers {
+  return {
+    hello: id => void told.push(['hello', id]),
+    setBegins: head => void told.push(['set', head]),
+    urls: records => void told.push(...records.map(({ curl, mimetype }) => ['url', curl, mimetype])),
+    setEnds: () => void told.push(['end']),
+    session: note => void told.push(['session', note]),
+    damaged: note => void told.push(['damaged', note]),
+  };
+}
+
+describe('the QM hears', () => {
+  it('a UNS, whole and byte by byte', async () => {
+    const expected = [
+      ['hello', 'uns.3f9a'],
+      ['set', HEAD],
+      ['url', 'a', ''],
+      ['url', 'b', 'text/html'],
+      ['end'],
+      ['session', { pid: 7, seq: 19, ip: '', errseen: 900 }],
+      ['damaged', { entry: 'e1', pid: 8 }],
+    ];
+    assert.deepEqual(await hear(DOCUMENT), expected);
+    assert.deepEqual(await hear(DOCUMENT, 1), expected);
+  });
+
+  it('nothing more until a handler is done', async () => {
+    const { ours, theirs } = ends();
+    let release = () => {};
+    const told: unknown[] = [];
+    const heard = receiveFromUns(
+      ours,
+      {
+        ...recorder(told),
+        urls: async records => {
+          told.push(records.length);
+          await new Promise<void>(resolve => (release = resolve));
+        },
+      },
+      OPTIONS,
+    );
+    theirs.write(unsHello('u') + setStart(HEAD) + '<url curl="a"/>'.repeat(3));
+    await settle();
+    theirs.write('<url curl="b"/>');
+    await settle();
+    assert.deepEqual(told.slice(2), [3]);
+    release();
+    await settle();
+    assert.deepEqual(told.slice(2), [3, 1]);
+    release();
+    theirs.end(SET_END);
+    await heard;
+  });
+
+  it('that a set was cut, and never its end', async () => {
+    const whole = unsHello('u') + setStart(HEAD) + '<url curl="a"/>' + SET_END.trimEnd();
+    const start = unsHello('u').length + setStart(HEAD).length;
+    for (let length = start; length < whole.length; length++) {
+      const told: unknown[] = [];
+      const { ours, theirs } = ends();
+      theirs.end(whole.slice(0, length));
+      await assert.rejects(receiveFromUns(ours, recorder(told), OPTIONS), { code: 'data.cut' });
+      assert.ok(!told.some(event => Array.isArray(event) && event[0] === 'end'), `cut at ${length}`);
+    }
+  });
+
+  it('breaches of the protocol as such', async () => {
+    for (const document of [
+      sessionNote({ pid: 1, seq: 1, ip: '', errseen: 0 }),
+      `${unsHello('u')}<lococa:hello/>`,
+      `${unsHello('u')}${setStart(HEAD)}<lococa:session pid="1" seq="1" errseen="0"/>`,
+      `${unsHello('u')}<lococa:set entry="e" pid="x"/>`,
+      '<lococa:uns/>',
+    ]) {
+      await assert.rejects(hear(document), { code: 'peer.protocol' }, document);
+    }
+  });
+});
+
+describe('the UNS hears', () => {
+  const ANSWERS: QmAnswer[] = [
+    { kind: 'qm' },
+    { kind: 'absorbed', entry: 'e1', queued: 1, duplicate: 2, unchanged: 3, deleted: 4 },
+    { kind: 'refused', entry: 'e2', code: 104, reason: 'a < b & "c"' },
+    { kind: 'refused', entry: 'e3', code: 103, reason: '' },
+    { kind: 'noted', pid: 7, seq: 19, entry: undefined },
+    { kind: 'noted', pid: 7, seq: undefined, entry: 'e1' },
+    { kind: 'busy' },
+  ];
+
+  it('every answer as it was given, whole and byte by byte', () => {
+    const bytes = Buffer.from(ANSWERS.map(formatQmAnswer).join(''));
+    for (const pieceBytes of [bytes.length, 1]) {
+      const heard: QmAnswer[] = [];
+      const reader = createAnswerReader(answer => void heard.push(answer), OPTIONS);
+      for (let at = 0; at < bytes.length; at += pieceBytes) reader.write(bytes.subarray(at, at + pieceBytes));
+      assert.deepEqual(heard, ANSWERS);
+    }
+  });
+
+  it('an answer it does not know as a breach', () => {
+    const reader = createAnswerReader(() => undefined, OPTIONS);
+    assert.throws(() => reader.write(Buffer.from('<lococa:absorbed entry="e"/>')), { code: 'peer.protocol' });
+  });
+});
