@@ -98,7 +98,7 @@ export function commitPending({ state, pending, id }: PendingState): boolean {
 }
 
 /** An inode alone is not enough: a later file may get the number of one that was replaced. */
-function identityOf(stats: BigIntStats): string {
+export function identityOf(stats: BigIntStats): string {
   return `${stats.ino}-${stats.mtimeNs}`;
 }
 

@@ -1,0 +1,181 @@
+/** lcccp: ships `<url>` containers to a UNS. */
+import { readFileSync } from 'node:fs';
+import { xmlLimitsOf } from '../config/limits.js';
+import { loadConfig } from '../config/load.js';
+import { askStatus, deliver, rehearse, type Delivery, type DeliveryOptions } from '../cp/deliver.js';
+import { statusLines } from '../cp/status-text.js';
+import { systemClock } from '../lib/clock.js';
+import { parseEndpoint } from '../lib/endpoint.js';
+import { errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { Output } from '../lib/stdio.js';
+import { setKindOf } from '../wire/cp-uns/names.js';
+import { formatUrl, type UrlRecord } from '../wire/url.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lcccp',
+  summary: 'Ship <url> containers to the Update Notification Server of an LCC.',
+  options: [
+    { flags: '--uns <ENDPOINT>', help: 'host:port, unix:/path or tls:host:port' },
+    { flags: '--pid <N>', help: 'provider id' },
+    { flags: '--pwd <X>', help: 'password; other users can see it while it is typed, so rather:' },
+    { flags: '--pwdfile <FILE>', help: 'file whose first line is the password (else $LCC_PWD)' },
+    { flags: '--urlprefix <URL>', help: 'put in front of every url that has no scheme' },
+    { flags: '--set <KIND>', help: 'full: all there is; partial: changes (default: as the input says)' },
+    { flags: '--status', help: 'send nothing; print what the UNS says' },
+    { flags: '--dry-run', help: 'connect to nobody; print the set that would be sent' },
+    { flags: '--timeout <SECONDS>', help: 'longest wait for the UNS', default: '60' },
+    { flags: '--cafile <FILE>', help: 'certificates (PEM) to trust instead of the system ones, for tls:' },
+    { flags: '--config <FILE>', help: 'configuration (limits of section xml)' },
+  ],
+  example: `file2url --find docroot -name '*.html' | lcccpstate --statefile=state.txt |
+    lcccp --uns=lcc.example.org:9000 --pid=7 --pwdfile=pwd --urlprefix=http://www.example.org/`,
+
+  async run(context) {
+    try {
+      return await run(context);
+    } finally {
+      // Whoever writes to us need not wait for a reader any more.
+      process.stdin.destroy();
+    }
+  },
+};
+
+async function run(context: CommandContext): Promise<ExitStatus> {
+  const { options } = context;
+  // The arguments stand in the process list otherwise.
+  if (options['pwd'] !== undefined) process.title = 'lcccp';
+  const out = new Output(1);
+  if (options['dryRun'] === true) return dryRun(context, out);
+
+  const errors = new ErrorOutput(out);
+  const delivery = deliveryOptions(context, record => errors.print(record));
+  try {
+    if (options['status'] === true) {
+      const { pid, password } = delivery;
+      if (pid === undefined || password === undefined)
+        throw new LccError('usage', '--status needs --pid and a password (--pwdfile, LCC_PWD or --pwd)');
+      const status = await askStatus({ ...delivery, pid, password });
+      for (const line of statusLines(status)) out.write(`${line}\n`);
+    } else {
+      const done = await deliver(process.stdin, delivery, status => {
+        for (const line of statusLines(status)) context.say(line);
+      });
+      conclude(context, done, errors.count);
+    }
+  } finally {
+    errors.finish();
+  }
+  return errors.count > 0 ? EXIT.someRejected : EXIT.ok;
+}
+
+async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus> {
+  const part = rehearse(process.stdin, commonOptions(context));
+  for (let next = await part.next(); ; next = await part.next()) {
+    if (next.done === true) {
+      context.say(`${next.value.urls} urls would be sent`);
+      break;
+    }
+    out.write(next.value);
+  }
+  out.flush();
+  return EXIT.ok;
+}
+
+function conclude(context: CommandContext, { sent, committed, stillWanted }: Delivery, errors: number): void {
+  if (sent === undefined) context.say('nothing to send');
+  else context.say(`${sent.set} set of ${sent.urls} urls sent, ${sent.accepted} accepted`);
+  if (errors > 0) context.say(`${errors} urls in error, see the standard output`);
+  if (committed === false)
+    context.complain(
+      'the state was replaced by another run and not kept; the next run sends the difference again',
+    );
+  if (stillWanted)
+    context.complain('the UNS wants a full set; send one with lcccpstate --full or --set=full');
+}
+
+function commonOptions({
+  options,
+  env,
+}: CommandContext): Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'> {
+  const text = textOf(options);
+  const config = loadConfig({ env, file: text('config') });
+  const set = text('set');
+  if (set !== undefined && setKindOf(set) === undefined)
+    throw new LccError('usage', `--set ${set}: full or partial`);
+  const urlprefix = text('urlprefix');
+  if (urlprefix !== undefined && !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(urlprefix))
+    throw new LccError('usage', `--urlprefix ${urlprefix}: write an absolute url, http://host/`);
+  return { limits: xmlLimitsOf(config), set: setKindOf(set), urlprefix };
+}
+
+function deliveryOptions(context: CommandContext, onError: (record: UrlRecord) => void): DeliveryOptions {
+  const text = textOf(context.options);
+  const uns = text('uns');
+  if (uns === undefined) throw new LccError('usage', '--uns=ENDPOINT is required');
+  const seconds = Number(text('timeout'));
+  if (!(seconds > 0 && seconds <= 86_400))
+    throw new LccError('usage', `--timeout ${text('timeout')}: seconds, up to a day`);
+  const cafile = text('cafile');
+  return {
+    ...commonOptions(context),
+    uns: parseEndpoint(uns),
+    ca: cafile === undefined ? undefined : readFileSync(cafile),
+    pid: text('pid'),
+    password: passwordOf(context),
+    timeoutMs: seconds * 1000,
+    clock: systemClock,
+    onError,
+  };
+}
+
+/** From the command line, a file, or the environment, in this order. */
+function passwordOf({ options, env }: CommandContext): string | undefined {
+  const text = textOf(options);
+  const file = text('pwdfile');
+  const given = text('pwd');
+  if (given !== undefined && file !== undefined)
+    throw new LccError('usage', 'give --pwd or --pwdfile, not both');
+  if (file === undefined) return given ?? env['LCC_PWD'];
+  const password = readFileSync(file, 'utf8').split(/\r?\n/, 1)[0] ?? '';
+  if (password === '')
+    throw new LccError('config', `${file}: its first line is empty; write the password there`);
+  return password;
+}
+
+function textOf(options: CommandContext['options']): (name: string) => string | undefined {
+  return name => {
+    const value = options[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+}
+
+/** Urls in error on the standard output; a delivery does not fail because nobody reads them. */
+class ErrorOutput {
+  readonly #out: Output;
+  #isClosed = false;
+  count = 0;
+
+  constructor(out: Output) {
+    this.#out = out;
+  }
+
+  print(record: UrlRecord): void {
+    this.count += 1;
+    this.#unlessClosed(() => this.#out.write(formatUrl(record)));
+  }
+
+  finish(): void {
+    this.#unlessClosed(() => this.#out.flush());
+  }
+
+  #unlessClosed(action: () => void): void {
+    if (this.#isClosed) return;
+    try {
+      action();
+    } catch (error) {
+      if (errnoOf(error) !== 'EPIPE') throw error;
+      this.#isClosed = true;
+    }
+  }
+}

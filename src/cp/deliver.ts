@@ -1,0 +1,184 @@
+/**
+ * Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and the pending
+ * state in the pipe is committed only when the UNS has accepted the set.
+ */
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { LccError } from '../lib/errors.js';
+import { readChunksAt } from '../lib/stdio.js';
+import { step } from '../lib/steps.js';
+import type { UnsStatus } from '../wire/cp-uns/client.js';
+import { SET_END, setStart } from '../wire/cp-uns/client.js';
+import type { SetKind } from '../wire/cp-uns/names.js';
+import { DeliveryInput } from './delivery-input.js';
+import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
+import { UnsSession, type SessionOptions } from './session.js';
+import { commitPending, identityOf, type PendingState } from './state/pending.js';
+
+export interface DeliveryOptions extends SessionOptions {
+  /** Undefined: as a one-shot document on the input says. */
+  pid: string | undefined;
+  password: string | undefined;
+  /** Undefined: as the input says, else partial, or none. */
+  set: SetKind | undefined;
+  urlprefix: string | undefined;
+}
+
+export interface Delivery {
+  status: UnsStatus;
+  /** What was sent; undefined when there was nothing to send. */
+  sent: { set: SetKind; urls: number; accepted: number } | undefined;
+  /** Whether the state of the site was kept; undefined when there was none in the pipe. */
+  committed: boolean | undefined;
+  /** The UNS wants a full set and did not get one. */
+  stillWanted: boolean;
+}
+
+/**
+ * @param talk told of the status as soon as it is known
+ * @throws LccError: nothing was committed then
+ */
+export async function deliver(
+  input: AsyncIterable<Buffer>,
+  options: DeliveryOptions,
+  talk: (status: UnsStatus) => void,
+): Promise<Delivery> {
+  const urls = new DeliveryInput(input, options.limits);
+  // Connecting waits for the input: whoever makes it may take longer than a UNS is willing to wait for us.
+  await urls.begin();
+  const { pid, password } = credentials(options, urls);
+  const session = await UnsSession.open(options);
+  try {
+    const status = await session.init(pid, password);
+    talk(status);
+    return await ship(session, status, urls, options);
+  } catch (error) {
+    session.drop();
+    throw error;
+  }
+}
+
+/** Asks for the status only. */
+export async function askStatus(
+  options: SessionOptions & { pid: string; password: string },
+): Promise<UnsStatus> {
+  const session = await UnsSession.open(options);
+  try {
+    const status = await session.init(options.pid, options.password);
+    await session.close();
+    return status;
+  } catch (error) {
+    session.drop();
+    throw error;
+  }
+}
+
+async function ship(
+  session: UnsSession,
+  status: UnsStatus,
+  urls: DeliveryInput,
+  options: DeliveryOptions,
+): Promise<Delivery> {
+  const { pending } = urls;
+  const { set, whole } = planOf(status, urls, options);
+  const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
+  let sent: Delivery['sent'];
+
+  if (whole !== undefined) {
+    // The input is not what will be sent, but only a whole input makes the pending state worth sending.
+    await urls.drain();
+    const site = measureState(whole.pending);
+    refuseOverQuota(site, status);
+    await session.send(start);
+    await sendState(session, whole);
+    sent = { set, urls: site.urls, accepted: await finish(session) };
+  } else if (set === 'full' || !urls.isEmpty) {
+    if (pending !== undefined) refuseOverQuota(measureState(pending.pending), status);
+    refuseUnrationed(set, status);
+    await session.send(start);
+    const rest = urls.rest();
+    for (;;) {
+      // A rejection must not have to wait for an input that stalls.
+      const next = await Promise.race([rest.next(), session.failed]);
+      if (next.done === true) break;
+      await session.send(next.value);
+      if (set === 'full') refuseOverQuota(urls.size, status);
+    }
+    sent = { set, urls: urls.size.urls, accepted: await finish(session) };
+  }
+  await session.close();
+  const committed = pending === undefined ? undefined : commitPending(pending);
+  return { status, sent, committed, stillWanted: status.fullset.wanted && sent?.set !== 'full' };
+}
+
+/**
+ * Which kind of set goes out, and whether it is the whole pending state in place of what is on the input.
+ * @throws LccError `usage` when what was asked for would delete what was not named, or keep what is gone
+ */
+function planOf(
+  status: UnsStatus,
+  urls: DeliveryInput,
+  options: DeliveryOptions,
+): { set: SetKind; whole?: PendingState } {
+  const asked = options.set ?? urls.set ?? 'partial';
+  if (urls.set === 'full' && asked === 'partial' && urls.pending !== undefined)
+    throw new LccError('usage', '--set=partial: the input is a full set, from which deletions are missing');
+  if (urls.set !== 'partial' || urls.pending === undefined) {
+    if (urls.set === 'partial' && asked === 'full')
+      throw new LccError('usage', '--set=full: the input holds changes only; run lcccpstate with --full');
+    return { set: asked };
+  }
+  const isWanted = asked === 'full' || (status.fullset.wanted && options.set === undefined);
+  return isWanted ? { set: 'full', whole: urls.pending } : { set: 'partial' };
+}
+
+/** Ends the set, and with it lets it count. */
+async function finish(session: UnsSession): Promise<number> {
+  await session.send(SET_END);
+  step('cp.set.sent');
+  const accepted = await session.accepted();
+  step('cp.set.accepted');
+  return accepted;
+}
+
+/** @throws LccError `try.later` when it is not the state that the stream named any more */
+async function sendState(session: UnsSession, { state, pending, id }: PendingState): Promise<void> {
+  const fd = openSync(pending, 'r');
+  try {
+    if (pending !== state && identityOf(fstatSync(fd, { bigint: true })) !== id)
+      throw new LccError('try.later', `${pending}: replaced by another run; nothing was sent`);
+    for (const chunk of readChunksAt(fd, 0, pending)) await session.send(Uint8Array.from(chunk));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** @throws LccError `peer.rejected` for a full set nobody wants and the ration does not cover */
+function refuseUnrationed(set: SetKind, { fullset }: UnsStatus): void {
+  if (set === 'full' && fullset.allowed === 0 && !fullset.wanted)
+    throw new LccError(
+      'peer.rejected',
+      'no full sets are left for now (code 201): the set was not sent; send a partial one',
+    );
+}
+
+function credentials(options: DeliveryOptions, urls: DeliveryInput): { pid: string; password: string } {
+  const pid = options.pid ?? urls.init?.['id'];
+  if (pid === undefined) throw new LccError('usage', '--pid=N is required');
+  const password = options.password ?? urls.init?.['password'] ?? urls.init?.['passwd'];
+  if (password === undefined)
+    throw new LccError('usage', 'a password is required: --pwdfile, LCC_PWD in the environment, or --pwd');
+  return { pid, password };
+}
+
+/** What would be sent, for `--dry-run`. @throws LccError as for a delivery */
+export async function* rehearse(
+  input: AsyncIterable<Buffer>,
+  options: Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'>,
+): AsyncGenerator<string, SiteSize, undefined> {
+  const urls = new DeliveryInput(input, options.limits);
+  await urls.begin();
+  yield setStart(options.set ?? urls.set ?? 'partial', options.urlprefix ?? urls.urlprefix ?? '');
+  yield* urls.rest();
+  yield SET_END;
+  return urls.size;
+}

@@ -1,0 +1,86 @@
+/** What stands on the input of lcccp: urls, and what the stream tells about them. */
+import type { Attributes, XmlLimits } from '../lib/xml/types.js';
+import { setKindOf, type SetKind } from '../wire/cp-uns/names.js';
+import { UrlStreamReader } from '../wire/url-stream.js';
+import type { SiteSize } from './quota.js';
+import type { PendingState } from './state/pending.js';
+
+export class DeliveryInput {
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #reader: UrlStreamReader;
+  /** Urls read and not handed over. */
+  #text = '';
+  #isAtEnd = false;
+  /** What was read so far. */
+  readonly size: SiteSize = { urls: 0, bytes: 0 };
+  /** `<provider>` of a one-shot document. */
+  init: Attributes | undefined;
+  set: SetKind | undefined;
+  urlprefix: string | undefined;
+  pending: PendingState | undefined;
+
+  constructor(input: AsyncIterable<Buffer>, limits: XmlLimits) {
+    this.#chunks = input[Symbol.asyncIterator]();
+    this.#reader = new UrlStreamReader(
+      {
+        url: (record, raw) => {
+          this.#text += `${raw}\n`;
+          this.size.urls += 1;
+          this.size.bytes += Number(record.len ?? 0) || 0;
+        },
+        head: attributes => this.#head(attributes),
+        init: attributes => (this.init = attributes),
+        set: attributes => {
+          this.set = setKindOf(attributes['set']);
+          this.urlprefix = attributes['urlprefix'];
+        },
+      },
+      limits,
+      { where: 'standard input' },
+    );
+  }
+
+  /** Whether there is not a single url; known once `begin` is done. */
+  get isEmpty(): boolean {
+    return this.size.urls === 0;
+  }
+
+  /** Reads up to the first urls, or the end. */
+  async begin(): Promise<void> {
+    while (this.#text === '' && !this.#isAtEnd) await this.#step();
+  }
+
+  /**
+   * The urls as they came, in pieces of many.
+   * @throws XmlError; LccError `data.cut` in place of the end, when the stream lacks its own
+   */
+  async *rest(): AsyncGenerator<string, void, undefined> {
+    while (this.#text !== '' || !this.#isAtEnd) {
+      const text = this.#text;
+      this.#text = '';
+      if (text !== '') yield text;
+      if (!this.#isAtEnd) await this.#step();
+    }
+  }
+
+  /** Reads to the end and forgets the urls: only to know that the input is whole. */
+  async drain(): Promise<void> {
+    while (!this.#isAtEnd) {
+      this.#text = '';
+      await this.#step();
+    }
+  }
+
+  async #step(): Promise<void> {
+    const next = await this.#chunks.next();
+    if (next.done === true) {
+      this.#reader.end();
+      this.#isAtEnd = true;
+    } else this.#reader.write(next.value);
+  }
+
+  #head({ set, state, pending, id }: Attributes): void {
+    this.set = setKindOf(set);
+    if (state !== undefined && pending !== undefined) this.pending = { state, pending, id: id ?? '' };
+  }
+}

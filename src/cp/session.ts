@@ -1,0 +1,237 @@
+/** A CP's connection to a UNS: connect, init, send with backpressure while errors come back, part in good order. */
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import type { Clock } from '../lib/clock.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { errnoOf, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
+import type { XmlLimits } from '../lib/xml/types.js';
+import { initMessage, UnsReader, type UnsEvent, type UnsStatus } from '../wire/cp-uns/client.js';
+import type { UrlRecord } from '../wire/url.js';
+
+export interface SessionOptions {
+  uns: Endpoint;
+  /** PEM certificates trusted instead of the system's, for `tls:`. */
+  ca?: Buffer | undefined;
+  /** Longest wait for the connection, for an answer, and for the UNS to take what is sent. */
+  timeoutMs: number;
+  limits: XmlLimits;
+  clock: Clock;
+  /** A url in error: of an earlier fetch, or of the set being sent. */
+  onError: (record: UrlRecord) => void;
+}
+
+type Rejection = Extract<UnsEvent, { kind: 'rejected' }>;
+
+export class UnsSession {
+  readonly #options: SessionOptions;
+  readonly #where: string;
+  readonly #socket: Socket;
+  readonly #reader: UnsReader;
+  #status: UnsStatus | undefined;
+  #received: number | undefined;
+  /** Why nothing more will come, other than the end of what was agreed. */
+  #failure: unknown;
+  #isEnded = false;
+  /** Rejects as soon as the UNS has rejected something or is gone; for whoever waits for something else. */
+  readonly failed: Promise<never>;
+  #reject: (error: unknown) => void = () => undefined;
+  /** Called whenever something above has changed. */
+  #wake: () => void = () => undefined;
+
+  private constructor(socket: Socket, options: SessionOptions) {
+    this.#options = options;
+    this.#where = formatEndpoint(options.uns);
+    this.#socket = socket;
+    this.#reader = new UnsReader(event => this.#on(event), options.limits, this.#where);
+    this.failed = new Promise((_, reject) => (this.#reject = reject));
+    this.failed.catch(() => undefined);
+    socket.on('data', chunk => this.#read(chunk));
+    socket.on('drain', () => this.#wake());
+    socket.on('end', () => this.#end(undefined));
+    socket.on('close', () => this.#end(undefined));
+    socket.on('error', error => this.#end(error));
+  }
+
+  /** @throws LccError `peer.unavailable` */
+  static async open(options: SessionOptions): Promise<UnsSession> {
+    const where = formatEndpoint(options.uns);
+    const socket = await dial(options.uns, options.ca);
+    await new Promise<void>((resolve, reject) => {
+      const fail = (why: string, cause?: unknown): void => {
+        socket.destroy();
+        reject(new LccError('peer.unavailable', `cannot reach the UNS at ${where}: ${why}`, { cause }));
+      };
+      const cancel = options.clock.after(options.timeoutMs, () =>
+        fail(`no connection after ${options.timeoutMs / 1000} s`),
+      );
+      socket.once(options.uns.kind === 'tls' ? 'secureConnect' : 'connect', () => {
+        cancel();
+        socket.removeAllListeners('error');
+        resolve();
+      });
+      socket.once('error', error => {
+        cancel();
+        fail(connectFailure(error), error);
+      });
+    });
+    return new UnsSession(socket, options);
+  }
+
+  /** @throws LccError `auth.refused`, `peer.busy`, `peer.rejected`, `peer.protocol`, `peer.unavailable` */
+  async init(pid: string, password: string): Promise<UnsStatus> {
+    this.#socket.write(initMessage(pid, password));
+    await this.#until(() => this.#status !== undefined, 'an answer to init');
+    return this.#status!;
+  }
+
+  /**
+   * Sends a part of the set; resolves when more may be sent.
+   * @throws LccError as soon as the UNS rejected the set or is gone
+   */
+  async send(data: string | Uint8Array): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (!this.#socket.write(data)) {
+      await this.#until(() => !this.#socket.writableNeedDrain, 'room for more of the set');
+    }
+  }
+
+  /** Waits for the answer to the set, whose end has been sent; gives the number of urls accepted. */
+  async accepted(): Promise<number> {
+    await this.#until(() => this.#received !== undefined, 'the answer to the set');
+    return this.#received!;
+  }
+
+  /** Parts in good order: the UNS may take what it told us for received. */
+  async close(): Promise<void> {
+    this.#socket.end();
+    try {
+      await this.#until(() => this.#isEnded, 'the end of the connection');
+    } catch {
+      // All that matters has been said; a UNS that does not hang up, or does so rudely, changes nothing.
+    }
+    this.#socket.destroy();
+  }
+
+  /** Drops the connection: whatever was begun counts as nothing sent. */
+  drop(): void {
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      if (this.#failure === undefined) this.#reader.write(chunk);
+    } catch (error) {
+      this.#socket.destroy();
+      this.#fail(
+        error instanceof LccError
+          ? new LccError('peer.protocol', `the UNS at ${this.#where}: ${error.message}`, { cause: error })
+          : error,
+      );
+    }
+  }
+
+  #on(event: UnsEvent): void {
+    switch (event.kind) {
+      case 'error':
+        this.#options.onError(event.record);
+        return;
+      case 'initAccepted':
+        this.#status = event.status;
+        break;
+      case 'setAccepted':
+        this.#received = event.received;
+        break;
+      case 'rejected':
+        this.#fail(rejectionError(event));
+        return;
+    }
+    this.#wake();
+  }
+
+  #end(error: Error | undefined): void {
+    this.#isEnded = true;
+    const how = error === undefined ? 'closed the connection' : `is gone: ${messageOf(error)}`;
+    const text = `the UNS at ${this.#where} ${how}; nothing was accepted`;
+    this.#fail(new LccError('peer.unavailable', text, { cause: error }));
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error;
+    this.#reject(this.#failure);
+    this.#wake();
+  }
+
+  /** Waits for a condition; its failure, and silence, end the wait. */
+  #until(isTrue: () => boolean, what: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const check = (): void => {
+        // What was promised may have come in one piece with the end of the connection.
+        if (isTrue()) settle(resolve);
+        else if (this.#failure !== undefined) settle(() => reject(this.#failure));
+      };
+      const settle = (action: () => void): void => {
+        cancel();
+        this.#wake = () => undefined;
+        action();
+      };
+      const cancel = this.#options.clock.after(this.#options.timeoutMs, () => {
+        const silence = `${this.#options.timeoutMs / 1000} s without ${what}`;
+        this.#fail(new LccError('peer.unavailable', `the UNS at ${this.#where}: ${silence}; see --timeout`));
+      });
+      this.#wake = check;
+      check();
+    });
+  }
+}
+
+async function dial(uns: Endpoint, ca: Buffer | undefined): Promise<Socket> {
+  if (uns.kind === 'unix') return connectPlain({ path: uns.path });
+  if (uns.kind === 'tcp') return connectPlain({ host: uns.host, port: uns.port });
+  const { connect } = await import('node:tls');
+  return connect({
+    host: uns.host,
+    port: uns.port,
+    ...(isIP(uns.host) === 0 ? { servername: uns.host } : {}),
+    ...(ca === undefined ? {} : { ca }),
+  });
+}
+
+function connectFailure(error: Error): string {
+  switch (errnoOf(error) ?? '') {
+    case 'ECONNREFUSED':
+      return 'connection refused; is it running?';
+    case 'ENOENT':
+      return 'there is no such socket; is it running?';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'its name is not resolved';
+    default:
+      return messageOf(error);
+  }
+}
+
+function rejectionError({ what, code, text }: Rejection): LccError {
+  const why = `${text === '' ? 'no reason given' : text} (code ${code})`;
+  return new LccError(
+    rejectionCode(code),
+    what === 'init' ? `the UNS refused us: ${why}` : `the UNS rejected the set: ${why}; nothing was accepted`,
+  );
+}
+
+function rejectionCode(code: number): ErrorCode {
+  switch (code) {
+    case 101:
+      return 'auth.refused';
+    case 102:
+      return 'peer.busy';
+    case 103:
+    case 104:
+    case 204:
+      return 'peer.protocol';
+    case 106:
+    case 202:
+    case 203:
+      return 'data.refused';
+    default:
+      return 'peer.rejected';
+  }
+}

@@ -1,0 +1,25 @@
+/** What a UNS said of a provider, for people. */
+import { formatAmount } from '../config/settings.js';
+import type { Amount, UnsStatus } from '../wire/cp-uns/client.js';
+
+/** One line a subject. */
+export function statusLines(status: UnsStatus): string[] {
+  const { fullset } = status;
+  const last = status.lastIp === '' ? 'the first' : `the last came from ${status.lastIp}`;
+  const wanted = fullset.wanted
+    ? `; one is wanted${fullset.reason === undefined ? '' : ` (${fullset.reason})`}`
+    : '';
+  return [
+    `connection ${status.seq}, ${last}`,
+    `mimetypes accepted: ${status.mimes.join(' ') || 'none'}`,
+    `files: ${amountText(status.files, String)}`,
+    `space: ${amountText(status.space, n => formatAmount(n, 'bytes'))}`,
+    `full sets: ${fullset.allowed ?? 'any number'} left${wanted}`,
+    `waiting to be fetched: ${status.processing}`,
+    `errors of earlier fetches: ${status.errors}`,
+  ];
+}
+
+function amountText({ used, free }: Amount, text: (n: number) => string): string {
+  return `${used === undefined ? 'unknown' : text(used)} used, ${free === undefined ? 'no limit' : `${text(free)} free`}`;
+}
