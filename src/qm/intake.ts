@@ -17,13 +17,42 @@ import type { UrlRecord } from '../wire/url.js';
 export interface IntakeOptions {
   store: QueueStore;
   clock: Clock;
-  /** Urls applied in one transaction. */
+  /** Most urls applied in one transaction. */
   sliceUrls: number;
   fullSetPeriodMs: number;
   /** A set is complete: the scheduler may have it. */
   onSet: (set: WaitingSet) => void;
   /** Something was committed: there may be files to delete. */
   onCommit: () => void;
+}
+
+/** Time a slice may take before its commit: what everything else in the process waits for. */
+const SLICE_MS = 25;
+const FIRST_SLICE_URLS = 1000;
+
+/**
+ * How many urls a slice has. Every commit costs a sync and writes each page the slice touched, so slices grow as long as
+ * applying one takes less than SLICE_MS: keys in order make large ones, scattered keys small ones.
+ */
+export class SliceSize {
+  readonly #most: number;
+  #urls: number;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#urls = Math.min(most, FIRST_SLICE_URLS);
+  }
+
+  get urls(): number {
+    return this.#urls;
+  }
+
+  /** A slice of so many urls took so long. */
+  took(urls: number, ms: number): void {
+    if (urls < this.#urls) return;
+    const wanted = (urls * SLICE_MS) / Math.max(ms, 0.001);
+    this.#urls = Math.max(1, Math.floor(Math.min(this.#most, urls * 2, Math.max(urls / 2, wanted))));
+  }
 }
 
 export type Refusal = { code: number; reason: string };
@@ -33,12 +62,14 @@ const NOW_SLOT = -1;
 
 export class Intake {
   readonly options: IntakeOptions;
+  readonly #size: SliceSize;
   /** By provider: what its next set waits for. */
   readonly #busy = new Map<number, Promise<void>>();
   #open = 0;
 
   constructor(options: IntakeOptions) {
     this.options = options;
+    this.#size = new SliceSize(options.sliceUrls);
   }
 
   /** Sets being taken. */
@@ -55,7 +86,7 @@ export class Intake {
     const chain = (before ?? Promise.resolve()).then(() => mine);
     this.#busy.set(head.pid, chain);
     await before;
-    return new SetIntake(this.options, uns, head, () => {
+    return new SetIntake(this.options, this.#size, uns, head, () => {
       this.#open--;
       release();
       if (this.#busy.get(head.pid) === chain) this.#busy.delete(head.pid);
@@ -87,6 +118,7 @@ export class Intake {
 /** One set being taken. */
 export class SetIntake {
   readonly #options: IntakeOptions;
+  readonly #size: SliceSize;
   readonly #uns: string;
   readonly #head: SetHead;
   readonly #release: () => void;
@@ -99,8 +131,9 @@ export class SetIntake {
   #refusal: Refusal | undefined;
   #over = false;
 
-  constructor(options: IntakeOptions, uns: string, head: SetHead, release: () => void) {
+  constructor(options: IntakeOptions, size: SliceSize, uns: string, head: SetHead, release: () => void) {
     this.#options = options;
+    this.#size = size;
     this.#uns = uns;
     this.#head = head;
     this.#release = release;
@@ -118,7 +151,7 @@ export class SetIntake {
     for (const record of records) {
       if (this.#seen++ < this.#toSkip) continue;
       this.#slice.push(record);
-      if (this.#slice.length === this.#options.sliceUrls) this.#commit();
+      if (this.#slice.length >= this.#size.urls) this.#commit();
     }
     if (this.#seen > this.#head.received) {
       this.#refuse(104, `more urls than the ${this.#head.received} that were announced`);
@@ -160,13 +193,15 @@ export class SetIntake {
   }
 
   #applySlice(): SetState {
-    const { store } = this.#options;
+    const { store, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
     // A rollback must leave the state as it was: work on a copy.
     const state =
       this.#state === undefined
         ? store.absorb.begin({ uns: this.#uns, ...this.#head, full: this.#full })
         : { ...this.#state };
     store.absorb.apply(state, this.#full, this.#slice, this.#reading, this.#nowS());
+    this.#size.took(this.#slice.length, clock.monotonicMs() - startedMs);
     return state;
   }
 

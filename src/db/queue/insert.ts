@@ -7,6 +7,8 @@ import type { QueuedUrl } from './row.js';
 
 const ROWS_PER_STATEMENT = 50;
 const COLUMNS = 13;
+/** Where curl is among them, mimetype behind it. */
+const CURL = 2;
 
 /** Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. */
 const UPSERT = `ON CONFLICT(pid, curl, mimetype) DO UPDATE SET
@@ -17,8 +19,9 @@ const UPSERT = `ON CONFLICT(pid, curl, mimetype) DO UPDATE SET
 export class QueueInserter {
   readonly #many;
   readonly #one;
-  #params: unknown[] = [];
-  #pending: QueuedUrl[] = [];
+  /** Values of the rows not yet written, COLUMNS each. One array for all: a new one per statement is garbage. */
+  readonly #params: unknown[] = Array(ROWS_PER_STATEMENT * COLUMNS).fill(null);
+  #rows = 0;
 
   constructor(db: Db) {
     this.#many = db.prepare(upsert(ROWS_PER_STATEMENT));
@@ -26,44 +29,47 @@ export class QueueInserter {
   }
 
   add(pos: number, pid: number, psetid: number, url: QueuedUrl): void {
-    this.#params.push(
-      pos,
-      pid,
-      url.curl,
-      url.mimetype,
-      psetid,
-      url.flags,
-      url.subtype,
-      url.burl,
-      url.furl,
-      url.md5,
-      url.len,
-      url.mtime,
-      url.tod,
-    );
-    this.#pending.push(url);
-    if (this.#pending.length === ROWS_PER_STATEMENT) this.flush();
+    const params = this.#params;
+    let i = this.#rows++ * COLUMNS;
+    params[i++] = pos;
+    params[i++] = pid;
+    params[i++] = url.curl;
+    params[i++] = url.mimetype;
+    params[i++] = psetid;
+    params[i++] = url.flags;
+    params[i++] = url.subtype;
+    params[i++] = url.burl;
+    params[i++] = url.furl;
+    params[i++] = url.md5;
+    params[i++] = url.len;
+    params[i++] = url.mtime;
+    params[i] = url.tod;
+    if (this.#rows === ROWS_PER_STATEMENT) this.flush();
   }
 
   /** Whether the url is among those not yet written. */
   holds(url: QueuedUrl): boolean {
-    return this.#pending.some(p => p.curl === url.curl && p.mimetype === url.mimetype);
+    for (let row = 0; row < this.#rows; row++) {
+      const i = row * COLUMNS + CURL;
+      if (this.#params[i] === url.curl && this.#params[i + 1] === url.mimetype) return true;
+    }
+    return false;
   }
 
   flush(): void {
-    if (this.#pending.length === ROWS_PER_STATEMENT) {
+    const rows = this.#rows;
+    this.#rows = 0;
+    if (rows === ROWS_PER_STATEMENT) {
       this.#many.run(this.#params);
-    } else {
-      for (let i = 0; i < this.#params.length; i += COLUMNS)
-        this.#one.run(this.#params.slice(i, i + COLUMNS));
+      return;
     }
-    this.reset();
+    for (let row = 0; row < rows; row++)
+      this.#one.run(this.#params.slice(row * COLUMNS, (row + 1) * COLUMNS));
   }
 
   /** Forgets what is not yet written: after a rollback. */
   reset(): void {
-    this.#params = [];
-    this.#pending = [];
+    this.#rows = 0;
   }
 }
 
