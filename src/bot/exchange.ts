@@ -76,11 +76,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   release(): void {
-    const socket: Partial<Pick<Socket, 'read'>> & Pick<Socket, 'emit'> = this.#link.socket as Socket;
     if (!this.#held) return;
+    this.#unhold();
+    this.#link.socket?.emit('readable');
+  }
+
+  #unhold(): void {
+    const socket: Partial<Pick<Socket, 'read'>> | undefined = this.#link.socket;
     this.#held = false;
-    delete socket.read;
-    socket.emit('readable');
+    delete socket?.read;
   }
 
   onConnect(abort: (error?: Error) => void): void {
@@ -112,6 +116,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onComplete(): void {
     if (this.#over) return;
     this.#finish();
+    // The end may have been among the bytes read before the hold; the next exchange must be able to read.
+    if (this.#held) this.#unhold();
     this.#links.release(this.#link);
     this.#guarded(() => this.#owner.onEnd());
   }

@@ -2,7 +2,7 @@
  * The robot: requests of Bot Managers (or of a person) in, fetches in a number of slots, results out.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
- * the manager gives it to another robot. A manager that only ends its sending side still gets all its results.
+ * the manager gives it to another robot.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
@@ -50,18 +50,24 @@ export class Robot {
     this.#options = options;
   }
 
-  /** Takes a connection over. `closed` is called once, with the reason when it was not good order. */
-  serve(stream: Duplex, where: string, closed?: (reason: LccError | undefined) => void): void {
+  /**
+   * Takes a connection over. `closed` is called once, with the reason when it was not good order.
+   * @param halfOpen the peer may end its sending side and still wait for results (`echo … | nc`). A Bot Manager never
+   * does: when it ends, it is gone.
+   */
+  serve(
+    stream: Duplex,
+    where: string,
+    halfOpen: boolean,
+    closed?: (reason: LccError | undefined) => void,
+  ): void {
     const { channel, clock, log, slots } = this.#options;
     const session: Session = {
       peer: new ManagerPeer(
         stream,
         {
           fetch: request => this.#accept(session, request),
-          ended: () => {
-            session.ended = true;
-            this.#endIfDone(session);
-          },
+          ...(halfOpen ? { ended: () => this.#ended(session) } : undefined),
           closed: reason => {
             if (reason !== undefined) log.warn('connection ends', { reason: messageOf(reason) });
             this.#close(session);
@@ -160,6 +166,11 @@ export class Robot {
   #hold(held: boolean): void {
     this.#held = held;
     for (const session of this.#sessions) session.peer.channel.hold(held);
+  }
+
+  #ended(session: Session): void {
+    session.ended = true;
+    this.#endIfDone(session);
   }
 
   #endIfDone(session: Session): void {

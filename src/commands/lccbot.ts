@@ -59,14 +59,14 @@ async function start(context: CommandContext, services: Services, connects: bool
   const robot = robotOf(context, services.config, services.clock, services.log);
   const peers = connects
     ? endpointsOf(context, 'bm').map(endpoint =>
-        services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`)),
+        services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, false)),
       )
     : [];
   const listeners = connects
     ? []
     : await Promise.all(
         endpointsOf(context, 'listen').map(endpoint =>
-          services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`)),
+          services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, true)),
         ),
       );
   return {
@@ -95,7 +95,9 @@ async function serveStdio(
   const robot = robotOf(context, config, systemClock, log);
   const stream = Duplex.from({ readable: process.stdin, writable: process.stdout });
   const status = await new Promise<ExitStatus>(resolve => {
-    robot.serve(stream, 'stdin', reason => resolve(reason === undefined ? EXIT.ok : exitStatusOf(reason)));
+    robot.serve(stream, 'stdin', true, reason =>
+      resolve(reason === undefined ? EXIT.ok : exitStatusOf(reason)),
+    );
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
       process.on(signal, () => void robot.stop().then(() => resolve(EXIT.ok)));
   });

@@ -10,10 +10,10 @@ import type { FetchJob, FetchOutcome } from '../../src/bot/fetch.js';
 export const LOOPBACK = ['127.0.0.0/8', '::1'];
 
 const OPTIONS: EngineOptions = {
-  connectTimeoutMs: 1000,
-  headersTimeoutMs: 700,
-  idleTimeoutMs: 700,
-  totalTimeoutMs: 1500,
+  connectTimeoutMs: 30_000,
+  headersTimeoutMs: 30_000,
+  idleTimeoutMs: 30_000,
+  totalTimeoutMs: 60_000,
   maxContentBytes: 1024 * 1024,
   maxHeaderBytes: 16 * 1024,
   maxRedirects: 10,
@@ -24,6 +24,14 @@ const OPTIONS: EngineOptions = {
   syncContent: false,
   maxIdleConnections: 16,
   keepAliveMs: 4000,
+};
+
+/** For what ends by a deadline only. */
+export const IMPATIENT = {
+  connectTimeoutMs: 300,
+  headersTimeoutMs: 500,
+  idleTimeoutMs: 500,
+  totalTimeoutMs: 1000,
 };
 
 const engines: FetchEngine[] = [];

@@ -7,6 +7,8 @@ export interface HostileCase {
   serve: Behaviour;
   /** `ok`, `unchanged`, or the code of the error. */
   expect: string | number;
+  /** Only a deadline ends it, whatever the verdict. */
+  endless?: boolean;
   /** Talks before it is asked. */
   onConnect?: Behaviour;
 }
@@ -80,6 +82,7 @@ export const REDIRECTS: HostileCase[] = [
       socket.write('HTTP/1.1 302 Found\r\nLocation: ftp://x/\r\nContent-Length: 9999\r\n\r\n');
       drip(socket, 'x');
     },
+    endless: true,
     expect: 609,
   },
 ];
@@ -123,6 +126,7 @@ export const TIMES: HostileCase[] = [
       drip(socket, 'x');
     },
     expect: 404,
+    endless: true,
   },
   { name: 'accept and close', serve: () => undefined, onConnect: socket => void socket.end(), expect: 605 },
   {

@@ -1,0 +1,325 @@
+import fc from 'fast-check';
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { answer, fetchOnce, filesBelow, newEngine, newFolder, rawServer, verdict } from './support.js';
+
+const md5 = (content: string | Buffer) => createHash('md5').update(content).digest('hex');
+const fresh = () => join(newFolder(), 'file');
+
+describe('a fetch', () => {
+  it('stores any content, however it is coded and framed', async () => {
+    const engine = newEngine();
+    let next: Buffer = Buffer.alloc(0);
+    const server = await rawServer(socket => void socket.write(next));
+    const codings = {
+      identity: (content: Buffer) => content,
+      gzip: (content: Buffer) => gzipSync(content),
+      br: (content: Buffer) => brotliCompressSync(content),
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 0, max: 700_000 })),
+        fc.boolean(),
+        fc.constantFrom('identity' as const, 'gzip' as const, 'br' as const),
+        fc.boolean(),
+        fc.integer({ min: 1, max: 100_000 }),
+        async (length, compressible, coding, chunked, piece) => {
+          const content = compressible ? Buffer.alloc(length, 'abc') : randomBytes(length);
+          const body = codings[coding](content);
+          const header = coding === 'identity' ? '' : `Content-Encoding: ${coding}\r\n`;
+          next = chunked ? inChunks(body, header, piece) : answer(body, header);
+          const file = fresh();
+          const outcome = await fetchOnce(engine, { url: server.url, file });
+          assert.ok(outcome.status === 'ok', JSON.stringify(outcome));
+          assert.deepEqual(
+            [outcome.md5, outcome.len, outcome.verified],
+            [md5(content), content.length, true],
+          );
+          assert.ok(readFileSync(file).equals(content));
+          assert.equal(outcome.wireBytes, next.length);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('gives back what the server said of the content, as it said it', async () => {
+    const headers =
+      'Content-Type: Text/HTML; charset=x\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nETag: W/"a b"\r\n';
+    const server = await rawServer(socket => void socket.write(answer('page', headers)));
+    const outcome = await fetchOnce(newEngine(), { url: server.url, file: fresh(), mimetype: 'text/html' });
+    assert.ok(outcome.status === 'ok');
+    assert.equal(outcome.mimetype, 'text/html');
+    assert.equal(outcome.lastModified, 'Sun, 06 Nov 1994 08:49:37 GMT');
+    assert.equal(outcome.etag, 'W/"a b"');
+    assert.equal(outcome.http, 200);
+    assert.equal(outcome.finalUrl, undefined);
+  });
+
+  it('says who it is and what it takes', async () => {
+    const server = await rawServer(socket => void socket.write(answer('')));
+    await fetchOnce(newEngine(), { url: `${server.url}a%20b?c=d#e`, file: fresh(), mimetype: 'text/xml' });
+    const lines = server.requests[0]?.split('\r\n') ?? [];
+    assert.equal(lines[0], 'GET /a%20b?c=d HTTP/1.1');
+    assert.ok(lines.includes(`host: 127.0.0.1:${server.port}`));
+    assert.ok(lines.includes('user-agent: test/1 (+mailto:robots@example.org)'));
+    assert.ok(lines.includes('accept: text/xml,*/*;q=0.1'));
+    assert.ok(lines.includes('accept-encoding: gzip, br'));
+  });
+
+  it('asks conditionally and takes 304 for unchanged', async () => {
+    const server = await rawServer(
+      socket => void socket.write('HTTP/1.1 304 Not Modified\r\nETag: "2"\r\nContent-Length: 99\r\n\r\n'),
+    );
+    const folder = newFolder();
+    const outcome = await fetchOnce(newEngine(), {
+      url: server.url,
+      file: join(folder, 'x'),
+      lastModified: 'Sun, 06 Nov 1994 08:49:37 GMT',
+      etag: '"1"',
+    });
+    assert.ok(outcome.status === 'unchanged' && outcome.etag === '"2"');
+    assert.match(
+      server.requests[0] ?? '',
+      /if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT\r\nif-none-match: "1"/,
+    );
+    assert.deepEqual(filesBelow(folder), []);
+  });
+
+  it('sends no validator that is no header', async () => {
+    const server = await rawServer(socket => void socket.write(answer('')));
+    const etag = '"1"\r\nX-Injected: yes';
+    const outcome = await fetchOnce(newEngine(), { url: server.url, file: fresh(), etag });
+    assert.equal(verdict(outcome), 'ok');
+    assert.doesNotMatch(server.requests[0] ?? '', /if-none-match|injected/i);
+  });
+
+  it('follows redirects within the roots and says where it ended', async () => {
+    const server = await rawServer((socket, request) => {
+      const status = /GET \/docs\/(30[12378])/.exec(request)?.[1];
+      if (status === undefined) socket.write(answer('there'));
+      else socket.write(answer('moved', 'Location: ../docs/end#x\r\n', `${status} Moved`));
+    });
+    for (const status of [301, 302, 303, 307, 308]) {
+      const outcome = await fetchOnce(newEngine(), {
+        url: `${server.url}docs/${status}`,
+        file: fresh(),
+        roots: [`${server.url}docs/`],
+      });
+      assert.ok(
+        outcome.status === 'ok' && outcome.finalUrl === `${server.url}docs/end`,
+        JSON.stringify(outcome),
+      );
+    }
+  });
+
+  it('does not follow a redirect out of the roots', async () => {
+    const server = await rawServer(
+      socket => void socket.write(answer('', 'Location: /docs/../private/\r\n', '302 Found')),
+    );
+    const roots = [`${server.url}docs/`];
+    const outcome = await fetchOnce(newEngine(), { url: `${server.url}docs/a`, file: fresh(), roots });
+    assert.equal(verdict(outcome), 609);
+    assert.equal(server.requests.length, 1);
+  });
+
+  it('follows exactly as many redirects as permitted', async () => {
+    const server = await rawServer((socket, request) => {
+      const left = Number(/GET \/(\d+)/.exec(request)?.[1]);
+      socket.write(left === 0 ? answer('end') : answer('', `Location: /${left - 1}\r\n`, '302 Found'));
+    });
+    const engine = newEngine({ maxRedirects: 3 });
+    assert.equal(verdict(await fetchOnce(engine, { url: `${server.url}3`, file: fresh() })), 'ok');
+    assert.equal(verdict(await fetchOnce(engine, { url: `${server.url}4`, file: fresh() })), 608);
+  });
+
+  it('takes content up to the limit and not a byte more, decoded', async () => {
+    const engine = newEngine({ maxContentBytes: 1000 });
+    for (const code of [
+      (b: Buffer) => answer(b),
+      (b: Buffer) => answer(gzipSync(b), 'Content-Encoding: gzip\r\n'),
+    ]) {
+      const server = await rawServer(
+        (socket, request) => void socket.write(code(Buffer.alloc(Number(/\/(\d+)/.exec(request)?.[1]), 'x'))),
+      );
+      assert.equal(verdict(await fetchOnce(engine, { url: `${server.url}1000`, file: fresh() })), 'ok');
+      assert.equal(verdict(await fetchOnce(engine, { url: `${server.url}1001`, file: fresh() })), 606);
+      assert.equal(
+        verdict(await fetchOnce(engine, { url: `${server.url}500`, file: fresh(), maxBytes: 499 })),
+        606,
+      );
+    }
+  });
+
+  it('trusts a body that ends by close only when length or md5 confirm it', async () => {
+    const server = await rawServer(socket => void socket.end('HTTP/1.1 200 OK\r\n\r\ncontent'));
+    const fetch = (job: object) => fetchOnce(newEngine(), { url: server.url, file: fresh(), ...job });
+    const verified = async (job: object) => {
+      const outcome = await fetch(job);
+      return outcome.status === 'ok' && outcome.verified;
+    };
+    assert.equal(await verified({}), false);
+    assert.equal(await verified({ len: 7 }), true);
+    assert.equal(await verified({ md5: md5('content') }), true);
+    assert.equal(await verified({ md5: md5('other'), len: 8 }), false);
+  });
+
+  it('refuses content that is not what was announced only where that is enforced', async () => {
+    const server = await rawServer(socket => void socket.write(answer('content')));
+    const fetch = (job: object) => fetchOnce(newEngine(), { url: server.url, file: fresh(), ...job });
+    assert.equal(verdict(await fetch({ md5: md5('other'), len: 1 })), 'ok');
+    assert.equal(verdict(await fetch({ md5: md5('other'), enforce: true })), 612);
+    assert.equal(verdict(await fetch({ len: 8, enforce: true })), 612);
+    assert.equal(verdict(await fetch({ md5: md5('content').toUpperCase(), len: 7, enforce: true })), 'ok');
+  });
+
+  it('reads Retry-After, and says how far a status reaches', async () => {
+    const at = (status: string, header = '') =>
+      rawServer(socket => void socket.write(answer('', header, status))).then(server =>
+        fetchOnce(newEngine(), { url: server.url, file: fresh() }),
+      );
+    const seen = async (status: string, header = '') => {
+      const outcome = await at(status, header);
+      return outcome.status === 'error'
+        ? [outcome.code, outcome.reach, outcome.retryAfterMs]
+        : outcome.status;
+    };
+    assert.deepEqual(await seen('503 No', 'Retry-After: 7\r\n'), [503, 'url', 7000]);
+    assert.deepEqual(await seen('429 Slow', 'Retry-After: 99999999\r\n'), [429, 'url', 86_400_000]);
+    assert.deepEqual(await seen('503 No', 'Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n'), [503, 'url', 0]);
+    assert.deepEqual(await seen('503 No', 'Retry-After: soon\r\n'), [503, 'url', undefined]);
+    assert.deepEqual(await seen('408 Late'), [408, 'url', undefined]);
+    assert.deepEqual(await seen('404 Gone'), [404, 'real', undefined]);
+    assert.deepEqual(await seen('410 Gone'), [410, 'real', undefined]);
+  });
+
+  it('makes a request again when the connection kept alive turns out to be closed', async () => {
+    const server = await rawServer((socket, _request, nth) => {
+      if (nth === 2) socket.resetAndDestroy();
+      else socket.write(answer('fine'));
+    });
+    const engine = newEngine();
+    assert.equal(verdict(await fetchOnce(engine, { url: server.url, file: fresh() })), 'ok');
+    assert.equal(verdict(await fetchOnce(engine, { url: server.url, file: fresh() })), 'ok');
+    assert.equal(server.requests.length, 3);
+  });
+
+  it('uses a connection again, and never more at a time than fetches', async () => {
+    const server = await rawServer(socket => void socket.write(answer('fine')));
+    const engine = newEngine();
+    for (let i = 0; i < 20; i++) await fetchOnce(engine, { url: server.url, file: fresh() });
+    assert.equal(server.connections, 1);
+    assert.equal(engine.idleConnections, 1);
+  });
+
+  it('keeps a bounded number of idle connections', async () => {
+    const engine = newEngine({ maxIdleConnections: 3 });
+    for (let i = 0; i < 6; i++) {
+      const server = await rawServer(socket => void socket.write(answer('fine')));
+      await fetchOnce(engine, { url: server.url, file: fresh() });
+    }
+    assert.equal(engine.idleConnections, 3);
+  });
+
+  it('gives a second answer nobody asked for to nobody', async () => {
+    const server = await rawServer((socket, _request, nth) => {
+      socket.write(nth === 1 ? Buffer.concat([answer('first'), answer('injected')]) : answer('right'));
+    });
+    const engine = newEngine();
+    const files = [fresh(), fresh()];
+    for (const file of files) await fetchOnce(engine, { url: server.url, file });
+    assert.deepEqual(
+      files.map(file => readFileSync(file, 'utf8')),
+      ['first', 'right'],
+    );
+  });
+
+  it('gives every fetch cancelled its result and leaves nothing of it', async () => {
+    const folder = newFolder();
+    const server = await rawServer(
+      socket => void socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n${'x'.repeat(400_000)}`),
+    );
+    const engine = newEngine();
+    const results = [1, 2, 3].map(n => fetchOnce(engine, { url: server.url, file: join(folder, `${n}`) }));
+    while (filesBelow(folder).length < 3) await new Promise(resolve => void setImmediate(resolve));
+    engine.close();
+    assert.deepEqual((await Promise.all(results)).map(verdict), [605, 605, 605]);
+    assert.deepEqual(filesBelow(folder), []);
+    assert.equal(engine.activeCount, 0);
+  });
+});
+
+describe('a store that does not take content', () => {
+  const full = mountSmallDisk();
+
+  it('makes the directories that are missing and replaces a file', async () => {
+    const folder = newFolder();
+    const file = join(folder, 'a/b/c');
+    const server = await rawServer((socket, _request, nth) => void socket.write(answer(`version ${nth}`)));
+    for (const version of [1, 2]) {
+      await fetchOnce(newEngine(), { url: server.url, file });
+      assert.equal(readFileSync(file, 'utf8'), `version ${version}`);
+    }
+    assert.deepEqual(filesBelow(folder), ['c']);
+  });
+
+  for (const [size, name] of [
+    [60_000, 'small'],
+    [900_000, 'large'],
+  ] as const) {
+    const content = randomBytes(size);
+
+    it(`is code 613 when there is a directory in the way of ${name} content`, async () => {
+      const folder = newFolder();
+      mkdirSync(join(folder, 'dir'));
+      const server = await rawServer(socket => void socket.write(answer(content)));
+      const outcome = await fetchOnce(newEngine(), { url: server.url, file: join(folder, 'dir') });
+      assert.ok(outcome.status === 'error' && outcome.code === 613 && outcome.reach === 'provider');
+      assert.match(outcome.message, /cannot write .*EISDIR/);
+      assert.deepEqual(filesBelow(folder), []);
+    });
+
+    it(`is code 613 when ${name} content goes below a file`, async () => {
+      const folder = newFolder();
+      writeFileSync(join(folder, 'file'), 'x');
+      const server = await rawServer(socket => void socket.write(answer(content)));
+      const outcome = await fetchOnce(newEngine(), { url: server.url, file: join(folder, 'file/below') });
+      assert.equal(verdict(outcome), 613);
+      assert.deepEqual(filesBelow(folder), ['file']);
+    });
+
+    it(`is code 613 when the disk is full for ${name} content`, { skip: full === undefined }, async () => {
+      const server = await rawServer(socket => void socket.write(answer(content)));
+      const outcome = await fetchOnce(newEngine(), { url: server.url, file: join(full ?? '', 'file') });
+      assert.ok(outcome.status === 'error' && outcome.code === 613 && outcome.reach === 'provider');
+      assert.match(outcome.message, /ENOSPC/);
+      assert.deepEqual(filesBelow(full ?? ''), []);
+    });
+  }
+});
+
+/** A file system of a few pages; undefined where only root could make one. */
+function mountSmallDisk(): string | undefined {
+  const folder = newFolder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    return undefined;
+  }
+  after(() => void execFileSync('umount', [folder]));
+  return folder;
+}
+
+function inChunks(body: Buffer, header: string, piece: number): Buffer {
+  const parts: Buffer[] = [Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${header}\r\n`)];
+  for (let at = 0; at < body.length; at += piece) {
+    const part = body.subarray(at, at + piece);
+    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
+}
