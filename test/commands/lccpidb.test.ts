@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { openDatabase, openReadOnly } from '../../src/db/open.js';
+import { readProvider } from '../../src/db/pidb.js';
+import { passwordMatches } from '../../src/lib/password.js';
+import { ROOT } from '../support/tree.js';
+import { Cp, Home, init } from '../support/uns.js';
+
+const parent = mkdtempSync(join(tmpdir(), 'lcc-pidb-'));
+let homes = 0;
+after(() => rmSync(parent, { recursive: true }));
+const newHome = () => join(parent, `home${++homes}`);
+
+function lccpidb(home: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lccpidb'), args, {
+    env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' },
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+function provider(home: string, pid: number) {
+  const db = openReadOnly(join(home, 'lcc.db'));
+  const found = readProvider(db, pid);
+  db.close();
+  return found;
+}
+
+describe('lccpidb', () => {
+  it('makes a home on first use and prints the new password alone on stdout', () => {
+    const home = newHome();
+    const { status, stdout, stderr } = lccpidb(home, 'add', '--pid=1', '--root=http://www.example.org/docs/');
+    assert.equal(status, 0);
+    assert.match(stdout, /^\S{27}\n$/);
+    assert.match(stderr, /^lccpidb: provider 1 added/);
+    const stored = provider(home, 1)?.password ?? '';
+    assert.equal(passwordMatches(stdout.trim(), stored), true);
+    assert.doesNotMatch(stored, new RegExp(stdout.trim()));
+    assert.equal(statSync(join(home, 'lcc.db')).mode & 0o007, 0, 'others cannot read the hashes');
+  });
+
+  it('sets the terms given and no others', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--priority=2', '--timeofday=22-5');
+    const args = [
+      '--spacemax=2GB',
+      '--enabled=no',
+      '--enforce=yes',
+      '--parallel=4',
+      '--bandwidth=100KB',
+      '--filesmax=9',
+    ];
+    assert.equal(lccpidb(home, 'set', '--pid=1', ...args).status, 0);
+    const found = provider(home, 1);
+    assert.deepEqual(
+      [found?.spacemax, found?.enabled, found?.enforce, found?.parallel, found?.bandwidth, found?.filesmax],
+      [2 * 2 ** 30, false, true, 4, 102_400, 9],
+    );
+    assert.deepEqual(
+      [found?.priority, found?.timeofday, found?.fullsetsallowed],
+      [2, '111111000000000000000011', 3],
+    );
+    lccpidb(home, 'set', '--pid=1', '--timeofday=24-26,167');
+    assert.equal(provider(home, 1)?.timeofday.length, 168);
+    lccpidb(home, 'set', '--pid=1', '--timeofday=always');
+    assert.equal(provider(home, 1)?.timeofday, '');
+  });
+
+  it('adds and removes roots', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/a/', '--root=http://h/b/');
+    assert.equal(lccpidb(home, 'root', 'add', '--pid=1', '--root=https://h/c/').status, 0);
+    assert.equal(lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/b/').status, 0);
+    assert.deepEqual(provider(home, 1)?.roots, ['http://h/a/', 'https://h/c/']);
+    const missing = lccpidb(home, 'root', 'rm', '--pid=1', '--root=http://h/b/');
+    assert.deepEqual(
+      [missing.status, missing.stderr],
+      [64, 'lccpidb: provider 1 has no root http://h/b/; see lccpidb show\n'],
+    );
+  });
+
+  it('replaces a password; the old one is void', () => {
+    const home = newHome();
+    const first = lccpidb(home, 'add', '--pid=1', '--root=http://h/').stdout.trim();
+    const second = lccpidb(home, 'passwd', '--pid=1').stdout.trim();
+    const stored = provider(home, 1)?.password;
+    assert.deepEqual([passwordMatches(first, stored), passwordMatches(second, stored)], [false, true]);
+  });
+
+  it('shows and lists, for people and programs, and never the password', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=2', '--root=http://h/two/', '--enabled=no');
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/one/');
+    assert.equal(
+      lccpidb(home, 'list').stdout,
+      '1\tenabled\t0\t0\thttp://h/one/\n2\tdisabled\t0\t0\thttp://h/two/\n',
+    );
+    assert.match(lccpidb(home, 'show', '--pid=2').stdout, /^enabled: +no$/m);
+    const json = lccpidb(home, 'list', '--json')
+      .stdout.trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as object);
+    assert.deepEqual(
+      json.map(row => 'password' in row),
+      [false, false],
+    );
+    assert.equal((json[1] as { pid: number }).pid, 2);
+  });
+
+  it('removes a provider only when nothing of it is left', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
+    const db = openDatabase(join(home, 'lcc.db'));
+    db.exec(
+      `INSERT INTO lccurl(pid, curl, mimetype, md5, len, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+       VALUES (1, 'http://h/a', 'text/html', 'x', 1, 1, 'm', 'f', 1, 1)`,
+    );
+    assert.match(lccpidb(home, 'rm', '--pid=1').stderr, /still has 1 urls stored and 0 queued/);
+    db.exec('DELETE FROM lccurl');
+    db.close();
+    assert.equal(lccpidb(home, 'rm', '--pid=1').status, 0);
+    assert.equal(provider(home, 1), undefined);
+  });
+
+  it('says what is wrong and changes nothing', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
+    for (const [args, message] of [
+      [['add', '--pid=1', '--root=http://h/'], /provider 1 exists/],
+      [['add', '--pid=2'], /--root=URL is missing/],
+      [['add', '--root=http://h/'], /--pid=/],
+      [['add', '--pid=0', '--root=http://h/'], /--pid=0/],
+      [['add', '--pid=2', '--root=ftp://h/'], /--root=ftp:\/\/h\/: give an absolute http/],
+      [['add', '--pid=2', '--root=http://u:p@h/'], /without user/],
+      [['add', '--pid=2', '--root=http://h/?q'], /without user, query/],
+      [['add', '--pid=2', '--root=http://h/', '--priority=3'], /--priority=3: give 0, 1 or 2/],
+      [['add', '--pid=2', '--root=http://h/', '--timeofday=8-25x'], /--timeofday=/],
+      [['add', '--pid=2', '--root=http://h/', '--spacemax=lots'], /--spacemax=lots/],
+      [['set', '--pid=9', '--priority=1'], /no provider 9/],
+      [['passwd', '--pid=9'], /no provider 9/],
+      [['show', '--pid=9'], /no provider 9/],
+      [['frobnicate'], /"frobnicate" is no action/],
+      [[], /nothing to do/],
+      [['list', 'toString'], /is no action/],
+    ] as const) {
+      const { status, stdout, stderr } = lccpidb(home, ...args);
+      assert.equal(status, 64, args.join(' '));
+      assert.match(stderr, message);
+      assert.equal(stdout, '');
+    }
+    assert.equal(lccpidb(home, 'list').stdout.split('\n').length, 2);
+    const nowhere = newHome();
+    assert.equal(lccpidb(nowhere, 'list').status, 66);
+    assert.equal(existsSync(nowhere), false, 'looking makes nothing');
+  });
+
+  it('works while the UNS runs, which sees every change at once', async () => {
+    const home = new Home();
+    const first = home.addProvider(7);
+    const daemon = await home.start();
+    const login = async (password: string) => {
+      const cp = new Cp(daemon.port);
+      cp.socket.end(init(7, password));
+      return /code="(\d+)"|init_accepted/.exec(await cp.reply)?.[1] ?? 'accepted';
+    };
+    assert.equal(await login(first), 'accepted');
+    const second = lccpidb(home.dir, 'passwd', '--pid=7').stdout.trim();
+    assert.deepEqual([await login(first), await login(second)], ['101', 'accepted']);
+    lccpidb(home.dir, 'set', '--pid=7', '--enabled=no');
+    assert.equal(await login(second), '105');
+    await daemon.stop();
+    home.remove();
+  });
+});
