@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -158,6 +167,36 @@ describe('a spool', () => {
     assert.equal(spool.entries.length, 20);
     spool.close();
   });
+});
+
+describe('a failed sync', () => {
+  it('ends the process, and the entry is not promised', async () => {
+    const dir = newDir();
+    const failures: unknown[] = [];
+    const spool = new Spool({ dir, steps: 'test.spool', fail: error => void failures.push(error) });
+    const writer = spool.create({});
+    writer.write('x');
+    await writer.drained();
+    // What is written to /dev/null can be written but not synced.
+    const fd = readdirSync('/proc/self/fd')
+      .map(Number)
+      .find(number => linkOf(number).startsWith(join(dir, 'tmp')));
+    assert.ok(fd !== undefined);
+    closeSync(fd);
+    assert.equal(openSync('/dev/null', 'w'), fd);
+    await assert.rejects(writer.commit('x'), { code: 'io' });
+    assert.equal(failures.length, 1);
+    assert.deepEqual([spool.entries.length, spool.bytes, readdirSync(join(dir, 'new'))], [0, 0, []]);
+    spool.close();
+  });
+
+  function linkOf(fd: number): string {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  }
 });
 
 describe('a damaged entry', () => {

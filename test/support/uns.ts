@@ -151,7 +151,11 @@ export class Cp {
   /** Resolves when `text` was heard. @throws when the connection closes without it */
   hears(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#check = () => void (this.heard.includes(text) && resolve());
+      this.#check = () => {
+        if (!this.heard.includes(text)) return;
+        this.#check = () => undefined;
+        resolve();
+      };
       this.socket.on('close', () => reject(new Error(`closed without "${text}":\n${this.heard}`)));
       this.#check();
     });

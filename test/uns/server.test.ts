@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/load.js';
+import type { SettingKey } from '../../src/config/settings.js';
+import { describe as describeSocket } from '../../src/daemon/listeners.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { unsOptions } from '../../src/uns/options.js';
+import { UnsServer } from '../../src/uns/server.js';
+import { settle } from '../support/duplex.js';
+import { Cp, Home, init, set } from '../support/uns.js';
+
+interface Stage {
+  home: Home;
+  uns: UnsServer;
+  clock: ManualClock;
+  port: number;
+  failures: unknown[];
+  server: Server;
+}
+
+const homes: Home[] = [];
+const stages: Stage[] = [];
+afterEach(async () => {
+  for (const { uns, server, clock } of stages.splice(0)) {
+    server.close();
+    const stopped = uns.stop();
+    const tick = setInterval(() => clock.advance(10_000), 5);
+    await stopped;
+    clearInterval(tick);
+    uns.close();
+  }
+});
+after(() => {
+  for (const home of homes) home.remove();
+});
+
+function newHome(): Home {
+  const home = new Home();
+  homes.push(home);
+  return home;
+}
+
+/** The stage without its daemon: real sockets and files, time as the test wants it. */
+async function stage(home: Home, overrides: Partial<Record<SettingKey, string>> = {}): Promise<Stage> {
+  const clock = new ManualClock();
+  const failures: unknown[] = [];
+  const config = loadConfig({
+    env: { LCC_HOME: home.dir },
+    overrides: { 'uns.max_connections_per_address': '10000', ...overrides },
+  });
+  const uns = new UnsServer({
+    options: unsOptions(config, Infinity),
+    clock,
+    log: silentLog,
+    fail: error => void failures.push(error),
+  });
+  const server = createServer(socket => uns.accept(describeSocket(socket)));
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', 4096, resolve));
+  const made = { home, uns, clock, port: (server.address() as AddressInfo).port, failures, server };
+  stages.push(made);
+  return made;
+}
+
+const ACCEPTED = /set_accepted received="1"/;
+
+/** Lets `clock` pass in the background until `work` is done. */
+async function whilePassing<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  const tick = setInterval(() => clock.advance(1000), 5);
+  try {
+    return await work;
+  } finally {
+    clearInterval(tick);
+  }
+}
+
+describe('the UNS', () => {
+  it('serves CPs while a crowd of idle and dripping strangers holds every place', async () => {
+    const home = newHome();
+    const passwords = Array.from({ length: 20 }, (_, i) => home.addProvider(i + 1));
+    const { uns, clock, port } = await stage(home, { 'uns.max_connections': '100' });
+    const crowd = Array.from({ length: 300 }, () => new Cp(port));
+    await Promise.all(crowd.map(cp => new Promise(resolve => cp.socket.once('connect', resolve))));
+    for (const cp of crowd) cp.send('<in');
+    const refused = crowd.filter((_, i) => i >= 100).map(cp => cp.hears('code="102"'));
+    await Promise.all(refused);
+    clock.advance(1000);
+    const cps = passwords.map((password, i) =>
+      new Cp(port).send(init(i + 1, password) + set('partial', 'a')),
+    );
+    for (const reply of await Promise.all(cps.map(cp => cp.reply))) assert.match(reply, ACCEPTED);
+    assert.ok(uns.status().connections <= 100);
+    const gone = async () => {
+      await Promise.all(crowd.map(cp => cp.reply));
+      while (uns.status().connections > 0) await new Promise(resolve => void setImmediate(resolve));
+    };
+    await whilePassing(clock, gone());
+  });
+
+  it('cuts a CP that says nothing, and the reply names the limit', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const { clock, port } = await stage(home);
+    const silent = new Cp(port).send(init(7, password));
+    await silent.hears('</lococa:init_accepted>');
+    const open = new Cp(port).send(init(7, password) + set('partial', 'a').slice(0, -20));
+    await open.hears('<errors>\n</errors>');
+    const replies = await whilePassing(clock, Promise.all([silent.reply, open.reply]));
+    for (const reply of replies) assert.match(reply, /<set_rejected code="106">[^<]*uns\.idle_timeout_ms/);
+  });
+
+  it('refuses sets over the limits of one set as a whole, naming the limit', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const { port, uns } = await stage(home, { 'uns.max_set_urls': '2', 'uns.max_set_bytes': '1KB' });
+    const many = await new Cp(port).send(init(7, password) + set('partial', 'a', 'b', 'c')).reply;
+    assert.match(many, /<set_rejected code="106">[^<]*2 \(uns\.max_set_urls\)/);
+    const big = new Cp(port).send(init(7, password));
+    await big.hears('</lococa:init_accepted>');
+    big.send(`<lococa:set set="partial">`);
+    await big.hears('<lococa:set_result>');
+    big.send(`${' '.repeat(1100)}</lococa:set>`);
+    assert.match(await big.reply, /<set_rejected code="106">[^<]*1 KB \(uns\.max_set_bytes\)/);
+    assert.equal(uns.status().sets_spooled, 0);
+  });
+
+  it('sends CPs away while the spool is full', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const full = await stage(home, { 'uns.max_spool_bytes': '1MB' });
+    const long = 'x'.repeat(1000);
+    const curls = Array.from({ length: 1100 }, (_, i) => `${i}${long}`);
+    assert.match(
+      await new Cp(full.port).send(init(7, password) + set('partial', ...curls)).reply,
+      /received="1100"/,
+    );
+    const refused = await new Cp(full.port).send(init(7, password)).reply;
+    assert.match(refused, /<reason code="102">[^<]*1 MB \(uns\.max_spool_bytes\)/);
+  });
+
+  it('has one session too many of a provider come back later', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const { port } = await stage(home, { 'uns.max_connections_per_provider': '1' });
+    const first = new Cp(port).send(init(7, password));
+    await first.hears('</lococa:init_accepted>');
+    assert.match(
+      await new Cp(port).send(init(7, password)).reply,
+      /code="102">[^<]*uns\.max_connections_per_provider/,
+    );
+    first.socket.end();
+    await first.reply;
+    assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
+  });
+
+  it('reads on only when the CP reads its errors', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const { port, clock } = await stage(home, { 'uns.max_reply_bytes': '64KB' });
+    const cp = new Cp(port).send(init(7, password) + '<lococa:set set="partial">');
+    await cp.hears('<lococa:set_result>');
+    cp.socket.pause();
+    const bad = `<url mimetype="text/html" subtype="x:${'y'.repeat(1000)}"/>`.repeat(1000);
+    let sent = 0;
+    while (sent < 100) {
+      sent += 1;
+      if (!cp.socket.write(bad) && cp.socket.writableLength > 8_000_000) break;
+    }
+    await settle(500);
+    assert.ok(cp.socket.writableLength > 1_000_000, 'the UNS stopped reading');
+    cp.socket.resume();
+    cp.send('</lococa:set>');
+    const reply = await whilePassing(clock, cp.reply);
+    assert.match(reply.slice(-100), /<set_accepted received="0"\/>/);
+    assert.equal(reply.split('code="301"').length - 1, sent * 1000);
+  });
+});
+
+describe('a full disk', () => {
+  const mounted: string[] = [];
+  after(() => {
+    for (const dir of mounted) spawnSync('umount', ['-l', dir]);
+  });
+
+  it('is told to the CP at once, and what was accepted before stays', async t => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const dir = join(home.dir, 'spool');
+    mkdirSync(dir);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'none', dir]).status !== 0) {
+      return t.skip('mounting a small disk takes root');
+    }
+    mounted.push(dir);
+    const { port, failures } = await stage(home, { 'uns.min_free_disk_percent': '0' });
+    assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
+    const curls = Array.from({ length: 3000 }, (_, i) => `${i}${'x'.repeat(1000)}`);
+    const reply = await new Cp(port).send(init(7, password) + set('partial', ...curls)).reply;
+    assert.match(reply, /<set_rejected code="102">/);
+    assert.match(await new Cp(port).send(init(7, password) + set('partial', 'b')).reply, ACCEPTED);
+    assert.deepEqual(readdirSync(join(dir, 'uns/uns/tmp')), []);
+    assert.equal(home.spooled().length, 2);
+    assert.deepEqual(failures, []);
+  });
+
+  it('is told before it is full, naming the share that must stay free', async t => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const dir = join(home.dir, 'spool');
+    mkdirSync(dir);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'none', dir]).status !== 0) {
+      return t.skip('mounting a small disk takes root');
+    }
+    mounted.push(dir);
+    const { port } = await stage(home, { 'uns.min_free_disk_percent': '90' });
+    writeFileSync(join(dir, 'other'), Buffer.alloc(500_000));
+    const refused = await new Cp(port).send(init(7, password)).reply;
+    assert.match(refused, /<reason code="102">[^<]*90 % \(uns\.min_free_disk_percent\)/);
+    rmSync(join(dir, 'other'));
+    assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
+  });
+});
