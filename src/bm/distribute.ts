@@ -33,6 +33,7 @@ export class Distributor<T extends Task> {
   #ready: Lane<T>[] = [];
   #waiting = 0;
   #running = 0;
+  #pumping = false;
 
   /** @param lost whether a task whose worker is gone is to be given to another */
   constructor(lost: (task: T, worker: Worker<T>) => boolean) {
@@ -134,20 +135,31 @@ export class Distributor<T extends Task> {
 
   /** Gives waiting tasks to free slots; to be called whenever slots have come. */
   pump(): void {
-    while (this.#ready.length > 0) {
-      const lane = this.#ready[0];
-      const worker = lane === undefined ? undefined : this.#choose(lane);
-      if (lane === undefined || worker === undefined) return;
-      this.#ready.shift();
-      const task = lane.waiting.shift();
-      if (task === undefined) continue;
-      lane.running = true;
-      lane.last = worker;
-      this.#waiting--;
-      this.#running++;
-      this.#workers.get(worker)?.set(task.number, task);
-      worker.begin(task);
+    // A worker may be done before `begin` returns; the loop that called it goes on then.
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      while (this.#beginNext());
+    } finally {
+      this.#pumping = false;
     }
+  }
+
+  /** Begins the next task; false when none waits or no slot is free. */
+  #beginNext(): boolean {
+    const lane = this.#ready[0];
+    const worker = lane === undefined ? undefined : this.#choose(lane);
+    if (lane === undefined || worker === undefined) return false;
+    this.#ready.shift();
+    const task = lane.waiting.shift();
+    if (task === undefined) return true;
+    lane.running = true;
+    lane.last = worker;
+    this.#waiting--;
+    this.#running++;
+    this.#workers.get(worker)?.set(task.number, task);
+    worker.begin(task);
+    return true;
   }
 
   #choose(lane: Lane<T>): Worker<T> | undefined {

@@ -285,7 +285,10 @@ function openNames(options: StoreOptions): NamesDb {
       if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
     }
     syncDirectory(dir);
-    log.error('names set aside; lccfsck finds the ids lost with them', { error: messageOf(error), aside });
+    log.error('names damaged and set aside; new ids begin far beyond the old', {
+      error: messageOf(error),
+      aside,
+    });
     return new NamesDb(path, Math.max(0, highestIdIn(dir)) + SALVAGE_GAP);
   }
 }

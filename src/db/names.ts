@@ -3,7 +3,7 @@
  * store's own folder, written by its Bot Manager alone.
  *
  * A name is an id and a generation. The promise is that no name ever means two contents, across kill -9 and power cuts
- * at any instant; an id may be lost (lccfsck finds it), never doubled:
+ * at any instant; an id may be lost, never doubled:
  *
  *     (fresh) ──reserve──▶ taken ──note──▶ gone ──free──▶ free, next generation ──reserve──▶ taken …
  *                            ╰──────────release (never held content)──▶ free, same generation

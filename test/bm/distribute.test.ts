@@ -127,6 +127,23 @@ describe('the distributor', () => {
     assert.deepEqual([distributor.waiting, distributor.running], [0, 1]);
   });
 
+  it('has room for workers that are done at once, however much waits', () => {
+    const distributor = new Distributor<Task>(again);
+    for (let i = 1; i <= 20_000; i++) distributor.add(task(i, String(i % 7)));
+    let done = 0;
+    const worker: Worker<Task> = {
+      slots: 2,
+      begin(begun) {
+        done++;
+        distributor.finish(worker, begun.number);
+        distributor.pump();
+      },
+    };
+    distributor.join(worker);
+    assert.equal(done, 20_000);
+    assert.equal(distributor.lanes, 0);
+  });
+
   it('knows no task that its worker does not have', () => {
     const distributor = new Distributor<Task>(again);
     const worker = new Recorder(1);

@@ -196,7 +196,7 @@ describe('a store', () => {
     const { store, events } = open(dir);
     const name = store.take();
     assert.ok(name && name.id >= 2 ** 24);
-    assert.match(events.join(), /names set aside/);
+    assert.match(events.join(), /names damaged and set aside/);
     assert.ok(readdirSync(dir).some(file => file.startsWith('names.db.damaged-')));
     store.close();
   });
