@@ -1,0 +1,165 @@
+/** A whole LCC, as `lccd` runs it, with a site beside it and a CP that speaks the protocol: for tests of all together. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from './tree.js';
+
+const PID = 7;
+const runFile = promisify(execFile);
+
+/** Pages by path, served over loopback; a change of the map is a change of the site. */
+export class Site {
+  readonly pages = new Map<string, string>();
+  readonly #server: Server;
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const page = this.pages.get(request.url ?? '');
+      response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' });
+      response.end(page);
+    });
+  }
+  async listen(): Promise<void> {
+    await new Promise<void>(resolve => void this.#server.listen(0, '127.0.0.1', resolve));
+  }
+  get url(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the site does not listen');
+    return `http://127.0.0.1:${address.port}`;
+  }
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+/** What an LCC holds, comparable: `curl md5` of every row, each md5 taken from the stored file. */
+export interface Holdings {
+  rows: string[];
+  files: number;
+}
+
+export class WholeLcc {
+  readonly home = mkdtempSync(join(tmpdir(), 'lcc-whole-'));
+  readonly site: Site;
+  /** Errors of fetches that the CP was told of: `404 page.html`. */
+  readonly reported = new Set<string>();
+  #password = '';
+  #daemon: ChildProcess | undefined;
+
+  constructor(site: Site) {
+    this.site = site;
+    writeFileSync(
+      join(this.home, 'lcc.toml'),
+      `[uns]
+listen = ["unix:${this.home}/cp.sock"]
+[bm]
+grace_ms = 0
+[bot]
+allow_addresses = ["127.0.0.0/8"]
+[lccd]
+restart_min_ms = 10
+`,
+    );
+  }
+
+  /** Runs one of our commands to its end, while the site goes on answering. @throws Error when it fails */
+  async run(command: string, ...args: string[]): Promise<string> {
+    const env = { ...process.env, LCC_HOME: this.home, LCC_CONFIG: '' };
+    const { stdout } = await runFile(process.execPath, [join(ROOT, 'bin', command), ...args], { env });
+    return stdout;
+  }
+
+  async addProvider(): Promise<void> {
+    const shown = await this.run('lccpidb', 'add', `--pid=${PID}`, `--root=${this.site.url}/`);
+    this.#password = shown.trim();
+  }
+
+  /** Starts `lccd` with more in its environment. It brings its children back by itself. */
+  start(env: Record<string, string> = {}): void {
+    this.#daemon = spawn(process.execPath, [join(ROOT, 'bin/lccd'), '--quiet'], {
+      env: { ...process.env, LCC_HOME: this.home, LCC_CONFIG: '', ...env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+  }
+
+  async stop(): Promise<void> {
+    const daemon = this.#daemon;
+    if (daemon === undefined || daemon.exitCode !== null || daemon.signalCode !== null) return;
+    const ended = new Promise(resolve => daemon.once('exit', resolve));
+    daemon.kill('SIGTERM');
+    await ended;
+  }
+
+  /** Delivers a set as a CP does: again and again until it is accepted, since every failure counts as nothing sent. */
+  async deliver(set: 'full' | 'partial', urls: readonly string[]): Promise<void> {
+    const text =
+      `<lococa:init><provider id="${PID}" passwd="${this.#password}"/></lococa:init>` +
+      `<lococa:set set="${set}" urlprefix="${this.site.url}/">${urls.join('')}</lococa:set>`;
+    for (;;) {
+      const reply = await this.#say(text);
+      for (const [, code, curl] of reply.matchAll(/<url code="(\d+)" curl="([^"]*)"/g))
+        this.reported.add(`${code} ${curl?.replace(`${this.site.url}/`, '')}`);
+      if (reply.includes('<set_accepted')) return;
+      if (reply.includes('_rejected')) throw new Error(reply);
+      await new Promise(resolve => void setTimeout(resolve, 20));
+    }
+  }
+
+  #say(text: string): Promise<string> {
+    return new Promise(resolve => {
+      let reply = '';
+      const socket = connect(join(this.home, 'cp.sock'), () => void socket.write(text));
+      socket.setEncoding('utf8').on('data', (more: string) => (reply += more));
+      // An error is followed by 'close'; what was said until then decides.
+      socket.on('error', () => undefined).on('close', () => resolve(reply));
+    });
+  }
+
+  /** Waits until nothing is spooled, queued or being fetched. */
+  async untilIdle(): Promise<void> {
+    await this.run('lccstat', '--until-idle=60');
+  }
+
+  /** Waits until every file that is no longer needed has been removed (`bm.grace_ms` is 0 here). */
+  async untilFreed(): Promise<void> {
+    for (;;) {
+      const status = await this.run('lccstat', '--json');
+      if (/"freed_waiting":0\b/.test(status) && /"names_in_grace":0\b/.test(status)) return;
+    }
+  }
+
+  async holdings(): Promise<Holdings> {
+    const printed = await this.run('lccq', '--format=jsonl');
+    const rows = printed
+      .split('\n')
+      .filter(line => line.startsWith('{'))
+      .map(line => JSON.parse(line) as { curl?: string; md5?: string; file?: string })
+      .filter(row => row.file !== undefined)
+      .map(row => {
+        const content = readFileSync(row.file ?? '');
+        const md5 = createHash('md5').update(content).digest('hex');
+        return `${row.curl?.replace(`${this.site.url}/`, '')} ${md5}${md5 === row.md5 ? '' : ` but said to be ${row.md5}`}`;
+      })
+      .sort();
+    const files = readdirSync(join(this.home, 'store'), { recursive: true, withFileTypes: true });
+    return {
+      rows,
+      files: files.filter(file => file.isFile() && file.parentPath !== join(this.home, 'store')).length,
+    };
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+/** One `<url/>` of a set. */
+export function urlTag(name: string, more = ''): string {
+  return `<url curl="${name}" mimetype="text/html"${more}/>`;
+}
