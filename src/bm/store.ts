@@ -103,19 +103,14 @@ export class Store {
 
   /** Whether the disk has less room than it must keep. Asks the disk: a few microseconds. */
   full(): boolean {
-    if (this.#namesFull) return true;
+    if (this.#namesFull && !this.#refill()) return true;
     const percent = this.#options.freePercent?.() ?? freePercentOf(this.#options.dir);
     return percent < this.#options.minFreePercent;
   }
 
   /** A name nothing holds, its folder made; undefined when the disk has no room even for noting it. */
   take(): Name | undefined {
-    if (this.#ready.length === 0) {
-      const block = this.#guarded(() => this.#names.reserve(this.#options.blockNames));
-      if (block === undefined) return undefined;
-      // Given out from the end: the lowest id first.
-      this.#ready = block.reverse();
-    }
+    if (this.#ready.length === 0 && !this.#refill()) return undefined;
     const name = this.#ready.pop();
     if (name === undefined) return undefined;
     const folder = folderOf(name.id);
@@ -175,6 +170,15 @@ export class Store {
     return Math.round(this.#baseMs + this.#options.clock.monotonicMs() - this.#startMs);
   }
 
+  /** Reserves a block of names; false when there is no room to note them. */
+  #refill(): boolean {
+    const block = this.#guarded(() => this.#names.reserve(this.#options.blockNames));
+    if (block === undefined) return false;
+    // Given out from the end: the lowest id first.
+    this.#ready.unshift(...block.reverse());
+    return true;
+  }
+
   #note(noting: Noting): void {
     this.#noting.push(noting);
     if (this.#noting.length >= NOTE_BATCH && !this.#namesFull) this.#noteNow();
@@ -208,7 +212,7 @@ export class Store {
   #sweep(): void {
     if (this.#closed) return;
     const goneBefore = this.#nowMs() - this.#options.graceMs;
-    const due = this.#guarded(() => this.#names.due(goneBefore, SWEEP_BATCH)) ?? [];
+    const due = this.#names.due(goneBefore, SWEEP_BATCH);
     if (due.length > 0) {
       const stuck = due.filter(name => !this.#unlink(name));
       step('bm.files.unlinked');

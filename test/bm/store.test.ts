@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -209,6 +210,36 @@ describe('a store', () => {
     assert.equal(store.full(), true);
     store.close();
     assert.equal(open(newDir(), { minFreePercent: 0 }).store.full(), false, 'the real disk');
+  });
+
+  it('goes on by itself when a disk without any room has some again', t => {
+    const dir = newDir();
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', dir]);
+    if (mounted.status !== 0) return t.skip('a small disk cannot be mounted here');
+    try {
+      const { store, clock, events } = open(join(dir, 'store'), {
+        graceMs: 0,
+        blockNames: 50,
+        minFreePercent: 0,
+      });
+      const fileIds = Array.from({ length: 50 }, () => write(store).fileId);
+      assert.throws(() => writeFileSync(join(dir, 'fill'), Buffer.alloc(1024 * 1024)), { code: 'ENOSPC' });
+      let done = 0;
+      for (const fileId of fileIds) store.delete(fileId, () => done++);
+      clock.advance(100);
+      assert.equal(done, 0, 'what cannot be noted is not acknowledged');
+      assert.equal(store.take(), undefined);
+      assert.equal(store.full(), true);
+      rmSync(join(dir, 'fill'));
+      assert.equal(store.full(), false);
+      clock.advance(3000);
+      assert.equal(done, 50);
+      assert.ok(store.take());
+      assert.deepEqual(events, ['no room to note names']);
+      store.close();
+    } finally {
+      spawnSync('umount', ['-l', dir]);
+    }
   });
 
   it('removes many files in small portions', () => {
