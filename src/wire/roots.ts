@@ -8,8 +8,11 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f\\]|^ | $/;
 /** `%2f` and `%5c` are separators to some servers, however often the percent sign was itself encoded. */
 const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
-/** Encoded control characters, and the overlong UTF-8 forms of dot, slash and backslash. */
-const ENCODED_TRAP = /%(?:25)*(?:[01][0-9a-f]|7f|c[01])/i;
+/**
+ * NUL, where some servers end the name, and the overlong UTF-8 forms of dot, slash and backslash. Other control
+ * characters and bytes that are no UTF-8 are refused only unescaped: files have names with newlines and in Latin-1.
+ */
+const ENCODED_TRAP = /%(?:25)*(?:00|c[01]%(?:25)*[89ab][0-9a-f])/i;
 const ENCODED_DOT = /%(?:25)*2e/gi;
 const DOT_SEGMENT = /^\.\.?(?:;.*)?$/s;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;

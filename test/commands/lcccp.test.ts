@@ -325,8 +325,14 @@ test('hostile names arrive at the Queue Manager as the bytes they are', async ()
   const done = await run('bash', ['-o', 'pipefail', '-c', line, 'bash', dir, join(ROOT, 'bin'), state], '', {
     LCC_PWD: passwords[1],
   });
-  assert.equal(done.status, 0, done.stderr);
-  assert.deepEqual((await arrives()).curls.map(decodePath).sort(), [...HOSTILE_NAMES].sort());
+  // Some servers take a backslash for a slash, so no LCC accepts one in any encoding (code 304).
+  const [refused, accepted] = [true, false].map(is =>
+    HOSTILE_NAMES.filter(n => n.includes('\\') === is).sort(),
+  );
+  const told = [...done.stdout.matchAll(/curl="([^"]*)".* code="304"/g)].map(m => decodePath(m[1] ?? ''));
+  assert.deepEqual(told.sort(), refused);
+  assert.deepEqual((await arrives()).curls.map(decodePath).sort(), accepted);
+  assert.equal(done.status, 1, done.stderr);
   assert.ok(statSync(state).size > 0);
   rmSync(dir, { recursive: true });
 });
