@@ -26,8 +26,17 @@ export const BUFFERED_BYTES = 256 * 1024;
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
+/** Small content that is complete, for somebody else to put in place. */
+export interface WholeContent {
+  path: string;
+  attempt: string;
+  chunks: readonly Uint8Array[];
+  length: number;
+}
+
 export class ContentFile {
   readonly #path: string;
+  readonly #attempt: string;
   readonly #temporary: string;
   #chunks: Uint8Array[] = [];
   #length = 0;
@@ -37,6 +46,7 @@ export class ContentFile {
   /** @param attempt unique among all attempts ever made for `path` */
   constructor(path: string, attempt: string) {
     this.#path = path;
+    this.#attempt = attempt;
     this.#temporary = `${path}.${attempt}.tmp`;
   }
 
@@ -65,6 +75,14 @@ export class ContentFile {
     const all = createHash('md5');
     for (const chunk of this.#chunks) all.update(chunk);
     return all.digest('hex');
+  }
+
+  /** The content, given away, when all of it is still in memory; there is nothing left here to commit or discard. */
+  takeWhole(): WholeContent | undefined {
+    if (this.#hash !== undefined) return undefined;
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return { path: this.#path, attempt: this.#attempt, chunks, length: this.#length };
   }
 
   /** Puts the content in place under its name, without syncing it. @throws system errors of the disk */

@@ -5,6 +5,7 @@ import { createConnector, type Resolve } from './connect.js';
 import { Fetch, type FetchContext, type FetchJob, type FetchLimits, type FetchOutcome } from './fetch.js';
 import { createAddressGuard } from './guard.js';
 import { Links } from './links.js';
+import { FileWriter } from './writer.js';
 
 export interface EngineOptions extends FetchLimits {
   maxHeaderBytes: number;
@@ -18,6 +19,9 @@ export interface EngineOptions extends FetchLimits {
   clock?: Clock;
   resolve?: Resolve;
 }
+
+/** Fetches under way from which on content is written by a thread of its own. */
+const BUSY_FETCHES = 8;
 
 /** How late a deadline may be noticed. */
 const TICK_MS = 50;
@@ -49,6 +53,8 @@ export class FetchEngine {
       limits: options,
       userAgent: options.userAgent,
       syncContent: options.syncContent,
+      writer: new FileWriter(),
+      isBusy: () => this.#active.size >= BUSY_FETCHES,
       clock: this.#clock,
       nextAttempt: () => `${run}-${(++this.#attempts).toString(36)}`,
     };
@@ -80,6 +86,7 @@ export class FetchEngine {
   close(): void {
     for (const fetch of this.#active) fetch.cancel();
     this.#context.links.close();
+    this.#context.writer.close();
   }
 
   /** One timer for all deadlines: setting and clearing one per fetch would cost more than looking at all of them. */

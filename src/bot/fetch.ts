@@ -20,6 +20,7 @@ import { failure, statusFailure, storeFailure, type Failure } from './failure.js
 import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
 import { contradicts } from './mimetype.js';
 import type { Links } from './links.js';
+import type { FileWriter } from './writer.js';
 
 /** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
 export interface FetchJob extends Omit<FetchRequest, 'id' | 'lane'> {
@@ -49,6 +50,9 @@ export interface FetchContext {
   userAgent: string;
   syncContent: boolean;
   clock: Clock;
+  writer: FileWriter;
+  /** Whether there are several fetches under way. */
+  isBusy: () => boolean;
   /** A name no other attempt has. */
   nextAttempt(): string;
 }
@@ -91,7 +95,7 @@ export class Fetch {
   }
 
   start(): void {
-    const url = URL.canParse(this.#job.url) ? new URL(this.#job.url) : undefined;
+    const url = parseUrl(this.#job.url);
     if (url === undefined || !isHttp(url))
       this.#fail(failure(611, `${this.#job.url} is not an http or https url`, 'real'));
     else this.#request(url, false);
@@ -213,23 +217,25 @@ export class Fetch {
 
   onWhole(): void {
     const { enforce, md5, len } = this.#job;
+    const { writer, syncContent, isBusy } = this.#context;
     const file = this.#file;
     const head = this.#head;
     if (file === undefined || head === undefined) return;
-    const found = file.md5();
-    const md5Equal = md5 !== undefined && md5.toLowerCase() === found;
-    const lenEqual = len !== undefined && len === file.length;
-    if (enforce === true && ((md5 !== undefined && !md5Equal) || (len !== undefined && !lenEqual))) {
-      this.#fail(
-        failure(
-          612,
-          `announced ${md5 ?? 'no md5'}, ${len ?? 'no'} bytes; got ${found}, ${file.length} bytes`,
-        ),
-      );
+    if (enforce === true && len !== undefined && len !== file.length) {
+      this.#fail(failure(612, `${len} bytes were announced, ${file.length} came`));
       return;
     }
-    const framed = head.contentLength !== undefined || head.transferCoding !== undefined || isBodiless(head);
-    this.#save(file, head, found, framed || md5Equal || lenEqual);
+    // A thread is worth its two messages only when there is other work meanwhile.
+    const whole = syncContent || !isBusy() ? undefined : file.takeWhole();
+    const expected = enforce === true ? md5?.toLowerCase() : undefined;
+    if (whole !== undefined) {
+      this.#phase = 'save';
+      writer.write(whole, expected, (error, found) => this.#saved(file, head, found, error));
+      return;
+    }
+    const found = file.md5();
+    if (expected !== undefined && expected !== found) this.#saved(file, head, found, undefined);
+    else this.#save(file, head, found);
   }
 
   #receive(head: ResponseHead): void {
@@ -285,11 +291,11 @@ export class Fetch {
       this.#fail(failure(611, `${head.status} with ${head.conflictingLocations ? 'two' : 'no'} Locations`));
       return;
     }
-    if (!URL.canParse(head.location, from.href)) {
+    const to = parseUrl(head.location, from);
+    if (to === undefined) {
       this.#fail(failure(611, `${head.status} to an unreadable Location`));
       return;
     }
-    const to = new URL(head.location, from);
     to.hash = '';
     from.hash = '';
     this.#visited ??= new Set([from.href]);
@@ -304,26 +310,33 @@ export class Fetch {
     }
   }
 
-  #save(file: ContentFile, head: ResponseHead, md5: string, verified: boolean): void {
-    const saved = (error?: unknown) => {
-      if (error === undefined || error === null) this.#ok(file, head, md5, verified);
-      else {
-        this.#phase = 'decode';
-        this.#fail(storeFailure(error, this.#job.file));
-      }
-    };
+  #save(file: ContentFile, head: ResponseHead, md5: string): void {
     this.#phase = 'save';
     if (this.#context.syncContent) {
-      file.commitDurably(saved);
+      file.commitDurably(error => this.#saved(file, head, md5, error ?? undefined));
       return;
     }
+    let problem: unknown;
     try {
       file.commit();
     } catch (error) {
-      saved(error);
-      return;
+      problem = error;
     }
-    saved();
+    this.#saved(file, head, md5, problem);
+  }
+
+  /** The content is in its place, or never will be. */
+  #saved(file: ContentFile, head: ResponseHead, found: string, error: unknown): void {
+    const { enforce, md5, len } = this.#job;
+    const md5Equal = md5 !== undefined && md5.toLowerCase() === found;
+    if (error !== undefined) this.#fail(storeFailure(error, this.#job.file));
+    else if (enforce === true && md5 !== undefined && !md5Equal)
+      this.#fail(failure(612, `md5 ${md5} was announced, ${found} came`));
+    else {
+      const framed =
+        head.contentLength !== undefined || head.transferCoding !== undefined || isBodiless(head);
+      this.#ok(file, head, found, framed || md5Equal || len === file.length);
+    }
   }
 
   #ok(file: ContentFile, head: ResponseHead, md5: string, verified: boolean): void {
@@ -396,6 +409,14 @@ export class Fetch {
 
   #elapsedMs(): number {
     return Math.round(this.#context.clock.monotonicMs() - this.#startMs);
+  }
+}
+
+function parseUrl(text: string, base?: URL): URL | undefined {
+  try {
+    return new URL(text, base);
+  } catch {
+    return undefined;
   }
 }
 

@@ -43,9 +43,10 @@ export class Links {
 
   /** An idle link to `origin`, or a new one. `fresh`: a new one in any case. */
   take(origin: string, fresh: boolean): Link {
-    const link = fresh ? undefined : this.#idle.get(origin)?.at(-1);
+    const link = fresh ? undefined : this.#idle.get(origin)?.pop();
     if (link === undefined) return this.#create(origin);
-    this.#forget(link);
+    this.#order.delete(link);
+    link.idle = false;
     link.connects = 0;
     link.reused = true;
     return link;
@@ -56,8 +57,12 @@ export class Links {
     link.idle = true;
     this.#order.add(link);
     const pile = this.#idle.get(link.origin);
-    if (pile === undefined) this.#idle.set(link.origin, [link]);
-    else pile.push(link);
+    if (pile !== undefined) pile.push(link);
+    else {
+      // Empty piles stay for the next link of their origin, but not those of every origin ever seen.
+      if (this.#idle.size > 2 * this.#options.maxIdle) this.#sweep();
+      this.#idle.set(link.origin, [link]);
+    }
     if (this.#order.size > this.#options.maxIdle) {
       for (const oldest of this.#order) {
         this.discard(oldest);
@@ -125,5 +130,9 @@ export class Links {
     const at = pile.lastIndexOf(link);
     if (at >= 0) pile.splice(at, 1);
     if (pile.length === 0) this.#idle.delete(link.origin);
+  }
+
+  #sweep(): void {
+    for (const [origin, pile] of this.#idle) if (pile.length === 0) this.#idle.delete(origin);
   }
 }

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { FileWriter } from '../../src/bot/writer.js';
 import { answer, fetchOnce, filesBelow, newEngine, newFolder, rawServer, verdict } from './support.js';
 
 const md5 = (content: string | Buffer) => createHash('md5').update(content).digest('hex');
@@ -251,6 +252,51 @@ describe('a fetch', () => {
     assert.deepEqual((await Promise.all(results)).map(verdict), [605, 605, 605]);
     assert.deepEqual(filesBelow(folder), []);
     assert.equal(engine.activeCount, 0);
+  });
+});
+
+describe('many fetches at a time', () => {
+  const pageOf = (n: number) => Buffer.alloc(n * 97, `page ${n} `);
+
+  it('store each its own content, and nothing of those refused', async () => {
+    const server = await rawServer(
+      (socket, request) => void socket.write(answer(pageOf(Number(/\/(\d+)/.exec(request)?.[1])))),
+    );
+    const engine = newEngine();
+    const folder = newFolder();
+    writeFileSync(join(folder, 'blocked'), 'x');
+    const outcomes = await Promise.all(
+      Array.from({ length: 300 }, (_, n) =>
+        fetchOnce(engine, {
+          url: `${server.url}${n}`,
+          file: join(folder, n % 10 === 3 ? `blocked/${n}` : `${n % 7}/${n}`),
+          ...(n % 10 === 5 ? { enforce: true, md5: md5('something else') } : {}),
+          ...(n % 10 === 6 ? { enforce: true, md5: md5(pageOf(n)) } : {}),
+        }),
+      ),
+    );
+    for (const [n, outcome] of outcomes.entries()) {
+      const expected = n % 10 === 3 ? 613 : n % 10 === 5 ? 612 : 'ok';
+      assert.equal(verdict(outcome), expected, JSON.stringify(outcome));
+      if (outcome.status !== 'ok') continue;
+      assert.equal(outcome.md5, md5(pageOf(n)));
+      assert.ok(readFileSync(join(folder, `${n % 7}/${n}`)).equals(pageOf(n)));
+    }
+    assert.equal(filesBelow(folder).length, 1 + 300 - 60);
+  });
+
+  it('go on with a new thread when theirs was ended', async () => {
+    const writer = new FileWriter();
+    const folder = newFolder();
+    for (const name of ['one', 'two']) {
+      const content = { path: join(folder, name), attempt: 'a', chunks: [Buffer.from(name)], length: 3 };
+      const written = await new Promise<unknown[]>(resolve =>
+        writer.write(content, undefined, (...result) => resolve(result)),
+      );
+      assert.deepEqual(written, [undefined, md5(name)]);
+      writer.close();
+    }
+    assert.deepEqual(filesBelow(folder).sort(), ['one', 'two']);
   });
 });
 

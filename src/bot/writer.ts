@@ -1,0 +1,111 @@
+/**
+ * Small content is hashed and put in place by a thread: creating, writing and renaming a file is half of the work of
+ * fetching a small page, and all of it system calls that the thread of the connections need not wait for. What was
+ * completed in one turn of the event loop travels in one message there and one back; a message a file costs as much as
+ * it saves.
+ */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { WholeContent } from './content-file.js';
+
+/* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
+
+/** To the thread: files by columns, their contents one after the other. */
+export interface WriteBatch {
+  paths: string[];
+  attempts: string[];
+  lengths: number[];
+  /** What the md5 must be for the file to be written; '' where that does not matter. */
+  expected: string[];
+  contents: Uint8Array;
+}
+
+/** From the thread: the md5 of each, and why some were not written. */
+export interface WriteAnswer {
+  md5s: string[];
+  errors: { index: number; code: string | undefined; message: string }[];
+}
+
+/** `error` is undefined when it is written, or was not because its md5 is not the expected one. */
+type Done = (error: unknown, md5: string) => void;
+
+export class FileWriter {
+  #thread: Worker | undefined;
+  #next: { content: WholeContent; expected: string | undefined; done: Done }[] = [];
+  /** What each batch on its way owes, in order. */
+  #owed: Done[][] = [];
+
+  /** Puts content in place; `done` is called once. */
+  write(content: WholeContent, expected: string | undefined, done: Done): void {
+    this.#next.push({ content, expected, done });
+    if (this.#next.length === 1) setImmediate(() => this.#send());
+  }
+
+  /** Ends the thread once it has nothing to do. */
+  close(): void {
+    if (this.#next.length > 0 || this.#owed.length > 0) return;
+    void this.#thread?.terminate();
+    this.#thread = undefined;
+  }
+
+  #send(): void {
+    const jobs = this.#next;
+    this.#next = [];
+    const total = jobs.reduce((sum, { content }) => sum + content.length, 0);
+    // Not from the pool: its memory is given away.
+    const contents = Buffer.allocUnsafeSlow(total);
+    let at = 0;
+    for (const { content } of jobs) {
+      for (const chunk of content.chunks) {
+        contents.set(chunk, at);
+        at += chunk.length;
+      }
+    }
+    const batch: WriteBatch = {
+      paths: jobs.map(job => job.content.path),
+      attempts: jobs.map(job => job.content.attempt),
+      lengths: jobs.map(job => job.content.length),
+      expected: jobs.map(job => job.expected ?? ''),
+      contents,
+    };
+    this.#owed.push(jobs.map(job => job.done));
+    const thread = (this.#thread ??= this.#start());
+    thread.ref();
+    thread.postMessage(batch, [contents.buffer]);
+  }
+
+  #start(): Worker {
+    const source = `import(${JSON.stringify(scriptUrl())}).then(thread => thread.serveWriting())`;
+    const thread = new Worker(source, { eval: true });
+    thread.on('message', (answer: WriteAnswer) => this.#settle(answer));
+    thread.on('error', error => this.#lose(thread, error));
+    thread.on('exit', () => this.#lose(thread, new Error('the writing thread has ended')));
+    return thread;
+  }
+
+  #settle({ md5s, errors }: WriteAnswer): void {
+    const owed = this.#owed.shift() ?? [];
+    if (this.#owed.length === 0) this.#thread?.unref();
+    const problems = new Map(
+      errors.map(({ index, code, message }) => [index, Object.assign(new Error(message), { code })]),
+    );
+    for (const [index, done] of owed.entries()) done(problems.get(index), md5s[index] ?? '');
+  }
+
+  /** Whatever it still owed has failed; the next batch gets a new thread. */
+  #lose(thread: Worker, error: unknown): void {
+    if (this.#thread !== thread) return;
+    this.#thread = undefined;
+    const owed = this.#owed.flat();
+    this.#owed = [];
+    for (const done of owed) done(error, '');
+  }
+}
+
+/** Beside this module, or, from a command's bundle, where the modules are. */
+function scriptUrl(): string {
+  const here = import.meta.dirname;
+  const folder = here.endsWith(join('src', 'bot')) ? here : join(here, '../src/bot');
+  return pathToFileURL(join(folder, 'writer-thread.js')).href;
+}
