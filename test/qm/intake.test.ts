@@ -156,6 +156,19 @@ test('a full set keeps what it names and another provider has', async () => {
   assert.equal(heldUrls().length, 1);
 });
 
+test('what a full set names and is fetched before its end stays', async () => {
+  bench.close();
+  bench = new Bench({ sliceUrls: 1 });
+  bench.provider(7);
+  await bench.send(7, [url('a')]);
+  const intake = await bench.intake.begin('u1', bench.head(7, 2, { set: 'full' }));
+  intake.urls([url('a')]);
+  assert.equal(bench.fetch(7, 'a'), 'done');
+  intake.urls([url('b')]);
+  await intake.end();
+  assert.deepEqual(heldUrls(), [absolute('a')]);
+});
+
 test('an empty full set removes everything of its provider', async () => {
   await holds('a');
   await bench.send(7, [url('b')]);

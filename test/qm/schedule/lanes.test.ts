@@ -149,7 +149,10 @@ test('lanes go where most room is', () => {
   table.setWorker(2, 4);
   for (let pid = 1; pid <= 6; pid++) provider(pid, 1);
   send();
-  assert.deepEqual(onTheWay.map(lane => lane.worker).sort((a, b) => a - b), [1, 1, 2, 2, 2, 2]);
+  assert.deepEqual(
+    onTheWay.map(lane => lane.worker).sort((a, b) => a - b),
+    [1, 1, 2, 2, 2, 2],
+  );
 });
 
 test('a delayed provider gets nothing until its time, then one url until it is released', () => {
