@@ -25,7 +25,7 @@ export const MAGIC = Buffer.from('spool 1\n', 'latin1');
 /** Longest payload. */
 export const MAX_FRAME_BYTES = 1024 * 1024;
 export const FRAME_HEAD_BYTES = 8;
-const READ_BYTES = 256 * 1024;
+const READ_BYTES = 512 * 1024;
 
 /** Writes the head of frame number `index` into its first bytes; the payload is all behind it. */
 export function writeFrameHead(frame: Buffer, index: number): void {

@@ -12,7 +12,8 @@ import {
 } from './spool-frames.js';
 import { step } from './steps.js';
 
-const FRAME_BYTES = 64 * 1024;
+/** A frame, and with it a write: smaller ones cost a wake-up of the writing thread each. */
+const FRAME_BYTES = 128 * 1024;
 /** The longest character: what a frame may lack to be full. */
 const CHARACTER_BYTES = 4;
 /**
@@ -32,19 +33,27 @@ const remove = promisify(unlink);
  */
 export class FrameBuffers {
   readonly #free: Buffer[] = [];
-  readonly #kept: number;
+  readonly #plenty: number;
+  #lent = 0;
 
-  /** @param kept how many unused ones stay */
-  constructor(kept: number) {
-    this.#kept = kept;
+  /** @param plenty how many unused ones stay, and how many may be in use before they are scarce */
+  constructor(plenty: number) {
+    this.#plenty = plenty;
+  }
+
+  /** Many entries are being written: none may sit on a frame that is not full. */
+  get scarce(): boolean {
+    return this.#lent > this.#plenty;
   }
 
   take(): Buffer {
+    this.#lent += 1;
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(FRAME_BYTES);
   }
 
   give(buffer: Buffer): void {
-    if (this.#free.length < this.#kept) this.#free.push(buffer);
+    this.#lent -= 1;
+    if (this.#free.length < this.#plenty) this.#free.push(buffer);
   }
 }
 
@@ -111,6 +120,7 @@ export class SpoolWriter {
       rest = rest.slice(read);
       if (rest !== '' || FRAME_BYTES - this.#filled < CHARACTER_BYTES) this.#cut();
     }
+    if (this.#hooks.buffers.scarce) this.#cut();
   }
 
   /** Resolves when what was cut into frames so far is written. @throws LccError `io.full` or `io` */
@@ -152,6 +162,9 @@ export class SpoolWriter {
     while (this.#pumping !== undefined) await this.#pumping;
     await this.#writingBack?.catch(() => undefined);
     closeSync(this.#fd);
+    for (const piece of this.#lent.keys()) this.#giveBack(piece);
+    if (this.#frame !== undefined) this.#hooks.buffers.give(this.#frame);
+    this.#frame = undefined;
     await this.#discard();
   }
 

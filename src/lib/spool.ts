@@ -35,8 +35,8 @@ const NUMBER_DIGITS = 15;
 const NAME = new RegExp(`^\\d{${NUMBER_DIGITS}}-([A-Za-z0-9._-]*)$`);
 /** Numbers reserved ahead by one durable write. */
 const RESERVED_NUMBERS = 1000;
-/** Frame buffers that stay for the next entry: 2 MB. */
-const KEPT_BUFFERS = 32;
+/** Frame buffers in use, or kept for the next entry: 2 MB. */
+const FRAME_BUFFERS = 16;
 
 interface Commit {
   temporary: string;
@@ -52,7 +52,7 @@ export class Spool {
   readonly #options: SpoolOptions;
   readonly #lock: Lock;
   readonly #entries: SpoolEntry[];
-  readonly #buffers = new FrameBuffers(KEPT_BUFFERS);
+  readonly #buffers = new FrameBuffers(FRAME_BUFFERS);
   #next: number;
   #reserved: number;
   #bytes = 0;

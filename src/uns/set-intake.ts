@@ -11,7 +11,7 @@ import { Refusal } from './refusal.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 
 /** Bytes that may wait for the disk before the CP has to. */
-const MAX_UNWRITTEN_BYTES = 1024 * 1024;
+const MAX_UNWRITTEN_BYTES = 512 * 1024;
 /** How often room is looked for while a set is written. */
 const ROOM_CHECK_BYTES = 16 * 1024 * 1024;
 
