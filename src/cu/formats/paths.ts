@@ -10,8 +10,7 @@ function pathsEndingWith(end: string): Format {
       template: {
         held: [{ before: `${context.storeDir}/`, column: 'fetched_fileid', after: '' }],
         end,
-        hazards: '',
-        escape: value => value,
+        escapes: [],
       },
     }),
   };

@@ -3,8 +3,13 @@ import type { Piece } from '../../db/cache/template.js';
 import { FIELD_NAMES, FIELDS } from '../fields.js';
 import type { Format } from './types.js';
 
-const ESCAPES: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\\': '\\\\' };
-const escape = (value: string) => value.replace(/[\t\n\r\\]/g, c => ESCAPES[c] ?? c);
+const ESCAPES = [
+  ['\\', '\\\\'],
+  ['\t', '\\t'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+] as const;
+const escape = (text: string) => ESCAPES.reduce((value, [from, to]) => value.replaceAll(from, to), text);
 
 export const tsv: Format = {
   sides: ['held', 'gone'],
@@ -15,6 +20,6 @@ export const tsv: Format = {
       i === 0 ? '' : '\t',
       { before: name === 'file' ? store : '', column: FIELDS[name], after: '' },
     ]);
-    return { template: { held: pieces, gone: pieces, end: '\n', hazards: '\t\n\r\\', escape } };
+    return { template: { held: pieces, gone: pieces, end: '\n', escapes: ESCAPES } };
   },
 };

@@ -10,8 +10,10 @@ export const urls: Format = {
       held: [{ before: '', column: 'burl', after: '' }],
       end: '\n',
       // A URL with a line break in it is nobody's; its bytes are shown as a URL can hold them.
-      hazards: '\n\r',
-      escape: value => value.replace(/[\n\r]/g, c => (c === '\n' ? '%0A' : '%0D')),
+      escapes: [
+        ['\n', '%0A'],
+        ['\r', '%0D'],
+      ],
     },
   }),
 };

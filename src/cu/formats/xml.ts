@@ -27,6 +27,8 @@ const ATTRIBUTES: readonly [FieldName, ColumnName][] = [
   ['deleted_time', 'deleted_time'],
   ['id', 'id'],
 ];
+/** As `escapeAttribute`, without what XML cannot carry: that never came in. */
+const ESCAPES = ['&', '<', '>', '"', '\t', '\n', '\r'].map(c => [c, escapeAttribute(c)] as const);
 /** A record without these would not be one. */
 const REQUIRED: readonly FieldName[] = ['curl', 'mimetype', 'op'];
 /** Not in a record unless asked for: `id` is the LCC's own. */
@@ -53,8 +55,7 @@ export const xml: Format = {
         held: pieces(false),
         gone: pieces(true),
         end: '\n',
-        hazards: '&<>"\t\n\r',
-        escape: escapeAttribute,
+        escapes: ESCAPES,
       },
       tail: () => `</urls>\n${STREAM_END}`,
     };

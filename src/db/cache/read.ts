@@ -5,15 +5,7 @@
 import { LccError } from '../../lib/errors.js';
 import { openReadOnly, type Db, type Statement } from '../open.js';
 import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
-import {
-  columnsOf,
-  composeLine,
-  hazardSql,
-  lineSql,
-  piecesOf,
-  splitHazards,
-  type LineTemplate,
-} from './template.js';
+import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from './template.js';
 
 /** What to read; what is undefined does not restrict. */
 export interface Selection {
@@ -84,51 +76,46 @@ export class CacheReader {
   /** The lines of all rows in the order of the change sequence, some at a time, as UTF-8. */
   *lines(selection: Selection, template: LineTemplate, limit = Infinity): Generator<LineBlock> {
     const sides = selection.sides.filter(side => piecesOf(template, side) !== undefined);
-    const { inValues, inText } = splitHazards(template);
     if (sides.length === 0) return;
-    const { sql, values } = union({ ...selection, sides }, side => {
+    const { inValues, inText } = splitHazards(template);
+    const hazardBytes = inText.map(c => Buffer.from(c));
+    const plain = this.#blocks({ ...selection, sides }, template, side => {
       const pieces = piecesOf(template, side) ?? [];
       return `${lineSql(pieces, side)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
     });
-    const block = this.#prepare(
-      `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) AS BLOB)
-       FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`,
-    ).raw();
-    const hazardBytes = inText.map(c => Buffer.from(c));
+    const escaped = this.#blocks({ ...selection, sides }, template, side => {
+      return `${lineSql(piecesOf(template, side) ?? [], side, template.escapes)} AS line, 0 AS hazard`;
+    });
     let after = selection.sinceSeq ?? 0;
     for (let left = limit; left > 0;) {
       const max = Math.min(left, LINES_AT_A_TIME);
-      const found = block.get(this.#bound({ ...values, sinceSeq: after, end: template.end, max }));
-      const [count, lastSeq, hazard, text] = found as [number, number, number, Buffer];
-      if (count === 0) return;
-      const clean = hazard === 0 && hazardBytes.every(bytes => !text.includes(bytes));
-      yield {
-        count,
-        lastSeq,
-        bytes: clean
-          ? Buffer.concat([text, Buffer.from(template.end)])
-          : this.#composed({ ...selection, sides, sinceSeq: after }, template, count),
-      };
-      after = lastSeq;
-      left -= count;
+      let block = plain(after, max);
+      if (block === undefined) return;
+      const { bytes } = block;
+      if (block.hazard || hazardBytes.some(hazard => bytes.includes(hazard)))
+        block = escaped(after, max) ?? block;
+      yield block;
+      after = block.lastSeq;
+      left -= block.count;
     }
   }
 
-  /** `count` lines put together here, where they can be escaped. */
-  #composed(selection: Selection, template: LineTemplate, count: number): Buffer {
-    const columns = [...new Set(selection.sides.flatMap(side => columnsOf(piecesOf(template, side) ?? [])))];
-    let text = '';
-    let left = count;
-    for (const [op, ...values] of this.rows(selection, ['op', ...columns])) {
-      const pieces = piecesOf(template, op === 'delete' ? 'gone' : 'held') ?? [];
-      text += composeLine(
-        template,
-        pieces,
-        columnsOf(pieces).map(column => values[columns.indexOf(column)] ?? null),
-      );
-      if (--left === 0) break;
-    }
-    return Buffer.from(text);
+  /** A statement that puts together up to `max` lines after a number of the sequence. */
+  #blocks(
+    selection: Selection,
+    template: LineTemplate,
+    columns: (side: TableSide) => string,
+  ): (after: number, max: number) => (LineBlock & { hazard: boolean }) | undefined {
+    const { sql, values } = union(selection, columns);
+    const statement = this.#prepare(
+      `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB)
+       FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`,
+    ).raw();
+    return (after, max) => {
+      const found = statement.get(this.#bound({ ...values, sinceSeq: after, end: template.end, max }));
+      const [count, lastSeq, hazard, bytes] = found as [number, number, number, Buffer];
+      return count === 0 ? undefined : { count, lastSeq, bytes, hazard: hazard !== 0 };
+    };
   }
 
   #prepare(sql: string): Statement {

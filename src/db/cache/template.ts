@@ -2,10 +2,10 @@
  * A line of output that SQLite itself puts together. Crossing from SQLite to JavaScript once a row and column costs
  * three times the query (500 000 rows: 1.7 s; composed in SQL, 200 lines at a time: 0.8 s; bench/lccq.ts).
  *
- * SQL cannot escape cheaply, so it looks instead: lines among which a value holds a character that would need it
- * (`hazards`) are composed again in JavaScript by `composeLine`, which a test holds identical to the SQL.
+ * Escaping every value would cost half as much again, and few need it. So lines are first composed without; those among
+ * which a value holds a character that needs it are composed once more, with.
  */
-import { COLUMNS, isAlways, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
+import { COLUMNS, isAlways, type ColumnName, type TableSide } from './columns.js';
 
 /** Text that is always there, or a column with what surrounds it, left out as a whole where the column is NULL. */
 export type Piece = string | { before: string; column: ColumnName; after: string };
@@ -16,10 +16,8 @@ export interface LineTemplate {
   gone?: readonly Piece[];
   /** What ends every line; one character. */
   end: string;
-  /** Characters that no value may hold as they are. */
-  hazards: string;
-  /** A value with its hazards made harmless. */
-  escape(value: string): string;
+  /** Characters that no value may hold as they are, and what stands for each; replaced in this order. */
+  escapes: readonly (readonly [character: string, replacement: string])[];
 }
 
 export function piecesOf(template: LineTemplate, side: TableSide): readonly Piece[] | undefined {
@@ -31,29 +29,15 @@ export function columnsOf(pieces: readonly Piece[]): ColumnName[] {
   return pieces.flatMap(piece => (typeof piece === 'string' ? [] : [piece.column]));
 }
 
-/** The line of one row, whose values stand in the order of `columnsOf(pieces)`, with its end. */
-export function composeLine(
-  template: LineTemplate,
+/**
+ * SQL for the line without its end. concat() takes NULL as '' and builds the text in one pass, which `||` does not.
+ * @param escapes what to replace in values; none where they are known to need nothing
+ */
+export function lineSql(
   pieces: readonly Piece[],
-  values: readonly ColumnValue[],
+  side: TableSide,
+  escapes: LineTemplate['escapes'] = [],
 ): string {
-  let line = '';
-  let at = 0;
-  for (const piece of pieces) {
-    if (typeof piece === 'string') {
-      line += piece;
-      continue;
-    }
-    const value = values[at++] ?? null;
-    if (value === null) continue;
-    const text = typeof value === 'string' ? template.escape(value) : value;
-    line += `${piece.before}${text}${piece.after}`;
-  }
-  return line + template.end;
-}
-
-/** SQL for the line without its end. concat() takes NULL as '' and builds the text in one pass, which `||` does not. */
-export function lineSql(pieces: readonly Piece[], side: TableSide): string {
   const parts: string[] = [];
   let fixed = '';
   const put = (sql: string) => {
@@ -66,25 +50,31 @@ export function lineSql(pieces: readonly Piece[], side: TableSide): string {
       fixed += piece;
     } else if (isAlways(piece.column, side)) {
       fixed += piece.before;
-      put(COLUMNS[piece.column][side]);
+      put(valueSql(piece.column, side, escapes));
       fixed += piece.after;
     } else if (COLUMNS[piece.column][side] !== 'NULL') {
-      put(`${literal(piece.before)} || ${COLUMNS[piece.column][side]} || ${literal(piece.after)}`);
+      put(`${literal(piece.before)} || ${valueSql(piece.column, side, escapes)} || ${literal(piece.after)}`);
     }
   }
   put("''");
   return `concat(${parts.join(', ')})`;
 }
 
+function valueSql(column: ColumnName, side: TableSide, escapes: LineTemplate['escapes']): string {
+  const sql = COLUMNS[column][side];
+  if (!COLUMNS[column].free) return sql;
+  return escapes.reduce((value, [from, to]) => `replace(${value}, ${literal(from)}, ${literal(to)})`, sql);
+}
+
 /**
- * Splits the hazards: those that the template's own text holds must be looked for in the values, by SQL (`hazardSql`);
- * the others can be looked for in the finished text, which is far cheaper.
+ * Splits the characters to be escaped: those that the template's own text holds must be looked for in the values, by SQL
+ * (`hazardSql`); the others can be looked for in the finished text, which is far cheaper.
  */
 export function splitHazards(template: LineTemplate): { inValues: string[]; inText: string[] } {
   const own = [...template.held, ...(template.gone ?? []), template.end]
     .map(piece => (typeof piece === 'string' ? piece : piece.before + piece.after))
     .join('');
-  const all = template.hazards.split('');
+  const all = template.escapes.map(([character]) => character);
   return { inValues: all.filter(c => own.includes(c)), inText: all.filter(c => !own.includes(c)) };
 }
 

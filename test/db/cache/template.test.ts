@@ -33,8 +33,7 @@ const template: LineTemplate = {
     '/>',
   ],
   end: '\n',
-  hazards: '&<>"\t\n\r',
-  escape: escapeAttribute,
+  escapes: ['&', '<', '>', '"', '\t', '\n', '\r'].map(c => [c, escapeAttribute(c)] as const),
 };
 
 const caches: TestCache[] = [];
