@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
@@ -22,6 +22,8 @@ describe('a robot at nginx', { skip: missing }, () => {
     'empty.html': Buffer.alloc(0),
   };
 
+  let nginx: ChildProcess | undefined;
+  after(() => void nginx?.kill());
   before(async () => {
     mkdirSync(join(dir, 'www'));
     for (const [name, content] of Object.entries(pages)) {
@@ -38,8 +40,7 @@ describe('a robot at nginx', { skip: missing }, () => {
 http { access_log off; ${paths.join(' ')} types { text/html html; } gzip on; gzip_min_length 10;
   server { listen 127.0.0.1:${PORT}; root ${dir}/www; location = /moved { return 301 /small.html; } } }\n`,
     );
-    const nginx = spawn('nginx', ['-c', config, '-e', `${dir}/log`], { stdio: 'ignore' });
-    after(() => void nginx.kill());
+    nginx = spawn('nginx', ['-c', config, '-e', `${dir}/log`], { stdio: 'ignore' });
     for (;;) {
       const probe = connect(PORT, '127.0.0.1');
       try {
@@ -47,7 +48,7 @@ http { access_log off; ${paths.join(' ')} types { text/html html; } gzip on; gzi
         probe.destroy();
         return;
       } catch {
-        assert.equal(nginx.exitCode, null, 'nginx does not start');
+        assert.equal(nginx?.exitCode, null, 'nginx does not start');
         await pause(20);
       }
     }
