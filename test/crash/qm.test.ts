@@ -1,6 +1,7 @@
 import { survivesKillsAt } from '../support/main-line.js';
 
 survivesKillsAt([
+  'qm.session.noted',
   'qm.slice.committed',
   'qm.reconcile.committed',
   'qm.set.complete',

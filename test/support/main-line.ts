@@ -20,6 +20,8 @@ async function live(site: Site, crashAt?: string): Promise<Holdings> {
     const all = Array.from({ length: PAGES }, (_, i) => urlTag(page(i + 1)));
     await lcc.deliver('partial', [...all, urlTag('missing.html')]);
     await lcc.untilIdle();
+    await lcc.look();
+    await lcc.untilIdle();
 
     site.pages
       .set(`/${page(1)}`, 'page 1, changed')

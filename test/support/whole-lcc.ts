@@ -102,22 +102,41 @@ restart_min_ms = 10
       `<lococa:set set="${set}" urlprefix="${this.site.url}/">${urls.join('')}</lococa:set>`;
     for (;;) {
       const reply = await this.#say(text);
-      for (const [, code, curl] of reply.matchAll(/<url code="(\d+)" curl="([^"]*)"/g))
-        this.reported.add(`${code} ${curl?.replace(`${this.site.url}/`, '')}`);
       if (reply.includes('<set_accepted')) return;
       if (reply.includes('_rejected')) throw new Error(reply);
       await new Promise(resolve => void setTimeout(resolve, 20));
     }
   }
 
-  #say(text: string): Promise<string> {
+  /** Asks for the status only, as a CP that closes in good order. */
+  async look(): Promise<void> {
+    const text = `<lococa:init><provider id="${PID}" passwd="${this.#password}"/></lococa:init>`;
+    while (!(await this.#say(text, '</lococa:init_accepted>')).includes('</lococa:init_accepted>'));
+  }
+
+  /** What the UNS answers until it closes, or until its answer has `end`. */
+  #say(text: string, end?: string): Promise<string> {
     return new Promise(resolve => {
       let reply = '';
       const socket = connect(join(this.home, 'cp.sock'), () => void socket.write(text));
-      socket.setEncoding('utf8').on('data', (more: string) => (reply += more));
+      socket.setEncoding('utf8').on('data', (more: string) => {
+        reply += more;
+        if (end !== undefined && reply.includes(end)) socket.end();
+      });
       // An error is followed by 'close'; what was said until then decides.
-      socket.on('error', () => undefined).on('close', () => resolve(reply));
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          this.#note(reply);
+          resolve(reply);
+        });
     });
+  }
+
+  #note(reply: string): void {
+    for (const [, code, curl = ''] of reply.matchAll(/<url code="(\d+)" curl="([^"]*)"/g)) {
+      this.reported.add(`${code} ${curl.replace(`${this.site.url}/`, '')}`);
+    }
   }
 
   /** Waits until nothing is spooled, queued or being fetched. */
