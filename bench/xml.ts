@@ -1,127 +1,133 @@
 /**
- * Reading XML: MB/s of the reader with and without its fast path, of what a UNS does with each url, and of
- * `xmllint --stream` (libxml2-utils) on the same input. Medians of interleaved runs.
- *
- *     node dist/bench/xml.js [URLS]
+ * Reading XML, element by element of the kinds that matter: the reader against `xmllint --stream` and against itself
+ * without the fast path; and what a UNS does to each url of a set, reading, record and check. CPU time, not wall clock.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { XmlReader } from '../src/lib/xml/reader.js';
+import type { XmlEvents } from '../src/lib/xml/types.js';
 import { createUrlChecker } from '../src/wire/url-check.js';
 import { recordOf } from '../src/wire/url-read.js';
 import { UrlStreamReader } from '../src/wire/url-stream.js';
+import { compare, requireProgram, type Contender, type Outcome } from './harness.js';
 
 const LIMITS = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
+const OPTIONS = { where: 'bench' };
+const ELEMENTS = 200_000;
 const CHUNK_BYTES = 65_536;
-const RUNS = 5;
 const URLPREFIX = 'http://www.example.org/docs/';
+const MD5 = '0123456789abcdef0123456789abcdef';
+const MTIME = '2026-11-20T10:13:01Z';
 
-type Input = { name: string; line: (i: number) => string };
+type Line = (i: number) => string;
 
-const INPUTS: Input[] = [
-  {
-    name: 'file2url',
-    line: i =>
-      `<url curl="guide/chapter${i % 977}/page-${i}.html" mimetype="text/html" len="${(i * 7919) % 100_000}" mtime="2026-11-20T10:${String(i % 60).padStart(2, '0')}:01Z"/>`,
-  },
-  {
-    name: 'with md5, 3 in 10 escaped',
-    line: i =>
-      `<url curl="q?id=${i}${i % 10 < 3 ? '&amp;lang=en' : ''}" mimetype="text/html" md5="0123456789abcdef0123456789abcdef" len="${i}" mtime="2026-11-20T10:13:01Z"/>`,
-  },
-  {
-    name: 'not ASCII, 2 layouts',
-    line: i =>
-      i % 2 === 0
-        ? `<url curl="bücher/日本-${i}.html" mimetype="text/html" len="${i}"/>`
-        : `<url curl="bücher/seite-${i}.html" mimetype="text/plain" op="delete"/>`,
-  },
-  {
-    name: 'messages',
-    line: i =>
-      `<fetched id="${i}" status="ok" http="200" md5="0123456789abcdef0123456789abcdef" len="5123" mimetype="text/html" time="0.012">fine</fetched>`,
-  },
-];
+const asFile2url: Line = i =>
+  `<url curl="guide/chapter${i % 977}/page-${i}.html" mimetype="text/html" len="${(i * 7919) % 100_000}" mtime="${MTIME}"/>`;
+const withReferences: Line = i =>
+  `<url curl="q?id=${i}${i % 10 < 3 ? '&amp;lang=en' : ''}" mimetype="text/html" md5="${MD5}" len="${i}" mtime="${MTIME}"/>`;
+const notAscii: Line = i =>
+  i % 2 === 0
+    ? `<url curl="bücher/日本-${i}.html" mimetype="text/html" len="${i}"/>`
+    : `<url curl="bücher/seite-${i}.html" mimetype="text/plain" op="delete"/>`;
+const asMessages: Line = i =>
+  `<fetched id="${i}" status="ok" http="200" md5="${MD5}" len="5123" mimetype="text/html" time="0.012">fine</fetched>`;
 
-function document(input: Input, urls: number): Buffer {
-  const lines = Array.from({ length: urls }, (_, i) => input.line(i));
-  return Buffer.from(`<set>\n${lines.join('\n')}\n</set>\n`);
+interface Sink {
+  write(chunk: Uint8Array): void;
+  end(): void;
 }
 
-type Sink = { write(chunk: Uint8Array): void; end(): void };
-type Contender = { name: string; run: (bytes: Buffer, file: string) => void };
+const nothing: XmlEvents = { open: () => {}, close: () => {} };
 
-function feed(bytes: Buffer, sink: Sink): void {
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) sink.write(bytes.subarray(at, at + CHUNK_BYTES));
-  sink.end();
-}
-
-const nothing = { open: () => {}, close: () => {} };
-
-const CONTENDERS: Contender[] = [
-  { name: 'xmllint --stream', run: (_, file) => void spawnSync('xmllint', ['--stream', '--noout', file]) },
-  {
-    name: 'saxes alone',
-    run: bytes => feed(bytes, new XmlReader(nothing, LIMITS, { where: 'bench', fastPath: false })),
+const reader = 'XmlReader';
+const SINKS: Record<string, () => Sink> = {
+  [reader]: () => new XmlReader(nothing, LIMITS, OPTIONS),
+  'saxes behind the same interface': () => new XmlReader(nothing, LIMITS, { ...OPTIONS, fastPath: false }),
+  'XmlReader, record, check': () => {
+    const check = createUrlChecker({
+      mimes: ['text/*'],
+      roots: [URLPREFIX],
+      urlprefix: URLPREFIX,
+      maxUrlBytes: 8192,
+    });
+    const open: XmlEvents['open'] = (name, attributes) => {
+      if (name === 'url') check(recordOf(attributes));
+    };
+    return new XmlReader({ ...nothing, open }, LIMITS, OPTIONS);
   },
-  { name: 'reader', run: bytes => feed(bytes, new XmlReader(nothing, LIMITS, { where: 'bench' })) },
-  {
-    name: 'reader + record + check',
-    run: bytes => {
-      const check = createUrlChecker({
-        mimes: ['text/*'],
-        roots: [URLPREFIX],
-        urlprefix: URLPREFIX,
-        maxUrlBytes: 8192,
-      });
-      const open = (name: string, attributes: Record<string, string>): void => {
-        if (name === 'url') check(recordOf(attributes));
-      };
-      feed(bytes, new XmlReader({ ...nothing, open }, LIMITS, { where: 'bench' }));
-    },
-  },
-  {
-    name: 'filter stream',
-    run: bytes => {
-      if (bytes.includes('<fetched')) return;
-      feed(bytes, new UrlStreamReader({ url: () => {} }, LIMITS, { where: 'bench' }));
-    },
-  },
-];
+  UrlStreamReader: () => new UrlStreamReader({ url: () => {} }, LIMITS, OPTIONS),
+};
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function bench(urls: number): void {
-  const folder = mkdtempSync(join(tmpdir(), 'lcc-bench-'));
+export async function bench(): Promise<Outcome[]> {
+  requireProgram('xmllint', 'libxml2-utils');
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-bench-xml-'));
+  const file = join(dir, 'input.xml');
+  const measure = async (
+    kind: string,
+    line: Line,
+    ours: string,
+    floors: [string, number?][],
+  ): Promise<Outcome> => {
+    writeFileSync(file, `<set>\n${Array.from({ length: ELEMENTS }, (_, i) => line(i)).join('\n')}\n</set>\n`);
+    return await compare({
+      work: `${ours}: ${ELEMENTS} elements ${kind}`,
+      amount: statSync(file).size / 1e6,
+      unit: 'MB',
+      ours: contender(ours, file),
+      peers: floors.map(([name, atLeast]) => ({
+        contender: contender(name, file),
+        ...(atLeast === undefined ? {} : { atLeast }),
+      })),
+    });
+  };
+  const all: [string, number?][] = [['xmllint --stream', 1], ['saxes behind the same interface']];
   try {
-    for (const input of INPUTS) {
-      const bytes = document(input, urls);
-      const file = join(folder, 'input.xml');
-      writeFileSync(file, bytes);
-      const seconds = new Map<string, number[]>(CONTENDERS.map(c => [c.name, []]));
-      for (let run = 0; run < RUNS; run++) {
-        for (const contender of CONTENDERS) {
-          const start = process.hrtime.bigint();
-          contender.run(readFileSync(file), file);
-          seconds.get(contender.name)?.push(Number(process.hrtime.bigint() - start) / 1e9);
-        }
-      }
-      console.log(`\n${input.name}: ${urls} elements, ${(bytes.length / urls).toFixed(0)} bytes each`);
-      const peer = median(seconds.get('xmllint --stream') ?? []);
-      for (const contender of CONTENDERS) {
-        const time = median(seconds.get(contender.name) ?? []);
-        const rate = `${(bytes.length / 1e6 / time).toFixed(0)} MB/s`.padStart(10);
-        const each = `${((time / urls) * 1e6).toFixed(2)} µs each`.padStart(14);
-        console.log(`  ${contender.name.padEnd(24)}${rate}${each}   ${(peer / time).toFixed(2)} of xmllint`);
-      }
-    }
+    return [
+      await measure('as file2url writes them', asFile2url, reader, all),
+      await measure('of which 3 in 10 hold references', withReferences, reader, all),
+      await measure('that are not ASCII, in two layouts', notAscii, reader, all),
+      await measure('with text, as messages have', asMessages, reader, all),
+      await measure('as file2url writes them', asFile2url, 'XmlReader, record, check', [
+        ['xmllint --stream', 0.65],
+      ]),
+      await measure('as file2url writes them', asFile2url, 'UrlStreamReader', [['xmllint --stream', 0.65]]),
+    ];
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(dir, { recursive: true });
   }
 }
 
-bench(Number(process.argv[2] ?? 200_000));
+function contender(name: string, file: string): Contender {
+  const sink = SINKS[name];
+  return {
+    name,
+    run: () => ({ seconds: sink === undefined ? lint(file) : feed(file, sink()) }),
+  };
+}
+
+/** CPU seconds: in one process beside many, the wall clock measures the neighbours. */
+function lint(file: string): number {
+  const args = ['-f', '%U %S', 'xmllint', '--stream', '--noout', file];
+  const { status, stderr } = spawnSync('/usr/bin/time', args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`xmllint: ${stderr}`);
+  const [user = NaN, system = NaN] = stderr.trim().split(' ').map(Number);
+  return user + system;
+}
+
+/** Reads in pieces, as from a socket: a whole file in memory would measure the garbage collector. */
+function feed(file: string, sink: Sink): number {
+  const fd = openSync(file, 'r');
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  const before = process.cpuUsage();
+  for (;;) {
+    const length = readSync(fd, chunk);
+    if (length === 0) break;
+    sink.write(chunk.subarray(0, length));
+  }
+  sink.end();
+  const { user, system } = process.cpuUsage(before);
+  closeSync(fd);
+  return (user + system) / 1e6;
+}

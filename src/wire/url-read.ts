@@ -9,11 +9,6 @@ const SUBTYPE = /^[^:\s]+:./s;
 const UPPER_CASE = /[A-Z]/;
 const LEADING_ZEROS = /^0+(?=\d)/;
 
-/** Whether an element is a url container, whatever its prefix. */
-export function isUrlTag(name: string): boolean {
-  return name === 'url' || name.endsWith(':url');
-}
-
 /**
  * The record of a url element's attributes, which it may take over as they are. Old names are read as their successors
  * (a successor beside them wins), a subtype not of the form `type:value` is blanked, md5 becomes lower case, len

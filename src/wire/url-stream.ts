@@ -6,7 +6,8 @@ import { LccError } from '../lib/errors.js';
 import { formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
-import { isUrlTag, recordOf, UrlAssembler } from './url-read.js';
+import { localName } from './prefix.js';
+import { recordOf, UrlAssembler } from './url-read.js';
 import type { UrlRecord } from './url.js';
 
 const TARGET = 'lcc';
@@ -51,7 +52,7 @@ export class UrlStreamReader {
     this.#reader = new XmlReader(
       {
         open: (name, attributes, empty, raw) => {
-          if (isUrlTag(name)) this.#url(attributes, empty, raw);
+          if (localName(name) === 'url') this.#url(attributes, empty, raw);
           else this.#container(name, attributes, empty);
         },
         close: name => this.#close(name),
@@ -96,8 +97,7 @@ export class UrlStreamReader {
   }
 
   #container(name: string, attributes: Attributes, empty: boolean): void {
-    const local = name.slice(name.indexOf(':') + 1);
-    const place = this.#assembler.isOpen ? undefined : placeOf(local, this.#places.at(-1));
+    const place = this.#assembler.isOpen ? undefined : placeOf(localName(name), this.#places.at(-1));
     if (place === undefined) return this.#refuse(`<${name}> is not accepted here`);
     if (place === 'set') this.#events.set?.(attributes);
     if (place === 'provider') this.#events.init?.(attributes);
