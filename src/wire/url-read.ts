@@ -2,12 +2,18 @@
 import { escapeText } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { canonicalMtime } from './mtime.js';
+import { localName } from './prefix.js';
 import { OLD_ATTRIBUTE_NAMES, RESULT_ATTRIBUTES, URL_ATTRIBUTES, type UrlRecord } from './url.js';
 
 const KNOWN: ReadonlySet<string> = new Set<string>([...URL_ATTRIBUTES, ...RESULT_ATTRIBUTES]);
 const SUBTYPE = /^[^:\s]+:./s;
 const UPPER_CASE = /[A-Z]/;
 const LEADING_ZEROS = /^0+(?=\d)/;
+
+/** Whether an element of this name is a url container. */
+export function isUrlTag(name: string): boolean {
+  return localName(name) === 'url';
+}
 
 /**
  * The record of a url element's attributes, which it may take over as they are. Old names are read as their successors

@@ -7,7 +7,7 @@ import { formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
 import { localName } from './prefix.js';
-import { recordOf, UrlAssembler } from './url-read.js';
+import { isUrlTag, recordOf, UrlAssembler } from './url-read.js';
 import type { UrlRecord } from './url.js';
 
 const TARGET = 'lcc';
@@ -52,7 +52,7 @@ export class UrlStreamReader {
     this.#reader = new XmlReader(
       {
         open: (name, attributes, empty, raw) => {
-          if (localName(name) === 'url') this.#url(attributes, empty, raw);
+          if (isUrlTag(name)) this.#url(attributes, empty, raw);
           else this.#container(name, attributes, empty);
         },
         close: name => this.#close(name),

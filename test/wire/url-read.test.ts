@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordOf, UrlAssembler } from '../../src/wire/url-read.js';
+import { isUrlTag, recordOf, UrlAssembler } from '../../src/wire/url-read.js';
 
 test('known attributes become the record', () => {
   assert.deepEqual(recordOf({ curl: 'a', mimetype: 'text/html', len: '5', code: '404' }), {
@@ -66,6 +66,16 @@ test('a subtype not of the form type:value is blanked', () => {
   assert.equal(subtype('dtd:article'), 'dtd:article');
   assert.equal(subtype('lang:a b:c'), 'lang:a b:c');
   for (const value of ['', 'article', ':article', 'dtd:', 'a b:c']) assert.equal(subtype(value), '');
+});
+
+test('a url is a url with the prefix of the conversations and without', () => {
+  assert.deepEqual(['url', 'lococa:url', 'x:url', 'urls', 'URL'].map(isUrlTag), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
 });
 
 test('puts a url with text together, as record and as markup', () => {
