@@ -188,7 +188,6 @@ export class CpSession {
     this.#parts.counted('refused', 1);
     this.#parts.log.info('CP refused', { peer: this.#peer, pid, code: why.code, reason: why.message });
     this.#watch.stop();
-    this.#line.calm();
     if (this.#admission === undefined) this.#line.say(initRejected(why.code, why.message));
     else if (this.#result !== 'complete') {
       this.#line.say(setRejected(why.code, why.message, this.#result === 'begun'));
@@ -199,6 +198,8 @@ export class CpSession {
   /** Gives the CP time to read what was said last; its own words no longer matter. */
   async #lastWords(): Promise<boolean> {
     const { clock, options } = this.#parts;
+    // An interruption that came while the last word was decided on must not cut it off.
+    this.#line.calm();
     const cancel = clock.after(options.limits['uns.linger_timeout_ms'], () =>
       this.#line.interrupt(new Refusal(106)),
     );
