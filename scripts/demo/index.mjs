@@ -115,8 +115,7 @@ async function demo(given) {
   await search(doomed.word);
 
   title('Done');
-  const stored = countFiles(site);
-  say(`${await compareStored()} ${stored} files are on the site, and the index knows their text.`);
+  say(`${await compareStored()} The site has ${countFiles(site)}, and the index knows their text.`);
   say(
     `All of it took ${Math.round((Date.now() - startedAt) / 1000)} seconds. Stopping the LCC and removing ${dir}.`,
   );
@@ -140,14 +139,12 @@ function copySite(given) {
 
 /** Two pages, each with a word that no other page holds. */
 async function twoPages(sqlite) {
-  const words = join(dir, 'words.sql');
   const { output } = await sh(
     `${sqlite} -bail index.db "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab('pages', 'row')" && ` +
       `${sqlite} index.db "SELECT term FROM words WHERE doc = 1 AND length(term) BETWEEN 7 AND 12 ` +
       `AND term NOT GLOB '*[^a-z]*' ORDER BY cnt DESC, term LIMIT 200"`,
     { quiet: true },
   );
-  rmSync(words, { force: true });
   const pages = new Map();
   for (const word of output.split('\n').filter(Boolean)) {
     const found = await sh(`${sqlite} index.db "SELECT burl FROM pages WHERE pages MATCH '${word}'"`, {
@@ -229,7 +226,7 @@ function quoted(text) {
 }
 
 function title(text) {
-  console.log(`\n== ${text}\n`);
+  console.log(`\n\n== ${text}`);
 }
 
 function say(text) {

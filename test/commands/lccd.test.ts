@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { ROOT } from '../support/tree.js';
+
+let home: string;
+let children: ChildProcess[];
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'lcc-lccd-'));
+  children = [];
+});
+afterEach(async () => {
+  for (const child of children) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill();
+    await once(child, 'exit');
+  }
+  await until(() => runningPids().every(pid => !runs(pid)));
+  rmSync(home, { recursive: true, force: true });
+});
+
+function run(name: string, ...args: string[]) {
+  return spawnSync(join(ROOT, 'bin', name), args, {
+    env: { ...process.env, LCC_HOME: home },
+    encoding: 'utf8',
+  });
+}
+
+/** Starts lccd and waits until it says that it is ready. */
+async function lccd(...args: string[]): Promise<{ child: ChildProcess; log: () => string }> {
+  const child = spawn(join(ROOT, 'bin/lccd'), ['--listen=127.0.0.1:0', ...args], {
+    env: { ...process.env, LCC_HOME: home },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  children.push(child);
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  await until(() => /"daemon":"lccd","event":"ready"/.test(log) || child.exitCode !== null);
+  assert.equal(child.exitCode, null, log);
+  return { child, log: () => log };
+}
+
+interface Shown {
+  idle: boolean;
+  daemons: Record<string, { pid?: number; idle?: boolean; problem?: string }>;
+}
+
+function shown(): Shown {
+  return JSON.parse(run('lccstat', '--json').stdout) as Shown;
+}
+
+function runningPids(): number[] {
+  const { stdout } = run('lccstat', '--json');
+  if (stdout === '') return [];
+  return Object.values((JSON.parse(stdout) as Shown).daemons).flatMap(daemon => daemon.pid ?? []);
+}
+
+function runs(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const endMs = Date.now() + 60_000;
+  while (!condition()) {
+    assert.ok(Date.now() < endMs, 'did not come about within a minute');
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
+}
+
+describe('lccd', () => {
+  it('runs a whole LCC, which lccstat shows and finds idle; stops in order and leaves nothing running', async () => {
+    const { child, log } = await lccd('--bots=2');
+    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+    const { idle, daemons } = shown();
+    assert.equal(idle, true);
+    assert.deepEqual(Object.keys(daemons), [
+      'lccd-uns',
+      'lccd-qm',
+      'lccd-bm',
+      'lccbot-1',
+      'lccbot-2',
+      'lccd',
+    ]);
+    const table = run('lccstat').stdout.split('\n');
+    assert.match(table[0] ?? '', /^DAEMON +STATE +UP +MEMORY +DETAILS$/);
+    assert.match(table[2] ?? '', /^lccd-qm +idle +\d+ s +\d+ MB +\S/);
+    const pids = runningPids();
+    assert.equal(run('lccq', '--count').stdout, '0\n');
+    child.kill('SIGTERM');
+    const [status] = (await once(child, 'exit')) as [number];
+    assert.equal(status, 0);
+    assert.deepEqual(pids.filter(runs), []);
+    const stops = [...log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    assert.deepEqual(stops.slice(0, 4), ['lccd', 'lccd-uns', 'lccd-qm', 'lccd-bm']);
+  });
+
+  it('starts a daemon again that was killed -9', async () => {
+    await lccd();
+    const before = shown().daemons['lccd-qm']?.pid ?? 0;
+    process.kill(before, 'SIGKILL');
+    await until(() => shown().daemons['lccd-qm']?.pid !== before && shown().idle);
+    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+  });
+
+  it('takes its children with it when it is killed -9, and its successor starts', async () => {
+    const { child } = await lccd();
+    const pids = runningPids();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await lccd();
+    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+    await until(() => !pids.some(runs));
+  });
+
+  it('refuses to run twice for one LCC', async () => {
+    await lccd();
+    const { status, stderr } = run('lccd', '--listen=127.0.0.1:0');
+    assert.equal(status, 69);
+    assert.match(stderr, /another lccd runs this LCC/);
+  });
+
+  it('ends when a child cannot be configured, saying which', () => {
+    const { status, stderr } = run('lccd', '--listen=192.0.2.1:9000');
+    assert.equal(status, 78);
+    assert.match(stderr, /lccd-uns exited with 78/);
+  });
+
+  it('prints the effective configuration with the origin of each value, and makes nothing', () => {
+    const { status, stdout } = run('lccd', '--print-config', '--slots=7', '--allow-address=127.0.0.0/8');
+    assert.equal(status, 0);
+    assert.match(stdout, /^slots = 7 {2}# command line$/m);
+    assert.match(stdout, /^allow_addresses = \["127\.0\.0\.0\/8"\] {2}# command line$/m);
+    assert.match(stdout, /^bots = 1 {2}# default$/m);
+    assert.ok(!existsSync(join(home, 'run')));
+  });
+});
+
+describe('lccstat', () => {
+  it('says 69 when no daemon answers', () => {
+    for (const args of [[], ['--json'], ['--until-idle=0.1']]) {
+      const { status, stderr } = run('lccstat', ...args);
+      assert.equal(status, 69);
+      assert.match(stderr, /no daemon answers below .*; start lccd, or set LCC_HOME/);
+    }
+  });
+
+  it('refuses a time that is none', () => assert.equal(run('lccstat', '--until-idle=soon').status, 64));
+});
