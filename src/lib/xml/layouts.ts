@@ -39,10 +39,13 @@ export interface Layout {
   template: Attributes;
   /** Length of `</name>`; 0 where it is empty. */
   endTagLength: number;
+  /** What followed it last time: the first guess this time, so that layouts may alternate. */
+  next: Layout | undefined;
 }
 
 export class Layouts {
   readonly #layouts: Layout[] = [];
+  #last: Layout | undefined;
   #learnt = 0;
 
   /** What the layout found last has matched, references resolved but in the whole. */
@@ -52,26 +55,31 @@ export class Layouts {
 
   /** The layout of the whole element that begins at `at`; `match` is set and `expression.lastIndex` is behind it. */
   find(text: string, at: number): Layout | undefined {
-    const layouts = this.#layouts;
-    for (let i = 0; i < layouts.length; i++) {
-      const layout = layouts[i] as Layout;
-      layout.expression.lastIndex = at;
-      const match = layout.expression.exec(text);
-      if (match !== null) {
-        if (!layout.empty) this.contentLength = (match.at(-1) as string).length;
-        if (match[0].includes('&')) {
-          if (OTHER_REFERENCE.test(match[0])) return undefined;
-          for (let group = 1; group < match.length; group++) match[group] = resolved(match[group] as string);
-        }
-        this.match = match;
-        if (i > 0) {
-          layouts.splice(i, 1);
-          layouts.unshift(layout);
-        }
-        return layout;
-      }
+    const guess = this.#last?.next;
+    if (guess !== undefined && this.#matches(guess, text, at)) return this.#found(guess);
+    for (const layout of this.#layouts) {
+      if (layout !== guess && this.#matches(layout, text, at)) return this.#found(layout);
     }
     return undefined;
+  }
+
+  #matches(layout: Layout, text: string, at: number): boolean {
+    layout.expression.lastIndex = at;
+    const match = layout.expression.exec(text);
+    if (match === null) return false;
+    if (!layout.empty) this.contentLength = (match.at(-1) as string).length;
+    if (match[0].includes('&')) {
+      if (OTHER_REFERENCE.test(match[0])) return false;
+      for (let group = 1; group < match.length; group++) match[group] = resolved(match[group] as string);
+    }
+    this.match = match;
+    return true;
+  }
+
+  #found(layout: Layout): Layout {
+    if (this.#last !== undefined) this.#last.next = layout;
+    this.#last = layout;
+    return layout;
   }
 
   /** Remembers how an accepted start tag looks. @param raw the tag, `<` to `>` */
@@ -88,6 +96,7 @@ export class Layouts {
       expression: new RegExp(source, 'y'),
       template: Object.fromEntries(attributeNames.map(attribute => [attribute, ''])),
       endTagLength: empty ? 0 : name.length + 3,
+      next: undefined,
     });
     this.#layouts.length = Math.min(this.#layouts.length, MAX_LAYOUTS);
   }
