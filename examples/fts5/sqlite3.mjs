@@ -15,7 +15,9 @@ try {
     for await (const chunk of process.stdin) chunks.push(chunk);
     db.exec(Buffer.concat(chunks).toString());
   } else {
-    for (const row of db.prepare(sql).raw().iterate()) console.log(row.join('|'));
+    const statement = db.prepare(sql);
+    if (!statement.reader) statement.run();
+    else for (const row of statement.raw().iterate()) console.log(row.join('|'));
   }
 } catch (error) {
   console.error(`sqlite3.mjs: ${error.message}`);

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listen, serve } from './web.mjs';
 
@@ -214,7 +214,7 @@ async function freePort(from) {
 }
 
 function standIn() {
-  return `node ${quoted(relative(dir, join(root, 'examples/fts5/sqlite3.mjs')))}`;
+  return `node ${quoted(join(root, 'examples/fts5/sqlite3.mjs'))}`;
 }
 
 function countFiles(folder) {
