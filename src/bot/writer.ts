@@ -27,6 +27,9 @@ export interface WriteAnswer {
   errors: { index: number; code: string | undefined; message: string }[];
 }
 
+/** One in work, one ready; what completes meanwhile makes the next batch larger instead of more of them. */
+const MAX_BATCHES = 2;
+
 /** `error` is undefined when it is written, or was not because its md5 is not the expected one. */
 type Done = (error: unknown, md5: string) => void;
 
@@ -50,6 +53,7 @@ export class FileWriter {
   }
 
   #send(): void {
+    if (this.#owed.length >= MAX_BATCHES || this.#next.length === 0) return;
     const jobs = this.#next;
     this.#next = [];
     const total = jobs.reduce((sum, { content }) => sum + content.length, 0);
@@ -86,6 +90,7 @@ export class FileWriter {
 
   #settle({ md5s, errors }: WriteAnswer): void {
     const owed = this.#owed.shift() ?? [];
+    if (this.#next.length > 0) this.#send();
     if (this.#owed.length === 0) this.#thread?.unref();
     const problems = new Map(
       errors.map(({ index, code, message }) => [index, Object.assign(new Error(message), { code })]),
@@ -97,8 +102,9 @@ export class FileWriter {
   #lose(thread: Worker, error: unknown): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
-    const owed = this.#owed.flat();
+    const owed = [...this.#owed.flat(), ...this.#next.map(job => job.done)];
     this.#owed = [];
+    this.#next = [];
     for (const done of owed) done(error, '');
   }
 }
