@@ -1,0 +1,101 @@
+/** A real web site for tests: nginx from Debian over a directory, as an ordinary user, on a port of its own. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+
+export interface Site {
+  /** `http://127.0.0.1:PORT/` */
+  url: string;
+  port: number;
+  /** One line per request served: `GET /path 200`. */
+  requests(): string[];
+  forgetRequests(): void;
+  stop(): Promise<void>;
+}
+
+/** Why there is no nginx here, or false: for `skip`. Under CI a missing peer is a failure, not a skip. */
+export const noNginx =
+  spawnSync('nginx', ['-v']).error !== undefined && process.env['CI'] !== 'true' && 'no nginx';
+
+/** Serves `docroot`; `stateDir` holds the configuration, logs and temporary files. */
+export async function startSite(docroot: string, stateDir: string, extra = ''): Promise<Site> {
+  mkdirSync(stateDir, { recursive: true });
+  const port = await freePort();
+  const log = join(stateDir, 'access.log');
+  writeFileSync(join(stateDir, 'nginx.conf'), configuration(docroot, stateDir, port, log, extra));
+  const nginx = spawn(
+    'nginx',
+    ['-p', stateDir, '-c', join(stateDir, 'nginx.conf'), '-e', join(stateDir, 'error.log')],
+    {
+      stdio: 'ignore',
+    },
+  );
+  await untilListening(port, nginx, stateDir);
+  let forgotten = 0;
+  const lines = () => readFileSync(log, 'utf8').split('\n').slice(0, -1);
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    port,
+    requests: () => lines().slice(forgotten),
+    forgetRequests: () => void (forgotten = lines().length),
+    async stop() {
+      nginx.kill('SIGTERM');
+      await once(nginx, 'exit');
+    },
+  };
+}
+
+function configuration(docroot: string, stateDir: string, port: number, log: string, extra: string): string {
+  return `daemon off;
+worker_processes 1;
+pid ${stateDir}/nginx.pid;
+error_log ${stateDir}/error.log;
+events { worker_connections 1024; }
+http {
+  include /etc/nginx/mime.types;
+  default_type application/octet-stream;
+  log_format brief escape=none '$request $status';
+  access_log ${log} brief;
+  client_body_temp_path ${stateDir}/t1; proxy_temp_path ${stateDir}/t2; fastcgi_temp_path ${stateDir}/t3;
+  uwsgi_temp_path ${stateDir}/t4; scgi_temp_path ${stateDir}/t5;
+  keepalive_requests 100000;
+  sendfile on;
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / { root "${docroot}"; ${extra} }
+  }
+}
+`;
+}
+
+/** A port nobody listens on; below the ephemeral range, so that no client socket sits on it later. */
+async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const free = await new Promise<boolean>(resolve => {
+      const server = createServer();
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
+  throw new Error('no free port between 20000 and 32000');
+}
+
+async function untilListening(port: number, nginx: ChildProcess, stateDir: string): Promise<void> {
+  for (;;) {
+    if (nginx.exitCode !== null)
+      throw new Error(`nginx: ${readFileSync(join(stateDir, 'error.log'), 'utf8')}`);
+    const answered = await new Promise<boolean>(resolve => {
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.on('error', () => resolve(false));
+    });
+    if (answered) return;
+    await new Promise(resolve => void setTimeout(resolve, 20));
+  }
+}
