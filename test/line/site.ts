@@ -49,6 +49,7 @@ export async function startSite(docroot: string, stateDir: string, extra = ''): 
 
 function configuration(docroot: string, stateDir: string, port: number, log: string, extra: string): string {
   return `daemon off;
+${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes 1;
 pid ${stateDir}/nginx.pid;
 error_log ${stateDir}/error.log;
