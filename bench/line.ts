@@ -8,8 +8,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { binDir } from '../test/line/lcc.js';
-import { startSite, type Site } from '../test/line/site.js';
+import { binDir } from '../test/support/shell-lcc.js';
+import { startSite, type Site } from '../test/support/nginx.js';
 import {
   compare,
   peakRssBytes,

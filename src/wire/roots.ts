@@ -1,26 +1,23 @@
 /**
- * Whether a URL lies below one of a provider's roots. Compared are scheme, host, port and whole path segments; a URL a
- * server might understand differently than we do is outside, wherever it seems to point.
+ * Whether a URL lies below one of a provider's roots. Compared are scheme, host, port and whole path segments; a URL that
+ * some server might understand as leading elsewhere is outside, wherever it seems to point.
  */
 
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 /** C0, DEL, and blanks at either end: what URL parsers drop silently. Backslashes they read as slashes. */
 const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f\\]|^ | $/;
-/** `%2f` and `%5c` are separators to some servers, however often the percent sign was itself encoded. */
-const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
-/**
- * NUL, where some servers end the name, and the overlong UTF-8 forms of dot, slash and backslash. Other control
- * characters and bytes that are no UTF-8 are refused only unescaped: files have names with newlines and in Latin-1.
- */
-const ENCODED_TRAP = /%(?:25)*(?:00|c[01]%(?:25)*[89ab][0-9a-f])/i;
-const ENCODED_DOT = /%(?:25)*2e/gi;
-const DOT_SEGMENT = /^\.\.?(?:;.*)?$/s;
+/** A slash that is part of a name exists nowhere, and NUL ends a path where C reads it. */
+const ENCODED_TRAP = /%(?:2f|00)/i;
+/** Up to a `;` (path parameters) or a NUL: servers have cut names at both. */
+const DOT_SEGMENT = /^\.\.?(?:[;\u0000].*)?$/s;
+/** Nobody encodes a name more often than this in earnest. */
+const MOST_DECODINGS = 8;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
 /** What follows a directory so plainly that no parser can leave it: no scheme, no fragment, no odd encoding; then any
  * query. */
 const PLAIN_REST =
-  /^[\w~!$&'()*+,=@/.\u0080-\uffff-]*(?:%(?!2[5EeFf]|5[Cc]|[01]|7[Ff]|[Cc][01])[0-9A-Fa-f]{2}[\w~!$&'()*+,=@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
+  /^[\w~!$&'()*+,=@/.\u0080-\uffff-]*(?:%(?!00|2[5EeFf]|5[Cc]|[CcEeFf]0|[Cc]1)[0-9A-Fa-f]{2}[\w~!$&'()*+,=@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
 
 /**
  * Whether `rest`, put behind a URL that ends with a slash and has no query, certainly stays below it. False means only
@@ -86,13 +83,33 @@ function placeOf(url: string): Place | undefined {
   return { origin: parsed.origin, segments: parsed.pathname.slice(1).split('/').map(normaliseSegment) };
 }
 
-/** No dot segment and no separator in any encoding. */
+/**
+ * No dot segment, however a server may read the path: decoded once or over and over, backslashes taken for slashes,
+ * overlong UTF-8 for what it would spell. Whatever else a name holds (a file may well be called `a\b` or have a newline
+ * in its name) cannot lead out of a directory.
+ */
 function isPlainPath(path: string): boolean {
-  if (ENCODED_SEPARATOR.test(path) || ENCODED_TRAP.test(path)) return false;
-  return !path
-    .replace(ENCODED_DOT, '.')
-    .split('/')
-    .some(segment => DOT_SEGMENT.test(segment));
+  if (ENCODED_TRAP.test(path)) return false;
+  let reading = path;
+  for (let decodings = 0; decodings <= MOST_DECODINGS; decodings++) {
+    if (reading.split(/[/\\]/).some(segment => DOT_SEGMENT.test(segment))) return false;
+    const decoded = decodedOnce(reading);
+    if (decoded === reading) return true;
+    reading = decoded;
+  }
+  return false;
+}
+
+function decodedOnce(text: string): string {
+  return text
+    .replace(/%[0-9a-f]{2}/gi, code => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+    .replace(/(?:\u00f0\u0080)?(?:\u00e0|\u0080)?[\u00c0\u00c1\u0080\u0081][\u0080-\u00bf]/g, overlong => {
+      const [lead, trail] = [
+        overlong.charCodeAt(overlong.length - 2),
+        overlong.charCodeAt(overlong.length - 1),
+      ];
+      return String.fromCharCode(((lead & 1) << 6) | (trail & 0x3f));
+    });
 }
 
 function normaliseSegment(segment: string): string {

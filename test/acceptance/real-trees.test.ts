@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../line/lcc.js';
-import { noNginx, startSite, type Site } from '../line/site.js';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { noNginx, startSite, type Site } from '../support/nginx.js';
 
 /** Documentation trees of Debian packages openjdk-17-doc and linux-doc. */
 const TREES = [
@@ -124,10 +124,10 @@ describe('the documentation trees of openjdk-17-doc and linux-doc, served by ngi
 
   it('are found in an FTS5 index under their browse URLs', async () => {
     await lcc.run('lccq --cursor=fts --format=fts5-sql --mime=text/html -- sqlite3 -bail fts.db');
-    const found = await lcc.run(`sqlite3 fts.db "select burl from fts where fts match 'quokka7'"`);
+    const found = await lcc.run(`sqlite3 fts.db "select burl from pages where pages match 'quokka7'"`);
     assert.equal(found.trim(), `${site.url}linux/added-7.html`);
     const java = await lcc.run(
-      `sqlite3 fts.db "select burl from fts where fts match 'NavigableMap' order by rank limit 200"`,
+      `sqlite3 fts.db "select burl from pages where pages match 'NavigableMap' order by rank limit 200"`,
     );
     assert.match(java, /java\/java\.base\/java\/util\/NavigableMap\.html/);
   });

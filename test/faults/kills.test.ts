@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { noNginx } from '../line/site.js';
+import { noNginx } from '../support/nginx.js';
 import { killRun } from './kills.js';
 
 const KILLS = Number(process.env['LCC_TEST_KILLS'] ?? 25);

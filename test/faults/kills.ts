@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startLcc, type TestLcc } from '../line/lcc.js';
-import { startSite } from '../line/site.js';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { startSite } from '../support/nginx.js';
 
 export interface KillFigures {
   kills: number;

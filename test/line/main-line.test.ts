@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { HOSTILE_NAMES } from './hostile-names.js';
-import { startLcc, type TestLcc } from './lcc.js';
-import { noNginx, startSite, type Site } from './site.js';
+import { HOSTILE_NAMES } from '../support/hostile-names.js';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { noNginx, startSite, type Site } from '../support/nginx.js';
 
 const md5 = (data: Buffer) => createHash('md5').update(data).digest('hex');
 const bytes = (name: string) => Buffer.from(name, 'latin1');
@@ -125,7 +125,9 @@ describe('the main line, from files on a site to an index', { skip: noNginx }, (
     const feed = 'lccq --cursor=fts.cursor --format=fts5-sql --mime=text/html -- sqlite3 -bail fts.db';
     await lcc.run(feed);
     const search = async (word: string) =>
-      (await lcc.run(`sqlite3 fts.db "select burl from fts where fts match '${word}' order by burl"`)).trim();
+      (
+        await lcc.run(`sqlite3 fts.db "select burl from pages where pages match '${word}' order by burl"`)
+      ).trim();
     assert.equal(await search('bumblebee'), `${site.url}index.html`);
     assert.equal(await search('aardvark'), '');
     assert.equal(await search('word7'), '');

@@ -19,6 +19,11 @@ const INSIDE = [
   'http://www.example.org/docs/latin1%E9%C0%FF%C1',
   'http://www.example.org/docs/ä b',
   'http://www.example.org/docs/a@b:c',
+  'http://www.example.org/docs/back%5Cslash',
+  'http://www.example.org/docs/new%0D%0Aline%09%01%7F',
+  'http://www.example.org/docs/%C0%C1lbum%E0%F0',
+  'http://www.example.org/docs/100%25%2541%252f',
+  'http://www.example.org/docs/...',
 ];
 
 const ESCAPES = [
@@ -59,7 +64,11 @@ const ESCAPES = [
   'http://www.example.org/docs/a\u0000',
   'http://www.example.org/docs/a%00',
   'http://www.example.org/docs/%c0%ae%c0%ae/a',
-  'http://www.example.org/docs/%c0%afa',
+  'http://www.example.org/docs/a%c0%af..%c0%af..%c0%afa',
+  'http://www.example.org/docs/%e0%80%ae%e0%80%ae/a',
+  'http://www.example.org/docs/%252e%252e%255ca',
+  'http://www.example.org/docs/..%2500/a',
+  'http://www.example.org/docs/%2525252525252525252525252525252541',
   ' http://www.example.org/docs/a',
   'http://www.example.org/docs/a ',
   'http://www.example.org /docs/a',
