@@ -9,7 +9,7 @@ import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
-import { canonicalMtime } from '../wire/mtime.js';
+import { mtimeOf } from './mtime.js';
 import { resolveUrl } from '../wire/roots.js';
 import type { SessionNote, SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
@@ -138,7 +138,7 @@ export class SetIntake {
     this.#head = head;
     this.#release = release;
     this.#full = head.set === 'full';
-    this.#reading = { resolve: url => resolveUrl(head.urlprefix, url), mtimeOf: canonicalMtime };
+    this.#reading = { resolve: url => resolveUrl(head.urlprefix, url), mtimeOf };
     this.#state = options.store.absorb.find(uns, head.entry);
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
     if (this.#state === undefined && options.store.providers.get(head.pid) === undefined)

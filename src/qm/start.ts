@@ -7,7 +7,7 @@ import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { channelLimitsOf } from '../wire/messages.js';
-import { canonicalMtime } from '../wire/mtime.js';
+import { mtimeOf } from './mtime.js';
 import { BmLinks } from './bm-links.js';
 import { controlsOf } from './controls.js';
 import { Deletions } from './deletions.js';
@@ -36,7 +36,7 @@ export async function startQueueManager(
   const store = new QueueStore(db, {
     errorsKept: config.get('qm.errors_kept'),
     retries: config.get('qm.retries'),
-    mtimeOf: canonicalMtime,
+    mtimeOf,
   });
   /** A full disk may have room again; after anything else what SQLite holds in memory must not be trusted. */
   const failed = (error: unknown): boolean => {

@@ -94,10 +94,12 @@ export class Qm {
   async control(line: string): Promise<Record<string, unknown>> {
     const socket = connect(join(this.home, 'run/lccd-qm.ctl.sock'));
     let text = '';
-    socket.on('data', data => (text += String(data)));
-    socket.write(`${line}\n`);
-    while (!text.includes('\n')) await once(socket, 'data');
-    socket.destroy();
+    socket.end(`${line}\n`);
+    for await (const data of socket) {
+      text += String(data);
+      if (text.includes('\n')) break;
+    }
+    if (!text.includes('\n')) throw new Error('the control socket closed');
     return (JSON.parse(text) as { ok: Record<string, unknown> }).ok;
   }
 

@@ -225,7 +225,9 @@ class Pair {
     );
     assert.deepEqual(
       bench.all('SELECT curl, len FROM lccurl ORDER BY curl'),
-      [...model.held].sort().map(([name, { len: size }]) => ({ curl: absolute(name), len: size })),
+      [...model.held]
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, { len: size }]) => ({ curl: absolute(name), len: size })),
       'what is held',
     );
     const pointed = bench.all<{ f: string }>(

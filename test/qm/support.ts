@@ -12,7 +12,7 @@ import { QueueStore } from '../../src/db/queue/store.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { Intake, type Refusal } from '../../src/qm/intake.js';
 import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
-import { canonicalMtime } from '../../src/wire/mtime.js';
+import { mtimeOf } from '../../src/qm/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 
@@ -48,7 +48,7 @@ export class Bench {
     this.store = new QueueStore(this.db, {
       errorsKept: this.#options.errorsKept ?? 1000,
       retries: this.#options.retries ?? 3,
-      mtimeOf: canonicalMtime,
+      mtimeOf,
     });
     this.intake = new Intake({
       store: this.store,

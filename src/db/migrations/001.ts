@@ -1,7 +1,7 @@
 /**
  * Schema 1. Tables and columns the documents name keep their names (pidb, proots, lccurl, qdb, qpsdb), so that the
- * documents' SQL works as printed. Times are seconds since 1970 (INTEGER) but `mtime`, which is stored as it is
- * printed (RFC 3339 UTC seconds).
+ * documents' SQL works as printed. Times are seconds since 1970 (INTEGER) but lccurl.mtime, which is stored as it
+ * is printed (RFC 3339 UTC seconds).
  *
  * Rowid tables with UNIQUE(pid, curl, mimetype): keys cluster by provider. Random keys cost nine times as much.
  */
@@ -73,7 +73,9 @@ CREATE TABLE qdb(
   gen INTEGER NOT NULL DEFAULT 1,               -- raised by every submission of the same url
   op INTEGER NOT NULL DEFAULT 1,                -- 1 fetch, 0 nothing (deleted while it waited)
   flags INTEGER NOT NULL DEFAULT 0,             -- 1 ifabsent, 2 outofroot=drop
-  subtype TEXT, burl TEXT, furl TEXT, md5 TEXT, len INTEGER, mtime TEXT, tod TEXT,
+  subtype TEXT, burl TEXT, furl TEXT, md5 TEXT, len INTEGER,
+  mtime INTEGER,                                -- seconds: a fifth of the bytes of its text, times millions
+  tod TEXT,
   UNIQUE (pid, curl, mimetype)
 );
 CREATE INDEX qdb_bad ON qdb(psetid, tries) WHERE tries > 0;

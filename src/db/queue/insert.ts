@@ -42,7 +42,7 @@ export class QueueInserter {
     params[i++] = url.furl;
     params[i++] = url.md5;
     params[i++] = url.len;
-    params[i++] = url.mtime;
+    params[i++] = url.mtime === null ? null : Date.parse(url.mtime) / 1000;
     params[i] = url.tod;
     if (this.#rows === ROWS_PER_STATEMENT) this.flush();
   }

@@ -28,7 +28,7 @@ export interface QueueRow extends QueuedUrl {
 
 /** Columns of qdb in the order of QueueRow. */
 export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, psetid) AS named, slot, tries, gen, op, flags,
-  subtype, burl, furl, md5, len, mtime, tod`;
+  subtype, burl, furl, md5, len, strftime('%Y-%m-%dT%H:%M:%SZ', mtime, 'unixepoch') AS mtime, tod`;
 
 /** @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime */
 export function queuedUrl(

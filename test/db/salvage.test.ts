@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
+import { openOrSalvage, suspectDatabase } from '../../src/db/salvage.js';
+import { silentLog } from '../../src/lib/log.js';
+import { Bench, url } from '../qm/support.js';
+
+const NOW = Date.UTC(2026, 10, 20, 10, 13, 1);
+let bench: Bench;
+let storeId: unknown;
+
+beforeEach(async () => {
+  bench = new Bench();
+  bench.provider(7);
+  const urls = Array.from({ length: 400 }, (_, i) => url(`some/rather/long/path/page-${i}`));
+  await bench.send(7, urls);
+  for (const one of urls.slice(0, 300)) bench.fetch(7, one.curl);
+  storeId = bench.value("SELECT value FROM meta WHERE key = 'store_id'");
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+});
+afterEach(() => {
+  bench.reopen();
+  bench.close();
+});
+
+const aside = () => readdirSync(bench.dir).filter(name => /^lcc\.db\.damaged-20261120101301$/.test(name));
+const open = () => openOrSalvage(bench.path, NOW, silentLog).close();
+
+function overwrite(offset: number, bytes: number): void {
+  const fd = openSync(bench.path, 'r+');
+  writeSync(fd, Buffer.alloc(bytes, 0xa5), 0, bytes, offset);
+  closeSync(fd);
+}
+
+test('a sound database is opened as it is', () => {
+  open();
+  assert.deepEqual(aside(), []);
+  bench.reopen();
+  assert.equal(bench.value("SELECT value FROM meta WHERE key = 'store_id'"), storeId);
+});
+
+test('a suspected database that is sound is kept', () => {
+  suspectDatabase(bench.path);
+  open();
+  assert.deepEqual(aside(), []);
+  assert.ok(!existsSync(`${bench.path}.suspect`));
+});
+
+test('of a database without a readable beginning a new one is started, the old one set aside byte by byte', () => {
+  overwrite(0, 8192);
+  const damaged = readFileSync(bench.path);
+  open();
+  assert.equal(aside().length, 1);
+  assert.deepEqual(readFileSync(join(bench.dir, aside()[0] ?? '')), damaged);
+  bench.reopen();
+  assert.equal(bench.value('SELECT count(*) FROM lccurl'), 0);
+  assert.notEqual(bench.value("SELECT value FROM meta WHERE key = 'store_id'"), storeId);
+});
+
+test('what can be read is carried over, counted anew, and every provider is asked for the rest', () => {
+  const pages = statSync(bench.path).size / 4096;
+  overwrite(Math.floor(pages * 0.6) * 4096, 3 * 4096);
+  suspectDatabase(bench.path);
+  open();
+  assert.equal(aside().length, 1);
+  bench.reopen();
+  const [provider] = bench.all('SELECT filesused, nurlproc, fullsetwanted FROM pidb');
+  const held = Number(bench.value('SELECT count(*) FROM lccurl'));
+  const queued = Number(bench.value('SELECT count(*) FROM qdb'));
+  assert.ok(held + queued > 300, `${held} rows and ${queued} waiting urls were saved`);
+  assert.deepEqual(provider, { filesused: held, nurlproc: queued, fullsetwanted: 'cache crash' });
+  assert.ok(Number(bench.value("SELECT value FROM counter WHERE name = 'seq'")) >= held);
+  assert.equal(bench.db.pragma('integrity_check', { simple: true }), 'ok');
+});
+
+test('the queue is found again by its sets, rebuilt from the urls alone', () => {
+  const sets = () => bench.all('SELECT psetid, starttimeslot, pid FROM qpsdb');
+  bench.reopen();
+  const before = sets();
+  bench.db.close();
+  suspectDatabase(bench.path);
+  // Damage in the pages of lccurl's index: found by the check, while every row can be read.
+  const db = openDatabase(bench.path);
+  const page = Number(
+    db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'lccurl_seq'").pluck().get(),
+  );
+  db.close();
+  overwrite((page - 1) * 4096, 4096);
+  open();
+  bench.reopen();
+  assert.deepEqual(sets(), before);
+  assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
+});
+
+test('a start cut off between the two renames is finished by the next one', () => {
+  renameSync(bench.path, `${bench.path}.new`);
+  open();
+  bench.reopen();
+  assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
+});

@@ -1,0 +1,113 @@
+/** The real Queue Manager is killed at each of its durable steps under the same work; the end must be the same. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { sessionNote } from '../../src/wire/uns-qm.js';
+import { Bm, Qm, setText, Uns } from './daemon.js';
+import { failure, ok, url } from './support.js';
+
+const pages = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => url(`p${from + i}`));
+
+/** What a UNS has in its spool: entry and text, sent until answered. */
+const SPOOL: [string, string][] = [
+  ['e1', setText('e1', pages(0, 30))],
+  ['e2', setText('e2', [...pages(0, 5), ...pages(40, 50)], { set: 'full' })],
+  [
+    'e3',
+    setText(
+      'e3',
+      pages(0, 3).map(u => ({ ...u, op: 'delete' })),
+    ),
+  ],
+];
+
+function fetched(request: FetchRequest): FetchResult {
+  if (request.url.endsWith('p44')) return { ...failure(404, 'real'), id: request.id };
+  return { ...ok(request.url), id: request.id, fileId: `f${request.id}` };
+}
+
+/** Does all the work, starting the Queue Manager again when it dies. @returns what is left in the database, and deaths */
+async function work(crashAt?: string): Promise<{ left: unknown; deaths: number }> {
+  const qm = new Qm('[qm]\nslice_urls = 4\n');
+  const env: Record<string, string> =
+    crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(qm.home, 'crashed') };
+  let deaths = 0;
+  let uns: Uns;
+  let bm: Bm;
+  const start = async () => {
+    await qm.start(env);
+    uns = new Uns(qm);
+    bm = new Bm(qm);
+    bm.onFetch = fetched;
+  };
+  /** Repeats what a client would after a lost connection. */
+  const persist = async (attempt: () => Promise<boolean>) => {
+    while (!(await attempt().catch(() => false))) {
+      assert.equal(await qm.ended(), 'SIGKILL');
+      deaths++;
+      await start();
+    }
+  };
+  try {
+    await start();
+    for (const [entry, text] of SPOOL) {
+      await persist(() => {
+        uns.socket.write(text);
+        return uns.hear(new RegExp(`<lococa:absorbed entry="${entry}"`));
+      });
+    }
+    await persist(async () => {
+      await qm.until(status => status['idle'] === true);
+      return true;
+    });
+    await persist(() => {
+      uns.socket.write(sessionNote({ pid: 7, seq: 2, ip: '192.0.2.1', errseen: 0 }));
+      return uns.hear(/<lococa:noted pid="7" seq="2"/);
+    });
+    await persist(async () => {
+      await qm.until(status => status['idle'] === true && status['freed_waiting'] === 0);
+      return true;
+    });
+    await qm.kill('SIGTERM');
+    const left = qm.read(db =>
+      [
+        'SELECT curl, mimetype, md5, len FROM lccurl ORDER BY curl',
+        'SELECT code, attrs FROM pierr',
+        'SELECT * FROM qdb',
+        'SELECT * FROM qpsdb',
+        'SELECT pid, filesused, spaceused, nurlproc, nurlerrs, lastconnseq FROM pidb',
+        'SELECT entry, complete, rowsdone FROM absorbed ORDER BY entry',
+        'SELECT machineid, fileid FROM freed',
+        `SELECT (SELECT count(*) FROM (SELECT seq FROM lccurl UNION SELECT seq FROM tombstone)) =
+           (SELECT count(*) FROM lccurl) + (SELECT count(*) FROM tombstone) AS distinct_numbers`,
+      ].map(sql => db.prepare(sql).all()),
+    );
+    return { left, deaths };
+  } finally {
+    await qm.close();
+  }
+}
+
+test('killed at any durable step, the Queue Manager ends where it would have ended', async () => {
+  const undisturbed = await work();
+  assert.equal(undisturbed.deaths, 0);
+  for (const step of [
+    'qm.slice.committed',
+    'qm.slice.committed:5',
+    'qm.reconcile.committed',
+    'qm.reconcile.committed:3',
+    'qm.set.complete',
+    'qm.set.complete:2',
+    'qm.acked',
+    'qm.acked:3',
+    'qm.result.committed',
+    'qm.result.committed:2',
+    'qm.set.finished',
+    'qm.session.noted',
+  ]) {
+    const disturbed = await work(step);
+    assert.equal(disturbed.deaths, 1, `${step} is passed`);
+    assert.deepEqual(disturbed.left, undisturbed.left, `killed at ${step}`);
+  }
+});
