@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock, type Clock } from '../lib/clock.js';
 import { createConnector, type Resolve } from './connect.js';
-import { Fetch, type FetchContext, type FetchJob, type FetchLimits, type FetchOutcome } from './fetch.js';
+import { Fetch } from './fetch.js';
+import type { FetchContext, FetchJob, FetchLimits, FetchOutcome } from './job.js';
 import { createAddressGuard } from './guard.js';
 import { Links } from './links.js';
 import { FileWriter } from './writer.js';

@@ -9,53 +9,16 @@
  * `drain`: the outcome is known (an error status, a redirect) and a short rest of the answer is read only to keep the
  * connection. A cut or a deadline there changes nothing about the outcome.
  */
-import { createRootCheck } from '../wire/roots.js';
-import type { FetchOk, FetchRequest, FetchResult } from '../wire/fetch.js';
-import type { Clock } from '../lib/clock.js';
+import type { FetchOk } from '../wire/fetch.js';
 import { Body } from './body.js';
 import { ContentFile } from './content-file.js';
 import { ACCEPT_ENCODING, codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
 import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
+import type { FetchContext, FetchJob, FetchOutcome, WithoutId } from './job.js';
 import { contradicts } from './mimetype.js';
-import type { Links } from './links.js';
-import type { FileWriter } from './writer.js';
-
-/** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
-export interface FetchJob extends Omit<FetchRequest, 'id' | 'lane'> {
-  /** Destination; its directory is made if missing, an existing file is replaced. */
-  file: string;
-}
-
-type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
-export type FetchOutcome = WithoutId<FetchResult>;
-
-export interface FetchLimits {
-  connectTimeoutMs: number;
-  headersTimeoutMs: number;
-  idleTimeoutMs: number;
-  totalTimeoutMs: number;
-  maxContentBytes: number;
-  maxRedirects: number;
-  /** Limits as they appear in messages. */
-  contentLimitText: string;
-  headerLimitText: string;
-}
-
-/** What all fetches of an engine share. */
-export interface FetchContext {
-  links: Links;
-  limits: FetchLimits;
-  userAgent: string;
-  syncContent: boolean;
-  clock: Clock;
-  writer: FileWriter;
-  /** Whether there are several fetches under way. */
-  isBusy: () => boolean;
-  /** A name no other attempt has. */
-  nextAttempt(): string;
-}
+import { isHttp, isWithin, parseUrl } from './target.js';
 
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
@@ -409,28 +372,6 @@ export class Fetch {
 
   #elapsedMs(): number {
     return Math.round(this.#context.clock.monotonicMs() - this.#startMs);
-  }
-}
-
-function parseUrl(text: string, base?: URL): URL | undefined {
-  try {
-    return new URL(text, base);
-  } catch {
-    return undefined;
-  }
-}
-
-function isHttp(url: URL): boolean {
-  return url.protocol === 'http:' || url.protocol === 'https:';
-}
-
-/** Without roots everything is within; roots that cannot be read permit nothing. */
-function isWithin(roots: readonly string[], url: URL): boolean {
-  if (roots.length === 0) return true;
-  try {
-    return createRootCheck(roots)(url.href);
-  } catch {
-    return false;
   }
 }
 

@@ -12,7 +12,7 @@ import { ManagerPeer, type RobotRequest } from '../wire/bm-bot.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import type { FetchEngine } from './engine.js';
-import type { FetchOutcome } from './fetch.js';
+import type { FetchOutcome } from './job.js';
 
 export interface RobotOptions {
   engine: FetchEngine;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { FetchEngine, type EngineOptions } from '../../src/bot/engine.js';
-import type { FetchJob, FetchOutcome } from '../../src/bot/fetch.js';
+import type { FetchJob, FetchOutcome } from '../../src/bot/job.js';
 
 export const LOOPBACK = ['127.0.0.0/8', '::1'];
 

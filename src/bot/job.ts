@@ -1,0 +1,41 @@
+/** What a fetch is given and what comes of it. */
+import type { Clock } from '../lib/clock.js';
+import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { Links } from './links.js';
+import type { FileWriter } from './writer.js';
+
+/** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
+export interface FetchJob extends Omit<FetchRequest, 'id' | 'lane'> {
+  /** Destination; its directory is made if missing, an existing file is replaced. */
+  file: string;
+}
+
+/** A result without the number of its request, which is the conversation's. */
+export type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+export type FetchOutcome = WithoutId<FetchResult>;
+
+export interface FetchLimits {
+  connectTimeoutMs: number;
+  headersTimeoutMs: number;
+  idleTimeoutMs: number;
+  totalTimeoutMs: number;
+  maxContentBytes: number;
+  maxRedirects: number;
+  /** Limits as they appear in messages. */
+  contentLimitText: string;
+  headerLimitText: string;
+}
+
+/** What all fetches of an engine share. */
+export interface FetchContext {
+  links: Links;
+  limits: FetchLimits;
+  userAgent: string;
+  syncContent: boolean;
+  clock: Clock;
+  writer: FileWriter;
+  /** Whether there are several fetches under way. */
+  isBusy: () => boolean;
+  /** A name no other attempt has. */
+  nextAttempt(): string;
+}
