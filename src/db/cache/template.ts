@@ -1,6 +1,6 @@
 /**
  * A line of output that SQLite itself puts together. Crossing from SQLite to JavaScript once a row and column costs
- * three times the query (500 000 rows: 1.7 s; composed in SQL, 200 lines at a time: 0.8 s; bench/lccq.ts).
+ * three times the query (500 000 rows: 1.7 s; composed in SQL, 250 lines at a time: 0.9 s; bench/lccq.ts).
  *
  * Escaping every value would cost half as much again, and few need it. So lines are first composed without; those among
  * which a value holds a character that needs it are composed once more, with.

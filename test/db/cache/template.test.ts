@@ -127,17 +127,17 @@ describe('lines composed by SQL', () => {
   it('come in the order of the change sequence across many blocks, and stop at the limit', () => {
     const cache = new TestCache();
     caches.push(cache);
-    cache.fill(450, i => (i % 7 === 0 ? `http://x/a&b${i}` : `http://x/${i}`));
+    cache.fill(1450, i => (i % 7 === 0 ? `http://x/a&b${i}` : `http://x/${i}`));
     cache.db.transaction(() => {
-      for (let i = 1; i <= 450; i += 3) if (i % 7 !== 0) cache.remove(`http://x/${i}`);
+      for (let i = 1; i <= 1450; i += 3) if (i % 7 !== 0) cache.remove(`http://x/${i}`);
     })();
     const seqs = [...read(cache).matchAll(/ seq="(\d+)"/g)].map(found => Number(found[1]));
     assert.deepEqual(
       seqs,
       seqs.toSorted((a, b) => a - b),
     );
-    assert.equal(seqs.length, 450);
-    assert.equal(read(cache, 250), read(cache).split('\n').slice(0, 250).join('\n') + '\n');
+    assert.equal(seqs.length, 1450);
+    assert.equal(read(cache, 750), read(cache).split('\n').slice(0, 750).join('\n') + '\n');
   });
 });
 
