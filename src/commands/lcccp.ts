@@ -1,5 +1,5 @@
 /** lcccp: ships `<url>` containers to a UNS. */
-import { readFileSync } from 'node:fs';
+import { fstatSync, readFileSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import { askStatus, deliver, rehearse, type Delivery, type DeliveryOptions } from '../cp/deliver.js';
@@ -43,6 +43,8 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const { options } = context;
+  // Node takes a directory for an empty stream.
+  if (fstatSync(0).isDirectory()) throw new LccError('input.missing', 'standard input is a directory');
   // The arguments stand in the process list otherwise.
   if (options['pwd'] !== undefined) process.title = 'lcccp';
   const out = new Output(1);

@@ -1,4 +1,5 @@
 /** What stands on the input of lcccp: urls, and what the stream tells about them. */
+import { errnoOf, LccError } from '../lib/errors.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { setKindOf, type SetKind } from '../wire/cp-uns/names.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
@@ -72,7 +73,11 @@ export class DeliveryInput {
   }
 
   async #step(): Promise<void> {
-    const next = await this.#chunks.next();
+    const next = await this.#chunks.next().catch((error: unknown) => {
+      const errno = errnoOf(error);
+      if (errno === undefined) throw error;
+      throw new LccError('io', `cannot read standard input: ${errno}`, { cause: error });
+    });
     if (next.done === true) {
       this.#reader.end();
       this.#isAtEnd = true;

@@ -337,6 +337,12 @@ test('hostile names arrive at the Queue Manager as the bytes they are', async ()
   rmSync(dir, { recursive: true });
 });
 
+test('a directory as standard input is exit 66', () => {
+  const done = spawnSync('bash', ['-c', '"$0" --dry-run < /', join(ROOT, 'bin/lcccp')]);
+  assert.equal(done.status, 66);
+  assert.equal(done.stderr.toString(), 'lcccp: standard input is a directory\n');
+});
+
 test('what cannot be meant is a usage error', async () => {
   for (const args of [
     ['--set=half'],
