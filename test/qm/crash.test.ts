@@ -1,25 +1,28 @@
 /** The real Queue Manager is killed at each of its durable steps under the same work; the end must be the same. */
 import assert from 'node:assert/strict';
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { sessionNote } from '../../src/wire/uns-qm.js';
+import { damageNote, sessionNote } from '../../src/wire/uns-qm.js';
 import { Bm, Qm, setText, Uns } from './daemon.js';
 import { failure, ok, url } from './support.js';
 
 const pages = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => url(`p${from + i}`));
 
-/** What a UNS has in its spool: entry and text, sent until answered. */
-const SPOOL: [string, string][] = [
-  ['e1', setText('e1', pages(0, 30))],
-  ['e2', setText('e2', [...pages(0, 5), ...pages(40, 50)], { set: 'full' })],
+/** What a UNS has to say, each with the answer it waits for. */
+const SPOOL: [string, RegExp][] = [
+  [setText('e1', pages(0, 30)), /<lococa:absorbed entry="e1"/],
+  [setText('e2', [...pages(0, 5), ...pages(40, 50)], { set: 'full' }), /<lococa:absorbed entry="e2"/],
   [
-    'e3',
     setText(
       'e3',
       pages(0, 3).map(u => ({ ...u, op: 'delete' })),
     ),
+    /<lococa:absorbed entry="e3"/,
   ],
+  [setText('e4', pages(60, 62), { pid: 8, received: 3 }), /<lococa:refused entry="e4" code="204"/],
+  [damageNote({ entry: 'e5', pid: 7 }), /<lococa:noted pid="7" entry="e5"/],
 ];
 
 function fetched(request: FetchRequest): FetchResult {
@@ -51,10 +54,10 @@ async function work(crashAt?: string): Promise<{ left: unknown; deaths: number }
   };
   try {
     await start();
-    for (const [entry, text] of SPOOL) {
+    for (const [text, answer] of SPOOL) {
       await persist(() => {
         uns.socket.write(text);
-        return uns.hear(new RegExp(`<lococa:absorbed entry="${entry}"`));
+        return uns.hear(answer);
       });
     }
     await persist(async () => {
@@ -76,7 +79,7 @@ async function work(crashAt?: string): Promise<{ left: unknown; deaths: number }
         'SELECT code, attrs FROM pierr',
         'SELECT * FROM qdb',
         'SELECT * FROM qpsdb',
-        'SELECT pid, filesused, spaceused, nurlproc, nurlerrs, lastconnseq FROM pidb',
+        'SELECT pid, filesused, spaceused, nurlproc, nurlerrs, lastconnseq, fullsetwanted FROM pidb',
         'SELECT entry, complete, rowsdone FROM absorbed ORDER BY entry',
         'SELECT machineid, fileid FROM freed',
         `SELECT (SELECT count(*) FROM (SELECT seq FROM lccurl UNION SELECT seq FROM tombstone)) =
@@ -105,9 +108,32 @@ test('killed at any durable step, the Queue Manager ends where it would have end
     'qm.result.committed:2',
     'qm.set.finished',
     'qm.session.noted',
+    'qm.set.refused',
+    'qm.damage.noted',
   ]) {
     const disturbed = await work(step);
     assert.equal(disturbed.deaths, 1, `${step} is passed`);
     assert.deepEqual(disturbed.left, undisturbed.left, `killed at ${step}`);
+  }
+});
+
+test('killed while a damaged database is replaced, it is set aside whole and replaced by the next start', async () => {
+  for (const step of ['db.salvage.built', 'db.salvage.aside']) {
+    const qm = new Qm();
+    try {
+      const fd = openSync(qm.dbPath, 'r+');
+      writeSync(fd, Buffer.alloc(200, 0xa5));
+      closeSync(fd);
+      const damaged = readFileSync(qm.dbPath);
+      await assert.rejects(qm.start({ LCC_CRASH_AT: step }), /ended/);
+      assert.equal(await qm.ended(), 'SIGKILL', step);
+      await qm.start();
+      const aside = readdirSync(qm.home).filter(name => /^lcc\.db\.damaged-\d+$/.test(name));
+      assert.equal(aside.length, 1, step);
+      assert.deepEqual(readFileSync(join(qm.home, aside[0] ?? '')), damaged);
+      assert.equal((await qm.control('status'))['idle'], true);
+    } finally {
+      await qm.close();
+    }
   }
 });
