@@ -6,9 +6,9 @@ import type { Db } from '../open.js';
 import type { QueuedUrl } from './row.js';
 
 const ROWS_PER_STATEMENT = 50;
-const COLUMNS = 13;
-/** Where curl is among them, mimetype behind it. */
-const CURL = 2;
+/** What nearly every url has. Binding costs more than inserting: the rest is bound only where a batch has any of it. */
+const COMMON = ['pos', 'pid', 'psetid', 'curl', 'mimetype', 'len', 'mtime'] as const;
+const ALL = [...COMMON, 'flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
 
 /** Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. */
 const UPSERT = `ON CONFLICT(pid, curl, mimetype) DO UPDATE SET
@@ -17,64 +17,72 @@ const UPSERT = `ON CONFLICT(pid, curl, mimetype) DO UPDATE SET
   mtime = excluded.mtime, tod = excluded.tod`;
 
 export class QueueInserter {
-  readonly #many;
+  readonly #manyCommon;
+  readonly #manyAll;
   readonly #one;
-  /** Values of the rows not yet written, COLUMNS each. One array for all: a new one per statement is garbage. */
-  readonly #params: unknown[] = Array(ROWS_PER_STATEMENT * COLUMNS).fill(null);
-  #rows = 0;
+  #positions: number[] = [];
+  #urls: QueuedUrl[] = [];
+  #pid = 0;
+  #psetid = 0;
+  #rare = false;
 
   constructor(db: Db) {
-    this.#many = db.prepare(upsert(ROWS_PER_STATEMENT));
-    this.#one = db.prepare(upsert(1));
+    this.#manyCommon = db.prepare(upsert(COMMON, ROWS_PER_STATEMENT));
+    this.#manyAll = db.prepare(upsert(ALL, ROWS_PER_STATEMENT));
+    this.#one = db.prepare(upsert(ALL, 1));
   }
 
+  /** All urls between two flushes are of one set. */
   add(pos: number, pid: number, psetid: number, url: QueuedUrl): void {
-    const params = this.#params;
-    let i = this.#rows++ * COLUMNS;
-    params[i++] = pos;
-    params[i++] = pid;
-    params[i++] = url.curl;
-    params[i++] = url.mimetype;
-    params[i++] = psetid;
-    params[i++] = url.flags;
-    params[i++] = url.subtype;
-    params[i++] = url.burl;
-    params[i++] = url.furl;
-    params[i++] = url.md5;
-    params[i++] = url.len;
-    params[i++] = url.mtime === null ? null : Date.parse(url.mtime) / 1000;
-    params[i] = url.tod;
-    if (this.#rows === ROWS_PER_STATEMENT) this.flush();
+    this.#pid = pid;
+    this.#psetid = psetid;
+    this.#positions.push(pos);
+    this.#urls.push(url);
+    this.#rare ||=
+      url.flags !== 0 ||
+      url.md5 !== null ||
+      url.subtype !== null ||
+      url.burl !== null ||
+      url.furl !== null ||
+      url.tod !== null;
+    if (this.#urls.length === ROWS_PER_STATEMENT) this.flush();
   }
 
   /** Whether the url is among those not yet written. */
   holds(url: QueuedUrl): boolean {
-    for (let row = 0; row < this.#rows; row++) {
-      const i = row * COLUMNS + CURL;
-      if (this.#params[i] === url.curl && this.#params[i + 1] === url.mimetype) return true;
-    }
-    return false;
+    return this.#urls.some(u => u.curl === url.curl && u.mimetype === url.mimetype);
   }
 
   flush(): void {
-    const rows = this.#rows;
-    this.#rows = 0;
-    if (rows === ROWS_PER_STATEMENT) {
-      this.#many.run(this.#params);
-      return;
+    if (this.#urls.length < ROWS_PER_STATEMENT) {
+      this.#urls.forEach((url, row) => this.#one.run(...this.#values(row, url, true)));
+    } else {
+      const params: unknown[] = [];
+      for (let row = 0; row < this.#urls.length; row++) {
+        const url = this.#urls[row];
+        if (url !== undefined) params.push(...this.#values(row, url, this.#rare));
+      }
+      (this.#rare ? this.#manyAll : this.#manyCommon).run(...params);
     }
-    for (let row = 0; row < rows; row++)
-      this.#one.run(this.#params.slice(row * COLUMNS, (row + 1) * COLUMNS));
+    this.reset();
   }
 
   /** Forgets what is not yet written: after a rollback. */
   reset(): void {
-    this.#rows = 0;
+    this.#positions.length = 0;
+    this.#urls.length = 0;
+    this.#rare = false;
+  }
+
+  /** In the order of COMMON or ALL. */
+  #values(row: number, url: QueuedUrl, all: boolean): unknown[] {
+    const mtime = url.mtime === null ? null : Date.parse(url.mtime) / 1000;
+    const common = [this.#positions[row], this.#pid, this.#psetid, url.curl, url.mimetype, url.len, mtime];
+    return all ? [...common, url.flags, url.subtype, url.burl, url.furl, url.md5, url.tod] : common;
   }
 }
 
-function upsert(rows: number): string {
-  const row = `(${Array(COLUMNS).fill('?').join(',')})`;
-  return `INSERT INTO qdb(pos, pid, curl, mimetype, psetid, flags, subtype, burl, furl, md5, len, mtime, tod)
-    VALUES ${Array(rows).fill(row).join(',')} ${UPSERT}`;
+function upsert(columns: readonly string[], rows: number): string {
+  const row = `(${columns.map(() => '?').join(',')})`;
+  return `INSERT INTO qdb(${columns.join(',')}) VALUES ${Array(rows).fill(row).join(',')} ${UPSERT}`;
 }
