@@ -143,15 +143,3 @@ describe('lccd', () => {
     assert.ok(!existsSync(join(home, 'run')));
   });
 });
-
-describe('lccstat', () => {
-  it('says 69 when no daemon answers', () => {
-    for (const args of [[], ['--json'], ['--until-idle=0.1']]) {
-      const { status, stderr } = run('lccstat', ...args);
-      assert.equal(status, 69);
-      assert.match(stderr, /no daemon answers below .*; start lccd, or set LCC_HOME/);
-    }
-  });
-
-  it('refuses a time that is none', () => assert.equal(run('lccstat', '--until-idle=soon').status, 64));
-});

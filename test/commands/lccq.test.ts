@@ -349,6 +349,16 @@ describe('lccq --cursor | CMD && lccq --commit', () => {
     assert.equal(shell(line).stdout, 'http://x/2\n');
   });
 
+  it('can be committed once the stream was whole, even when lccq died right after', () => {
+    cache.put({ curl: 'http://x/1' });
+    const { status, stdout } = lccq([`--cursor=${cursor}`, '--format=urls'], {
+      LCC_CRASH_AT: 'cu.cursor.offered',
+    });
+    assert.deepEqual([status, stdout, cursorSeq()], [null, 'http://x/1\n', undefined]);
+    assert.equal(lccq([`--commit=${cursor}`]).status, 0);
+    assert.equal(cursorSeq(), 1);
+  });
+
   it('offers nothing to commit when the stream was not taken whole', () => {
     cache.fill(5000, i => `http://x/${i}`);
     writeFileSync(`${cursor}.next`, `lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 9\n`);

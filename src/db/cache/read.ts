@@ -29,8 +29,6 @@ export interface Selection {
 
 /** Lines put together in one go: enough to make the crossing cheap, few enough for malloc(3) to reuse the memory (128 KB). */
 const LINES_AT_A_TIME = 250;
-/** After a block that needed escaping so many are escaped at once: urls with `&` come in crowds. */
-const WARY_BLOCKS = 16;
 
 /** One snapshot of the LCC DB: all reads of a reader see the same state, whatever is written meanwhile. */
 export class CacheReader {
@@ -79,41 +77,39 @@ export class CacheReader {
   *lines(selection: Selection, template: LineTemplate, limit = Infinity): Generator<LineBlock> {
     const sides = selection.sides.filter(side => piecesOf(template, side) !== undefined);
     if (sides.length === 0) return;
-    const { inValues, inText } = splitHazards(template);
-    const hazardBytes = inText.map(c => Buffer.from(c));
-    const plain = this.#blocks({ ...selection, sides }, template, side => {
-      const pieces = piecesOf(template, side) ?? [];
-      return `${lineSql(pieces, side)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
-    });
-    const escaped = this.#blocks({ ...selection, sides }, template, side => {
-      return `${lineSql(piecesOf(template, side) ?? [], side, template.escapes)} AS line, 0 AS hazard`;
-    });
+    // What has been met in this run is replaced from then on; the rest is looked for. Most runs replace nothing or `&`.
+    let active: LineTemplate['escapes'] = [];
+    let block = this.#blocks({ ...selection, sides }, template, active);
     let after = selection.sinceSeq ?? 0;
-    let wary = 0;
     for (let left = limit; left > 0;) {
-      const max = Math.min(left, LINES_AT_A_TIME);
-      let block = wary > 0 ? escaped(after, max) : plain(after, max);
-      if (block === undefined) return;
-      const { bytes } = block;
-      if (wary > 0) {
-        wary--;
-      } else if (block.hazard || hazardBytes.some(hazard => bytes.includes(hazard))) {
-        block = escaped(after, max) ?? block;
-        wary = WARY_BLOCKS;
+      const found = block(after, Math.min(left, LINES_AT_A_TIME));
+      if (found === undefined) return;
+      if (found.met.length > 0) {
+        const met = new Set([...active.map(([character]) => character), ...found.met]);
+        active = template.escapes.filter(([character]) => met.has(character));
+        block = this.#blocks({ ...selection, sides }, template, active);
+        continue;
       }
-      yield block;
-      after = block.lastSeq;
-      left -= block.count;
+      yield found;
+      after = found.lastSeq;
+      left -= found.count;
     }
   }
 
-  /** A statement that puts together up to `max` lines after a number of the sequence. */
+  /**
+   * Puts together up to `max` lines after a number of the sequence, replacing what is in `active`. `met`: characters in
+   * the values that should have been replaced too.
+   */
   #blocks(
     selection: Selection,
     template: LineTemplate,
-    columns: (side: TableSide) => string,
-  ): (after: number, max: number) => (LineBlock & { hazard: boolean }) | undefined {
-    const { sql, values } = union(selection, columns);
+    active: LineTemplate['escapes'],
+  ): (after: number, max: number) => (LineBlock & { met: string[] }) | undefined {
+    const { inValues, inText } = splitHazards(template, active);
+    const { sql, values } = union(selection, side => {
+      const pieces = piecesOf(template, side) ?? [];
+      return `${lineSql(pieces, side, active)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
+    });
     const statement = this.#prepare(
       `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB)
        FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`,
@@ -121,7 +117,9 @@ export class CacheReader {
     return (after, max) => {
       const found = statement.get(this.#bound({ ...values, sinceSeq: after, end: template.end, max }));
       const [count, lastSeq, hazard, bytes] = found as [number, number, number, Buffer];
-      return count === 0 ? undefined : { count, lastSeq, bytes, hazard: hazard !== 0 };
+      if (count === 0) return undefined;
+      const met = [...(hazard === 0 ? [] : inValues), ...inText.filter(c => bytes.includes(c))];
+      return { count, lastSeq, bytes, met };
     };
   }
 
