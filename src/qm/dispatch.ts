@@ -10,17 +10,13 @@ import type { Outcome } from '../db/queue/results.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
-import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { FetchResult } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import { requestOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { LaneTable, type Lane, type LaneRules } from './schedule/lanes.js';
 import { ProviderOrder } from './schedule/order.js';
-
-/** A Bot Manager as the dispatcher sees it. */
-export interface Worker {
-  fetch(request: FetchRequest): void;
-}
+import { Workers, type Worker } from './workers.js';
 
 export interface DispatchOptions {
   store: QueueStore;
@@ -62,7 +58,7 @@ export class Dispatcher {
   readonly #table: LaneTable;
   readonly #batch: ResultBatch;
   readonly #known = new Map<number, Known>();
-  readonly #workers = new Map<number, { worker: Worker; slots: number; fullUntilMs: number }>();
+  readonly #workers: Workers;
   readonly #inFlight = new Map<number, InFlight>();
   /** Providers with urls that failed and wait to be tried again. */
   readonly #retrying = new Set<number>();
@@ -75,6 +71,7 @@ export class Dispatcher {
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#table = new LaneTable(options.lanes);
+    this.#workers = new Workers(this.#table);
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
@@ -109,16 +106,13 @@ export class Dispatcher {
   }
 
   setWorker(id: number, worker: Worker, slots: number): void {
-    const fullUntilMs = this.#workers.get(id)?.fullUntilMs ?? 0;
-    this.#workers.set(id, { worker, slots, fullUntilMs });
-    this.#table.setWorker(id, fullUntilMs > 0 ? 0 : slots);
+    this.#workers.set(id, worker, slots);
     this.pump();
   }
 
   /** A Bot Manager is gone: what it was doing is given to another. */
   removeWorker(id: number): void {
-    this.#workers.delete(id);
-    this.#table.removeWorker(id);
+    this.#workers.remove(id);
     for (const [requestId, request] of this.#inFlight) {
       if (request.worker === id) this.#putBack(requestId, request);
     }
@@ -131,7 +125,9 @@ export class Dispatcher {
     if (request === undefined || request.worker !== workerId) return false;
     this.#counts.wire_bytes += result.wireBytes;
     if (result.status === 'error' && result.code === STORE_FULL) {
-      this.#rest(workerId);
+      const { clock, backoff, log } = this.#options;
+      log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs });
+      this.#workers.rest(workerId, clock.monotonicMs() + backoff.minMs);
       this.#putBack(result.id, request);
       this.#table.finished(request.lane);
     } else {
@@ -194,7 +190,7 @@ export class Dispatcher {
 
   #pump(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#wakeWorkers(nowMs);
+    this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
     for (const pid of this.#retrying) {
       if ((this.#known.get(pid)?.order.nextDueMs() ?? Infinity) <= nowMs) this.#table.setHasUrls(pid, true);
@@ -211,7 +207,7 @@ export class Dispatcher {
   /** Sends up to `room` urls into a lane, and says whether there are more. */
   #fill(lane: Lane, room: number, nowMs: number): { sent: number; more: boolean } {
     const known = this.#known.get(lane.pid);
-    const worker = this.#workers.get(lane.worker)?.worker;
+    const worker = this.#workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
     let sent = 0;
     // Urls deleted while they waited may follow each other by the million: other providers go in between.
@@ -345,23 +341,6 @@ export class Dispatcher {
     this.#table.setHasUrls(pid, true);
   }
 
-  /** The machine's store is full: it gets no work for a while. */
-  #rest(workerId: number): void {
-    const entry = this.#workers.get(workerId);
-    if (entry === undefined) return;
-    entry.fullUntilMs = this.#options.clock.monotonicMs() + this.#options.backoff.minMs;
-    this.#table.setWorker(workerId, 0);
-    this.#options.log.warn('the store of a Bot Manager is full', { wait_ms: this.#options.backoff.minMs });
-  }
-
-  #wakeWorkers(nowMs: number): void {
-    for (const [id, entry] of this.#workers) {
-      if (entry.fullUntilMs === 0 || entry.fullUntilMs > nowMs) continue;
-      entry.fullUntilMs = 0;
-      this.#table.setWorker(id, entry.slots);
-    }
-  }
-
   #addSet(set: WaitingSet): void {
     let known = this.#known.get(set.pid);
     if (known === undefined) {
@@ -394,12 +373,9 @@ export class Dispatcher {
   }
 
   #planWake(nowMs: number): void {
-    let dueMs = this.#table.nextWakeMs() ?? Infinity;
+    let dueMs = Math.min(this.#table.nextWakeMs() ?? Infinity, this.#workers.nextWakeMs());
     for (const pid of this.#retrying) {
       dueMs = Math.min(dueMs, this.#known.get(pid)?.order.nextDueMs() ?? Infinity);
-    }
-    for (const { fullUntilMs } of this.#workers.values()) {
-      if (fullUntilMs > 0) dueMs = Math.min(dueMs, fullUntilMs);
     }
     this.#cancelWake?.();
     this.#cancelWake = undefined;

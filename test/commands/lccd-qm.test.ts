@@ -222,3 +222,20 @@ test('a second Queue Manager on the same database is refused', async () => {
   assert.equal(await qm.ended(), 75);
   qm.child = child;
 });
+
+test('a Bot Manager whose store is full rests; its urls are given to another, and nothing is reported', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const full = new Bm(qm, { slots: 64 });
+  full.onFetch = request => ({ ...failure(613, 'url'), id: request.id });
+  await uns.set('e1', urls(20));
+  await full.until(() => full.fetches.length > 0);
+  const bm = new Bm(qm, { slots: 1, machineId: 'm2' });
+  bm.onFetch = stored;
+  await idle();
+  assert.equal(qm.rows('SELECT * FROM lccurl').length, 20);
+  assert.deepEqual(qm.rows('SELECT * FROM pierr'), []);
+  uns.socket.destroy();
+  full.close();
+  bm.close();
+});
