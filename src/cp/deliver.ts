@@ -106,6 +106,12 @@ async function ship(
     sent = { set, urls: urls.size.urls, accepted: await finish(session) };
   }
   await session.close();
+  // A wrong urlprefix would otherwise count as delivered, and the corrected run would find nothing to send.
+  if (pending !== undefined && sent !== undefined && sent.urls > 0 && sent.accepted === 0)
+    throw new LccError(
+      'data.refused',
+      `all ${sent.urls} urls were rejected: the state was not kept, the next run sends them again`,
+    );
   const committed = pending === undefined ? undefined : commitPending(pending);
   return { status, sent, committed, stillWanted: status.fullset.wanted && sent?.set !== 'full' };
 }

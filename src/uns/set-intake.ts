@@ -114,8 +114,11 @@ export class SetIntake {
     if (this.#writer.waitingBytes > MAX_UNWRITTEN_BYTES) await this.#writer.drained();
   }
 
-  /** Makes the set durable. @throws LccError `io.full` or `io` */
+  /** Makes the set durable. @throws Refusal 204; LccError `io.full` or `io` */
   async commit(): Promise<void> {
+    // It would remove all that is held; a wrong urlprefix is likelier than a site that has become all wrong.
+    if (this.#set === 'full' && this.#urls > 0 && this.#received === 0)
+      throw new Refusal(204, 'not one url of the full set was acceptable: nothing was changed');
     await this.#intake.commit(this.#writer, {
       pid: this.#provider.pid,
       seq: this.#seq,

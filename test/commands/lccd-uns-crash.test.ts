@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Cp, Home, init, Receiver, set } from '../support/uns.js';
@@ -74,6 +74,32 @@ describe('lccd-uns killed', () => {
       await receiver.close();
     });
   }
+});
+
+describe('lccd-uns killed', () => {
+  it('at uns.spool.setaside: the damaged set is told of and set aside once, and what follows arrives', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const first = await home.start();
+    for (const name of ['damaged', 'whole'])
+      await new Cp(first.port).send(init(7, password) + set('partial', name)).reply;
+    await first.stop();
+    const [entry = ''] = home.spooled('new').sort();
+    const bytes = readFileSync(home.spoolFile('new', entry));
+    bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1;
+    writeFileSync(home.spoolFile('new', entry), bytes);
+
+    const receiver = await new Receiver().listen(home.qmPath);
+    const doomed = await home.start({ LCC_CRASH_AT: 'uns.spool.setaside' });
+    await doomed.exited;
+    assert.equal(doomed.child.signalCode, 'SIGKILL');
+    const next = await home.start();
+    await receiver.until(({ sets }) => sets.at(-1)?.curls[0] === 'whole');
+    assert.deepEqual(home.spooled('bad'), [entry]);
+    assert.equal(receiver.sets.length, 1);
+    await next.stop();
+    await receiver.close();
+  });
 });
 
 describe('lccd-uns', () => {

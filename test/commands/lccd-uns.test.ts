@@ -127,6 +127,16 @@ describe('lccd-uns', () => {
     await daemon.stop();
   });
 
+  it('rejects a full set of which not one url is acceptable: it would remove everything', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    const wrong = set('full', 'a.html', 'b.html').replace(SITE, 'http://elsewhere.example.org/');
+    assert.equal(codeOf(await new Cp(daemon.port).send(init(7, password) + wrong).reply), 204);
+    assert.deepEqual([home.spooled(), home.spooled('tmp')], [[], []]);
+    await daemon.stop();
+  });
+
   it('forgets nothing it did not acknowledge, keeps nothing that was cut', async () => {
     const home = newHome();
     const password = home.addProvider(7);

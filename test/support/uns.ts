@@ -55,6 +55,11 @@ export class Home {
     }
   }
 
+  /** Where an entry of the spool lies. */
+  spoolFile(part: string, entry: string): string {
+    return join(this.dir, 'spool/uns/uns', part, entry);
+  }
+
   async start(env: NodeJS.ProcessEnv = {}, args: string[] = []): Promise<Daemon> {
     const child = spawn(
       join(ROOT, 'bin/lccd-uns'),
