@@ -15,6 +15,7 @@ import type { CommandContext, CommandSpec } from './run.js';
 export const command: CommandSpec = {
   name: 'lcccp',
   summary: 'Ship <url> containers to the Update Notification Server of an LCC.',
+  isFilter: true,
   options: [
     { flags: '--uns <ENDPOINT>', help: 'host:port, unix:/path or tls:host:port' },
     { flags: '--pid <N>', help: 'provider id' },

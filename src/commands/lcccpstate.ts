@@ -12,6 +12,7 @@ const EXEMPT_BELOW_URLS = 10;
 export const command: CommandSpec = {
   name: 'lcccpstate',
   summary: 'Read the <url> containers of a whole site; write those that changed since last time.',
+  isFilter: true,
   options: [
     { flags: '--statefile <FILE>', help: 'what was accepted last; made at the first run' },
     { flags: '--full', help: 'write everything, as a full set' },

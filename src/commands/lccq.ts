@@ -16,6 +16,7 @@ export const command: CommandSpec = {
   name: 'lccq',
   summary: 'Select from the Local Content Cache: what is held, what changed, what is gone.',
   operands: '[-- CMD ARGS...]',
+  isFilter: true,
   options: [
     {
       flags: '--since <TIME>',
