@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Listing, type ListingOptions } from '../cp/file2url.js';
+import { planFind, printedBy, runFind, type FindPlan } from '../cp/find.js';
 import { HashPool } from '../cp/hash-pool.js';
 import { DEFAULT_TYPE, isMimetype } from '../cp/mime-types.js';
 import { EXIT, LccError } from '../lib/errors.js';
@@ -20,6 +21,7 @@ export const command: CommandSpec = {
   summary: 'Describe files as <url> containers: names on stdin, after --, or found by find(1).',
   operands: '[-- NAME...]',
   takesRest: 'find',
+  isFilter: true,
   options: [
     { flags: '--docroot <DIR>', help: 'where the site begins; curl is the name below it', default: '.' },
     { flags: '--md5', help: 'read every file and tell its md5' },
@@ -41,11 +43,15 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
       throw new LccError('usage', '-0 is for names on stdin; --find uses it by itself');
     if (context.operands.length > 0)
       throw new LccError('usage', `names follow --: file2url -- ${context.operands.join(' ')}`);
-    const listing = new Listing(options, new Output(1, { encoding: 'latin1' }), context.complain);
+    const find = context.options['find'] === true ? findPlan(context, options.md5) : undefined;
+    const listing = new Listing(
+      { ...options, facts: find?.prints === 'facts' },
+      new Output(1, { encoding: 'latin1' }),
+      context.complain,
+    );
     try {
-      if (context.options['find'] === true) {
-        const { runFind } = await import('../cp/find.js');
-        await runFind(context.afterDashes ?? [], chunk => listing.push(chunk));
+      if (find !== undefined) {
+        await runFind(find.words, chunk => listing.push(chunk));
       } else if (context.afterDashes !== undefined) {
         listing.add(context.afterDashes.map(bytesOf));
       } else {
@@ -59,6 +65,10 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
     return listing.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   },
 };
+
+function findPlan({ afterDashes, env }: CommandContext, md5: boolean): FindPlan {
+  return planFind(afterDashes ?? [], md5 ? 'names' : printedBy(env['PATH'] ?? ''));
+}
 
 function listingOptions(context: CommandContext): ListingOptions {
   const { options } = context;

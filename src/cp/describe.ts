@@ -2,6 +2,7 @@
 import { escapeAttribute } from '../lib/xml/escape.js';
 import { formatMtime } from '../wire/mtime.js';
 import { belowRoot } from './docroot.js';
+import { factsOf, nameOf } from './find.js';
 import { mimeTable } from './mime-types.js';
 import { createHasher, statFile, type FileFacts, type NoFacts } from './read-file.js';
 import { encodePathForXml } from './url-path.js';
@@ -14,6 +15,8 @@ export interface DescribeOptions {
   /** Extension (lower case, no dot) and mimetype; they win over the built-in table. */
   types: readonly (readonly [string, string])[];
   defaultType: string;
+  /** Names come with facts in front, as find prints them (find.ts); not together with md5. */
+  facts?: boolean;
 }
 
 /**
@@ -38,14 +41,16 @@ export function createDescribe(options: DescribeOptions): Describe {
 
   return (names, onProblem) => {
     let text = '';
-    for (const name of names) {
-      if (name === '') continue;
+    for (const entry of names) {
+      if (entry === '') continue;
+      const name = options.facts === true ? nameOf(entry) : entry;
       const path = below(name);
       if (path === undefined) {
         onProblem({ kind: 'outside', name });
         continue;
       }
-      let facts = readWhole === undefined ? statFile(name) : readWhole(name);
+      const told = options.facts === true ? factsOf(entry) : undefined;
+      let facts = told ?? (readWhole === undefined ? statFile(name) : readWhole(name));
       if (isForbidden(facts) && readWhole !== undefined) {
         onProblem({ kind: 'unread', name });
         facts = statFile(name);

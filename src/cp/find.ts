@@ -1,29 +1,87 @@
-/** find(1) as a source of names: the user's arguments, made to print every name with a NUL after it. */
+/**
+ * find(1) as a source of names: the user's arguments, made to print every name with a NUL after it; with what it knows
+ * of the file in front, where it can. Measured with 100 k files: find looks at a file while we describe the one before,
+ * on another processor, where stat(2) of our own was two thirds of all our work.
+ */
 import { spawn } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { constants } from 'node:os';
+import { basename, join } from 'node:path';
 import { LccError } from '../lib/errors.js';
+import type { FileFacts } from './read-file.js';
 
 /** Actions that print something other than names, which nobody downstream could tell from names. */
 const PRINTS_OTHER = new Set(['-printf', '-ls', '-ok', '-okdir']);
 /** With one of these find does not print by itself. */
 const ACTIONS = new Set(['-exec', '-execdir', '-delete', '-fprint', '-fprint0', '-fprintf', '-fls']);
 
+/** Type, bytes, time of modification, name. */
+const FACTS_FORMAT = '%y %s %T@ %p\\0';
+
+export interface FindPlan {
+  /** The arguments to run find with. */
+  words: string[];
+  /** What it prints: bare names, or what `factsOf` reads. */
+  prints: 'names' | 'facts';
+}
+
 /**
- * The arguments to run find with: `-print` becomes `-print0`; where nothing is printed yet the whole expression is put
- * in parentheses, as find itself does for its default, and `-print0` follows it.
+ * `-print` becomes the action we need; where nothing is printed yet the whole expression is put in parentheses, as find
+ * itself does for its default, and the action follows it.
  * @throws LccError `usage` for an action that prints something else
  */
-export function findArguments(given: readonly string[]): string[] {
+export function planFind(given: readonly string[], prints: FindPlan['prints']): FindPlan {
   const other = given.find(word => PRINTS_OTHER.has(word));
   if (other !== undefined)
     throw new LccError('usage', `--find: ${other} does not print names; use -print, -print0 or no action`);
-  if (given.some(word => word === '-print' || word === '-print0'))
-    return given.map(word => (word === '-print' ? '-print0' : word));
-  if (given.some(word => ACTIONS.has(word))) return [...given];
+  const doesPrint = given.some(word => word === '-print' || word === '-print0');
+  if (!doesPrint && given.some(word => ACTIONS.has(word))) return { words: [...given], prints: 'names' };
   const start = expressionStart(given);
+  const places = given.slice(0, start);
   const expression = given.slice(start);
-  return [...given.slice(0, start), ...(expression.length > 0 ? ['(', ...expression, ')'] : []), '-print0'];
+  // A file may go between its name being read and its facts: find is not to fail for that.
+  if (prints === 'facts') places.push('-ignore_readdir_race');
+  const action = prints === 'facts' ? ['-printf', FACTS_FORMAT] : ['-print0'];
+  if (doesPrint) {
+    const printing = expression.flatMap(word => (word === '-print' || word === '-print0' ? action : [word]));
+    return { words: [...places, ...printing], prints };
+  }
+  if (expression.length > 0) places.push('(', ...expression, ')');
+  return { words: [...places, ...action], prints };
 }
+
+/** What find would be on this search path: only that of GNU, which has a program of its own, tells facts. */
+export function printedBy(searchPath: string): FindPlan['prints'] {
+  for (const dir of searchPath.split(':')) {
+    try {
+      return basename(realpathSync(join(dir, 'find'))) === 'find' ? 'facts' : 'names';
+    } catch {
+      // Not here.
+    }
+  }
+  return 'names';
+}
+
+/** The name in what find printed of a file. */
+export function nameOf(printed: string): string {
+  return printed.slice(printed.indexOf(' ', printed.indexOf(' ', 2) + 1) + 1);
+}
+
+/** Its facts; `other` for what is no file, undefined for what has to be looked at: links, times before 1970. */
+export function factsOf(printed: string): FileFacts | 'other' | undefined {
+  const type = printed.charCodeAt(0);
+  if (type !== REGULAR) return type === LINK ? undefined : 'other';
+  const second = printed.indexOf(' ', 2) + 1;
+  if (printed.charCodeAt(second) === MINUS) return undefined;
+  return {
+    len: Number(printed.slice(2, second - 1)),
+    mtimeMs: Number.parseInt(printed.slice(second, printed.indexOf(' ', second)), 10) * 1000,
+  };
+}
+
+const REGULAR = 'f'.charCodeAt(0);
+const LINK = 'l'.charCodeAt(0);
+const MINUS = '-'.charCodeAt(0);
 
 /** Index of the first word that is neither an option for all (-H -L -P -D x -O3) nor a starting point. */
 function expressionStart(words: readonly string[]): number {
@@ -41,8 +99,8 @@ function expressionStart(words: readonly string[]): number {
  * Runs find and hands over its output chunk by chunk.
  * @throws LccError `io` when find could not be run, or ended with another status than 0: its list is not whole then
  */
-export async function runFind(given: readonly string[], onChunk: (chunk: Buffer) => void): Promise<void> {
-  const child = spawn('find', findArguments(given), { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function runFind(words: readonly string[], onChunk: (chunk: Buffer) => void): Promise<void> {
+  const child = spawn('find', words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise<string | undefined>(resolve => {
     child.once('error', error => resolve(`cannot run find(1): ${error.message}`));
     child.once('close', (status, signal) => resolve(endText(status, signal)));
