@@ -11,6 +11,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import type { XmlLimits } from '../lib/xml/types.js';
+import { errorElement } from '../wire/messages.js';
 import { formatQmAnswer, receiveFromUns, type QmAnswer, type UnsHandlers } from '../wire/uns-qm.js';
 import { isRefusal, type Intake, type SetIntake } from './intake.js';
 
@@ -92,6 +93,7 @@ export class UnsLinks {
     } catch (error) {
       if (!(error instanceof Overload) && !isDisconnect(error)) {
         log.warn('a UNS is cut off', { peer, error: messageOf(error) });
+        if (error instanceof LccError) socket.write(errorElement(error));
       }
       socket.destroySoon();
     } finally {

@@ -157,7 +157,7 @@ export class MessageChannel {
   /** Answers with an error element and closes: the peer broke the rules. */
   refuse(error: LccError): void {
     this.#reason ??= error;
-    this.end(`<lococa:error code="${codeOf(error)}">${escapeText(error.message)}</lococa:error>\n`);
+    this.end(errorElement(error));
   }
 
   #onData(chunk: Uint8Array): void {
@@ -276,6 +276,11 @@ export class MessageChannel {
     this.#cancelLinger?.();
     this.#handlers.closed(this.#reason);
   }
+}
+
+/** What a peer that broke the rules is told before its connection is closed: code 103, 104 or 106, where and what. */
+export function errorElement(error: LccError): string {
+  return `<lococa:error code="${codeOf(error)}">${escapeText(error.message)}</lococa:error>\n`;
 }
 
 function codeOf(error: LccError): number {

@@ -133,7 +133,7 @@ export interface LinkOptions {
 /**
  * Hears one UNS until it closes; memory is bounded by one read of the stream. Resolves when it closed in good order.
  * @throws LccError `data.cut` when it ended inside a set, `data.malformed` or `limit` (XmlError), `peer.protocol`, what
- *   a handler threw, or the stream's own error; the stream is destroyed then
+ *   a handler threw, or the stream's own error; the stream stays open, to be answered
  */
 export async function receiveFromUns(
   stream: Duplex,
@@ -204,7 +204,8 @@ export async function receiveFromUns(
     options.xml,
     { where: options.where },
   );
-  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+  // Left open on errors: the peer is still to be told.
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
     reader.write(chunk);
     flush();
     for (const call of calls.splice(0)) await call();

@@ -183,6 +183,10 @@ test('malformed XML from a UNS or a Bot Manager ends that connection only', asyn
   bad.socket.write('<lococa:set entry="x"><url curl=');
   bad.socket.write('<<<<');
   assert.equal(await bad.hear(/absorbed/), false);
+  const worse = new Uns(qm);
+  worse.socket.write('\n<uns');
+  worse.socket.write('<');
+  assert.equal(await worse.hear(/<lococa:error code="103">uns unix:3:5: [^<]+<\/lococa:error>/), true);
   const badBm = new Bm(qm);
   badBm.socket.write('<bogus/>');
   await once(badBm.socket, 'close');
