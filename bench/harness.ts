@@ -11,6 +11,8 @@ export interface Sample {
   seconds: number;
   /** Largest resident set of any one process of the contender. */
   maxRssBytes?: number;
+  /** The same of every process, where they have names worth telling. */
+  rssBytesOf?: Record<string, number>;
 }
 
 export interface Contender {
@@ -36,6 +38,7 @@ export interface Line {
   name: string;
   ratePerSecond: number;
   maxRssBytes: number | undefined;
+  rssBytesOf?: Record<string, number>;
   /** Our rate divided by this contender's; undefined on our own line. */
   ratio?: number;
   atLeast?: number | undefined;
@@ -67,8 +70,10 @@ export async function compare(comparison: Comparison): Promise<Outcome> {
     const seconds = medians[index] ?? NaN;
     const memory =
       samples[index]?.map(sample => sample.maxRssBytes ?? NaN).filter(value => !Number.isNaN(value)) ?? [];
+    const perProcess = samples[index]?.at(-1)?.rssBytesOf;
     return {
       name: contender.name,
+      ...(perProcess === undefined ? {} : { rssBytesOf: perProcess }),
       ratePerSecond: comparison.amount / seconds,
       maxRssBytes: memory.length === 0 ? undefined : Math.max(...memory),
       ...(index === 0

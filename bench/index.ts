@@ -66,7 +66,7 @@ function describe(outcome: Outcome): string {
     const ratio = line.ratio === undefined ? '' : line.ratio.toFixed(2);
     const floor =
       line.atLeast === undefined ? '' : `${line.atLeast} ${(line.ratio ?? 0) >= line.atLeast ? '✓' : '✗'}`;
-    const memory = line.maxRssBytes === undefined ? '' : `${Math.round(line.maxRssBytes / 1024 / 1024)} MB`;
+    const memory = memoryOf(line);
     return `| ${line.name} | ${formatRate(line.ratePerSecond)} | ${ratio} | ${floor} | ${memory} |`;
   });
   const bounds = outcome.bounds.map(
@@ -78,6 +78,15 @@ function describe(outcome: Outcome): string {
       ? ''
       : `| | ${outcome.unit}/s | ours ÷ this | at least | memory |\n| --- | ---: | ---: | ---: | ---: |\n${rows.join('\n')}\n`;
   return `## ${outcome.work}\n\n${table}${bounds.join('')}\n`;
+}
+
+function memoryOf({ rssBytesOf, maxRssBytes }: Outcome['lines'][number]): string {
+  const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
+  if (rssBytesOf !== undefined)
+    return Object.entries(rssBytesOf)
+      .map(([name, bytes]) => `${name} ${megabytes(bytes)}`)
+      .join(', ');
+  return maxRssBytes === undefined ? '' : megabytes(maxRssBytes);
 }
 
 function misses(outcome: Outcome): number {

@@ -174,7 +174,8 @@ function lccContender(name: string, scratch: string, site: Site, sets: string[][
       );
       await untilDone(home);
       const seconds = (performance.now() - start) / 1000;
-      const sample: Sample = { seconds, maxRssBytes: await largestRss(home) };
+      const rssBytesOf = await rssOf(home);
+      const sample: Sample = { seconds, maxRssBytes: Math.max(...Object.values(rssBytesOf)), rssBytesOf };
       const held = spawnSync(join(binDir, 'lccq'), ['--count'], { env: { ...process.env, LCC_HOME: home } });
       const wanted = sets.reduce((sum, set) => sum + set.length, 0);
       if (Number(held.stdout.toString()) !== wanted)
@@ -238,9 +239,8 @@ function status(home: string, daemon: string): Promise<Status> {
   });
 }
 
-async function largestRss(home: string): Promise<number> {
-  const pids = await Promise.all(
-    ['lccd-uns', 'lccd-qm', 'lccd-bm'].map(async name => (await status(home, name)).pid),
-  );
-  return Math.max(...pids.map(peakRssBytes));
+async function rssOf(home: string): Promise<Record<string, number>> {
+  const names = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd'];
+  const entries = names.map(async name => [name, peakRssBytes((await status(home, name)).pid)] as const);
+  return Object.fromEntries(await Promise.all(entries));
 }
