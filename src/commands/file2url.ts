@@ -45,7 +45,7 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
       throw new LccError('usage', `names follow --: file2url -- ${context.operands.join(' ')}`);
     const find = context.options['find'] === true ? findPlan(context, options.md5) : undefined;
     const listing = new Listing(
-      { ...options, facts: find?.prints === 'facts' },
+      { ...options, facts: find?.prints === 'facts', progress: context.progress('files') },
       new Output(1, { encoding: 'latin1' }),
       context.complain,
     );

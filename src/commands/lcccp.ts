@@ -129,6 +129,7 @@ function deliveryOptions(context: CommandContext, onError: (record: UrlRecord) =
     timeoutMs: seconds * 1000,
     clock: systemClock,
     onError,
+    progress: context.progress('urls', false),
   };
 }
 

@@ -44,6 +44,7 @@ export const command: CommandSpec = {
         allowEmpty: options['allowEmpty'] === true,
         maxDelete: deletionLimit(String(options['maxDelete'])),
         limits: xmlLimitsOf(config),
+        progress: context.progress('urls'),
       },
       context.complain,
     );

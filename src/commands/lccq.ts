@@ -57,6 +57,7 @@ async function run(context: CommandContext): Promise<number> {
     reject: message => context.complain(message),
     note: message => context.say(message),
     explain: message => void (context.verbose && context.say(message)),
+    advance: context.progress('records', context.afterDashes === undefined),
     started: started => (consumer = started),
   });
 }

@@ -2,9 +2,11 @@
  * What every command is, and how one is run: options from a table, `--help` with an example, `--version`, exit status
  * from the one table, errors as one line. A command's own file says only what is special about it.
  */
+import { isatty } from 'node:tty';
 import { Command, CommanderError, Option } from 'commander';
 import { EXIT, exitStatusOf, messageOf } from '../lib/errors.js';
 import { writeFully } from '../lib/stdio.js';
+import { Progress, type Advance } from '../lib/progress.js';
 import { VERSION } from './version.js';
 
 /** One row of a command's option table; man pages are compared with these by a test. */
@@ -34,6 +36,11 @@ export interface CommandContext {
   say: (message: string) => void;
   /** A warning or an error that does not end the run; not silenced. */
   complain: (message: string) => void;
+  /**
+   * Progress for a person who watches; undefined when nobody does (stderr is no terminal, or -q), or when the person
+   * is looking at the data itself. `stdoutIsData` false: the standard output carries remarks only.
+   */
+  progress: (unit: string, stdoutIsData?: boolean) => Advance | undefined;
   quiet: boolean;
   verbose: boolean;
 }
@@ -91,7 +98,11 @@ function writeTalk(text: string): void {
 }
 
 async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const complain = (message: string) => writeTalk(`${spec.name}: ${message}\n`);
+  let watched: Progress | undefined;
+  const complain = (message: string) => {
+    watched?.hide();
+    writeTalk(`${spec.name}: ${message}\n`);
+  };
   try {
     const parsed = parseArguments(spec, argv);
     if (parsed === undefined) return EXIT.ok;
@@ -104,6 +115,11 @@ async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv
       verbose: parsed.options['verbose'] === true,
       say: message => void (quiet || complain(message)),
       complain,
+      progress: (unit, stdoutIsData = true) => {
+        if (quiet || !isatty(2) || (stdoutIsData && isatty(1))) return undefined;
+        watched = new Progress({ name: spec.name, unit, write: writeTalk, nowMs: () => performance.now() });
+        return watched.add;
+      },
     });
   } catch (error) {
     if (isClosedPipe(error)) return EXIT.ok;
@@ -115,6 +131,8 @@ async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv
     );
     if (error instanceof CommanderError) complain(`try '${spec.name} --help'`);
     return status;
+  } finally {
+    watched?.hide();
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
+import type { Advance } from '../lib/progress.js';
 import { readChunksAt } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
 import type { UnsStatus } from '../wire/cp-uns/client.js';
@@ -21,6 +22,7 @@ export interface DeliveryOptions extends SessionOptions {
   /** Undefined: as the input says, else partial, or none. */
   set: SetKind | undefined;
   urlprefix: string | undefined;
+  progress?: Advance | undefined;
 }
 
 export interface Delivery {
@@ -89,18 +91,21 @@ async function ship(
     const site = measureState(whole.pending);
     refuseOverQuota(site, status);
     await session.send(start);
-    await sendState(session, whole);
+    await sendState(session, whole, sent => options.progress?.(sent, site.urls));
     sent = { set, urls: site.urls, accepted: await finish(session) };
   } else if (set === 'full' || !urls.isEmpty) {
     if (pending !== undefined) refuseOverQuota(measureState(pending.pending), status);
     refuseUnrationed(set, status);
     await session.send(start);
     const rest = urls.rest();
+    let told = 0;
     for (;;) {
       // A rejection must not have to wait for an input that stalls.
       const next = await Promise.race([rest.next(), session.failed]);
       if (next.done === true) break;
       await session.send(next.value);
+      options.progress?.(urls.size.urls - told);
+      told = urls.size.urls;
       if (set === 'full') refuseOverQuota(urls.size, status);
     }
     sent = { set, urls: urls.size.urls, accepted: await finish(session) };
@@ -147,15 +152,28 @@ async function finish(session: UnsSession): Promise<number> {
 }
 
 /** @throws LccError `try.later` when it is not the state that the stream named any more */
-async function sendState(session: UnsSession, { state, pending, id }: PendingState): Promise<void> {
+async function sendState(
+  session: UnsSession,
+  { state, pending, id }: PendingState,
+  progress: Advance,
+): Promise<void> {
   const fd = openSync(pending, 'r');
   try {
     if (pending !== state && identityOf(fstatSync(fd, { bigint: true })) !== id)
       throw new LccError('try.later', `${pending}: replaced by another run; nothing was sent`);
-    for (const chunk of readChunksAt(fd, 0, pending)) await session.send(Uint8Array.from(chunk));
+    for (const chunk of readChunksAt(fd, 0, pending)) {
+      await session.send(Uint8Array.from(chunk));
+      progress(linesIn(chunk));
+    }
   } finally {
     closeSync(fd);
   }
+}
+
+function linesIn(chunk: Buffer): number {
+  let lines = 0;
+  for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
+  return lines;
 }
 
 /** @throws LccError `peer.rejected` for a full set nobody wants and the ration does not cover */

@@ -3,6 +3,7 @@
  * listing that is not whole must not look like one, because what it lacks would be deleted downstream.
  */
 import { LccError } from '../lib/errors.js';
+import type { Advance } from '../lib/progress.js';
 import type { Output } from '../lib/stdio.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
 import { createDescribe, type DescribeOptions, type NameProblem } from './describe.js';
@@ -11,6 +12,7 @@ import { NameSplitter } from './names.js';
 import { displayName } from './url-path.js';
 
 export interface ListingOptions extends DescribeOptions {
+  progress?: Advance | undefined;
   separator: '\n' | '\0';
   /** Threads that hash, used once there is work for them; undefined to hash here. */
   startPool?: ((take: (answer: BatchAnswer) => void) => HashPool) | undefined;
@@ -55,6 +57,7 @@ export class Listing {
     for (let at = 0; at < names.length; at += BATCH_NAMES) {
       const batch = names.length <= BATCH_NAMES ? names : names.slice(at, at + BATCH_NAMES);
       this.#seen += batch.length;
+      this.#options.progress?.(batch.length);
       const { startPool } = this.#options;
       if (startPool !== undefined && this.#seen > NAMES_BEFORE_POOL)
         this.#pool ??= startPool(answer => this.#take(answer));

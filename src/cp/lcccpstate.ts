@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
+import type { Advance } from '../lib/progress.js';
 import { readChunksAt, type Output } from '../lib/stdio.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
@@ -22,6 +23,7 @@ export interface StateOptions {
   allowEmpty: boolean;
   maxDelete: DeletionLimit;
   limits: XmlLimits;
+  progress?: Advance | undefined;
   /** The old state up to this size is held in memory; default 32 MB. */
   seenMaxBytes?: number;
   /** Lines sorted in memory before a run goes to disk, in bytes. */
@@ -107,7 +109,11 @@ function readSite(
     line => (known = seen.take(line)),
     options.limits,
   );
-  for (const chunk of chunks) input.write(chunk);
+  for (const chunk of chunks) {
+    const before = urls;
+    input.write(chunk);
+    options.progress?.(urls - before);
+  }
   input.end();
   return { urls, rejected };
 }

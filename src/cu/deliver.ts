@@ -10,6 +10,7 @@
  * A death at any point leaves the cursor where it was: the same changes come again, which every format bears.
  */
 import { CacheReader, type Selection } from '../db/cache/read.js';
+import type { Advance } from '../lib/progress.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { ConsumerGone, startConsumer, type Consumer } from './consumer.js';
 import { advanceCursor, dropNext, lockCursor, offerNext, readCursor, startOf } from './cursor.js';
@@ -34,6 +35,8 @@ export interface DeliveryTalk {
   note(message: string): void;
   /** Explanations, where wanted. */
   explain(message: string): void;
+  /** Progress, where somebody watches. */
+  advance?: Advance | undefined;
   /** The running consumer, so that signals can be passed on. */
   started(consumer: Consumer): void;
 }

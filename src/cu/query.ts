@@ -1,4 +1,5 @@
 /** One run of lccq: from a snapshot of the LCC DB, through a format, into standard output or a consumer. */
+import type { Advance } from '../lib/progress.js';
 import type { CacheReader, Selection } from '../db/cache/read.js';
 import type { FieldName } from './fields.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
@@ -38,7 +39,7 @@ export async function runQuery(
   reader: CacheReader,
   query: Query,
   output: { open(): Sink; whenEmpty: boolean },
-  talk: { reject(message: string): void; note(message: string): void },
+  talk: { reject(message: string): void; note(message: string): void; advance?: Advance | undefined },
 ): Promise<QueryResult> {
   let rejected = 0;
   const context: FormatContext = {
@@ -63,6 +64,7 @@ export async function runQuery(
   let lastSeq = 0;
   for (const chunk of chunksOf(reader, query, writer)) {
     records += chunk.records;
+    talk.advance?.(chunk.records);
     lastSeq = chunk.lastSeq;
     await (sink ?? (await open())).write(chunk.data);
   }

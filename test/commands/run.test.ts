@@ -124,3 +124,19 @@ test('a full disk under stdout is said, with status 74', () => {
   assert.equal(done.status, 74);
   assert.match(done.stderr, /^probe: .*ENOSPC.*\n$/);
 });
+
+const noScript = spawnSync('script', ['--version']).error !== undefined && process.env['CI'] !== 'true';
+
+test(
+  'progress is shown on a terminal while work lasts, and nowhere else',
+  { skip: noScript && 'no script(1)' },
+  () => {
+    const work = (options: string) =>
+      `(echo a; sleep 1.2; echo b; sleep 0.1) | ${join(ROOT, 'bin/file2url')} ${options} >/dev/null`;
+    const terminal = (command: string) =>
+      spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'latin1' }).stdout;
+    assert.match(terminal(work('')), /\r\u001b\[Kfile2url: 2 files, \d\/s.*\r\u001b\[K/s);
+    assert.doesNotMatch(terminal(work('-q')), /files,/);
+    assert.doesNotMatch(spawnSync('bash', ['-c', work('')], { encoding: 'latin1' }).stderr, /files,/);
+  },
+);
