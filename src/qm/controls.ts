@@ -1,4 +1,4 @@
-/** The operator's hand on the Queue Manager: controls of its socket, used by lccctl. */
+/** The operator's hand on the Queue Manager: controls of its control socket. */
 import type { QueueStore } from '../db/queue/store.js';
 import type { Control } from '../daemon/types.js';
 import { LccError } from '../lib/errors.js';

@@ -33,7 +33,7 @@ export const fts5Sql: Format = {
         const content = readContent(file, String(md5));
         if (!content.ok) {
           context.reject(
-            `${burl}: not indexed: ${file} is ${content.why}; lccfsck --repair fetches it again`,
+            `${burl}: not indexed: ${file} is ${content.why}; touch it on its site to have it fetched again`,
           );
           return forget;
         }
