@@ -1,10 +1,14 @@
 /**
- * Who does what next. Tasks come in lanes: of one lane one task runs at a time, in the order they came; different lanes
- * run in parallel, up to the slots of the workers. What a worker is (a robot, or a Bot Manager below) is not known here.
+ * Who does what next. Tasks come in lanes: those of one lane are done one after the other, in the order they came, by
+ * one worker at a time; different lanes run in parallel, up to the slots of the workers. A worker has a few tasks of
+ * each of its lanes, a window, so that the next can begin there the moment one ends. What a worker is (a robot, or a
+ * Bot Manager below) is not known here.
  *
- *     waiting in its lane ──a worker has a free slot──▶ running ──finish──▶ done
- *                ▲                                         │
- *                ╰────── the worker is gone, `lost` says again ──╯  (in front of its lane)
+ *     waiting in its lane ──the lane has a slot, and room in its window──▶ given ──its turn──▶ finish──▶ done
+ *                ▲                                                           │
+ *                ╰────── the worker is gone, `lost` says again ──────────────╯  (in front of its lane, in order)
+ *
+ * While lanes wait for a slot nothing more is given in those that have one: they end, and take their turn again.
  */
 export interface Task {
   /** Unique here: what the worker will call it. */
@@ -13,38 +17,57 @@ export interface Task {
 }
 
 export interface Worker<T extends Task> {
-  /** Tasks it does at a time. */
+  /** Lanes it works on at a time. */
   slots: number;
-  begin(task: T): void;
+  give(task: T): void;
+  /** Nothing given before in its lane is left: it can have begun now, and not earlier. */
+  turn(task: T): void;
 }
 
 interface Lane<T extends Task> {
   readonly name: string;
   readonly waiting: T[];
-  running: boolean;
-  /** Who did the last one: it may still hold a connection to the site. */
+  /** Who has the lane, while anything of it is given. */
+  worker: Worker<T> | undefined;
+  /** What that worker has, oldest first. */
+  readonly given: Map<number, T>;
+  /** Who had it last: it may still hold a connection to the site. */
   last: Worker<T> | undefined;
 }
 
+interface Load<T extends Task> {
+  readonly lanes: Set<Lane<T>>;
+  readonly tasks: Map<number, Lane<T>>;
+}
+
+/** Whether a task whose worker is gone is to be given to another. `begun`: its turn had come. */
+export type Lost<T extends Task> = (task: T, begun: boolean) => boolean;
+
 export class Distributor<T extends Task> {
-  readonly #lost: (task: T, worker: Worker<T>) => boolean;
+  readonly #window: number;
+  readonly #lost: Lost<T>;
   readonly #lanes = new Map<string, Lane<T>>();
-  readonly #workers = new Map<Worker<T>, Map<number, T>>();
+  readonly #workers = new Map<Worker<T>, Load<T>>();
+  /** Lanes that wait for a slot, longest first. */
   #ready: Lane<T>[] = [];
+  /** Lanes with a slot in which something waits and there may be room. */
+  readonly #hungry = new Set<Lane<T>>();
   #waiting = 0;
-  #running = 0;
+  #given = 0;
   #pumping = false;
 
-  /** @param lost whether a task whose worker is gone is to be given to another */
-  constructor(lost: (task: T, worker: Worker<T>) => boolean) {
+  /** @param window tasks of one lane at its worker, from 1 */
+  constructor(window: number, lost: Lost<T>) {
+    this.#window = window;
     this.#lost = lost;
   }
 
   get waiting(): number {
     return this.#waiting;
   }
-  get running(): number {
-    return this.#running;
+  /** Tasks at workers. */
+  get given(): number {
+    return this.#given;
   }
   get lanes(): number {
     return this.#lanes.size;
@@ -61,36 +84,37 @@ export class Distributor<T extends Task> {
   add(task: T): void {
     let lane = this.#lanes.get(task.lane);
     if (lane === undefined) {
-      lane = { name: task.lane, waiting: [], running: false, last: undefined };
+      lane = { name: task.lane, waiting: [], worker: undefined, given: new Map(), last: undefined };
       this.#lanes.set(task.lane, lane);
     }
     lane.waiting.push(task);
     this.#waiting++;
-    if (lane.waiting.length === 1 && !lane.running) this.#ready.push(lane);
+    if (lane.worker !== undefined) this.#hungry.add(lane);
+    else if (lane.waiting.length === 1) this.#ready.push(lane);
     this.pump();
   }
 
   join(worker: Worker<T>): void {
-    this.#workers.set(worker, new Map());
+    this.#workers.set(worker, { lanes: new Set(), tasks: new Map() });
     this.pump();
   }
 
-  /** The worker is gone: what it was doing is given to others, the longest-running first. */
+  /** The worker is gone: what it had is given to others, before anything that waits. */
   leave(worker: Worker<T>): void {
-    const running = this.#workers.get(worker);
-    if (running === undefined) return;
+    const load = this.#workers.get(worker);
+    if (load === undefined) return;
     this.#workers.delete(worker);
-    this.#running -= running.size;
+    this.#given -= load.tasks.size;
     const again: Lane<T>[] = [];
-    for (const task of running.values()) {
-      const lane = this.#lanes.get(task.lane);
-      if (lane === undefined) continue;
-      lane.running = false;
+    for (const lane of load.lanes) {
+      const tasks = [...lane.given.values()];
+      lane.given.clear();
+      lane.worker = undefined;
       lane.last = undefined;
-      if (this.#lost(task, worker)) {
-        lane.waiting.unshift(task);
-        this.#waiting++;
-      }
+      this.#hungry.delete(lane);
+      const kept = tasks.filter((task, index) => this.#lost(task, index === 0));
+      lane.waiting.unshift(...kept);
+      this.#waiting += kept.length;
       if (lane.waiting.length > 0) again.push(lane);
       else this.#lanes.delete(lane.name);
     }
@@ -100,66 +124,110 @@ export class Distributor<T extends Task> {
 
   /** The worker has done a task; undefined when it had no such task. Room for the next is given by `pump`. */
   finish(worker: Worker<T>, number: number): T | undefined {
-    const running = this.#workers.get(worker);
-    const task = running?.get(number);
-    if (running === undefined || task === undefined) return undefined;
-    running.delete(number);
-    this.#running--;
-    const lane = this.#lanes.get(task.lane);
-    if (lane !== undefined) {
-      lane.running = false;
-      if (lane.waiting.length > 0) this.#ready.push(lane);
-      else this.#lanes.delete(lane.name);
+    const load = this.#workers.get(worker);
+    const lane = load?.tasks.get(number);
+    const task = lane?.given.get(number);
+    if (load === undefined || lane === undefined || task === undefined) return undefined;
+    const wasFirst = firstOf(lane) === task;
+    load.tasks.delete(number);
+    lane.given.delete(number);
+    this.#given--;
+    const next = firstOf(lane);
+    if (next === undefined) this.#release(lane, load);
+    else {
+      if (wasFirst) worker.turn(next);
+      if (lane.waiting.length > 0) this.#hungry.add(lane);
     }
     return task;
   }
 
-  /** Takes out tasks that have not begun. */
+  /** Takes out tasks that no worker has. */
   withdraw(wanted: (task: T) => boolean): T[] {
     const taken: T[] = [];
     for (const lane of this.#lanes.values()) {
       const kept: T[] = [];
       for (const task of lane.waiting) (wanted(task) ? taken : kept).push(task);
       lane.waiting.splice(0, lane.waiting.length, ...kept);
-      if (kept.length === 0 && !lane.running) this.#lanes.delete(lane.name);
+      if (kept.length > 0) continue;
+      this.#hungry.delete(lane);
+      if (lane.worker === undefined) this.#lanes.delete(lane.name);
     }
     this.#ready = this.#ready.filter(lane => lane.waiting.length > 0);
     this.#waiting -= taken.length;
     return taken;
   }
 
-  /** The task the worker has been at for longest. */
-  oldestOf(worker: Worker<T>): T | undefined {
-    return this.#workers.get(worker)?.values().next().value;
+  /** Of the tasks whose turn has come at the worker, one a lane, one that is wanted. */
+  turnOf(worker: Worker<T>, wanted: (task: T) => boolean): T | undefined {
+    for (const lane of this.#workers.get(worker)?.lanes ?? []) {
+      const first = firstOf(lane);
+      if (first !== undefined && wanted(first)) return first;
+    }
+    return undefined;
   }
 
-  /** Gives waiting tasks to free slots; to be called whenever slots have come. */
+  /** Gives what waits to free slots and open windows; to be called whenever there may be new ones. */
   pump(): void {
-    // A worker may be done before `begin` returns; the loop that called it goes on then.
+    // A worker may be done before `give` returns; the loop that called it goes on then.
     if (this.#pumping) return;
     this.#pumping = true;
     try {
-      while (this.#beginNext());
+      while (this.#takeSlot() || this.#topUp());
     } finally {
       this.#pumping = false;
     }
   }
 
-  /** Begins the next task; false when none waits or no slot is free. */
-  #beginNext(): boolean {
+  /** Gives the lane that waited longest a slot; false when none waits or no slot is free. */
+  #takeSlot(): boolean {
     const lane = this.#ready[0];
     const worker = lane === undefined ? undefined : this.#choose(lane);
-    if (lane === undefined || worker === undefined) return false;
+    const load = worker && this.#workers.get(worker);
+    if (lane === undefined || worker === undefined || load === undefined) return false;
     this.#ready.shift();
-    const task = lane.waiting.shift();
-    if (task === undefined) return true;
-    lane.running = true;
+    lane.worker = worker;
     lane.last = worker;
-    this.#waiting--;
-    this.#running++;
-    this.#workers.get(worker)?.set(task.number, task);
-    worker.begin(task);
+    load.lanes.add(lane);
+    this.#fill(lane, worker, load);
     return true;
+  }
+
+  /** Fills windows; false when there is nothing to give, or lanes wait for a slot. */
+  #topUp(): boolean {
+    if (this.#ready.length > 0) return false;
+    for (const lane of this.#hungry) {
+      this.#hungry.delete(lane);
+      const load = lane.worker && this.#workers.get(lane.worker);
+      // One that has fewer slots now gives some lanes up.
+      if (lane.worker === undefined || load === undefined || this.#freeOf(lane.worker) < 0) continue;
+      this.#fill(lane, lane.worker, load);
+      return true;
+    }
+    return false;
+  }
+
+  #fill(lane: Lane<T>, worker: Worker<T>, load: Load<T>): void {
+    while (lane.given.size < this.#window) {
+      const task = lane.waiting.shift();
+      if (task === undefined) return;
+      this.#waiting--;
+      this.#given++;
+      lane.given.set(task.number, task);
+      load.tasks.set(task.number, lane);
+      if (lane.given.size === 1) worker.turn(task);
+      worker.give(task);
+      // Done already, it was the last here, and the lane has gone to the end of the queue.
+      if (lane.worker !== worker) return;
+    }
+  }
+
+  /** Takes a lane of which nothing is given any more off its worker. */
+  #release(lane: Lane<T>, load: Load<T>): void {
+    load.lanes.delete(lane);
+    this.#hungry.delete(lane);
+    lane.worker = undefined;
+    if (lane.waiting.length > 0) this.#ready.push(lane);
+    else this.#lanes.delete(lane.name);
   }
 
   #choose(lane: Lane<T>): Worker<T> | undefined {
@@ -177,7 +245,11 @@ export class Distributor<T extends Task> {
   }
 
   #freeOf(worker: Worker<T>): number {
-    const running = this.#workers.get(worker);
-    return running === undefined ? 0 : worker.slots - running.size;
+    const load = this.#workers.get(worker);
+    return load === undefined ? 0 : worker.slots - load.lanes.size;
   }
+}
+
+function firstOf<T extends Task>(lane: Lane<T>): T | undefined {
+  return lane.given.values().next().value;
 }

@@ -30,6 +30,8 @@ export interface BotManagerOptions {
   /** Requests waiting for robots, and deletions for their commit, at which the source is not read any more. */
   maxWaiting: number;
   maxRobots: number;
+  /** Requests of one lane at a robot at a time. */
+  laneWindow: number;
   /** Robots that may vanish over one request before it is answered with an error. */
   maxLosses: number;
   /** How long a robot may take for one request before it is taken for hung and cut. */
@@ -67,7 +69,9 @@ export class BotManager {
     this.#options = options;
     this.#store = options.store;
     this.#log = options.log;
-    this.#distributor = new Distributor<FetchTask>(task => this.#lost(task));
+    this.#distributor = new Distributor<FetchTask>(options.laneWindow, (task, begun) =>
+      this.#lost(task, begun),
+    );
     this.#full = options.store.full();
     this.#cancelWatch = options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
   }
@@ -147,15 +151,15 @@ export class BotManager {
 
   status(): { idle: boolean; [name: string]: unknown } {
     const waiting = this.#distributor.waiting;
-    const running = this.#distributor.running;
+    const given = this.#distributor.given;
     return {
-      idle: waiting === 0 && running === 0 && this.#store.deletionsWaiting === 0,
+      idle: waiting === 0 && given === 0 && this.#store.deletionsWaiting === 0,
       machineid: this.#store.machineId,
       source: this.#source !== undefined,
       robots: this.#robots.size,
       slots: this.#distributor.slots,
       waiting,
-      fetching: running,
+      fetching: given,
       lanes: this.#distributor.lanes,
       deletions_waiting: this.#store.deletionsWaiting,
       names_free: this.#store.freeNames,
@@ -169,7 +173,7 @@ export class BotManager {
     this.#stopping = true;
     this.#offer();
     this.#distributor.withdraw(() => true);
-    if (this.#source !== undefined && this.#distributor.running > 0) {
+    if (this.#source !== undefined && this.#distributor.given > 0) {
       await new Promise<void>(resolve => {
         this.#drained = resolve;
         this.#options.clock.after(STOP_WAIT_MS, resolve);
@@ -195,6 +199,7 @@ export class BotManager {
       source: source.number,
       destination: undefined,
       losses: 0,
+      tainted: false,
       startedMs: 0,
     });
     this.#balance();
@@ -207,7 +212,7 @@ export class BotManager {
     this.#answer(task, result);
     this.#distributor.pump();
     this.#balance();
-    if (this.#distributor.running === 0) this.#drained?.();
+    if (this.#distributor.given === 0) this.#drained?.();
     return true;
   }
 
@@ -221,15 +226,16 @@ export class BotManager {
       result.fileId = this.#store.fileIdOf(task.destination);
     } else if (task.destination !== undefined) {
       // A robot that vanished over it may still be writing: its name is used up. Otherwise it was never used.
-      if (task.losses > 0) this.#store.discard(task.destination);
+      if (task.tainted) this.#store.discard(task.destination);
       else this.#store.giveBack(task.destination);
     }
     source?.peer.fetched(result);
   }
 
-  /** The task's robot is gone: whether another shall go on with it. */
-  #lost(task: FetchTask): boolean {
-    task.losses++;
+  /** The task's robot is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
+  #lost(task: FetchTask, begun: boolean): boolean {
+    task.tainted = true;
+    if (begun) task.losses++;
     if (this.#source?.number === task.source && task.losses < this.#options.maxLosses && !this.#stopping)
       return true;
     this.#answer(task, {
@@ -253,7 +259,7 @@ export class BotManager {
       this.#log.warn('source gone', {
         reason: reason && messageOf(reason),
         dropped: dropped.length,
-        fetching: this.#distributor.running,
+        fetching: this.#distributor.given,
       });
     }
   }
@@ -275,13 +281,12 @@ export class BotManager {
   #watch(): void {
     this.#cancelWatch = this.#options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
     const { attemptTimeoutMs, clock } = this.#options;
+    const startedBeforeMs = clock.monotonicMs() - attemptTimeoutMs;
     for (const worker of this.#robots) {
-      const oldest = this.#distributor.oldestOf(worker);
-      if (oldest === undefined || clock.monotonicMs() - oldest.startedMs < attemptTimeoutMs) continue;
+      const late = this.#distributor.turnOf(worker, task => task.startedMs <= startedBeforeMs);
+      if (late === undefined) continue;
       const limit = limitText('bm.attempt_timeout_ms', attemptTimeoutMs);
-      worker.cut(
-        new LccError('limit', `${worker.where}: no answer within ${limit} for ${oldest.request.url}`),
-      );
+      worker.cut(new LccError('limit', `${worker.where}: no answer within ${limit} for ${late.request.url}`));
     }
     const full = this.#store.full();
     if (full === this.#full) return;

@@ -14,6 +14,9 @@ export interface FetchTask extends Task {
   destination: Name | undefined;
   /** Robots that vanished over it. */
   losses: number;
+  /** A robot that vanished had it, and may still write to its destination. */
+  tainted: boolean;
+  /** When its turn came at its robot. */
   startedMs: number;
 }
 
@@ -39,11 +42,14 @@ export class RobotWorker implements Worker<FetchTask> {
     this.where = peer.channel.where;
   }
 
-  begin(task: FetchTask): void {
+  give(task: FetchTask): void {
     task.destination ??= this.#store.take();
-    task.startedMs = this.#nowMs();
     if (task.destination === undefined) return this.#failed(this, storeFull(task.number));
     this.#peer.fetch(task.number, this.#store.pathOf(task.destination), task.request);
+  }
+
+  turn(task: FetchTask): void {
+    task.startedMs = this.#nowMs();
   }
 
   /** Cuts the robot off; what it was doing goes to others. */

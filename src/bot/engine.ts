@@ -61,11 +61,17 @@ export class FetchEngine {
     };
   }
 
-  /** Fetches now. `done` is called exactly once, possibly before this returns. */
-  fetch(job: FetchJob, done: (outcome: FetchOutcome) => void): { cancel(): void } {
-    const fetch = new Fetch(this.#context, job, this.#clock.monotonicMs(), outcome => {
-      this.#active.delete(fetch);
-      done(outcome);
+  /**
+   * Fetches now. `done` is called exactly once, possibly before this returns; `received` at most once before it, when
+   * the site is not asked for anything more but the content is not in its place yet.
+   */
+  fetch(job: FetchJob, done: (outcome: FetchOutcome) => void, received?: () => void): { cancel(): void } {
+    const fetch = new Fetch(this.#context, job, this.#clock.monotonicMs(), {
+      received: () => received?.(),
+      done: outcome => {
+        this.#active.delete(fetch);
+        done(outcome);
+      },
     });
     this.#active.add(fetch);
     if (!this.#ticking) this.#tick();

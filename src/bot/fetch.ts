@@ -16,7 +16,7 @@ import { ACCEPT_ENCODING, codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
 import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
-import type { FetchContext, FetchJob, FetchOutcome, WithoutId } from './job.js';
+import type { FetchContext, FetchEvents, FetchJob, FetchOutcome, WithoutId } from './job.js';
 import { contradicts } from './mimetype.js';
 import { isHttp, isWithin, parseUrl } from './target.js';
 
@@ -28,7 +28,7 @@ type Phase = 'connect' | 'headers' | 'body' | 'drain' | 'decode' | 'save' | 'ove
 export class Fetch {
   readonly #context: FetchContext;
   readonly #job: FetchJob;
-  readonly #done: (outcome: FetchOutcome) => void;
+  readonly #events: FetchEvents;
   readonly #startMs: number;
   readonly #deadlineMs: number;
   readonly #maxBytes: number;
@@ -46,11 +46,11 @@ export class Fetch {
   #next: (() => void) | undefined;
   #drained = 0;
 
-  constructor(context: FetchContext, job: FetchJob, nowMs: number, done: (outcome: FetchOutcome) => void) {
+  constructor(context: FetchContext, job: FetchJob, nowMs: number, events: FetchEvents) {
     const { limits } = context;
     this.#context = context;
     this.#job = job;
-    this.#done = done;
+    this.#events = events;
     this.#startMs = nowMs;
     this.#sinceMs = nowMs;
     this.#deadlineMs = nowMs + Math.min(limits.totalTimeoutMs, job.timeoutMs ?? Infinity);
@@ -194,6 +194,8 @@ export class Fetch {
     if (whole !== undefined) {
       this.#phase = 'save';
       writer.write(whole, expected, (error, found) => this.#saved(file, head, found, error));
+      // What waits for the disk is bounded by those who wait with it.
+      if (!writer.crowded) this.#events.received();
       return;
     }
     const found = file.md5();
@@ -352,7 +354,7 @@ export class Fetch {
   #settle(outcome: FetchOutcome): void {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
-    this.#done(outcome);
+    this.#events.done(outcome);
   }
 
   #isConditional(): boolean {

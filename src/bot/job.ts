@@ -26,6 +26,13 @@ export interface FetchLimits {
   headerLimitText: string;
 }
 
+/** What a fetch tells its owner. */
+export interface FetchEvents {
+  /** Nothing more is asked of the site; the content is on its way to its place. */
+  received(): void;
+  done(outcome: FetchOutcome): void;
+}
+
 /** What all fetches of an engine share. */
 export interface FetchContext {
   links: Links;

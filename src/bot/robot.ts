@@ -1,5 +1,7 @@
 /**
- * The robot: requests of Bot Managers (or of a person) in, fetches in a number of slots, results out.
+ * The robot: requests of Bot Managers (or of a person) in, fetches in a number of slots, results out. Requests of one
+ * lane are fetched one after the other; a slot is what a lane needs while one of its requests is asked of the site. A
+ * request without a lane is a lane of its own.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
  * the manager gives it to another robot.
@@ -9,14 +11,15 @@ import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { ManagerPeer, type RobotRequest } from '../wire/bm-bot.js';
+import type { FetchResult } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import type { FetchEngine } from './engine.js';
-import type { FetchOutcome } from './job.js';
+import { BotLanes, type BotLane } from './lanes.js';
 
 export interface RobotOptions {
   engine: FetchEngine;
-  /** Fetches at a time, over all connections. */
+  /** Lanes being fetched from at a time, over all connections. */
   slots: number;
   /** Requests waiting for a slot at which no more are read. */
   maxWaiting: number;
@@ -27,27 +30,42 @@ export interface RobotOptions {
 
 /** Time that fetches begun get when the robot is told to stop. */
 const STOP_GRACE_MS = 5000;
+/** Results that are sent together, unless it takes longer than this until there are so many, or nothing else goes on. */
+const RESULT_BATCH = 16;
+const RESULT_DELAY_MS = 1;
 
 interface Session {
   peer: ManagerPeer;
+  lanes: Map<string, BotLane<Waiting>>;
   running: Set<{ cancel(): void }>;
-  waiting: number;
+  /** Requests whose result has not been given yet. */
+  open: number;
+  unsent: FetchResult[];
+  cancelSend: (() => void) | undefined;
   ended: boolean;
   closed: boolean;
+}
+
+interface Waiting {
+  session: Session;
+  request: RobotRequest;
 }
 
 export class Robot {
   readonly #options: RobotOptions;
   readonly #sessions = new Set<Session>();
-  #queue: { session: Session; request: RobotRequest }[] = [];
+  readonly #lanes: BotLanes<Waiting>;
+  /** Fetches begun and not over; some have left their lane and wait for the disk. */
   #running = 0;
   #held = false;
+  #filling = false;
   #stopping = false;
   #whenIdle: (() => void) | undefined;
   readonly #counts = { ok: 0, unchanged: 0, error: 0, bytes: 0, wire_bytes: 0 };
 
   constructor(options: RobotOptions) {
     this.#options = options;
+    this.#lanes = new BotLanes(options.slots);
   }
 
   /**
@@ -76,8 +94,11 @@ export class Robot {
         },
         { ...channel, clock, where },
       ),
+      lanes: new Map(),
       running: new Set(),
-      waiting: 0,
+      open: 0,
+      unsent: [],
+      cancelSend: undefined,
       ended: false,
       closed: false,
     };
@@ -88,10 +109,10 @@ export class Robot {
 
   status(): { idle: boolean; [name: string]: unknown } {
     return {
-      idle: this.#running === 0 && this.#queue.length === 0,
+      idle: this.#running === 0 && this.#lanes.waiting === 0,
       slots: this.#options.slots,
       fetching: this.#running,
-      waiting: this.#queue.length,
+      waiting: this.#lanes.waiting,
       managers: this.#sessions.size,
       idle_connections: this.#options.engine.idleConnections,
       ...this.#counts,
@@ -101,9 +122,8 @@ export class Robot {
   /** Finishes the fetches begun, for a few seconds, sends their results and closes everything. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#queue = [];
     for (const session of this.#sessions) {
-      session.waiting = 0;
+      this.#forget(session);
       session.peer.hello(0);
     }
     await new Promise<void>(resolve => {
@@ -112,55 +132,94 @@ export class Robot {
       if (this.#running === 0) resolve();
     });
     this.#options.engine.close();
-    for (const session of this.#sessions) session.peer.channel.end();
+    for (const session of this.#sessions) {
+      this.#send(session);
+      session.peer.channel.end();
+    }
   }
 
   #accept(session: Session, request: RobotRequest): void {
     if (this.#stopping) return;
-    if (this.#running < this.#options.slots) {
-      this.#begin(session, request);
-      return;
-    }
-    session.waiting++;
-    this.#queue.push({ session, request });
-    if (this.#queue.length >= this.#options.maxWaiting) this.#hold(true);
-  }
-
-  #begin(session: Session, request: RobotRequest): void {
-    const { id, ...job } = request;
-    if (job.lastModified !== undefined) job.lastModified = httpDate(job.lastModified);
-    let fetch: { cancel(): void } | undefined;
-    let over = false;
-    this.#running++;
-    fetch = this.#options.engine.fetch(job, outcome => {
-      over = true;
-      if (fetch !== undefined) session.running.delete(fetch);
-      this.#finish(session, id, outcome);
-    });
-    if (!over) session.running.add(fetch);
-  }
-
-  #finish(session: Session, id: number, outcome: FetchOutcome): void {
-    this.#running--;
-    this.#counts[outcome.status]++;
-    this.#counts.wire_bytes += outcome.wireBytes;
-    if (outcome.status === 'ok') this.#counts.bytes += outcome.len;
-    if (!session.closed) {
-      session.peer.fetched({ id, ...outcome });
-      this.#endIfDone(session);
-    }
+    session.open++;
+    this.#lanes.add(this.#laneOf(session, request.lane), { session, request });
     this.#fill();
-    if (this.#running === 0) this.#whenIdle?.();
+    if (!this.#held && this.#lanes.waiting >= this.#options.maxWaiting) this.#hold(true);
+  }
+
+  #laneOf(session: Session, name: string | undefined): BotLane<Waiting> {
+    if (name === undefined) return this.#lanes.create();
+    let lane = session.lanes.get(name);
+    if (lane === undefined) {
+      lane = this.#lanes.create();
+      session.lanes.set(name, lane);
+    }
+    return lane;
   }
 
   #fill(): void {
-    while (this.#running < this.#options.slots) {
-      const next = this.#queue.shift();
-      if (next === undefined) break;
-      next.session.waiting--;
-      this.#begin(next.session, next.request);
+    // A fetch may be over before the call that began it returns; the loop that made that call goes on then.
+    if (this.#filling) return;
+    this.#filling = true;
+    for (let next = this.#lanes.next(); next !== undefined; next = this.#lanes.next()) {
+      this.#begin(next.lane, next.request);
     }
-    if (this.#held && this.#queue.length <= this.#options.maxWaiting / 2) this.#hold(false);
+    this.#filling = false;
+    if (this.#held && this.#lanes.waiting <= this.#options.maxWaiting / 2) this.#hold(false);
+  }
+
+  #begin(lane: BotLane<Waiting>, { session, request }: Waiting): void {
+    const { id, lane: name, ...job } = request;
+    if (job.lastModified !== undefined) job.lastModified = httpDate(job.lastModified);
+    let fetch: { cancel(): void } | undefined;
+    let over = false;
+    let inLane = true;
+    const leaveLane = () => {
+      if (!inLane) return;
+      inLane = false;
+      if (!this.#lanes.end(lane) && name !== undefined) session.lanes.delete(name);
+      this.#fill();
+    };
+    this.#running++;
+    fetch = this.#options.engine.fetch(
+      job,
+      outcome => {
+        over = true;
+        if (fetch !== undefined) session.running.delete(fetch);
+        this.#note(session, { id, ...outcome });
+        leaveLane();
+        this.#settle(session);
+      },
+      leaveLane,
+    );
+    if (!over) session.running.add(fetch);
+  }
+
+  #note(session: Session, result: FetchResult): void {
+    this.#running--;
+    this.#counts[result.status]++;
+    this.#counts.wire_bytes += result.wireBytes;
+    if (result.status === 'ok') this.#counts.bytes += result.len;
+    session.open--;
+    if (!session.closed) session.unsent.push(result);
+  }
+
+  /** A result was noted, and the next fetch begun: sends now or a moment later. */
+  #settle(session: Session): void {
+    if (!session.closed) {
+      if (session.unsent.length >= RESULT_BATCH || this.#running === 0) this.#send(session);
+      else session.cancelSend ??= this.#options.clock.after(RESULT_DELAY_MS, () => this.#send(session));
+      this.#endIfDone(session);
+    }
+    if (this.#running === 0) this.#whenIdle?.();
+  }
+
+  /** Each write to a Bot Manager wakes it up: results go many a time. */
+  #send(session: Session): void {
+    session.cancelSend?.();
+    session.cancelSend = undefined;
+    const results = session.unsent;
+    session.unsent = [];
+    for (const result of results) session.peer.fetched(result);
   }
 
   #hold(held: boolean): void {
@@ -174,15 +233,23 @@ export class Robot {
   }
 
   #endIfDone(session: Session): void {
-    if (session.ended && session.running.size === 0 && session.waiting === 0) session.peer.channel.end();
+    if (!session.ended || session.open > 0) return;
+    this.#send(session);
+    session.peer.channel.end();
   }
 
   #close(session: Session): void {
     session.closed = true;
     this.#sessions.delete(session);
-    this.#queue = this.#queue.filter(entry => entry.session !== session);
+    session.cancelSend?.();
+    this.#forget(session);
     for (const fetch of session.running) fetch.cancel();
     this.#fill();
+  }
+
+  /** Drops the requests that have not begun. */
+  #forget(session: Session): void {
+    session.open -= this.#lanes.drop(waiting => waiting.session === session);
   }
 }
 

@@ -30,18 +30,28 @@ export interface WriteAnswer {
 /** One in work, one ready; what completes meanwhile makes the next batch larger instead of more of them. */
 const MAX_BATCHES = 2;
 
+/** Bytes waiting for the thread from which on it is waited for, too. */
+const CROWDED_BYTES = 8 * 1024 * 1024;
+
 /** `error` is undefined when it is written, or was not because its md5 is not the expected one. */
 type Done = (error: unknown, md5: string) => void;
 
 export class FileWriter {
   #thread: Worker | undefined;
   #next: { content: WholeContent; expected: string | undefined; done: Done }[] = [];
+  #nextBytes = 0;
   /** What each batch on its way owes, in order. */
   #owed: Done[][] = [];
+
+  /** Content comes faster than it is written. */
+  get crowded(): boolean {
+    return this.#nextBytes >= CROWDED_BYTES;
+  }
 
   /** Puts content in place; `done` is called once. */
   write(content: WholeContent, expected: string | undefined, done: Done): void {
     this.#next.push({ content, expected, done });
+    this.#nextBytes += content.length;
     if (this.#next.length === 1) setImmediate(() => this.#send());
   }
 
@@ -56,9 +66,9 @@ export class FileWriter {
     if (this.#owed.length >= MAX_BATCHES || this.#next.length === 0) return;
     const jobs = this.#next;
     this.#next = [];
-    const total = jobs.reduce((sum, { content }) => sum + content.length, 0);
     // Not from the pool: its memory is given away.
-    const contents = Buffer.allocUnsafeSlow(total);
+    const contents = Buffer.allocUnsafeSlow(this.#nextBytes);
+    this.#nextBytes = 0;
     let at = 0;
     for (const { content } of jobs) {
       for (const chunk of content.chunks) {
@@ -105,6 +115,7 @@ export class FileWriter {
     const owed = [...this.#owed.flat(), ...this.#next.map(job => job.done)];
     this.#owed = [];
     this.#next = [];
+    this.#nextBytes = 0;
     for (const done of owed) done(error, '');
   }
 }

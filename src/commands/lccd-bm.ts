@@ -64,6 +64,7 @@ async function start(services: Services, source: Endpoint | undefined, listens: 
     channel: { ...channelLimitsOf(config), helloTimeoutMs: config.get('wire.hello_timeout_ms') },
     maxWaiting: config.get('bm.max_waiting'),
     maxRobots: config.get('bm.max_robots'),
+    laneWindow: config.get('bm.lane_window'),
     maxLosses: config.get('bm.max_losses'),
     attemptTimeoutMs: config.get('bm.attempt_timeout_ms'),
   });

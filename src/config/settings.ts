@@ -153,6 +153,12 @@ export const SETTINGS = {
   'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
   'bm.max_waiting': count(10_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),
   'bm.max_robots': count(1000, 1, 10_000, 'robots connected at a time'),
+  'bm.lane_window': count(
+    16,
+    1,
+    1000,
+    'requests of one lane at a robot at a time; all but the first wait there for their turn',
+  ),
   'bm.max_losses': count(
     5,
     1,
@@ -189,7 +195,7 @@ export const SETTINGS = {
     'time an idle connection is kept, unless the server asks for less',
   ),
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
-  'bot.max_waiting': count(1000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
+  'bot.max_waiting': count(10_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
 } as const satisfies Record<string, SettingRow>;
 

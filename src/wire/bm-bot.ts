@@ -4,9 +4,10 @@
  *     up:   <lococa:bot slots="64"/>                          first, and again whenever it changes
  *           <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" time="0.012"/>
  *           <fetched id="18" status="error" code="404" reach="real" time="0.010">Not Found</fetched>
- *     down: <fetch id="17" url="http://…" file="/…/ab/cd/1f.0"/>
+ *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>
  *
- * Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
+ * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
+ * alone. Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
  * `fetch` only `id`, `url` and `file` must be there.
  */
 import type { Duplex } from 'node:stream';
@@ -26,8 +27,10 @@ import type { ErrorReach, FetchRequest, FetchResult } from './fetch.js';
 import { MessageChannel, type ChannelOptions } from './messages.js';
 import { formatRoots, readRoots } from './qm-bm.js';
 
-/** What a robot is told: where to write, but nothing of lanes. Without roots redirects may lead anywhere. */
+/** What a robot is told: also where to write. Without roots redirects may lead anywhere. */
 export interface RobotRequest extends Omit<FetchRequest, 'lane'> {
+  /** Missing: a request that waits for no other. */
+  lane?: string;
   /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. */
   file: string;
 }
@@ -42,6 +45,7 @@ export function formatRobotFetch(request: RobotRequest): string {
 function formatRobotFetchOf(id: number, file: string, request: Omit<RobotRequest, 'id' | 'file'>): string {
   return (
     `<fetch id="${id}"` +
+    formatAttribute('lane', request.lane) +
     formatAttribute('url', request.url) +
     formatAttribute('file', file) +
     formatAttribute('mtime', request.lastModified) +
@@ -66,7 +70,8 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
     file: requiredText(element, attributes, 'file'),
     roots: readRoots(attributes['roots']),
   };
-  const { mtime, etag, mimetype, md5 } = attributes;
+  const { lane, mtime, etag, mimetype, md5 } = attributes;
+  if (lane !== undefined && lane !== '') request.lane = lane;
   if (mtime !== undefined && mtime !== '') request.lastModified = mtime;
   if (etag !== undefined && etag !== '') request.etag = etag;
   if (mimetype !== undefined && mimetype !== '') request.mimetype = mimetype;

@@ -5,12 +5,17 @@ import { Distributor, type Task, type Worker } from '../../src/bm/distribute.js'
 
 class Recorder implements Worker<Task> {
   readonly begun: Task[] = [];
+  /** Those whose turn has come, in that order. */
+  readonly turns: number[] = [];
   slots: number;
   constructor(slots: number) {
     this.slots = slots;
   }
-  begin(task: Task): void {
+  give(task: Task): void {
     this.begun.push(task);
+  }
+  turn({ number }: Task): void {
+    this.turns.push(number);
   }
   get numbers(): number[] {
     return this.begun.map(task => task.number);
@@ -22,7 +27,7 @@ const again = () => true;
 
 describe('the distributor', () => {
   it('does one task of a lane at a time, in order, and other lanes beside it', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     const worker = new Recorder(10);
     distributor.join(worker);
     for (const [number, lane] of [
@@ -46,7 +51,7 @@ describe('the distributor', () => {
   });
 
   it('never gives a worker more than its slots, and takes up what waits when slots come', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     const worker = new Recorder(2);
     distributor.join(worker);
     for (let i = 1; i <= 5; i++) distributor.add(task(i, String(i)));
@@ -57,7 +62,7 @@ describe('the distributor', () => {
   });
 
   it('gives a vanished worker’s tasks to others, in front of their lanes', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     const first = new Recorder(2);
     distributor.join(first);
     for (const [number, lane] of [
@@ -79,7 +84,7 @@ describe('the distributor', () => {
   });
 
   it('forgets a vanished worker’s task that is not to be done again, and goes on with its lane', () => {
-    const distributor = new Distributor<Task>(() => false);
+    const distributor = new Distributor<Task>(1, () => false);
     const first = new Recorder(1);
     const second = new Recorder(1);
     distributor.join(first);
@@ -91,7 +96,7 @@ describe('the distributor', () => {
   });
 
   it('prefers the worker that did the lane’s last task', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     const small = new Recorder(1);
     const big = new Recorder(100);
     distributor.join(small);
@@ -103,7 +108,7 @@ describe('the distributor', () => {
   });
 
   it('spreads lanes over workers by their free slots', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     const one = new Recorder(2);
     const two = new Recorder(4);
     distributor.join(one);
@@ -113,7 +118,7 @@ describe('the distributor', () => {
   });
 
   it('gives back what has not begun', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     const worker = new Recorder(1);
     distributor.join(worker);
     for (let i = 1; i <= 4; i++) distributor.add(task(i, i < 3 ? 'a' : 'b'));
@@ -124,16 +129,17 @@ describe('the distributor', () => {
     distributor.finish(worker, 1);
     distributor.pump();
     assert.deepEqual(worker.numbers, [1, 3]);
-    assert.deepEqual([distributor.waiting, distributor.running], [0, 1]);
+    assert.deepEqual([distributor.waiting, distributor.given], [0, 1]);
   });
 
   it('has room for workers that are done at once, however much waits', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     for (let i = 1; i <= 20_000; i++) distributor.add(task(i, String(i % 7)));
     let done = 0;
     const worker: Worker<Task> = {
       slots: 2,
-      begin(begun) {
+      turn: () => undefined,
+      give(begun) {
         done++;
         distributor.finish(worker, begun.number);
         distributor.pump();
@@ -145,7 +151,7 @@ describe('the distributor', () => {
   });
 
   it('knows no task that its worker does not have', () => {
-    const distributor = new Distributor<Task>(again);
+    const distributor = new Distributor<Task>(1, again);
     const worker = new Recorder(1);
     const other = new Recorder(0);
     distributor.join(worker);
@@ -157,26 +163,107 @@ describe('the distributor', () => {
     assert.equal(distributor.finish(worker, 1), undefined);
   });
 
-  it('keeps lanes, order, slots and counts through anything that happens', () => {
+  it('gives a window of a lane to one worker, and the next as each is done', () => {
+    const distributor = new Distributor<Task>(3, again);
+    const worker = new Recorder(1);
+    const other = new Recorder(1);
+    distributor.join(worker);
+    for (let i = 1; i <= 5; i++) distributor.add(task(i, 'a'));
+    distributor.join(other);
+    assert.deepEqual([worker.numbers, other.numbers, distributor.waiting], [[1, 2, 3], [], 2]);
+    distributor.finish(worker, 2);
+    distributor.pump();
+    assert.deepEqual(worker.numbers, [1, 2, 3, 4]);
+    assert.deepEqual(worker.turns, [1], 'the first is not done yet');
+    distributor.finish(worker, 1);
+    assert.deepEqual(worker.turns, [1, 3], 'the second was');
+    assert.equal(distributor.turnOf(worker, () => true)?.number, 3);
+  });
+
+  it('gives a lane nothing more while others wait for a slot, so that each has its turn', () => {
+    const distributor = new Distributor<Task>(2, again);
+    const worker = new Recorder(1);
+    distributor.join(worker);
+    for (let i = 1; i <= 4; i++) distributor.add(task(i, 'a'));
+    for (let i = 11; i <= 13; i++) distributor.add(task(i, 'b'));
+    const order = [];
+    for (let next = worker.begun.shift(); next !== undefined; next = worker.begun.shift()) {
+      order.push(next.number);
+      distributor.finish(worker, next.number);
+      distributor.pump();
+    }
+    assert.deepEqual(order, [1, 2, 11, 12, 3, 4, 13]);
+    assert.equal(distributor.lanes, 0);
+  });
+
+  it('gives a vanished worker’s window to others in its old order, and blames only what can have begun', () => {
+    const begun: [number, boolean][] = [];
+    const distributor = new Distributor<Task>(3, ({ number }, hadBegun) => {
+      begun.push([number, hadBegun]);
+      return number !== 2;
+    });
+    const first = new Recorder(1);
+    const second = new Recorder(1);
+    distributor.join(first);
+    for (let i = 1; i <= 5; i++) distributor.add(task(i, 'a'));
+    distributor.finish(first, 1);
+    distributor.pump();
+    distributor.join(second);
+    distributor.leave(first);
+    assert.deepEqual(begun, [
+      [2, true],
+      [3, false],
+      [4, false],
+    ]);
+    assert.deepEqual(second.numbers, [3, 4, 5]);
+  });
+
+  it('gives nothing more in the lanes of a worker that has fewer slots now', () => {
+    const distributor = new Distributor<Task>(2, again);
+    const worker = new Recorder(2);
+    distributor.join(worker);
+    for (let i = 1; i <= 4; i++) distributor.add(task(i, 'a'));
+    worker.slots = 0;
+    distributor.finish(worker, 1);
+    distributor.pump();
+    distributor.finish(worker, 2);
+    distributor.pump();
+    assert.deepEqual([worker.numbers, distributor.given, distributor.waiting], [[1, 2], 0, 2]);
+    worker.slots = 1;
+    distributor.pump();
+    assert.deepEqual(worker.numbers, [1, 2, 3, 4]);
+  });
+
+  it('keeps lanes, order, slots, windows and counts through anything that happens', () => {
     const event = fc.record({
-      what: fc.constantFrom('add', 'add', 'add', 'finish', 'finish', 'join', 'leave', 'slots'),
+      what: fc.constantFrom('add', 'add', 'add', 'add', 'finish', 'finish', 'join', 'leave', 'slots', 'drop'),
       pick: fc.nat(1000),
     });
     fc.assert(
-      fc.property(fc.array(event, { maxLength: 200 }), events => {
-        const distributor = new Distributor<Task>(again);
-        const workers: Recorder[] = [];
-        const running = new Map<number, { worker: Recorder; task: Task }>();
+      fc.property(fc.integer({ min: 1, max: 4 }), fc.array(event, { maxLength: 200 }), (window, events) => {
+        const distributor = new Distributor<Task>(window, again);
+        const workers: Checked[] = [];
+        /** Not done, by lane and in order; the first `given.get(lane)` of each are at a worker. */
         const order = new Map<string, number[]>();
-        const lanesRunning = new Set<string>();
+        const holders = new Map<string, Checked>();
+        const given = new Map<number, Task>();
+        const givenIn = (lane: string) => [...given.values()].filter(task => task.lane === lane);
         class Checked extends Recorder {
-          override begin(begun: Task): void {
-            assert.ok(!lanesRunning.has(begun.lane), 'two of one lane at once');
-            assert.equal(order.get(begun.lane)?.[0], begun.number, 'out of order');
-            lanesRunning.add(begun.lane);
-            running.set(begun.number, { worker: this, task: begun });
-            const busy = [...running.values()].filter(({ worker }) => worker === this).length;
-            assert.ok(busy <= this.slots, 'more than its slots');
+          override give(begun: Task): void {
+            const before = givenIn(begun.lane);
+            const holder = holders.get(begun.lane);
+            assert.ok(before.length === 0 || holder === this, 'a lane at two workers');
+            assert.ok(before.length < window, 'more than its window');
+            const missing = order.get(begun.lane)?.find(number => !given.has(number));
+            assert.equal(begun.number, missing, 'out of order');
+            given.set(begun.number, begun);
+            holders.set(begun.lane, this);
+            const lanes = [...holders].filter(([lane, by]) => by === this && givenIn(lane).length > 0);
+            if (before.length === 0) assert.ok(lanes.length <= this.slots, 'more lanes than its slots');
+          }
+          override turn({ number, lane }: Task): void {
+            assert.ok(order.get(lane)?.[0] === number, 'a turn before its turn');
+            super.turn({ number, lane });
           }
         }
         let added = 0;
@@ -191,32 +278,45 @@ describe('the distributor', () => {
             workers.push(joining);
             distributor.join(joining);
           } else if (what === 'finish') {
-            const [number, entry] = [...running][pick % Math.max(1, running.size)] ?? [];
-            if (number === undefined || entry === undefined) continue;
-            running.delete(number);
-            lanesRunning.delete(entry.task.lane);
-            order.get(entry.task.lane)?.shift();
-            assert.equal(distributor.finish(entry.worker, number), entry.task);
+            const [number, entry] = [...given][pick % Math.max(1, given.size)] ?? [];
+            const holder = holders.get(entry?.lane ?? '');
+            if (number === undefined || entry === undefined || holder === undefined) continue;
+            given.delete(number);
+            order.set(entry.lane, order.get(entry.lane)?.filter(other => other !== number) ?? []);
+            assert.equal(distributor.finish(holder, number), entry);
             distributor.pump();
+          } else if (what === 'drop') {
+            for (const { number, lane } of distributor.withdraw(({ number }) => number % 3 === pick % 3)) {
+              assert.ok(!given.has(number), 'taken from a worker');
+              order.set(lane, order.get(lane)?.filter(other => other !== number) ?? []);
+            }
           } else if (worker !== undefined && what === 'leave') {
             workers.splice(workers.indexOf(worker), 1);
-            for (const [number, entry] of running) {
-              if (entry.worker !== worker) continue;
-              running.delete(number);
-              lanesRunning.delete(entry.task.lane);
+            for (const { number, lane } of given.values()) {
+              if (holders.get(lane) === worker) given.delete(number);
             }
             distributor.leave(worker);
           } else if (worker !== undefined && what === 'slots') {
             worker.slots += 1;
             distributor.pump();
           }
-          assert.equal(distributor.running, running.size);
+          assert.equal(distributor.given, given.size);
           const unfinished = [...order.values()].reduce((sum, lane) => sum + lane.length, 0);
-          assert.equal(distributor.waiting + distributor.running, unfinished);
+          assert.equal(distributor.waiting + distributor.given, unfinished);
+          for (const [lane, numbers] of order) {
+            const oldest = numbers.find(number => given.has(number));
+            if (oldest === undefined) continue;
+            const turn =
+              holders.get(lane) && distributor.turnOf(holders.get(lane)!, task => task.lane === lane);
+            assert.equal(turn?.number, oldest);
+            assert.ok(holders.get(lane)?.turns.includes(oldest), 'its turn was not told');
+          }
         }
-        // With slots for everyone nothing is left waiting but behind its own lane.
+        // With slots for everyone every lane is at a worker, and every window full.
         distributor.join(new Checked(100));
-        assert.equal(lanesRunning.size, [...order.values()].filter(lane => lane.length > 0).length);
+        for (const [lane, numbers] of order) {
+          assert.equal(givenIn(lane).length, Math.min(window, numbers.length));
+        }
       }),
       { numRuns: 300 },
     );

@@ -1,107 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
-import { after, describe, it } from 'node:test';
-import { BotManager, type BotManagerOptions } from '../../src/bm/manager.js';
+import { existsSync, writeFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
 import { Store } from '../../src/bm/store.js';
-import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
-import { channelOptions, ends, settle } from '../support/duplex.js';
-
-const dirs: string[] = [];
-after(() => {
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
-});
-
-/** The far end of a conversation, played by a test: what it has been told since it was last asked. */
-class Far {
-  readonly stream: Duplex;
-  readonly #received: () => string;
-  #read = 0;
-  constructor(ours: (stream: Duplex) => void) {
-    const both = ends();
-    ours(both.ours);
-    this.stream = both.theirs;
-    this.#received = both.received;
-  }
-  async say(text: string): Promise<void> {
-    this.stream.write(text);
-    await settle();
-  }
-  async hear(): Promise<string[]> {
-    await settle();
-    const all = this.#received();
-    const news = all.slice(this.#read);
-    this.#read = all.length;
-    return news.split('\n').filter(line => line !== '');
-  }
-  async leave(): Promise<void> {
-    this.stream.end();
-    await settle();
-  }
-}
-
-class World {
-  readonly dir = mkdtempSync(join(tmpdir(), 'lcc-bm-'));
-  readonly clock = new ManualClock();
-  freePercent = 50;
-  readonly store: Store;
-  readonly manager: BotManager;
-  constructor(more: Partial<BotManagerOptions> = {}) {
-    dirs.push(this.dir);
-    this.store = new Store({
-      dir: this.dir,
-      machineId: 'm1',
-      graceMs: 1000,
-      blockNames: 8,
-      minFreePercent: 5,
-      clock: this.clock,
-      log: silentLog,
-      fail: error => assert.fail(String(error)),
-      freePercent: () => this.freePercent,
-    });
-    this.manager = new BotManager({
-      store: this.store,
-      clock: this.clock,
-      log: silentLog,
-      channel: { ...channelOptions(), helloTimeoutMs: 60_000 },
-      maxWaiting: 100,
-      maxRobots: 10,
-      maxLosses: 3,
-      attemptTimeoutMs: 60_000,
-      ...more,
-    });
-  }
-  source(): Far {
-    return new Far(stream => this.manager.source(stream, 'source'));
-  }
-  async robot(slots: number): Promise<Far> {
-    const far = new Far(stream => this.manager.robot(stream, 'robot'));
-    await far.say(`<lococa:bot slots="${slots}"/>`);
-    return far;
-  }
-  async pass(ms: number): Promise<void> {
-    this.clock.advance(ms);
-    await settle();
-  }
-  async stop(): Promise<void> {
-    const stopped = this.manager.stop();
-    this.clock.advance(10_000);
-    await stopped;
-  }
-  path(fileId: string): string {
-    return join(this.dir, fileId);
-  }
-}
-
-const fetch = (id: number, lane = String(id)) => `<fetch id="${id}" lane="${lane}" url="http://h/${id}"/>`;
-const ok = (number: number) =>
-  `<fetched id="${number}" status="ok" md5="${'0'.repeat(32)}" len="1" time="0.001"/>`;
-const HELLO = (slots: number) => `<lococa:bm machineid="m1" slots="${slots}"/>`;
-const fileOf = (line: string | undefined) => /file="([^"]+)"/.exec(line ?? '')?.[1] ?? '';
-const numberOf = (line: string | undefined) => Number(/id="(\d+)"/.exec(line ?? '')?.[1]);
+import { settle } from '../support/duplex.js';
+import { fetch, fileOf, HELLO, numberOf, ok, World } from './support.js';
 
 describe('a Bot Manager', () => {
   it('tells its source how much can be done, again whenever robots come, change and go', async () => {
@@ -126,7 +29,10 @@ describe('a Bot Manager', () => {
     await source.hear();
     await source.say(fetch(41) + fetch(42));
     const [first, second] = await robot.hear();
-    assert.equal(first, `<fetch id="1" url="http://h/41" file="${world.path('00/00/00000000.0')}"/>`);
+    assert.equal(
+      first,
+      `<fetch id="1" lane="41" url="http://h/41" file="${world.path('00/00/00000000.0')}"/>`,
+    );
     assert.equal(fileOf(second), world.path('00/00/00000001.0'));
     await robot.say(ok(2));
     assert.deepEqual(await source.hear(), [

@@ -107,6 +107,54 @@ describe('lccbot --stdio', () => {
     assert.equal(status, 0);
   });
 
+  it('fetches one of a lane at a time, in order, and other lanes and lone requests beside it', async () => {
+    const open = new Map<string, number>();
+    const seen = new Map<string, number[]>();
+    let most = 0;
+    const server = await rawServer((socket, head) => {
+      const [lane = '', number] = /\/(\w+)-(\d+) /.exec(head)?.slice(1) ?? [];
+      open.set(lane, (open.get(lane) ?? 0) + 1);
+      if (lane !== 'none') assert.equal(open.get(lane), 1, 'two of one lane at once');
+      seen.set(lane, [...(seen.get(lane) ?? []), Number(number)]);
+      most = Math.max(
+        most,
+        [...open.values()].reduce((sum, count) => sum + count, 0),
+      );
+      setTimeout(() => {
+        open.set(lane, (open.get(lane) ?? 0) - 1);
+        socket.write(answer(PAGE));
+      }, 1);
+    });
+    const folder = newFolder();
+    const lanes = ['a', 'b', 'c', 'd', 'e', 'none'];
+    const input = Array.from({ length: 240 }, (_, i) => {
+      const lane = lanes[i % 6] ?? '';
+      const attribute = lane === 'none' ? '' : `lane="${lane}"`;
+      return request(i, `${server.url}${lane}-${i}`, join(folder, `${i}`), attribute);
+    }).join('');
+    const { out } = await talk(input, ['--slots=3']);
+    assert.equal(results(out).filter(line => line.includes('status="ok"')).length, 240);
+    assert.equal(most, 3);
+    for (const lane of lanes) {
+      const expected = Array.from({ length: 40 }, (_, i) => i * 6 + lanes.indexOf(lane));
+      assert.deepEqual(seen.get(lane), expected, `order in lane ${lane}`);
+    }
+  });
+
+  it('goes on with a lane after an error, and answers each request of it', async () => {
+    const { url } = await site();
+    const folder = newFolder();
+    const input = ['https://[', url, 'gopher://x/', url]
+      .map((to, i) => request(i, to, join(folder, `${i}`), 'lane="x"'))
+      .join('');
+    const { out, status } = await talk(input);
+    assert.deepEqual(
+      results(out).map(line => /status="(\w+)"/.exec(line)?.[1]),
+      ['error', 'ok', 'error', 'ok'],
+    );
+    assert.equal(status, 0);
+  });
+
   it('refuses loopback unless it is allowed', async () => {
     const server = await site();
     const bot = spawnBot(['--stdio']);

@@ -164,7 +164,7 @@ describe('lccd-bm', () => {
     const [asked] = (await once(typist, 'data')) as [Buffer];
     assert.match(
       asked.toString(),
-      /^<fetch id="1" url="[^"]+\/x" file="\/[^"]+\/store\/00\/00\/00000000\.0"\/>\n$/,
+      /^<fetch id="1" lane="1" url="[^"]+\/x" file="\/[^"]+\/store\/00\/00\/00000000\.0"\/>\n$/,
     );
     typist.write("\r\n <fetched id='1' status='error' code='404'>gone</fetched>\r\n");
     assert.deepEqual(await fetching, {

@@ -56,11 +56,7 @@ const RICH: FetchRequest = {
   maxBytes: 100,
   timeoutMs: 2500,
 };
-function forRobot(request: FetchRequest, file: string): RobotRequest {
-  const { lane, ...rest } = request;
-  assert.notEqual(lane, '');
-  return { ...rest, file };
-}
+const forRobot = (request: FetchRequest, file: string): RobotRequest => ({ ...request, file });
 const DELETE: DeleteRequest = { id: 3, machineId: 'm1', fileId: '00/00/00000000.0' };
 
 /** Plays a transcript to one side, whole or byte by byte, and gives all the events it made there. */

@@ -1,0 +1,72 @@
+/**
+ * Requests waiting in a robot. Of one lane one is fetched at a time, in the order they came; as many lanes at a time as
+ * there are slots. The lane whose request ends goes on with its next at once, unless others wait for a slot: then it
+ * goes behind them.
+ */
+export interface BotLane<R> {
+  /** Requests that wait for this lane's turn, or for it to have a slot. */
+  readonly waiting: R[];
+}
+
+export class BotLanes<R> {
+  readonly #slots: number;
+  /** Lanes that have a slot. */
+  readonly #active = new Set<BotLane<R>>();
+  /** Lanes without a slot that have something to do, longest waiting first. */
+  #ready: BotLane<R>[] = [];
+  #waiting = 0;
+
+  constructor(slots: number) {
+    this.#slots = slots;
+  }
+
+  /** Requests waiting. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+  /** Lanes that have a slot. */
+  get active(): number {
+    return this.#active.size;
+  }
+
+  create(): BotLane<R> {
+    return { waiting: [] };
+  }
+
+  /** Puts a request at the end of its lane. */
+  add(lane: BotLane<R>, request: R): void {
+    lane.waiting.push(request);
+    this.#waiting++;
+    if (lane.waiting.length === 1 && !this.#active.has(lane)) this.#ready.push(lane);
+  }
+
+  /** What begins next, its lane in a slot now; undefined when nothing waits or no slot is free. */
+  next(): { lane: BotLane<R>; request: R } | undefined {
+    const lane = this.#active.size < this.#slots ? this.#ready.shift() : undefined;
+    const request = lane?.waiting.shift();
+    if (lane === undefined || request === undefined) return undefined;
+    this.#active.add(lane);
+    this.#waiting--;
+    return { lane, request };
+  }
+
+  /** The lane's request has ended. @returns whether more waits in it */
+  end(lane: BotLane<R>): boolean {
+    this.#active.delete(lane);
+    const more = lane.waiting.length > 0;
+    if (more) this.#ready.push(lane);
+    return more;
+  }
+
+  /** Forgets requests that wait. @returns how many */
+  drop(unwanted: (request: R) => boolean): number {
+    const before = this.#waiting;
+    for (const lane of [...this.#ready, ...this.#active]) {
+      const kept = lane.waiting.filter(request => !unwanted(request));
+      this.#waiting -= lane.waiting.length - kept.length;
+      lane.waiting.splice(0, Infinity, ...kept);
+    }
+    this.#ready = this.#ready.filter(lane => lane.waiting.length > 0);
+    return before - this.#waiting;
+  }
+}
