@@ -5,6 +5,7 @@ export type CounterName = 'seq' | 'pos' | 'psetid';
 
 export class Counter {
   readonly #take;
+  readonly #last;
 
   constructor(db: Db, name: CounterName) {
     this.#take = db
@@ -12,6 +13,12 @@ export class Counter {
         `UPDATE counter SET value = value + ? WHERE name = '${name}' RETURNING value`,
       )
       .pluck();
+    this.#last = db.prepare<[], number>(`SELECT value FROM counter WHERE name = '${name}'`).pluck();
+  }
+
+  /** The number taken last. */
+  last(): number {
+    return this.#last.get() ?? 0;
   }
 
   /** Takes `count` numbers in a row and returns the first. Inside a transaction: a rollback gives them back. */

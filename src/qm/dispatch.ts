@@ -3,7 +3,7 @@
  * committed. What is on its way is known in memory only; a Bot Manager that vanishes, or a restart, puts it back.
  */
 import type { Provider } from '../db/queue/providers.js';
-import type { QueueRow } from '../db/queue/row.js';
+import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Outcome } from '../db/queue/results.js';
@@ -43,7 +43,7 @@ interface InFlight {
 interface Known {
   provider: Provider;
   roots: readonly string[];
-  order: ProviderOrder<WaitingSet, QueueRow>;
+  order: ProviderOrder<WaitingSet, WaitingRow>;
 }
 
 /** A store without room is left alone for as long as a site that does not answer. */
@@ -224,7 +224,7 @@ export class Dispatcher {
         } else {
           const { pos, gen, pid, tries } = row;
           this.#batch.add({
-            sent: { pos, gen, pid, tries, set, conditional: false, backoffs: 0 },
+            sent: { pos, gen, pid, tries, set, conditional: false, held: false, backoffs: 0 },
             result: undefined,
           });
         }
@@ -233,9 +233,10 @@ export class Dispatcher {
     return { sent, more: true };
   }
 
-  #send(worker: Worker, lane: Lane, known: Known, set: WaitingSet, row: QueueRow): void {
+  #send(worker: Worker, lane: Lane, known: Known, set: WaitingSet, row: WaitingRow): void {
     const id = this.nextId();
-    const held = this.#options.store.content.find(row.pid, row.curl, row.mimetype);
+    const held =
+      row.held === 1 ? this.#options.store.content.find(row.pid, row.curl, row.mimetype) : undefined;
     const validators = validatorsOf(row, held);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
     const { pos, gen, pid, tries } = row;
@@ -243,7 +244,7 @@ export class Dispatcher {
     this.#inFlight.set(id, {
       worker: lane.worker,
       lane,
-      arrival: { pos, gen, pid, conditional, set, tries, backoffs },
+      arrival: { pos, gen, pid, conditional, held: held !== undefined, set, tries, backoffs },
     });
     const enforce = known.provider.enforce !== 0;
     worker.fetch(requestOf(row, { id, lane: lane.name, roots: known.roots, enforce }, validators));

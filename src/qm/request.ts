@@ -1,13 +1,13 @@
 /** A row of the queue as the request a robot gets. */
 import { agrees, type Held } from '../db/cache/content.js';
-import type { QueueRow } from '../db/queue/row.js';
+import type { WaitingRow } from '../db/queue/row.js';
 import type { FetchRequest } from '../wire/fetch.js';
 
 /**
  * What is held may serve as the base of a conditional request when it is whole and nothing the CP says contradicts it.
  */
 export function validatorsOf(
-  row: QueueRow,
+  row: WaitingRow,
   held: Held | undefined,
 ): Pick<FetchRequest, 'lastModified' | 'etag'> {
   if (held === undefined || held.verified === 0 || !agrees(row, held)) return {};
@@ -18,7 +18,7 @@ export function validatorsOf(
 }
 
 export function requestOf(
-  row: QueueRow,
+  row: WaitingRow,
   sending: { id: number; lane: string; roots: readonly string[]; enforce: boolean },
   validators: Pick<FetchRequest, 'lastModified' | 'etag'>,
 ): FetchRequest {

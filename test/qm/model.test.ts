@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { QueueRow } from '../../src/db/queue/row.js';
+import type { WaitingRow } from '../../src/db/queue/row.js';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { ProviderOrder } from '../../src/qm/schedule/order.js';
 import { Model, type ModelResult, type ModelSet, type ModelUrl } from './model.js';
@@ -61,7 +61,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 
 interface Flying {
   set: WaitingSet;
-  row: QueueRow;
+  row: WaitingRow;
+  held: boolean;
   conditional: boolean;
 }
 
@@ -70,7 +71,7 @@ class Pair {
   readonly bench = new Bench({ sliceUrls: SLICE, retries: RETRIES, errorsKept: 1000 });
   readonly model = new Model(RETRIES);
   readonly #files: string[] = [];
-  #order!: ProviderOrder<WaitingSet, QueueRow>;
+  #order!: ProviderOrder<WaitingSet, WaitingRow>;
   #flying: Flying[] = [];
   #lastSet: { head: ReturnType<Bench['head']>; set: ModelSet } | undefined;
   #cut: { head: ReturnType<Bench['head']>; set: ModelSet; done: number } | undefined;
@@ -161,19 +162,27 @@ class Pair {
       assert.ok(this.model.complete.has(set.psetid), 'only complete sets are fetched');
       const expected = this.model.waiting.find(r => r.place === row.pos);
       assert.ok(expected, 'what is taken waits');
+      const { gen, op, tries, len } = row;
+      const { gen: eGen, op: eOp, tries: eTries, len: eLen } = expected;
+      assert.deepEqual(
+        { gen, op, tries, len: len ?? undefined },
+        { gen: eGen, op: eOp, tries: eTries, len: eLen },
+      );
       assert.ok(!this.#flying.some(f => f.row.pos === row.pos), 'no url is fetched twice at once');
       if (row.op === 0) {
         const { pos, gen, pid } = row;
         this.bench.store.transaction(() =>
-          this.bench.store.results.apply({ pos, gen, pid, conditional: false }, undefined, 0),
+          this.bench.store.results.apply({ pos, gen, pid, conditional: false, held: false }, undefined, 0),
         );
         this.model.pass(row.pos);
         this.#order.done(set, row.pos);
       } else {
         const held = this.bench.store.content.find(PID, row.curl, row.mimetype);
+        assert.equal(row.held, held === undefined ? 0 : 1, 'what was read ahead knows what is held');
         this.#flying.push({
           set,
           row,
+          held: held !== undefined,
           conditional: held !== undefined && (row.len ?? held.len) === held.len,
         });
       }
@@ -183,12 +192,12 @@ class Pair {
   #answer({ which, result, len: size }: Extract<Command, { do: 'answer' }>): void {
     const [flying] = this.#flying.splice(which % Math.max(1, this.#flying.length), 1);
     if (flying === undefined) return;
-    const { set, row, conditional } = flying;
+    const { set, row, held, conditional } = flying;
     const wanted = result === 'unchanged' && !conditional ? 'ok' : result;
     const fileId = `f${this.#files.length}`;
     const content = ok('x'.repeat(row.len ?? size), { fileId });
     if (wanted === 'ok') this.#files.push(fileId);
-    const outcome = this.bench.answer(row, RESULTS[wanted] ?? content, conditional);
+    const outcome = this.bench.answer({ ...row, held }, RESULTS[wanted] ?? content, conditional);
     this.model.answer({ place: row.pos, gen: row.gen, conditional }, wanted, content.len);
     if (outcome === 'done') this.#order.done(set, row.pos);
     else if (outcome === 'bad') this.#order.bad(set, row.pos, row.tries + 1, 0);

@@ -110,10 +110,18 @@ export class Bench {
   }
 
   /** Applies a result to the row as it is (or was, when given). */
-  answer(row: QueueRow, result: FetchOk | FetchUnchanged | FetchFailed, conditional = false): Outcome {
-    const { pos, gen, pid } = row;
+  answer(
+    row: Pick<QueueRow, 'pos' | 'gen' | 'pid'> & { held?: boolean },
+    result: FetchOk | FetchUnchanged | FetchFailed,
+    conditional = false,
+  ): Outcome {
+    const { pos, gen, pid, held = true } = row;
     return this.store.transaction(() =>
-      this.store.results.apply({ pos, gen, pid, conditional }, result, Math.floor(this.clock.nowMs() / 1000)),
+      this.store.results.apply(
+        { pos, gen, pid, conditional, held },
+        result,
+        Math.floor(this.clock.nowMs() / 1000),
+      ),
     );
   }
 

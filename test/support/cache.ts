@@ -68,6 +68,7 @@ export class TestCache {
         this.#content.find(pid, page.curl, mimetype),
         page.at ?? 1_795_000_000,
       );
+      this.#tally.flush();
     })();
     return file;
   }
@@ -85,6 +86,7 @@ export class TestCache {
       const held = this.#content.find(pid, curl, mimetype);
       if (held === undefined) throw new Error(`${curl} is not held`);
       this.#content.remove(pid, held, at);
+      this.#tally.flush();
     })();
   }
 

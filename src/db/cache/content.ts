@@ -3,8 +3,8 @@
  * a `freed` row for each file no row points to any more. Every change takes the next number of the change sequence.
  * All methods run inside the caller's transaction.
  */
-import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
+import { MTIME_TEXT } from '../queue/row.js';
 import type { Tally } from './tally.js';
 
 /** What is held of a url, as far as deciding about it needs. */
@@ -57,6 +57,7 @@ export class ContentStore {
   readonly #find;
   readonly #page;
   readonly #insert;
+  readonly #move;
   readonly #replace;
   readonly #refresh;
   readonly #validate;
@@ -64,12 +65,10 @@ export class ContentStore {
   readonly #delete;
   readonly #bury;
   readonly #free;
-  readonly #seq: Counter;
   readonly #tally: Tally;
 
   constructor(db: Db, tally: Tally) {
     this.#tally = tally;
-    this.#seq = new Counter(db, 'seq');
     this.#find = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
     );
@@ -80,6 +79,13 @@ export class ContentStore {
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
          lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#move = db.prepare(
+      `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
+         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+       SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, coalesce(${MTIME_TEXT}, ?), nullif(md5, ?),
+         nullif(len, ?), ?, ?, ?, ?, ?, ?, coalesce(named, psetid), ?
+       FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
     );
     this.#replace = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
@@ -115,7 +121,7 @@ export class ContentStore {
     held: Held | undefined,
     nowS: number,
   ): void {
-    const seq = this.#seq.take();
+    const seq = this.#tally.takeSeq();
     const tail = [
       said.subtype,
       said.burl,
@@ -146,6 +152,36 @@ export class ContentStore {
   }
 
   /**
+   * Content has arrived for a row of the queue of which nothing was held: its row is made from what the queue says, in
+   * SQLite. `arrived.mtime` is the server's word. Nothing is done when the row is not as it was when it was sent.
+   * @returns whether it was
+   */
+  move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
+    const seq = this.#tally.nextSeq;
+    const { changes } = this.#move.run(
+      seq,
+      arrived.md5,
+      arrived.len,
+      arrived.mtime,
+      arrived.md5,
+      arrived.len,
+      arrived.etag,
+      arrived.lastmodified,
+      arrived.verified ? 1 : 0,
+      nowS,
+      arrived.machineid,
+      arrived.fileid,
+      seq,
+      sent.pos,
+      sent.gen,
+    );
+    if (changes === 0) return false;
+    this.#tally.takeSeq();
+    this.#tally.content(sent.pid, 1, arrived.len);
+    return true;
+  }
+
+  /**
    * The content held is confirmed; what the CP says of it may be new. Only what content users can see (subtype, burl,
    * furl, mtime) is a change of the LCC DB and takes a number of the sequence.
    */
@@ -162,7 +198,7 @@ export class ContentStore {
       said.furl !== held.givenfurl ||
       mtime !== held.mtime
     ) {
-      this.#refresh.run(said.subtype, said.burl, said.furl, mtime, psetid, this.#seq.take(), held.id);
+      this.#refresh.run(said.subtype, said.burl, said.furl, mtime, psetid, this.#tally.takeSeq(), held.id);
     } else if (validators === undefined && psetid !== held.psetid) {
       this.#stamp.run(psetid, held.id);
     }
@@ -183,7 +219,7 @@ export class ContentStore {
 
   /** Lets go of content: tombstone, freed file, counters. */
   remove(pid: number, held: Held, nowS: number): void {
-    this.#bury.run(this.#seq.take(), held.id, pid, held.curl, held.mimetype, held.burl, nowS);
+    this.#bury.run(this.#tally.takeSeq(), held.id, pid, held.curl, held.mimetype, held.burl, nowS);
     this.free(held.fetched_machineid, held.fetched_fileid);
     this.#delete.run(held.id);
     this.#tally.content(pid, -1, -held.len);
@@ -201,7 +237,7 @@ export function saysUnchanged(said: Said, held: Held): boolean {
 }
 
 /** Whether nothing that the CP gives contradicts what is held. */
-export function agrees(said: Said, held: Held): boolean {
+export function agrees(said: Pick<Said, 'md5' | 'len' | 'mtime'>, held: Held): boolean {
   return (
     (said.md5 === null || said.md5 === held.md5 || said.md5 === held.saidmd5) &&
     (said.len === null || said.len === held.len || said.len === held.saidlen) &&

@@ -1,7 +1,8 @@
 /**
- * Counters of the providers (pidb), kept in the transactions that change what they count. A tally lives for one
- * transaction: it reads a provider's row once, collects changes and writes them back as one UPDATE a provider.
+ * Counters of the providers (pidb) and the change sequence, kept in the transactions that change what they count. A
+ * tally lives for one transaction: it reads a row once, collects changes and writes them back as one UPDATE a provider.
  */
+import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
 
 export interface ProviderUse {
@@ -22,9 +23,13 @@ interface Entry {
 export class Tally {
   readonly #read;
   readonly #write;
+  readonly #seq: Counter;
+  #seqTaken = 0;
+  #lastSeq: number | undefined;
   readonly #entries = new Map<number, Entry | undefined>();
 
   constructor(db: Db) {
+    this.#seq = new Counter(db, 'seq');
     this.#read = db.prepare<[number], ProviderUse>(
       'SELECT filesmax, spacemax, filesused, spaceused FROM pidb WHERE pid = ?',
     );
@@ -49,6 +54,19 @@ export class Tally {
     entry.use.spaceused += bytes;
   }
 
+  /** The number that the next change of the LCC DB has; it stays the next until `takeSeq`. */
+  get nextSeq(): number {
+    this.#lastSeq ??= this.#seq.last();
+    return this.#lastSeq + this.#seqTaken + 1;
+  }
+
+  /** Takes the next number of the change sequence. */
+  takeSeq(): number {
+    const seq = this.nextSeq;
+    this.#seqTaken++;
+    return seq;
+  }
+
   error(pid: number): void {
     const entry = this.#entry(pid);
     if (entry !== undefined) entry.errors++;
@@ -65,12 +83,15 @@ export class Tally {
     for (const [pid, entry] of this.#entries) {
       if (entry !== undefined) this.#write.run(entry.files, entry.space, entry.errors, entry.waiting, pid);
     }
-    this.#entries.clear();
+    if (this.#seqTaken > 0) this.#seq.take(this.#seqTaken);
+    this.reset();
   }
 
   /** Forgets what was collected: after a rollback. */
   reset(): void {
     this.#entries.clear();
+    this.#lastSeq = undefined;
+    this.#seqTaken = 0;
   }
 
   #entry(pid: number): Entry | undefined {

@@ -17,6 +17,7 @@ import type { Db } from '../open.js';
 import { QueueInserter } from './insert.js';
 import { IntakeQuota } from './quota.js';
 import { FLAG_IFABSENT, queuedUrl, recordOfRow, type QueuedUrl } from './row.js';
+import type { QueueReader } from './sets.js';
 
 /** A set as a UNS offers it. */
 export interface SetHead {
@@ -52,7 +53,7 @@ export interface SetState extends SetCounts {
 }
 
 export interface AbsorbStores {
-  db: Db;
+  queue: QueueReader;
   tally: Tally;
   content: ContentStore;
   errors: ErrorStore;
@@ -70,6 +71,7 @@ const REMEMBERED_SETS = 10_000;
 const PRUNE_EVERY = 1000;
 
 export class AbsorbWriter {
+  readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
   readonly #tally: Tally;
@@ -85,8 +87,8 @@ export class AbsorbWriter {
   readonly #complete;
   readonly #prune;
 
-  constructor(stores: AbsorbStores) {
-    const { db } = stores;
+  constructor(db: Db, stores: AbsorbStores) {
+    this.#queue = stores.queue;
     this.#content = stores.content;
     this.#errors = stores.errors;
     this.#tally = stores.tally;
@@ -153,6 +155,7 @@ export class AbsorbWriter {
     nowS: number,
   ): void {
     const { pid } = state;
+    this.#queue.changed(pid);
     const use = this.#tally.use(pid);
     const quota = new IntakeQuota(use, full, state);
     const slice: Slice = { state, full, quota, mark: state.firstpos + state.rowsdone, submitted: 0 };

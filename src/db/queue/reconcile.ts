@@ -6,6 +6,7 @@
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../open.js';
+import type { QueueReader } from './sets.js';
 
 interface Key {
   curl: string;
@@ -15,14 +16,16 @@ interface Key {
 const START: Key = { curl: '', mimetype: '' };
 
 export class Reconciler {
+  readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #tally: Tally;
   readonly #page;
   readonly #drop;
 
-  constructor(db: Db, content: ContentStore, tally: Tally) {
-    this.#content = content;
-    this.#tally = tally;
+  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; tally: Tally }) {
+    this.#queue = stores.queue;
+    this.#content = stores.content;
+    this.#tally = stores.tally;
     this.#page = db.prepare<
       [number, string, string, number],
       Key & { pos: number; named: number; op: number }
@@ -42,6 +45,7 @@ export class Reconciler {
     for (;;) {
       const rows = this.#page.all(pid, after.curl, after.mimetype, pageRows);
       const unnamed = rows.filter(row => row.named < psetid);
+      this.#queue.changed(pid);
       for (const row of unnamed) this.#drop.run(row.pos);
       this.#tally.waiting(pid, -unnamed.length);
       // A row that waited for nothing was counted when its delete came.
@@ -53,6 +57,7 @@ export class Reconciler {
     for (;;) {
       const rows = this.#content.page(pid, after, pageRows);
       const unnamed = rows.filter(row => row.psetid < psetid);
+      this.#queue.changed(pid);
       for (const row of unnamed) this.#content.remove(pid, row, nowS());
       yield unnamed.length;
       after = rows.at(-1) ?? START;

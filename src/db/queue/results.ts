@@ -4,7 +4,7 @@
  * anything, is fetched again.
  */
 import type { FetchFailed, FetchOk, FetchResult } from '../../wire/fetch.js';
-import type { ContentStore, Held } from '../cache/content.js';
+import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../open.js';
@@ -17,6 +17,11 @@ export interface SentRequest {
   pid: number;
   /** Whether validators were sent. */
   conditional: boolean;
+  /**
+   * Whether content was held. If none was, and the row is still the one that was sent, none is: a url has one row, and
+   * nothing but that row's result makes content of it.
+   */
+  held: boolean;
 }
 
 /**
@@ -60,7 +65,8 @@ export class ResultWriter {
    * Inside a transaction.
    */
   apply(sent: SentRequest, result: FetchResult | undefined, nowS: number): Outcome {
-    const row = this.#queue.at(sent.pos);
+    if (result?.status === 'ok' && !sent.held && this.#isNew(sent, result, nowS)) return 'done';
+    const row = this.#queue.whole(sent.pos);
     if (row === undefined || row.gen !== sent.gen || row.op === 0 || result === undefined) {
       if (result?.status === 'ok') this.#free(result);
       if (row === undefined) return 'done';
@@ -78,6 +84,16 @@ export class ResultWriter {
     }
   }
 
+  /** The common case: the row is as it was sent, nothing was held, and there is room. @returns false for any other */
+  #isNew(sent: SentRequest, result: FetchOk, nowS: number): boolean {
+    const use = this.#tally.use(sent.pid);
+    if (use === undefined || use.filesused + 1 > use.filesmax) return false;
+    if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
+    if (!this.#content.move(sent, this.#arrived(result), nowS)) return false;
+    this.#queue.drop(sent);
+    return true;
+  }
+
   #stored(row: QueueRow, result: FetchOk, nowS: number): Outcome {
     const use = this.#tally.use(row.pid);
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
@@ -89,20 +105,11 @@ export class ResultWriter {
     } else if (growth(result, held) > 0 && use.spaceused + growth(result, held) > use.spacemax) {
       this.#refused(row, result, 203, `space quota exceeded: ${use.spacemax} bytes allowed`);
     } else {
-      const lastModified = result.lastModified ?? null;
+      const arrived = this.#arrived(result);
       this.#content.store(
         { pid: row.pid, curl: row.curl, mimetype: row.mimetype, psetid: row.named },
         row,
-        {
-          md5: result.md5,
-          len: result.len,
-          mtime: row.mtime ?? (lastModified === null ? null : (this.#rules.mtimeOf(lastModified) ?? null)),
-          etag: result.etag ?? null,
-          lastmodified: lastModified,
-          verified: result.verified,
-          machineid: result.machineId ?? '',
-          fileid: result.fileId ?? '',
-        },
+        { ...arrived, mtime: row.mtime ?? arrived.mtime },
         held,
         nowS,
       );
@@ -150,6 +157,20 @@ export class ResultWriter {
   #refused(row: QueueRow, result: FetchOk, code: number, text: string): void {
     this.#free(result);
     this.#errors.add(row.pid, recordOfRow(row), code, text);
+  }
+
+  #arrived(result: FetchOk): Arrived {
+    const { lastModified } = result;
+    return {
+      md5: result.md5,
+      len: result.len,
+      mtime: lastModified === undefined ? null : (this.#rules.mtimeOf(lastModified) ?? null),
+      etag: result.etag ?? null,
+      lastmodified: lastModified ?? null,
+      verified: result.verified,
+      machineid: result.machineId ?? '',
+      fileid: result.fileId ?? '',
+    };
   }
 
   #free(result: FetchOk): void {

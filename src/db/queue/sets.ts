@@ -1,7 +1,15 @@
 /** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last. */
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../open.js';
-import { ROW_COLUMNS, type QueueRow } from './row.js';
+import { ReadAhead } from './read-ahead.js';
+import {
+  ROW_COLUMNS,
+  SELECT_WAITING,
+  waitingRow,
+  type QueueRow,
+  type RawWaiting,
+  type WaitingRow,
+} from './row.js';
 
 /** The part of a set that is fetched in one time slot: a row of qpsdb. */
 export interface WaitingSet {
@@ -19,6 +27,7 @@ export class QueueReader {
   readonly #sets;
   readonly #next;
   readonly #at;
+  readonly #whole;
   readonly #leastTries;
   readonly #bad;
   readonly #any;
@@ -26,22 +35,28 @@ export class QueueReader {
   readonly #removeSet;
   readonly #drop;
   readonly #tally: Tally;
+  readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
 
   constructor(db: Db, tally: Tally) {
     this.#tally = tally;
     this.#sets = db.prepare<[], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb ORDER BY psetid, starttimeslot`,
     );
-    this.#next = db.prepare<[number, number, number, number], QueueRow>(
-      `SELECT ${ROW_COLUMNS} FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos LIMIT ?`,
-    );
-    this.#at = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
+    this.#next = db
+      .prepare<[number, number, number, number], RawWaiting>(
+        `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos LIMIT ?`,
+      )
+      .raw();
+    this.#at = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
+    this.#whole = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
     this.#leastTries = db
       .prepare<[number], number | null>('SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0')
       .pluck();
-    this.#bad = db.prepare<[number, number, number, number], QueueRow>(
-      `SELECT ${ROW_COLUMNS} FROM qdb WHERE psetid = ? AND tries = ? AND pos > ? ORDER BY pos LIMIT ?`,
-    );
+    this.#bad = db
+      .prepare<[number, number, number, number], RawWaiting>(
+        `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND pos > ? ORDER BY pos LIMIT ?`,
+      )
+      .raw();
     this.#any = db
       .prepare<[number, number, number], number>(
         'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1',
@@ -54,6 +69,9 @@ export class QueueReader {
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
     );
     this.#drop = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+    this.#ahead = new ReadAhead((set, afterPos, limit) =>
+      this.#next.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
+    );
   }
 
   /** All sets waiting, in the order of their absorption. */
@@ -62,12 +80,23 @@ export class QueueReader {
   }
 
   /** The set's next rows behind a place, without bad ones. */
-  next(set: WaitingSet, afterPos: number, limit: number): QueueRow[] {
-    return this.#next.all(afterPos, set.lastpos, set.slot, limit);
+  next(set: WaitingSet, afterPos: number, limit: number): WaitingRow[] {
+    return this.#ahead.next(set, afterPos, limit);
   }
 
-  at(pos: number): QueueRow | undefined {
-    return this.#at.get(pos);
+  /** Rows of the provider are changed, by anything but their own results: what was read ahead is read again. */
+  changed(pid: number): void {
+    this.#ahead.forget(pid);
+  }
+
+  at(pos: number): WaitingRow | undefined {
+    const raw = this.#at.get(pos);
+    return raw && waitingRow(raw);
+  }
+
+  /** All columns of a row. */
+  whole(pos: number): QueueRow | undefined {
+    return this.#whole.get(pos);
   }
 
   /** The fewest tries any bad url of the set has had; undefined when it has no bad ones. */
@@ -76,8 +105,8 @@ export class QueueReader {
   }
 
   /** The set's urls that failed so many times, behind a place. */
-  bad(psetid: number, tries: number, afterPos: number, limit: number): QueueRow[] {
-    return this.#bad.all(psetid, tries, afterPos, limit);
+  bad(psetid: number, tries: number, afterPos: number, limit: number): WaitingRow[] {
+    return this.#bad.all(psetid, tries, afterPos, limit).map(waitingRow);
   }
 
   /** Whether any row of the set is left. */

@@ -37,15 +37,12 @@ export class QueueStore {
     this.content = new ContentStore(db, this.#tally);
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.freed = new FreedStore(db);
-    this.absorb = new AbsorbWriter({ db, tally: this.#tally, content: this.content, errors: this.errors });
-    this.reconciler = new Reconciler(db, this.content, this.#tally);
-    this.providers = new ProviderStore(db);
     this.queue = new QueueReader(db, this.#tally);
-    this.results = new ResultWriter(
-      db,
-      { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally },
-      rules,
-    );
+    const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
+    this.absorb = new AbsorbWriter(db, stores);
+    this.reconciler = new Reconciler(db, stores);
+    this.providers = new ProviderStore(db);
+    this.results = new ResultWriter(db, stores, rules);
   }
 
   /**
