@@ -1,7 +1,8 @@
 /**
- * Results on their way into the database: many a transaction, since each commit waits for the disk. A batch is written
- * when it is large, or a moment after its first result; the moment grows with the time commits take, so that they
- * never fill more than a fifth of it. A disk that is full is tried again later; nothing is lost but time.
+ * Results on their way into the database: many a transaction, since each commit waits for the disk and writes every
+ * page it touched. A batch is written when it is large, or a moment after its first result, or, while results keep
+ * coming, at the end of a window. The moment grows with the time commits take, so that they never fill more than a
+ * fifth of it. A disk that is full is tried again later; nothing is lost but time.
  */
 import type { SentRequest, Outcome } from '../db/queue/results.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -28,8 +29,11 @@ export interface ResultBatchOptions {
   failed: (error: unknown) => boolean;
 }
 
-const BATCH = 512;
+const BATCH = 1024;
 const DELAY_MS = 5;
+const WINDOW_MS = 50;
+/** Fewer in DELAY_MS, and there is no stream of results worth waiting for. */
+const STREAM = 4;
 const SHARE = 4;
 const RETRY_MS = 1000;
 
@@ -39,6 +43,9 @@ export class ResultBatch {
   #deletedFids: number[] = [];
   #cancel: (() => void) | undefined;
   #lastCommitMs = 0;
+  #firstMs = 0;
+  /** How many were pending at the last look. */
+  #seen = 0;
   #stuck = false;
 
   constructor(options: ResultBatchOptions) {
@@ -95,20 +102,32 @@ export class ResultBatch {
     const arrivals = this.#pending;
     this.#pending = [];
     this.#deletedFids = [];
+    this.#seen = 0;
     committed(arrivals, outcomes);
   }
 
   #schedule(): void {
     if (this.#stuck) return;
-    if (this.#pending.length >= BATCH) this.flush();
-    else if (this.#cancel === undefined) this.#later(Math.max(DELAY_MS, SHARE * this.#lastCommitMs));
+    if (this.#pending.length >= BATCH) {
+      this.flush();
+    } else if (this.#cancel === undefined) {
+      this.#firstMs = this.#options.clock.monotonicMs();
+      this.#later(Math.max(DELAY_MS, SHARE * this.#lastCommitMs));
+    }
+  }
+
+  #isStreaming(): boolean {
+    const come = this.#pending.length - this.#seen;
+    this.#seen = this.#pending.length;
+    return come >= STREAM && this.#options.clock.monotonicMs() - this.#firstMs < WINDOW_MS;
   }
 
   #later(delayMs: number): void {
     this.#cancel?.();
     this.#cancel = this.#options.clock.after(delayMs, () => {
       this.#cancel = undefined;
-      this.flush();
+      if (!this.#stuck && this.#isStreaming()) this.#later(DELAY_MS);
+      else this.flush();
     });
   }
 }
