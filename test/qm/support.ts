@@ -101,24 +101,25 @@ export class Bench {
   }
 
   /** The waiting row of a url. */
-  row(pid: number, curl: string, mimetype = 'text/html'): QueueRow | undefined {
+  row(pid: number, curl: string, mimetype = 'text/html'): (QueueRow & { held: 0 | 1 }) | undefined {
     return this.db
-      .prepare<[number, string, string], QueueRow>(
-        `SELECT ${ROW_COLUMNS} FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
+      .prepare<[number, string, string], QueueRow & { held: 0 | 1 }>(
+        `SELECT ${ROW_COLUMNS}, EXISTS(SELECT 1 FROM lccurl AS l WHERE (l.pid, l.curl, l.mimetype) =
+           (qdb.pid, qdb.curl, qdb.mimetype)) AS held FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
       )
       .get(pid, absolute(curl), mimetype);
   }
 
   /** Applies a result to the row as it is (or was, when given). */
   answer(
-    row: Pick<QueueRow, 'pos' | 'gen' | 'pid'> & { held?: boolean },
+    row: Pick<QueueRow, 'pos' | 'gen' | 'pid'> & { held: 0 | 1 | boolean },
     result: FetchOk | FetchUnchanged | FetchFailed,
     conditional = false,
   ): Outcome {
-    const { pos, gen, pid, held = true } = row;
+    const { pos, gen, pid } = row;
     return this.store.transaction(() =>
       this.store.results.apply(
-        { pos, gen, pid, conditional, held },
+        { pos, gen, pid, conditional, held: Boolean(row.held) },
         result,
         Math.floor(this.clock.nowMs() / 1000),
       ),

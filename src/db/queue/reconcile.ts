@@ -57,7 +57,6 @@ export class Reconciler {
     for (;;) {
       const rows = this.#content.page(pid, after, pageRows);
       const unnamed = rows.filter(row => row.psetid < psetid);
-      this.#queue.changed(pid);
       for (const row of unnamed) this.#content.remove(pid, row, nowS());
       yield unnamed.length;
       after = rows.at(-1) ?? START;

@@ -234,3 +234,46 @@ test('tombstones are forgotten in order, and the highest forgotten is remembered
   assert.equal(bench.value('SELECT count(*) FROM tombstone'), 1);
   assert.equal(bench.value("SELECT value FROM counter WHERE name = 'purged'"), 4);
 });
+
+test('a row made of the queue alone is the same as one made step by step', async () => {
+  bench.provider(8);
+  const content = ok('content', {
+    etag: '"e"',
+    lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
+    verified: false,
+  });
+  const urls = [
+    url('plain'),
+    url('all', { subtype: 'x:y', burl: '', furl: 'raw', tod: '0-7', md5: 'f'.repeat(32), len: '99' }),
+    url('agrees', {
+      md5: content.md5,
+      len: String(content.len),
+      mtime: '2026-01-01T00:00:00Z',
+      ifabsent: 'yes',
+    }),
+    url('other', { burl: 'seen', mtime: '1767225600' }),
+  ];
+  for (const pid of [7, 8]) {
+    await bench.send(pid, urls);
+    await bench.send(pid, [url('plain', { len: '5' })]);
+    for (const { curl } of urls) {
+      const row = bench.row(pid, curl);
+      assert.ok(row);
+      assert.equal(bench.answer({ ...row, held: pid === 8 }, content), 'done');
+    }
+  }
+  const rows = (pid: number) => bench.all('SELECT * FROM lccurl WHERE pid = ? ORDER BY id', pid);
+  const numbersOff = (row: Record<string, unknown>, by: number) => ({
+    ...row,
+    pid: 0,
+    id: Number(row['id']) - by,
+    seq: Number(row['seq']) - by,
+    psetid: Number(row['psetid']) - by / 2,
+  });
+  assert.deepEqual(
+    rows(8).map(row => numbersOff(row, 4)),
+    rows(7).map(row => numbersOff(row, 0)),
+  );
+  assert.equal(rows(7).length, 4);
+  assert.equal(seq(), 8);
+});
