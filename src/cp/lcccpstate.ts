@@ -8,9 +8,10 @@ import type { Advance } from '../lib/progress.js';
 import { readChunksAt, type Output } from '../lib/stdio.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
-import { compare, Seen, type Changes } from './state/compare.js';
+import { compare, type Changes } from './state/compare.js';
 import { refuseEmpty, SiteInput } from './state/input.js';
 import { commitPending, PendingWriter, type PendingState } from './state/pending.js';
+import { Seen } from './state/seen.js';
 import { LineSorter } from './state/sorter.js';
 import { Spill } from './state/spill.js';
 import { Statefile } from './state/statefile.js';
@@ -24,7 +25,7 @@ export interface StateOptions {
   maxDelete: DeletionLimit;
   limits: XmlLimits;
   progress?: Advance | undefined;
-  /** The old state up to this size is held in memory; default 32 MB. */
+  /** The old state up to this size is held in memory; default 48 MB. */
   seenMaxBytes?: number;
   /** Lines sorted in memory before a run goes to disk, in bytes. */
   runBytes?: number;
@@ -68,7 +69,7 @@ export function updateState(
     writer = new PendingWriter(old.path, old.mode);
     const pendingWriter = writer;
     const deltaSpill = (delta = new Spill(old.path));
-    const changes = compare(old.lines(), sorter.sorted(), line => seen.wasTaken(line), {
+    const changes = compare(old.lines(), sorter.sorted(), (_, offset) => seen.wasTaken(offset), {
       state: line => pendingWriter.write(line),
       delta: line => deltaSpill.write(`${line}\n`),
     });
@@ -90,32 +91,29 @@ function readSite(
   options: StateOptions,
   complain: (message: string) => void,
 ): { urls: number; rejected: number } {
-  let urls = 0;
+  let others = 0;
   let rejected = 0;
-  // `take` has just been asked of the line when `line` is called, and answers only once.
-  let known = false;
   const input = new SiteInput(
     {
       line: line => {
-        urls += 1;
-        if (!known && !seen.take(line)) sorter.add(line);
-        known = false;
+        others += 1;
+        sorter.add(line);
       },
       rejected: what => {
         rejected += 1;
         complain(what);
       },
     },
-    line => (known = seen.take(line)),
+    seen,
     options.limits,
   );
   for (const chunk of chunks) {
-    const before = urls;
+    const before = seen.taken + others;
     input.write(chunk);
-    options.progress?.(urls - before);
+    options.progress?.(seen.taken + others - before);
   }
   input.end();
-  return { urls, rejected };
+  return { urls: seen.taken + others, rejected };
 }
 
 function refuseMassDeletion(changes: Changes, options: StateOptions, emptyIsPermitted: boolean): void {

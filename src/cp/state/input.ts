@@ -8,68 +8,85 @@ import { UrlStreamReader } from '../../wire/url-stream.js';
 import { STREAM_END } from '../../wire/url-stream.js';
 import { formatUrl, isDelete, type UrlRecord } from '../../wire/url.js';
 import { isPlainLine } from './lines.js';
+import type { Seen } from './seen.js';
 
 export interface SiteInputEvents {
-  /** A canonical line, without its newline, as latin1. */
+  /** A canonical line that was not recognised, without its newline, as latin1. */
   line(line: string): void;
   /** A record that cannot be kept because it has no key. */
   rejected(what: string): void;
 }
 
+const EMPTY = Buffer.alloc(0);
+const NEWLINE = 0x0a;
 const END = STREAM_END.trimEnd();
 const HEAD = /^<\?lcc (?!end\?>)[^?<>]*\?>$/;
 
 export class SiteInput {
   readonly #events: SiteInputEvents;
-  readonly #isKnown: (line: string) => boolean;
+  readonly #seen: Seen;
   readonly #limits: XmlLimits;
   readonly #where: string;
-  #carry = '';
+  /** The beginning of a line whose end has not come. */
+  #carry: Buffer = EMPTY;
   #lines = 0;
   #head = '';
   #sawEnd = false;
   #strict: UrlStreamReader | undefined;
 
-  /** @param isKnown tells of a line that was seen before and is canonical, cheaper than its looks do */
-  constructor(
-    events: SiteInputEvents,
-    isKnown: (line: string) => boolean,
-    limits: XmlLimits,
-    where = 'standard input',
-  ) {
+  /** @param seen recognises lines that were canonical last time, cheaper than by their looks, and counts them */
+  constructor(events: SiteInputEvents, seen: Seen, limits: XmlLimits, where = 'standard input') {
     this.#events = events;
-    this.#isKnown = isKnown;
+    this.#seen = seen;
     this.#limits = limits;
     this.#where = where;
   }
 
-  /** @throws XmlError with line and column */
+  /** @param chunk may be overwritten afterwards @throws XmlError with line and column */
   write(chunk: Buffer): void {
     if (this.#strict !== undefined) return this.#strict.write(chunk);
-    const lines = (this.#carry + chunk.toString('latin1')).split('\n');
-    this.#carry = lines.pop() ?? '';
-    for (let i = 0; i < lines.length; i++) {
-      const line = lines[i]!;
-      if (!this.#sawEnd && (this.#isKnown(line) || isPlainLine(line))) this.#events.line(line);
-      else if (!this.#sawEnd && line === END && this.#head !== '') this.#sawEnd = true;
-      else if (this.#lines === 0 && HEAD.test(line)) this.#head = line;
-      else if (line !== '') return this.#handOver([...lines.slice(i), this.#carry].join('\n'));
+    const bytes = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
+    for (let at = 0; ;) {
+      if (!this.#sawEnd) at = this.#takeSeen(bytes, at);
+      const end = bytes.indexOf(NEWLINE, at);
+      if (end < 0) {
+        this.#carry = at === bytes.length ? EMPTY : Buffer.from(bytes.subarray(at));
+        break;
+      }
+      if (!this.#line(bytes.toString('latin1', at, end))) return this.#handOver(bytes.subarray(at));
       this.#lines += 1;
+      at = end + 1;
     }
     if (this.#carry.length > this.#limits.maxTokenBytes) this.#handOver(this.#carry);
   }
 
+  #takeSeen(bytes: Buffer, from: number): number {
+    const before = this.#seen.taken;
+    const at = this.#seen.take(bytes, from);
+    this.#lines += this.#seen.taken - before;
+    return at;
+  }
+
+  /** Whether a line is one of those that need no XML reader. */
+  #line(line: string): boolean {
+    if (!this.#sawEnd && isPlainLine(line)) this.#events.line(line);
+    else if (!this.#sawEnd && line === END && this.#head !== '') this.#sawEnd = true;
+    else if (this.#lines === 0 && HEAD.test(line)) this.#head = line;
+    else return line === '';
+    return true;
+  }
+
   /** @throws LccError `data.cut` when the stream lacks the end its head promised, or breaks off inside an element */
   end(): void {
-    if (this.#strict === undefined && this.#carry !== '') this.#handOver(this.#carry);
+    if (this.#strict === undefined && this.#carry.length > 0) this.#handOver(this.#carry);
     if (this.#strict !== undefined) this.#strict.end();
     else if (this.#head !== '' && !this.#sawEnd) this.#startStrict().end();
   }
 
-  #handOver(rest: string): void {
-    this.#carry = '';
+  #handOver(rest: Buffer): void {
+    this.#carry = EMPTY;
     this.#strict = this.#startStrict();
-    this.#strict.write(Buffer.from(rest, 'latin1'));
+    this.#strict.write(rest);
   }
 
   /** The XML reader, told what was read so far in as many lines, so that it counts on from there. */
@@ -91,13 +108,9 @@ export class SiteInput {
     // What is to be removed is not part of the site.
     if (isDelete(record)) return;
     const { text: _, ...attributes } = record;
-    this.#events.line(latin1Of(formatUrl(attributes).trimEnd()));
+    const line = Buffer.from(`${formatUrl(attributes).trimEnd()}\n`);
+    if (this.#seen.take(line, 0) === 0) this.#events.line(line.toString('latin1', 0, line.length - 1));
   }
-}
-
-/** The UTF-8 bytes of a text, one character a byte. */
-function latin1Of(text: string): string {
-  return /^[\x00-\x7f]*$/.test(text) ? text : Buffer.from(text).toString('latin1');
 }
 
 /** @throws LccError for an input without a single url, unless that is permitted */

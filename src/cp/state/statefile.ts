@@ -36,10 +36,25 @@ export class Statefile {
   }
 
   /**
+   * All of it, as it is.
+   * @throws LccError `data.malformed` when the last line is cut
+   */
+  content(): Buffer {
+    const content = Buffer.allocUnsafeSlow(this.bytes);
+    let filled = 0;
+    if (this.#fd !== undefined)
+      for (const chunk of readChunksAt(this.#fd, 0, this.path, BLOCK_BYTES))
+        filled += chunk.copy(content, filled);
+    if (filled > 0 && content[filled - 1] !== NEWLINE)
+      throw malformed(this.path, content.toString('latin1', 0, filled).split('\n').length, 'it is cut off');
+    return content.subarray(0, filled);
+  }
+
+  /**
    * Its lines in chunks of many, unchecked but for the newline of the last.
    * @throws LccError `data.malformed` when the last is cut
    */
-  *blocks(): Generator<string[], void, undefined> {
+  *#blocks(): Generator<string[], void, undefined> {
     if (this.#fd === undefined) return;
     let carry = '';
     let lines = 0;
@@ -59,7 +74,7 @@ export class Statefile {
   *lines(): Generator<string, void, undefined> {
     let before = '';
     let number = 0;
-    for (const block of this.blocks()) {
+    for (const block of this.#blocks()) {
       for (const line of block) {
         number += 1;
         if (!isStateLine(line)) throw malformed(this.path, number, 'it is not a canonical <url .../>');
@@ -76,6 +91,7 @@ export class Statefile {
 }
 
 const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
 
 function realPath(path: string): string {
   const absolute = resolve(path);
