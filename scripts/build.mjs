@@ -25,7 +25,7 @@ const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin
 
 /**
  * Parts of Node that most runs of a command never use, commander's child_process first among them: a bundle loads each
- * when something of it is used for the first time, and a filter starts in nine tenths of the time.
+ * when something of it is used for the first time. Start of file2url: 1.19 times a bare node without, 1.14 with it.
  */
 const lazyModules = {
   name: 'lazy-modules',

@@ -1,7 +1,8 @@
 /**
  * Describing files with several threads, in order. All stay synchronous: the calling thread works as well, hands out
  * batches of names before its own, and waits on a shared counter only when the oldest answer holds up too many others.
- * Promises for the same work took four times as long.
+ * Promises for the same work took four times as long. That threads share one table of open files costs next to nothing:
+ * two processes with half of 100 k files each, and nothing to hand over, took 1.04 s to the 1.11 of two threads.
  */
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
 import { LccError } from '../lib/errors.js';
