@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock, type Clock } from '../lib/clock.js';
 import { createConnector, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
-import type { FetchContext, FetchJob, FetchLimits, FetchOutcome } from './job.js';
+import type { FetchContext, FetchEvents, FetchJob, FetchLimits, FetchOutcome } from './job.js';
 import { createAddressGuard } from './guard.js';
 import { Links } from './links.js';
 import { FileWriter } from './writer.js';
@@ -55,19 +55,24 @@ export class FetchEngine {
       userAgent: options.userAgent,
       syncContent: options.syncContent,
       writer: new FileWriter(),
-      isBusy: () => this.#active.size >= BUSY_FETCHES,
       clock: this.#clock,
       nextAttempt: () => `${run}-${(++this.#attempts).toString(36)}`,
     };
   }
 
   /**
-   * Fetches now. `done` is called exactly once, possibly before this returns; `received` at most once before it, when
-   * the site is not asked for anything more but the content is not in its place yet.
+   * Fetches now. `done` is called exactly once, possibly before this returns.
+   * @param ahead for an owner with more to do: `received` is called at most once and before `done`, when the site is not
+   * asked for anything more but the content is not in its place yet; `busy` says whether it would begin something then
    */
-  fetch(job: FetchJob, done: (outcome: FetchOutcome) => void, received?: () => void): { cancel(): void } {
+  fetch(
+    job: FetchJob,
+    done: (outcome: FetchOutcome) => void,
+    ahead?: Pick<FetchEvents, 'busy' | 'received'>,
+  ): { cancel(): void } {
     const fetch = new Fetch(this.#context, job, this.#clock.monotonicMs(), {
-      received: () => received?.(),
+      busy: () => this.#active.size >= BUSY_FETCHES || ahead?.busy() === true,
+      received: () => ahead?.received(),
       done: outcome => {
         this.#active.delete(fetch);
         done(outcome);

@@ -180,7 +180,7 @@ export class Fetch {
 
   onWhole(): void {
     const { enforce, md5, len } = this.#job;
-    const { writer, syncContent, isBusy } = this.#context;
+    const { writer, syncContent } = this.#context;
     const file = this.#file;
     const head = this.#head;
     if (file === undefined || head === undefined) return;
@@ -189,7 +189,7 @@ export class Fetch {
       return;
     }
     // A thread is worth its two messages only when there is other work meanwhile.
-    const whole = syncContent || !isBusy() ? undefined : file.takeWhole();
+    const whole = syncContent || !this.#events.busy() ? undefined : file.takeWhole();
     const expected = enforce === true ? md5?.toLowerCase() : undefined;
     if (whole !== undefined) {
       this.#phase = 'save';

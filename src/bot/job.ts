@@ -26,8 +26,10 @@ export interface FetchLimits {
   headerLimitText: string;
 }
 
-/** What a fetch tells its owner. */
+/** What a fetch tells, and asks, its owner. */
 export interface FetchEvents {
+  /** Whether there is other work meanwhile. */
+  busy(): boolean;
   /** Nothing more is asked of the site; the content is on its way to its place. */
   received(): void;
   done(outcome: FetchOutcome): void;
@@ -41,8 +43,6 @@ export interface FetchContext {
   syncContent: boolean;
   clock: Clock;
   writer: FileWriter;
-  /** Whether there are several fetches under way. */
-  isBusy: () => boolean;
   /** A name no other attempt has. */
   nextAttempt(): string;
 }

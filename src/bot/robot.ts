@@ -31,7 +31,7 @@ export interface RobotOptions {
 /** Time that fetches begun get when the robot is told to stop. */
 const STOP_GRACE_MS = 5000;
 /** Results that are sent together, unless it takes longer than this until there are so many, or nothing else goes on. */
-const RESULT_BATCH = 16;
+const RESULT_BATCH = 8;
 const RESULT_DELAY_MS = 1;
 
 interface Session {
@@ -189,7 +189,7 @@ export class Robot {
         leaveLane();
         this.#settle(session);
       },
-      leaveLane,
+      { busy: () => this.#lanes.waiting > 0, received: leaveLane },
     );
     if (!over) session.running.add(fetch);
   }

@@ -1,8 +1,7 @@
 /**
  * Small content is hashed and put in place by a thread: creating, writing and renaming a file is half of the work of
  * fetching a small page, and all of it system calls that the thread of the connections need not wait for. What was
- * completed in one turn of the event loop travels in one message there and one back; a message a file costs as much as
- * it saves.
+ * completed within a millisecond travels in one message there and one back; a message a file costs as much as it saves.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -30,6 +29,11 @@ export interface WriteAnswer {
 /** One in work, one ready; what completes meanwhile makes the next batch larger instead of more of them. */
 const MAX_BATCHES = 2;
 
+/** Files that are handed over together, unless it takes longer than this until there are so many. */
+const BATCH_FILES = 8;
+const BATCH_BYTES = 256 * 1024;
+const BATCH_DELAY_MS = 1;
+
 /** Bytes waiting for the thread from which on it is waited for, too. */
 const CROWDED_BYTES = 8 * 1024 * 1024;
 
@@ -40,6 +44,7 @@ export class FileWriter {
   #thread: Worker | undefined;
   #next: { content: WholeContent; expected: string | undefined; done: Done }[] = [];
   #nextBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
   /** What each batch on its way owes, in order. */
   #owed: Done[][] = [];
 
@@ -52,7 +57,9 @@ export class FileWriter {
   write(content: WholeContent, expected: string | undefined, done: Done): void {
     this.#next.push({ content, expected, done });
     this.#nextBytes += content.length;
-    if (this.#next.length === 1) setImmediate(() => this.#send());
+    if (this.#next.length >= BATCH_FILES || this.#nextBytes >= BATCH_BYTES) this.#send();
+    // A process is not over before its content is in its place: this timer keeps it alive.
+    else this.#timer ??= setTimeout(() => this.#send(), BATCH_DELAY_MS);
   }
 
   /** Ends the thread once it has nothing to do. */
@@ -63,6 +70,8 @@ export class FileWriter {
   }
 
   #send(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (this.#owed.length >= MAX_BATCHES || this.#next.length === 0) return;
     const jobs = this.#next;
     this.#next = [];

@@ -149,8 +149,10 @@ describe('lccbot --stdio', () => {
       .join('');
     const { out, status } = await talk(input);
     assert.deepEqual(
-      results(out).map(line => /status="(\w+)"/.exec(line)?.[1]),
-      ['error', 'ok', 'error', 'ok'],
+      results(out)
+        .map(line => /id="(\d" status="\w+)"/.exec(line)?.[1])
+        .sort(),
+      ['0" status="error', '1" status="ok', '2" status="error', '3" status="ok'],
     );
     assert.equal(status, 0);
   });
