@@ -224,7 +224,7 @@ export class Dispatcher {
         } else {
           const { pos, gen, pid, tries } = row;
           this.#batch.add({
-            sent: { pos, gen, pid, tries, set, conditional: false, held: false, backoffs: 0 },
+            sent: { pos, gen, pid, tries, set, conditional: false, held: false, dated: false, backoffs: 0 },
             result: undefined,
           });
         }
@@ -244,7 +244,17 @@ export class Dispatcher {
     this.#inFlight.set(id, {
       worker: lane.worker,
       lane,
-      arrival: { pos, gen, pid, conditional, held: held !== undefined, set, tries, backoffs },
+      arrival: {
+        pos,
+        gen,
+        pid,
+        conditional,
+        held: held !== undefined,
+        dated: row.mtime !== null,
+        set,
+        tries,
+        backoffs,
+      },
     });
     const enforce = known.provider.enforce !== 0;
     worker.fetch(requestOf(row, { id, lane: lane.name, roots: known.roots, enforce }, validators));

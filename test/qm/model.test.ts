@@ -172,7 +172,11 @@ class Pair {
       if (row.op === 0) {
         const { pos, gen, pid } = row;
         this.bench.store.transaction(() =>
-          this.bench.store.results.apply({ pos, gen, pid, conditional: false, held: false }, undefined, 0),
+          this.bench.store.results.apply(
+            { pos, gen, pid, conditional: false, held: false, dated: false },
+            undefined,
+            0,
+          ),
         );
         this.model.pass(row.pos);
         this.#order.done(set, row.pos);

@@ -37,7 +37,7 @@ function arrive(): void {
   next = row.pos;
   const { pos, gen, pid, tries } = row;
   batch.add({
-    sent: { pos, gen, pid, tries, set, conditional: false, held: false, backoffs: 0 },
+    sent: { pos, gen, pid, tries, set, conditional: false, held: false, dated: false, backoffs: 0 },
     result: ok('x'),
   });
 }

@@ -112,14 +112,14 @@ export class Bench {
 
   /** Applies a result to the row as it is (or was, when given). */
   answer(
-    row: Pick<QueueRow, 'pos' | 'gen' | 'pid'> & { held: 0 | 1 | boolean },
+    row: Pick<QueueRow, 'pos' | 'gen' | 'pid' | 'mtime'> & { held: 0 | 1 | boolean },
     result: FetchOk | FetchUnchanged | FetchFailed,
     conditional = false,
   ): Outcome {
     const { pos, gen, pid } = row;
     return this.store.transaction(() =>
       this.store.results.apply(
-        { pos, gen, pid, conditional, held: Boolean(row.held) },
+        { pos, gen, pid, conditional, held: Boolean(row.held), dated: row.mtime !== null },
         result,
         Math.floor(this.clock.nowMs() / 1000),
       ),

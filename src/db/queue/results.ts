@@ -22,6 +22,8 @@ export interface SentRequest {
    * nothing but that row's result makes content of it.
    */
   held: boolean;
+  /** Whether the CP said when it was modified: then the server's word on that is not read. */
+  dated: boolean;
 }
 
 /**
@@ -89,7 +91,7 @@ export class ResultWriter {
     const use = this.#tally.use(sent.pid);
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
-    if (!this.#content.move(sent, this.#arrived(result), nowS)) return false;
+    if (!this.#content.move(sent, this.#arrived(result, sent.dated), nowS)) return false;
     this.#queue.drop(sent);
     return true;
   }
@@ -105,7 +107,7 @@ export class ResultWriter {
     } else if (growth(result, held) > 0 && use.spaceused + growth(result, held) > use.spacemax) {
       this.#refused(row, result, 203, `space quota exceeded: ${use.spacemax} bytes allowed`);
     } else {
-      const arrived = this.#arrived(result);
+      const arrived = this.#arrived(result, row.mtime !== null);
       this.#content.store(
         { pid: row.pid, curl: row.curl, mimetype: row.mimetype, psetid: row.named },
         row,
@@ -159,12 +161,12 @@ export class ResultWriter {
     this.#errors.add(row.pid, recordOfRow(row), code, text);
   }
 
-  #arrived(result: FetchOk): Arrived {
+  #arrived(result: FetchOk, dated: boolean): Arrived {
     const { lastModified } = result;
     return {
       md5: result.md5,
       len: result.len,
-      mtime: lastModified === undefined ? null : (this.#rules.mtimeOf(lastModified) ?? null),
+      mtime: dated || lastModified === undefined ? null : (this.#rules.mtimeOf(lastModified) ?? null),
       etag: result.etag ?? null,
       lastmodified: lastModified ?? null,
       verified: result.verified,
