@@ -142,7 +142,8 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
     case 'number': {
       const value =
         typeof raw === 'number' ? raw : amountOf(raw, row.unit === 'bytes_per_s' ? 'bytes' : row.unit);
-      if (value === undefined || !Number.isFinite(value)) throw refuse(`give a number of ${row.unit}`);
+      if (value === undefined || !Number.isFinite(value))
+        throw refuse(row.unit === 'count' ? 'give a number' : `give a number of ${row.unit}`);
       if (value < row.min || value > row.max) throw refuse(`must be ${row.min} to ${row.max}`);
       return Math.floor(value);
     }
