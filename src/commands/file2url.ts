@@ -1,13 +1,13 @@
 /** file2url: names of files → `<url>`. */
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Listing, type ListingOptions } from '../cp/file2url.js';
 import { planFind, printedBy, runFind, type FindPlan } from '../cp/find.js';
 import { HashPool } from '../cp/hash-pool.js';
 import { DEFAULT_TYPE, isMimetype } from '../cp/mime-types.js';
-import { EXIT, LccError } from '../lib/errors.js';
+import { EXIT, LccError, messageOf } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 
@@ -82,11 +82,27 @@ function listingOptions(context: CommandContext): ListingOptions {
     types: typesOf(options['type']),
     defaultType,
   };
+  requireDirectory(posix.resolve(describe.cwd, describe.docroot), String(options['docroot']));
   const separator = options['null'] === true || options['find'] === true ? '\0' : '\n';
   const jobs = describe.md5 ? jobsOf(options['jobs']) : 1;
   if (jobs === 1) return { ...describe, separator };
   const script = pathToFileURL(join(import.meta.dirname, '../src/cp/hash-worker.js')).href;
   return { ...describe, separator, startPool: take => new HashPool(script, jobs - 1, describe, take) };
+}
+
+/** Without its root a site has no files: said once, where every name would be refused otherwise. */
+function requireDirectory(path: string, given: string): void {
+  let problem: string | undefined;
+  try {
+    if (!statSync(Buffer.from(path, 'latin1')).isDirectory()) problem = 'not a directory';
+  } catch (error) {
+    problem = messageOf(error).replace(/,.*/, '');
+  }
+  if (problem !== undefined)
+    throw new LccError(
+      'input.missing',
+      `--docroot ${given}: ${problem}; name the directory the site begins in`,
+    );
 }
 
 function typesOf(given: OptionValue): [string, string][] {

@@ -13,7 +13,7 @@ import type { FileFacts } from './read-file.js';
 /** Actions that print something other than names, which nobody downstream could tell from names. */
 const PRINTS_OTHER = new Set(['-printf', '-ls', '-ok', '-okdir']);
 /** With one of these find does not print by itself. */
-const ACTIONS = new Set(['-exec', '-execdir', '-delete', '-fprint', '-fprint0', '-fprintf', '-fls']);
+const ACTIONS = new Set(['-exec', '-execdir', '-fprint', '-fprint0', '-fprintf', '-fls']);
 
 /** Type, bytes, time of modification, name. */
 const FACTS_FORMAT = '%y %s %T@ %p\\0';
@@ -28,12 +28,14 @@ export interface FindPlan {
 /**
  * `-print` becomes the action we need; where nothing is printed yet the whole expression is put in parentheses, as find
  * itself does for its default, and the action follows it.
- * @throws LccError `usage` for an action that prints something else
+ * @throws LccError `usage` for an action that prints something else, and for one that removes the files
  */
 export function planFind(given: readonly string[], prints: FindPlan['prints']): FindPlan {
   const other = given.find(word => PRINTS_OTHER.has(word));
   if (other !== undefined)
     throw new LccError('usage', `--find: ${other} does not print names; use -print, -print0 or no action`);
+  if (given.includes('-delete'))
+    throw new LccError('usage', '--find: -delete would remove the files that are to be described');
   const doesPrint = given.some(word => word === '-print' || word === '-print0');
   if (!doesPrint && given.some(word => ACTIONS.has(word))) return { words: [...given], prints: 'names' };
   const start = expressionStart(given);

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
@@ -258,6 +259,27 @@ test('a reader that went away ends it silently; a full disk is exit 74', () => {
   const full = spawnSync('bash', ['-c', '"$0" > /dev/full', FILE2URL], { cwd: site, input: names });
   assert.equal(full.status, 74);
   assert.match(full.stderr.toString(), /^file2url: cannot write standard output: no space left/);
+});
+
+test('a document root that is not there is one complaint, whatever is named, with status 66', () => {
+  for (const [docroot, why] of [
+    ['/nonexist', 'ENOENT'],
+    [join(site, 'logo.png'), 'not a directory'],
+  ] as const) {
+    const done = run(['--docroot', docroot], { input: 'logo.png\nREADME\n' });
+    assert.deepEqual([done.status, done.stdout], [66, '']);
+    assert.match(done.stderr, new RegExp(`^file2url: --docroot ${docroot}: ${why}.*\n$`));
+  }
+});
+
+test('--find -delete is refused before find has run', () => {
+  const tree = join(dir, 'precious');
+  mkdirSync(tree);
+  writeFileSync(join(tree, 'a.html'), 'a');
+  const done = run(['--find', tree, '-name', '*.html', '-delete'], { cwd: tree });
+  assert.deepEqual([done.status, done.stdout], [64, '']);
+  assert.match(done.stderr, /^file2url: --find: -delete would remove the files/);
+  assert.ok(existsSync(join(tree, 'a.html')));
 });
 
 test('contradicting or misplaced arguments are usage errors', () => {

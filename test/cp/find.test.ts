@@ -98,6 +98,14 @@ test('refuses an action that prints something other than names', () => {
     });
 });
 
+test('refuses to have files removed that are to be described', () => {
+  for (const given of [
+    ['.', '-delete'],
+    ['.', '-name', 'x', '-print', '-delete'],
+  ])
+    assert.throws(() => planFind(given, 'facts'), { code: 'usage', message: /-delete would remove/ });
+});
+
 test('the failure of find is ours', async () => {
   const chunks: Buffer[] = [];
   await assert.rejects(
