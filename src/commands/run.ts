@@ -147,7 +147,7 @@ function parseArguments(
     .usage(`[options]${spec.operands === undefined ? '' : ` ${spec.operands}`}`)
     .version(`${spec.name} (LCC) ${VERSION}`, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', `\nExample:\n${spec.example.replace(/^/gm, '  ')}\n\nThe manual: man ${spec.name}`)
+    .addHelpText('after', `\nExample:\n${spec.example.replace(/^/gm, '  ')}\n\n${manualLine(spec.name)}`)
     .allowExcessArguments(false)
     .configureOutput({
       writeErr: () => undefined,
@@ -169,6 +169,12 @@ function parseArguments(
     throw error;
   }
   return { options: program.opts<OptionValues>(), operands: program.args, afterDashes: rest };
+}
+
+/** Daemons, robots and what administers them are in section 8, as everywhere; from a clone man(1) needs the file. */
+function manualLine(name: string): string {
+  const section = /^lcc(d|bot|pidb)/.test(name) ? 8 : 1;
+  return `The manual: man ${name} (in a clone: man -l man/${name}.${section})`;
 }
 
 function splitRest(spec: CommandSpec, argv: string[]): { own: string[]; rest: string[] | undefined } {

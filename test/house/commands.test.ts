@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -49,6 +50,16 @@ test('every command has a man page', () => {
     names.filter(name => pageOf(name) === undefined),
     [],
   );
+});
+
+test('--help of every command ends with the manual, under the name of its file', () => {
+  for (const name of names) {
+    const { stdout } = spawnSync(join(ROOT, 'bin', name), ['--help'], { encoding: 'utf8' });
+    assert.equal(
+      stdout.trimEnd().split('\n').at(-1),
+      `The manual: man ${name} (in a clone: man -l ${pageOf(name)?.path})`,
+    );
+  }
 });
 
 test('every command is named in the README or in docs/', () => {
