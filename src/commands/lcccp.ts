@@ -6,7 +6,7 @@ import { askStatus, deliver, rehearse, type Delivery, type DeliveryOptions } fro
 import { statusLines } from '../cp/status-text.js';
 import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
-import { errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
 import { formatUrl, type UrlRecord } from '../wire/url.js';
@@ -23,6 +23,7 @@ export const command: CommandSpec = {
     { flags: '--pwdfile <FILE>', help: 'file whose first line is the password (else $LCC_PWD)' },
     { flags: '--urlprefix <URL>', help: 'put in front of every url that has no scheme' },
     { flags: '--set <KIND>', help: 'full: all there is; partial: changes (default: as the input says)' },
+    { flags: '--allow-empty', help: 'let a full set without a single url remove everything' },
     { flags: '--status', help: 'send nothing; print what the UNS says' },
     { flags: '--dry-run', help: 'connect to nobody; print the set that would be sent' },
     { flags: '--timeout <SECONDS>', help: 'longest wait for the UNS', default: '60' },
@@ -124,13 +125,19 @@ function deliveryOptions(context: CommandContext, onError: (record: UrlRecord) =
     ...commonOptions(context),
     uns: parseEndpoint(uns),
     ca: cafile === undefined ? undefined : readFileSync(cafile),
-    pid: text('pid'),
+    pid: pidOf(text('pid')),
     password: passwordOf(context),
     timeoutMs: seconds * 1000,
     clock: systemClock,
     onError,
     progress: context.progress('urls', false),
+    allowEmpty: context.options['allowEmpty'] === true,
   };
+}
+
+function pidOf(text: string | undefined): string | undefined {
+  if (text === undefined || /^[1-9]\d{0,14}$/.test(text)) return text;
+  throw new LccError('usage', `--pid ${text}: a provider id is a number from 1`);
 }
 
 /** From the command line, a file, or the environment, in this order. */
@@ -141,10 +148,21 @@ function passwordOf({ options, env }: CommandContext): string | undefined {
   if (given !== undefined && file !== undefined)
     throw new LccError('usage', 'give --pwd or --pwdfile, not both');
   if (file === undefined) return given ?? env['LCC_PWD'];
-  const password = readFileSync(file, 'utf8').split(/\r?\n/, 1)[0] ?? '';
+  const password = readPasswordFile(file).split(/\r?\n/, 1)[0] ?? '';
   if (password === '')
     throw new LccError('config', `${file}: its first line is empty; write the password there`);
   return password;
+}
+
+function readPasswordFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new LccError(
+      'input.missing',
+      `--pwdfile ${file}: ${errnoOf(error) ?? messageOf(error)}; it cannot be read`,
+    );
+  }
 }
 
 function textOf(options: CommandContext['options']): (name: string) => string | undefined {

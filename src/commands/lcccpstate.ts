@@ -1,9 +1,10 @@
 /** lcccpstate: the urls of a whole site → those that are new, changed or gone since the last accepted set. */
 import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
-import { updateState, type DeletionLimit } from '../cp/lcccpstate.js';
+import { updateState, type StateResult, type DeletionLimit } from '../cp/lcccpstate.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
+import { streamHead } from '../wire/url-stream.js';
 import type { CommandSpec } from './run.js';
 
 /** A site of a few pages may well be replaced as a whole. */
@@ -30,31 +31,50 @@ export const command: CommandSpec = {
 
   run(context) {
     const { options } = context;
-    if (typeof options['statefile'] !== 'string' || options['statefile'] === '')
+    const { statefile } = options;
+    if (typeof statefile !== 'string' || statefile === '')
       throw new LccError('usage', '--statefile=FILE is required');
     const file = options['config'];
     const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
-    const result = updateState(
-      readChunks(0),
-      new Output(1, { encoding: 'latin1' }),
-      {
-        statefile: options['statefile'],
-        full: options['full'] === true,
-        commitNow: options['commitNow'] === true,
-        allowEmpty: options['allowEmpty'] === true,
-        maxDelete: deletionLimit(String(options['maxDelete'])),
-        limits: xmlLimitsOf(config),
-        progress: context.progress('urls'),
-      },
-      context.complain,
+    const out = new Output(1, { encoding: 'latin1' });
+    const result = telling(out, () =>
+      updateState(
+        readChunks(0),
+        out,
+        {
+          statefile,
+          full: options['full'] === true,
+          commitNow: options['commitNow'] === true,
+          allowEmpty: options['allowEmpty'] === true,
+          maxDelete: deletionLimit(String(options['maxDelete'])),
+          limits: xmlLimitsOf(config),
+          progress: context.progress('urls'),
+        },
+        context.complain,
+      ),
     );
-    if (result.firstRun) context.say(`${options['statefile']} is not there yet: first run, every url is new`);
+    if (result.firstRun) context.say(`${statefile} is not there yet: first run, every url is new`);
     context.say(
       `${result.added} new, ${result.changed} changed, ${result.deleted} deleted, ${result.unchanged} unchanged`,
     );
     return result.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   },
 };
+
+/** A failure is told downstream by a stream that begins and does not end: in a pipe nobody sees our exit status. */
+function telling(out: Output, work: () => StateResult): StateResult {
+  try {
+    return work();
+  } catch (error) {
+    try {
+      out.write(streamHead({ from: 'lcccpstate' }));
+      out.flush();
+    } catch {
+      // Nobody listens; what went wrong first is what counts.
+    }
+    throw error;
+  }
+}
 
 function deletionLimit(text: string): DeletionLimit {
   const found = /^(\d{1,15}(?:\.\d+)?)(%?)$/.exec(text);

@@ -109,7 +109,7 @@ export const SETTINGS = {
     'urls of one provider on their way to a robot at a time, fetched one by one',
   ),
   'qm.overbook_percent': percent(25, 0, 400, 'requests sent beyond the free slots of a Bot Manager'),
-  'qm.retries': count(3, 0, 100, 'tries after the first for a url that failed temporarily'),
+  'qm.retries': count(6, 0, 100, 'tries after the first for a url that failed temporarily'),
   'qm.retry_delay_ms': ms(10 * SECOND, 0, DAY, 'wait before a bad url is tried again'),
   'qm.backoff_min_ms': ms(10 * SECOND, 10, DAY, 'first wait of a provider whose site does not answer'),
   'qm.backoff_max_ms': ms(DAY, 10, 30 * DAY, 'longest wait of a provider whose site does not answer'),

@@ -23,6 +23,8 @@ export interface DeliveryOptions extends SessionOptions {
   set: SetKind | undefined;
   urlprefix: string | undefined;
   progress?: Advance | undefined;
+  /** Let a full set without a url remove everything. */
+  allowEmpty: boolean;
 }
 
 export interface Delivery {
@@ -94,6 +96,11 @@ async function ship(
     await sendState(session, whole, sent => options.progress?.(sent, site.urls));
     sent = { set, urls: site.urls, accepted: await finish(session) };
   } else if (set === 'full' || !urls.isEmpty) {
+    if (urls.isEmpty && pending === undefined && !options.allowEmpty)
+      throw new LccError(
+        'data.refused',
+        'a full set without a url would remove everything that is held; --allow-empty means just that',
+      );
     if (pending !== undefined) refuseOverQuota(measureState(pending.pending), status);
     refuseUnrationed(set, status);
     await session.send(start);

@@ -51,6 +51,12 @@ export function updateState(
   complain: (message: string) => void,
 ): StateResult {
   const old = new Statefile(options.statefile);
+  // A file that was truncated would otherwise pass for a site that had nothing: what is gone since would stay for ever.
+  if (old.exists && old.bytes === 0 && !options.allowEmpty)
+    throw new LccError(
+      'data.malformed',
+      `${old.path}: empty: restore it, or remove it to send every url again (--allow-empty: the site had none)`,
+    );
   const sorter = new LineSorter(old.path, options.runBytes);
   let delta: Spill | undefined;
   let writer: PendingWriter | undefined;

@@ -220,6 +220,7 @@ function rejectionError({ what, code, text }: Rejection): LccError {
 function rejectionCode(code: number): ErrorCode {
   switch (code) {
     case 101:
+    case 105:
       return 'auth.refused';
     case 102:
       return 'peer.busy';

@@ -111,6 +111,12 @@ export function commitNext(file: string): Cursor {
       `${file}.next: nothing to commit: no stream for this cursor was written whole; run the pipe again`,
     );
   }
+  const current = readCursor(file);
+  if (current !== undefined && current.storeId === cursor.storeId && current.seq > cursor.seq)
+    throw new LccError(
+      'data.refused',
+      `${file}.next: of an earlier run: the cursor is at change ${current.seq} already; run the pipe again`,
+    );
   renameDurably(`${file}.next`, file);
   step('cu.cursor.advanced');
   return cursor;

@@ -59,18 +59,29 @@ export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof LccError) return STATUS_OF_CODE[error.code];
   switch (errnoOf(error) ?? '') {
     case 'ENOENT':
+    case 'EISDIR':
+    case 'ENOTDIR':
       return EXIT.noinput;
     case 'EACCES':
     case 'EPERM':
     case 'EEXIST':
     case 'EROFS':
+    case 'SQLITE_CANTOPEN':
+    case 'SQLITE_READONLY':
       return EXIT.cantcreat;
     case 'EIO':
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EMFILE':
     case 'ENFILE':
+    case 'SQLITE_FULL':
+    case 'SQLITE_IOERR':
       return EXIT.ioerr;
+    case 'SQLITE_BUSY':
+      return EXIT.tempfail;
+    case 'SQLITE_CORRUPT':
+    case 'SQLITE_NOTADB':
+      return EXIT.dataerr;
     case 'ECONNREFUSED':
     case 'ECONNRESET':
     case 'ENOTFOUND':

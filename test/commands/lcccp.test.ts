@@ -365,3 +365,27 @@ test('what cannot be meant is a usage error', async () => {
     assert.equal((await lcccp(1, '', args)).status, 64, args.join(' '));
   assert.equal((await run(join(ROOT, 'bin/lcccp'), [], '', {})).status, 64);
 });
+
+test('a full set without a url is refused unless told: a failure upstream must not empty the LCC', async () => {
+  for (const nothing of ['', '<urls/>']) {
+    const done = await lcccp(1, nothing, ['--set=full']);
+    assert.equal(done.status, 65);
+    assert.match(done.stderr, /a full set without a url would remove everything that is held; --allow-empty/);
+  }
+  assert.equal(receiver.sets.length, 0);
+  assert.equal((await lcccp(1, '', ['--set=full', '--allow-empty'])).status, 0);
+  assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: [] });
+});
+
+test('what lcccpstate refuses is no success further down the pipe', async () => {
+  const done = await lcccp(1, '<?lcc from="lcccpstate"?>\n');
+  assert.equal(done.status, 65);
+  assert.match(done.stderr, /the stream was cut/);
+});
+
+test('a password file that cannot be read is exit 66, a provider that is no number 64', async () => {
+  const directory = await lcccp(1, '', [`--pwdfile=${home.dir}`]);
+  assert.equal(directory.status, 66);
+  assert.match(directory.stderr, /--pwdfile .*: EISDIR; it cannot be read/);
+  assert.equal((await lcccp(1, '', ['--pid=abc'])).status, 64);
+});

@@ -54,6 +54,9 @@ const stateOf = (dir: string) => readFileSync(join(dir, 'state.txt'), 'utf8');
 /** What lcccp does when the set was accepted. */
 const accept = (dir: string) => renameSync(join(dir, 'state.txt.pending'), join(dir, 'state.txt'));
 
+/** What a refusal writes: a stream that begins and does not end. */
+const CUT = '<?lcc from="lcccpstate"?>\n';
+
 test('the first run sends all and says so; the state stays pending until it is accepted', () => {
   const dir = freshDir();
   const done = run(dir, stream(url('b', 2), url('a', 1)));
@@ -142,7 +145,7 @@ test('refuses an empty listing, unless told', () => {
   for (const empty of ['', stream(), '<urls/>']) {
     const done = run(dir, empty);
     assert.equal(done.status, 65);
-    assert.equal(done.stdout, '');
+    assert.equal(done.stdout, CUT);
     assert.match(done.stderr, /no url in the input.*--allow-empty/);
   }
   assert.deepEqual(readdirSync(dir), ['state.txt']);
@@ -157,7 +160,7 @@ test('refuses a mass deletion, unless told; a site of a few pages may be replace
   const half = stream(...site(49));
   const refused = run(dir, half);
   assert.equal(refused.status, 65);
-  assert.equal(refused.stdout, '');
+  assert.equal(refused.stdout, CUT);
   assert.match(refused.stderr, /51 of 100 urls would be deleted, more than 50 %.*--max-delete/);
   assert.deepEqual(readdirSync(dir), ['state.txt']);
   assert.equal(run(dir, stream(...site(50))).status, 0);
@@ -188,7 +191,7 @@ test('a stream that was cut changes nothing, wherever it was cut', () => {
   ]) {
     const done = run(dir, whole.slice(0, at));
     assert.equal(done.status, 65, `cut at ${at}: ${whole.slice(0, at)}`);
-    assert.equal(done.stdout, '');
+    assert.equal(done.stdout, CUT);
     assert.deepEqual(readdirSync(dir), ['state.txt']);
   }
 });
@@ -243,7 +246,7 @@ test('a damaged statefile is an error with its line, never an empty state', () =
     const done = run(dir, stream(url('x', 1)), ['--max-delete=100%']);
     assert.equal(done.status, 65, what);
     assert.match(done.stderr, message, what);
-    assert.equal(done.stdout, '');
+    assert.equal(done.stdout, CUT);
     assert.equal(readFileSync(join(dir, 'state.txt'), 'utf8'), content);
   }
   const dir = freshDir();
@@ -321,4 +324,13 @@ test('a site larger than memory is told to hold gives the same answer', () => {
   const second = run(dir, streamOf(many));
   assert.match(second.stderr, /1 new, 0 changed, 1 deleted, 319999 unchanged/);
   assert.equal(second.urls.length, 2);
+});
+
+test('an empty statefile is a damaged one, unless told that the site had nothing', () => {
+  const dir = freshDir();
+  writeFileSync(join(dir, 'state.txt'), '');
+  const refused = run(dir, stream(...site(3)));
+  assert.equal(refused.status, 65);
+  assert.match(refused.stderr, /state\.txt: empty: restore it, or remove it to send every url again/);
+  assert.equal(run(dir, stream(...site(3)), ['--allow-empty']).status, 0);
 });

@@ -54,6 +54,7 @@ async function uns(serve: (socket: Socket, heard: () => string) => void) {
     password: 'x',
     set: undefined,
     urlprefix: undefined,
+    allowEmpty: false,
   };
   return { options, clock, heard: () => heard };
 }
@@ -149,7 +150,7 @@ test('each rejection is known by its code', async () => {
     [101, 'auth.refused'],
     [102, 'peer.busy'],
     [104, 'peer.protocol'],
-    [105, 'peer.rejected'],
+    [105, 'auth.refused'],
     [106, 'data.refused'],
   ] as const) {
     const { options } = await uns(socket =>
