@@ -151,7 +151,7 @@ describe('lccbot --stdio', () => {
     assert.deepEqual(
       results(out)
         .map(line => /id="(\d" status="\w+)"/.exec(line)?.[1])
-        .sort(),
+        .sort((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1)),
       ['0" status="error', '1" status="ok', '2" status="error', '3" status="ok'],
     );
     assert.equal(status, 0);
