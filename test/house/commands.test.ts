@@ -45,6 +45,11 @@ test('package.json installs every command', () => {
   assert.deepEqual(bin, Object.fromEntries(names.map(name => [name, `bin/${name}`])));
 });
 
+test('package.json installs every page of the manual, where man(1) finds it', () => {
+  const { man } = JSON.parse(readProjectFile('package.json')) as { man: string[] };
+  assert.deepEqual(man.toSorted(), projectFiles('man').toSorted());
+});
+
 test('every command has a man page', () => {
   assert.deepEqual(
     names.filter(name => pageOf(name) === undefined),
