@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { SETTINGS } from '../src/config/settings.js';
 import { ROOT } from './support/tree.js';
 
 const SCRIPT = join(ROOT, 'scripts/demo/index.mjs');
@@ -28,22 +37,26 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function demo() {
-  return spawn(process.execPath, [SCRIPT, join(dir, 'site')], {
-    env: { PATH: join(dir, 'bin'), HOME: dir, TMPDIR: temporary },
+function demo(site = join(dir, 'site'), env: Record<string, string> = {}) {
+  return spawn(process.execPath, [SCRIPT, site], {
+    env: { PATH: join(dir, 'bin'), HOME: dir, TMPDIR: temporary, ...env },
     cwd: dirname(SCRIPT),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
 
+async function finish(child: ReturnType<typeof demo>) {
+  const [output, complaints, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return { status, output, complaints };
+}
+
 describe('the demo', () => {
   it('takes a directory through the whole line and cleans up, without sqlite3', async () => {
-    const child = demo();
-    const [output, complaints, [status]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit') as Promise<[number]>,
-    ]);
+    const { status, output, complaints } = await finish(demo());
     assert.equal(status, 0, output + complaints);
     assert.match(output, /The web server was asked for 2 files\. All 2 files stored equal their source/);
     assert.match(output, /nothing has changed[\s\S]*The web server was asked for 0 files/);
@@ -57,17 +70,55 @@ describe('the demo', () => {
     assert.deepEqual(readdirSync(temporary), []);
   });
 
-  it('cleans up when it is interrupted', async () => {
-    const child = demo();
-    child.stderr.resume();
-    let output = '';
-    for await (const chunk of child.stdout.setEncoding('utf8')) {
-      output += chunk as string;
-      if (output.includes('$ file2url')) break;
-    }
-    const exited = once(child, 'exit');
-    child.kill('SIGINT');
-    assert.deepEqual(await exited, [130, null]);
+  it('goes on where a directory has pipes, loops, and files that no robot takes; from where the user stands', async () => {
+    spawnSync('mkfifo', [join(dir, 'site/pipe')]);
+    symlinkSync('.', join(dir, 'site/loop'));
+    symlinkSync('nowhere', join(dir, 'site/dangling'));
+    writeFileSync(join(dir, 'site/large.bin'), '');
+    truncateSync(join(dir, 'site/large.bin'), SETTINGS['bot.max_content_bytes'].default + 1);
+    const asNpm = { npm_lifecycle_event: 'demo', INIT_CWD: dir };
+    const { status, output, complaints } = await finish(demo('site', asNpm));
+    assert.equal(status, 0, output + complaints);
+    assert.match(
+      output,
+      /^Left out of the copy of .*: dangling \(ENOENT\), loop \(.*\), pipe \(no file\)\.\n/,
+    );
+    assert.match(output, /A site of 3 files/);
+    assert.match(output, /All 2 files stored equal their source/);
+    assert.match(output, /^Not in the LCC.*: http:\S*\/large\.bin \(606\)\. The demo goes on\.$/m);
+    assert.match(output, /== Done/);
     assert.deepEqual(readdirSync(temporary), []);
   });
+
+  it('says in one line why a directory will not do', async () => {
+    mkdirSync(join(dir, 'empty'));
+    mkdirSync(join(dir, 'poor'));
+    writeFileSync(join(dir, 'poor/a.html'), 'a');
+    for (const [site, why] of [
+      [join(dir, 'no'), 'is not a directory'],
+      [join(dir, 'empty'), 'has no files'],
+      [join(dir, 'poor'), 'at least two different pages'],
+    ] as const) {
+      const { status, complaints } = await finish(demo(site));
+      assert.equal(status, 1);
+      assert.match(complaints, new RegExp(`^demo: .*${why}.*\\n$`, 'm'));
+      assert.doesNotMatch(complaints, /^\{/m);
+      assert.deepEqual(readdirSync(temporary), []);
+    }
+  });
+
+  for (const signal of ['SIGINT', 'SIGHUP'] as const)
+    it(`cleans up on ${signal}`, async () => {
+      const child = demo();
+      child.stderr.resume();
+      let output = '';
+      for await (const chunk of child.stdout.setEncoding('utf8')) {
+        output += chunk as string;
+        if (output.includes('$ file2url')) break;
+      }
+      const exited = once(child, 'exit');
+      child.kill(signal);
+      assert.deepEqual(await exited, [128 + constants.signals[signal], null]);
+      assert.deepEqual(readdirSync(temporary), []);
+    });
 });

@@ -2,21 +2,13 @@
 // and the real pipeline, each command line printed as it is run. Everything lives in a temporary directory.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { constants, tmpdir } from 'node:os';
+import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { copyDocumentation, copyTree, countFiles } from './site.mjs';
 import { listen, serve } from './web.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -32,18 +24,27 @@ delete env.LCC_CONFIG;
 const running = new Set();
 let lccd;
 let web;
+let cleaning;
 
-process.on('SIGINT', () => void cleanUp().then(() => process.exit(130)));
-process.on('SIGTERM', () => void cleanUp().then(() => process.exit(143)));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => void cleanUp().then(() => process.exit(128 + constants.signals[signal])));
+// Whoever looked on is gone: a closed terminal, a pipe into head.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', () => void cleanUp().then(() => process.exit(1)));
 try {
   await demo(process.argv[2]);
 } catch (error) {
-  console.error(`demo: ${error.message}`);
-  const log = join(dir, 'lccd.log');
-  if (existsSync(log)) console.error(readFileSync(log, 'utf8').split('\n').slice(-20).join('\n'));
+  if (cleaning === undefined) complain(error);
   process.exitCode = 1;
 } finally {
   await cleanUp();
+}
+
+/** The commands have said themselves what was wrong; the LCC's log is of interest only when the LCC has ended. */
+function complain(error) {
+  console.error(`demo: ${error.message}`);
+  const hasDied = lccd !== undefined && !isAlive(lccd);
+  if (hasDied) console.error(readFileSync(join(dir, 'lccd.log'), 'utf8').split('\n').slice(-20).join('\n'));
 }
 
 async function demo(given) {
@@ -51,12 +52,14 @@ async function demo(given) {
     say('The commands are not built yet: npm run build');
     await sh('npm run --silent build', { cwd: root, quiet: true });
   }
-  copySite(given);
+  prepareSite(given);
   web = await serve(site, 8080);
   const base = `http://127.0.0.1:${web.port}/`;
   const uns = `127.0.0.1:${await freePort(9000)}`;
   const sqlite =
-    (await sh('command -v sqlite3', { quiet: true, may: true })).status === 0 ? 'sqlite3' : standIn();
+    (await sh('command -v sqlite3', { quiet: true, accept: [0, 1, 127] })).status === 0
+      ? 'sqlite3'
+      : standIn();
   const search = async words => {
     const { output } = await sh(
       `${sqlite} index.db "SELECT burl FROM pages WHERE pages MATCH '${words}' ORDER BY rank"`,
@@ -66,6 +69,12 @@ async function demo(given) {
   const pipeline =
     `file2url --docroot=site --find site -type f | lcccpstate --statefile=state.txt |\n` +
     `    lcccp --uns=${uns} --pid=1 --pwdfile=password --urlprefix=${base}`;
+  // Status 1: delivered, but some urls are in error; lcccp prints them.
+  const deliver = async () => {
+    const { output } = await sh(pipeline, { accept: [0, 1] });
+    const failed = [...output.matchAll(/<url curl="([^"]*)".* code="(\d+)"/g)].map(m => `${m[1]} (${m[2]})`);
+    if (failed.length > 0) say(`Not in the LCC, see lcc-codes(7): ${some(failed)}. The demo goes on.`);
+  };
   const index = `lccq --cursor=index.cursor --format=fts5-sql -- ${sqlite} -bail index.db`;
 
   title(`A site of ${countFiles(site)} files, and a private LCC`);
@@ -82,7 +91,7 @@ async function demo(given) {
   await sh(`lccpidb add --pid=1 --root=${base} >password`);
 
   title('First run: the whole site');
-  await sh(pipeline);
+  await deliver();
   await sh('lccstat --until-idle=600');
   await sh('lccq --count');
   await sh('lccq --limit=1');
@@ -95,7 +104,7 @@ async function demo(given) {
 
   title('Second run: nothing has changed');
   web.served.length = 0;
-  await sh(pipeline);
+  await deliver();
   await sh('lccstat --until-idle=60');
   say(`The web server was asked for ${web.served.length} files.`);
 
@@ -103,7 +112,7 @@ async function demo(given) {
   await sh(`echo '<p>A quokka was here.</p>' >>${quoted(kept.path)}`);
   await sh(`echo '<title>New</title><p>An axolotl arrived.</p>' >site/new.html`);
   await sh(`rm ${quoted(doomed.path)}`);
-  await sh(pipeline);
+  await deliver();
   await sh('lccstat --until-idle=60');
   say(`The web server was asked for: ${web.served.join(' ')}`);
   say('What content users see of it: the changes since the index was fed, and no others.');
@@ -121,20 +130,16 @@ async function demo(given) {
   );
 }
 
-/** The site is a copy: the demo changes it. */
-function copySite(given) {
-  if (given !== undefined) {
-    if (!statSync(given, { throwIfNoEntry: false })?.isDirectory())
-      throw new Error(`${given} is not a directory`);
-    cpSync(given, site, { recursive: true, preserveTimestamps: true, dereference: true });
-    return;
-  }
-  mkdirSync(join(site, 'man'), { recursive: true });
-  for (const file of readdirSync(root).filter(name => name.endsWith('.md')))
-    cpSync(join(root, file), join(site, file));
-  cpSync(join(root, 'docs'), join(site, 'docs'), { recursive: true });
-  for (const page of readdirSync(join(root, 'man')))
-    cpSync(join(root, 'man', page), join(site, 'man', `${page}.txt`));
+/** The site is a copy: the demo changes it. DIR is relative to where the user stands: npm has moved us to the project. */
+function prepareSite(given) {
+  if (given === undefined) return copyDocumentation(site);
+  const from = resolve((process.env.npm_lifecycle_event === 'demo' && process.env.INIT_CWD) || '.', given);
+  if (!statSync(from, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`${from} is not a directory`);
+  const skipped = copyTree(from, site);
+  if (skipped.length > 0)
+    say(`Left out of the copy of ${from}: ${some(skipped.map(path => relative(from, path)))}.`);
+  if (countFiles(site) === 0) throw new Error(`${from} has no files to serve`);
 }
 
 /** Two pages, each with a word that no other page holds. */
@@ -173,12 +178,14 @@ async function compareStored() {
 }
 
 /** Runs a shell line as printed; its output is printed too, unless quiet. @returns its standard output */
-function sh(line, { quiet = false, may = false, cwd = dir } = {}) {
+function sh(line, { quiet = false, accept = [0], cwd = dir } = {}) {
   if (!quiet) show(line);
   const child = spawn('bash', ['-o', 'pipefail', '-c', line], {
     cwd,
     env,
     stdio: ['ignore', 'pipe', quiet ? 'ignore' : 'inherit'],
+    // A process group of its own, so that the whole pipeline can be ended.
+    detached: true,
   });
   running.add(child);
   return new Promise((resolve, reject) => {
@@ -187,23 +194,46 @@ function sh(line, { quiet = false, may = false, cwd = dir } = {}) {
       output += text;
       if (!quiet) process.stdout.write(text);
     });
-    child.on('error', reject);
+    child.on('error', error => {
+      running.delete(child);
+      reject(error);
+    });
     child.on('close', status => {
       running.delete(child);
-      if (status === 0 || may) resolve({ status, output });
+      if (accept.includes(status)) resolve({ status, output });
       else reject(new Error(`exit status ${status} from: ${line}`));
     });
   });
 }
 
-async function cleanUp() {
-  for (const child of running) child.kill();
-  if (lccd !== undefined && lccd.exitCode === null && lccd.signalCode === null) {
+/** Ends what runs and removes what there is; a second call waits for the first. */
+function cleanUp() {
+  return (cleaning ??= endAll());
+}
+
+async function endAll() {
+  const ended = [...running].map(child => once(child, 'close'));
+  for (const child of running) end(() => process.kill(-child.pid, 'SIGTERM'));
+  await Promise.all(ended);
+  if (isAlive(lccd)) {
     lccd.kill();
-    await new Promise(resolve => lccd.on('exit', resolve));
+    await once(lccd, 'exit');
   }
   web?.close();
   rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** It may have ended by itself a moment ago. */
+function end(kill) {
+  try {
+    kill();
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+function isAlive(child) {
+  return child !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
 async function freePort(from) {
@@ -217,12 +247,14 @@ function standIn() {
   return `node ${quoted(join(root, 'examples/fts5/sqlite3.mjs'))}`;
 }
 
-function countFiles(folder) {
-  return readdirSync(folder, { withFileTypes: true, recursive: true }).filter(entry => entry.isFile()).length;
-}
-
 function quoted(text) {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A list for one line. */
+function some(items) {
+  const rest = items.length - 3;
+  return items.slice(0, 3).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
 function title(text) {

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join, normalize } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
 const TYPES = {
   html: 'text/html',
@@ -43,7 +44,7 @@ async function answer(root, request, response, served) {
     'content-length': info.size,
     'last-modified': new Date(modified).toUTCString(),
   });
-  createReadStream(file).pipe(response);
+  await pipeline(createReadStream(file), response);
 }
 
 /** The first port from `port` up that is free. */
