@@ -67,7 +67,7 @@ function describe(outcome: Outcome): string {
     const floor =
       line.atLeast === undefined ? '' : `${line.atLeast} ${(line.ratio ?? 0) >= line.atLeast ? '✓' : '✗'}`;
     const memory = memoryOf(line);
-    return `| ${line.name} | ${formatRate(line.ratePerSecond)} | ${ratio} | ${floor} | ${memory} |`;
+    return `| ${line.name.replaceAll('|', '\\|')} | ${formatRate(line.ratePerSecond)} | ${ratio} | ${floor} | ${memory} |`;
   });
   const bounds = outcome.bounds.map(
     bound =>
