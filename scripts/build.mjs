@@ -30,7 +30,8 @@ const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin
 const lazyModules = {
   name: 'lazy-modules',
   setup(bundle) {
-    const lazy = /^node:(child_process|crypto|dgram|http|https|net|os|readline|stream|tls|tty|v8|vm|worker_threads)$/;
+    const lazy =
+      /^node:(child_process|crypto|dgram|http|https|net|os|readline|stream|tls|tty|v8|vm|worker_threads)$/;
     bundle.onResolve({ filter: lazy }, ({ path, namespace }) =>
       namespace === 'lazy' ? { path, external: true } : { path, namespace: 'lazy' },
     );
