@@ -7,7 +7,7 @@ import { absolute, failure, ok, url } from '../qm/support.js';
 
 let qm: Qm;
 beforeEach(() => {
-  qm = new Qm('[qm]\nretry_delay_ms = 1\nbackoff_min_ms = 20\n');
+  qm = new Qm('[qm]\nlane_window = 16\nretries = 3\nretry_delay_ms = 1\nbackoff_min_ms = 20\n');
 });
 afterEach(() => qm.close());
 

@@ -14,7 +14,7 @@ export interface Ends {
 
 /** @param reading whether the peer reads what it is sent */
 export function ends(reading = true): Ends {
-  const [ours, theirs] = duplexPair();
+  const [ours, theirs] = duplexPair({ highWaterMark: 16 * 1024 }); // Node 20 and 24 differ in their default
   const chunks: Buffer[] = [];
   theirs.on('error', () => undefined);
   if (reading) theirs.on('data', (chunk: Buffer) => void chunks.push(chunk));
