@@ -9,12 +9,13 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { migration001 } from './migrations/001.js';
+import { migration002 } from './migrations/002.js';
 
 export type Db = Database.Database;
 export type Statement = Database.Statement;
 
 /** Migration n brings a database from schema n to n + 1. */
-const MIGRATIONS: readonly string[] = [migration001];
+const MIGRATIONS: readonly string[] = [migration001, migration002];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -1,0 +1,37 @@
+/**
+ * Schema 2: what the Queue Manager must not forget about delays, hours, full sets and damage. Columns added to a table
+ * are NULL or 0 for rows that were there before.
+ */
+export const migration002 = `
+-- Bandwidth: no fetch from the provider begins before this time (milliseconds since 1970).
+ALTER TABLE pidb ADD COLUMN dueat INTEGER NOT NULL DEFAULT 0;
+-- The mass-delete fuse of this provider; NULL = as configured (qm.fuse_percent, qm.fuse_urls).
+ALTER TABLE pidb ADD COLUMN fusepercent INTEGER;
+ALTER TABLE pidb ADD COLUMN fuseurls INTEGER;
+-- When its CP last connected (seconds).
+ALTER TABLE pidb ADD COLUMN lastconntime INTEGER NOT NULL DEFAULT 0;
+
+-- When the set was absorbed (seconds): what lccstat tells the age of the queue by.
+ALTER TABLE qpsdb ADD COLUMN absorbedat INTEGER NOT NULL DEFAULT 0;
+
+-- Checksums of what matters in a row: SQLite's own check misses most single-bit damage. NULL = not known.
+ALTER TABLE qdb ADD COLUMN sum INTEGER;
+ALTER TABLE lccurl ADD COLUMN sum INTEGER;
+
+-- Sets whose removals the fuse holds back, until the operator or an identical set releases them.
+CREATE TABLE held(
+  psetid INTEGER PRIMARY KEY,
+  pid INTEGER NOT NULL,
+  isfull INTEGER NOT NULL,                      -- 1: a full set, 0: the deletes of a partial one (helddelete)
+  urls INTEGER NOT NULL,                        -- how many it would remove
+  digest TEXT NOT NULL,                         -- of the set's content: an identical set has the same
+  heldat INTEGER NOT NULL
+);
+CREATE INDEX held_pid ON held(pid, psetid);
+CREATE TABLE helddelete(
+  psetid INTEGER NOT NULL REFERENCES held ON DELETE CASCADE,
+  curl TEXT NOT NULL,
+  mimetype TEXT NOT NULL,
+  PRIMARY KEY (psetid, curl, mimetype)
+) WITHOUT ROWID;
+`;
