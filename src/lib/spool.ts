@@ -142,10 +142,14 @@ export class Spool {
     };
   }
 
-  /** Reads an entry to its end. @throws LccError `data.malformed` when anything in it is damaged */
-  async verify(id: string): Promise<SpoolHeader> {
+  /**
+   * Reads an entry to its end.
+   * @param onPiece is shown its content, piece by piece, not to be trusted before all of it is verified
+   * @throws LccError `data.malformed` when anything in it is damaged
+   */
+  async verify(id: string, onPiece: (piece: Buffer) => void = () => undefined): Promise<SpoolHeader> {
     const { header, content } = this.read(id);
-    for await (const _piece of content);
+    for await (const piece of content) onPiece(piece);
     return header;
   }
 

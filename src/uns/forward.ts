@@ -9,15 +9,16 @@
  * An entry goes only after the QM has answered, so a crash anywhere sends it again; the QM knows it by its id. It is
  * read twice, verified first: half of a damaged set must not reach the queue.
  */
+import { createHash } from 'node:crypto';
 import type { Connection } from '../daemon/types.js';
 import type { SessionStore, Unnoted } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import type { Spool } from '../lib/spool.js';
-import type { SpoolEntry } from '../lib/spool-frames.js';
+import type { SpoolEntry, SpoolHeader } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
-import { damageNote, SET_END, sessionNote, setStart, unsHello } from '../wire/uns-qm.js';
+import { damageNote, SET_END, sessionNote, setStart, unsHello, type SetHead } from '../wire/uns-qm.js';
 import { readLabel } from './intake.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
@@ -100,29 +101,34 @@ export class Forwarder {
 
   async #forward(link: QmLink, entry: SpoolEntry): Promise<void> {
     const { spool, log } = this.#parts;
+    // Taken here, not while the CP waits for its answer.
+    const content = createHash('md5');
+    let said: SpoolHeader;
     try {
-      await spool.verify(entry.id);
+      said = await spool.verify(entry.id, piece => void content.update(piece));
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       return this.#reportDamage(link, entry, error);
     }
     const label = readLabel(entry);
-    const { header, content } = spool.read(entry.id);
-    const said = await header;
     const errseen = Number(said['errseen'] ?? 0);
-    const head = {
+    const set = said['set'] === 'full' ? 'full' : 'partial';
+    const urlprefix = String(said['urlprefix'] ?? '');
+    const head: SetHead = {
       entry: entry.id,
       pid: Number(said['pid']),
       seq: Number(said['seq']),
-      set: said['set'] === 'full' ? ('full' as const) : ('partial' as const),
-      urlprefix: String(said['urlprefix'] ?? ''),
+      set,
+      urlprefix,
       received: label?.received ?? 0,
       errseen,
       ip: String(said['ip'] ?? ''),
       atS: Number(said['atS'] ?? 0),
+      ...(label?.deletes === undefined ? {} : { deletes: label.deletes }),
+      digest: digestOf(set, urlprefix, content.digest('hex')),
     };
     await link.send(setStart(head));
-    for await (const piece of content) await link.send(piece);
+    for await (const piece of spool.read(entry.id).content) await link.send(piece);
     const answer = await link.ask(SET_END, 'absorbed', 'refused');
     step('uns.forwarded');
     if (answer.kind === 'refused') {
@@ -161,4 +167,9 @@ export class Forwarder {
       this.#parts.sessions.confirm(note.pid, note.seq, note.errseen);
     }
   }
+}
+
+/** Sets that ask for the same have the same: urls mean nothing without what stands in front of them. */
+function digestOf(set: string, urlprefix: string, content: string): string {
+  return createHash('md5').update(`${set} ${urlprefix} ${content}`).digest('hex');
 }

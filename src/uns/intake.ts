@@ -24,15 +24,23 @@ export interface EntryLabel {
   seq: number;
   set: SetKind;
   received: number;
+  /** How many of them ask for removal; undefined in entries of earlier releases. */
+  deletes: number | undefined;
 }
 
-const LABEL = /^(\d+)\.(\d+)\.(full|partial)\.(\d+)$/;
+const LABEL = /^(\d+)\.(\d+)\.(full|partial)\.(\d+)(?:\.(\d+))?$/;
 
 export function readLabel(entry: SpoolEntry): EntryLabel | undefined {
   const found = LABEL.exec(entry.label);
   if (found === null) return undefined;
-  const [, pid, seq, set, received] = found;
-  return { pid: Number(pid), seq: Number(seq), set: set as SetKind, received: Number(received) };
+  const [, pid, seq, set, received, deletes] = found;
+  return {
+    pid: Number(pid),
+    seq: Number(seq),
+    set: set as SetKind,
+    received: Number(received),
+    deletes: deletes === undefined ? undefined : Number(deletes),
+  };
 }
 
 export class Intake {
@@ -64,8 +72,9 @@ export class Intake {
   }
 
   /** Makes a set durable; it is promised from then on. */
-  async commit(writer: SpoolWriter, label: EntryLabel): Promise<void> {
-    await writer.commit(`${label.pid}.${label.seq}.${label.set}.${label.received}`);
+  async commit(writer: SpoolWriter, label: EntryLabel & { deletes: number }): Promise<void> {
+    const { pid, seq, set, received, deletes } = label;
+    await writer.commit([pid, seq, set, received, deletes].join('.'));
     this.#onEntry();
     step('uns.accepted');
   }

@@ -35,6 +35,7 @@ export class SetIntake {
   #urls = 0;
   #received = 0;
   #updates = 0;
+  #deletes = 0;
   #announcedBytes = 0;
   #readBytes = 0;
   #roomCheckedAt = 0;
@@ -95,7 +96,9 @@ export class SetIntake {
       if (verdict === undefined) {
         text += `${raw}\n`;
         this.#received += 1;
-        if (!isDelete(record)) {
+        if (isDelete(record)) {
+          this.#deletes += 1;
+        } else {
           this.#updates += 1;
           if (record.len !== undefined) this.#announcedBytes += Number(record.len);
         }
@@ -124,6 +127,7 @@ export class SetIntake {
       seq: this.#seq,
       set: this.#set,
       received: this.#received,
+      deletes: this.#deletes,
     });
   }
 

@@ -2,7 +2,7 @@
  * UNS → QM: accepted sets travel to the queue, one after the other, over one connection that stays open.
  *
  *     UNS  <lococa:uns id="uns.3f9a"/>                                     QM  <lococa:qm/>
- *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … > <url …/>… </lococa:set>
+ *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … [deletes="3"] [digest="md5"]> <url …/>… </lococa:set>
  *          QM  <lococa:absorbed entry="…" queued="…" duplicate="…" unchanged="…" deleted="…"/>   durable: forget it
  *          QM  <lococa:refused entry="…" code="104">reason</lococa:refused>                      permanent: set aside
  *     UNS  <lococa:session pid="7" seq="19" ip="192.0.2.7" errseen="812"/>  QM  <lococa:noted pid="7" seq="19"/>
@@ -40,6 +40,10 @@ export interface SetHead {
   ip: string;
   /** When it was accepted, seconds since 1970. */
   atS: number;
+  /** How many of its urls ask for removal; undefined when the entry is older than the count. */
+  deletes?: number;
+  /** Of kind, urlprefix and urls: sets with the same one ask for the same. At most 64 characters. */
+  digest?: string;
 }
 
 /** That a CP was there, and what it has seen. */
@@ -66,6 +70,7 @@ export type QmAnswer =
   | { kind: 'busy' };
 
 const KINDS = ['full', 'partial'] as const;
+const MAX_DIGEST = 64;
 
 // What the UNS says
 
@@ -75,8 +80,8 @@ export function unsHello(id: string): string {
 
 /** The start tag of a set; its urls follow as they are, then `SET_END`. */
 export function setStart(head: SetHead): string {
-  const { atS, ...same } = head;
-  return `<lococa:set${formatAttributes({ ...same, at: atS })}>\n`;
+  const { atS, deletes, digest, ...same } = head;
+  return `<lococa:set${formatAttributes({ ...same, at: atS, deletes, digest })}>\n`;
 }
 
 export const SET_END = '</lococa:set>\n';
@@ -277,6 +282,8 @@ function readAnswer(name: string, attributes: Attributes, options: LinkOptions):
 }
 
 function readHead(attributes: Attributes): SetHead {
+  const deletes = optionalInteger('set', attributes, 'deletes');
+  const digest = attributes['digest']?.slice(0, MAX_DIGEST);
   const text = (name: string) => requiredText('set', attributes, name);
   const integer = (name: string) => requiredInteger('set', attributes, name);
   return {
@@ -289,6 +296,8 @@ function readHead(attributes: Attributes): SetHead {
     errseen: integer('errseen'),
     ip: attributes['ip'] ?? '',
     atS: integer('at'),
+    ...(deletes === undefined ? {} : { deletes }),
+    ...(digest === undefined ? {} : { digest }),
   };
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { Cp, Home, init, Receiver, set, SITE } from '../support/uns.js';
@@ -291,6 +291,50 @@ describe('lccd-uns', () => {
     );
     await daemon.stop();
     assert.deepEqual(home.spooled(), []);
+  });
+
+  it('says how many removals a set asks for, and gives sets that ask for the same the same digest', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    const send = async (document: string) =>
+      assert.match(await new Cp(daemon.port).send(init(7, password) + document).reply, /set_accepted/);
+    const mixed = (space = '') =>
+      `<set set="partial" urlprefix="${SITE}">${space}<url curl="a" mimetype="text/html"/>${space}` +
+      `<url curl="b" mimetype="text/html" op="delete"/><url curl="c" mimetype="text/html" furl=""/></set>`;
+    await send(mixed());
+    await send(mixed('\n  '));
+    await send(mixed().replace('partial', 'full'));
+    await send(mixed().replace(`${SITE}"`, `${SITE}x/"`));
+    await send(mixed().replace('"c"', '"d"'));
+    await send(set('partial', 'a'));
+    const receiver = await receiverOf(home);
+    await receiver.until(({ sets }) => sets.length === 6);
+    assert.deepEqual(
+      receiver.sets.map(({ head }) => head.deletes),
+      [2, 2, 2, 2, 2, 0],
+    );
+    const digests = receiver.sets.map(({ head }) => head.digest ?? '');
+    for (const digest of digests) assert.match(digest, /^[0-9a-f]{32}$/);
+    assert.equal(digests[0], digests[1], 'white space between urls is nothing');
+    assert.equal(new Set(digests.slice(1)).size, 5, 'kind, urlprefix and every url count');
+    await daemon.stop();
+  });
+
+  it('delivers entries of a release that did not count removals', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const first = await home.start();
+    await new Cp(first.port).send(init(7, password) + set('partial', 'a')).reply;
+    await first.stop();
+    const [entry = ''] = home.spooled();
+    renameSync(home.spoolFile('new', entry), home.spoolFile('new', entry.replace(/\.0$/, '')));
+    const receiver = await receiverOf(home);
+    const second = await home.start();
+    await receiver.until(({ sets }) => sets.length === 1);
+    const { head } = receiver.sets[0] ?? assert.fail();
+    assert.deepEqual([head.entry, head.received, 'deletes' in head], [entry.replace(/\.0$/, ''), 1, false]);
+    await second.stop();
   });
 
   it('sends a set again that was not answered, under the same name', async () => {

@@ -30,6 +30,10 @@ const HEAD: SetHead = {
   ip: '192.0.2.7',
   atS: 1_795_169_581,
 };
+const FUSED: SetHead = { ...HEAD, deletes: 1, digest: '0cc175b9c0f1b6a831c399e269772661' };
+const FUSED_START =
+  '<lococa:set entry="000000000000001-7.18.full.2" pid="7" seq="18" set="full" urlprefix="http://h/?a&amp;b&quot;&lt;" ' +
+  'received="2" errseen="812" ip="192.0.2.7" at="1795169581" deletes="1" digest="0cc175b9c0f1b6a831c399e269772661">\n';
 const DOCUMENT =
   unsHello('uns.3f9a') +
   setStart(HEAD) +
@@ -77,6 +81,14 @@ describe('the QM hears', () => {
     ];
     assert.deepEqual(await hear(DOCUMENT), expected);
     assert.deepEqual(await hear(DOCUMENT, 1), expected);
+  });
+
+  it('how many removals a set asks for and its digest, where the UNS knows them', async () => {
+    assert.equal(setStart(FUSED), FUSED_START);
+    const document = unsHello('u') + FUSED_START + SET_END + setStart(HEAD) + SET_END;
+    const expected = [['hello', 'u'], ['set', FUSED], ['end'], ['set', HEAD], ['end']];
+    assert.deepEqual(await hear(document), expected);
+    assert.deepEqual(await hear(document, 1), expected);
   });
 
   it('nothing more until a handler is done', async () => {
