@@ -22,16 +22,25 @@ ALTER TABLE lccurl ADD COLUMN sum INTEGER;
 CREATE TABLE held(
   psetid INTEGER PRIMARY KEY,
   pid INTEGER NOT NULL,
+  state INTEGER NOT NULL,                       -- 0 being taken, 1 held, 2 released, 3 discarded
   isfull INTEGER NOT NULL,                      -- 1: a full set, 0: the deletes of a partial one (helddelete)
-  urls INTEGER NOT NULL,                        -- how many it would remove
-  digest TEXT NOT NULL,                         -- of the set's content: an identical set has the same
+  urls INTEGER NOT NULL,                        -- how much content it would remove
+  digest TEXT NOT NULL,                         -- of the set's content and prefix: an identical set has the same
   heldat INTEGER NOT NULL
 );
 CREATE INDEX held_pid ON held(pid, psetid);
+-- Urls of a partial set that are to be removed, when it is known that they may be.
 CREATE TABLE helddelete(
   psetid INTEGER NOT NULL REFERENCES held ON DELETE CASCADE,
   curl TEXT NOT NULL,
   mimetype TEXT NOT NULL,
   PRIMARY KEY (psetid, curl, mimetype)
 ) WITHOUT ROWID;
+
+-- How long ago a set was taken, in time the Queue Manager ran: a mark each hour, with the next set's id.
+CREATE TABLE agemark(
+  mark INTEGER PRIMARY KEY,
+  psetid INTEGER NOT NULL,
+  at INTEGER NOT NULL                           -- seconds
+);
 `;
