@@ -1,33 +1,23 @@
 /**
  * The heart of the Queue Manager: rows of the queue go out to Bot Managers as lanes allow, results come back and are
  * committed. What is on its way is known in memory only; a Bot Manager that vanishes, or a restart, puts it back.
+ * Why it is built as it is: docs/design/queue-manager.md.
  */
-import type { Provider } from '../db/queue/providers.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
-import type { QueueStore } from '../db/queue/store.js';
 import type { Outcome } from '../db/queue/results.js';
-import type { Clock } from '../lib/clock.js';
-import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import type { FetchResult } from '../wire/fetch.js';
-import { backoffMs, type BackoffRules } from './backoff.js';
+import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { requestOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { LaneTable, type Lane, type LaneRules } from './schedule/lanes.js';
-import { ProviderOrder } from './schedule/order.js';
 import { Workers, type Worker } from './workers.js';
 
-export interface DispatchOptions {
-  store: QueueStore;
-  clock: Clock;
-  log: Log;
+export interface DispatchOptions extends KnownOptions {
   lanes: LaneRules;
-  backoff: BackoffRules;
   /** Wait before a bad url is tried again. */
   retryDelayMs: number;
-  /** 0 to 1, for jitter. */
-  random: () => number;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
   /** Results were committed: there may be files to delete. */
@@ -38,12 +28,6 @@ interface InFlight {
   worker: number;
   lane: Lane;
   arrival: Arrival['sent'];
-}
-
-interface Known {
-  provider: Provider;
-  roots: readonly string[];
-  order: ProviderOrder<WaitingSet, WaitingRow>;
 }
 
 /** A store without room is left alone for as long as a site that does not answer. */
@@ -57,7 +41,7 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #table: LaneTable;
   readonly #batch: ResultBatch;
-  readonly #known = new Map<number, Known>();
+  readonly #providers: KnownProviders;
   readonly #workers: Workers;
   readonly #inFlight = new Map<number, InFlight>();
   /** Providers with urls that failed and wait to be tried again. */
@@ -71,11 +55,12 @@ export class Dispatcher {
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#table = new LaneTable(options.lanes);
+    this.#providers = new KnownProviders(options, this.#table);
     this.#workers = new Workers(this.#table);
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
-      alongside: (arrival, outcome) => this.#alongside(arrival, outcome),
+      alongside: (arrival, outcome) => this.#providers.note(arrival, outcome),
       committed: (arrivals, outcomes) => this.#committed(arrivals, outcomes),
       failed: options.failed,
     });
@@ -88,7 +73,7 @@ export class Dispatcher {
 
   /** Takes over the sets that waited when this process started. */
   start(): void {
-    for (const set of this.#options.store.queue.sets()) this.#addSet(set);
+    for (const set of this.#options.store.queue.sets()) this.#providers.addSet(set);
     this.pump();
   }
 
@@ -101,7 +86,7 @@ export class Dispatcher {
 
   /** A set is complete. */
   addSet(set: WaitingSet): void {
-    this.#addSet(set);
+    this.#providers.addSet(set);
     this.pump();
   }
 
@@ -133,7 +118,9 @@ export class Dispatcher {
     } else {
       this.#inFlight.delete(result.id);
       this.#table.finished(request.lane);
-      if (result.status === 'error') this.#heed(request, result);
+      if (result.status === 'error') {
+        this.#providers.heed(request.lane.pid, request.arrival.backoffs, result);
+      }
       this.#batch.add({ sent: request.arrival, result });
     }
     this.pump();
@@ -147,31 +134,22 @@ export class Dispatcher {
 
   /** Providers were changed by another process, or by a control: read them again. */
   reload(): void {
-    for (const pid of this.#known.keys()) this.#load(pid);
+    this.#providers.reload();
     this.pump();
   }
 
   /** Forgets delays, of one provider or of all that have urls waiting. @returns how many providers that concerned */
   forgetDelays(pid?: number): number {
-    const { store } = this.#options;
-    const pids = pid === undefined ? [...this.#known.keys()] : [pid];
-    store.transaction(() => pids.forEach(p => store.providers.setBackoff(p, 0, 0)));
-    for (const p of pids) {
-      this.#known.get(p)?.order.forgetDelays();
-      this.#table.release(p);
-      this.#table.setHasUrls(p, true);
-    }
-    this.reload();
-    return pids.length;
+    const providers = this.#providers.forgetDelays(pid);
+    this.pump();
+    return providers;
   }
 
   status() {
-    let sets = 0;
-    for (const known of this.#known.values()) sets += known.order.sets;
     return {
       in_flight: this.#inFlight.size + this.#batch.size,
-      sets,
-      providers: this.#known.size,
+      sets: this.#providers.sets,
+      providers: this.#providers.size,
       providers_waiting: this.#table.waiting,
       lanes: this.#table.lanes,
       ...this.#counts,
@@ -193,7 +171,8 @@ export class Dispatcher {
     this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
     for (const pid of this.#retrying) {
-      if ((this.#known.get(pid)?.order.nextDueMs() ?? Infinity) <= nowMs) this.#table.setHasUrls(pid, true);
+      if ((this.#providers.get(pid)?.order.nextDueMs() ?? Infinity) <= nowMs)
+        this.#table.setHasUrls(pid, true);
     }
     if (!this.#batch.stuck) {
       for (let grant = this.#table.next(); grant !== undefined; grant = this.#table.next()) {
@@ -206,7 +185,7 @@ export class Dispatcher {
 
   /** Sends up to `room` urls into a lane, and says whether there are more. */
   #fill(lane: Lane, room: number, nowMs: number): { sent: number; more: boolean } {
-    const known = this.#known.get(lane.pid);
+    const known = this.#providers.get(lane.pid);
     const worker = this.#workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
     let sent = 0;
@@ -272,46 +251,8 @@ export class Dispatcher {
       failed(error);
     }
     if (known.order.sets === 0) {
-      this.#known.delete(known.provider.pid);
       this.#retrying.delete(known.provider.pid);
-      this.#table.removeProvider(known.provider.pid);
-    }
-  }
-
-  /** What an error says beyond its url: a site that does not answer, or asks to be left alone. */
-  #heed(request: InFlight, result: Extract<FetchResult, { status: 'error' }>): void {
-    const provider = this.#known.get(request.lane.pid)?.provider;
-    if (provider === undefined) return;
-    const { clock, backoff, random, log } = this.#options;
-    const { pid } = provider;
-    let waitMs = 0;
-    if (result.reach === 'provider') {
-      if (request.arrival.backoffs !== provider.backoffs) return;
-      provider.backoffs++;
-      waitMs = backoffMs(backoff, provider.backoffs, random());
-    }
-    waitMs = Math.max(waitMs, Math.min(result.retryAfterMs ?? 0, backoff.maxMs));
-    if (waitMs === 0) return;
-    const untilS = Math.ceil((clock.nowMs() + waitMs) / 1000);
-    provider.backoffuntil = Math.max(provider.backoffuntil, untilS);
-    this.#table.delay(pid, clock.monotonicMs() + waitMs, provider.backoffs > 0);
-    log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
-  }
-
-  #alongside(arrival: Arrival, outcome: Outcome): void {
-    const { sent, result } = arrival;
-    const { pid } = sent;
-    const provider = this.#known.get(pid)?.provider;
-    if (provider === undefined || result === undefined) return;
-    const answered = result.status !== 'error' || result.reach !== 'provider';
-    // Only what was sent after the last failure shows that the site answers again.
-    if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
-      provider.backoffs = 0;
-      provider.backoffuntil = 0;
-      this.#options.store.providers.setBackoff(pid, 0, 0);
-      this.#table.release(pid);
-    } else if (outcome === 'site' || (result.status === 'error' && result.retryAfterMs !== undefined)) {
-      this.#options.store.providers.setBackoff(pid, provider.backoffs, provider.backoffuntil);
+      this.#providers.remove(known.provider.pid);
     }
   }
 
@@ -320,7 +261,7 @@ export class Dispatcher {
     const touched = new Set<Known>();
     arrivals.forEach(({ sent, result }, index) => {
       if (result !== undefined) this.#counts[COUNTED_AS[result.status]]++;
-      const known = this.#known.get(sent.pid);
+      const known = this.#providers.get(sent.pid);
       if (known === undefined) return;
       touched.add(known);
       switch (outcomes[index] ?? 'done') {
@@ -348,45 +289,14 @@ export class Dispatcher {
   #putBack(id: number, request: InFlight): void {
     this.#inFlight.delete(id);
     const { pid, set, pos } = request.arrival;
-    this.#known.get(pid)?.order.again(set, pos);
+    this.#providers.get(pid)?.order.again(set, pos);
     this.#table.setHasUrls(pid, true);
-  }
-
-  #addSet(set: WaitingSet): void {
-    let known = this.#known.get(set.pid);
-    if (known === undefined) {
-      const provider = this.#options.store.providers.get(set.pid);
-      if (provider === undefined) return;
-      known = { provider, roots: [], order: new ProviderOrder(this.#options.store.queue) };
-      this.#known.set(set.pid, known);
-      this.#load(set.pid);
-    }
-    known.order.add(set);
-    this.#table.setHasUrls(set.pid, true);
-  }
-
-  #load(pid: number): void {
-    const known = this.#known.get(pid);
-    const { store, clock, backoff } = this.#options;
-    const provider = store.providers.get(pid);
-    if (known === undefined) return;
-    if (provider === undefined) {
-      this.#table.setStopped(pid, true);
-      return;
-    }
-    known.provider = provider;
-    known.roots = store.providers.roots(pid);
-    this.#table.setProvider({ pid, priority: provider.priority, parallel: provider.parallel });
-    this.#table.setStopped(pid, provider.paused !== 0 || provider.enabled === 0);
-    // A clock that was set back must not make it longer than any wait can be.
-    const waitMs = Math.min(provider.backoffuntil * 1000 - clock.nowMs(), backoff.maxMs);
-    if (waitMs > 0) this.#table.delay(pid, clock.monotonicMs() + waitMs, provider.backoffs > 0);
   }
 
   #planWake(nowMs: number): void {
     let dueMs = Math.min(this.#table.nextWakeMs() ?? Infinity, this.#workers.nextWakeMs());
     for (const pid of this.#retrying) {
-      dueMs = Math.min(dueMs, this.#known.get(pid)?.order.nextDueMs() ?? Infinity);
+      dueMs = Math.min(dueMs, this.#providers.get(pid)?.order.nextDueMs() ?? Infinity);
     }
     this.#cancelWake?.();
     this.#cancelWake = undefined;
