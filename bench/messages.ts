@@ -133,6 +133,7 @@ export function serveRobot(path: string): void {
             wireBytes: 4321,
             elapsedMs: 3,
           }),
+        recall: () => undefined,
         closed: () => process.exit(),
       },
       { ...LIMITS, clock: systemClock, where: 'lccd-bm' },

@@ -7,6 +7,7 @@
  *     waiting in its lane ──the lane has a slot, and room in its window──▶ given ──its turn──▶ finish──▶ done
  *                ▲                                                           │
  *                ╰────── the worker is gone, `lost` says again ──────────────╯  (in front of its lane, in order)
+ *     recall: what waits is taken out; of what is given the worker finishes what has begun and hands back the rest
  *
  * While lanes wait for a slot nothing more is given in those that have one: they end, and take their turn again.
  */
@@ -22,6 +23,8 @@ export interface Worker<T extends Task> {
   give(task: T): void;
   /** Nothing given before in its lane is left: it can have begun now, and not earlier. */
   turn(task: T): void;
+  /** Of these tasks, all it has of one lane, those not begun are to be finished without being done. */
+  recall(lane: string, tasks: readonly T[]): void;
 }
 
 interface Lane<T extends Task> {
@@ -122,6 +125,11 @@ export class Distributor<T extends Task> {
     this.pump();
   }
 
+  /** The task of that number, if the worker has it. */
+  taskOf(worker: Worker<T>, number: number): T | undefined {
+    return this.#workers.get(worker)?.tasks.get(number)?.given.get(number);
+  }
+
   /** The worker has done a task; undefined when it had no such task. Room for the next is given by `pump`. */
   finish(worker: Worker<T>, number: number): T | undefined {
     const load = this.#workers.get(worker);
@@ -141,10 +149,10 @@ export class Distributor<T extends Task> {
     return task;
   }
 
-  /** Takes out tasks that no worker has. */
-  withdraw(wanted: (task: T) => boolean): T[] {
+  /** Takes out tasks that no worker has, of one lane or of all. */
+  withdraw(wanted: (task: T) => boolean, name?: string): T[] {
     const taken: T[] = [];
-    for (const lane of this.#lanes.values()) {
+    for (const lane of this.#chosen(name)) {
       const kept: T[] = [];
       for (const task of lane.waiting) (wanted(task) ? taken : kept).push(task);
       lane.waiting.splice(0, lane.waiting.length, ...kept);
@@ -154,6 +162,16 @@ export class Distributor<T extends Task> {
     }
     this.#ready = this.#ready.filter(lane => lane.waiting.length > 0);
     this.#waiting -= taken.length;
+    return taken;
+  }
+
+  /** The same, and has workers hand back what they have not begun of the lanes concerned. */
+  recall(wanted: (task: T) => boolean, name?: string): T[] {
+    const taken = this.withdraw(wanted, name);
+    for (const lane of this.#chosen(name)) {
+      const given = [...lane.given.values()];
+      if (given.some(wanted)) lane.worker?.recall(lane.name, given);
+    }
     return taken;
   }
 
@@ -176,6 +194,12 @@ export class Distributor<T extends Task> {
     } finally {
       this.#pumping = false;
     }
+  }
+
+  #chosen(name: string | undefined): Iterable<Lane<T>> {
+    if (name === undefined) return this.#lanes.values();
+    const lane = this.#lanes.get(name);
+    return lane === undefined ? [] : [lane];
   }
 
   /** Gives the lane that waited longest a slot; false when none waits or no slot is free. */

@@ -5,8 +5,9 @@
  * A request: waiting ──▶ with a robot ──▶ answered
  *   robot gone             → waiting again, for the same destination; after `maxLosses` answered with code 605
  *   error, unchanged       → answered; its name goes back unused
- *   source gone, waiting   → dropped: the source will ask again
- *   source gone, running   → finished without an answer (its lane stays shut that long), its file removed
+ *   lane recalled          → what has not begun is answered with `recalled`, what has is finished
+ *   source gone            → what has not begun is dropped, also at robots: nobody fetches what nobody asks for;
+ *                            what has is finished without an answer (its lane stays shut that long), its file removed
  *   disk nearly full       → answered with code 613, and no slots are offered until there is room
  */
 import type { Duplex } from 'node:stream';
@@ -78,13 +79,18 @@ export class BotManager {
 
   /** Serves a connection to the source; an earlier one, if it still stands, is given up for it. */
   source(stream: Duplex, where: string): void {
-    this.#source?.peer.channel.destroy();
+    const earlier = this.#source;
+    if (earlier !== undefined) {
+      this.#sourceClosed(earlier, new LccError('peer.unavailable', `${where}: another connection to it`));
+      earlier.peer.channel.destroy();
+    }
     const open = new Set<number>();
     const number = ++this.#sources;
     const peer = new SourcePeer(
       stream,
       {
         fetch: request => this.#request(source, request),
+        recall: lane => this.#recall(source, lane),
         delete: request => {
           if (request.machineId !== this.#store.machineId) {
             peer.deleted({ id: request.id, status: 'away' });
@@ -168,11 +174,11 @@ export class BotManager {
     };
   }
 
-  /** Lets robots finish what they have begun, a few seconds long, then lets go of everything. */
+  /** Lets robots finish what they have begun, a few seconds long, gives back the rest, then lets go of everything. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#offer();
-    this.#distributor.withdraw(() => true);
+    this.#takeBack(() => true);
     if (this.#source !== undefined && this.#distributor.given > 0) {
       await new Promise<void>(resolve => {
         this.#drained = resolve;
@@ -189,7 +195,7 @@ export class BotManager {
     if (source.open.has(request.id)) {
       throw source.peer.channel.violation(`<fetch id="${request.id}">: that id is being fetched`);
     }
-    if (this.#stopping) return;
+    if (this.#stopping) return source.peer.fetched({ id: request.id, status: 'recalled' });
     if (this.#full) return source.peer.fetched(storeFull(request.id));
     source.open.add(request.id);
     this.#distributor.add({
@@ -200,13 +206,29 @@ export class BotManager {
       destination: undefined,
       losses: 0,
       tainted: false,
+      recalled: false,
       startedMs: 0,
     });
     this.#balance();
   }
 
+  #recall(source: Source, lane: string): void {
+    this.#takeBack(task => task.source === source.number, lane);
+    this.#distributor.pump();
+    this.#balance();
+  }
+
+  /** Gives back what has not begun: at once what no robot has, the rest when its robot hands it back. @returns how many at once */
+  #takeBack(wanted: (task: FetchTask) => boolean, lane?: string): number {
+    const taken = this.#distributor.recall(wanted, lane);
+    for (const task of taken) this.#answer(task, { id: task.number, status: 'recalled' });
+    return taken.length;
+  }
+
   /** A robot's answer; false when it was not asked that. */
   #done(worker: RobotWorker, result: FetchResult): boolean {
+    if (result.status === 'recalled' && this.#distributor.taskOf(worker, result.id)?.recalled !== true)
+      return false;
     const task = this.#distributor.finish(worker, result.id);
     if (task === undefined) return false;
     this.#answer(task, result);
@@ -235,9 +257,12 @@ export class BotManager {
   /** The task's robot is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
   #lost(task: FetchTask, begun: boolean): boolean {
     task.tainted = true;
+    if (task.recalled) {
+      this.#answer(task, { id: task.number, status: 'recalled' });
+      return false;
+    }
     if (begun) task.losses++;
-    if (this.#source?.number === task.source && task.losses < this.#options.maxLosses && !this.#stopping)
-      return true;
+    if (task.losses < this.#options.maxLosses) return true;
     this.#answer(task, {
       id: task.number,
       status: 'error',
@@ -251,14 +276,14 @@ export class BotManager {
   }
 
   #sourceClosed(source: Source, reason: LccError | undefined): void {
-    if (this.#source === source) this.#source = undefined;
+    if (this.#source !== source) return;
+    this.#source = undefined;
     this.#drained?.();
-    const dropped = this.#distributor.withdraw(task => task.source === source.number);
-    for (const { destination } of dropped) if (destination !== undefined) this.#store.discard(destination);
+    const dropped = this.#takeBack(task => task.source === source.number);
     if (!this.#stopping) {
       this.#log.warn('source gone', {
         reason: reason && messageOf(reason),
-        dropped: dropped.length,
+        dropped,
         fetching: this.#distributor.given,
       });
     }

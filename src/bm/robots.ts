@@ -16,6 +16,8 @@ export interface FetchTask extends Task {
   losses: number;
   /** A robot that vanished had it, and may still write to its destination. */
   tainted: boolean;
+  /** Its robot was told to hand it back if it has not begun. */
+  recalled: boolean;
   /** When its turn came at its robot. */
   startedMs: number;
 }
@@ -50,6 +52,11 @@ export class RobotWorker implements Worker<FetchTask> {
 
   turn(task: FetchTask): void {
     task.startedMs = this.#nowMs();
+  }
+
+  recall(lane: string, tasks: readonly FetchTask[]): void {
+    for (const task of tasks) task.recalled = true;
+    this.#peer.recall(lane);
   }
 
   /** Cuts the robot off; what it was doing goes to others. */

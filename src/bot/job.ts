@@ -1,6 +1,6 @@
 /** What a fetch is given and what comes of it. */
 import type { Clock } from '../lib/clock.js';
-import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { FetchDone, FetchRequest } from '../wire/fetch.js';
 import type { Links } from './links.js';
 import type { FileWriter } from './writer.js';
 
@@ -12,7 +12,7 @@ export interface FetchJob extends Omit<FetchRequest, 'id' | 'lane'> {
 
 /** A result without the number of its request, which is the conversation's. */
 export type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
-export type FetchOutcome = WithoutId<FetchResult>;
+export type FetchOutcome = WithoutId<FetchDone>;
 
 export interface FetchLimits {
   connectTimeoutMs: number;

@@ -58,6 +58,19 @@ export class BotLanes<R> {
     return more;
   }
 
+  /** Takes out all that waits in a lane, in order. */
+  withdraw(lane: BotLane<R>): R[] {
+    const taken = lane.waiting.splice(0, Infinity);
+    this.#waiting -= taken.length;
+    if (taken.length > 0) this.#ready = this.#ready.filter(other => other !== lane);
+    return taken;
+  }
+
+  /** Whether one of the lane's requests has a slot. */
+  isActive(lane: BotLane<R>): boolean {
+    return this.#active.has(lane);
+  }
+
   /** Forgets requests that wait. @returns how many */
   drop(unwanted: (request: R) => boolean): number {
     const before = this.#waiting;

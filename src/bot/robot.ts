@@ -3,6 +3,8 @@
  * lane are fetched one after the other; a slot is what a lane needs while one of its requests is asked of the site. A
  * request without a lane is a lane of its own.
  *
+ * A lane that is recalled gives back what waits in it; what is being fetched is finished.
+ *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
  * the manager gives it to another robot.
  */
@@ -11,7 +13,7 @@ import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { ManagerPeer, type RobotRequest } from '../wire/bm-bot.js';
-import type { FetchResult } from '../wire/fetch.js';
+import type { FetchDone, FetchResult } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import type { FetchEngine } from './engine.js';
@@ -85,6 +87,7 @@ export class Robot {
         stream,
         {
           fetch: request => this.#accept(session, request),
+          recall: lane => this.#recall(session, lane),
           ...(halfOpen ? { ended: () => this.#ended(session) } : undefined),
           closed: reason => {
             if (reason !== undefined) log.warn('connection ends', { reason: messageOf(reason) });
@@ -146,6 +149,19 @@ export class Robot {
     if (!this.#held && this.#lanes.waiting >= this.#options.maxWaiting) this.#hold(true);
   }
 
+  #recall(session: Session, name: string): void {
+    const lane = session.lanes.get(name);
+    if (lane === undefined) return;
+    for (const { request } of this.#lanes.withdraw(lane)) {
+      session.open--;
+      session.unsent.push({ id: request.id, status: 'recalled' });
+    }
+    if (!this.#lanes.isActive(lane)) session.lanes.delete(name);
+    this.#send(session);
+    this.#endIfDone(session);
+    this.#fill();
+  }
+
   #laneOf(session: Session, name: string | undefined): BotLane<Waiting> {
     if (name === undefined) return this.#lanes.create();
     let lane = session.lanes.get(name);
@@ -194,7 +210,7 @@ export class Robot {
     if (!over) session.running.add(fetch);
   }
 
-  #note(session: Session, result: FetchResult): void {
+  #note(session: Session, result: FetchDone): void {
     this.#running--;
     this.#counts[result.status]++;
     this.#counts.wire_bytes += result.wireBytes;

@@ -108,16 +108,16 @@ export class Dispatcher {
   fetched(workerId: number, result: FetchResult): boolean {
     const request = this.#inFlight.get(result.id);
     if (request === undefined || request.worker !== workerId) return false;
-    this.#counts.wire_bytes += result.wireBytes;
-    if (result.status === 'error' && result.code === STORE_FULL) {
+    this.#table.finished(request.lane);
+    this.#counts.wire_bytes += result.status === 'recalled' ? 0 : result.wireBytes;
+    if (result.status === 'recalled') this.#putBack(result.id, request);
+    else if (result.status === 'error' && result.code === STORE_FULL) {
       const { clock, backoff, log } = this.#options;
       log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs });
       this.#workers.rest(workerId, clock.monotonicMs() + backoff.minMs);
       this.#putBack(result.id, request);
-      this.#table.finished(request.lane);
     } else {
       this.#inFlight.delete(result.id);
-      this.#table.finished(request.lane);
       if (result.status === 'error') {
         this.#providers.heed(request.lane.pid, request.arrival.backoffs, result);
       }

@@ -9,13 +9,13 @@ import type { QueueStore } from '../db/queue/store.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
-import type { FetchResult } from '../wire/fetch.js';
+import type { FetchDone } from '../wire/fetch.js';
 
 export interface Arrival {
   /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */
   sent: SentRequest & { set: WaitingSet; tries: number; backoffs: number };
   /** Undefined: its turn came and it had been deleted. */
-  result: FetchResult | undefined;
+  result: FetchDone | undefined;
 }
 
 export interface ResultBatchOptions {

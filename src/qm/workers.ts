@@ -5,6 +5,8 @@ import type { LaneTable } from './schedule/lanes.js';
 /** A Bot Manager as the dispatcher sees it. */
 export interface Worker {
   fetch(request: FetchRequest): void;
+  /** What it has not begun of the lane comes back as `recalled`. */
+  recall(lane: string): void;
 }
 
 export class Workers {

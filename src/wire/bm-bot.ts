@@ -4,7 +4,9 @@
  *     up:   <lococa:bot slots="64"/>                          first, and again whenever it changes
  *           <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" time="0.012"/>
  *           <fetched id="18" status="error" code="404" reach="real" time="0.010">Not Found</fetched>
+ *           <fetched id="19" status="recalled"/>          not begun when its lane was recalled
  *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>
+ *           <recall lane="7"/>                            whatever of the lane has not begun is to come back
  *
  * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
  * alone. Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
@@ -25,7 +27,7 @@ import {
 } from './fields.js';
 import type { ErrorReach, FetchRequest, FetchResult } from './fetch.js';
 import { MessageChannel, type ChannelOptions } from './messages.js';
-import { formatRoots, readRoots } from './qm-bm.js';
+import { formatRecall, formatRecalled, formatRoots, readRoots } from './qm-bm.js';
 
 /** What a robot is told: also where to write. Without roots redirects may lead anywhere. */
 export interface RobotRequest extends Omit<FetchRequest, 'lane'> {
@@ -36,6 +38,7 @@ export interface RobotRequest extends Omit<FetchRequest, 'lane'> {
 }
 
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
+const STATUSES: readonly FetchResult['status'][] = ['ok', 'unchanged', 'error', 'recalled'];
 
 export function formatRobotFetch(request: RobotRequest): string {
   return formatRobotFetchOf(request.id, request.file, request);
@@ -88,6 +91,7 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
 
 export function formatRobotFetched(result: FetchResult): string {
   const { id, status } = result;
+  if (status === 'recalled') return formatRecalled(id);
   const cost = ` wirebytes="${result.wireBytes}" time="${(result.elapsedMs / 1000).toFixed(3)}"`;
   switch (status) {
     case 'ok':
@@ -125,7 +129,8 @@ export function formatRobotFetched(result: FetchResult): string {
 export function readRobotFetched(attributes: Attributes, text: string): FetchResult {
   const element = 'fetched';
   const id = requiredInteger(element, attributes, 'id');
-  const status = requiredWord(element, attributes, 'status', ['ok', 'unchanged', 'error']);
+  const status = requiredWord(element, attributes, 'status', STATUSES);
+  if (status === 'recalled') return { id, status };
   const wireBytes = optionalInteger(element, attributes, 'wirebytes');
   const elapsedMs = optionalSeconds(element, attributes, 'time') ?? 0;
   const { mtime, etag } = attributes;
@@ -180,6 +185,8 @@ export function readRobotFetched(attributes: Attributes, text: string): FetchRes
 /** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */
 export interface ManagerHandlers {
   fetch(request: RobotRequest): void;
+  /** What has not begun of the lane is to be given back. */
+  recall(lane: string): void;
   /** No more requests will come, but results may still be sent; without this handler the connection is closed then. */
   ended?(): void;
   closed(reason: LccError | undefined): void;
@@ -194,7 +201,11 @@ export class ManagerPeer {
       {
         message: (name, attributes) => {
           if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
-          else throw this.channel.violation(`<${name}> is nothing a robot does; <fetch id url file/> is`);
+          else if (name === 'recall') handlers.recall(requiredText(name, attributes, 'lane'));
+          else
+            throw this.channel.violation(
+              `<${name}> is nothing a robot does; <fetch id url file/> and <recall lane/> are`,
+            );
         },
         ...(handlers.ended === undefined ? undefined : { ended: () => handlers.ended?.() }),
         closed: reason => handlers.closed(reason),
@@ -262,5 +273,9 @@ export class RobotPeer {
   /** Asks for a request of the source, under the id the robot is to answer with. */
   fetch(id: number, file: string, request: Omit<FetchRequest, 'id'>): void {
     this.channel.send(formatRobotFetchOf(id, file, request));
+  }
+  /** Asks for what has not begun of the lane. */
+  recall(lane: string): void {
+    this.channel.send(formatRecall(lane));
   }
 }

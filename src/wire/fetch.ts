@@ -75,7 +75,15 @@ export interface FetchFailed {
   retryAfterMs?: number;
 }
 
-export type FetchResult = FetchOk | FetchUnchanged | FetchFailed;
+/** Not begun, and given back because its lane was recalled: as if it had never been asked for. */
+export interface FetchRecalled {
+  id: number;
+  status: 'recalled';
+}
+
+/** What became of a fetch that was carried out. */
+export type FetchDone = FetchOk | FetchUnchanged | FetchFailed;
+export type FetchResult = FetchDone | FetchRecalled;
 
 export interface DeleteRequest {
   id: number;

@@ -4,8 +4,10 @@
  *     up:   <lococa:bm machineid="m1" slots="64"/>            first, and again whenever either changes
  *           <fetched id="17" status="ok" md5="…" len="5123" … machineid="m1" fileid="ab/cd/1f.0"/>
  *           <fetched id="18" status="error" code="404" reach="real" …>Not Found</fetched>
+ *           <fetched id="20" status="recalled"/>          not begun when its lane was recalled
  *           <deleted id="19" status="ok"/>  <pong/>
  *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>
+ *           <recall lane="7"/>                            whatever of the lane has not begun is to come back
  *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping/>
  */
 import type { Duplex } from 'node:stream';
@@ -25,6 +27,7 @@ export interface LinkOptions extends ChannelOptions {
 }
 
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
+const STATUSES: readonly FetchResult['status'][] = ['ok', 'unchanged', 'error', 'recalled'];
 
 export function formatFetch(request: FetchRequest): string {
   return (
@@ -70,6 +73,7 @@ export function readFetch(attributes: Attributes): FetchRequest {
 
 export function formatFetched(result: FetchResult): string {
   const { id, status } = result;
+  if (status === 'recalled') return formatRecalled(id);
   const cost = ` wirebytes="${result.wireBytes}" elapsedms="${Math.round(result.elapsedMs)}"`;
   switch (status) {
     case 'ok':
@@ -103,11 +107,21 @@ export function formatFetched(result: FetchResult): string {
   }
 }
 
+/** Both conversations say it the same way, as they do `recall`. */
+export function formatRecalled(id: number): string {
+  return `<fetched id="${id}" status="recalled"/>\n`;
+}
+
+export function formatRecall(lane: string): string {
+  return `<recall${formatAttribute('lane', lane)}/>\n`;
+}
+
 /** @throws LccError `peer.protocol` */
 export function readFetched(attributes: Attributes, text: string): FetchResult {
   const element = 'fetched';
   const id = requiredInteger(element, attributes, 'id');
-  const status = requiredWord(element, attributes, 'status', ['ok', 'unchanged', 'error']);
+  const status = requiredWord(element, attributes, 'status', STATUSES);
+  if (status === 'recalled') return { id, status };
   const wireBytes = requiredInteger(element, attributes, 'wirebytes');
   const elapsedMs = requiredInteger(element, attributes, 'elapsedms');
   const { lastmodified, etag } = attributes;
@@ -171,6 +185,8 @@ export function readRoots(text: string | undefined): string[] {
 /** What a Bot Manager asks of the code that serves its connection to the source. */
 export interface SourceHandlers {
   fetch(request: FetchRequest): void;
+  /** What has not begun of the lane is to be given back. */
+  recall(lane: string): void;
   delete(request: DeleteRequest): void;
   closed(reason: LccError | undefined): void;
 }
@@ -207,6 +223,8 @@ export class SourcePeer {
     switch (name) {
       case 'fetch':
         return this.#handlers.fetch(readFetch(attributes));
+      case 'recall':
+        return this.#handlers.recall(requiredText(name, attributes, 'lane'));
       case 'delete':
         return this.#handlers.delete({
           id: requiredInteger(name, attributes, 'id'),
@@ -216,7 +234,9 @@ export class SourcePeer {
       case 'ping':
         return this.channel.send('<pong/>\n');
       default:
-        throw this.channel.violation(`<${name}> is not a message of a source; fetch, delete and ping are`);
+        throw this.channel.violation(
+          `<${name}> is not a message of a source; fetch, recall, delete and ping are`,
+        );
     }
   }
 }
@@ -261,6 +281,10 @@ export class BotManagerPeer {
 
   fetch(request: FetchRequest): void {
     this.channel.send(formatFetch(request));
+  }
+  /** Asks for what has not begun of the lane; each such request comes back as `recalled`, any other as it ends. */
+  recall(lane: string): void {
+    this.channel.send(formatRecall(lane));
   }
   delete(request: DeleteRequest): void {
     const { id, machineId: machineid, fileId: fileid } = request;

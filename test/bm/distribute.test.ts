@@ -14,8 +14,13 @@ class Recorder implements Worker<Task> {
   give(task: Task): void {
     this.begun.push(task);
   }
+  /** Lanes recalled, and what of each it had. */
+  readonly recalls: [string, number[]][] = [];
   turn({ number }: Task): void {
     this.turns.push(number);
+  }
+  recall(lane: string, tasks: readonly Task[]): void {
+    this.recalls.push([lane, tasks.map(({ number }) => number)]);
   }
   get numbers(): number[] {
     return this.begun.map(task => task.number);
@@ -132,6 +137,34 @@ describe('the distributor', () => {
     assert.deepEqual([distributor.waiting, distributor.given], [0, 1]);
   });
 
+  it('recalls a lane: what waits is taken out, its worker hears of the rest, other lanes stay', () => {
+    const distributor = new Distributor<Task>(2, again);
+    const worker = new Recorder(2);
+    distributor.join(worker);
+    for (let i = 1; i <= 8; i++) distributor.add(task(i, i % 2 === 1 ? 'a' : 'b'));
+    const taken = distributor.recall(() => true, 'a');
+    assert.deepEqual(
+      taken.map(({ number }) => number),
+      [5, 7],
+    );
+    assert.deepEqual(worker.recalls, [['a', [1, 3]]]);
+    assert.deepEqual([distributor.given, distributor.waiting], [4, 2]);
+    assert.equal(distributor.taskOf(worker, 3)?.number, 3);
+    for (const number of [3, 1]) distributor.finish(worker, number);
+    assert.equal(distributor.taskOf(worker, 3), undefined);
+    assert.equal(distributor.lanes, 1, 'nothing is kept of the lane');
+    assert.deepEqual(
+      distributor.recall(() => true, 'a'),
+      [],
+    );
+    assert.deepEqual(
+      distributor.recall(({ number }) => number === 6).map(({ number }) => number),
+      [6],
+      'of all lanes when none is named',
+    );
+    assert.equal(worker.recalls.length, 1, 'nothing of the others was wanted');
+  });
+
   it('has room for workers that are done at once, however much waits', () => {
     const distributor = new Distributor<Task>(1, again);
     for (let i = 1; i <= 20_000; i++) distributor.add(task(i, String(i % 7)));
@@ -139,6 +172,7 @@ describe('the distributor', () => {
     const worker: Worker<Task> = {
       slots: 2,
       turn: () => undefined,
+      recall: () => undefined,
       give(begun) {
         done++;
         distributor.finish(worker, begun.number);

@@ -146,6 +146,7 @@ describe('a Bot Manager', () => {
     await source.say(fetch(1, 'a') + fetch(2, 'a') + fetch(3, 'b') + fetch(4, 'b'));
     const [first, third] = await robot.hear();
     await source.leave();
+    assert.deepEqual(await robot.hear(), ['<recall lane="a"/>', '<recall lane="b"/>']);
     assert.deepEqual([world.manager.status()['waiting'], world.manager.status()['fetching']], [0, 2]);
 
     const anew = world.source();
@@ -270,18 +271,24 @@ describe('a Bot Manager', () => {
     await world.stop();
   });
 
-  it('lets its robots finish what they have begun before it stops', async () => {
+  it('lets its robots finish what they have begun before it stops, and gives back the rest', async () => {
     const world = new World();
     const source = world.source();
     const robot = await world.robot(1);
     await source.say(fetch(1) + fetch(2));
     await source.hear();
     const stopped = world.manager.stop();
-    assert.deepEqual(await source.hear(), [HELLO(0)]);
+    assert.deepEqual(await source.hear(), [HELLO(0), '<fetched id="2" status="recalled"/>']);
+    await source.say(fetch(3));
+    assert.deepEqual(await source.hear(), ['<fetched id="3" status="recalled"/>']);
     await robot.say(ok(1));
     await stopped;
     assert.match((await source.hear()).join(), /^<fetched id="1" status="ok"/);
-    assert.equal((await robot.hear()).length, 1, 'nothing new was begun');
+    assert.match(
+      (await robot.hear()).join(),
+      /^<fetch id="1" [^,]*,<recall lane="1"\/>$/,
+      'nothing new was begun',
+    );
   });
 
   it('puts every unused name back when it stops', async () => {

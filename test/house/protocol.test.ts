@@ -15,6 +15,7 @@ import {
   setAccepted,
   urlError,
 } from '../../src/wire/cp-uns/server.js';
+import { formatRecall } from '../../src/wire/qm-bm.js';
 import { readProjectFile } from '../support/tree.js';
 
 const LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -23,7 +24,7 @@ const page = readProjectFile('man/lcc-protocol.5');
 /** What one side says in the page's transcripts, one string a line, without its label. */
 const said = (label: string) =>
   [...page.matchAll(new RegExp(`^${label}: ?(.*)$`, 'gm'))].map(found =>
-    (found[1] ?? '').replace(/^ +(?=<f)/, ''),
+    (found[1] ?? '').replace(/^ +(?=<[fr])/, ''),
   );
 
 function eventsOf(text: string) {
@@ -82,12 +83,13 @@ test('the robot’s conversation of the page is what is spoken', () => {
     return { attributes, text };
   };
   const requests = said('BM');
-  assert.equal(requests.length, 2);
+  assert.deepEqual(requests.splice(-1), [formatRecall('7').trim()]);
+  assert.equal(requests.length, 4);
   for (const line of requests)
     assert.equal(formatRobotFetch(readRobotFetch(element(line).attributes)), `${line}\n`);
   const [hello, ...results] = said('BOT');
   assert.equal(hello, '<lococa:bot slots="64"/>');
-  assert.equal(results.length, 2);
+  assert.equal(results.length, 4);
   for (const line of results) {
     const { attributes, text } = element(line);
     assert.equal(formatRobotFetched(readRobotFetched(attributes, text)), `${line}\n`);

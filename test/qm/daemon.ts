@@ -179,6 +179,8 @@ export class Bm {
   readonly socket: Socket;
   readonly fetches: FetchRequest[] = [];
   readonly deletes: DeleteRequest[] = [];
+  /** Lanes it was told to give back. */
+  readonly recalls: string[] = [];
   onFetch: ((request: FetchRequest) => FetchResult | undefined) | undefined;
   readonly #seen = new Set<() => void>();
 
@@ -191,6 +193,10 @@ export class Bm {
           this.fetches.push(request);
           const result = this.onFetch?.(request);
           if (result !== undefined) this.peer.fetched(result);
+          this.#wake();
+        },
+        recall: lane => {
+          this.recalls.push(lane);
           this.#wake();
         },
         delete: request => {

@@ -12,9 +12,9 @@ const SIDES = {
   robot: (stream: ReturnType<typeof ends>['ours'], closed: () => void) =>
     new RobotPeer(stream, { hello() {}, fetched() {}, closed }, options()),
   'manager-to-robot': (stream: ReturnType<typeof ends>['ours'], closed: () => void) =>
-    new ManagerPeer(stream, { fetch() {}, closed }, options()),
+    new ManagerPeer(stream, { fetch() {}, recall() {}, closed }, options()),
   'source-to-bm': (stream: ReturnType<typeof ends>['ours'], closed: () => void) =>
-    new SourcePeer(stream, { fetch() {}, delete() {}, closed }, options()),
+    new SourcePeer(stream, { fetch() {}, recall() {}, delete() {}, closed }, options()),
   'bm-to-source': (stream: ReturnType<typeof ends>['ours'], closed: () => void) =>
     new BotManagerPeer(stream, { hello() {}, fetched() {}, deleted() {}, closed }, options()),
 };

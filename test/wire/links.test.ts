@@ -41,6 +41,7 @@ const FAILED: FetchResult = {
   elapsedMs: 1250,
   retryAfterMs: 120_000,
 };
+const RECALLED: FetchResult = { id: 20, status: 'recalled' };
 const PLAIN: FetchRequest = { id: 1, lane: '7', url: 'http://www.example.org/a?b&c="', roots: [] };
 const RICH: FetchRequest = {
   id: 2,
@@ -95,6 +96,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         ['fetched', OK],
         ['fetched', UNCHANGED],
         ['fetched', FAILED],
+        ['fetched', RECALLED],
         ['hello', 32],
         ['closed', undefined],
       ]);
@@ -160,13 +162,18 @@ for (const cut of ['whole', 'byte by byte'] as const) {
       const events = await play('manager-to-robot', cut, (stream, event) => {
         void new ManagerPeer(
           stream,
-          { fetch: request => event(request), closed: reason => event(reason?.message) },
+          {
+            fetch: request => event(request),
+            recall: lane => event('recall', lane),
+            closed: reason => event(reason?.message),
+          },
           options(),
         );
       });
       assert.deepEqual(events, [
         [forRobot(PLAIN, '/store/00/00/00000000.0')],
         [forRobot(RICH, '/store/é/00000001.0')],
+        ['recall', '7.1'],
         [undefined],
       ]);
     });
@@ -177,13 +184,14 @@ for (const cut of ['whole', 'byte by byte'] as const) {
           stream,
           {
             fetch: request => event(request),
+            recall: lane => event('recall', lane),
             delete: request => event(request),
             closed: reason => event(reason?.message),
           },
           options(),
         );
       });
-      assert.deepEqual(events, [[PLAIN], [RICH], [DELETE], [undefined]]);
+      assert.deepEqual(events, [[PLAIN], [RICH], ['recall', '7.1'], [DELETE], [undefined]]);
     });
 
     it('a Bot Manager to its source', async () => {
@@ -204,6 +212,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         ['fetched', { ...OK, machineId: 'm1', fileId: '00/00/00000000.0' }],
         ['fetched', UNCHANGED],
         ['fetched', FAILED],
+        ['fetched', RECALLED],
         ['deleted', { id: 3, status: 'ok' }],
         ['deleted', { id: 4, status: 'away' }],
         ['hello', ['m1', 'm2'], 32],
@@ -216,9 +225,9 @@ for (const cut of ['whole', 'byte by byte'] as const) {
 describe('what is written', () => {
   it('is the golden transcript: a robot', async () => {
     const { ours, received } = ends();
-    const peer = new ManagerPeer(ours, { fetch() {}, closed() {} }, options());
+    const peer = new ManagerPeer(ours, { fetch() {}, recall() {}, closed() {} }, options());
     peer.hello(64);
-    for (const result of [OK, UNCHANGED, FAILED]) peer.fetched(result);
+    for (const result of [OK, UNCHANGED, FAILED, RECALLED]) peer.fetched(result);
     peer.hello(32);
     await settle();
     assert.equal(received(), golden('robot'));
@@ -229,6 +238,7 @@ describe('what is written', () => {
     const peer = new RobotPeer(ours, { hello() {}, fetched() {}, closed() {} }, options());
     peer.fetch(1, '/store/00/00/00000000.0', PLAIN);
     peer.fetch(2, '/store/é/00000001.0', RICH);
+    peer.recall('7.1');
     await settle();
     assert.equal(received(), golden('manager-to-robot'));
   });
@@ -238,6 +248,7 @@ describe('what is written', () => {
     const peer = new BotManagerPeer(ours, { hello() {}, fetched() {}, deleted() {}, closed() {} }, options());
     peer.fetch(PLAIN);
     peer.fetch(RICH);
+    peer.recall('7.1');
     peer.delete(DELETE);
     await settle();
     theirs.write('<lococa:bm machineid="m1" slots="1"/>');
@@ -247,11 +258,12 @@ describe('what is written', () => {
 
   it('is the golden transcript: a Bot Manager to its source', async () => {
     const { ours, theirs, received } = ends();
-    const peer = new SourcePeer(ours, { fetch() {}, delete() {}, closed() {} }, options());
+    const peer = new SourcePeer(ours, { fetch() {}, recall() {}, delete() {}, closed() {} }, options());
     peer.hello(['m1'], 64);
     peer.fetched({ ...OK, machineId: 'm1', fileId: '00/00/00000000.0' });
     peer.fetched(UNCHANGED);
     peer.fetched(FAILED);
+    peer.fetched(RECALLED);
     peer.deleted({ id: 3, status: 'ok' });
     peer.deleted({ id: 4, status: 'away' });
     await settle();
@@ -272,7 +284,7 @@ describe('what the rules of a conversation forbid', () => {
     [
       'robot',
       '<bot slots="1"/><fetched id="1" status="fine"/>',
-      /status="fine": give one of ok, unchanged, error/,
+      /status="fine": give one of ok, unchanged, error, recalled/,
     ],
     ['robot', '<bot slots="1"/><fetched id="1" status="ok" md5="x"/>', /attribute len: it is required/],
     ['robot', '<bot slots="1"/><fetched id="1" status="error"/>', /attribute code: it is required/],
@@ -282,10 +294,12 @@ describe('what the rules of a conversation forbid', () => {
     ['manager', '<fetch id="1e3" url="http://h/" file="/f"/>', /attribute id="1e3"/],
     ['manager', '<fetch id="1" url="http://h/" file="/f" timeout="1e9"/>', /timeout="1e9": give seconds/],
     ['manager', '<fetch id="1" url="http://h/" file="/f" enforce="1"/>', /enforce="1": give yes or no/],
+    ['manager', '<recall/>', /attribute lane: it is required/],
     ['manager', '<fetched id="1"/>', /nothing a robot does/],
     ['source', '<fetch id="1" url="http://h/"/>', /attribute lane: it is required/],
     ['source', '<delete id="1" machineid="m1"/>', /attribute fileid: it is required/],
     ['source', '<delete id="99999999999999999999" machineid="m" fileid="f"/>', /give a whole number/],
+    ['source', '<recall lane=""/>', /attribute lane="": it is required/],
     ['source', '<pong/>', /not a message of a source/],
     ['bm', '<pong/>', /&lt;pong&gt; before/],
     ['bm', '<bm machineid="m" slots="1"/><deleted id="1" status="maybe"/>', /status="maybe"/],
@@ -302,10 +316,10 @@ describe('what the rules of a conversation forbid', () => {
           void new RobotPeer(ours, { hello() {}, fetched() {}, closed }, options());
           break;
         case 'manager':
-          void new ManagerPeer(ours, { fetch() {}, closed }, options());
+          void new ManagerPeer(ours, { fetch() {}, recall() {}, closed }, options());
           break;
         case 'source':
-          void new SourcePeer(ours, { fetch() {}, delete() {}, closed }, options());
+          void new SourcePeer(ours, { fetch() {}, recall() {}, delete() {}, closed }, options());
           break;
         case 'bm':
           void new BotManagerPeer(ours, { hello() {}, fetched() {}, deleted() {}, closed }, options());

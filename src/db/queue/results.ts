@@ -3,7 +3,7 @@
  * the row and generation that was sent: what arrives for another is let go of, and the row, if it still asks for
  * anything, is fetched again.
  */
-import type { FetchFailed, FetchOk, FetchResult } from '../../wire/fetch.js';
+import type { FetchDone, FetchFailed, FetchOk } from '../../wire/fetch.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
@@ -66,7 +66,7 @@ export class ResultWriter {
    * Applies one result; undefined when nothing was asked for because the row had been deleted before its turn came.
    * Inside a transaction.
    */
-  apply(sent: SentRequest, result: FetchResult | undefined, nowS: number): Outcome {
+  apply(sent: SentRequest, result: FetchDone | undefined, nowS: number): Outcome {
     if (result?.status === 'ok' && !sent.held && this.#isNew(sent, result, nowS)) return 'done';
     const row = this.#queue.whole(sent.pos);
     if (row === undefined || row.gen !== sent.gen || row.op === 0 || result === undefined) {
@@ -123,7 +123,7 @@ export class ResultWriter {
   #unchanged(
     row: QueueRow,
     sent: SentRequest,
-    result: Extract<FetchResult, { status: 'unchanged' }>,
+    result: Extract<FetchDone, { status: 'unchanged' }>,
     nowS: number,
   ): Outcome {
     if (!sent.conditional) {
