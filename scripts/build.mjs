@@ -3,7 +3,18 @@
 // short pipeline pays more for resolving modules than for its work (docs/design/startup.md has the measurement).
 import { build } from 'esbuild';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -55,29 +66,61 @@ const names = commandNames();
 for (const old of readdirSync(outDir)) rmSync(join(outDir, old), { recursive: true });
 writeFileSync(join(outDir, 'package.json'), '{ "type": "commonjs" }\n');
 
-await Promise.all(
-  names.map(name =>
-    build({
-      stdin: {
-        contents: `import { command } from './${name}.js';\nimport { runCommand } from './run.js';\nrunCommand(command);\n`,
-        resolveDir: commandsDir,
-        sourcefile: `${name}.entry.ts`,
-        loader: 'ts',
-      },
-      outfile: join(outDir, `${name}.cjs`),
-      bundle: true,
-      platform: 'node',
-      target: 'node20.19',
-      format: 'cjs',
-      // Files beside the bundle (worker threads) are found from where it lies.
-      define: { 'import.meta.dirname': '__dirname' },
-      plugins: [lazyModules],
-      external: ['better-sqlite3', 'undici'],
-      legalComments: 'none',
-      logLevel: 'warning',
-    }),
+/** Filters, which start with cached code, and the arguments with which one does its usual work on SITE below SCRATCH. */
+const SITE = `<?lcc from="build"?>
+<url curl="a.html" mimetype="text/html" len="1" mtime="2026-11-20T10:13:01Z"/>
+<?lcc end?>
+`;
+const USUAL_WORK = {
+  file2url: ['--docroot=SCRATCH', '--', 'SCRATCH/page.html'],
+  lcccpstate: ['--statefile=SCRATCH/state', '--quiet', '--commit-now'],
+  lcccp: ['--dry-run', '--quiet'],
+};
+
+/** One CommonJS file of what `contents`, a module in src/commands, imports. */
+const bundle = (outName, contents) =>
+  build({
+    stdin: { contents, resolveDir: commandsDir, sourcefile: `${outName}.entry.ts`, loader: 'ts' },
+    outfile: join(outDir, outName),
+    bundle: true,
+    platform: 'node',
+    target: 'node20.19',
+    format: 'cjs',
+    // Files beside the bundle (worker threads) are found from where it lies.
+    define: { 'import.meta.dirname': '__dirname' },
+    plugins: [lazyModules],
+    external: ['better-sqlite3', 'undici'],
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+
+await Promise.all([
+  ...names.map(name =>
+    bundle(
+      name in USUAL_WORK ? `${name}.bundle.cjs` : `${name}.cjs`,
+      `import { command } from './${name}.js';\nimport { runCommand } from './run.js';\nrunCommand(command);\n`,
+    ),
   ),
-);
+  bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
+]);
+
+const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));
+writeFileSync(join(scratch, 'page.html'), '');
+for (const [name, args] of Object.entries(USUAL_WORK)) {
+  copyFileSync(join(root, 'scripts/start-cached.cjs'), join(outDir, `${name}.cjs`));
+  const made = spawnSync(
+    process.execPath,
+    [
+      join(root, 'scripts/code-cache.cjs'),
+      join(outDir, `${name}.bundle.cjs`),
+      ...args.map(arg => arg.replace('SCRATCH', scratch)),
+    ],
+    { input: SITE, stdio: ['pipe', 'ignore', 'inherit'] },
+  );
+  if (made.status !== 0)
+    console.error(`build: ${name} fails (${made.status}): no code cache, it starts slowly`);
+}
+rmSync(scratch, { recursive: true });
 
 for (const name of names) {
   const launcher = join(root, 'bin', name);

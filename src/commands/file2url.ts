@@ -2,7 +2,6 @@
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, posix } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { Listing, type ListingOptions } from '../cp/file2url.js';
 import { planFind, printedBy, runFind, type FindPlan } from '../cp/find.js';
 import { HashPool } from '../cp/hash-pool.js';
@@ -86,7 +85,7 @@ function listingOptions(context: CommandContext): ListingOptions {
   const separator = options['null'] === true || options['find'] === true ? '\0' : '\n';
   const jobs = describe.md5 ? jobsOf(options['jobs']) : 1;
   if (jobs === 1) return { ...describe, separator };
-  const script = pathToFileURL(join(import.meta.dirname, '../src/cp/hash-worker.js')).href;
+  const script = join(import.meta.dirname, 'hash-worker.cjs');
   return { ...describe, separator, startPool: take => new HashPool(script, jobs - 1, describe, take) };
 }
 

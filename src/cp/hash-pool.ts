@@ -51,7 +51,7 @@ export class HashPool {
   readonly #due: (Thread | BatchAnswer)[] = [];
 
   /**
-   * @param script url of hash-worker.js
+   * @param script file that calls `serveHashing` (hash-worker.ts)
    * @param threads besides the calling one, which works too
    */
   constructor(
@@ -133,7 +133,6 @@ function startThread(script: string, options: DescribeOptions): Thread {
   const { port1, port2 } = new MessageChannel();
   const counters = new Int32Array(new SharedArrayBuffer(8));
   const workerData: HashWorkerData = { options, port: port2, counters };
-  const source = `import(${JSON.stringify(script)}).then(worker => worker.serveHashing())`;
-  const worker = new Worker(source, { eval: true, workerData, transferList: [port2] });
+  const worker = new Worker(script, { workerData, transferList: [port2] });
   return { worker, port: port1, counters, asked: 0, taken: 0 };
 }

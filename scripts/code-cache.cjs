@@ -1,0 +1,17 @@
+// node scripts/code-cache.cjs BUNDLE [ARGUMENT…]: runs a bundle and keeps, beside it, the code V8 has made of it by then,
+// with every function that was called. To be run with arguments that make a filter do its usual work.
+const { readFileSync, writeFileSync } = require('node:fs');
+const { createRequire, wrap } = require('node:module');
+const { dirname } = require('node:path');
+const { Script } = require('node:vm');
+
+const [node, , bundle, ...args] = process.argv;
+process.argv = [node, bundle, ...args];
+const script = new Script(wrap(readFileSync(bundle, 'latin1')), { filename: bundle });
+process.on('exit', () =>
+  writeFileSync(`${bundle}.${process.version}-${process.arch}`, script.createCachedData()),
+);
+const module_ = { exports: {} };
+script
+  .runInThisContext()
+  .call(module_.exports, module_.exports, createRequire(bundle), module_, bundle, dirname(bundle));

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import Module from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Script } from 'node:vm';
+import { ROOT } from '../support/tree.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'lcc-start-'));
+after(() => rmSync(dir, { recursive: true }));
+const built = join(ROOT, 'dist/bin');
+const FILTERS = ['file2url', 'lcccpstate', 'lcccp'];
+const cacheOf = (name: string) => `${name}.bundle.cjs.${process.version}-${process.arch}`;
+
+function versionOf(name: string): string {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [join(dir, `${name}.cjs`), '--version']);
+  assert.equal(stderr.toString(), '');
+  assert.equal(status, 0);
+  return stdout.toString();
+}
+
+for (const name of FILTERS) {
+  test(`V8 takes the cached code of ${name}, which holds what it calls`, () => {
+    const source = Module.wrap(readFileSync(join(built, `${name}.bundle.cjs`), 'latin1'));
+    const cachedData = readFileSync(join(built, cacheOf(name)));
+    assert.equal(new Script(source, { cachedData }).cachedDataRejected, false);
+    const onlyParsed = new Script(source).createCachedData();
+    assert.ok(cachedData.length > 2 * onlyParsed.length);
+  });
+
+  test(`${name} starts without its cached code, and with such as V8 refuses`, () => {
+    for (const file of [`${name}.cjs`, `${name}.bundle.cjs`])
+      copyFileSync(join(built, file), join(dir, file));
+    const expected = new RegExp(`^${name} \\(LCC\\) \\d`);
+    assert.match(versionOf(name), expected);
+    const damaged = readFileSync(join(built, cacheOf(name)));
+    damaged.fill(0, 0, 64);
+    for (const bytes of [Buffer.alloc(0), Buffer.from('no code'), damaged]) {
+      writeFileSync(join(dir, cacheOf(name)), bytes);
+      assert.match(versionOf(name), expected);
+    }
+  });
+}
