@@ -6,7 +6,7 @@ import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
-import { askStatus } from '../run/ask.js';
+import { askStatus, controlSocket } from '../run/ask.js';
 import type { ChildSpec } from '../run/child.js';
 import { Supervisor } from '../run/supervisor.js';
 import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
@@ -131,10 +131,6 @@ function childrenOf(config: Config, context: CommandContext): ChildSpec[] {
 function childEnvironment(env: NodeJS.ProcessEnv, instance: string | undefined): NodeJS.ProcessEnv {
   const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...rest } = env;
   return instance === undefined ? rest : { ...rest, LCC_INSTANCE: instance };
-}
-
-function controlSocket(runDir: string, name: string): string {
-  return join(runDir, `${name}.ctl.sock`);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,9 +1,10 @@
 /**
  * The control socket of a daemon, `$LCC_HOME/run/NAME.ctl.sock`: a line in (`status`, or a control with operands), one
- * line of JSON out: `{"ok":…}` or `{"error":"…"}`. Local and trusted: the directory keeps others away.
+ * line of JSON out: `{"ok":…}` or `{"error":"…","code":"…"}` (an ErrorCode). Local and trusted: the directory keeps others
+ * away.
  */
 import type { Socket } from 'node:net';
-import { messageOf } from '../lib/errors.js';
+import { LccError, messageOf } from '../lib/errors.js';
 import type { Control } from './types.js';
 
 const MAX_LINE_BYTES = 4096;
@@ -25,15 +26,19 @@ export function serveControl(socket: Socket, controls: Record<string, Control>):
   });
 }
 
-function answer(line: string, controls: Record<string, Control>): { ok: unknown } | { error: string } {
+function answer(
+  line: string,
+  controls: Record<string, Control>,
+): { ok: unknown } | { error: string; code: string } {
   const [word = '', ...operands] = line.split(/\s+/);
   const control = Object.hasOwn(controls, word) ? controls[word] : undefined;
   if (control === undefined) {
-    return { error: `unknown control "${word}"; there are ${Object.keys(controls).join(', ')}` };
+    const known = Object.keys(controls).join(', ');
+    return { error: `unknown control "${word}"; there are ${known}`, code: 'peer.protocol' };
   }
   try {
     return { ok: control(operands) ?? null };
   } catch (error) {
-    return { error: messageOf(error) };
+    return { error: messageOf(error), code: error instanceof LccError ? error.code : 'bug' };
   }
 }

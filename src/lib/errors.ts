@@ -44,6 +44,10 @@ const STATUS_OF_CODE = {
 } as const;
 export type ErrorCode = keyof typeof STATUS_OF_CODE;
 
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(STATUS_OF_CODE, value);
+}
+
 export class LccError extends Error {
   readonly code: ErrorCode;
   /** @param message one line: what, where (file:line:column, url or peer), what to do */

@@ -1,30 +1,46 @@
-/** The operator's hand on the Queue Manager: controls of its control socket. */
+/** The operator's hand on the Queue Manager: controls of its control socket, which lccctl(8) speaks to. */
 import type { QueueStore } from '../db/queue/store.js';
 import type { Control } from '../daemon/types.js';
 import { LccError } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
 import type { Dispatcher } from './dispatch.js';
 
+/** What a control answers. */
+export interface Controlled {
+  /** Providers it was about. */
+  providers: number;
+  /** Those of them for which it changed something. */
+  changed: number;
+}
+
 /** `pause`, `resume`, `flush`, `want-full`, each with an optional pid: without one, all providers. */
-export function controlsOf(store: QueueStore, dispatcher: Dispatcher): Record<string, Control> {
-  const each =
-    (change: (pid: number | undefined) => number): Control =>
-    operands => {
+export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log): Record<string, Control> {
+  const control = (
+    verb: string,
+    change: (pid: number | undefined) => number,
+    then: (pid: number | undefined) => void = () => dispatcher.reload(),
+  ): Record<string, Control> => ({
+    [verb]: (operands): Controlled => {
       const pid = pidOf(operands);
-      const providers = store.transaction(() => change(pid));
-      if (pid !== undefined && providers === 0) throw new LccError('usage', `provider ${pid} is unknown`);
-      dispatcher.reload();
-      return { providers };
-    };
-  return {
-    pause: each(pid => store.providers.setPaused(true, pid)),
-    resume: each(pid => store.providers.setPaused(false, pid)),
-    'want-full': each(pid => store.providers.wantFullSet('operator', pid)),
-    flush: operands => {
-      const pid = pidOf(operands);
-      if (pid !== undefined && store.providers.get(pid) === undefined)
-        throw new LccError('usage', `provider ${pid} is unknown`);
-      return { providers: dispatcher.forgetDelays(pid) };
+      const providers = store.providers.count(pid);
+      if (pid !== undefined && providers === 0)
+        throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+      const changed = store.transaction(() => change(pid));
+      log.info('told by the operator', { control: verb, pid, providers, changed });
+      then(pid);
+      return { providers, changed };
     },
+  });
+  const { providers } = store;
+  return {
+    ...control('pause', pid => providers.setPaused(true, pid)),
+    ...control('resume', pid => providers.setPaused(false, pid)),
+    ...control('want-full', pid => providers.wantFullSet('operator', pid)),
+    ...control(
+      'flush',
+      pid => providers.forgetDelays(pid),
+      pid => void dispatcher.forgetDelays(pid),
+    ),
   };
 }
 

@@ -133,7 +133,7 @@ export async function startQueueManager(
         freed_waiting: store.freed.count(),
       };
     },
-    controls: controlsOf(store, dispatcher),
+    controls: controlsOf(store, dispatcher, log),
     async stop() {
       housekeeping.stop();
       await unsLinks.stop();

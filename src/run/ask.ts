@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, isErrorCode, LccError, messageOf } from '../lib/errors.js';
 
 /** What every daemon says of itself, and what it adds. */
 export interface DaemonStatus {
@@ -29,7 +29,7 @@ export async function lookAround(runDir: string): Promise<Look[]> {
   const looks: Look[] = [];
   for (const name of daemonNames(runDir)) {
     try {
-      looks.push({ name, status: await askStatus(join(runDir, name + SUFFIX)) });
+      looks.push({ name, status: await askStatus(controlSocket(runDir, name)) });
     } catch (error) {
       looks.push({ name, problem: messageOf(error) });
     }
@@ -42,20 +42,48 @@ export async function lookAround(runDir: string): Promise<Look[]> {
  * @throws LccError `peer.unavailable` when none answers in time, `peer.protocol` when the answer makes no sense
  */
 export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<DaemonStatus> {
-  const line = await askLine(socketPath, 'status', timeoutMs);
-  const answer = parse(line);
-  if (answer === undefined)
-    throw new LccError('peer.protocol', `${socketPath}: unexpected answer ${line.slice(0, 200)}`);
-  return answer;
+  const status = await tell(socketPath, 'status', timeoutMs);
+  if (!isStatus(status))
+    throw new LccError(
+      'peer.protocol',
+      `${socketPath}: a status without a daemon: ${JSON.stringify(status).slice(0, 200)}`,
+    );
+  return status;
 }
 
-function parse(line: string): DaemonStatus | undefined {
+/**
+ * Says one line to a daemon and gives what it answers.
+ * @throws LccError `peer.unavailable` when none answers in time, `peer.protocol` when the answer makes no sense or the
+ *   daemon does not know the word, else what the daemon says is wrong
+ */
+export async function tell(
+  socketPath: string,
+  line: string,
+  timeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<unknown> {
+  const text = await askLine(socketPath, line, timeoutMs);
+  let answer: { ok?: unknown; error?: unknown; code?: unknown };
   try {
-    const answer = JSON.parse(line) as { ok?: DaemonStatus };
-    return typeof answer.ok?.daemon === 'string' ? answer.ok : undefined;
-  } catch {
-    return undefined;
+    answer = Object(JSON.parse(text)) as typeof answer;
+  } catch (error) {
+    throw new LccError('peer.protocol', `${socketPath}: unexpected answer ${text.slice(0, 200)}`, {
+      cause: error,
+    });
   }
+  if ('ok' in answer) return answer.ok;
+  const { error, code } = answer;
+  throw new LccError(isErrorCode(code) ? code : 'peer.protocol', String(error ?? text).slice(0, 500));
+}
+
+/** Where a daemon listens for controls. */
+export function controlSocket(runDir: string, name: string): string {
+  return join(runDir, name + SUFFIX);
+}
+
+function isStatus(answer: unknown): answer is DaemonStatus {
+  return (
+    typeof answer === 'object' && answer !== null && 'daemon' in answer && typeof answer.daemon === 'string'
+  );
 }
 
 function askLine(socketPath: string, question: string, timeoutMs: number): Promise<string> {

@@ -35,6 +35,8 @@ export class ProviderStore {
   readonly #want;
   readonly #wantAll;
   readonly #waiting;
+  readonly #count;
+  readonly #forgetDelays;
 
   constructor(db: Db) {
     this.#get = db.prepare<[number], Provider>(`SELECT ${COLUMNS} FROM pidb WHERE pid = ?`);
@@ -42,8 +44,10 @@ export class ProviderStore {
     this.#backoff = db.prepare<[number, number, number]>(
       'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
     );
-    this.#paused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE pid = ?');
-    this.#allPaused = db.prepare<[number]>('UPDATE pidb SET paused = ?');
+    this.#paused = db.prepare<[number, number, number]>(
+      'UPDATE pidb SET paused = ? WHERE pid = ? AND paused <> ?',
+    );
+    this.#allPaused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE paused <> ?');
     this.#session = db.prepare<[number, string, number, number]>(
       'UPDATE pidb SET lastconnseq = ?, lastconnip = ? WHERE pid = ? AND lastconnseq <= ?',
     );
@@ -56,9 +60,16 @@ export class ProviderStore {
        WHERE pid = $pid`,
     );
     this.#want = db.prepare<[string, number]>(
-      'UPDATE pidb SET fullsetwanted = coalesce(fullsetwanted, ?) WHERE pid = ?',
+      'UPDATE pidb SET fullsetwanted = ? WHERE pid = ? AND fullsetwanted IS NULL',
     );
-    this.#wantAll = db.prepare<[string]>('UPDATE pidb SET fullsetwanted = coalesce(fullsetwanted, ?)');
+    this.#wantAll = db.prepare<[string]>('UPDATE pidb SET fullsetwanted = ? WHERE fullsetwanted IS NULL');
+    this.#count = db
+      .prepare<{ pid: number | null }, number>('SELECT count(*) FROM pidb WHERE pid = coalesce($pid, pid)')
+      .pluck();
+    this.#forgetDelays = db.prepare<{ pid: number | null }>(
+      `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
+       WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0)`,
+    );
     this.#waiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
   }
 
@@ -79,11 +90,22 @@ export class ProviderStore {
     this.#backoff.run(backoffs, untilS, pid);
   }
 
-  /** Stops or continues fetching, of one provider or of all. @returns how many providers that concerned */
+  /** How many providers there are, of all or with this number. */
+  count(pid?: number): number {
+    return this.#count.get({ pid: pid ?? null }) ?? 0;
+  }
+
+  /** Forgets back-off and what bandwidth is owed, of one provider or of all. @returns how many that changed */
+  forgetDelays(pid?: number): number {
+    return this.#forgetDelays.run({ pid: pid ?? null }).changes;
+  }
+
+  /** Stops or continues fetching, of one provider or of all. @returns how many providers that changed */
   setPaused(paused: boolean, pid?: number): number {
+    const value = paused ? 1 : 0;
     return pid === undefined
-      ? this.#allPaused.run(paused ? 1 : 0).changes
-      : this.#paused.run(paused ? 1 : 0, pid).changes;
+      ? this.#allPaused.run(value, value).changes
+      : this.#paused.run(value, pid, value).changes;
   }
 
   /** A session of the provider took place: number and address, unless a later one is known. */
@@ -97,7 +119,7 @@ export class ProviderStore {
     if (full) this.#fullSet.run({ pid, now: nowS, since: nowS - fullSetPeriodS });
   }
 
-  /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that concerned */
+  /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that changed */
   wantFullSet(reason: FullSetReason, pid?: number): number {
     return (pid === undefined ? this.#wantAll.run(reason) : this.#want.run(reason, pid)).changes;
   }

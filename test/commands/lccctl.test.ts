@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import { createServer as createNetServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+
+/** A site that can be away (nobody listens), or hold its answers back. */
+class Site {
+  holding = false;
+  asked: string[] = [];
+  url = '';
+  readonly #held: ServerResponse[] = [];
+  #port = 0;
+  #onAsked: (() => void) | undefined;
+  readonly #server = createServer((request, response) => {
+    this.asked.push(request.url ?? '');
+    this.#onAsked?.();
+    if (this.holding) this.#held.push(response);
+    else response.end('page');
+  });
+
+  /** Listens, on the same port every time. */
+  async listen(): Promise<void> {
+    await new Promise<void>(resolve => void this.#server.listen(this.#port, '127.0.0.1', resolve));
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the site does not listen');
+    this.#port = address.port;
+    this.url = `http://127.0.0.1:${address.port}/`;
+  }
+
+  /** Resolves with the next request. */
+  nextAsked(): Promise<void> {
+    return new Promise(resolve => (this.#onAsked = resolve));
+  }
+
+  /** Answers what it holds, and everything from now on. */
+  release(): void {
+    this.holding = false;
+    for (const response of this.#held.splice(0)) response.end('page');
+  }
+
+  close(): Promise<void> {
+    const closed = new Promise<void>(resolve => void this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    return closed;
+  }
+}
+
+/** Waits far longer than any test by default: what goes on at once goes on because it was told to. */
+const TOML = `[qm]
+lane_window = 1
+overbook_percent = 0
+backoff_min_ms = "1h"
+retry_delay_ms = "1h"
+[bm]
+lane_window = 1
+`;
+
+describe('lccctl', { timeout: 90_000 }, () => {
+  const site = new Site();
+  let lcc: TestLcc;
+
+  before(async () => {
+    await site.listen();
+    lcc = await startLcc(site.url, TOML);
+  });
+  after(async () => {
+    await site.close();
+    await lcc.destroy();
+  });
+
+  const announce = (names: readonly string[]) => {
+    writeFileSync(
+      join(lcc.dir, 'urls'),
+      names.map(name => `<url curl="${name}" mimetype="text/html"/>\n`).join(''),
+    );
+    return lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${site.url} <urls`);
+  };
+  const queueManager = async () => {
+    const { stdout } = await lcc.sh('lccstat --json');
+    const { daemons } = JSON.parse(stdout) as { daemons: Record<string, Record<string, number>> };
+    return daemons['lccd-qm'] ?? {};
+  };
+  /** Looks until the Queue Manager says so; the test runner's time limit ends a wait in vain. */
+  const until = async (says: (status: Record<string, number>) => boolean) => {
+    for (;;) {
+      const status = await queueManager();
+      if (says(status)) return status;
+    }
+  };
+
+  it('pauses: what has begun ends, nothing more is fetched, what is announced meanwhile waits', async () => {
+    site.holding = true;
+    const asked = site.nextAsked();
+    await announce(Array.from({ length: 20 }, (_, i) => `paused/${i}`));
+    await asked;
+    assert.deepEqual(await lcc.sh('lccctl pause --pid=1'), {
+      status: 0,
+      stdout: '',
+      stderr: 'lccctl: provider 1 is paused\n',
+    });
+    site.release();
+    await until(status => status['in_flight'] === 0);
+    assert.equal(site.asked.length, 1);
+    await announce(['paused/later']);
+    assert.equal((await until(status => status['rows_queued'] === 20))['in_flight'], 0);
+    assert.equal(site.asked.length, 1);
+    assert.equal(
+      (await lcc.sh('lccctl pause --pid=1')).stderr,
+      'lccctl: provider 1 is paused (paused before)\n',
+    );
+  });
+
+  it('stays paused over a restart, and goes on when resumed', async () => {
+    await lcc.stop();
+    await lcc.start();
+    await until(status => Array.isArray(status['bot_managers']) && status['bot_managers'].length === 1);
+    assert.equal(site.asked.length, 1);
+    assert.equal((await lcc.sh('lccctl resume')).stderr, 'lccctl: the one provider is fetched from\n');
+    await lcc.idle();
+    assert.deepEqual(new Set(site.asked).size, 21);
+  });
+
+  it('flush makes a site in back-off be tried at once', async () => {
+    await site.close();
+    await announce(['backoff/1', 'backoff/2']);
+    for (;;) {
+      const shown = JSON.parse(await lcc.run('lccpidb show --pid=1 --json')) as { backoffuntil: number };
+      if (shown.backoffuntil > 0) break;
+    }
+    await site.listen();
+    assert.equal(
+      (await lcc.sh('lccctl flush --pid=1')).stderr,
+      'lccctl: the delays of provider 1 are forgotten\n',
+    );
+    await lcc.idle();
+    assert.ok(site.asked.includes('/backoff/1') && site.asked.includes('/backoff/2'));
+    assert.equal(
+      (await lcc.sh('lccctl flush')).stderr,
+      'lccctl: the delays of the one provider are forgotten (without a delay)\n',
+    );
+  });
+
+  it('want-full makes the next lcccp of a pipe send all it has', async () => {
+    mkdirSync(join(lcc.dir, 'docs'));
+    for (const name of ['a.html', 'b.html']) writeFileSync(join(lcc.dir, 'docs', name), name);
+    const pipe =
+      `file2url --find docs -name '*.html' | lcccpstate --statefile=state | ` +
+      `lcccp -v --uns=${lcc.uns} --pid=1 --urlprefix=${site.url}`;
+    const delivered = async () => (await lcc.sh(pipe)).stderr;
+    assert.match(await delivered(), /\bpartial\b/);
+    assert.match((await lcc.sh('lccctl want-full')).stderr, /the one provider will be asked for a full set/);
+    assert.match(await lcc.run(`lcccp --status --uns=${lcc.uns} --pid=1`), /one is wanted \(operator\)/);
+    assert.match((await lcc.sh('lccctl want-full --pid=1')).stderr, /\(asked before\)$/m);
+    writeFileSync(join(lcc.dir, 'docs/c.html'), 'c.html');
+    assert.match(await delivered(), /\bfull\b/);
+    await lcc.idle();
+    // The full set named the three of the pipe: what was announced besides is gone.
+    assert.equal(await lcc.run('lccq --count --no-deleted'), '3\n');
+    writeFileSync(join(lcc.dir, 'docs/d.html'), 'd.html');
+    assert.match(await delivered(), /\bpartial\b/);
+  });
+
+  it('tells all providers when none is named, and says how many', async () => {
+    await lcc.run(`lccpidb add --pid=2 --root=${site.url}`);
+    await lcc.run('lccctl pause --pid=2');
+    assert.equal(
+      (await lcc.sh('lccctl pause')).stderr,
+      'lccctl: all 2 providers are paused (1 paused before)\n',
+    );
+    assert.equal((await lcc.sh('lccctl -q resume')).stderr, '');
+  });
+
+  it('refuses a provider that is not there, and words that are no action', async () => {
+    for (const [args, complaint] of [
+      ['pause --pid=99', /no provider 99; see lccpidb list/],
+      ['pause --pid=x', /--pid=x: give the provider's number/],
+      ['stop', /"stop" is no action; give one of pause, resume, /],
+      ['pause 1', /"pause 1" is no action/],
+      ['', /nothing to do; give one of/],
+    ] as const) {
+      const { status, stderr } = await lcc.sh(`lccctl ${args}`);
+      assert.equal(status, 64, args);
+      assert.match(stderr, complaint);
+    }
+  });
+
+  it('says 69 when the Queue Manager is away, and changes nothing', async () => {
+    await lcc.stop();
+    const { status, stderr } = await lcc.sh('lccctl pause');
+    assert.equal(status, 69);
+    assert.match(
+      stderr,
+      /^lccctl: the Queue Manager is away, nothing is changed: .*: not running; start lccd/,
+    );
+    assert.match(await lcc.run('lccpidb show --pid=1 --json'), /"paused":0/);
+  });
+
+  it('says 76 when what answers is of another version', async () => {
+    const path = join(lcc.home, 'run/lccd-qm.ctl.sock');
+    const other = createNetServer(socket =>
+      socket.once('data', () => socket.end('{"error":"unknown control \\"pause\\""}\n')),
+    );
+    await new Promise<void>(resolve => void other.listen(path, resolve));
+    const { status, stderr } = await lcc.sh('lccctl pause');
+    other.close();
+    assert.deepEqual([status, stderr], [76, 'lccctl: unknown control "pause"\n']);
+  });
+});
