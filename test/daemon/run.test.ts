@@ -78,7 +78,7 @@ describe('a daemon', () => {
     assert.equal(status['pid'], child.pid);
     assert.equal(status['endpoint'], `unix:${home}/echo.sock`);
     assert.deepEqual(await control(home, 'add 2 3'), { ok: 5 });
-    assert.deepEqual(await control(home, 'refuse'), { error: 'refused as asked' });
+    assert.deepEqual(await control(home, 'refuse'), { error: 'refused as asked', code: 'usage' });
     assert.match((await control(home, 'toString')).error ?? '', /unknown control "toString"/);
     child.kill('SIGTERM');
     assert.equal(await exited, 0);
