@@ -136,7 +136,7 @@ function writeInputs(order: 'ordered' | 'scattered', set: string, csv: string): 
     const key = order === 'ordered' ? i : Math.floor((state / 2 ** 32) * URLS * DISTINCT);
     const curl = `docs/section${String(Math.floor(key / 1000)).padStart(4, '0')}/page-${String(key).padStart(8, '0')}.html`;
     xml += `<url curl="${curl}" mimetype="text/html" len="${1000 + (i % 5000)}" mtime="${MTIME}"/>\n`;
-    rows += `${i + 1},7,${PREFIX}${curl},text/html,1,,-1,0,1,1,0,,,,,${1000 + (i % 5000)},${MTIME_S},\n`;
+    rows += `${i + 1},7,${PREFIX}${curl},text/html,1,,-1,0,1,1,0,,,,,${1000 + (i % 5000)},${MTIME_S},,${Math.imul(i, 2654435761)}\n`;
     if (xml.length > 1 << 20) {
       writeSync(setFd, xml);
       writeSync(csvFd, rows);
@@ -151,7 +151,7 @@ function writeInputs(order: 'ordered' | 'scattered', set: string, csv: string): 
 
 function importCommand(order: 'ordered' | 'scattered', db: string, csv: string): string {
   const columns =
-    'pos,pid,curl,mimetype,psetid,named,slot,tries,gen,op,flags,subtype,burl,furl,md5,len,mtime,tod';
+    'pos,pid,curl,mimetype,psetid,named,slot,tries,gen,op,flags,subtype,burl,furl,md5,len,mtime,tod,sum';
   const statements =
     order === 'ordered'
       ? [`.import --csv ${csv} qdb`]

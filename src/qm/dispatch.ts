@@ -201,9 +201,8 @@ export class Dispatcher {
           this.#send(worker, lane, known, set, row);
           sent++;
         } else {
-          const { pos, gen, pid, tries } = row;
           this.#batch.add({
-            sent: { pos, gen, pid, tries, set, conditional: false, held: false, dated: false, backoffs: 0 },
+            sent: { ...sentOf(row, set), conditional: false, held: false, backoffs: 0 },
             result: undefined,
           });
         }
@@ -215,25 +214,14 @@ export class Dispatcher {
   #send(worker: Worker, lane: Lane, known: Known, set: WaitingSet, row: WaitingRow): void {
     const id = this.nextId();
     const held =
-      row.held === 1 ? this.#options.store.content.find(row.pid, row.curl, row.mimetype) : undefined;
+      row.held === 1 ? this.#options.store.content.look(row.pid, row.curl, row.mimetype) : undefined;
     const validators = validatorsOf(row, held);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
-    const { pos, gen, pid, tries } = row;
     const { backoffs } = known.provider;
     this.#inFlight.set(id, {
       worker: lane.worker,
       lane,
-      arrival: {
-        pos,
-        gen,
-        pid,
-        conditional,
-        held: held !== undefined,
-        dated: row.mtime !== null,
-        set,
-        tries,
-        backoffs,
-      },
+      arrival: { ...sentOf(row, set), conditional, held: row.held === 1, backoffs },
     });
     const enforce = known.provider.enforce !== 0;
     worker.fetch(requestOf(row, { id, lane: lane.name, roots: known.roots, enforce }, validators));
@@ -304,4 +292,9 @@ export class Dispatcher {
     const delayMs = Math.min(Math.max(1, dueMs - nowMs), 2 ** 31 - 1);
     if (dueMs !== Infinity) this.#cancelWake = this.#options.clock.after(delayMs, () => this.pump());
   }
+}
+
+/** What of a row its result is judged by. */
+function sentOf({ pos, gen, pid, tries, md5, len, mtime, urlSum }: WaitingRow, set: WaitingSet) {
+  return { pos, gen, pid, tries, md5, len, mtime, urlSum, set };
 }

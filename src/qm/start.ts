@@ -37,6 +37,9 @@ export async function startQueueManager(
     errorsKept: config.get('qm.errors_kept'),
     retries: config.get('qm.retries'),
     mtimeOf,
+    nowS: () => Math.floor(clock.nowMs() / 1000),
+    damaged: (pid, what) =>
+      log.error('a damaged row is removed; its provider is asked for a full set', { pid, what }),
   });
   /** A full disk may have room again; after anything else what SQLite holds in memory must not be trusted. */
   const failed = (error: unknown): boolean => {

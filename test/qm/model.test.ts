@@ -170,10 +170,10 @@ class Pair {
       );
       assert.ok(!this.#flying.some(f => f.row.pos === row.pos), 'no url is fetched twice at once');
       if (row.op === 0) {
-        const { pos, gen, pid } = row;
+        const { pos, gen, pid, urlSum } = row;
         this.bench.store.transaction(() =>
           this.bench.store.results.apply(
-            { pos, gen, pid, conditional: false, held: false, dated: false },
+            { pos, gen, pid, urlSum, conditional: false, held: false, mtime: null, md5: null, len: null },
             undefined,
             0,
           ),

@@ -35,9 +35,22 @@ function arrive(): void {
   const [row] = bench.store.queue.next(set, next, 1);
   assert.ok(row);
   next = row.pos;
-  const { pos, gen, pid, tries } = row;
+  const { pos, gen, pid, tries, mtime, md5, len, urlSum } = row;
   batch.add({
-    sent: { pos, gen, pid, tries, set, conditional: false, held: false, dated: false, backoffs: 0 },
+    sent: {
+      pos,
+      gen,
+      pid,
+      tries,
+      mtime,
+      md5,
+      len,
+      urlSum,
+      set,
+      conditional: false,
+      held: false,
+      backoffs: 0,
+    },
     result: ok('x'),
   });
 }

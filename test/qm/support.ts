@@ -6,9 +6,10 @@ import { openDatabase, type Db } from '../../src/db/open.js';
 import type { SetCounts } from '../../src/db/queue/absorb.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
 import { ROW_COLUMNS } from '../../src/db/queue/row.js';
-import type { Outcome } from '../../src/db/queue/results.js';
+import type { Outcome, SentRequest } from '../../src/db/queue/results.js';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
+import { checkWaiting } from '../../src/db/sums.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { Intake, type Refusal } from '../../src/qm/intake.js';
 import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
@@ -22,6 +23,8 @@ export interface BenchOptions {
   retries?: number;
 }
 
+type BenchRow = QueueRow & { held: 0 | 1; urlSum: number | undefined };
+
 /** One database; `reopen` is what a crash leaves: whatever was committed, nothing that was in memory. */
 export class Bench {
   readonly dir = mkdtempSync(join(tmpdir(), 'lcc-qm-'));
@@ -31,6 +34,8 @@ export class Bench {
   store!: QueueStore;
   intake!: Intake;
   sets: WaitingSet[] = [];
+  /** What was found damaged. */
+  readonly damage: string[] = [];
   #entry = 0;
 
   constructor(options: BenchOptions = {}) {
@@ -49,6 +54,8 @@ export class Bench {
       errorsKept: this.#options.errorsKept ?? 1000,
       retries: this.#options.retries ?? 3,
       mtimeOf,
+      damaged: (pid, what) => void this.damage.push(`${pid}: ${what}`),
+      nowS: () => Math.floor(this.clock.nowMs() / 1000),
     });
     this.intake = new Intake({
       store: this.store,
@@ -101,25 +108,26 @@ export class Bench {
   }
 
   /** The waiting row of a url. */
-  row(pid: number, curl: string, mimetype = 'text/html'): (QueueRow & { held: 0 | 1 }) | undefined {
-    return this.db
+  row(pid: number, curl: string, mimetype = 'text/html'): BenchRow | undefined {
+    const row = this.db
       .prepare<[number, string, string], QueueRow & { held: 0 | 1 }>(
         `SELECT ${ROW_COLUMNS}, EXISTS(SELECT 1 FROM lccurl AS l WHERE (l.pid, l.curl, l.mimetype) =
            (qdb.pid, qdb.curl, qdb.mimetype)) AS held FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
       )
       .get(pid, absolute(curl), mimetype);
+    return row && { ...row, urlSum: checkWaiting(row) };
   }
 
   /** Applies a result to the row as it is (or was, when given). */
   answer(
-    row: Pick<QueueRow, 'pos' | 'gen' | 'pid' | 'mtime'> & { held: 0 | 1 | boolean },
+    row: Omit<SentRequest, 'conditional' | 'held'> & { held: 0 | 1 | boolean },
     result: FetchOk | FetchUnchanged | FetchFailed,
     conditional = false,
   ): Outcome {
-    const { pos, gen, pid } = row;
+    const { pos, gen, pid, mtime, md5, len, urlSum } = row;
     return this.store.transaction(() =>
       this.store.results.apply(
-        { pos, gen, pid, conditional, held: Boolean(row.held), dated: row.mtime !== null },
+        { pos, gen, pid, conditional, held: Boolean(row.held), mtime, md5, len, urlSum },
         result,
         Math.floor(this.clock.nowMs() / 1000),
       ),

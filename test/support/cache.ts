@@ -40,7 +40,12 @@ export class TestCache {
     this.dbPath = join(this.home, 'lcc.db');
     this.db = openDatabase(this.dbPath);
     this.#tally = new Tally(this.db);
-    this.#content = new ContentStore(this.db, this.#tally);
+    this.#content = new ContentStore(this.db, this.#tally, {
+      found: (_pid, what) => {
+        throw new Error(`damaged: ${what}`);
+      },
+      nowS: () => 0,
+    });
   }
 
   /** Stores or replaces a page; returns the path of its file. */

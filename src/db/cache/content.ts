@@ -5,11 +5,13 @@
  */
 import type { Db } from '../open.js';
 import { MTIME_TEXT } from '../queue/row.js';
+import { contentSum, isSoundContent, urlSumOf, type SummedContent } from '../sums.js';
 import type { Tally } from './tally.js';
 
-/** What is held of a url, as far as deciding about it needs. */
+/** What is held of a url. */
 export interface Held {
   id: number;
+  seq: number;
   curl: string;
   mimetype: string;
   subtype: string | null;
@@ -23,9 +25,11 @@ export interface Held {
   etag: string | null;
   lastmodified: string | null;
   verified: number;
+  fetched_time: number;
   fetched_machineid: string;
   fetched_fileid: string;
   psetid: number;
+  sum: number | null;
 }
 
 /** What the CP says of a url and content users see, besides the content itself. */
@@ -50,8 +54,15 @@ export interface Arrived {
   fileid: string;
 }
 
-const HELD = `id, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag, lastmodified,
-  verified, fetched_machineid, fetched_fileid, psetid`;
+/** What to do about a row that does not agree with its sum, besides removing it. */
+export interface DamageRules {
+  /** Inside the transaction. */
+  found: (pid: number, what: string) => void;
+  nowS: () => number;
+}
+
+const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag, lastmodified,
+  verified, fetched_time, fetched_machineid, fetched_fileid, psetid, sum`;
 
 export class ContentStore {
   readonly #find;
@@ -66,9 +77,11 @@ export class ContentStore {
   readonly #bury;
   readonly #free;
   readonly #tally: Tally;
+  readonly #damage: DamageRules;
 
-  constructor(db: Db, tally: Tally) {
+  constructor(db: Db, tally: Tally, damage: DamageRules) {
     this.#tally = tally;
+    this.#damage = damage;
     this.#find = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
     );
@@ -77,25 +90,27 @@ export class ContentStore {
     );
     this.#insert = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
-         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq, sum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#move = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
-         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq, sum)
        SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, coalesce(${MTIME_TEXT}, ?), nullif(md5, ?),
-         nullif(len, ?), ?, ?, ?, ?, ?, ?, coalesce(named, psetid), ?
+         nullif(len, ?), ?, ?, ?, ?, ?, ?, coalesce(named, psetid), ?, ?
        FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
     );
     this.#replace = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
          etag = ?, lastmodified = ?, verified = ?, fetched_time = ?, fetched_machineid = ?, fetched_fileid = ?,
-         psetid = ?, seq = ? WHERE id = ?`,
+         psetid = ?, seq = ?, sum = ? WHERE id = ?`,
     );
     this.#refresh = db.prepare(
-      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ? WHERE id = ?`,
+      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ?, sum = ? WHERE id = ?`,
     );
-    this.#validate = db.prepare('UPDATE lccurl SET etag = ?, lastmodified = ?, psetid = ? WHERE id = ?');
+    this.#validate = db.prepare(
+      'UPDATE lccurl SET etag = ?, lastmodified = ?, psetid = ?, sum = ? WHERE id = ?',
+    );
     this.#stamp = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
     this.#delete = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
     this.#bury = db.prepare(
@@ -104,13 +119,27 @@ export class ContentStore {
     this.#free = db.prepare<[string, string]>('INSERT INTO freed(machineid, fileid) VALUES (?, ?)');
   }
 
+  /** What is held; a damaged row is removed, as if nothing were. */
   find(pid: number, curl: string, mimetype: string): Held | undefined {
-    return this.#find.get(pid, curl, mimetype);
+    const held = this.#find.get(pid, curl, mimetype);
+    if (held === undefined || this.#isSound(pid, held, curl, mimetype)) return held;
+    this.#discard(pid, { ...held, curl, mimetype });
+    return undefined;
   }
 
-  /** The provider's rows after a key, in the order of keys. */
-  page(pid: number, after: { curl: string; mimetype: string }, limit: number): Held[] {
-    return this.#page.all(pid, after.curl, after.mimetype, limit);
+  /** The same outside of a transaction: a damaged row stays. */
+  look(pid: number, curl: string, mimetype: string): Held | undefined {
+    const held = this.#find.get(pid, curl, mimetype);
+    return held !== undefined && this.#isSound(pid, held, curl, mimetype) ? held : undefined;
+  }
+
+  /** The provider's rows after a key, in the order of keys; damaged ones are removed, and are not among them. */
+  page(pid: number, after: { curl: string; mimetype: string }, limit: number): { rows: Held[]; last?: Held } {
+    const rows = this.#page.all(pid, after.curl, after.mimetype, limit);
+    const sound = rows.filter(row => this.#isSound(pid, row, row.curl, row.mimetype));
+    for (const row of rows) if (!sound.includes(row)) this.#discard(pid, row);
+    const last = rows.length < limit ? undefined : rows.at(-1);
+    return { rows: sound, ...(last && { last }) };
   }
 
   /** Content has arrived: the row is made or replaced, the file it pointed to before is freed. */
@@ -122,6 +151,11 @@ export class ContentStore {
     nowS: number,
   ): void {
     const seq = this.#tally.takeSeq();
+    const saidmd5 = said.md5 === arrived.md5 ? null : said.md5;
+    const saidlen = said.len === arrived.len ? null : said.len;
+    const id = held?.id ?? seq;
+    const row = summed(arrived, { id, seq, saidmd5, saidlen, fetched_time: nowS });
+    const sum = contentSum(urlSumOf({ ...key, ...said }), row);
     const tail = [
       said.subtype,
       said.burl,
@@ -129,8 +163,8 @@ export class ContentStore {
       arrived.md5,
       arrived.len,
       arrived.mtime,
-      said.md5 === arrived.md5 ? null : said.md5,
-      said.len === arrived.len ? null : said.len,
+      saidmd5,
+      saidlen,
       arrived.etag,
       arrived.lastmodified,
       arrived.verified ? 1 : 0,
@@ -139,6 +173,7 @@ export class ContentStore {
       arrived.fileid,
       key.psetid,
       seq,
+      sum,
     ];
     if (held === undefined) {
       this.#insert.run(seq, key.pid, key.curl, key.mimetype, ...tail);
@@ -153,11 +188,26 @@ export class ContentStore {
 
   /**
    * Content has arrived for a row of the queue of which nothing was held: its row is made from what the queue says, in
-   * SQLite. `arrived.mtime` is the server's word. Nothing is done when the row is not as it was when it was sent.
+   * SQLite. `arrived.mtime` is the server's word. Nothing is done when the row is not as it was when it was sent; a row
+   * that was damaged since then is made into one that does not agree with its sum, and is not believed.
    * @returns whether it was
    */
-  move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
+  move(
+    sent: Pick<Said, 'md5' | 'len' | 'mtime'> & { pid: number; pos: number; gen: number; urlSum: number },
+    arrived: Arrived,
+    nowS: number,
+  ): boolean {
     const seq = this.#tally.nextSeq;
+    const row = summed(
+      { ...arrived, mtime: sent.mtime ?? arrived.mtime },
+      {
+        id: seq,
+        seq,
+        saidmd5: sent.md5 === arrived.md5 ? null : sent.md5,
+        saidlen: sent.len === arrived.len ? null : sent.len,
+        fetched_time: nowS,
+      },
+    );
     const { changes } = this.#move.run(
       seq,
       arrived.md5,
@@ -172,6 +222,7 @@ export class ContentStore {
       arrived.machineid,
       arrived.fileid,
       seq,
+      contentSum(sent.urlSum, row),
       sent.pos,
       sent.gen,
     );
@@ -186,29 +237,28 @@ export class ContentStore {
    * furl, mtime) is a change of the LCC DB and takes a number of the sequence.
    */
   confirm(
+    pid: number,
     held: Held,
     said: Said,
     psetid: number,
     validators?: { etag: string | null; lastmodified: string | null },
   ): void {
+    const { subtype, burl, furl } = said;
     const mtime = said.mtime ?? held.mtime;
-    if (
-      said.subtype !== held.subtype ||
-      said.burl !== held.burl ||
-      said.furl !== held.givenfurl ||
-      mtime !== held.mtime
-    ) {
-      this.#refresh.run(said.subtype, said.burl, said.furl, mtime, psetid, this.#tally.takeSeq(), held.id);
+    const url = { pid, curl: held.curl, mimetype: held.mimetype, subtype, burl, furl };
+    let { seq } = held;
+    if (subtype !== held.subtype || burl !== held.burl || furl !== held.givenfurl || mtime !== held.mtime) {
+      seq = this.#tally.takeSeq();
+      const sum = contentSum(urlSumOf(url), { ...held, mtime, seq });
+      this.#refresh.run(subtype, burl, furl, mtime, psetid, seq, sum, held.id);
     } else if (validators === undefined && psetid !== held.psetid) {
       this.#stamp.run(psetid, held.id);
     }
     if (validators !== undefined) {
-      this.#validate.run(
-        validators.etag ?? held.etag,
-        validators.lastmodified ?? held.lastmodified,
-        psetid,
-        held.id,
-      );
+      const etag = validators.etag ?? held.etag;
+      const lastmodified = validators.lastmodified ?? held.lastmodified;
+      const sum = contentSum(urlSumOf(url), { ...held, mtime, seq, etag, lastmodified });
+      this.#validate.run(etag, lastmodified, psetid, sum, held.id);
     }
   }
 
@@ -225,10 +275,46 @@ export class ContentStore {
     this.#tally.content(pid, -1, -held.len);
   }
 
+  /** Whether a row agrees with its sum, and is the one that was looked for. */
+  #isSound(pid: number, held: Held, curl: string, mimetype: string): boolean {
+    if (held.curl !== curl || held.mimetype !== mimetype) return false;
+    return isSoundContent(pid, held);
+  }
+
+  /**
+   * A damaged row goes. What it says of its file may be another's: that is left to lccfsck. Should its key not be that
+   * of its index, SQLite refuses, and the whole database is taken for damaged.
+   */
+  #discard(pid: number, held: Held): void {
+    this.#damage.found(pid, `row ${held.id} of the LCC DB`);
+    const { id, curl, mimetype, burl } = held;
+    this.#bury.run(this.#tally.takeSeq(), id, pid, curl, mimetype, burl, this.#damage.nowS());
+    this.#delete.run(held.id);
+    this.#tally.recount(pid);
+  }
+
   /** A file that no row points to. */
   free(machineid: string, fileid: string): void {
     this.#free.run(machineid, fileid);
   }
+}
+
+/** Content that has arrived, as its sum takes it. */
+function summed(
+  { md5, len, mtime, etag, lastmodified, verified, machineid, fileid }: Arrived,
+  row: Pick<SummedContent, 'id' | 'seq' | 'saidmd5' | 'saidlen' | 'fetched_time'>,
+): SummedContent {
+  return {
+    md5,
+    len,
+    mtime,
+    etag,
+    lastmodified,
+    verified: verified ? 1 : 0,
+    fetched_machineid: machineid,
+    fetched_fileid: fileid,
+    ...row,
+  };
 }
 
 /** Whether the CP's words agree with what is held: all that it gives, and it gives something (semantics.md, rule 4). */

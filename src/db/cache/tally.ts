@@ -18,11 +18,14 @@ interface Entry {
   space: number;
   errors: number;
   waiting: number;
+  /** Content is to be counted anew. */
+  recount: boolean;
 }
 
 export class Tally {
   readonly #read;
   readonly #write;
+  readonly #recount;
   readonly #seq: Counter;
   #seqTaken = 0;
   #lastSeq: number | undefined;
@@ -36,6 +39,10 @@ export class Tally {
     this.#write = db.prepare<[number, number, number, number, number]>(
       `UPDATE pidb SET filesused = max(0, filesused + ?), spaceused = max(0, spaceused + ?),
          nurlerrs = nurlerrs + ?, nurlproc = max(0, nurlproc + ?) WHERE pid = ?`,
+    );
+    this.#recount = db.prepare<[number, number]>(
+      `UPDATE pidb SET (filesused, spaceused) = (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE pid = ?)
+       WHERE pid = ?`,
     );
   }
 
@@ -67,6 +74,12 @@ export class Tally {
     return seq;
   }
 
+  /** The provider's content is counted anew at the end: what a damaged row had added is not known. */
+  recount(pid: number): void {
+    const entry = this.#entry(pid);
+    if (entry !== undefined) entry.recount = true;
+  }
+
   error(pid: number): void {
     const entry = this.#entry(pid);
     if (entry !== undefined) entry.errors++;
@@ -81,7 +94,9 @@ export class Tally {
   /** Writes everything back; call it last in the transaction. */
   flush(): void {
     for (const [pid, entry] of this.#entries) {
-      if (entry !== undefined) this.#write.run(entry.files, entry.space, entry.errors, entry.waiting, pid);
+      if (entry === undefined) continue;
+      this.#write.run(entry.files, entry.space, entry.errors, entry.waiting, pid);
+      if (entry.recount) this.#recount.run(pid, pid);
     }
     if (this.#seqTaken > 0) this.#seq.take(this.#seqTaken);
     this.reset();
@@ -99,7 +114,7 @@ export class Tally {
       const use = this.#read.get(pid);
       this.#entries.set(
         pid,
-        use === undefined ? undefined : { use, files: 0, space: 0, errors: 0, waiting: 0 },
+        use === undefined ? undefined : { use, files: 0, space: 0, errors: 0, waiting: 0, recount: false },
       );
     }
     return this.#entries.get(pid);

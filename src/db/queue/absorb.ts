@@ -108,7 +108,7 @@ export class AbsorbWriter {
       'SELECT op FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
     );
     this.#cancel = db.prepare<[number, number, string, string]>(
-      `UPDATE qdb SET op = 0, gen = gen + 1, named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`,
+      `UPDATE qdb SET op = 0, gen = gen + 1, sum = -1 - sum, named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`,
     );
     this.#inserted = db.prepare<[number, number], { rows: number; bytes: number }>(
       'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
@@ -228,7 +228,7 @@ export class AbsorbWriter {
       if (settled) {
         state.unchanged++;
         if (ifabsent) this.#content.stamp(held, state.psetid);
-        else this.#content.confirm(held, url, state.psetid);
+        else this.#content.confirm(state.pid, held, url, state.psetid);
         quota.keeps(held);
         return;
       }

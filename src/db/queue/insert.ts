@@ -3,18 +3,19 @@
  * rows. A url that waits already keeps its place; the last operation and attributes win and its generation is raised.
  */
 import type { Db } from '../open.js';
+import { waitingSum } from '../sums.js';
 import type { QueuedUrl } from './row.js';
 
 const ROWS_PER_STATEMENT = 50;
 /** What nearly every url has. Binding costs more than inserting: the rest is bound only where a batch has any of it. */
-const COMMON = ['pos', 'pid', 'psetid', 'curl', 'mimetype', 'len', 'mtime'] as const;
+const COMMON = ['pos', 'pid', 'psetid', 'curl', 'mimetype', 'len', 'mtime', 'sum'] as const;
 const ALL = [...COMMON, 'flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
 
 /** Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. */
 const UPSERT = `ON CONFLICT(pid, curl, mimetype) DO UPDATE SET
   gen = gen + 1, op = 1, tries = min(tries, 1), named = excluded.psetid, flags = excluded.flags,
   subtype = excluded.subtype, burl = excluded.burl, furl = excluded.furl, md5 = excluded.md5, len = excluded.len,
-  mtime = excluded.mtime, tod = excluded.tod`;
+  mtime = excluded.mtime, tod = excluded.tod, sum = excluded.sum`;
 
 export class QueueInserter {
   readonly #manyCommon;
@@ -55,14 +56,10 @@ export class QueueInserter {
 
   flush(): void {
     if (this.#urls.length < ROWS_PER_STATEMENT) {
-      this.#urls.forEach((url, row) => this.#one.run(...this.#values(row, url, true)));
+      for (let row = 0; row < this.#urls.length; row++) this.#one.run(this.#values(row, row + 1, true));
     } else {
-      const params: unknown[] = [];
-      for (let row = 0; row < this.#urls.length; row++) {
-        const url = this.#urls[row];
-        if (url !== undefined) params.push(...this.#values(row, url, this.#rare));
-      }
-      (this.#rare ? this.#manyAll : this.#manyCommon).run(...params);
+      const params = this.#values(0, ROWS_PER_STATEMENT, this.#rare);
+      (this.#rare ? this.#manyAll : this.#manyCommon).run(params);
     }
     this.reset();
   }
@@ -74,11 +71,31 @@ export class QueueInserter {
     this.#rare = false;
   }
 
-  /** In the order of COMMON or ALL. */
-  #values(row: number, url: QueuedUrl, all: boolean): unknown[] {
-    const mtime = url.mtime === null ? null : Date.parse(url.mtime) / 1000;
-    const common = [this.#positions[row], this.#pid, this.#psetid, url.curl, url.mimetype, url.len, mtime];
-    return all ? [...common, url.flags, url.subtype, url.burl, url.furl, url.md5, url.tod] : common;
+  /** Of some rows, in the order of COMMON or ALL. */
+  #values(first: number, end: number, all: boolean): unknown[] {
+    const values: unknown[] = [];
+    for (let row = first; row < end; row++) {
+      const url = this.#urls[row];
+      if (url === undefined) continue;
+      const { curl, mimetype, subtype, burl, furl, md5, len, mtime, tod, flags } = url;
+      const sum = waitingSum({
+        pid: this.#pid,
+        curl,
+        mimetype,
+        subtype,
+        burl,
+        furl,
+        md5,
+        len,
+        mtime,
+        tod,
+        flags,
+      });
+      const seconds = mtime === null ? null : Date.parse(mtime) / 1000;
+      values.push(this.#positions[row], this.#pid, this.#psetid, curl, mimetype, len, seconds, sum);
+      if (all) values.push(flags, subtype, burl, furl, md5, tod);
+    }
+    return values;
   }
 }
 

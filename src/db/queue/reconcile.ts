@@ -55,12 +55,12 @@ export class Reconciler {
     }
     after = START;
     for (;;) {
-      const rows = this.#content.page(pid, after, pageRows);
+      const { rows, last } = this.#content.page(pid, after, pageRows);
       const unnamed = rows.filter(row => row.psetid < psetid);
       for (const row of unnamed) this.#content.remove(pid, row, nowS());
       yield unnamed.length;
-      after = rows.at(-1) ?? START;
-      if (rows.length < pageRows) break;
+      if (last === undefined) break;
+      after = last;
     }
   }
 

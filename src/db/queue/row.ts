@@ -1,6 +1,7 @@
 /** A row of the queue, and how the record a CP sent becomes one and is read back. */
 import type { UrlRecord } from '../../wire/url.js';
 import type { Said } from '../cache/content.js';
+import { checkWaiting } from '../sums.js';
 
 export const FLAG_IFABSENT = 1;
 export const FLAG_DROP_OUTSIDE = 2;
@@ -23,9 +24,11 @@ export interface WaitingRow extends Pick<QueuedUrl, 'curl' | 'mimetype' | 'furl'
   op: 0 | 1;
   /** Whether content is held. Nobody but its own fetch makes it 1; read again after whatever else changes the row. */
   held: 0 | 1;
+  /** What the sum of its row in lccurl begins with; undefined: the row is damaged and must not be acted upon. */
+  urlSum: number | undefined;
 }
 
-/** All of a row. */
+/** All of a row; it may be damaged (`checkWaiting`). */
 export interface QueueRow extends QueuedUrl {
   pos: number;
   pid: number;
@@ -36,6 +39,7 @@ export interface QueueRow extends QueuedUrl {
   tries: number;
   gen: number;
   op: 0 | 1;
+  sum: number | null;
 }
 
 /** `qdb.mtime` as it is printed. */
@@ -43,11 +47,11 @@ export const MTIME_TEXT = `strftime('%Y-%m-%dT%H:%M:%SZ', qdb.mtime, 'unixepoch'
 
 /** Columns of qdb in the order of QueueRow. */
 export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, psetid) AS named, slot, tries, gen, op, flags,
-  subtype, burl, furl, md5, len, ${MTIME_TEXT} AS mtime, tod`;
+  subtype, burl, furl, md5, len, ${MTIME_TEXT} AS mtime, tod, sum`;
 
 /** SELECT of raw rows for `waitingRow`; conditions follow. */
 export const SELECT_WAITING = `SELECT qdb.pos, qdb.pid, qdb.tries, qdb.gen, qdb.op, qdb.curl, qdb.mimetype, qdb.furl,
-  qdb.md5, qdb.len, ${MTIME_TEXT}, lccurl.id IS NOT NULL FROM qdb LEFT JOIN lccurl
+  qdb.md5, qdb.len, ${MTIME_TEXT}, lccurl.id IS NOT NULL, qdb.flags, qdb.subtype, qdb.burl, qdb.tod, qdb.sum FROM qdb LEFT JOIN lccurl
   ON lccurl.pid = qdb.pid AND lccurl.curl = qdb.curl AND lccurl.mimetype = qdb.mimetype`;
 
 /** The columns of SELECT_WAITING. Arrays cross from SQLite in half the time of objects. */
@@ -64,11 +68,36 @@ export type RawWaiting = [
   len: number | null,
   mtime: string | null,
   held: 0 | 1,
+  flags: number,
+  subtype: string | null,
+  burl: string | null,
+  tod: string | null,
+  sum: number | null,
 ];
 
 export function waitingRow(raw: RawWaiting): WaitingRow {
-  const [pos, pid, tries, gen, op, curl, mimetype, furl, md5, len, mtime, held] = raw;
-  return { pos, pid, tries, gen, op, curl, mimetype, furl, md5, len, mtime, held };
+  const [
+    pos,
+    pid,
+    tries,
+    gen,
+    op,
+    curl,
+    mimetype,
+    furl,
+    md5,
+    len,
+    mtime,
+    held,
+    flags,
+    subtype,
+    burl,
+    tod,
+    sum,
+  ] = raw;
+  const url = { pid, curl, mimetype, subtype, burl, furl };
+  const urlSum = checkWaiting({ ...url, md5, len, mtime, tod, flags, op, sum });
+  return { pos, pid, tries, gen, op, curl, mimetype, furl, md5, len, mtime, held, urlSum };
 }
 
 /** @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime */

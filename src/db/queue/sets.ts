@@ -34,6 +34,7 @@ export class QueueReader {
   readonly #addSet;
   readonly #removeSet;
   readonly #drop;
+  readonly #owner;
   readonly #tally: Tally;
   readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
 
@@ -69,8 +70,11 @@ export class QueueReader {
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
     );
     this.#drop = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+    this.#owner = db
+      .prepare<[number, number], number>('SELECT pid FROM qpsdb WHERE firstpos <= ? AND lastpos >= ?')
+      .pluck();
     this.#ahead = new ReadAhead((set, afterPos, limit) =>
-      this.#next.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
+      this.#next.all(afterPos, set.lastpos, set.slot, limit).map(raw => this.#checked(raw)),
     );
   }
 
@@ -91,10 +95,10 @@ export class QueueReader {
 
   at(pos: number): WaitingRow | undefined {
     const raw = this.#at.get(pos);
-    return raw && waitingRow(raw);
+    return raw && this.#checked(raw);
   }
 
-  /** All columns of a row. */
+  /** All columns of a row; it may be damaged. */
   whole(pos: number): QueueRow | undefined {
     return this.#whole.get(pos);
   }
@@ -106,7 +110,7 @@ export class QueueReader {
 
   /** The set's urls that failed so many times, behind a place. */
   bad(psetid: number, tries: number, afterPos: number, limit: number): WaitingRow[] {
-    return this.#bad.all(psetid, tries, afterPos, limit).map(waitingRow);
+    return this.#bad.all(psetid, tries, afterPos, limit).map(raw => this.#checked(raw));
   }
 
   /** Whether any row of the set is left. */
@@ -124,8 +128,19 @@ export class QueueReader {
     this.#removeSet.run(set.psetid, set.slot);
   }
 
+  /** Whose set has its places there: what a damaged row says of that is not believed. */
+  ownerOf(pos: number): number | undefined {
+    return this.#owner.get(pos, pos);
+  }
+
   /** Removes a row. Inside a transaction. */
   drop(row: { pos: number; pid: number }): void {
     if (this.#drop.run(row.pos).changes > 0) this.#tally.waiting(row.pid, -1);
+  }
+
+  /** A damaged row asks for nothing; it is taken for its set's provider, who lets go of it. */
+  #checked(raw: RawWaiting): WaitingRow {
+    const row = waitingRow(raw);
+    return row.urlSum === undefined ? { ...row, pid: this.ownerOf(row.pos) ?? row.pid, op: 0 } : row;
   }
 }

@@ -17,6 +17,9 @@ export interface StoreRules {
   retries: number;
   /** Reads any form of mtime and gives RFC 3339; undefined when it is none. */
   mtimeOf: (text: string) => string | undefined;
+  /** A row does not agree with its sum; it is removed, and its provider asked for a full set. */
+  damaged: (pid: number, what: string) => void;
+  nowS: () => number;
 }
 
 export class QueueStore {
@@ -34,15 +37,19 @@ export class QueueStore {
   constructor(db: Db, rules: StoreRules) {
     this.#db = db;
     this.#tally = new Tally(db);
-    this.content = new ContentStore(db, this.#tally);
+    this.providers = new ProviderStore(db);
+    const damaged = (pid: number, what: string) => {
+      this.providers.wantFullSet('cache crash', pid);
+      rules.damaged(pid, what);
+    };
+    this.content = new ContentStore(db, this.#tally, { found: damaged, nowS: rules.nowS });
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.freed = new FreedStore(db);
     this.queue = new QueueReader(db, this.#tally);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
     this.absorb = new AbsorbWriter(db, stores);
     this.reconciler = new Reconciler(db, stores);
-    this.providers = new ProviderStore(db);
-    this.results = new ResultWriter(db, stores, rules);
+    this.results = new ResultWriter(db, stores, { ...rules, damaged });
   }
 
   /**
