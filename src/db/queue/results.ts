@@ -95,7 +95,7 @@ export class ResultWriter {
     }
   }
 
-  #damaged(row: QueueRow, sent: SentRequest, result: FetchResult | undefined): Outcome {
+  #damaged(row: QueueRow, sent: SentRequest, result: FetchDone | undefined): Outcome {
     if (result?.status === 'ok') this.#free(result);
     const pid = this.#queue.ownerOf(row.pos) ?? sent.pid;
     this.#rules.damaged(pid, `row ${row.pos} of the queue`);
