@@ -67,10 +67,11 @@ export class BmLinks {
   }
 
   status() {
-    return [...this.#links.values()].map(({ name, machineIds, slots }) => ({
+    return [...this.#links].map(([id, { name, machineIds, slots }]) => ({
       peer: name,
       machines: machineIds,
       slots,
+      ...this.#options.dispatcher.restOf(id),
     }));
   }
 }

@@ -13,7 +13,10 @@ export interface Controlled {
   changed: number;
 }
 
-/** `pause`, `resume`, `flush`, `want-full`, each with an optional pid: without one, all providers. */
+/** Providers in an answer to `fetching`. */
+const MAX_FETCHING = 1000;
+
+/** `fetching`; `pause`, `resume`, `flush`, `want-full`, each with an optional pid: without one, all providers. */
 export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log): Record<string, Control> {
   const control = (
     verb: string,
@@ -33,6 +36,7 @@ export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log):
   });
   const { providers } = store;
   return {
+    fetching: () => dispatcher.fetching(MAX_FETCHING),
     ...control('pause', pid => providers.setPaused(true, pid)),
     ...control('resume', pid => providers.setPaused(false, pid)),
     ...control('want-full', pid => providers.wantFullSet('operator', pid)),

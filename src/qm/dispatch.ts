@@ -113,8 +113,10 @@ export class Dispatcher {
     if (result.status === 'recalled') this.#putBack(result.id, request);
     else if (result.status === 'error' && result.code === STORE_FULL) {
       const { clock, backoff, log } = this.#options;
-      log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs });
-      this.#workers.rest(workerId, clock.monotonicMs() + backoff.minMs);
+      const { pid } = request.lane;
+      log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs, pid, reason: result.message });
+      const reason = `${result.message} (a url of provider ${pid})`;
+      this.#workers.rest(workerId, clock.monotonicMs() + backoff.minMs, reason);
       this.#putBack(result.id, request);
     } else {
       this.#inFlight.delete(result.id);
@@ -143,6 +145,23 @@ export class Dispatcher {
     const providers = this.#providers.forgetDelays(pid);
     this.pump();
     return providers;
+  }
+
+  /** Why a Bot Manager is given nothing for now, and for how long still. */
+  restOf(workerId: number): { rests_ms: number; reason: string } | undefined {
+    const rest = this.#workers.restOf(workerId);
+    if (rest === undefined) return undefined;
+    return {
+      rests_ms: Math.max(0, Math.round(rest.untilMs - this.#options.clock.monotonicMs())),
+      reason: rest.reason,
+    };
+  }
+
+  /** Providers with urls on their way, and how many, at most `limit`. */
+  fetching(limit: number): [number, number][] {
+    const urls = new Map<number, number>();
+    for (const { lane } of this.#inFlight.values()) urls.set(lane.pid, (urls.get(lane.pid) ?? 0) + 1);
+    return [...urls].slice(0, limit);
   }
 
   status() {

@@ -9,9 +9,18 @@ export interface Worker {
   recall(lane: string): void;
 }
 
+interface Entry {
+  worker: Worker;
+  slots: number;
+  /** Monotonic; 0 = it does not rest. */
+  restUntilMs: number;
+  /** Why it rests. */
+  reason: string;
+}
+
 export class Workers {
   readonly #table: LaneTable;
-  readonly #workers = new Map<number, { worker: Worker; slots: number; restUntilMs: number }>();
+  readonly #workers = new Map<number, Entry>();
 
   /** @param table is told the slots of each */
   constructor(table: LaneTable) {
@@ -23,8 +32,8 @@ export class Workers {
   }
 
   set(id: number, worker: Worker, slots: number): void {
-    const restUntilMs = this.#workers.get(id)?.restUntilMs ?? 0;
-    this.#workers.set(id, { worker, slots, restUntilMs });
+    const { restUntilMs = 0, reason = '' } = this.#workers.get(id) ?? {};
+    this.#workers.set(id, { worker, slots, restUntilMs, reason });
     this.#table.setWorker(id, restUntilMs > 0 ? 0 : slots);
   }
 
@@ -33,12 +42,20 @@ export class Workers {
     this.#table.removeWorker(id);
   }
 
-  /** Gives it nothing until then (monotonic). */
-  rest(id: number, untilMs: number): void {
+  /** Gives it nothing until then (monotonic), for a reason that the operator is told. */
+  rest(id: number, untilMs: number, reason: string): void {
     const entry = this.#workers.get(id);
     if (entry === undefined) return;
     entry.restUntilMs = untilMs;
+    entry.reason = reason;
     this.#table.setWorker(id, 0);
+  }
+
+  /** Until when (monotonic) and why it rests. */
+  restOf(id: number): { untilMs: number; reason: string } | undefined {
+    const entry = this.#workers.get(id);
+    if (entry === undefined || entry.restUntilMs === 0) return undefined;
+    return { untilMs: entry.restUntilMs, reason: entry.reason };
   }
 
   /** Lets those go on that have rested. */

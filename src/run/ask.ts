@@ -72,7 +72,10 @@ export async function tell(
   }
   if ('ok' in answer) return answer.ok;
   const { error, code } = answer;
-  throw new LccError(isErrorCode(code) ? code : 'peer.protocol', (typeof error === 'string' ? error : text).slice(0, 500));
+  throw new LccError(
+    isErrorCode(code) ? code : 'peer.protocol',
+    (typeof error === 'string' ? error : text).slice(0, 500),
+  );
 }
 
 /** Where a daemon listens for controls. */

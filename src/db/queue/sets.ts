@@ -63,8 +63,10 @@ export class QueueReader {
         'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1',
       )
       .pluck();
-    this.#addSet = db.prepare<[number, number, number, number, number]>(
-      'INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos) VALUES (?, ?, ?, ?, ?)',
+    this.#addSet = db.prepare<[number, number, number, number, number, number]>(
+      // Parts of a set have its age. Only people look at that: SQLite's own clock will do.
+      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
+       VALUES (?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), unixepoch()))`,
     );
     this.#removeSet = db.prepare<[number, number]>(
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
@@ -120,7 +122,7 @@ export class QueueReader {
 
   /** Makes a complete set visible to the scheduler. Inside a transaction. */
   addSet(set: WaitingSet): void {
-    this.#addSet.run(set.psetid, set.slot, set.pid, set.firstpos, set.lastpos);
+    this.#addSet.run(set.psetid, set.slot, set.pid, set.firstpos, set.lastpos, set.psetid);
   }
 
   /** Inside a transaction. */
