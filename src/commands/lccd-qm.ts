@@ -1,3 +1,4 @@
+import { noteFailure } from '../db/salvage.js';
 import { startQueueManager } from '../qm/start.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
@@ -16,6 +17,7 @@ export const command: CommandSpec = {
     const bm = endpointsOf(context, 'listenBm');
     return runAsDaemon(context, {
       name: 'lccd-qm',
+      failed: (error, config) => noteFailure(config.home.db, error),
       start: services => startQueueManager(services, { uns, bm }),
     });
   },

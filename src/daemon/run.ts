@@ -50,6 +50,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const notifier = createNotifier(options.env, log);
   const ending = whenTold(options.env, log, reloads);
   const fail = (error: unknown) => {
+    spec.failed?.(error, config);
     log.error('cannot go on', {
       error: messageOf(error),
       stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,
@@ -66,6 +67,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     running = await spec.start(services);
     control = await openControl(name, services, running);
   } catch (error) {
+    spec.failed?.(error, config);
     log.error('cannot start', {
       error: messageOf(error),
       stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,

@@ -51,5 +51,7 @@ export interface Running {
 
 export interface DaemonSpec {
   name: string;
+  /** Whatever ends the daemon before it was told to end: to note what its next start must know. */
+  failed?(error: unknown, config: Config): void;
   start(services: Services): Promise<Running>;
 }

@@ -3,6 +3,26 @@ import type { Db } from './open.js';
 
 export type CounterName = 'seq' | 'pos' | 'psetid';
 
+/** What has been given out of each, as far as the tables tell: a few look-ups. */
+const GIVEN = {
+  seq: `max((SELECT coalesce(max(seq), 0) FROM lccurl), (SELECT coalesce(max(seq), 0) FROM tombstone))`,
+  pos: `max((SELECT coalesce(max(pos), 0) FROM qdb), (SELECT coalesce(max(lastpos), 0) FROM absorbed))`,
+  psetid: `max((SELECT coalesce(max(psetid), 0) FROM absorbed), (SELECT coalesce(max(psetid), 0) FROM qpsdb))`,
+} as const satisfies Record<CounterName, string>;
+
+/** Puts counters that are behind what was given out where they belong. @returns those that were */
+export function raiseCounters(db: Db): CounterName[] {
+  return (Object.keys(GIVEN) as CounterName[]).filter(
+    name =>
+      db
+        .prepare(
+          `INSERT INTO counter VALUES ('${name}', ${GIVEN[name]})
+           ON CONFLICT(name) DO UPDATE SET value = excluded.value WHERE value < excluded.value`,
+        )
+        .run().changes > 0,
+  );
+}
+
 export class Counter {
   readonly #take;
   readonly #last;

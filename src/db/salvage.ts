@@ -8,15 +8,18 @@
  * A crash before the first rename begins anew; between the two, the next start finishes the second.
  */
 import Database from 'better-sqlite3';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
-import { LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
-import { openDatabase, type Db } from './open.js';
+import { damagedContent, damagedWaiting } from './damage.js';
+import { raiseCounters } from './counters.js';
+import { isDamage, openDatabase, type Db } from './open.js';
+import { rebuildSets } from './queue/ranges.js';
 
-/** Tables copied, providers first; qpsdb is rebuilt. */
-const TABLES = [
+/** Tables copied, providers first; of qpsdb only what the urls do not tell is kept. */
+export const SALVAGED_TABLES = [
   'counter',
   'pidb',
   'proots',
@@ -26,11 +29,24 @@ const TABLES = [
   'absorbed',
   'pierr',
   'freed',
+  'qpsdb',
+  'held',
+  'helddelete',
+  'agemark',
 ] as const;
+
+/** Found damaged again so soon after the check had found nothing, a database is not believed. */
+const BELIEVED_MS = 24 * 3600 * 1000;
 
 /** Notes that reading the database showed damage: the next opening looks at all of it. */
 export function suspectDatabase(path: string): void {
   writeFileDurably(suspectOf(path), '');
+}
+
+/** Suspects the database when what ended its Queue Manager cannot come from a sound one. */
+export function noteFailure(path: string, error: unknown): void {
+  const cause = error instanceof LccError ? error.cause : error;
+  if (isDamage(cause) || errnoOf(cause)?.startsWith('SQLITE_CONSTRAINT')) suspectDatabase(path);
 }
 
 /**
@@ -42,8 +58,8 @@ export function openOrSalvage(path: string, nowMs: number, log: Log): Db {
   try {
     const db = openDatabase(path);
     if (!existsSync(suspectOf(path))) return db;
-    if (isSound(db)) {
-      rmSync(suspectOf(path));
+    if (!wasCleared(path, nowMs) && isSound(db)) {
+      renameSync(suspectOf(path), clearedOf(path));
       return db;
     }
     db.close();
@@ -60,14 +76,20 @@ export function openOrSalvage(path: string, nowMs: number, log: Log): Db {
   renameDurably(path, aside);
   step('db.salvage.aside');
   renameDurably(newOf(path), path);
-  rmSync(suspectOf(path), { force: true });
+  for (const note of [suspectOf(path), clearedOf(path)]) rmSync(note, { force: true });
   log.warn('a new database has been started; every provider is asked for a full set', { aside, ...copied });
   return openDatabase(path);
 }
 
+/** A check that finds nothing must not let a Queue Manager meet the same damage for ever. */
+function wasCleared(path: string, nowMs: number): boolean {
+  const cleared = statSync(clearedOf(path), { throwIfNoEntry: false });
+  return cleared !== undefined && Math.abs(nowMs - cleared.mtimeMs) < BELIEVED_MS;
+}
+
 function isSound(db: Db): boolean {
   try {
-    return db.pragma('quick_check(1)', { simple: true }) === 'ok';
+    return db.pragma('integrity_check(1)', { simple: true }) === 'ok';
   } catch {
     return false;
   }
@@ -83,7 +105,7 @@ function buildNew(path: string, log: Log): Record<string, number> {
     if (old !== undefined) {
       db.pragma('foreign_keys = OFF');
       db.transaction(() => {
-        for (const table of TABLES) copied[table] = copyTable(old, db, table, log);
+        for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
         repair(db);
       })();
       old.close();
@@ -110,7 +132,9 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
   let copied = 0;
   for (const order of ['ASC', 'DESC']) {
     try {
-      const columns = columnsOf(db, table);
+      const there = columnsOf(old, table);
+      // What an older LCC wrote has fewer.
+      const columns = columnsOf(db, table).filter(column => there.includes(column));
       const insert = db.prepare(
         `INSERT OR ${table === 'counter' ? 'REPLACE' : 'IGNORE'} INTO ${table}(${columns.join(',')})
          VALUES (${columns.map(() => '?').join(',')})`,
@@ -154,19 +178,17 @@ function keyOf(db: Db, table: string): string {
 
 /** Makes what was copied agree with itself, and asks for the rest. */
 function repair(db: Db): void {
+  const dropWaiting = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+  for (const { id } of damagedWaiting(db)) dropWaiting.run(id);
+  const dropContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
+  for (const { id } of damagedContent(db)) dropContent.run(id);
+  rebuildSets(db);
+  raiseCounters(db);
   db.exec(`
-    DELETE FROM qpsdb;
-    INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos)
-      SELECT psetid, slot, pid, min(pos), max(pos) FROM qdb
-      WHERE psetid NOT IN (SELECT psetid FROM absorbed WHERE complete = 0) GROUP BY psetid, slot;
-    UPDATE counter SET value = max(value, (SELECT coalesce(max(seq), 0) FROM lccurl),
-      (SELECT coalesce(max(seq), 0) FROM tombstone)) WHERE name = 'seq';
-    UPDATE counter SET value = max(value, (SELECT coalesce(max(pos), 0) FROM qdb),
-      (SELECT coalesce(max(lastpos), 0) FROM absorbed)) WHERE name = 'pos';
-    UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM absorbed),
-      (SELECT coalesce(max(psetid), 0) FROM qdb), (SELECT coalesce(max(psetid), 0) FROM lccurl)) WHERE name = 'psetid';
+    UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM qdb),
+      (SELECT coalesce(max(psetid), 0) FROM lccurl)) WHERE name = 'psetid';
     UPDATE pidb SET fullsetwanted = 'cache crash', (filesused, spaceused) =
-      (SELECT count(*), total(len) FROM lccurl WHERE lccurl.pid = pidb.pid),
+      (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE lccurl.pid = pidb.pid),
       nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),
       nurlerrs = (SELECT count(*) FROM pierr WHERE pierr.pid = pidb.pid);
   `);
@@ -174,3 +196,4 @@ function repair(db: Db): void {
 
 const newOf = (path: string) => `${path}.new`;
 const suspectOf = (path: string) => `${path}.suspect`;
+const clearedOf = (path: string) => `${path}.cleared`;

@@ -1,5 +1,7 @@
 /** The Queue Manager put together: store, intake, dispatcher, deletions, links, and what the operator can tell it. */
-import { openOrSalvage, suspectDatabase } from '../db/salvage.js';
+import { openOrSalvage } from '../db/salvage.js';
+import { raiseCounters } from '../db/counters.js';
+import { disagreement, rebuildSets } from '../db/queue/ranges.js';
 import { QueueStore } from '../db/queue/store.js';
 import type { Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
@@ -33,6 +35,13 @@ export async function startQueueManager(
   if (lock === undefined)
     throw new LccError('try.later', `${path}: another lccd-qm has it open; stop that one first`);
   const db = openOrSalvage(path, clock.nowMs(), log);
+  const raised = raiseCounters(db);
+  if (raised.length > 0) log.warn('numbers given out had been forgotten', { counters: raised.join(' ') });
+  const wrong = disagreement(db);
+  if (wrong !== undefined) {
+    const sets = db.transaction(() => rebuildSets(db)).immediate();
+    log.warn('the sets of the queue were told anew from its urls', { reason: wrong, sets });
+  }
   const store = new QueueStore(db, {
     errorsKept: config.get('qm.errors_kept'),
     retries: config.get('qm.retries'),
@@ -47,7 +56,6 @@ export async function startQueueManager(
       log.error('the disk is full', { error: error.message });
       return true;
     }
-    if (error instanceof LccError && error.code === 'data.malformed') suspectDatabase(path);
     services.fail(error);
     return false;
   };

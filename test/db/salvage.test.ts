@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
-import { openOrSalvage, suspectDatabase } from '../../src/db/salvage.js';
+import { noteFailure, openOrSalvage, SALVAGED_TABLES, suspectDatabase } from '../../src/db/salvage.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Bench, url } from '../qm/support.js';
 
@@ -42,6 +42,14 @@ function overwrite(offset: number, bytes: number): void {
   const fd = openSync(bench.path, 'r+');
   writeSync(fd, Buffer.alloc(bytes, 0xa5), 0, bytes, offset);
   closeSync(fd);
+}
+
+/** The first page of a table or an index. */
+function pageOf(name: string): number {
+  const db = openDatabase(bench.path);
+  const page = Number(db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(name));
+  db.close();
+  return page;
 }
 
 test('a sound database is opened as it is', () => {
@@ -92,12 +100,7 @@ test('the queue is found again by its sets, rebuilt from the urls alone', () => 
   bench.db.close();
   suspectDatabase(bench.path);
   // Damage in the pages of lccurl's index: found by the check, while every row can be read.
-  const db = openDatabase(bench.path);
-  const page = Number(
-    db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'lccurl_seq'").pluck().get(),
-  );
-  db.close();
-  overwrite((page - 1) * 4096, 4096);
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
   open();
   bench.reopen();
   assert.deepEqual(sets(), before);
@@ -109,4 +112,88 @@ test('a start cut off between the two renames is finished by the next one', () =
   open();
   bench.reopen();
   assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
+});
+
+test('all that the operator, the scheduler and the fuse know survives', async () => {
+  bench.reopen();
+  bench.db.exec(`
+    UPDATE pidb SET dueat = 11, fusepercent = 12, fuseurls = 13, lastconntime = 14, backoffs = 2, backoffuntil = 15;
+    UPDATE qpsdb SET absorbedat = 16;
+    INSERT INTO held VALUES (3, 7, 1, 0, 2, 'd', 17);
+    INSERT INTO agemark VALUES (1, 2, 3);
+    INSERT INTO helddelete VALUES (3, 'x', 'text/html'), (3, 'y', 'text/html');
+    INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'gone', ' curl="x"');
+    INSERT INTO freed(machineid, fileid) VALUES ('m1', 'f1');
+    INSERT INTO tombstone VALUES (1000, 1, 7, 'x', 'text/html', NULL, 18);
+  `);
+  const rest = () =>
+    [
+      'proots',
+      'agemark',
+      'held',
+      'helddelete',
+      'pierr',
+      'freed',
+      'tombstone',
+      'absorbed',
+      'qdb',
+      'lccurl',
+    ].map(table => bench.all(`SELECT * FROM ${table}`));
+  const provider = () =>
+    bench.all('SELECT dueat, fusepercent, fuseurls, lastconntime, backoffs, backoffuntil FROM pidb');
+  const sets = () => bench.all('SELECT psetid, pid, absorbedat FROM qpsdb');
+  const before = [provider(), rest(), sets()];
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+  suspectDatabase(bench.path);
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  open();
+  assert.equal(aside().length, 1);
+  bench.reopen();
+  assert.deepEqual([provider(), rest(), sets()], before);
+});
+
+test('a row that does not agree with its sum is not carried over', () => {
+  bench.reopen();
+  bench.db.exec(
+    "UPDATE lccurl SET md5 = 'f' || substr(md5, 2) WHERE id = 5; UPDATE qdb SET len = 3 WHERE pos = 350",
+  );
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+  suspectDatabase(bench.path);
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  open();
+  bench.reopen();
+  assert.equal(bench.value('SELECT count(*) FROM lccurl WHERE id = 5'), 0);
+  assert.equal(bench.value('SELECT count(*) FROM lccurl'), 299);
+  assert.equal(bench.value('SELECT count(*) FROM qdb WHERE pos = 350'), 0);
+  assert.deepEqual(bench.all('SELECT filesused, nurlproc FROM pidb'), [{ filesused: 299, nurlproc: 99 }]);
+});
+
+test('a database suspected again after the check found nothing is not believed', () => {
+  noteFailure(bench.path, Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT' }));
+  open();
+  assert.deepEqual(aside(), []);
+  noteFailure(bench.path, new Error('a full disk, say'));
+  open();
+  assert.deepEqual(aside(), []);
+  noteFailure(bench.path, Object.assign(new Error('constraint'), { code: 'SQLITE_CONSTRAINT_UNIQUE' }));
+  openOrSalvage(bench.path, Date.now(), silentLog).close();
+  assert.equal(readdirSync(bench.dir).filter(name => /\.damaged-\d+$/.test(name)).length, 1);
+  bench.reopen();
+  assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
+});
+
+test('no table is forgotten', () => {
+  bench.reopen();
+  const known = bench.all<{ name: string }>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+  );
+  assert.deepEqual(
+    known
+      .map(({ name }) => name)
+      .filter(name => name !== 'meta')
+      .toSorted(),
+    [...SALVAGED_TABLES].toSorted(),
+  );
 });

@@ -1,0 +1,42 @@
+/** Rows that do not agree with their sums, found a page at a time by reading all of them. */
+import { ROW_COLUMNS, type QueueRow } from './queue/row.js';
+import type { Db } from './open.js';
+import { checkWaiting, CONTENT_SUM_TEXT, isSoundText } from './sums.js';
+
+const PAGE_ROWS = 1000;
+
+export interface DamagedRow {
+  /** Its rowid: qdb.pos, lccurl.id. */
+  id: number;
+  pid: number;
+  curl: string;
+}
+
+/** Of qdb. A page is read whole before its damaged rows are given out: they may be removed. */
+export function* damagedWaiting(db: Db): Generator<DamagedRow, void> {
+  const page = db.prepare<[number, number], QueueRow>(
+    `SELECT ${ROW_COLUMNS} FROM qdb WHERE pos > ? ORDER BY pos LIMIT ?`,
+  );
+  for (let after = Number.MIN_SAFE_INTEGER; ;) {
+    const rows = page.all(after, PAGE_ROWS);
+    for (const row of rows)
+      if (checkWaiting(row) === undefined) yield { id: row.pos, pid: row.pid, curl: row.curl };
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.pos;
+  }
+}
+
+/** Of lccurl. */
+export function* damagedContent(db: Db): Generator<DamagedRow, void> {
+  const page = db.prepare<[number, number], DamagedRow & { text: string; sum: number | null }>(
+    `SELECT id, pid, curl, sum, ${CONTENT_SUM_TEXT} AS text FROM lccurl WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  for (let after = Number.MIN_SAFE_INTEGER; ;) {
+    const rows = page.all(after, PAGE_ROWS);
+    for (const { id, pid, curl, text, sum } of rows) if (!isSoundText(text, sum)) yield { id, pid, curl };
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}

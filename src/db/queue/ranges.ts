@@ -1,0 +1,111 @@
+/**
+ * QPSDB against QDB (semantics.md, rule 22). The sets that wait can be told from the urls alone: a set has a range of
+ * places of its own, given in the order of absorption, and every row says which set gave it its place.
+ *
+ * What is compared at every start must cost nothing with ten million urls queued: a few look-ups a set, by the places
+ * between sets, where no row may be. lccfsck reads every row.
+ */
+import type { Db } from '../open.js';
+
+interface Range {
+  psetid: number;
+  slot: number;
+  pid: number;
+  firstpos: number;
+  lastpos: number;
+}
+
+/** Look-ups at a start: some 3 µs each. What lies behind is left to lccfsck. */
+const MAX_LOOKUPS = 50_000;
+
+/** Makes qpsdb anew from qdb; sets not yet complete stay invisible. Inside a transaction. @returns sets */
+export function rebuildSets(db: Db): number {
+  db.exec(`
+    CREATE TEMP TABLE rebuilt AS
+      SELECT psetid, slot, min(pid) AS pid, min(pos) AS firstpos, max(pos) AS lastpos,
+        coalesce((SELECT max(absorbedat) FROM qpsdb WHERE qpsdb.psetid = qdb.psetid), 0) AS absorbedat
+      FROM qdb WHERE psetid NOT IN (SELECT psetid FROM absorbed WHERE complete = 0) GROUP BY psetid, slot;
+    DELETE FROM qpsdb;
+    INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
+      SELECT psetid, slot, pid, firstpos, lastpos, absorbedat FROM rebuilt;
+    DROP TABLE rebuilt;`);
+  return Number(db.prepare('SELECT count(*) FROM qpsdb').pluck().get());
+}
+
+/** The first thing in which qpsdb and qdb are found to disagree; undefined when nothing is. */
+export function disagreement(db: Db): string | undefined {
+  return overlapping(db) ?? uncovered(db) ?? unlisted(db);
+}
+
+/** Ranges of different sets share no place, and no set is visible that is not complete. */
+function overlapping(db: Db): string | undefined {
+  const ranges = db.prepare<[], Range & { incomplete: 0 | 1 }>(
+    `SELECT psetid, starttimeslot AS slot, pid, firstpos, lastpos,
+       psetid IN (SELECT psetid FROM absorbed WHERE complete = 0) AS incomplete FROM qpsdb ORDER BY firstpos, psetid`,
+  );
+  let before: Range | undefined;
+  for (const range of ranges.iterate()) {
+    const what = `set ${range.psetid}`;
+    if (range.incomplete) return `${what} is not complete`;
+    if (range.lastpos < range.firstpos) return `${what} ends before it begins`;
+    if (before !== undefined && range.firstpos <= before.lastpos && range.psetid !== before.psetid)
+      return `${what} begins within set ${before.psetid}`;
+    if (before === undefined || range.lastpos > before.lastpos) before = range;
+  }
+  return undefined;
+}
+
+/** Between the ranges there are no rows, and the first row of each is of that set and provider. */
+function uncovered(db: Db): string | undefined {
+  const between = db
+    .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? LIMIT 1')
+    .pluck();
+  const first = db.prepare<[number, number], { psetid: number; pid: number }>(
+    'SELECT psetid, pid FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1',
+  );
+  const ranges = db
+    .prepare<[number], Range & { visible: 0 | 1 }>(
+      `SELECT psetid, pid, firstpos, lastpos, 1 AS visible FROM qpsdb
+       UNION ALL SELECT psetid, pid, firstpos, lastpos, 0 FROM absorbed WHERE complete = 0 AND lastpos >= firstpos
+       ORDER BY firstpos LIMIT ?`,
+    )
+    .all(MAX_LOOKUPS / 2);
+  let covered = 0;
+  for (const range of ranges) {
+    if (range.firstpos > covered + 1) {
+      const stray = between.get(covered + 1, range.firstpos - 1);
+      if (stray !== undefined) return `the url at ${stray} is of no set`;
+    }
+    if (range.visible) {
+      const row = first.get(range.firstpos, range.lastpos);
+      if (row !== undefined && row.psetid !== range.psetid)
+        return `the places of set ${range.psetid} hold a url of set ${row.psetid}`;
+      if (row !== undefined && row.pid !== range.pid)
+        return `set ${range.psetid} of provider ${range.pid} holds a url of provider ${row.pid}`;
+    }
+    covered = Math.max(covered, range.lastpos);
+  }
+  if (ranges.length >= MAX_LOOKUPS / 2) return undefined;
+  const stray = between.get(covered + 1, Number.MAX_SAFE_INTEGER);
+  return stray === undefined ? undefined : `the url at ${stray} is of no set`;
+}
+
+/** Every time slot that urls of a set wait for has its part of the set. */
+function unlisted(db: Db): string | undefined {
+  const next = db.prepare<[number, number], { slot: number; psetid: number }>(
+    `SELECT slot, psetid FROM qdb WHERE slot >= 0 AND (slot, psetid) > (?, ?) ORDER BY slot, psetid LIMIT 1`,
+  );
+  const listed = db
+    .prepare<{ psetid: number; slot: number }, number>(
+      `SELECT 1 FROM qpsdb WHERE psetid = $psetid AND starttimeslot = $slot
+       UNION ALL SELECT 1 FROM absorbed WHERE psetid = $psetid AND complete = 0`,
+    )
+    .pluck();
+  let part = next.get(-1, Number.MAX_SAFE_INTEGER);
+  for (let lookups = 0; part !== undefined && lookups < MAX_LOOKUPS; lookups++) {
+    if (listed.get(part) === undefined)
+      return `urls of set ${part.psetid} wait for slot ${part.slot}, which the set does not list`;
+    part = next.get(part.slot, part.psetid);
+  }
+  return undefined;
+}
