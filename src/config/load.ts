@@ -145,6 +145,8 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
       if (value === undefined || !Number.isFinite(value))
         throw refuse(row.unit === 'count' ? 'give a number' : `give a number of ${row.unit}`);
       if (value < row.min || value > row.max) throw refuse(`must be ${row.min} to ${row.max}`);
+      if (row.oneOf !== undefined && !row.oneOf.includes(value))
+        throw refuse(`give one of ${row.oneOf.join(', ')}`);
       return Math.floor(value);
     }
     case 'boolean':

@@ -9,7 +9,15 @@
 export type Unit = 'ms' | 'bytes' | 'count' | 'percent' | 'bytes_per_s';
 
 export type SettingRow =
-  | { type: 'number'; unit: Unit; default: number; min: number; max: number; doc: string }
+  | {
+      type: 'number';
+      unit: Unit;
+      default: number;
+      min: number;
+      max: number;
+      doc: string;
+      oneOf?: readonly number[];
+    }
   | { type: 'boolean'; default: boolean; doc: string }
   | { type: 'string'; default: string; doc: string; oneOf?: readonly string[] }
   | { type: 'list'; default: readonly string[]; doc: string };
@@ -109,6 +117,21 @@ export const SETTINGS = {
     'urls of one provider on their way to a robot at a time, fetched one by one',
   ),
   'qm.overbook_percent': percent(25, 0, 400, 'requests sent beyond the free slots of a Bot Manager'),
+  'qm.slots': {
+    ...count(24, 24, 168, 'hours of the period that masks and tod are about: 24 = a day, 168 = a week'),
+    oneOf: [24, 168],
+  } as const,
+  'qm.bandwidth_bytes_per_s': {
+    type: 'number',
+    unit: 'bytes_per_s',
+    default: 0,
+    min: 0,
+    max: 100 * GB,
+    doc: 'fetched from all providers together; 0 = unlimited',
+  } as const,
+  'qm.delay_grid_ms': ms(4 * SECOND, 100, HOUR, 'width of a cell of the delay table'),
+  'qm.delay_horizon_ms': ms(HOUR, MINUTE, DAY, 'reach of its cells; longer delays stand under their hour'),
+  'qm.ageing_ms': ms(10 * MINUTE, SECOND, 30 * DAY, 'wait for which a provider counts one priority higher'),
   'qm.retries': count(6, 0, 100, 'tries after the first for a url that failed temporarily'),
   'qm.retry_delay_ms': ms(10 * SECOND, 0, DAY, 'wait before a bad url is tried again'),
   'qm.backoff_min_ms': ms(10 * SECOND, 10, DAY, 'first wait of a provider whose site does not answer'),

@@ -9,9 +9,13 @@ import type { Outcome } from '../db/queue/results.js';
 import { step } from '../lib/steps.js';
 import type { FetchResult } from '../wire/fetch.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
-import { requestOf, validatorsOf } from './request.js';
+import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
+import { DelayTable } from './schedule/delays.js';
+import { ALWAYS, type Hours } from './schedule/hours.js';
 import { LaneTable, type Lane, type LaneRules } from './schedule/lanes.js';
+import { TimeSlots } from './time-slots.js';
+import { Waits } from './waits.js';
 import { Workers, type Worker } from './workers.js';
 
 export interface DispatchOptions extends KnownOptions {
@@ -28,12 +32,16 @@ interface InFlight {
   worker: number;
   lane: Lane;
   arrival: Arrival['sent'];
+  /** Bytes charged for it. */
+  expected: number;
 }
 
 /** A store without room is left alone for as long as a site that does not answer. */
 const STORE_FULL = 613;
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
+/** Longest time of a pump: urls that need nothing sent may follow each other by the million. */
+const PUMP_MS = 20;
 
 const COUNTED_AS = { ok: 'stored', unchanged: 'unchanged', error: 'errors' } as const;
 
@@ -41,11 +49,13 @@ export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #table: LaneTable;
   readonly #batch: ResultBatch;
+  readonly #waits: Waits;
+  readonly #slots: TimeSlots;
   readonly #providers: KnownProviders;
   readonly #workers: Workers;
   readonly #inFlight = new Map<number, InFlight>();
-  /** Providers with urls that failed and wait to be tried again. */
-  readonly #retrying = new Set<number>();
+  /** Providers with urls that failed, and when those are to be tried again. */
+  readonly #retries: DelayTable<number>;
   readonly #counts = { stored: 0, unchanged: 0, errors: 0, wire_bytes: 0 };
   #lastId = 0;
   #pumping = false;
@@ -55,12 +65,34 @@ export class Dispatcher {
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#table = new LaneTable(options.lanes);
-    this.#providers = new KnownProviders(options, this.#table);
+    this.#retries = new DelayTable(options.lanes.delays);
+    this.#waits = new Waits(options, this.#table);
+    this.#slots = new TimeSlots({
+      store: options.store,
+      clock: options.clock,
+      slots: options.slots,
+      holding: (pid, holding) => {
+        this.#table.setHindered(pid, 'joining', holding);
+        this.pump();
+      },
+      joined: (set, places, areAll) => this.#providers.joined(set, places, areAll),
+      failed: options.failed,
+    });
+    this.#providers = new KnownProviders(options, {
+      table: this.#table,
+      waits: this.#waits,
+      slots: this.#slots,
+    });
     this.#workers = new Workers(this.#table);
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
-      alongside: (arrival, outcome) => this.#providers.note(arrival, outcome),
+      postpone: (taken, hours) => this.#slots.postpone(taken, hours),
+      alongside: (arrival, outcome) => {
+        const known = this.#providers.get(arrival.sent.pid);
+        if (known !== undefined) this.#waits.note(known, arrival, outcome);
+      },
+      close: () => this.#waits.close(),
       committed: (arrivals, outcomes) => this.#committed(arrivals, outcomes),
       failed: options.failed,
     });
@@ -73,6 +105,7 @@ export class Dispatcher {
 
   /** Takes over the sets that waited when this process started. */
   start(): void {
+    this.#slots.start();
     for (const set of this.#options.store.queue.sets()) this.#providers.addSet(set);
     this.pump();
   }
@@ -80,6 +113,7 @@ export class Dispatcher {
   /** Writes what has arrived; sends nothing more. */
   stop(): void {
     this.#stopped = true;
+    this.#slots.stop();
     this.#cancelWake?.();
     this.#batch.flush();
   }
@@ -88,6 +122,11 @@ export class Dispatcher {
   addSet(set: WaitingSet): void {
     this.#providers.addSet(set);
     this.pump();
+  }
+
+  /** Something was absorbed: urls that wait for their hours may have others now. */
+  resubmitted(): void {
+    this.#slots.resubmitted();
   }
 
   setWorker(id: number, worker: Worker, slots: number): void {
@@ -108,22 +147,29 @@ export class Dispatcher {
   fetched(workerId: number, result: FetchResult): boolean {
     const request = this.#inFlight.get(result.id);
     if (request === undefined || request.worker !== workerId) return false;
-    this.#table.finished(request.lane);
-    this.#counts.wire_bytes += result.status === 'recalled' ? 0 : result.wireBytes;
-    if (result.status === 'recalled') this.#putBack(result.id, request);
-    else if (result.status === 'error' && result.code === STORE_FULL) {
-      const { clock, backoff, log } = this.#options;
-      const { pid } = request.lane;
+    const { lane, arrival, expected } = request;
+    const known = this.#providers.get(lane.pid);
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#table.finished(lane);
+    if (result.status === 'recalled') {
+      this.#waits.recalled(known, expected, nowMs);
+      this.#putBack(result.id, request);
+      this.pump();
+      return true;
+    }
+    this.#counts.wire_bytes += result.wireBytes;
+    this.#waits.arrived(known, expected, result.wireBytes, nowMs);
+    if (result.status === 'error' && result.code === STORE_FULL) {
+      const { backoff, log } = this.#options;
+      const { pid } = lane;
       log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs, pid, reason: result.message });
       const reason = `${result.message} (a url of provider ${pid})`;
-      this.#workers.rest(workerId, clock.monotonicMs() + backoff.minMs, reason);
+      this.#workers.rest(workerId, nowMs + backoff.minMs, reason);
       this.#putBack(result.id, request);
     } else {
       this.#inFlight.delete(result.id);
-      if (result.status === 'error') {
-        this.#providers.heed(request.lane.pid, request.arrival.backoffs, result);
-      }
-      this.#batch.add({ sent: request.arrival, result });
+      if (result.status === 'error' && known !== undefined) this.#waits.heed(known, arrival.backoffs, result);
+      this.#batch.add({ sent: arrival, result });
     }
     this.pump();
     return true;
@@ -137,14 +183,14 @@ export class Dispatcher {
   /** Providers were changed by another process, or by a control: read them again. */
   reload(): void {
     this.#providers.reload();
+    this.#slots.reload();
     this.pump();
   }
 
-  /** Forgets delays, of one provider or of all that have urls waiting. @returns how many providers that concerned */
-  forgetDelays(pid?: number): number {
-    const providers = this.#providers.forgetDelays(pid);
+  /** Forgets delays, of one provider or of all; what is written of them is forgotten already. */
+  forgetDelays(pid?: number): void {
+    this.#providers.forgetDelays(pid);
     this.pump();
-    return providers;
   }
 
   /** Why a Bot Manager is given nothing for now, and for how long still. */
@@ -165,12 +211,21 @@ export class Dispatcher {
   }
 
   status() {
+    const { sets, providers, closed, neverOpen, isBusy } = this.#providers.status();
+    const inFlight = this.#inFlight.size + this.#batch.size;
     return {
-      in_flight: this.#inFlight.size + this.#batch.size,
-      sets: this.#providers.sets,
-      providers: this.#providers.size,
+      /** Something could be done before the next hour begins. */
+      isBusy: isBusy || inFlight > 0 || this.#slots.isBusy,
+      in_flight: inFlight,
+      rows_later: this.#slots.rows,
+      sets,
+      providers,
       providers_waiting: this.#table.waiting,
+      providers_delayed: this.#table.delayed,
+      providers_closed: closed,
+      providers_never_open: neverOpen,
       lanes: this.#table.lanes,
+      lanes_by_priority: this.#table.lanesByPriority,
       ...this.#counts,
     };
   }
@@ -186,20 +241,28 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    const nowMs = this.#options.clock.monotonicMs();
+    const { clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (this.#slots.look()) this.#providers.hoursChanged();
     this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
-    for (const pid of this.#retrying) {
-      if ((this.#providers.get(pid)?.order.nextDueMs() ?? Infinity) <= nowMs)
-        this.#table.setHasUrls(pid, true);
-    }
-    if (!this.#batch.stuck) {
-      for (let grant = this.#table.next(); grant !== undefined; grant = this.#table.next()) {
-        const { sent, more } = this.#fill(grant.lane, grant.room, nowMs);
-        this.#table.sent(grant, sent, more);
+    for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);
+    if (!this.#batch.stuck) this.#sendAll(nowMs);
+    for (const lane of this.#table.recalls()) this.#workers.get(lane.worker)?.recall(lane.name);
+    this.#planWake(nowMs);
+  }
+
+  #sendAll(nowMs: number): void {
+    while (this.#waits.wholeDueMs <= nowMs) {
+      const grant = this.#table.next();
+      if (grant === undefined) return;
+      const { sent, more } = this.#fill(grant.lane, grant.room, nowMs);
+      this.#table.sent(grant, sent, more);
+      if (this.#options.clock.monotonicMs() - nowMs > PUMP_MS) {
+        this.pump();
+        return;
       }
     }
-    this.#planWake(nowMs);
   }
 
   /** Sends up to `room` urls into a lane, and says whether there are more. */
@@ -213,24 +276,32 @@ export class Dispatcher {
       const taken = known.order.take(room - sent, nowMs);
       if (taken.length === 0) {
         this.#finishSets(known);
+        this.#planRetry(known);
         return { sent, more: false };
       }
       for (const { set, row } of taken) {
-        if (row.op === 1) {
-          this.#send(worker, lane, known, set, row);
+        const hours = row.op === 1 && row.tod !== null ? this.#providers.hoursOf(known, row.tod) : ALWAYS;
+        if (row.op === 1 && this.#slots.permits(hours)) {
+          this.#send(worker, lane, known, set, row, nowMs);
           sent++;
         } else {
-          this.#batch.add({
-            sent: { ...sentOf(row, set), conditional: false, held: false, backoffs: 0 },
-            result: undefined,
-          });
+          this.#pass(set, row, hours);
         }
       }
     }
     return { sent, more: true };
   }
 
-  #send(worker: Worker, lane: Lane, known: Known, set: WaitingSet, row: WaitingRow): void {
+  /** Nothing is sent for the row: it was deleted while it waited, or its hours do not include the present. */
+  #pass(set: WaitingSet, row: WaitingRow, hours: Hours): void {
+    this.#batch.add({
+      sent: { ...sentOf(row, set), conditional: false, held: false, backoffs: 0 },
+      result: undefined,
+      ...(row.op === 1 ? { hours } : undefined),
+    });
+  }
+
+  #send(worker: Worker, lane: Lane, known: Known, set: WaitingSet, row: WaitingRow, nowMs: number): void {
     const id = this.nextId();
     const held =
       row.held === 1 ? this.#options.store.content.look(row.pid, row.curl, row.mimetype) : undefined;
@@ -241,6 +312,7 @@ export class Dispatcher {
       worker: lane.worker,
       lane,
       arrival: { ...sentOf(row, set), conditional, held: row.held === 1, backoffs },
+      expected: this.#waits.charge(known, row.len, nowMs),
     });
     const enforce = known.provider.enforce !== 0;
     worker.fetch(requestOf(row, { id, lane: lane.name, roots: known.roots, enforce }, validators));
@@ -258,7 +330,7 @@ export class Dispatcher {
       failed(error);
     }
     if (known.order.sets === 0) {
-      this.#retrying.delete(known.provider.pid);
+      this.#retries.delete(known.provider.pid);
       this.#providers.remove(known.provider.pid);
     }
   }
@@ -282,13 +354,15 @@ export class Dispatcher {
           break;
         case 'bad': {
           const tries = sent.tries + 1;
-          this.#retrying.add(sent.pid);
           known.order.bad(sent.set, sent.pos, tries, nowMs + this.#options.retryDelayMs * 2 ** (tries - 1));
           break;
         }
       }
     });
-    for (const known of touched) this.#finishSets(known);
+    for (const known of touched) {
+      this.#finishSets(known);
+      this.#planRetry(known);
+    }
     this.#options.committed();
     this.pump();
   }
@@ -300,20 +374,22 @@ export class Dispatcher {
     this.#table.setHasUrls(pid, true);
   }
 
-  #planWake(nowMs: number): void {
-    let dueMs = Math.min(this.#table.nextWakeMs() ?? Infinity, this.#workers.nextWakeMs());
-    for (const pid of this.#retrying) {
-      dueMs = Math.min(dueMs, this.#providers.get(pid)?.order.nextDueMs() ?? Infinity);
-    }
-    this.#cancelWake?.();
-    this.#cancelWake = undefined;
-    // Node's timers hold 31 bits.
-    const delayMs = Math.min(Math.max(1, dueMs - nowMs), 2 ** 31 - 1);
-    if (dueMs !== Infinity) this.#cancelWake = this.#options.clock.after(delayMs, () => this.pump());
+  /** Bad urls of its sets are taken when they are due. */
+  #planRetry({ order, provider: { pid } }: Known): void {
+    const dueMs = order.nextDueMs();
+    if (dueMs !== undefined) this.#retries.set(pid, dueMs);
   }
-}
 
-/** What of a row its result is judged by. */
-function sentOf({ pos, gen, pid, tries, md5, len, mtime, urlSum }: WaitingRow, set: WaitingSet) {
-  return { pos, gen, pid, tries, md5, len, mtime, urlSum, set };
+  #planWake(nowMs: number): void {
+    const dueMs = Math.min(
+      this.#table.nextWakeMs() ?? Infinity,
+      this.#retries.nextMs() ?? Infinity,
+      this.#workers.nextWakeMs(),
+      // Nothing else may happen by then.
+      this.#waits.wholeDueMs > nowMs ? this.#waits.wholeDueMs : Infinity,
+      nowMs + this.#slots.nextLookMs(),
+    );
+    this.#cancelWake?.();
+    this.#cancelWake = this.#options.clock.after(Math.max(1, dueMs - nowMs), () => this.pump());
+  }
 }

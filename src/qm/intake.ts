@@ -6,7 +6,7 @@
  */
 import type { QueueStore } from '../db/queue/store.js';
 import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
-import type { WaitingSet } from '../db/queue/sets.js';
+import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import { mtimeOf } from './mtime.js';
@@ -56,9 +56,6 @@ export class SliceSize {
 }
 
 export type Refusal = { code: number; reason: string };
-
-/** Time slot of what may be fetched as soon as possible. */
-const NOW_SLOT = -1;
 
 export class Intake {
   readonly options: IntakeOptions;

@@ -1,55 +1,44 @@
 /**
- * What the dispatcher knows of the providers that have sets waiting: settings, roots, the order of their urls, and how
- * long their sites are to be left alone.
+ * What the dispatcher knows of the providers that have sets waiting: settings, roots, hours, the order of their urls,
+ * and how long they wait.
  */
-import type { Outcome } from '../db/queue/results.js';
-import type { Provider } from '../db/queue/providers.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
-import type { QueueStore } from '../db/queue/store.js';
-import type { Clock } from '../lib/clock.js';
-import type { Log } from '../lib/log.js';
-import type { FetchFailed } from '../wire/fetch.js';
-import { backoffMs, type BackoffRules } from './backoff.js';
-import type { Arrival } from './results.js';
+import type { TimeSlots } from './time-slots.js';
+import { bothOf, hoursOfMask, hoursOfTod, isTooFine, type Hours, type Slots } from './schedule/hours.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { ProviderOrder } from './schedule/order.js';
+import type { Paced, WaitOptions, Waits } from './waits.js';
 
-export interface Known {
-  provider: Provider;
+export interface Known extends Paced {
   roots: readonly string[];
   order: ProviderOrder<WaitingSet, WaitingRow>;
+  hours: Hours;
 }
 
-export interface KnownOptions {
-  store: QueueStore;
-  clock: Clock;
-  log: Log;
-  backoff: BackoffRules;
-  /** 0 to 1, for jitter. */
-  random: () => number;
+export interface KnownOptions extends WaitOptions {
+  slots: Slots;
+  /** Urls sent ahead to a provider without limits. */
+  window: number;
 }
+
+/** Hours of urls that are remembered: a provider that invents new ones without end must not fill the memory. */
+const MAX_REMEMBERED_HOURS = 1000;
 
 export class KnownProviders {
   readonly #options: KnownOptions;
   readonly #table: LaneTable;
+  readonly #waits: Waits;
+  readonly #slots: TimeSlots;
   readonly #known = new Map<number, Known>();
+  readonly #hours = new Map<string, Hours>();
 
-  /** @param table is told what they may do */
-  constructor(options: KnownOptions, table: LaneTable) {
+  /** @param rooms `table` is told what they may do */
+  constructor(options: KnownOptions, rooms: { table: LaneTable; waits: Waits; slots: TimeSlots }) {
     this.#options = options;
-    this.#table = table;
-  }
-
-  get size(): number {
-    return this.#known.size;
-  }
-
-  /** Sets with urls left. */
-  get sets(): number {
-    let sets = 0;
-    for (const { order } of this.#known.values()) sets += order.sets;
-    return sets;
+    this.#table = rooms.table;
+    this.#waits = rooms.waits;
+    this.#slots = rooms.slots;
   }
 
   get(pid: number): Known | undefined {
@@ -58,16 +47,16 @@ export class KnownProviders {
 
   /** A set is complete; one of a provider that was removed is left where it is. */
   addSet(set: WaitingSet): void {
-    let known = this.#known.get(set.pid);
-    if (known === undefined) {
-      const { store } = this.#options;
-      const provider = store.providers.get(set.pid);
-      if (provider === undefined) return;
-      known = { provider, roots: [], order: new ProviderOrder(store.queue) };
-      this.#known.set(set.pid, known);
-      this.#load(set.pid, known);
-    }
-    known.order.add(set);
+    this.#learn(set.pid)?.order.add(set);
+    this.#table.setHasUrls(set.pid, true);
+  }
+
+  /** Rows have come back into a set: those at `places`, or more than those. */
+  joined(set: WaitingSet, places: readonly number[], areAll: boolean): void {
+    const order = this.#learn(set.pid)?.order;
+    const [first] = places;
+    if (areAll) order?.join(set, places);
+    else if (first !== undefined) order?.rewind(set, first);
     this.#table.setHasUrls(set.pid, true);
   }
 
@@ -82,73 +71,102 @@ export class KnownProviders {
     for (const [pid, known] of this.#known) this.#load(pid, known);
   }
 
-  /** Forgets delays, of one provider or of all that have urls waiting. @returns how many providers that concerned */
-  forgetDelays(pid?: number): number {
+  /** It is another hour. */
+  hoursChanged(): void {
+    for (const known of this.#known.values()) this.#openOrClose(known);
+  }
+
+  /** Forgets delays, of one provider or of all that have urls waiting; what is written of them is forgotten already. */
+  forgetDelays(pid?: number): void {
+    if (pid === undefined) this.#waits.forgetWhole();
+    const one = pid === undefined ? undefined : this.#known.get(pid);
+    for (const known of pid === undefined ? this.#known.values() : one === undefined ? [] : [one]) {
+      known.order.forgetDelays();
+      this.#waits.forget(known);
+      this.#table.setHasUrls(known.provider.pid, true);
+    }
+  }
+
+  /** The hours in which a url may be fetched. */
+  hoursOf(known: Known, tod: string): Hours {
+    const key = `${known.hours} ${tod}`;
+    let hours = this.#hours.get(key);
+    if (hours === undefined) {
+      hours = bothOf(known.hours, hoursOfTod(tod, this.#options.slots));
+      if (this.#hours.size >= MAX_REMEMBERED_HOURS) this.#hours.clear();
+      this.#hours.set(key, hours);
+    }
+    return hours;
+  }
+
+  /** Numbers for lccstat, and whether anything could be done sooner than in another hour. */
+  status() {
+    let sets = 0;
+    let closed = 0;
+    let neverOpen = 0;
+    let isBusy = false;
+    for (const { provider, order, hours } of this.#known.values()) {
+      sets += order.sets;
+      const isClosed = this.#table.isHindered(provider.pid, 'closed');
+      if (isClosed) closed++;
+      if (isNever(hours)) neverOpen++;
+      if (!isClosed && order.sets > 0) isBusy = true;
+    }
+    return { sets, providers: this.#known.size, closed, neverOpen, isBusy };
+  }
+
+  #learn(pid: number): Known | undefined {
+    const known = this.#known.get(pid);
+    if (known !== undefined) return known;
     const { store } = this.#options;
-    const pids = pid === undefined ? [...this.#known.keys()] : [pid];
-    store.transaction(() => pids.forEach(p => store.providers.setBackoff(p, 0, 0)));
-    for (const p of pids) {
-      this.#known.get(p)?.order.forgetDelays();
-      this.#table.release(p);
-      this.#table.setHasUrls(p, true);
-    }
-    this.reload();
-    return pids.length;
-  }
-
-  /**
-   * What an error says beyond its url: a site that does not answer, or asks to be left alone.
-   * @param sentBackoffs the provider's failures when the request was sent: those of one outage count once
-   */
-  heed(pid: number, sentBackoffs: number, result: FetchFailed): void {
-    const provider = this.#known.get(pid)?.provider;
-    if (provider === undefined) return;
-    const { clock, backoff, random, log } = this.#options;
-    let waitMs = 0;
-    if (result.reach === 'provider') {
-      if (sentBackoffs !== provider.backoffs) return;
-      provider.backoffs++;
-      waitMs = backoffMs(backoff, provider.backoffs, random());
-    }
-    waitMs = Math.max(waitMs, Math.min(result.retryAfterMs ?? 0, backoff.maxMs));
-    if (waitMs === 0) return;
-    const untilS = Math.ceil((clock.nowMs() + waitMs) / 1000);
-    provider.backoffuntil = Math.max(provider.backoffuntil, untilS);
-    this.#table.delay(pid, clock.monotonicMs() + waitMs, provider.backoffs > 0);
-    log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
-  }
-
-  /** Writes what a result says of its provider's site. Inside the transaction of the result. */
-  note({ sent, result }: Arrival, outcome: Outcome): void {
-    const { pid } = sent;
-    const provider = this.#known.get(pid)?.provider;
-    if (provider === undefined || result === undefined) return;
-    const { providers } = this.#options.store;
-    const answered = result.status !== 'error' || result.reach !== 'provider';
-    // Only what was sent after the last failure shows that the site answers again.
-    if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
-      provider.backoffs = 0;
-      provider.backoffuntil = 0;
-      providers.setBackoff(pid, 0, 0);
-      this.#table.release(pid);
-    } else if (outcome === 'site' || (result.status === 'error' && result.retryAfterMs !== undefined)) {
-      providers.setBackoff(pid, provider.backoffs, provider.backoffuntil);
-    }
+    const provider = store.providers.get(pid);
+    if (provider === undefined) return undefined;
+    const fresh = {
+      ...this.#waits.begin(provider),
+      roots: [],
+      order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue),
+      hours: '',
+    };
+    this.#known.set(pid, fresh);
+    this.#load(pid, fresh);
+    return fresh;
   }
 
   #load(pid: number, known: Known): void {
-    const { store, clock, backoff } = this.#options;
+    const { store, slots, window, log } = this.#options;
     const provider = store.providers.get(pid);
     if (provider === undefined) {
-      this.#table.setStopped(pid, true);
+      this.#table.setHindered(pid, 'stopped', true);
       return;
     }
-    known.provider = provider;
+    // Failures are counted here, and written later.
+    const { backoffs, backoffuntil } = known.provider;
+    known.provider = { ...provider, backoffs, backoffuntil };
     known.roots = store.providers.roots(pid);
-    this.#table.setProvider({ pid, priority: provider.priority, parallel: provider.parallel });
-    this.#table.setStopped(pid, provider.paused !== 0 || provider.enabled === 0);
-    // A clock that was set back must not make it longer than any wait can be.
-    const waitMs = Math.min(provider.backoffuntil * 1000 - clock.nowMs(), backoff.maxMs);
-    if (waitMs > 0) this.#table.delay(pid, clock.monotonicMs() + waitMs, provider.backoffs > 0);
+    const hours = hoursOfMask(provider.timeofday, slots);
+    if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
+      log.warn('hours of the week are known here only as hours of the day: set qm.slots = 168', {
+        pid,
+        never_open: isNever(hours),
+      });
+    known.hours = hours;
+    this.#table.setProvider({
+      pid,
+      priority: provider.priority,
+      parallel: provider.parallel,
+      window: this.#waits.isLimited(provider) ? 1 : window,
+    });
+    this.#table.setHindered(pid, 'stopped', provider.paused !== 0 || provider.enabled === 0);
+    this.#table.setHindered(pid, 'joining', this.#slots.isJoining(pid));
+    this.#openOrClose(known);
+    this.#waits.settingsOf(known);
   }
+
+  #openOrClose({ provider, hours }: Known): void {
+    this.#table.setHindered(provider.pid, 'closed', !this.#slots.permits(hours));
+  }
+}
+
+function isNever(hours: Hours): boolean {
+  return hours !== '' && !hours.includes('1');
 }

@@ -1,6 +1,7 @@
 /** A row of the queue as the request a robot gets. */
 import { agrees, type Held } from '../db/cache/content.js';
 import type { WaitingRow } from '../db/queue/row.js';
+import type { WaitingSet } from '../db/queue/sets.js';
 import type { FetchRequest } from '../wire/fetch.js';
 
 /**
@@ -33,4 +34,9 @@ export function requestOf(
     ...(row.len === null ? undefined : { len: row.len }),
     ...(sending.enforce ? { enforce: true } : undefined),
   };
+}
+
+/** What of a row its result is judged by. */
+export function sentOf({ pos, gen, pid, tries, md5, len, mtime, urlSum }: WaitingRow, set: WaitingSet) {
+  return { pos, gen, pid, tries, md5, len, mtime, urlSum, set };
 }

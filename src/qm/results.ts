@@ -10,19 +10,26 @@ import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import type { FetchDone } from '../wire/fetch.js';
+import type { Hours } from './schedule/hours.js';
 
 export interface Arrival {
   /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */
   sent: SentRequest & { set: WaitingSet; tries: number; backoffs: number };
-  /** Undefined: its turn came and it had been deleted. */
+  /** Undefined: its turn came and it had been deleted, or its hours did not permit it. */
   result: FetchDone | undefined;
+  /** The hours that did not permit it. */
+  hours?: Hours;
 }
 
 export interface ResultBatchOptions {
   store: QueueStore;
   clock: Clock;
+  /** Inside the transaction: makes a row wait for its hours. */
+  postpone: (taken: Arrival['sent'], hours: Hours) => Outcome;
   /** Inside the transaction, for each result: what else it changes in the database. */
   alongside: (arrival: Arrival, outcome: Outcome) => void;
+  /** Inside the transaction, behind all results. */
+  close: () => void;
   /** The transaction is committed. */
   committed: (arrivals: readonly Arrival[], outcomes: readonly Outcome[]) => void;
   /** The transaction failed; true: try again later. */
@@ -78,18 +85,22 @@ export class ResultBatch {
     this.#cancel?.();
     this.#cancel = undefined;
     if (this.#pending.length === 0 && this.#deletedFids.length === 0) return;
-    const { store, clock, alongside, committed, failed } = this.#options;
+    const { store, clock, postpone, alongside, close, committed, failed } = this.#options;
     const startedMs = clock.monotonicMs();
     const nowS = Math.floor(clock.nowMs() / 1000);
     let outcomes: Outcome[];
     try {
       outcomes = store.transaction(() => {
         for (const fid of this.#deletedFids) store.freed.remove(fid);
-        return this.#pending.map(arrival => {
-          const outcome = store.results.apply(arrival.sent, arrival.result, nowS);
+        const each = this.#pending.map(arrival => {
+          const { sent, result, hours } = arrival;
+          const outcome =
+            hours === undefined ? store.results.apply(sent, result, nowS) : postpone(sent, hours);
           alongside(arrival, outcome);
           return outcome;
         });
+        close();
+        return each;
       });
     } catch (error) {
       this.#stuck = failed(error);

@@ -14,6 +14,7 @@ import { BmLinks } from './bm-links.js';
 import { controlsOf } from './controls.js';
 import { Deletions } from './deletions.js';
 import { Dispatcher } from './dispatch.js';
+import { DAY_SLOTS, WEEK_SLOTS } from './schedule/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Intake } from './intake.js';
 import { UnsLinks } from './uns-links.js';
@@ -64,10 +65,14 @@ export async function startQueueManager(
     store,
     clock,
     log,
+    window: config.get('qm.lane_window'),
+    slots: config.get('qm.slots') === WEEK_SLOTS ? WEEK_SLOTS : DAY_SLOTS,
+    bandwidthBytesPerS: config.get('qm.bandwidth_bytes_per_s'),
     lanes: {
-      window: config.get('qm.lane_window'),
       overbookPercent: config.get('qm.overbook_percent'),
       turn: config.get('qm.lane_window') * TURN_WINDOWS,
+      ageingMs: config.get('qm.ageing_ms'),
+      delays: { gridMs: config.get('qm.delay_grid_ms'), horizonMs: config.get('qm.delay_horizon_ms') },
     },
     backoff: { minMs: config.get('qm.backoff_min_ms'), maxMs: config.get('qm.backoff_max_ms') },
     retryDelayMs: config.get('qm.retry_delay_ms'),
@@ -86,7 +91,10 @@ export async function startQueueManager(
     sliceUrls: config.get('qm.slice_urls'),
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
     onSet: set => dispatcher.addSet(set),
-    onCommit: () => deletions.pump(),
+    onCommit: () => {
+      deletions.pump();
+      dispatcher.resubmitted();
+    },
   });
   const maxQueued = config.get('qm.max_queue_urls');
   const unsLinks = new UnsLinks({
@@ -132,9 +140,9 @@ export async function startQueueManager(
   return {
     status() {
       const rows = store.providers.waiting();
-      const doing = dispatcher.status();
+      const { isBusy, ...doing } = dispatcher.status();
       return {
-        idle: rows === 0 && doing.in_flight === 0 && intake.open === 0,
+        idle: !isBusy && intake.open === 0,
         rows_queued: rows,
         absorbing: intake.open,
         ...doing,

@@ -38,6 +38,7 @@ export const CODES = {
   611: 'malformed HTTP',
   612: 'md5 or length differ from what was announced',
   613: 'store full',
+  614: 'never permitted by its hours',
 } as const;
 export type LccCode = keyof typeof CODES;
 

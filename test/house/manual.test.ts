@@ -12,7 +12,8 @@ function described(row: SettingRow): string {
     case 'number': {
       const amount = (value: number) => formatAmount(value, row.unit);
       const unit = row.unit === 'bytes_per_s' ? 'bytes per second' : row.unit;
-      return `${amount(row.default)} (${unit}, ${amount(row.min)} to ${amount(row.max)})`;
+      const bounds = row.oneOf?.join(' or ') ?? `${amount(row.min)} to ${amount(row.max)}`;
+      return `${amount(row.default)} (${unit}, ${bounds})`;
     }
     case 'boolean':
       return `${row.default} (true or false)`;

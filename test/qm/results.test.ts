@@ -15,7 +15,9 @@ beforeEach(async () => {
   batch = new ResultBatch({
     store: bench.store,
     clock: bench.clock,
+    postpone: () => 'again',
     alongside: () => undefined,
+    close: () => undefined,
     committed: arrivals => commits.push(arrivals.length),
     failed: error => {
       throw error;

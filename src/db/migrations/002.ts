@@ -5,6 +5,8 @@
 export const migration002 = `
 -- Bandwidth: no fetch from the provider begins before this time (milliseconds since 1970).
 ALTER TABLE pidb ADD COLUMN dueat INTEGER NOT NULL DEFAULT 0;
+-- The same for all providers together (qm.bandwidth_bytes_per_s).
+INSERT INTO counter VALUES ('dueat', 0);
 -- The mass-delete fuse of this provider; NULL = as configured (qm.fuse_percent, qm.fuse_urls).
 ALTER TABLE pidb ADD COLUMN fusepercent INTEGER;
 ALTER TABLE pidb ADD COLUMN fuseurls INTEGER;

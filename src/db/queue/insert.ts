@@ -5,17 +5,22 @@
 import type { Db } from '../open.js';
 import { waitingSum } from '../sums.js';
 import type { QueuedUrl } from './row.js';
+import { LOOK_SLOT } from './slots.js';
 
 const ROWS_PER_STATEMENT = 50;
 /** What nearly every url has. Binding costs more than inserting: the rest is bound only where a batch has any of it. */
 const COMMON = ['pos', 'pid', 'psetid', 'curl', 'mimetype', 'len', 'mtime', 'sum'] as const;
 const ALL = [...COMMON, 'flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
 
-/** Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. */
+/**
+ * Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. One that waits for
+ * a time slot may have other hours now: they are looked at.
+ */
 const UPSERT = `ON CONFLICT(pid, curl, mimetype) DO UPDATE SET
   gen = gen + 1, op = 1, tries = min(tries, 1), named = excluded.psetid, flags = excluded.flags,
   subtype = excluded.subtype, burl = excluded.burl, furl = excluded.furl, md5 = excluded.md5, len = excluded.len,
-  mtime = excluded.mtime, tod = excluded.tod, sum = excluded.sum`;
+  mtime = excluded.mtime, tod = excluded.tod, sum = excluded.sum,
+  slot = CASE WHEN slot < 0 THEN slot ELSE ${LOOK_SLOT} END`;
 
 export class QueueInserter {
   readonly #manyCommon;

@@ -15,13 +15,15 @@ export interface Provider {
   /** Failures of the site as a whole, one after the other, and the time (seconds) before which it is left alone. */
   backoffs: number;
   backoffuntil: number;
+  /** When its bandwidth permits the next fetch (milliseconds). */
+  dueat: number;
 }
 
 /** Why a provider is asked for all it has. */
 export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'operator';
 
 const COLUMNS =
-  'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil';
+  'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat';
 
 export class ProviderStore {
   readonly #get;
@@ -37,6 +39,9 @@ export class ProviderStore {
   readonly #waiting;
   readonly #count;
   readonly #forgetDelays;
+  readonly #due;
+  readonly #wholeDue;
+  readonly #setWholeDue;
 
   constructor(db: Db) {
     this.#get = db.prepare<[number], Provider>(`SELECT ${COLUMNS} FROM pidb WHERE pid = ?`);
@@ -70,6 +75,9 @@ export class ProviderStore {
       `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
        WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0)`,
     );
+    this.#due = db.prepare<[number, number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
+    this.#wholeDue = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'dueat'").pluck();
+    this.#setWholeDue = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'dueat'");
     this.#waiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
   }
 
@@ -88,6 +96,20 @@ export class ProviderStore {
 
   setBackoff(pid: number, backoffs: number, untilS: number): void {
     this.#backoff.run(backoffs, untilS, pid);
+  }
+
+  /** Notes when the provider's bandwidth permits the next fetch, milliseconds. */
+  setDue(pid: number, atMs: number): void {
+    this.#due.run(Math.round(atMs), pid);
+  }
+
+  /** When the bandwidth of all together permits the next fetch, milliseconds. */
+  get wholeDueMs(): number {
+    return this.#wholeDue.get() ?? 0;
+  }
+
+  setWholeDue(atMs: number): void {
+    this.#setWholeDue.run(Math.round(atMs));
   }
 
   /** How many providers there are, of all or with this number. */

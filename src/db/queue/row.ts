@@ -15,7 +15,10 @@ export interface QueuedUrl extends Said {
 }
 
 /** What sending a row needs. */
-export interface WaitingRow extends Pick<QueuedUrl, 'curl' | 'mimetype' | 'furl' | 'md5' | 'len' | 'mtime'> {
+export interface WaitingRow extends Pick<
+  QueuedUrl,
+  'curl' | 'mimetype' | 'furl' | 'md5' | 'len' | 'mtime' | 'tod'
+> {
   pos: number;
   pid: number;
   tries: number;
@@ -97,7 +100,7 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
   ] = raw;
   const url = { pid, curl, mimetype, subtype, burl, furl };
   const urlSum = checkWaiting({ ...url, md5, len, mtime, tod, flags, op, sum });
-  return { pos, pid, tries, gen, op, curl, mimetype, furl, md5, len, mtime, held, urlSum };
+  return { pos, pid, tries, gen, op, curl, mimetype, furl, md5, len, mtime, tod, held, urlSum };
 }
 
 /** @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime */

@@ -11,17 +11,20 @@ import {
   type WaitingRow,
 } from './row.js';
 
+/** STARTTIMESLOT of what is fetched as soon as its provider's hours permit. */
+export const NOW_SLOT = -1;
+
 /** The part of a set that is fetched in one time slot: a row of qpsdb. */
 export interface WaitingSet {
   psetid: number;
-  /** STARTTIMESLOT; -1 = as soon as possible. */
+  /** STARTTIMESLOT: NOW_SLOT, or the slot that it waits for. */
   slot: number;
   pid: number;
   firstpos: number;
   lastpos: number;
 }
 
-const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos';
+export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos';
 
 export class QueueReader {
   readonly #sets;
@@ -41,7 +44,7 @@ export class QueueReader {
   constructor(db: Db, tally: Tally) {
     this.#tally = tally;
     this.#sets = db.prepare<[], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb ORDER BY psetid, starttimeslot`,
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} ORDER BY psetid`,
     );
     this.#next = db
       .prepare<[number, number, number, number], RawWaiting>(
@@ -51,11 +54,14 @@ export class QueueReader {
     this.#at = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
     this.#whole = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
     this.#leastTries = db
-      .prepare<[number], number | null>('SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0')
+      .prepare<[number], number | null>(
+        `SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
+      )
       .pluck();
     this.#bad = db
       .prepare<[number, number, number, number], RawWaiting>(
-        `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND pos > ? ORDER BY pos LIMIT ?`,
+        `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND slot = ${NOW_SLOT} AND pos > ?
+         ORDER BY pos LIMIT ?`,
       )
       .raw();
     this.#any = db
@@ -80,7 +86,7 @@ export class QueueReader {
     );
   }
 
-  /** All sets waiting, in the order of their absorption. */
+  /** All sets that may be fetched now, in the order of their absorption. */
   sets(): WaitingSet[] {
     return this.#sets.all();
   }
@@ -105,7 +111,7 @@ export class QueueReader {
     return this.#whole.get(pos);
   }
 
-  /** The fewest tries any bad url of the set has had; undefined when it has no bad ones. */
+  /** The fewest tries any bad url of the set has had; undefined when it has no bad ones (now). */
   leastTries(psetid: number): number | undefined {
     return this.#leastTries.get(psetid) ?? undefined;
   }
@@ -115,7 +121,7 @@ export class QueueReader {
     return this.#bad.all(psetid, tries, afterPos, limit).map(raw => this.#checked(raw));
   }
 
-  /** Whether any row of the set is left. */
+  /** Whether any row of this part of the set is left. */
   hasRows(set: WaitingSet): boolean {
     return this.#any.get(set.firstpos, set.lastpos, set.slot) !== undefined;
   }

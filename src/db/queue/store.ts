@@ -9,6 +9,7 @@ import { ProviderStore } from './providers.js';
 import { Reconciler } from './reconcile.js';
 import { ResultWriter } from './results.js';
 import { QueueReader } from './sets.js';
+import { SlotStore } from './slots.js';
 
 export interface StoreRules {
   /** Errors kept for one provider until it connects. */
@@ -31,6 +32,7 @@ export class QueueStore {
   readonly providers: ProviderStore;
   readonly queue: QueueReader;
   readonly results: ResultWriter;
+  readonly slots: SlotStore;
   readonly #tally: Tally;
   readonly #db: Db;
 
@@ -50,6 +52,7 @@ export class QueueStore {
     this.absorb = new AbsorbWriter(db, stores);
     this.reconciler = new Reconciler(db, stores);
     this.results = new ResultWriter(db, stores, { ...rules, damaged });
+    this.slots = new SlotStore(db, stores);
   }
 
   /**

@@ -5,25 +5,32 @@
  *
  *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in a lane ──nothing left, or turn over──▶ resting / waiting
  *        ▲                     │ ▲
- *        ╰──── stopped ◀───────┴─┴──▶ delayed until a time (back-off; later: bandwidth, time of day)
+ *        ╰──── hindered ◀──────┴─┴──▶ delayed until a time (back-off, bandwidth)
  *
  * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work. A higher
- * priority goes first; among equals the provider that waited longest. A lane whose turn is over while an equal waits,
- * or at any time while a higher one does, gets no more urls and ends when those on their way are done.
+ * priority goes first; among equals the provider that waited longest; who waits counts one priority higher for every
+ * `ageingMs`, so that everybody's turn comes. A lane whose turn is over while an equal waits gets no more urls and ends
+ * when those on their way are done. A lane is recalled, so that it ends with the url being fetched, when a higher
+ * priority waits and no slot is free, and when its provider is hindered.
  */
+import { DelayTable, type DelayRules } from './delays.js';
+import { WaitingLine } from './waiting.js';
 
 export interface LaneRules {
-  /** Urls on their way in one lane. */
-  window: number;
   overbookPercent: number;
   /** Urls of one lane before an equal that waits gets it. */
   turn: number;
+  /** Who has waited so long counts one priority higher. */
+  ageingMs: number;
+  delays: DelayRules;
 }
 
 export interface LaneProvider {
   pid: number;
   priority: 0 | 1 | 2;
   parallel: number;
+  /** Urls on their way in one lane. */
+  window: number;
 }
 
 export interface Lane {
@@ -33,6 +40,10 @@ export interface Lane {
   worker: number;
   inFlight: number;
   turnLeft: number;
+  /** What its provider counted as when it was opened, until the turn is over. */
+  priority: number;
+  /** It ends: what it has not begun comes back. */
+  recalled: boolean;
 }
 
 /** Leave to send up to `room` urls of a provider into a lane. */
@@ -41,10 +52,12 @@ export interface Grant {
   room: number;
 }
 
+/** Stopped by the operator; outside its hours; its sets are being put together. */
+export type Hindrance = 'stopped' | 'closed' | 'joining';
+
 interface Provider extends LaneProvider {
   hasUrls: boolean;
-  stopped: boolean;
-  delayedUntilMs: number;
+  hindrances: Set<Hindrance>;
   /** Send one url only and see: the site did not answer last time. */
   probing: boolean;
   lanes: Map<string, Lane>;
@@ -55,18 +68,26 @@ interface Worker {
   lanes: Set<Lane>;
 }
 
+const PRIORITIES = 3;
+
 export class LaneTable {
   readonly #rules: LaneRules;
   readonly #providers = new Map<number, Provider>();
   readonly #workers = new Map<number, Worker>();
-  /** Waiting providers by priority, longest waiting first. */
-  readonly #waiting: readonly Set<number>[] = [new Set(), new Set(), new Set()];
+  readonly #waiting: WaitingLine;
   /** Lanes that may take more urls. */
   readonly #hungry = new Set<Lane>();
-  readonly #delayed = new Set<number>();
+  /** Lanes that were not recalled, by priority. */
+  readonly #running: readonly Set<Lane>[] = Array.from({ length: PRIORITIES }, () => new Set<Lane>());
+  readonly #recalled = new Set<Lane>();
+  #toRecall: Lane[] = [];
+  readonly #delays: DelayTable<number>;
+  #nowMs = 0;
 
   constructor(rules: LaneRules) {
     this.#rules = rules;
+    this.#waiting = new WaitingLine(rules.ageingMs);
+    this.#delays = new DelayTable(rules.delays);
   }
 
   /** A Bot Manager is there, or its slots changed. */
@@ -89,14 +110,13 @@ export class LaneTable {
       this.#providers.set(settings.pid, {
         ...settings,
         hasUrls: false,
-        stopped: false,
-        delayedUntilMs: 0,
+        hindrances: new Set(),
         probing: false,
         lanes: new Map(),
       });
       return;
     }
-    this.#waiting[known.priority]?.delete(settings.pid);
+    if (known.priority !== settings.priority) this.#waiting.remove(settings.pid, known.priority);
     Object.assign(known, settings);
     this.#settle(known);
   }
@@ -105,8 +125,8 @@ export class LaneTable {
   removeProvider(pid: number): void {
     const provider = this.#providers.get(pid);
     if (provider === undefined || provider.lanes.size > 0) return;
-    this.#waiting[provider.priority]?.delete(pid);
-    this.#delayed.delete(pid);
+    this.#waiting.remove(pid, provider.priority);
+    this.#delays.delete(pid);
     this.#providers.delete(pid);
   }
 
@@ -115,47 +135,41 @@ export class LaneTable {
     this.#change(pid, provider => (provider.hasUrls = hasUrls));
   }
 
-  /** Paused by the operator, or disabled. */
-  setStopped(pid: number, stopped: boolean): void {
-    this.#change(pid, provider => (provider.stopped = stopped));
-  }
-
-  /** No url is sent before `untilMs` (monotonic); with `probing` only one at a time until told otherwise. */
-  delay(pid: number, untilMs: number, probing: boolean): void {
+  /** Something begins or ceases to keep the provider from fetching. */
+  setHindered(pid: number, why: Hindrance, hindered: boolean): void {
     this.#change(pid, provider => {
-      provider.delayedUntilMs = untilMs;
-      provider.probing = probing;
-      this.#delayed.add(pid);
+      if (hindered) provider.hindrances.add(why);
+      else provider.hindrances.delete(why);
+      if (hindered) for (const lane of provider.lanes.values()) this.#recall(lane);
     });
   }
 
-  /** Forgets a delay. */
-  release(pid: number): void {
-    this.#change(pid, provider => {
-      provider.delayedUntilMs = 0;
-      provider.probing = false;
-      this.#delayed.delete(pid);
+  isHindered(pid: number, why: Hindrance): boolean {
+    return this.#providers.get(pid)?.hindrances.has(why) ?? false;
+  }
+
+  /** No url is sent before `untilMs` (monotonic). */
+  delay(pid: number, untilMs: number): void {
+    this.#change(pid, () => {
+      if (untilMs > this.#nowMs) this.#delays.set(pid, untilMs);
+      else this.#delays.delete(pid);
     });
+  }
+
+  /** Only one url at a time until told otherwise. */
+  setProbing(pid: number, probing: boolean): void {
+    this.#change(pid, provider => (provider.probing = probing));
   }
 
   /** Lets providers go on whose delay is over. */
   wake(nowMs: number): void {
-    for (const pid of this.#delayed) {
-      const provider = this.#providers.get(pid);
-      if (provider !== undefined && provider.delayedUntilMs > nowMs) continue;
-      this.#delayed.delete(pid);
-      if (provider !== undefined) this.#settle(provider);
-    }
+    this.#nowMs = nowMs;
+    for (const pid of this.#delays.due(nowMs)) this.#change(pid, () => undefined);
   }
 
-  /** When the next delay ends; undefined when none is running. */
+  /** When `wake` is worth calling again; undefined when nobody is delayed. */
   nextWakeMs(): number | undefined {
-    let least: number | undefined;
-    for (const pid of this.#delayed) {
-      const until = this.#providers.get(pid)?.delayedUntilMs;
-      if (until !== undefined && (least === undefined || until < least)) least = until;
-    }
-    return least;
+    return this.#delays.nextMs();
   }
 
   /** The next lane that may take urls; undefined when there is none. The caller answers with `sent`. */
@@ -166,17 +180,12 @@ export class LaneTable {
       if (room > 0) return { lane, room };
       if (lane.inFlight === 0) this.#close(lane);
     }
-    for (let priority = 2; priority >= 0; priority--) {
-      for (const pid of this.#waiting[priority] ?? []) {
-        const worker = this.#freestWorker();
-        if (worker === undefined) return undefined;
-        const provider = this.#providers.get(pid);
-        if (provider === undefined) continue;
-        const lane = this.#open(provider, worker);
-        return { lane, room: this.#room(lane) };
-      }
-    }
-    return undefined;
+    const first = this.#waiting.first(this.#nowMs);
+    const worker = this.#freestWorker();
+    const provider = first && this.#providers.get(first.pid);
+    if (first === undefined || provider === undefined || worker === undefined) return undefined;
+    const lane = this.#open(provider, worker, first.priority);
+    return { lane, room: this.#room(lane) };
   }
 
   /** So many urls were sent into the lane; `more`: the provider has others that could go now. */
@@ -191,12 +200,23 @@ export class LaneTable {
     else this.#settle(provider);
   }
 
-  /** A url of the lane was answered. */
+  /** A url of the lane was answered, or came back. */
   finished(lane: Lane): void {
     if (!this.#workers.get(lane.worker)?.lanes.has(lane)) return;
     lane.inFlight--;
+    const window = this.#providers.get(lane.pid)?.window ?? 1;
+    // Whose bandwidth is limited has a turn of one url: it waits with the others for the next.
+    if (lane.inFlight === 0 && window === 1) this.#close(lane);
     // Refilled by halves: urls are read from the queue several at a time.
-    if (lane.inFlight * 2 <= this.#rules.window) this.#hungry.add(lane);
+    else if (lane.inFlight * 2 <= window) this.#hungry.add(lane);
+  }
+
+  /** Lanes that are to be recalled; each is named once. */
+  recalls(): Lane[] {
+    this.#makeRoom();
+    const lanes = this.#toRecall;
+    this.#toRecall = [];
+    return lanes.filter(lane => lane.inFlight > 0);
   }
 
   get lanes(): number {
@@ -205,36 +225,62 @@ export class LaneTable {
     return sum;
   }
 
+  /** Lanes that are in use, by priority from 0 to 2; those that are ending are not counted. */
+  get lanesByPriority(): number[] {
+    return this.#running.map(lanes => lanes.size);
+  }
+
   /** Providers that would fetch if there were a slot. */
   get waiting(): number {
-    return this.#waiting.reduce((sum, set) => sum + set.size, 0);
+    return this.#waiting.size;
+  }
+
+  /** Providers that wait for a time. */
+  get delayed(): number {
+    return this.#delays.size;
   }
 
   #room(lane: Lane): number {
     const provider = this.#providers.get(lane.pid);
     const worker = this.#workers.get(lane.worker);
-    if (provider === undefined || worker === undefined || !this.#mayFetch(provider)) return 0;
+    if (provider === undefined || worker === undefined || lane.recalled || !this.#mayFetch(provider))
+      return 0;
     if (worker.lanes.size > this.#capacity(worker)) return 0;
     if (provider.probing) return lane.inFlight === 0 && provider.lanes.size === 1 ? 1 : 0;
-    if (this.#mustYield(lane, provider)) return 0;
-    if (lane.turnLeft <= 0) lane.turnLeft = this.#rules.turn;
-    return this.#rules.window - lane.inFlight;
+    if (this.#mustYield(lane)) return 0;
+    if (lane.turnLeft <= 0) {
+      lane.turnLeft = this.#rules.turn;
+      this.#running[lane.priority]?.delete(lane);
+      lane.priority = provider.priority;
+      this.#running[lane.priority]?.add(lane);
+    }
+    return provider.window - lane.inFlight;
   }
 
-  #mustYield(lane: Lane, provider: Provider): boolean {
-    if (this.#freestWorker() !== undefined) return false;
-    for (let priority = 2; priority >= provider.priority; priority--) {
-      const others = this.#waiting[priority]?.size ?? 0;
-      if (others > 0 && (priority > provider.priority || lane.turnLeft <= 0)) return true;
+  #mustYield(lane: Lane): boolean {
+    const first = this.#waiting.first(this.#nowMs);
+    if (first === undefined || first.pid === lane.pid || this.#freestWorker() !== undefined) return false;
+    return first.priority > lane.priority || (first.priority === lane.priority && lane.turnLeft <= 0);
+  }
+
+  /** Recalls lanes of the lowest priority, one for each provider of a higher one that waits. */
+  #makeRoom(): void {
+    const first = this.#waiting.first(this.#nowMs);
+    if (first === undefined || this.#freestWorker() !== undefined) return;
+    for (let priority = 0; priority < first.priority; priority++) {
+      const wanted = this.#waiting.above(priority, this.#nowMs);
+      for (const lane of this.#running[priority] ?? []) {
+        if (this.#recalled.size >= wanted) return;
+        if (lane.pid !== first.pid) this.#recall(lane);
+      }
     }
-    return false;
   }
 
   #mayFetch(provider: Provider): boolean {
-    return provider.hasUrls && !provider.stopped && !this.#delayed.has(provider.pid);
+    return provider.hasUrls && provider.hindrances.size === 0 && !this.#delays.has(provider.pid);
   }
 
-  #open(provider: Provider, worker: [number, Worker]): Lane {
+  #open(provider: Provider, worker: [number, Worker], priority: number): Lane {
     let n = 0;
     while (provider.lanes.has(laneName(provider.pid, n))) n++;
     const lane: Lane = {
@@ -243,19 +289,34 @@ export class LaneTable {
       worker: worker[0],
       inFlight: 0,
       turnLeft: this.#rules.turn,
+      priority,
+      recalled: false,
     };
     provider.lanes.set(lane.name, lane);
     worker[1].lanes.add(lane);
+    this.#running[priority]?.add(lane);
+    // If it may have another one it has only begun to wait for that.
+    this.#waiting.remove(provider.pid, provider.priority);
     this.#settle(provider);
     return lane;
   }
 
   #close(lane: Lane): void {
     this.#hungry.delete(lane);
+    this.#recalled.delete(lane);
+    this.#running[lane.priority]?.delete(lane);
     this.#workers.get(lane.worker)?.lanes.delete(lane);
     const provider = this.#providers.get(lane.pid);
     provider?.lanes.delete(lane.name);
     if (provider !== undefined) this.#settle(provider);
+  }
+
+  #recall(lane: Lane): void {
+    if (lane.recalled) return;
+    lane.recalled = true;
+    this.#running[lane.priority]?.delete(lane);
+    this.#recalled.add(lane);
+    this.#toRecall.push(lane);
   }
 
   #change(pid: number, change: (provider: Provider) => void): void {
@@ -268,12 +329,11 @@ export class LaneTable {
   /** Puts the provider among those waiting, or takes it from there, as its state demands; wakes its lanes. */
   #settle(provider: Provider): void {
     const most = provider.probing ? 1 : provider.parallel;
-    const waits = this.#mayFetch(provider) && provider.lanes.size < most;
-    const queue = this.#waiting[provider.priority];
-    if (waits) queue?.add(provider.pid);
-    else queue?.delete(provider.pid);
+    const { pid, priority } = provider;
+    if (this.#mayFetch(provider) && provider.lanes.size < most) this.#waiting.add(pid, priority, this.#nowMs);
+    else this.#waiting.remove(pid, priority);
     for (const lane of provider.lanes.values()) {
-      if (lane.inFlight * 2 <= this.#rules.window) this.#hungry.add(lane);
+      if (lane.inFlight * 2 <= provider.window) this.#hungry.add(lane);
     }
   }
 

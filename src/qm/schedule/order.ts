@@ -4,8 +4,9 @@
  *
  * A set is `reading` until its last row has been taken, then `waiting` until the rows it sent are done and its bad ones
  * are due, and gone when it has no row left. While it waits the next set goes on: one stubborn url does not hold up
- * what its provider sent later. Nothing here is kept on disk: after a restart each set is read again from its first
- * row that is left.
+ * what its provider sent later. Rows that come into a set when their hours have begun are fetched at their places: the
+ * set is being read again from the first of them. Nothing here is kept on disk: after a restart each set is read from its
+ * first row that is left.
  */
 
 /** What the order needs to know of a row. */
@@ -38,6 +39,8 @@ interface Progress<S> {
   out: Set<number>;
   /** Places to be taken again, in order. */
   again: number[];
+  /** Places that are not to be taken when they are read: they were out, or to be taken again, when the cursor went back. */
+  skip: Set<number> | undefined;
   /** By number of tries: when urls that failed so often are due, monotonic milliseconds. */
   dueMs: Map<number, number>;
   /** When its next bad url is due, Infinity when it has none; undefined: look. */
@@ -65,16 +68,35 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /** A set absorbed after all that are here. */
   add(set: S): void {
-    const progress = {
-      set,
-      cursor: set.firstpos - 1,
-      read: false,
-      out: new Set<number>(),
-      again: [],
-      dueMs: new Map<number, number>(),
-      badMs: undefined,
-    };
-    this.#reading.set(keyOf(set), progress);
+    this.#reading.set(keyOf(set), newProgress(set, set.firstpos));
+  }
+
+  /** Rows have come into a set, which may be here already. @param places where they are, ascending, when they are few */
+  join(set: S, places: readonly number[]): void {
+    const first = places[0];
+    if (first === undefined) return;
+    const key = keyOf(set);
+    const progress = this.#find(set);
+    if (progress === undefined) {
+      this.#readInOrder(key, newProgress(set, first));
+      return;
+    }
+    const passed = progress.read ? places : places.filter(pos => pos <= progress.cursor);
+    for (const pos of places) progress.skip?.delete(pos);
+    if (passed.length > 0) progress.again = [...progress.again, ...passed].sort((a, b) => a - b);
+    if (this.#waiting.delete(key)) this.#readInOrder(key, progress);
+  }
+
+  /** As `join` for many: the set is read again from `pos`. */
+  rewind(set: S, pos: number): void {
+    const key = keyOf(set);
+    const progress = this.#find(set) ?? newProgress(set, pos);
+    progress.cursor = Math.min(progress.cursor, pos - 1);
+    progress.read = false;
+    progress.badMs = undefined;
+    progress.skip = new Set([...progress.out, ...progress.again]);
+    this.#waiting.delete(key);
+    this.#readInOrder(key, progress);
   }
 
   /** Takes the next rows, fewer than `limit` when there are no more for now. They are out until settled. */
@@ -111,12 +133,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.out.delete(pos);
     progress.again.push(pos);
     progress.again.sort((a, b) => a - b);
-    if (this.#waiting.delete(key)) {
-      // Back among the sets being read, in their order; there are few of those.
-      const rest = [...this.#reading];
-      this.#reading.clear();
-      for (const [k, p] of [...rest, [key, progress] as const].sort(bySet)) this.#reading.set(k, p);
-    }
+    if (this.#waiting.delete(key)) this.#readInOrder(key, progress);
   }
 
   /** The row has now failed `tries` times and is not due before `dueMs`. */
@@ -163,12 +180,13 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       const row = this.#source.at(progress.again.shift() ?? 0);
       if (row !== undefined) push(progress, row, taken);
     }
-    if (progress.read || taken.length >= limit) return;
-    const wanted = limit - taken.length;
-    const rows = this.#source.next(progress.set, progress.cursor, wanted);
-    for (const row of rows) push(progress, row, taken);
-    progress.cursor = rows.at(-1)?.pos ?? progress.cursor;
-    progress.read = rows.length < wanted;
+    while (!progress.read && taken.length < limit) {
+      const wanted = limit - taken.length;
+      const rows = this.#source.next(progress.set, progress.cursor, wanted);
+      for (const row of rows) if (!progress.skip?.has(row.pos)) push(progress, row, taken);
+      progress.cursor = rows.at(-1)?.pos ?? progress.cursor;
+      progress.read = rows.length < wanted;
+    }
   }
 
   #takeBad(progress: Progress<S>, limit: number, nowMs: number, taken: Taken<S, R>[]): void {
@@ -193,9 +211,30 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return progress.badMs;
   }
 
+  /** Puts a set among those being read, in their order; there are few of those. */
+  #readInOrder(key: string, progress: Progress<S>): void {
+    this.#reading.delete(key);
+    const rest = [...this.#reading];
+    this.#reading.clear();
+    for (const [k, p] of [...rest, [key, progress] as const].sort(bySet)) this.#reading.set(k, p);
+  }
+
   #find(set: S): Progress<S> | undefined {
     return this.#reading.get(keyOf(set)) ?? this.#waiting.get(keyOf(set));
   }
+}
+
+function newProgress<S extends OrderedSet>(set: S, fromPos: number): Progress<S> {
+  return {
+    set,
+    cursor: fromPos - 1,
+    read: false,
+    out: new Set(),
+    again: [],
+    skip: undefined,
+    dueMs: new Map(),
+    badMs: undefined,
+  };
 }
 
 function push<S, R extends PlacedRow>(progress: Progress<S>, row: R, taken: Taken<S, R>[]): void {

@@ -1,20 +1,32 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { LaneTable, type Grant, type Lane } from '../../../src/qm/schedule/lanes.js';
+import {
+  LaneTable,
+  type Grant,
+  type Lane,
+  type LaneProvider,
+  type LaneRules,
+} from '../../../src/qm/schedule/lanes.js';
 
+const rules: LaneRules = {
+  overbookPercent: 0,
+  turn: 8,
+  ageingMs: 60_000,
+  delays: { gridMs: 4000, horizonMs: 3_600_000 },
+};
 let table: LaneTable;
 /** Urls left, by provider. */
 let urls: Map<number, number>;
 let onTheWay: Lane[];
 
 beforeEach(() => {
-  table = new LaneTable({ window: 4, overbookPercent: 0, turn: 8 });
+  table = new LaneTable(rules);
   urls = new Map();
   onTheWay = [];
 });
 
-function provider(pid: number, count: number, more: { priority?: 0 | 1 | 2; parallel?: number } = {}): void {
-  table.setProvider({ pid, priority: 1, parallel: 1, ...more });
+function provider(pid: number, count: number, more: Partial<LaneProvider> = {}): void {
+  table.setProvider({ pid, priority: 1, parallel: 1, window: 4, ...more });
   urls.set(pid, count);
   table.setHasUrls(pid, count > 0);
 }
@@ -70,7 +82,7 @@ test('one lane a provider, more if it is parallel, and no more lanes than slots'
 });
 
 test('slots are overbooked as configured', () => {
-  table = new LaneTable({ window: 4, overbookPercent: 25, turn: 8 });
+  table = new LaneTable({ ...rules, overbookPercent: 25 });
   table.setWorker(1, 4);
   for (let pid = 1; pid <= 9; pid++) provider(pid, 1);
   assert.equal(send().length, 5);
@@ -159,7 +171,8 @@ test('a delayed provider gets nothing until its time, then one url until it is r
   table.setWorker(1, 4);
   provider(7, 100);
   send();
-  table.delay(7, 1000, true);
+  table.delay(7, 1000);
+  table.setProbing(7, true);
   finish(7, 4);
   assert.deepEqual(send(), []);
   assert.equal(table.nextWakeMs(), 1000);
@@ -170,16 +183,17 @@ test('a delayed provider gets nothing until its time, then one url until it is r
   assert.deepEqual(send(), []);
   finish(7);
   assert.deepEqual(send(), ['7']);
-  table.release(7);
+  table.delay(7, 0);
+  table.setProbing(7, false);
   assert.deepEqual(send(), ['7', '7', '7']);
 });
 
 test('a stopped provider gets nothing until it may go on', () => {
   table.setWorker(1, 4);
   provider(7, 3);
-  table.setStopped(7, true);
+  table.setHindered(7, 'stopped', true);
   assert.deepEqual(send(), []);
-  table.setStopped(7, false);
+  table.setHindered(7, 'stopped', false);
   assert.deepEqual(send(), ['7', '7', '7']);
 });
 

@@ -1,0 +1,139 @@
+/**
+ * Rows that wait for a time slot: taken out of their set, one row of qpsdb for each slot, and put back when it comes.
+ * Their places stay, so the order of a set is restored by reading it.
+ */
+import type { ErrorStore } from '../cache/errors.js';
+import type { Db } from '../open.js';
+import { recordOfRow } from './row.js';
+import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets.js';
+
+/** Beyond all slots: rows that were submitted again while they waited for one, with hours to be looked at. */
+export const LOOK_SLOT = 168;
+
+/** What the clock said when slots were looked at last. */
+export interface LastLook {
+  atMs: number;
+  /** Slots of the period then. */
+  slots: number;
+}
+
+const LOOK_KEY = 'slots';
+const NEVER = 614;
+
+export class SlotStore {
+  readonly #queue: QueueReader;
+  readonly #errors: ErrorStore;
+  readonly #move;
+  readonly #split;
+  readonly #take;
+  readonly #removePart;
+  readonly #parts;
+  readonly #partsOf;
+  readonly #later;
+  readonly #resubmitted;
+  readonly #anyPart;
+  readonly #rows;
+  readonly #lastLook;
+  readonly #setLastLook;
+
+  constructor(db: Db, stores: { queue: QueueReader; errors: ErrorStore }) {
+    this.#queue = stores.queue;
+    this.#errors = stores.errors;
+    this.#move = db.prepare<[number, number]>('UPDATE qdb SET slot = ? WHERE pos = ?');
+    this.#split = db.prepare<[number, number]>(
+      `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
+       SELECT psetid, ?, pid, firstpos, lastpos, absorbedat FROM qpsdb WHERE psetid = ? LIMIT 1`,
+    );
+    this.#take = db
+      .prepare<[number, number, number], number>(
+        `UPDATE qdb SET slot = ${NOW_SLOT} WHERE pos IN
+           (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos LIMIT ?) RETURNING pos`,
+      )
+      .pluck();
+    this.#removePart = db.prepare<[number, number]>(
+      'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
+    );
+    this.#parts = db.prepare<[number], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ? ORDER BY psetid`,
+    );
+    this.#partsOf = db.prepare<[number], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE pid = ? AND starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
+    );
+    this.#later = db.prepare<[], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
+    );
+    this.#resubmitted = db
+      .prepare<[], number>(`SELECT DISTINCT psetid FROM qdb WHERE slot = ${LOOK_SLOT} AND slot >= 0`)
+      .pluck();
+    this.#anyPart = db.prepare<[number], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE psetid = ? LIMIT 1`,
+    );
+    this.#rows = db.prepare<[], number>('SELECT count(*) FROM qdb WHERE slot >= 0').pluck();
+    this.#lastLook = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck();
+    this.#setLastLook = db.prepare<[string, string]>('INSERT OR REPLACE INTO meta VALUES (?, ?)');
+  }
+
+  /**
+   * Makes a row that was taken wait for a slot. undefined: it never comes, and that is reported as code 614; content that
+   * is held stays. @returns false when the row has changed since it was taken. Inside a transaction.
+   */
+  postpone(taken: { pos: number; gen: number; set: WaitingSet }, slot: number | undefined): boolean {
+    const row = this.#queue.whole(taken.pos);
+    if (row === undefined) return true;
+    if (row.gen !== taken.gen || row.op === 0) return false;
+    if (slot === undefined) {
+      this.#errors.add(row.pid, recordOfRow(row), NEVER, 'its hours and those of its provider never meet');
+      this.#queue.drop(row);
+      return true;
+    }
+    this.#move.run(slot, row.pos);
+    this.#split.run(slot, taken.set.psetid);
+    return true;
+  }
+
+  /** The parts of sets that wait for a slot, in the order of their absorption. */
+  parts(slot: number): WaitingSet[] {
+    return this.#parts.all(slot);
+  }
+
+  /** The parts that wait for any slot, of one provider or of all. */
+  later(pid?: number): WaitingSet[] {
+    return pid === undefined ? this.#later.all() : this.#partsOf.all(pid);
+  }
+
+  /** Sets with rows that were submitted again while they waited for a slot, as parts to be joined. */
+  resubmitted(): WaitingSet[] {
+    return this.#resubmitted.all().flatMap(psetid => {
+      const part = this.#anyPart.get(psetid);
+      return part === undefined ? [] : [{ ...part, slot: LOOK_SLOT }];
+    });
+  }
+
+  /**
+   * Puts the next rows of a part back into its set. @returns their places, ascending, fewer than `limit` when none are
+   * left: the part is gone then. Inside a transaction.
+   */
+  join(part: WaitingSet, limit: number): number[] {
+    this.#queue.changed(part.pid);
+    const places = this.#take.all(part.slot, part.psetid, limit).sort((a, b) => a - b);
+    if (places.length > 0) this.#split.run(NOW_SLOT, part.psetid);
+    if (places.length < limit) this.#removePart.run(part.psetid, part.slot);
+    return places;
+  }
+
+  /** Rows waiting for a slot. */
+  rows(): number {
+    return this.#rows.get() ?? 0;
+  }
+
+  /** undefined: never. */
+  lastLook(): LastLook | undefined {
+    const [atMs = NaN, slots = NaN] = this.#lastLook.get(LOOK_KEY)?.split(' ').map(Number) ?? [];
+    return Number.isFinite(atMs) && Number.isFinite(slots) ? { atMs, slots } : undefined;
+  }
+
+  /** Inside a transaction. */
+  setLastLook({ atMs, slots }: LastLook): void {
+    this.#setLastLook.run(LOOK_KEY, `${atMs} ${slots}`);
+  }
+}

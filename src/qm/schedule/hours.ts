@@ -1,0 +1,97 @@
+/**
+ * Hours in which something may be fetched (semantics.md, rule 10), in the local time of this process. The period has 24
+ * slots (hours of the day) or 168 (of the week, Monday 0 h first). Which slot it is is asked of the wall clock, never
+ * counted: a clock that jumps and a change to summer time are new answers to the same question.
+ */
+
+/** Slots of a period. */
+export type Slots = 24 | 168;
+
+/** One character 0 or 1 for each slot; '' = always. */
+export type Hours = string;
+
+export const ALWAYS: Hours = '';
+export const DAY_SLOTS = 24;
+export const WEEK_SLOTS = 168;
+const DAYS = 7;
+const HOUR_MS = 3_600_000;
+
+/** The slot a moment (wall clock) lies in. */
+export function slotOf(atMs: number, slots: Slots): number {
+  const at = new Date(atMs);
+  // Sunday is 0 there.
+  return slots === DAY_SLOTS ? at.getHours() : ((at.getDay() + DAYS - 1) % DAYS) * DAY_SLOTS + at.getHours();
+}
+
+/** When the hour is over in which a moment lies, also where hours do not begin with those of UTC. */
+export function hourEndMs(atMs: number): number {
+  const at = new Date(atMs);
+  return atMs + HOUR_MS - ((at.getMinutes() * 60 + at.getSeconds()) * 1000 + at.getMilliseconds());
+}
+
+/**
+ * A provider's mask (24 or 168 characters 0 or 1, '' = always) for a period of so many slots. Hours of the day repeat
+ * each day. Hours of the week where only those of the day are known are read as strictly as possible: an hour is
+ * permitted when it is on every day, so that nothing is fetched when it must not be.
+ */
+export function hoursOfMask(mask: string, slots: Slots): Hours {
+  if (mask === ALWAYS || mask.length === slots) return mask;
+  if (slots === WEEK_SLOTS) return mask.repeat(DAYS);
+  return Array.from({ length: slots }, (_, hour) =>
+    Array.from({ length: DAYS }, (_day, day) => mask[day * DAY_SLOTS + hour]).includes('0') ? '0' : '1',
+  ).join('');
+}
+
+/** Whether a mask says more than a period of so many slots can: it is then read strictly. */
+export function isTooFine(mask: string, slots: Slots): boolean {
+  return mask.length > slots;
+}
+
+/** A url's `tod`, such as `0-7,12` or `22-5`: hours of the day, or, when any is over 23, of the week. */
+export function hoursOfTod(tod: string, slots: Slots): Hours {
+  const ranges = tod.split(',').map(range => range.split('-').map(Number));
+  const period = ranges.flat().some(hour => hour >= DAY_SLOTS) ? WEEK_SLOTS : DAY_SLOTS;
+  const mask = Array<string>(period).fill('0');
+  for (const [from = 0, to = from] of ranges) {
+    for (let hour = from; ; hour = (hour + 1) % period) {
+      mask[hour] = '1';
+      if (hour === to) break;
+    }
+  }
+  return hoursOfMask(mask.join(''), slots);
+}
+
+/** The hours that both permit. */
+export function bothOf(a: Hours, b: Hours): Hours {
+  if (a === ALWAYS || a === b) return b;
+  if (b === ALWAYS) return a;
+  return Array.from(a, (flag, slot) => (flag === '1' && b[slot] === '1' ? '1' : '0')).join('');
+}
+
+export function permits(hours: Hours, slot: number): boolean {
+  return hours === ALWAYS || hours[slot] === '1';
+}
+
+/** The first slot behind this one that is permitted, the same one a period later the last; undefined: none ever is. */
+export function nextSlot(hours: Hours, slot: number, slots: Slots): number | undefined {
+  for (let ahead = 1; ahead <= slots; ahead++) {
+    const next = (slot + ahead) % slots;
+    if (permits(hours, next)) return next;
+  }
+  return undefined;
+}
+
+/**
+ * The slots that have begun between two moments (wall clock), those included that a change to summer time left out.
+ * All of them after a clock was set back, or a period has passed.
+ */
+export function slotsBegun(fromMs: number, toMs: number, slots: Slots): number[] {
+  const elapsedMs = toMs - fromMs;
+  const from = slotOf(fromMs, slots);
+  const ahead =
+    // Two hours less: a day has 23 to 25, and neither moment need be at the beginning of one.
+    elapsedMs < 0 || elapsedMs >= (slots - 2) * HOUR_MS
+      ? slots
+      : (slotOf(toMs, slots) - from + slots) % slots;
+  return Array.from({ length: ahead }, (_, i) => (from + 1 + i) % slots);
+}

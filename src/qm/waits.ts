@@ -1,0 +1,188 @@
+/**
+ * How long sites are left alone: because they did not answer, because they asked for it, because of the bandwidth they or
+ * the LCC as a whole may use. What a restart must not forget is written with the results that made it so.
+ */
+import type { Outcome } from '../db/queue/results.js';
+import type { Provider } from '../db/queue/providers.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { Clock } from '../lib/clock.js';
+import type { Log } from '../lib/log.js';
+import type { FetchFailed } from '../wire/fetch.js';
+import { backoffMs, type BackoffRules } from './backoff.js';
+import type { Arrival } from './results.js';
+import type { LaneTable } from './schedule/lanes.js';
+import { Pace } from './schedule/pace.js';
+
+export interface WaitOptions {
+  store: QueueStore;
+  clock: Clock;
+  log: Log;
+  backoff: BackoffRules;
+  /** Of all providers together; 0 = unlimited. */
+  bandwidthBytesPerS: number;
+  /** 0 to 1, for jitter. */
+  random: () => number;
+}
+
+/** A provider, and for how long it waits. */
+export interface Paced {
+  provider: Provider;
+  pace: Pace;
+  /** Monotonic. */
+  backoffUntilMs: number;
+}
+
+export class Waits {
+  readonly #options: WaitOptions;
+  readonly #table: LaneTable;
+  readonly #whole: Pace;
+  /** Whose results are in this transaction. */
+  readonly #moved = new Set<Paced>();
+
+  /** @param table is told who has to wait */
+  constructor(options: WaitOptions, table: LaneTable) {
+    this.#options = options;
+    this.#table = table;
+    const dueMs = this.#fromWall(options.store.providers.wholeDueMs);
+    this.#whole = new Pace(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
+  }
+
+  /** What was written of the provider. */
+  begin(provider: Provider): Paced {
+    return {
+      provider,
+      pace: new Pace(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
+      backoffUntilMs: this.#fromWall(provider.backoffuntil * 1000),
+    };
+  }
+
+  /** When the LCC as a whole may fetch again, monotonic. */
+  get wholeDueMs(): number {
+    return this.#whole.isLimited ? this.#whole.dueMs : -Infinity;
+  }
+
+  /** Whether what is sent to the provider must not run ahead of what is fetched. */
+  isLimited(provider: Provider): boolean {
+    return provider.bandwidth > 0 || this.#whole.isLimited;
+  }
+
+  /** The provider may have another limit now. */
+  settingsOf(paced: Paced): void {
+    paced.pace.bytesPerS = paced.provider.bandwidth;
+    this.#tell(paced);
+  }
+
+  /** A url announced with `len` bytes is sent. @returns what is expected of it, for `arrived` or `recalled` */
+  charge(paced: Paced, len: number | null, nowMs: number): number {
+    const { pace } = paced;
+    if (!pace.isLimited && !this.#whole.isLimited) return 0;
+    const bytes = (pace.isLimited ? pace : this.#whole).expected(len);
+    this.#whole.charge(bytes, nowMs);
+    if (pace.isLimited) {
+      pace.charge(bytes, nowMs);
+      this.#tell(paced);
+    }
+    return bytes;
+  }
+
+  /** It took so many bytes. */
+  arrived(paced: Paced | undefined, expected: number, bytes: number, nowMs: number): void {
+    this.#whole.correct(expected, bytes, nowMs);
+    if (paced?.pace.isLimited !== true) return;
+    paced.pace.correct(expected, bytes, nowMs);
+    this.#tell(paced);
+  }
+
+  /** It came back as if it had never been sent. */
+  recalled(paced: Paced | undefined, expected: number, nowMs: number): void {
+    this.#whole.refund(expected, nowMs);
+    if (paced?.pace.isLimited !== true) return;
+    paced.pace.refund(expected, nowMs);
+    this.#tell(paced);
+  }
+
+  /**
+   * What an error says beyond its url: a site that does not answer, or asks to be left alone.
+   * @param sentBackoffs the provider's failures when the request was sent: those of one outage count once
+   */
+  heed(paced: Paced, sentBackoffs: number, result: FetchFailed): void {
+    const { provider } = paced;
+    const { clock, backoff, random, log } = this.#options;
+    let waitMs = 0;
+    if (result.reach === 'provider') {
+      if (sentBackoffs !== provider.backoffs) return;
+      provider.backoffs++;
+      waitMs = backoffMs(backoff, provider.backoffs, random());
+    }
+    waitMs = Math.max(waitMs, Math.min(result.retryAfterMs ?? 0, backoff.maxMs));
+    if (waitMs === 0) return;
+    const untilS = Math.ceil((clock.nowMs() + waitMs) / 1000);
+    provider.backoffuntil = Math.max(provider.backoffuntil, untilS);
+    paced.backoffUntilMs = Math.max(paced.backoffUntilMs, clock.monotonicMs() + waitMs);
+    this.#tell(paced);
+    const { pid } = provider;
+    log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
+  }
+
+  /** Notes what a result says of its provider's site. Inside the transaction of the result. */
+  note(paced: Paced, { sent, result }: Arrival, outcome: Outcome): void {
+    if (result === undefined) return;
+    if (paced.pace.isLimited || this.#whole.isLimited) this.#moved.add(paced);
+    const { provider } = paced;
+    const { providers } = this.#options.store;
+    const answered = result.status !== 'error' || result.reach !== 'provider';
+    // Only what was sent after the last failure shows that the site answers again.
+    if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
+      this.#forgetBackoff(paced);
+      providers.setBackoff(provider.pid, 0, 0);
+    } else if (outcome === 'site' || (result.status === 'error' && result.retryAfterMs !== undefined)) {
+      providers.setBackoff(provider.pid, provider.backoffs, provider.backoffuntil);
+    }
+  }
+
+  /** Notes what the results of a transaction have moved. Inside it, behind them. */
+  close(): void {
+    const { providers } = this.#options.store;
+    if (this.#moved.size === 0) return;
+    for (const { provider, pace } of this.#moved)
+      if (pace.isLimited) providers.setDue(provider.pid, this.#toWall(pace.dueMs));
+    if (this.#whole.isLimited) providers.setWholeDue(this.#toWall(this.#whole.dueMs));
+    this.#moved.clear();
+  }
+
+  /** The operator wants it to be asked now; what is written of it is forgotten already. */
+  forget(paced: Paced): void {
+    paced.pace.dueMs = 0;
+    this.#forgetBackoff(paced);
+  }
+
+  /** The same of all together. */
+  forgetWhole(): void {
+    this.#whole.dueMs = 0;
+    const { store } = this.#options;
+    if (this.#whole.isLimited) store.transaction(() => store.providers.setWholeDue(0));
+  }
+
+  #forgetBackoff(paced: Paced): void {
+    paced.provider.backoffs = 0;
+    paced.provider.backoffuntil = 0;
+    paced.backoffUntilMs = 0;
+    this.#tell(paced);
+  }
+
+  #tell({ provider, pace, backoffUntilMs }: Paced): void {
+    this.#table.delay(provider.pid, Math.max(backoffUntilMs, pace.isLimited ? pace.dueMs : 0));
+    this.#table.setProbing(provider.pid, provider.backoffs > 0);
+  }
+
+  /** A clock that was set back must not make a wait longer than any can be. */
+  #fromWall(atMs: number): number {
+    const { clock, backoff } = this.#options;
+    return clock.monotonicMs() + Math.min(atMs - clock.nowMs(), backoff.maxMs);
+  }
+
+  #toWall(atMs: number): number {
+    const { clock } = this.#options;
+    return clock.nowMs() + (atMs - clock.monotonicMs());
+  }
+}
