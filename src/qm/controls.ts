@@ -43,7 +43,7 @@ export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log):
     ...control(
       'flush',
       pid => providers.forgetDelays(pid),
-      pid => void dispatcher.forgetDelays(pid),
+      pid => dispatcher.forgetDelays(pid),
     ),
   };
 }

@@ -117,6 +117,49 @@ test('killed at any durable step, the Queue Manager ends where it would have end
   }
 });
 
+test('killed while urls come back into their set, they are fetched by the next one, in their order', async () => {
+  const qm = new Qm();
+  try {
+    const step = 'qm.slot.joined';
+    const once = { LCC_CRASH_AT: step, LCC_CRASH_ONCE: join(qm.home, 'crashed') };
+    await qm.start(once);
+    const hour = new Date().getHours();
+    const notNow = { tod: `${(hour + 2) % 24}-${(hour + 22) % 24}` };
+    const first = new Uns(qm);
+    assert.ok(await first.set('e1', [url('a', notNow), url('b'), url('c', notNow)]));
+    const bm = new Bm(qm);
+    bm.onFetch = fetched;
+    await qm.until(status => status['rows_later'] === 2 && status['idle'] === true);
+    assert.deepEqual(
+      bm.fetches.map(request => request.url),
+      ['http://127.0.0.1/b'],
+    );
+    assert.deepEqual(
+      qm.rows('SELECT starttimeslot FROM qpsdb').map(row => row['starttimeslot']),
+      [(hour + 2) % 24],
+    );
+    first.socket.write(setText('e2', [url('c'), url('a')]));
+    assert.equal(await qm.ended(), 'SIGKILL', step);
+    await qm.start(once);
+    const second = new Uns(qm);
+    assert.ok(await second.set('e2', [url('c'), url('a')]));
+    const next = new Bm(qm);
+    next.onFetch = fetched;
+    await qm.until(status => status['rows_later'] === 0 && status['idle'] === true);
+    assert.deepEqual(
+      next.fetches.map(request => request.url),
+      ['http://127.0.0.1/a', 'http://127.0.0.1/c'],
+    );
+    assert.deepEqual(qm.rows('SELECT * FROM qpsdb'), []);
+    for (const end of [first.socket, second.socket, bm, next]) {
+      if ('destroy' in end) end.destroy();
+      else end.close();
+    }
+  } finally {
+    await qm.close();
+  }
+});
+
 test('killed while a damaged database is replaced, it is set aside whole and replaced by the next start', async () => {
   for (const step of ['db.salvage.built', 'db.salvage.aside']) {
     const qm = new Qm();
