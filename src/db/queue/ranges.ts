@@ -6,6 +6,7 @@
  * between sets, where no row may be. lccfsck reads every row.
  */
 import type { Db } from '../open.js';
+import { LOOK_SLOT } from './slots.js';
 
 interface Range {
   psetid: number;
@@ -93,7 +94,7 @@ function uncovered(db: Db): string | undefined {
 /** Every time slot that urls of a set wait for has its part of the set. */
 function unlisted(db: Db): string | undefined {
   const next = db.prepare<[number, number], { slot: number; psetid: number }>(
-    `SELECT slot, psetid FROM qdb WHERE slot >= 0 AND (slot, psetid) > (?, ?) ORDER BY slot, psetid LIMIT 1`,
+    `SELECT slot, psetid FROM qdb WHERE slot >= 0 AND slot < ${LOOK_SLOT} AND (slot, psetid) > (?, ?) ORDER BY slot, psetid LIMIT 1`,
   );
   const listed = db
     .prepare<{ psetid: number; slot: number }, number>(

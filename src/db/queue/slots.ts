@@ -26,7 +26,7 @@ export class SlotStore {
   readonly #move;
   readonly #split;
   readonly #take;
-  readonly #removePart;
+  readonly #removeEmpty;
   readonly #parts;
   readonly #partsOf;
   readonly #later;
@@ -50,8 +50,9 @@ export class SlotStore {
            (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos LIMIT ?) RETURNING pos`,
       )
       .pluck();
-    this.#removePart = db.prepare<[number, number]>(
-      'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
+    this.#removeEmpty = db.prepare<[number]>(
+      `DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot >= 0 AND NOT EXISTS
+         (SELECT 1 FROM qdb WHERE slot = starttimeslot AND slot >= 0 AND psetid = qpsdb.psetid)`,
     );
     this.#parts = db.prepare<[number], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ? ORDER BY psetid`,
@@ -117,7 +118,7 @@ export class SlotStore {
     this.#queue.changed(part.pid);
     const places = this.#take.all(part.slot, part.psetid, limit).sort((a, b) => a - b);
     if (places.length > 0) this.#split.run(NOW_SLOT, part.psetid);
-    if (places.length < limit) this.#removePart.run(part.psetid, part.slot);
+    if (places.length < limit) this.#removeEmpty.run(part.psetid);
     return places;
   }
 
