@@ -22,13 +22,14 @@ export const command: CommandSpec = {
   example: 'lccd-uns --listen=127.0.0.1:9000 --qm=unix:$LCC_HOME/run/qm-uns.sock',
   run(context) {
     const [qm] = endpointsOf(context, 'qm');
-    const { listen, id } = context.options;
+    const { listen } = context.options;
+    const id = typeof context.options['id'] === 'string' ? context.options['id'] : undefined;
     return runAsDaemon(
       context,
-      { name: 'lccd-uns', start: services => start(services, qm) },
+      { name: 'lccd-uns', instance: id, start: services => start(services, qm) },
       {
         'uns.listen': Array.isArray(listen) ? listen : undefined,
-        'uns.id': typeof id === 'string' ? id : undefined,
+        'uns.id': id,
       },
     );
   },

@@ -104,6 +104,12 @@ export const SETTINGS = {
     'replies waiting for a CP to read them before its set is read on',
   ),
   'uns.qm_timeout_ms': ms(10 * MINUTE, SECOND, DAY, 'time for the Queue Manager to answer one set'),
+  'uns.order_wait_ms': ms(
+    10 * MINUTE,
+    0,
+    30 * DAY,
+    "longest that a provider's sets wait for another UNS that has earlier ones and is away",
+  ),
   'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME'),
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
 

@@ -37,7 +37,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     file: options.configFile,
     overrides: options.overrides ?? {},
   });
-  const instance = options.env['LCC_INSTANCE'] ?? '';
+  const instance = options.env['LCC_INSTANCE'] ?? spec.instance ?? '';
   const name = instance === '' ? spec.name : `${spec.name}-${instance}`;
   const log = createLog({
     name,

@@ -53,5 +53,7 @@ export interface DaemonSpec {
   name: string;
   /** Whatever ends the daemon before it was told to end: to note what its next start must know. */
   failed?(error: unknown, config: Config): void;
+  /** Tells it apart from others of its kind on this machine, unless `$LCC_INSTANCE` does. */
+  instance?: string | undefined;
   start(services: Services): Promise<Running>;
 }

@@ -3,12 +3,9 @@
  * last one, and up to where a provider has received the errors of its fetches. A UNS cannot write lcc.db; what is kept
  * here reaches it as notes to the Queue Manager, which may be repeated.
  */
-import Database from 'better-sqlite3';
-import { closeSync, openSync } from 'node:fs';
-import { LccError } from '../lib/errors.js';
 import type { Db } from './open.js';
+import { openSpoolDatabase } from './spool-database.js';
 
-const BUSY_TIMEOUT_MS = 5000;
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS session(
   pid INTEGER PRIMARY KEY,
@@ -55,14 +52,8 @@ export class SessionStore {
 
   /** Opens or makes the database. */
   constructor(path: string) {
-    closeSync(openSync(path, 'a', 0o640));
-    this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
-    this.#db.pragma('journal_mode = WAL');
-    // Entering WAL sets NORMAL, which loses commits in a power cut: a number would be given twice.
-    this.#db.pragma('synchronous = FULL');
-    if (this.#db.pragma('synchronous', { simple: true }) !== 2)
-      throw new LccError('bug', `${path}: SQLite refuses synchronous=FULL`);
-    this.#db.exec(SCHEMA);
+    // A commit that a power cut takes would let a number be given twice.
+    this.#db = openSpoolDatabase(path, SCHEMA, 'FULL');
     const prepare = (sql: string) => this.#db.prepare(sql);
     this.#statements = {
       get: prepare('SELECT pid, seq, ip, errseen, notederrseen FROM session WHERE pid = ?'),

@@ -27,8 +27,17 @@ export interface SpoolOptions {
   dir: string;
   /** First part of the names of durable steps (steps.ts): `uns.spool` gives `uns.spool.synced` and so on. */
   steps: string;
+  /** Completes labels when their place in the order is known; left out: labels stay as they are. */
+  labelling?: Labelling;
   /** Called once a sync has failed: what was written may be gone, the process must end (durable.ts). */
   fail: (error: unknown) => void;
+}
+
+export interface Labelling {
+  /** Final labels for entries that get their names next, in this order. A throw refuses them all. */
+  finish(labels: readonly string[]): string[];
+  /** An entry with this final label could not be named after all. */
+  undo(label: string): void;
 }
 
 const NUMBER_DIGITS = 15;
@@ -44,6 +53,16 @@ interface Commit {
   bytes: number;
   resolve: (entry: SpoolEntry) => void;
   reject: (error: unknown) => void;
+}
+
+/** Labels of the promised entries of the spool in `dir`, whoever serves it; [] when there is none. */
+export function spooledLabels(dir: string): string[] {
+  try {
+    return readdirSync(join(dir, 'new')).flatMap(name => NAME.exec(name)?.[1] ?? []);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 export class Spool {
@@ -180,12 +199,14 @@ export class Spool {
     await Promise.resolve();
     const { dir, steps, fail } = this.#options;
     while (this.#commits.length > 0) {
-      const batch = this.#commits.splice(0);
+      const batch = this.#finish(this.#commits.splice(0));
+      if (batch.length === 0) continue;
       const named: { commit: Commit; entry: SpoolEntry }[] = [];
       for (const commit of batch) {
         try {
           named.push({ commit, entry: this.#name(commit) });
         } catch (error) {
+          this.#options.labelling?.undo(commit.label);
           commit.reject(asSpoolError(dir, error));
         }
       }
@@ -205,6 +226,19 @@ export class Spool {
       }
     }
     this.#committing = false;
+  }
+
+  /** Those of the batch that may be named, under their final labels. */
+  #finish(batch: Commit[]): Commit[] {
+    const { dir, labelling } = this.#options;
+    if (labelling === undefined) return batch;
+    try {
+      const labels = labelling.finish(batch.map(({ label }) => label));
+      return batch.map((commit, index) => ({ ...commit, label: labels[index] ?? commit.label }));
+    } catch (error) {
+      for (const { reject } of batch) reject(asSpoolError(dir, error));
+      return [];
+    }
   }
 
   #name(commit: Commit): SpoolEntry {

@@ -1,5 +1,6 @@
 /**
- * Sets from the spool to the Queue Manager, oldest first, one at a time.
+ * Sets from the spool to the Queue Manager, oldest first, one at a time; those whose turn it is not (turns.ts) are left
+ * for later, and the ones of other providers go on.
  *
  *     idle ──an entry──▶ verified ──▶ sent ──absorbed──▶ removed
  *                           │           ├──refused──▶ set aside
@@ -19,9 +20,10 @@ import type { Spool } from '../lib/spool.js';
 import type { SpoolEntry, SpoolHeader } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
 import { damageNote, SET_END, sessionNote, setStart, unsHello, type SetHead } from '../wire/uns-qm.js';
-import { readLabel } from './intake.js';
+import { parseLabel } from './label.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
+import { LOOK_MS, type Turns } from './turns.js';
 
 /** Notes sent between two sets. */
 const NOTES_AT_A_TIME = 100;
@@ -30,6 +32,7 @@ export interface ForwarderParts {
   options: UnsOptions;
   spool: Spool;
   sessions: SessionStore;
+  turns: Turns;
   clock: Clock;
   log: Log;
 }
@@ -71,8 +74,10 @@ export class Forwarder {
   async serve(connection: Connection): Promise<void> {
     const { options, log, clock } = this.#parts;
     const link = new QmLink(connection.socket, { xml: options.xml, timeoutMs: options.qmTimeoutMs, clock });
+    let endHandOver = () => {};
     try {
       await link.ask(unsHello(`${options.id}.${this.#parts.spool.id}`), 'qm');
+      endHandOver = this.#parts.turns.handOver(() => this.#parts.spool.entries.length > 0);
       this.#link = link;
       // Whatever was confirmed over the connection before may have been lost with it.
       this.#notesWait = true;
@@ -81,6 +86,7 @@ export class Forwarder {
       if (!(error instanceof LccError)) throw error;
       log.info('Queue Manager away', { reason: messageOf(error), waiting: this.#parts.spool.entries.length });
     } finally {
+      endHandOver();
       if (this.#link === link) this.#link = undefined;
       connection.socket.destroy();
     }
@@ -88,15 +94,43 @@ export class Forwarder {
 
   async #step(link: QmLink): Promise<void> {
     this.#woken = false;
-    const [entry] = this.#parts.spool.entries;
+    const entry = this.#next();
     if (entry !== undefined) await this.#forward(link, entry);
     if (this.#notesWait) await this.#sendNotes(link);
     else if (entry === undefined) await this.#idle(link);
   }
 
+  /** The oldest entry whose turn it is. */
+  #next(): SpoolEntry | undefined {
+    const { spool, turns } = this.#parts;
+    const passed = new Set<number>();
+    for (const entry of spool.entries) {
+      const label = parseLabel(entry.label);
+      if (label === undefined) return entry;
+      if (passed.has(label.pid)) continue;
+      if (turns.isNext(label)) return entry;
+      passed.add(label.pid);
+    }
+    return undefined;
+  }
+
   async #idle(link: QmLink): Promise<void> {
     if (this.#woken) return;
-    await link.unlessClosed(new Promise<void>(resolve => (this.#wake = resolve)));
+    const woken = new Promise<void>(resolve => (this.#wake = resolve));
+    const waits = this.#parts.spool.entries.length > 0;
+    const cancel = waits ? this.#parts.clock.after(LOOK_MS, () => this.wake()) : undefined;
+    try {
+      await link.unlessClosed(woken);
+    } finally {
+      cancel?.();
+    }
+  }
+
+  /** The entry will not be sent again. */
+  #done(entry: SpoolEntry, how: 'remove' | 'setAside'): void {
+    const { spool, turns } = this.#parts;
+    spool[how](entry.id);
+    turns.done(parseLabel(entry.label));
   }
 
   async #forward(link: QmLink, entry: SpoolEntry): Promise<void> {
@@ -110,7 +144,7 @@ export class Forwarder {
       if (!(error instanceof LccError)) throw error;
       return this.#reportDamage(link, entry, error);
     }
-    const label = readLabel(entry);
+    const label = parseLabel(entry.label);
     const errseen = Number(said['errseen'] ?? 0);
     const set = said['set'] === 'full' ? 'full' : 'partial';
     const urlprefix = String(said['urlprefix'] ?? '');
@@ -138,25 +172,25 @@ export class Forwarder {
         code: answer.code,
         reason: answer.reason,
       });
-      return spool.setAside(entry.id);
+      return this.#done(entry, 'setAside');
     }
     if (answer.kind !== 'absorbed' || answer.entry !== entry.id) {
       throw new LccError('peer.protocol', `Queue Manager: answered another set than ${entry.id}`);
     }
     this.#absorbed += 1;
     const { queued, duplicate, unchanged, deleted } = answer;
-    spool.remove(entry.id);
+    this.#done(entry, 'remove');
     log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
     this.#parts.sessions.confirm(head.pid, head.seq, errseen);
   }
 
   /** The provider must be asked for everything: what it was promised can no longer be read. */
   async #reportDamage(link: QmLink, entry: SpoolEntry, error: LccError): Promise<void> {
-    const { spool, log } = this.#parts;
-    const pid = readLabel(entry)?.pid;
+    const { log } = this.#parts;
+    const pid = parseLabel(entry.label)?.pid;
     log.error('damaged set, set aside', { entry: entry.id, pid, error: messageOf(error) });
     if (pid !== undefined) await link.ask(damageNote({ entry: entry.id, pid }), 'noted');
-    spool.setAside(entry.id);
+    this.#done(entry, 'setAside');
   }
 
   async #sendNotes(link: QmLink): Promise<void> {

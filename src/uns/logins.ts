@@ -130,7 +130,8 @@ export class Logins {
       begun.errseen,
       this.#options.limits['uns.errors_shown'],
     );
-    const fullset = this.#fullset(provider);
+    const waiting = this.#intake.waiting(pid);
+    const fullset = this.#fullset(provider, waiting.fullSets);
     return {
       provider,
       seq: begun.seq,
@@ -145,17 +146,16 @@ export class Logins {
         fullset,
         // The QM counts errors it no longer keeps, too; until it has heard what was received its count is too high.
         errors: begun.errseenNoted ? Math.max(total, provider.nurlerrs) : total,
-        processing: provider.nurlproc + this.#intake.waitingUrls(pid),
+        processing: provider.nurlproc + waiting.urls,
         shown,
       },
     };
   }
 
-  /** Full sets in the spool count as if they were absorbed: the first answers a wish, which costs no ration. */
-  #fullset(provider: Provider): InitAccepted['fullset'] {
+  /** Full sets in the spools count as if they were absorbed: the first answers a wish, which costs no ration. */
+  #fullset(provider: Provider, waiting: number): InitAccepted['fullset'] {
     const periodOver = this.#clock.nowMs() - provider.fullsetssince * 1000 > this.#options.fullSetPeriodMs;
     const used = periodOver ? 0 : provider.fullsetsused;
-    const waiting = this.#intake.waitingFullSets(provider.pid);
     const wish = provider.fullsetwanted ?? undefined;
     const unasked = wish === undefined ? waiting : Math.max(0, waiting - 1);
     return {

@@ -32,12 +32,15 @@ export interface UnsOptions {
   id: string;
   spoolDir: string;
   sessionsDb: string;
+  orderDb: string;
   lccDb: string;
   mimes: readonly string[];
   xml: XmlLimits;
   maxUrlBytes: number;
   fullSetPeriodMs: number;
   qmTimeoutMs: number;
+  /** Longest wait for another UNS that has earlier sets and is away. */
+  orderWaitMs: number;
   limits: Readonly<Record<UnsLimit, number>>;
 }
 
@@ -59,6 +62,8 @@ export function unsOptions(config: Config, openFiles: number): UnsOptions {
     id,
     spoolDir: `${config.home.unsSpool}/${id}`,
     sessionsDb: `${config.home.unsSpool}/sessions.db`,
+    orderDb: `${config.home.unsSpool}/order.db`,
+    orderWaitMs: config.get('uns.order_wait_ms'),
     lccDb: config.home.db,
     mimes: config.get('uns.mime'),
     xml: xmlLimitsOf(config),

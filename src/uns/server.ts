@@ -1,6 +1,8 @@
 /** The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM. */
+import { dirname } from 'node:path';
 import type { Connection } from '../daemon/types.js';
 import { PidbReader } from '../db/pidb.js';
+import { OrderStore } from '../db/order.js';
 import { SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -16,6 +18,7 @@ import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 import { Refusal } from './refusal.js';
 import { CpSession, type SessionParts } from './session.js';
+import { Turns } from './turns.js';
 
 /** Refused connections that may linger to read why; beyond, they are cut. */
 const MAX_AT_DOOR = 256;
@@ -35,6 +38,8 @@ export class UnsServer {
   readonly #fail: (error: unknown) => void;
   readonly #spool: Spool;
   readonly #sessions: SessionStore;
+  readonly #order: OrderStore;
+  readonly #turns: Turns;
   readonly #pidb: PidbReader;
   readonly #connections: Connections;
   readonly #forwarder: Forwarder;
@@ -52,12 +57,28 @@ export class UnsServer {
     this.#log = log;
     this.#fail = parts.fail;
     makeDirectoryDurably(options.spoolDir, 0o750);
-    this.#spool = new Spool({ dir: options.spoolDir, steps: 'uns.spool', fail: parts.fail });
+    this.#order = new OrderStore(options.orderDb, options.id);
+    this.#turns = new Turns({ order: this.#order, clock, log, waitMs: options.orderWaitMs });
+    this.#spool = new Spool({
+      dir: options.spoolDir,
+      steps: 'uns.spool',
+      labelling: this.#turns,
+      fail: parts.fail,
+    });
+    // The spool is ours now: what lies in it does not change under our hands.
+    this.#turns.agree(dirname(options.spoolDir));
     this.#sessions = new SessionStore(options.sessionsDb);
     this.#pidb = new PidbReader(options.lccDb);
     this.#connections = new Connections(options, clock);
-    this.#forwarder = new Forwarder({ options, spool: this.#spool, sessions: this.#sessions, clock, log });
-    const intake = new Intake(this.#spool, options, () => this.#forwarder.wake());
+    this.#forwarder = new Forwarder({
+      options,
+      spool: this.#spool,
+      sessions: this.#sessions,
+      turns: this.#turns,
+      clock,
+      log,
+    });
+    const intake = new Intake(this.#spool, this.#order, options, () => this.#forwarder.wake());
     this.#sessionParts = {
       options,
       clock,
@@ -106,6 +127,7 @@ export class UnsServer {
       sets_spooled: this.#spool.entries.length,
       spool_bytes: this.#spool.bytes,
       max_spool_bytes: this.#options.limits['uns.max_spool_bytes'],
+      providers_held_up: this.#turns.heldUp,
       sets_bad: this.#spool.badCount,
       qm_connected: this.#forwarder.connected,
       sets_accepted: this.#counts.accepted,
@@ -126,6 +148,7 @@ export class UnsServer {
   /** Releases everything; nothing may be called any more. */
   close(): void {
     this.#sessions.close();
+    this.#order.close();
     this.#pidb.close();
     this.#spool.close();
   }

@@ -15,9 +15,15 @@ function newHome(): Home {
   return home;
 }
 
-/** Steps in the order in which they take effect; after the first four nothing may be forgotten any more. */
-const SPOOLING = ['written', 'synced', 'renamed', 'dirsynced'].map(name => `uns.spool.${name}`);
-const FORWARDING = ['uns.forwarded', 'uns.spool.removed'];
+/** Steps in the order in which they take effect; after the last nothing may be forgotten any more. */
+const SPOOLING = [
+  'uns.spool.written',
+  'uns.spool.synced',
+  'uns.order.entered',
+  'uns.spool.renamed',
+  'uns.spool.dirsynced',
+];
+const FORWARDING = ['uns.forwarded', 'uns.spool.removed', 'uns.order.left'];
 
 describe('lccd-uns killed', () => {
   for (const step of [...SPOOLING, 'uns.accepted']) {
@@ -42,7 +48,7 @@ describe('lccd-uns killed', () => {
       assert.match(after, /seq="3"/);
       await receiver.until(({ sets }) => sets.at(-1)?.curls[0] === 'd');
       const told = receiver.sets.map(({ curls }) => curls.join(' '));
-      const whole = SPOOLING.indexOf(step) >= 2 || step === 'uns.accepted';
+      const whole = SPOOLING.indexOf(step) >= 3 || step === 'uns.accepted';
       assert.deepEqual(told, whole ? ['a b', 'c', 'd'] : ['a b', 'd']);
       assert.equal(new Set(receiver.sets.map(({ head }) => head.entry)).size, told.length);
       await next.stop();
@@ -116,7 +122,7 @@ describe('lccd-uns', () => {
       .split('\n')
       .map(line => line.split(' ')[1]);
     const durable = steps.filter(step => step !== 'uns.accepted' && step !== 'uns.forwarded');
-    assert.deepEqual(durable, [...SPOOLING, 'uns.spool.removed']);
+    assert.deepEqual(durable, [...SPOOLING, 'uns.spool.removed', 'uns.order.left']);
     assert.ok(steps.indexOf('uns.accepted') > steps.indexOf('uns.spool.dirsynced'));
     assert.ok(steps.indexOf('uns.forwarded') < steps.indexOf('uns.spool.removed'));
     await daemon.stop();

@@ -328,12 +328,13 @@ describe('lccd-uns', () => {
     await new Cp(first.port).send(init(7, password) + set('partial', 'a')).reply;
     await first.stop();
     const [entry = ''] = home.spooled();
-    renameSync(home.spoolFile('new', entry), home.spoolFile('new', entry.replace(/\.0$/, '')));
+    const old = entry.replace(/\.0\.1$/, '');
+    renameSync(home.spoolFile('new', entry), home.spoolFile('new', old));
     const receiver = await receiverOf(home);
     const second = await home.start();
     await receiver.until(({ sets }) => sets.length === 1);
     const { head } = receiver.sets[0] ?? assert.fail();
-    assert.deepEqual([head.entry, head.received, 'deletes' in head], [entry.replace(/\.0$/, ''), 1, false]);
+    assert.deepEqual([head.entry, head.received, 'deletes' in head], [old, 1, false]);
     await second.stop();
   });
 

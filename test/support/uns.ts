@@ -47,9 +47,9 @@ export class Home {
   }
 
   /** Names of the entries in a part of the spool: tmp, new or bad. */
-  spooled(part = 'new'): string[] {
+  spooled(part = 'new', uns = 'uns'): string[] {
     try {
-      return readdirSync(join(this.dir, 'spool/uns/uns', part));
+      return readdirSync(join(this.dir, 'spool/uns', uns, part));
     } catch {
       return [];
     }

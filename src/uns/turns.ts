@@ -1,0 +1,154 @@
+/**
+ * Whose turn it is among the UNSes of one LCC: a set waits while another UNS has one of the same provider that was
+ * accepted earlier. A UNS that neither hands over nor shows that it lives is waited for `uns.order_wait_ms` at most;
+ * after that it is passed over until it shows itself again.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Holder, OrderStore, WaitingEntry } from '../db/order.js';
+import type { Clock } from '../lib/clock.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { spooledLabels, type Labelling } from '../lib/spool.js';
+import { step } from '../lib/steps.js';
+import { parseLabel, type EntryLabel } from './label.js';
+
+/** How soon a provider that is held up is looked at again. */
+export const LOOK_MS = 50;
+const LONGEST_BEAT_MS = 1000;
+const SHORTEST_BEAT_MS = 10;
+/** Beats within the time a UNS is waited for: one that lives is never taken for one that is away. */
+const BEATS_PER_WAIT = 4;
+
+export interface TurnsParts {
+  order: OrderStore;
+  clock: Clock;
+  log: Log;
+  /** Longest wait for a UNS that is away. */
+  waitMs: number;
+}
+
+export class Turns implements Labelling {
+  readonly #parts: TurnsParts;
+  /** What was last seen of other UNSes that held up something, and when it was new. */
+  readonly #seen = new Map<string, { beat: number; sinceMs: number; away: boolean }>();
+  /** Providers that are held up, and when to look again. */
+  readonly #heldUp = new Map<number, number>();
+
+  constructor(parts: TurnsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Makes what is known of the order agree with the spools. To be called when this UNS has its own: what lies in that
+   * must not change meanwhile.
+   * @param root where the spools of all UNSes lie, each under its UNS's name
+   */
+  agree(root: string): void {
+    this.#parts.order.agree(() => setsInSpools(root));
+  }
+
+  /** Numbers entries that are about to be accepted. @throws LccError `io.full` or `io` */
+  finish(labels: readonly string[]): string[] {
+    const numbers = this.#parts.order.enter(labels.map(label => waitingEntry(parseLabel(label))));
+    step('uns.order.entered');
+    return labels.map((label, index) => `${label}.${numbers[index]}`);
+  }
+
+  undo(label: string): void {
+    this.done(parseLabel(label));
+  }
+
+  /** The entry is gone from the spool. One that cannot be crossed out holds up other UNSes, never loses anything. */
+  done(label: EntryLabel | undefined): void {
+    if (label?.order === undefined) return;
+    try {
+      this.#parts.order.leave(label.order);
+      step('uns.order.left');
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      this.#parts.log.error('cannot say that a set has gone', { pid: label.pid, error: messageOf(error) });
+    }
+  }
+
+  /** Whether no other UNS has an earlier set of the same provider. Entries without a number wait for nobody. */
+  isNext(label: EntryLabel | undefined): boolean {
+    if (label?.order === undefined) return true;
+    const { order, clock } = this.#parts;
+    const lookAtMs = this.#heldUp.get(label.pid);
+    if (lookAtMs !== undefined && clock.monotonicMs() < lookAtMs) return false;
+    const away = order.holders(label.pid, label.order).map(holder => this.#isAway(holder));
+    const free = away.every(Boolean);
+    if (free) this.#heldUp.delete(label.pid);
+    else this.#heldUp.set(label.pid, clock.monotonicMs() + LOOK_MS);
+    return free;
+  }
+
+  /** Providers whose next set waits for another UNS. */
+  get heldUp(): number {
+    return this.#heldUp.size;
+  }
+
+  /**
+   * The Queue Manager is there: from now on this UNS shows that it lives whenever `hasEntries`, and others are given all
+   * their time anew. @returns ends it
+   */
+  handOver(hasEntries: () => boolean): () => void {
+    const { order, clock, log, waitMs } = this.#parts;
+    this.#seen.clear();
+    this.#heldUp.clear();
+    const intervalMs = Math.max(SHORTEST_BEAT_MS, Math.min(LONGEST_BEAT_MS, waitMs / BEATS_PER_WAIT));
+    let cancel: () => void;
+    const beat = () => {
+      try {
+        if (hasEntries()) order.beat();
+      } catch (error) {
+        if (!(error instanceof LccError)) throw error;
+        log.error('cannot show other UNSes that this one lives', { error: messageOf(error) });
+      }
+      cancel = clock.after(intervalMs, beat);
+    };
+    beat();
+    return () => cancel();
+  }
+
+  #isAway({ id, beat }: Holder): boolean {
+    const { clock, log, waitMs } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    const seen = this.#seen.get(id);
+    if (seen?.beat !== beat) {
+      this.#seen.set(id, { beat, sinceMs: nowMs, away: false });
+      return waitMs === 0;
+    }
+    if (!seen.away && nowMs - seen.sinceMs >= waitMs) {
+      seen.away = true;
+      log.warn('sets of another UNS are passed over: it is away', {
+        uns: id,
+        waited_ms: nowMs - seen.sinceMs,
+      });
+    }
+    return seen.away;
+  }
+}
+
+/** As it is numbered. @throws LccError `bug` for a label that is none */
+function waitingEntry(label: EntryLabel | undefined): WaitingEntry {
+  if (label === undefined) throw new LccError('bug', 'an entry without a label');
+  return { pid: label.pid, full: label.set === 'full', urls: label.received };
+}
+
+/** What lies in the spools of all UNSes, by name and number. */
+function setsInSpools(root: string): Map<string, Map<number, WaitingEntry>> {
+  const spools = new Map<string, Map<number, WaitingEntry>>();
+  for (const folder of readdirSync(root, { withFileTypes: true })) {
+    if (!folder.isDirectory()) continue;
+    const sets = new Map<number, WaitingEntry>();
+    spools.set(folder.name, sets);
+    for (const text of spooledLabels(join(root, folder.name))) {
+      const label = parseLabel(text);
+      if (label?.order !== undefined)
+        sets.set(label.order, { pid: label.pid, full: label.set === 'full', urls: label.received });
+    }
+  }
+  return spools;
+}
