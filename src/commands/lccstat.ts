@@ -1,19 +1,33 @@
-/** lccstat(1): what each daemon of this LCC is doing; or waiting until it is done. */
-import { homeOf } from '../config/load.js';
+/** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
+import { homeOf, type Home } from '../config/load.js';
+import { openReadOnly, type Db } from '../db/open.js';
+import { AGE_MINUTES, readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { lookAround, type Look } from '../run/ask.js';
+import { controlSocket, lookAround, tell } from '../run/ask.js';
 import { isIdle, untilIdle } from '../run/idle.js';
-import { formatTable } from '../run/table.js';
+import { formatShape, formatSummary, stateOf } from '../run/queue.js';
+import { ratesOf, type Moment } from '../run/rates.js';
+import { reasonsOf } from '../run/reasons.js';
+import { formatOverview } from '../run/table.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const WATCH_MS = 1000;
-const CLEAR_SCREEN = '\u001b[H\u001b[2J';
+/** To the top, and there clear what is left of the line or the screen: no flicker. */
+const HOME_SCREEN = '\u001b[H';
+const CLEAR_LINE = '\u001b[K';
+const CLEAR_BELOW = '\u001b[J';
+const SHOWN_PROVIDERS = 20;
 
 export const command: CommandSpec = {
   name: 'lccstat',
-  summary: 'Show what each daemon of the Local Content Cache below $LCC_HOME is doing.',
+  summary: 'Show what the Local Content Cache below $LCC_HOME is doing, and why when it does nothing.',
   options: [
+    { flags: '--queue', help: 'the queue by provider and age in minutes, and the state of each provider' },
+    {
+      flags: '--limit <N>',
+      help: `with --queue: providers shown, longest queues first (${SHOWN_PROVIDERS})`,
+    },
     { flags: '--json', help: 'one JSON object on one line' },
     { flags: '--watch', help: 'again every second, until interrupted' },
     {
@@ -27,22 +41,103 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const { options } = context;
-  const runDir = homeOf(context.env).run;
-  const look = () => lookAround(runDir);
+  const home = homeOf(context.env);
+  const look = () => lookAround(home.run);
   if (options['untilIdle'] !== undefined) {
     const status = await alive(untilIdle(look, systemClock, limitMsOf(options['untilIdle'])));
-    if (status === EXIT.unavailable) throw noneRuns(runDir);
+    if (status === EXIT.unavailable) throw noneRuns(home.run);
     if (status === EXIT.tempfail) context.say(`still busy after ${String(options['untilIdle'])} s`);
     return status;
   }
+  const limit = limitOf(options['limit']);
+  const watch = options['watch'] === true;
+  const show = options['queue'] === true ? queueText : overviewText;
+  let before: Moment | undefined;
   for (;;) {
     const looks = await look();
-    if (!looks.some(one => 'status' in one) && options['watch'] !== true) throw noneRuns(runDir);
-    const text = options['json'] === true ? formatJson(looks) : formatTable(looks);
-    process.stdout.write(options['watch'] === true && process.stdout.isTTY ? CLEAR_SCREEN + text : text);
-    if (options['watch'] !== true) return looks.every(one => 'status' in one) ? EXIT.ok : EXIT.someRejected;
+    const here = looks.some(one => 'status' in one);
+    if (!here && !watch && options['queue'] !== true) throw noneRuns(home.run);
+    const now: Moment = { looks, atMs: systemClock.monotonicMs() };
+    const text = await show({ home, now, before, limit, json: options['json'] === true, context });
+    write(text, watch, before === undefined);
+    if (!watch) return looks.every(one => 'status' in one) ? EXIT.ok : EXIT.someRejected;
+    before = now;
     await alive(new Promise<void>(resolve => systemClock.after(WATCH_MS, resolve)));
   }
+}
+
+interface Sight {
+  home: Home;
+  now: Moment;
+  before: Moment | undefined;
+  limit: number;
+  json: boolean;
+  context: CommandContext;
+}
+
+function overviewText({ home, now, before, json, context }: Sight): string {
+  const { looks } = now;
+  const idle = isIdle(looks);
+  const nowMs = systemClock.nowMs();
+  const queue = summaryOf(home, nowMs, context);
+  const reasons = reasonsOf(looks, queue);
+  const rates = before && ratesOf(before, now);
+  if (!json) return formatOverview(looks, idle, queue && formatSummary(queue, nowMs), reasons, rates);
+  const daemons = Object.fromEntries(
+    looks.map(one => [one.name, 'status' in one ? one.status : { problem: one.problem }]),
+  );
+  return `${JSON.stringify({ idle, reasons, queue: queue ?? null, ...(rates && { rates }), daemons })}\n`;
+}
+
+async function queueText({ home, limit, json }: Sight): Promise<string> {
+  const fetching = await fetchingNow(home);
+  const nowMs = systemClock.nowMs();
+  const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
+  if (!json) return formatShape(shape, fetching, nowMs);
+  const providers = shape.providers.map(provider => ({
+    ...provider,
+    fetching: fetching.get(provider.pid) ?? 0,
+    ...stateOf(provider, fetching.get(provider.pid) ?? 0, nowMs),
+  }));
+  return `${JSON.stringify({ age_minutes: AGE_MINUTES, ...shape, providers })}\n`;
+}
+
+/** Urls on their way by provider; none when the Queue Manager is away. */
+async function fetchingNow(home: Home): Promise<Map<number, number>> {
+  try {
+    const answer = await tell(controlSocket(home.run, 'lccd-qm'), 'fetching');
+    return new Map(Array.isArray(answer) ? (answer as [number, number][]) : []);
+  } catch {
+    return new Map();
+  }
+}
+
+/** Undefined when the database cannot be read: the daemons may be seen by more people than the database. */
+function summaryOf(home: Home, nowMs: number, context: CommandContext): QueueSummary | undefined {
+  try {
+    return reading(home, db => readQueueSummary(db, Math.floor(nowMs / 1000)));
+  } catch (error) {
+    if (context.verbose) context.say(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+function reading<T>(home: Home, read: (db: Db) => T): T {
+  const db = openReadOnly(home.db);
+  try {
+    return read(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** A person who watches sees one screen that changes; everything else gets one text after the other. */
+function write(text: string, watch: boolean, first: boolean): void {
+  if (!watch || !process.stdout.isTTY) {
+    process.stdout.write(watch && !first && text.includes('\n\n') ? `\n${text}` : text);
+    return;
+  }
+  process.stdout.write(HOME_SCREEN + text.replaceAll('\n', `${CLEAR_LINE}\n`) + CLEAR_BELOW);
 }
 
 /** The clock's timers do not keep a process alive; waiting for one must. */
@@ -55,11 +150,11 @@ async function alive<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-function formatJson(looks: readonly Look[]): string {
-  const daemons = Object.fromEntries(
-    looks.map(look => [look.name, 'status' in look ? look.status : { problem: look.problem }]),
-  );
-  return `${JSON.stringify({ idle: isIdle(looks), daemons })}\n`;
+function limitOf(value: CommandContext['options'][string]): number {
+  if (value === undefined) return SHOWN_PROVIDERS;
+  if (typeof value !== 'string' || !/^[1-9]\d{0,5}$/.test(value))
+    throw new LccError('usage', `--limit=${String(value)}: give a number of providers, 1 or more`);
+  return Number(value);
 }
 
 function limitMsOf(value: unknown): number | undefined {

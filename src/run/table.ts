@@ -1,9 +1,33 @@
-/** What daemons say of themselves, as a table for people. */
-import { formatAmount } from '../config/settings.js';
+/** One glance at an LCC: whether it is at rest, what should be known unasked, a line a daemon. */
 import type { Look } from './ask.js';
+import { describeStatus, formatBytes, formatDuration } from './words.js';
 
-const HEAD = ['DAEMON', 'STATE', 'UP', 'MEMORY', 'DETAILS'];
-const COMMON = new Set(['daemon', 'pid', 'up_s', 'rss_bytes', 'idle']);
+export interface Rates {
+  /** Fetched since the last look, a second. */
+  urls_per_s: number;
+  bytes_per_s: number;
+}
+
+const HEAD = ['DAEMON', 'STATE', 'UP', 'MEMORY', 'DOING'];
+
+/** @param queue one line about the queue, undefined when it cannot be read */
+export function formatOverview(
+  looks: readonly Look[],
+  idle: boolean,
+  queue: string | undefined,
+  reasons: readonly string[],
+  rates: Rates | undefined,
+): string {
+  const rate =
+    rates === undefined
+      ? ''
+      : `; ${rates.urls_per_s.toFixed(1)} urls/s, ${formatBytes(rates.bytes_per_s)}/s fetched`;
+  const lines = [
+    `${idle ? 'idle' : 'busy'}: ${queue ?? 'the queue cannot be read from here'}${rate}`,
+    ...reasons.map(reason => `! ${reason}`),
+  ];
+  return `${lines.join('\n')}\n\n${formatTable(looks)}`;
+}
 
 /** One line a daemon, columns aligned. */
 export function formatTable(looks: readonly Look[]): string {
@@ -23,34 +47,11 @@ export function formatTable(looks: readonly Look[]): string {
 function rowOf(look: Look): string[] {
   if (!('status' in look)) return [look.name, 'away', '', '', look.problem];
   const { status } = look;
-  const details = Object.entries(status)
-    .filter(([name]) => !COMMON.has(name))
-    .flatMap(([name, value]) => flatten(name, value));
   return [
     look.name,
     status.idle ? 'idle' : 'busy',
     formatDuration(status.up_s),
-    `${Math.round(status.rss_bytes / 1024 ** 2)} MB`,
-    details.join(' '),
+    formatBytes(status.rss_bytes),
+    describeStatus(status),
   ];
-}
-
-function flatten(name: string, value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap((item, i) => flatten(itemName(name, item, i), item));
-  if (typeof value === 'object' && value !== null)
-    return Object.entries(value)
-      .filter(([key]) => key !== 'name')
-      .flatMap(([key, inner]) => flatten(`${name}.${key}`, inner));
-  const text = String(value);
-  return [`${name}=${/\s/.test(text) ? JSON.stringify(text) : text}`];
-}
-
-function itemName(list: string, item: unknown, index: number): string {
-  const named = typeof item === 'object' && item !== null && 'name' in item && typeof item.name === 'string';
-  return named ? String(item.name) : `${list}.${index}`;
-}
-
-function formatDuration(seconds: number): string {
-  const unit = seconds >= 172_800 ? 86_400 : seconds >= 7200 ? 3600 : seconds >= 120 ? 60 : 1;
-  return formatAmount(Math.floor(seconds / unit) * unit * 1000, 'ms');
 }

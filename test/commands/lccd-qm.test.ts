@@ -200,7 +200,7 @@ test('the operator pauses, resumes, and asks for a full set', async () => {
   const uns = new Uns(qm);
   const bm = new Bm(qm);
   bm.onFetch = stored;
-  assert.deepEqual(await qm.control('pause 7'), { providers: 1 });
+  assert.deepEqual(await qm.control('pause 7'), { providers: 1, changed: 1 });
   await uns.set('e1', urls(3));
   await uns.set('e2', urls(3), { pid: 8 });
   await qm.until(status => status['rows_queued'] === 3);
@@ -208,7 +208,7 @@ test('the operator pauses, resumes, and asks for a full set', async () => {
     bm.fetches.map(f => f.lane),
     ['8', '8', '8'],
   );
-  assert.deepEqual(await qm.control('resume'), { providers: 2 });
+  assert.deepEqual(await qm.control('resume'), { providers: 2, changed: 1 });
   await idle();
   await qm.control('want-full 8');
   assert.deepEqual(qm.rows('SELECT pid, fullsetwanted FROM pidb'), [
@@ -234,6 +234,10 @@ test('a Bot Manager whose store is full rests; its urls are given to another, an
   full.onFetch = request => ({ ...failure(613, 'url'), id: request.id });
   await uns.set('e1', urls(20));
   await full.until(() => full.fetches.length > 0);
+  // The operator is told why nothing moves.
+  await qm.until(status =>
+    /"rests_ms":\d+,"reason":"[^"]+\(a url of provider 7\)"/.test(JSON.stringify(status)),
+  );
   const bm = new Bm(qm, { slots: 1, machineId: 'm2' });
   bm.onFetch = stored;
   await idle();

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
+import { pageOf } from '../support/mdoc.js';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { ROOT } from '../support/tree.js';
 
 const home = mkdtempSync(join(tmpdir(), 'lcc-lccstat-'));
@@ -25,5 +27,116 @@ describe('lccstat', () => {
     }
   });
 
-  it('refuses a time that is none', () => assert.equal(lccstat('--until-idle=soon').status, 64));
+  it('says 66 when there is no queue yet', () => {
+    const { status, stderr } = lccstat('--queue');
+    assert.deepEqual([status, /lcc\.db.*lccd creates it/.test(stderr)], [66, true]);
+  });
+
+  it('refuses numbers that are none', () => {
+    for (const option of ['--until-idle=soon', '--limit=0', '--limit=all'])
+      assert.equal(lccstat('--queue', option).status, 64, option);
+  });
+});
+
+/** Names of fields in an object and all it holds, but not below `daemons`, whose keys are names of daemons. */
+function fieldsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(fieldsOf);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name === 'daemons'
+      ? [name, ...Object.values(inner as object).flatMap(fieldsOf)]
+      : [name, ...fieldsOf(inner)],
+  );
+}
+
+/** What lccstat(1) lists under JSON. */
+function documentedFields(): Set<string> {
+  const lines = pageOf('lccstat')?.lines ?? [];
+  const section = lines.slice(lines.indexOf('.Ss JSON'), lines.indexOf('.Sh ENVIRONMENT'));
+  return new Set(
+    section
+      .flatMap(line => (/^\.(?:It )?Li /.test(line) ? (line.match(/\b[a-z]\w+\b/g) ?? []) : []))
+      .filter(word => word !== 'null'),
+  );
+}
+
+describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
+  let lcc: TestLcc;
+  const seen = new Set<string>();
+  before(async () => {
+    // Nobody listens on port 9.
+    lcc = await startLcc('http://127.0.0.1:9/', '[qm]\nbackoff_min_ms = "1h"\n');
+    const urls = Array.from({ length: 40 }, (_, i) => `<url curl="p${i}" mimetype="text/html"/>\n`);
+    writeFileSync(join(lcc.dir, 'urls'), urls.join(''));
+    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=http://127.0.0.1:9/ <urls`);
+    while (!/"state":"back-off"/.test(await lcc.run('lccstat --queue --json')));
+  });
+  after(() => lcc.destroy());
+
+  const json = async (command: string): Promise<Record<string, unknown>> => {
+    const parsed = JSON.parse(await lcc.run(command)) as Record<string, unknown>;
+    for (const field of fieldsOf(parsed)) seen.add(field);
+    return parsed;
+  };
+
+  it('says in plain words how much waits, and why', async () => {
+    const text = await lcc.run('lccstat');
+    assert.match(text, /^busy: 40 urls wait for 1 provider, the oldest set for \d+ s$/m);
+    assert.match(text, /^! every site with urls waiting is left alone.*lccctl flush tries at once$/m);
+    assert.match(text, /^lccd-qm +busy .* 40 urls queued/m);
+    assert.match(text, /^lccbot +idle .* 0 of \d+ slots fetching/m);
+  });
+
+  it('shows the queue by provider and age', async () => {
+    assert.match(
+      await lcc.run('lccstat --queue'),
+      /^PROVIDER +T +5 10 .* 1280\+ STATE\n +TOTAL 40 40 +0 .*\n +1 40 40 +0 .* does not answer, left alone until [\d: -]+\n$/,
+    );
+    const { providers, total } = await json('lccstat --queue --json');
+    assert.deepEqual(total, { waiting: 40, ages: [40, 0, 0, 0, 0, 0, 0, 0, 0, 0], exact: true });
+    const [first] = providers as Record<string, unknown>[];
+    assert.deepEqual([first?.['pid'], first?.['state'], first?.['fetching']], [1, 'back-off', 0]);
+  });
+
+  it('watches: one object a line, rates from the second on', async () => {
+    const watch = spawn(join(ROOT, 'bin/lccstat'), ['--watch', '--json'], {
+      env: lcc.env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const lines: string[] = [];
+    let text = '';
+    for await (const chunk of watch.stdout) {
+      text += String(chunk);
+      lines.push(...text.split('\n').slice(0, -1));
+      text = text.slice(text.lastIndexOf('\n') + 1);
+      if (lines.length >= 2) break;
+    }
+    watch.kill('SIGINT');
+    const [first, second] = lines.map(line => JSON.parse(line) as Record<string, unknown>);
+    assert.equal(first?.['rates'], undefined);
+    assert.deepEqual(second?.['rates'], { urls_per_s: 0, bytes_per_s: 0 });
+    for (const field of fieldsOf(second)) seen.add(field);
+  });
+
+  it('shows the queue while the daemons are away', async () => {
+    await lcc.run('lccctl pause');
+    await lcc.stop();
+    assert.match(await lcc.run('lccstat --queue'), /^ +1 40 .* paused$/m);
+  });
+
+  it('every field is in the manual', () => {
+    const documented = documentedFields();
+    assert.ok(documented.size > 80);
+    assert.deepEqual(
+      [...seen].filter(field => !documented.has(field)),
+      [],
+    );
+    // What an LCC says only at other times.
+    const notNow = new Set(['problem', 'rests_ms', 'reason', 'back', 'off', 'paused', 'delayed', 'closed']);
+    const states = new Set(['fetching', 'waiting', 'disabled', 'idle']);
+    assert.deepEqual(
+      [...documented].filter(field => !seen.has(field) && !notNow.has(field) && !states.has(field)),
+      [],
+    );
+  });
 });

@@ -39,10 +39,13 @@ export class QueueReader {
   readonly #drop;
   readonly #owner;
   readonly #tally: Tally;
+  readonly #nowS: () => number;
   readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
 
-  constructor(db: Db, tally: Tally) {
+  /** @param nowS wall clock, for the age of sets */
+  constructor(db: Db, tally: Tally, nowS: () => number) {
     this.#tally = tally;
+    this.#nowS = nowS;
     this.#sets = db.prepare<[], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} ORDER BY psetid`,
     );
@@ -69,10 +72,10 @@ export class QueueReader {
         'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1',
       )
       .pluck();
-    this.#addSet = db.prepare<[number, number, number, number, number, number]>(
-      // Parts of a set have its age. Only people look at that: SQLite's own clock will do.
+    this.#addSet = db.prepare<[number, number, number, number, number, number, number]>(
+      // Parts of a set have its age.
       `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
-       VALUES (?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), unixepoch()))`,
+       VALUES (?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), ?))`,
     );
     this.#removeSet = db.prepare<[number, number]>(
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
@@ -128,7 +131,8 @@ export class QueueReader {
 
   /** Makes a complete set visible to the scheduler. Inside a transaction. */
   addSet(set: WaitingSet): void {
-    this.#addSet.run(set.psetid, set.slot, set.pid, set.firstpos, set.lastpos, set.psetid);
+    const { psetid, slot, pid, firstpos, lastpos } = set;
+    this.#addSet.run(psetid, slot, pid, firstpos, lastpos, psetid, this.#nowS());
   }
 
   /** Inside a transaction. */

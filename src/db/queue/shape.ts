@@ -96,12 +96,12 @@ export function readQueueSummary(db: Db, nowS: number): QueueSummary {
 }
 
 /** The providers with anything to say of them, the longest queues first, at most `limit`. */
-export function readQueueShape(db: Db, nowS: number, limit: number): QueueShape {
+export function readQueueShape(db: Db, nowS: number, limit: number, countedRows = COUNTED_ROWS): QueueShape {
   const read = db.transaction(() => {
     const waiting = new Map(
       db.prepare<[], [number, number]>('SELECT pid, nurlproc FROM pidb WHERE nurlproc > 0').raw().all(),
     );
-    const ages = readAges(db, nowS, waiting);
+    const ages = readAges(db, nowS, waiting, countedRows);
     const total = { waiting: 0, ages: Array<number>(GROUPS).fill(0), exact: true };
     for (const [pid, urls] of waiting) {
       const of = ages.get(pid);
@@ -155,8 +155,13 @@ interface Found {
 }
 
 /** The ages of each provider's urls, so that they add up to what the provider has waiting. */
-function readAges(db: Db, nowS: number, waiting: ReadonlyMap<number, number>): Map<number, Ages> {
-  const found = readSets(db, nowS);
+function readAges(
+  db: Db,
+  nowS: number,
+  waiting: ReadonlyMap<number, number>,
+  countedRows: number,
+): Map<number, Ages> {
+  const found = readSets(db, nowS, countedRows);
   const ages = new Map<number, Ages>();
   for (const [pid, urls] of waiting) {
     const { counted, guessed } = found.get(pid) ?? empty();
@@ -191,7 +196,7 @@ function shared(
   });
 }
 
-function readSets(db: Db, nowS: number): Map<number, Found> {
+function readSets(db: Db, nowS: number, countedRows: number): Map<number, Found> {
   const found = new Map<number, Found>();
   const first = db
     .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1')
@@ -210,7 +215,7 @@ function readSets(db: Db, nowS: number): Map<number, Found> {
     )
     .raw()
     .all();
-  let toCount = COUNTED_ROWS;
+  let toCount = countedRows;
   let toLookUp = LOOKED_UP_SETS;
   for (const [pid, from, to, absorbedAtS] of sets) {
     const of = found.get(pid) ?? empty();

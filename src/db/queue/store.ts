@@ -47,7 +47,7 @@ export class QueueStore {
     this.content = new ContentStore(db, this.#tally, { found: damaged, nowS: rules.nowS });
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.freed = new FreedStore(db);
-    this.queue = new QueueReader(db, this.#tally);
+    this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
     this.absorb = new AbsorbWriter(db, stores);
     this.reconciler = new Reconciler(db, stores);

@@ -1,0 +1,121 @@
+/** What an operator should know unasked: why nothing moves, what is broken, what waits for a decision. */
+import type { QueueSummary } from '../db/queue/shape.js';
+import type { DaemonStatus, Look } from './ask.js';
+import { amount, formatBytes, formatDuration } from './words.js';
+
+/** One sentence each, the most serious first; empty when all is well. */
+export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefined): string[] {
+  const answers = (kind: string): DaemonStatus[] =>
+    looks.flatMap(look =>
+      'status' in look && (look.name === kind || look.name.startsWith(`${kind}-`)) ? [look.status] : [],
+    );
+  const away = looks.flatMap(look =>
+    'problem' in look ? [`${look.name} does not answer: ${look.problem}`] : [],
+  );
+  const here = new Set(looks.map(look => look.name));
+  const [qm] = answers('lccd-qm');
+  const waiting = queue?.urls ?? number(qm, 'rows_queued');
+  return [
+    ...away,
+    ...(here.has('lccd-qm') ? [] : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
+    ...(qm === undefined ? [] : ofQueueManager(qm, waiting)),
+    ...answers('lccd-bm').flatMap(ofBotManager),
+    ...answers('lccbot').flatMap(bot =>
+      number(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
+    ),
+    ...answers('lccd-uns').flatMap(ofNotificationServer),
+    ...(queue === undefined ? [] : ofProviders(queue)),
+  ];
+}
+
+function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
+  const reasons: string[] = [];
+  const managers = list(qm, 'bot_managers');
+  if (managers.length === 0) {
+    reasons.push(
+      waiting === 0
+        ? 'no Bot Manager is connected to lccd-qm'
+        : `no Bot Manager is connected to lccd-qm: ${amount(waiting, 'url')} cannot be fetched`,
+    );
+  }
+  for (const { machines, peer, rests_ms: restsMs, reason } of managers) {
+    if (typeof restsMs !== 'number') continue;
+    const name = Array.isArray(machines) && machines.length > 0 ? machines.join(', ') : String(peer);
+    reasons.push(
+      `the Bot Manager of ${name} is given nothing for ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
+    );
+  }
+  if (qm['unses_shut_out'] === true)
+    reasons.push(`the queue is full (qm.max_queue_urls): sets wait with the UNSes until it has shrunk`);
+  return reasons;
+}
+
+function ofBotManager(bm: DaemonStatus): string[] {
+  const reasons: string[] = [];
+  if (bm['store_full'] === true)
+    reasons.push(
+      `${bm.daemon}: the store's disk is nearly full: nothing is fetched until there is room; free some or lower bm.min_free_disk_percent`,
+    );
+  if (number(bm, 'robots') === 0)
+    reasons.push(`no robot is connected to ${bm.daemon}: nothing can be fetched`);
+  if (bm['source'] === false) reasons.push(`${bm.daemon} has lost the Queue Manager: it looks for it`);
+  return reasons;
+}
+
+function ofNotificationServer(uns: DaemonStatus): string[] {
+  const reasons: string[] = [];
+  const spooled = number(uns, 'sets_spooled');
+  if (uns['qm_connected'] === false)
+    reasons.push(
+      `${uns.daemon} has no Queue Manager${spooled === 0 ? '' : `: ${amount(spooled, 'set waits', 'sets wait')} in the spool`}`,
+    );
+  const bytes = number(uns, 'spool_bytes');
+  const max = number(uns, 'max_spool_bytes');
+  if (max > 0 && bytes >= max * NEARLY)
+    reasons.push(
+      `the spool of ${uns.daemon} is nearly full: ${formatBytes(bytes)} of ${formatBytes(max)} (uns.max_spool_bytes)`,
+    );
+  const bad = number(uns, 'sets_bad');
+  if (bad > 0)
+    reasons.push(
+      `${amount(bad, 'set is', 'sets are')} set aside in the spool of ${uns.daemon}, damaged or refused`,
+    );
+  return reasons;
+}
+
+/** Share of a limit from which on it is worth a word. */
+const NEARLY = 0.9;
+
+function ofProviders(queue: QueueSummary): string[] {
+  const reasons: string[] = [];
+  const { waiting, paused, disabled, backed_off, held_providers, held_urls } = queue;
+  const who = (count: number, one: string, many: string) =>
+    count === waiting ? `every ${one} with urls waiting` : `${count} of ${waiting} ${many} with urls waiting`;
+  const is = (count: number, words: string) => `${count === waiting || count === 1 ? 'is' : 'are'} ${words}`;
+  if (paused > 0)
+    reasons.push(`${who(paused, 'provider', 'providers')} ${is(paused, 'paused; lccctl resume')}`);
+  if (disabled > 0)
+    reasons.push(
+      `${who(disabled, 'provider', 'providers')} ${is(disabled, 'disabled; lccpidb set --enabled=yes')}`,
+    );
+  if (backed_off > 0)
+    reasons.push(
+      `${who(backed_off, 'site', 'sites')} ${is(backed_off, 'left alone, having failed as a whole; lccctl flush tries at once')}`,
+    );
+  if (queue.later_only) reasons.push('all that waits does so for a later hour of the day');
+  if (held_providers > 0)
+    reasons.push(
+      `${amount(held_urls, 'removal')} of ${amount(held_providers, 'provider')} ${held_urls === 1 ? 'is' : 'are'} held back by the mass-delete fuse; lccctl release or discard`,
+    );
+  return reasons;
+}
+
+function number(status: DaemonStatus | undefined, name: string): number {
+  const value = status?.[name];
+  return typeof value === 'number' ? value : 0;
+}
+
+function list(status: DaemonStatus, name: string): Record<string, unknown>[] {
+  const value = status[name];
+  return Array.isArray(value) ? value.map(item => Object(item) as Record<string, unknown>) : [];
+}

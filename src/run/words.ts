@@ -1,0 +1,112 @@
+/** What a daemon says of itself, as a tired person would have it told. */
+import { formatAmount } from '../config/settings.js';
+import type { DaemonStatus } from './ask.js';
+
+/** A daemon's status in one line of plain words; of a daemon not known here, its numbers. */
+export function describeStatus(status: DaemonStatus): string {
+  const kind = Object.keys(WORDS).find(
+    name => status.daemon === name || (name !== 'lccd' && status.daemon.startsWith(`${name}-`)),
+  );
+  const words = kind === undefined ? undefined : WORDS[kind];
+  if (words === undefined) return numbersOf(status);
+  return words(new Figures(status))
+    .filter(part => part !== '')
+    .join(', ');
+}
+
+/** `2 h`, `45 s`: whole units, at most two digits more than needed. */
+export function formatDuration(seconds: number): string {
+  const unit = seconds >= 172_800 ? 86_400 : seconds >= 7200 ? 3600 : seconds >= 120 ? 60 : 1;
+  return formatAmount(Math.floor(seconds / unit) * unit * 1000, 'ms').replace(/^0 \w+$/, '0 s');
+}
+
+/** `12 MB`: as much as a person reads of it. */
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const value = bytes / 1024 ** power;
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
+}
+
+/** `1 url`, `3 urls`. */
+export function amount(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** Numbers of a status that another version may have left out. */
+class Figures {
+  readonly #status: DaemonStatus;
+  constructor(status: DaemonStatus) {
+    this.#status = status;
+  }
+  of(name: string): number {
+    const value = this.#status[name];
+    return typeof value === 'number' ? value : Array.isArray(value) ? value.length : value === true ? 1 : 0;
+  }
+  list(name: string): readonly Record<string, unknown>[] {
+    const value = this.#status[name];
+    return Array.isArray(value) ? value.map(item => Object(item) as Record<string, unknown>) : [];
+  }
+  /** The number with its noun, nothing when it is 0. */
+  some(name: string, one: string, many?: string): string {
+    const count = this.of(name);
+    return count === 0 ? '' : amount(count, one, many);
+  }
+}
+
+const WORDS: Record<string, (of: Figures) => string[]> = {
+  'lccd-uns': of => [
+    amount(of.of('connections'), 'connection'),
+    of.some('sets_open', 'set being sent', 'sets being sent'),
+    of.of('sets_spooled') === 0
+      ? 'spool empty'
+      : `${amount(of.of('sets_spooled'), 'set')} (${formatBytes(of.of('spool_bytes'))}) in the spool`,
+    of.of('sets_accepted') === 0
+      ? ''
+      : `${amount(of.of('sets_accepted'), 'set')} with ${amount(of.of('urls_accepted'), 'url')} taken since the start`,
+    of.of('refused') === 0 ? '' : `${of.of('refused')} refused`,
+  ],
+  'lccd-qm': of => [
+    of.of('rows_queued') === 0 ? 'nothing queued' : `${amount(of.of('rows_queued'), 'url')} queued`,
+    of.of('in_flight') === 0 ? '' : `${of.of('in_flight')} of them being fetched`,
+    of.some('absorbing', 'set being absorbed', 'sets being absorbed'),
+    fetchedSince(of),
+    of.of('freed_waiting') === 0 ? '' : `${amount(of.of('freed_waiting'), 'file')} to be deleted`,
+  ],
+  'lccd-bm': of => [
+    `${amount(of.of('robots'), 'robot')} with ${amount(of.of('slots'), 'slot')}`,
+    of.of('fetching') === 0 ? '' : `${of.of('fetching')} fetching`,
+    of.of('waiting') === 0 ? '' : `${of.of('waiting')} waiting for a slot`,
+    of.some('deletions_waiting', 'deletion waiting', 'deletions waiting'),
+  ],
+  lccbot: of => [
+    `${of.of('fetching')} of ${amount(of.of('slots'), 'slot')} fetching`,
+    of.of('waiting') === 0 ? '' : `${of.of('waiting')} waiting`,
+    of.of('bytes') === 0 ? '' : `${formatBytes(of.of('bytes'))} fetched since the start`,
+  ],
+  lccd: of => [
+    `${of.list('children').filter(child => child['state'] === 'ready').length} of ${amount(of.of('children'), 'child', 'children')} ready`,
+    restarts(of.list('children')),
+  ],
+};
+
+function fetchedSince(of: Figures): string {
+  const kinds = ['stored', 'unchanged', 'errors'].filter(name => of.of(name) > 0);
+  return kinds.length === 0
+    ? ''
+    : `${kinds.map(name => `${of.of(name)} ${name}`).join(' + ')} since the start`;
+}
+
+function restarts(children: readonly Record<string, unknown>[]): string {
+  const restarted = children.filter(({ restarts: count }) => typeof count === 'number' && count > 0);
+  return restarted
+    .map(({ name, restarts: count }) => `${String(name)} started again ${Number(count)} times`)
+    .join(', ');
+}
+
+function numbersOf(status: DaemonStatus): string {
+  return Object.entries(status)
+    .filter(([name, value]) => typeof value === 'number' && !['pid', 'up_s', 'rss_bytes'].includes(name))
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(' ');
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ProviderQueue, QueueShape } from '../../src/db/queue/shape.js';
+import { formatShape, stateOf } from '../../src/run/queue.js';
+
+/** A Friday, 13:30 local time. */
+const NOW_MS = new Date(2026, 10, 20, 13, 30).getTime();
+const none = Array<number>(10).fill(0);
+const provider = (more: Partial<ProviderQueue>): ProviderQueue => ({
+  pid: 1,
+  waiting: 10,
+  ages: [10, ...none.slice(1)],
+  exact: true,
+  paused: 0,
+  enabled: 1,
+  timeofday: '',
+  backoffs: 0,
+  backoffuntil: 0,
+  dueat: 0,
+  fullsetwanted: null,
+  errors: 0,
+  held: 0,
+  ...more,
+});
+const mask = (open: number[], hours: number) =>
+  Array.from({ length: hours }, (_, hour) => (open.includes(hour) ? '1' : '0')).join('');
+const at = (day: number, hour: number) => new Date(2026, 10, day, hour).getTime();
+
+describe('the state of a provider', () => {
+  const soonS = NOW_MS / 1000 + 60;
+  for (const [what, more, fetching, expected] of [
+    ['its turn will come', {}, 0, { state: 'waiting' }],
+    ['urls are on their way', {}, 3, { state: 'fetching' }],
+    ['nothing waits', { waiting: 0 }, 0, { state: 'idle' }],
+    ['its site does not answer', { backoffuntil: soonS }, 0, { state: 'back-off', until_ms: soonS * 1000 }],
+    ['that is over', { backoffuntil: soonS - 120 }, 0, { state: 'waiting' }],
+    ['bandwidth', { dueat: NOW_MS + 5 }, 0, { state: 'delayed', until_ms: NOW_MS + 5 }],
+    ['paused beats back-off', { paused: 1, backoffuntil: soonS }, 0, { state: 'paused' }],
+    ['disabled beats all', { enabled: 0, paused: 1 }, 0, { state: 'disabled' }],
+    ['closed until tonight', { timeofday: mask([22], 24) }, 0, { state: 'closed', until_ms: at(20, 22) }],
+    ['closed until tomorrow', { timeofday: mask([3], 24) }, 0, { state: 'closed', until_ms: at(21, 3) }],
+    ['open now', { timeofday: mask([13], 24) }, 0, { state: 'waiting' }],
+    ['open on Fridays at 13', { timeofday: mask([4 * 24 + 13], 168) }, 0, { state: 'waiting' }],
+    ['closed until Monday', { timeofday: mask([0], 168) }, 0, { state: 'closed', until_ms: at(23, 0) }],
+    ['closed at all hours', { timeofday: mask([], 24) }, 0, { state: 'closed' }],
+  ] as const) {
+    it(what, () => assert.deepEqual(stateOf(provider(more), fetching, NOW_MS), expected));
+  }
+});
+
+it('the table has a line a provider, ages across, and says in words what goes on', () => {
+  const shape: QueueShape = {
+    total: { waiting: 1310, ages: [1010, 300, ...none.slice(2)], exact: false },
+    providers: [
+      provider({ pid: 12, waiting: 1000, ages: [700, 300, ...none.slice(2)], exact: false }),
+      provider({ pid: 3, waiting: 300, backoffuntil: at(21, 8) / 1000, errors: 1, held: 2 }),
+      provider({ pid: 4, fullsetwanted: 'operator' }),
+    ],
+    left_off: { providers: 2, waiting: 7 },
+  };
+  assert.equal(
+    formatShape(shape, new Map([[4, 5]]), NOW_MS),
+    `PROVIDER    T     5   10 20 40 80 160 320 640 1280 1280+ STATE
+   TOTAL 1310 ~1010 ~300  0  0  0   0   0   0    0     0
+      12 1000  ~700 ~300  0  0  0   0   0   0    0     0 waiting
+       3  300    10    0  0  0  0   0   0   0    0     0 does not answer, left alone until 2026-11-21 08:00; 2 removals held back; 1 error not delivered
+       4   10    10    0  0  0  0   0   0   0    0     0 fetching 5; full set wanted: operator
+and 2 providers more with 7 urls (--limit shows more)
+`,
+  );
+});

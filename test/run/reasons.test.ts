@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { QueueSummary } from '../../src/db/queue/shape.js';
+import type { Look } from '../../src/run/ask.js';
+import { reasonsOf } from '../../src/run/reasons.js';
+
+const says = (name: string, more: Record<string, unknown>): Look => ({
+  name,
+  status: { daemon: name, pid: 1, up_s: 1, rss_bytes: 1, idle: true, ...more },
+});
+const WELL: Record<string, Record<string, unknown>> = {
+  'lccd-uns': {
+    qm_connected: true,
+    sets_spooled: 0,
+    sets_bad: 0,
+    spool_bytes: 0,
+    max_spool_bytes: 1000,
+  },
+  'lccd-qm': {
+    rows_queued: 5,
+    unses_shut_out: false,
+    bot_managers: [{ peer: 'unix', machines: ['m1'], slots: 4 }],
+  },
+  'lccd-bm': { robots: 1, source: true, store_full: false },
+  lccbot: { managers: 1 },
+};
+/** A whole LCC, in which one daemon says something else. */
+const lcc = (name?: string, more: Record<string, unknown> = {}) =>
+  Object.entries(WELL).map(([each, status]) => says(each, each === name ? { ...status, ...more } : status));
+const QUEUE: QueueSummary = {
+  providers: 3,
+  urls: 5,
+  waiting: 2,
+  paused: 0,
+  disabled: 0,
+  backed_off: 0,
+  later_only: false,
+  oldest: 1,
+  full_sets_wanted: 0,
+  errors: 0,
+  held_providers: 0,
+  held_urls: 0,
+};
+
+describe('why nothing moves', () => {
+  it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE), []));
+
+  const cases: [string, Look[], Partial<QueueSummary>, RegExp][] = [
+    [
+      'a daemon that is away',
+      [...lcc(), { name: 'lccbot-2', problem: 'not running' }],
+      {},
+      /^lccbot-2 does not answer: not running$/,
+    ],
+    [
+      'an LCC without a Queue Manager',
+      lcc().filter(({ name }) => name !== 'lccd-qm'),
+      {},
+      /^lccd-qm, the Queue Manager, does not run here/,
+    ],
+    [
+      'no Bot Manager',
+      lcc('lccd-qm', { bot_managers: [] }),
+      {},
+      /^no Bot Manager is connected to lccd-qm: 5 urls cannot be fetched$/,
+    ],
+    [
+      'a Bot Manager at rest, with the reason',
+      lcc('lccd-qm', {
+        bot_managers: [
+          { peer: 'unix', machines: ['m1'], slots: 4, rests_ms: 9100, reason: 'store full: f1' },
+        ],
+      }),
+      {},
+      /^the Bot Manager of m1 is given nothing for 10 s: store full: f1$/,
+    ],
+    [
+      'a queue that is full',
+      lcc('lccd-qm', { unses_shut_out: true }),
+      {},
+      /^the queue is full \(qm\.max_queue_urls\)/,
+    ],
+    ['no robot', lcc('lccd-bm', { robots: 0 }), {}, /^no robot is connected to lccd-bm/],
+    [
+      'a store without room',
+      lcc('lccd-bm', { store_full: true }),
+      {},
+      /nearly full.*bm\.min_free_disk_percent/,
+    ],
+    [
+      'a Bot Manager without its source',
+      lcc('lccd-bm', { source: false }),
+      {},
+      /^lccd-bm has lost the Queue Manager/,
+    ],
+    ['a robot without a Bot Manager', lcc('lccbot', { managers: 0 }), {}, /^lccbot has no Bot Manager/],
+    [
+      'a UNS without a Queue Manager',
+      lcc('lccd-uns', { qm_connected: false, sets_spooled: 2 }),
+      {},
+      /^lccd-uns has no Queue Manager: 2 sets wait in the spool$/,
+    ],
+    [
+      'a spool nearly full',
+      lcc('lccd-uns', { spool_bytes: 950 }),
+      {},
+      /950 bytes of 1000 bytes \(uns\.max_spool_bytes\)$/,
+    ],
+    ['sets set aside', lcc('lccd-uns', { sets_bad: 1 }), {}, /^1 set is set aside in the spool of lccd-uns/],
+    ['some paused', lcc(), { paused: 1 }, /^1 of 2 providers with urls waiting is paused; lccctl resume$/],
+    ['all paused', lcc(), { paused: 2 }, /^every provider with urls waiting is paused; lccctl resume$/],
+    ['all disabled', lcc(), { disabled: 2 }, /^every provider with urls waiting is disabled; lccpidb set/],
+    ['dead sites', lcc(), { backed_off: 2 }, /^every site with urls waiting is left alone.*lccctl flush/],
+    ['closed hours', lcc(), { later_only: true }, /later hour of the day/],
+    [
+      'the fuse',
+      lcc(),
+      { held_providers: 1, held_urls: 70 },
+      /^70 removals of 1 provider are held back by the mass-delete fuse; lccctl release or discard$/,
+    ],
+  ];
+  for (const [what, looks, more, expected] of cases) {
+    it(`names ${what}`, () => {
+      const reasons = reasonsOf(looks, { ...QUEUE, ...more });
+      assert.equal(reasons.length, 1, reasons.join('\n'));
+      assert.match(reasons[0] ?? '', expected);
+    });
+  }
+
+  it('says what the daemons know where the database cannot be read', () =>
+    assert.match(
+      reasonsOf(lcc('lccd-qm', { bot_managers: [] }), undefined).join(),
+      /5 urls cannot be fetched/,
+    ));
+});

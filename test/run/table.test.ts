@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { DaemonStatus, Look } from '../../src/run/ask.js';
+import { ratesOf } from '../../src/run/rates.js';
+import { formatOverview } from '../../src/run/table.js';
+import { amount, describeStatus, formatBytes, formatDuration } from '../../src/run/words.js';
+
+const status = (daemon: string, more: Record<string, unknown> = {}): DaemonStatus => ({
+  daemon,
+  pid: 1,
+  up_s: 7300,
+  rss_bytes: 50 * 2 ** 20,
+  idle: false,
+  ...more,
+});
+
+describe('a daemon in words', () => {
+  for (const [what, said, expected] of [
+    [
+      'a UNS at work',
+      status('lccd-uns', {
+        connections: 2,
+        sets_open: 1,
+        sets_spooled: 3,
+        spool_bytes: 4096,
+        sets_accepted: 9,
+        urls_accepted: 100,
+        refused: 1,
+      }),
+      '2 connections, 1 set being sent, 3 sets (4.0 KB) in the spool, 9 sets with 100 urls taken since the start, 1 refused',
+    ],
+    ['a second UNS at rest', status('lccd-uns-b'), '0 connections, spool empty'],
+    [
+      'a Queue Manager at work',
+      status('lccd-qm', { rows_queued: 1, in_flight: 1, stored: 5, errors: 2, freed_waiting: 1 }),
+      '1 url queued, 1 of them being fetched, 5 stored + 2 errors since the start, 1 file to be deleted',
+    ],
+    ['a Queue Manager at rest', status('lccd-qm'), 'nothing queued'],
+    [
+      'a Bot Manager',
+      status('lccd-bm', { robots: 1, slots: 64, fetching: 3, waiting: 2 }),
+      '1 robot with 64 slots, 3 fetching, 2 waiting for a slot',
+    ],
+    [
+      'a robot',
+      status('lccbot-2', { slots: 64, fetching: 3, bytes: 2048 }),
+      '3 of 64 slots fetching, 2.0 KB fetched since the start',
+    ],
+    [
+      'the supervisor',
+      status('lccd', {
+        children: [
+          { name: 'lccd-qm', state: 'ready', restarts: 2 },
+          { name: 'lccbot', state: 'waiting', restarts: 0 },
+        ],
+      }),
+      '1 of 2 children ready, lccd-qm started again 2 times',
+    ],
+    ['a daemon not known here', status('lccd-new', { cups: 3, name: 'x' }), 'cups=3'],
+  ] as const) {
+    it(what, () => assert.equal(describeStatus(said), expected));
+  }
+});
+
+it('amounts are rounded as people read them', () => {
+  assert.deepEqual([0, 59, 119, 120, 7199, 7200, 172_800].map(formatDuration), [
+    '0 s',
+    '59 s',
+    '119 s',
+    '2 min',
+    '119 min',
+    '2 h',
+    '2 d',
+  ]);
+  assert.deepEqual([0, 1, 1023, 1024, 15 * 1024, 2 ** 31, 2 ** 60].map(formatBytes), [
+    '0 bytes',
+    '1 bytes',
+    '1023 bytes',
+    '1.0 KB',
+    '15 KB',
+    '2.0 GB',
+    '1048576 TB',
+  ]);
+  assert.deepEqual(
+    [amount(1, 'child', 'children'), amount(2, 'child', 'children')],
+    ['1 child', '2 children'],
+  );
+});
+
+it('the overview says first what goes on, then what is wrong, then a line a daemon', () => {
+  const looks: Look[] = [
+    { name: 'lccd-qm', status: status('lccd-qm', { rows_queued: 5 }) },
+    { name: 'lccbot', problem: 'not running' },
+  ];
+  assert.equal(
+    formatOverview(looks, false, '5 urls wait for 1 provider', ['lccbot does not answer'], {
+      urls_per_s: 12.34,
+      bytes_per_s: 4096,
+    }),
+    `busy: 5 urls wait for 1 provider; 12.3 urls/s, 4.0 KB/s fetched
+! lccbot does not answer
+
+DAEMON   STATE  UP   MEMORY  DOING
+lccd-qm  busy   2 h  50 MB   5 urls queued
+lccbot   away                not running
+`,
+  );
+  assert.match(
+    formatOverview(looks, false, undefined, [], undefined),
+    /^busy: the queue cannot be read from here\n\n/,
+  );
+});
+
+it('rates are what one Queue Manager counted between two looks', () => {
+  const moment = (atMs: number, pid: number, stored: number, bytes: number) => ({
+    atMs,
+    looks: [
+      { name: 'lccd-qm', status: { ...status('lccd-qm', { stored, errors: 1, wire_bytes: bytes }), pid } },
+    ],
+  });
+  assert.deepEqual(ratesOf(moment(1000, 1, 10, 0), moment(3000, 1, 30, 5000)), {
+    urls_per_s: 10,
+    bytes_per_s: 2500,
+  });
+  assert.equal(ratesOf(moment(1000, 1, 10, 0), moment(3000, 2, 1, 0)), undefined);
+  assert.equal(ratesOf({ atMs: 0, looks: [] }, moment(3000, 2, 1, 0)), undefined);
+});
