@@ -13,24 +13,37 @@ export const TERM_OPTIONS: OptionSpec[] = [
   { flags: '--parallel <N>', help: 'urls fetched from it at a time, 1 to 64' },
   { flags: '--enabled <YES-OR-NO>', help: 'whether it may connect' },
   { flags: '--enforce <YES-OR-NO>', help: 'whether announced md5 and len must be met (code 612)' },
+  {
+    flags: '--fuse-percent <N>',
+    help: 'share of its urls a set may remove; 100 = all; default = qm.fuse_percent',
+  },
+  { flags: '--fuse-urls <N>', help: 'urls a set may remove whatever their share; default = qm.fuse_urls' },
 ];
 
 const SIZE = /^(\d{1,15})(KB|MB|GB|TB)?$/i;
 const FACTORS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
+const MAX_FUSE_URLS = 1_000_000_000;
 const HOURS_OF_DAY = 24;
 const HOURS_OF_WEEK = 168;
+
+/** Options whose name is not the term's in lower case. */
+const OPTION_OF: Partial<Record<keyof ProviderTerms, { key: string; flag: string }>> = {
+  fusepercent: { key: 'fusePercent', flag: 'fuse-percent' },
+  fuseurls: { key: 'fuseUrls', flag: 'fuse-urls' },
+};
 
 /** The terms given as options. @throws LccError `usage` naming the option and what it takes */
 export function termsOf(options: OptionValues): Partial<ProviderTerms> {
   const given = (name: keyof ProviderTerms): string | undefined => {
-    const value = options[name];
+    const value = options[OPTION_OF[name]?.key ?? name];
     return typeof value === 'string' ? value : undefined;
   };
   const read = <T>(name: keyof ProviderTerms, parse: (text: string) => T | undefined, advice: string) => {
     const text = given(name);
     if (text === undefined) return {};
     const value = parse(text);
-    if (value === undefined) throw new LccError('usage', `--${name}=${text}: ${advice}`);
+    if (value === undefined)
+      throw new LccError('usage', `--${OPTION_OF[name]?.flag ?? name}=${text}: ${advice}`);
     return { [name]: value };
   };
   return {
@@ -47,6 +60,8 @@ export function termsOf(options: OptionValues): Partial<ProviderTerms> {
     ...read('parallel', integer(1, 64), 'give 1 to 64'),
     ...read('enabled', yesOrNo, 'give yes or no'),
     ...read('enforce', yesOrNo, 'give yes or no'),
+    ...read('fusepercent', orDefault(integer(0, 100)), 'give 0 to 100, or default'),
+    ...read('fuseurls', orDefault(integer(0, MAX_FUSE_URLS)), 'give a number of urls, or default'),
   };
 }
 
@@ -65,6 +80,7 @@ export function providerText(provider: Provider): string {
     ['priority', provider.priority],
     ['parallel', provider.parallel],
     ['enforce', provider.enforce ? 'yes' : 'no'],
+    ['fuse', fuseText(provider)],
     ['queued', provider.nurlproc],
     ['errors', provider.nurlerrs],
     [
@@ -75,6 +91,11 @@ export function providerText(provider: Provider): string {
     ],
   ];
   return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
+}
+
+function fuseText({ fusepercent, fuseurls }: Provider): string {
+  if (fusepercent === null && fuseurls === null) return 'as configured';
+  return `${fusepercent === null ? 'share as configured' : `${fusepercent} %`}, ${fuseurls === null ? 'number as configured' : `${fuseurls} urls`}`;
 }
 
 /** One provider on one line: pid, enabled, files, bytes, roots; tab-separated. */
@@ -88,6 +109,11 @@ function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => 
     const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
     return value >= min && value <= max ? value : undefined;
   };
+}
+
+/** null: as configured for all. */
+function orDefault(parse: (text: string) => number | undefined): (text: string) => number | null | undefined {
+  return text => (text === 'default' ? null : parse(text));
 }
 
 function size(text: string): number | undefined {

@@ -155,6 +155,30 @@ export const SETTINGS = {
     10_000 * DAY,
     'period in which fullsetsallowed full sets may be sent',
   ),
+  'qm.old_files_ms': ms(
+    90 * DAY,
+    0,
+    10_000 * DAY,
+    'silence of a provider after which it is asked for a full set; 0 = never',
+  ),
+  'qm.expire_ms': ms(
+    0,
+    0,
+    10_000 * DAY,
+    'time after which content that nobody confirmed is removed; 0 = never',
+  ),
+  'qm.fuse_percent': percent(
+    50,
+    0,
+    100,
+    "share of a provider's content above which a set may not remove it unconfirmed; 100 = never held",
+  ),
+  'qm.fuse_urls': count(
+    1000,
+    0,
+    1_000_000_000,
+    'number of urls above which a set may not remove them unconfirmed',
+  ),
 
   'lccd.restart_min_ms': ms(
     100,

@@ -21,6 +21,9 @@ export interface ProviderTerms {
   parallel: number;
   /** Announced md5 and len must be met. */
   enforce: boolean;
+  /** The mass-delete fuse: share and number of urls; null = qm.fuse_percent, qm.fuse_urls. */
+  fusepercent: number | null;
+  fuseurls: number | null;
 }
 
 /** What the QM counts. */
@@ -67,6 +70,8 @@ const TERMS = [
   'priority',
   'parallel',
   'enforce',
+  'fusepercent',
+  'fuseurls',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
 /** The highest pid: SQLite and JavaScript agree on integers up to here. */
@@ -219,7 +224,7 @@ export function removeProvider(db: Db, pid: number): void {
         `provider ${pid} still has ${urls} urls stored and ${queued} queued; have it send an empty full set first`,
       );
     }
-    for (const table of ['pierr', 'proots', 'pidb'])
+    for (const table of ['held', 'pierr', 'proots', 'pidb'])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
   }).immediate();
 }

@@ -16,7 +16,7 @@ export interface Controlled {
 /** Providers in an answer to `fetching`. */
 const MAX_FETCHING = 1000;
 
-/** `fetching`; `pause`, `resume`, `flush`, `want-full`, each with an optional pid: without one, all providers. */
+/** `fetching`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
 export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log): Record<string, Control> {
   const control = (
     verb: string,
@@ -34,7 +34,7 @@ export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log):
       return { providers, changed };
     },
   });
-  const { providers } = store;
+  const { providers, held } = store;
   return {
     fetching: () => dispatcher.fetching(MAX_FETCHING),
     ...control('pause', pid => providers.setPaused(true, pid)),
@@ -45,6 +45,8 @@ export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log):
       pid => providers.forgetDelays(pid),
       pid => dispatcher.forgetDelays(pid),
     ),
+    ...control('release', pid => held.release(pid)),
+    ...control('discard', pid => held.discard(pid)),
   };
 }
 

@@ -1,37 +1,26 @@
-/** What the Queue Manager does from time to time: sees what lccpidb changed, forgets old tombstones. */
-import type { Db } from '../db/open.js';
-import type { QueueStore } from '../db/queue/store.js';
+/** What the Queue Manager does from time to time: each chore when it is due, one after the other. */
 import type { Clock } from '../lib/clock.js';
+import type { Chore } from './housekeeping/chore.js';
 
-export interface HousekeepingOptions {
-  db: Db;
-  store: QueueStore;
-  clock: Clock;
-  /** How long deletions are remembered. */
-  tombstoneMs: number;
-  /** Another process has changed the database. */
-  changedOutside: () => void;
-  failed: (error: unknown) => boolean;
-}
-
-const LOOK_MS = 500;
-const PURGE_EVERY_MS = 60_000;
-const PURGE_ROWS = 1000;
+/** After a failure that may pass. */
+const RETRY_MS = 1000;
 
 export class Housekeeping {
-  readonly #options: HousekeepingOptions;
-  readonly #version;
-  #seenVersion: number | undefined;
-  #purgeMs = 0;
+  readonly #clock: Clock;
+  readonly #chores: { chore: Chore; dueMs: number }[];
+  readonly #failed: (error: unknown) => boolean;
   #cancel: (() => void) | undefined;
 
-  constructor(options: HousekeepingOptions) {
-    this.#options = options;
-    this.#version = options.db.prepare<[], number>('PRAGMA data_version').pluck();
+  /** @param failed a chore failed; true: try again later */
+  constructor(clock: Clock, chores: readonly Chore[], failed: (error: unknown) => boolean) {
+    this.#clock = clock;
+    this.#chores = chores.map(chore => ({ chore, dueMs: 0 }));
+    this.#failed = failed;
   }
 
   start(): void {
-    this.#seenVersion = this.#version.get();
+    const nowMs = this.#clock.monotonicMs();
+    for (const one of this.#chores) one.dueMs = nowMs;
     this.#later();
   }
 
@@ -40,29 +29,24 @@ export class Housekeeping {
   }
 
   #later(): void {
-    this.#cancel = this.#options.clock.after(LOOK_MS, () => {
-      try {
-        this.#look();
-      } catch (error) {
-        if (!this.#options.failed(error)) return;
-      }
-      this.#later();
+    const dueMs = Math.min(...this.#chores.map(one => one.dueMs));
+    this.#cancel = this.#clock.after(Math.max(0, dueMs - this.#clock.monotonicMs()), () => {
+      if (this.#runDue()) this.#later();
     });
   }
 
-  #look(): void {
-    const { clock, store, tombstoneMs, changedOutside } = this.#options;
-    const version = this.#version.get();
-    if (version !== this.#seenVersion) {
-      this.#seenVersion = version;
-      changedOutside();
+  /** @returns false after a failure that will not pass */
+  #runDue(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    for (const one of this.#chores) {
+      if (one.dueMs > nowMs) continue;
+      try {
+        one.dueMs = nowMs + one.chore.run();
+      } catch (error) {
+        if (!this.#failed(error)) return false;
+        one.dueMs = nowMs + RETRY_MS;
+      }
     }
-    if (clock.monotonicMs() < this.#purgeMs) return;
-    const beforeS = Math.floor((clock.nowMs() - tombstoneMs) / 1000);
-    const purged = store.freed.hasTombstones(beforeS)
-      ? store.transaction(() => store.freed.purgeTombstones(beforeS, PURGE_ROWS))
-      : 0;
-    // A full page: there is more.
-    this.#purgeMs = clock.monotonicMs() + (purged === PURGE_ROWS ? 0 : PURGE_EVERY_MS);
+    return true;
   }
 }

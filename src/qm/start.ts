@@ -16,6 +16,10 @@ import { Deletions } from './deletions.js';
 import { Dispatcher } from './dispatch.js';
 import { DAY_SLOTS, WEEK_SLOTS } from './schedule/hours.js';
 import { Housekeeping } from './housekeeping.js';
+import { Ages } from './housekeeping/ages.js';
+import { DecidedRemovals } from './housekeeping/decided-removals.js';
+import { OutsideChanges } from './housekeeping/outside-changes.js';
+import { Tombstones } from './housekeeping/tombstones.js';
 import { Intake } from './intake.js';
 import { UnsLinks } from './uns-links.js';
 
@@ -88,6 +92,8 @@ export async function startQueueManager(
   const intake = new Intake({
     store,
     clock,
+    log,
+    fuse: { percent: config.get('qm.fuse_percent'), urls: config.get('qm.fuse_urls') },
     sliceUrls: config.get('qm.slice_urls'),
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
     onSet: set => dispatcher.addSet(set),
@@ -121,14 +127,24 @@ export async function startQueueManager(
       helloTimeoutMs: config.get('wire.hello_timeout_ms'),
     },
   });
-  const housekeeping = new Housekeeping({
-    db,
-    store,
+  const onCommit = () => deletions.pump();
+  const housekeeping = new Housekeeping(
     clock,
-    tombstoneMs: config.get('qm.tombstone_ms'),
-    changedOutside: () => dispatcher.reload(),
+    [
+      new OutsideChanges(db, () => dispatcher.reload()),
+      new Tombstones(store, clock, config.get('qm.tombstone_ms')),
+      new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
+      new Ages({
+        store,
+        clock,
+        log,
+        oldMs: config.get('qm.old_files_ms'),
+        expireMs: config.get('qm.expire_ms'),
+        onCommit,
+      }),
+    ],
     failed,
-  });
+  );
 
   dispatcher.start();
   await unsLinks.open();
@@ -141,14 +157,17 @@ export async function startQueueManager(
     status() {
       const rows = store.providers.waiting();
       const { isBusy, ...doing } = dispatcher.status();
+      const held = store.held.waiting();
       return {
-        idle: !isBusy && intake.open === 0,
+        idle: !isBusy && intake.open === 0 && held.decided === 0,
         rows_queued: rows,
         absorbing: intake.open,
         ...doing,
         unses: unsLinks.connected,
         unses_shut_out: unsLinks.shut,
         bot_managers: bmLinks.status(),
+        held_sets: held.sets,
+        held_urls: held.urls,
         freed_waiting: store.freed.count(),
       };
     },

@@ -13,7 +13,8 @@ import { step } from '../lib/steps.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { errorElement } from '../wire/messages.js';
 import { formatQmAnswer, receiveFromUns, type QmAnswer, type UnsHandlers } from '../wire/uns-qm.js';
-import { isRefusal, type Intake, type SetIntake } from './intake.js';
+import type { Intake } from './intake.js';
+import { isRefusal, type SetIntake } from './set-intake.js';
 
 export interface UnsLinksOptions {
   intake: Intake;

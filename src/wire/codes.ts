@@ -16,6 +16,7 @@ export const CODES = {
   202: 'file quota exceeded',
   203: 'space quota exceeded',
   204: 'set incomplete',
+  205: 'removals held back',
   // 3xx: a url, found by the UNS
   301: 'curl missing',
   302: 'mimetype missing or malformed',

@@ -11,7 +11,10 @@ import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import { checkWaiting } from '../../src/db/sums.js';
 import { ManualClock } from '../../src/lib/clock.js';
-import { Intake, type Refusal } from '../../src/qm/intake.js';
+import { silentLog } from '../../src/lib/log.js';
+import { Intake } from '../../src/qm/intake.js';
+import type { FuseRules } from '../../src/qm/fuse.js';
+import type { Refusal } from '../../src/qm/set-intake.js';
 import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { mtimeOf } from '../../src/qm/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
@@ -21,9 +24,12 @@ export interface BenchOptions {
   sliceUrls?: number;
   errorsKept?: number;
   retries?: number;
+  fuse?: FuseRules;
 }
 
 type BenchRow = QueueRow & { held: 0 | 1; urlSum: number | undefined };
+
+const NO_FUSE: FuseRules = { percent: 100, urls: 0 };
 
 /** One database; `reopen` is what a crash leaves: whatever was committed, nothing that was in memory. */
 export class Bench {
@@ -60,6 +66,8 @@ export class Bench {
     this.intake = new Intake({
       store: this.store,
       clock: this.clock,
+      log: silentLog,
+      fuse: this.#options.fuse ?? NO_FUSE,
       sliceUrls: this.#options.sliceUrls ?? 1000,
       fullSetPeriodMs: 30 * 86_400_000,
       onSet: set => void this.sets.push(set),

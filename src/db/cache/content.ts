@@ -66,7 +66,6 @@ const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime
 
 export class ContentStore {
   readonly #find;
-  readonly #page;
   readonly #insert;
   readonly #move;
   readonly #replace;
@@ -84,9 +83,6 @@ export class ContentStore {
     this.#damage = damage;
     this.#find = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
-    );
-    this.#page = db.prepare<[number, string, string, number], Held>(
-      `SELECT ${HELD} FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?) ORDER BY curl, mimetype LIMIT ?`,
     );
     this.#insert = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
@@ -131,15 +127,6 @@ export class ContentStore {
   look(pid: number, curl: string, mimetype: string): Held | undefined {
     const held = this.#find.get(pid, curl, mimetype);
     return held !== undefined && this.#isSound(pid, held, curl, mimetype) ? held : undefined;
-  }
-
-  /** The provider's rows after a key, in the order of keys; damaged ones are removed, and are not among them. */
-  page(pid: number, after: { curl: string; mimetype: string }, limit: number): { rows: Held[]; last?: Held } {
-    const rows = this.#page.all(pid, after.curl, after.mimetype, limit);
-    const sound = rows.filter(row => this.#isSound(pid, row, row.curl, row.mimetype));
-    for (const row of rows) if (!sound.includes(row)) this.#discard(pid, row);
-    const last = rows.length < limit ? undefined : rows.at(-1);
-    return { rows: sound, ...(last && { last }) };
   }
 
   /** Content has arrived: the row is made or replaced, the file it pointed to before is freed. */

@@ -30,10 +30,13 @@ export class ErrorStore {
     );
   }
 
-  /** Records that `record` could not be served, with all that the CP said of it. */
-  add(pid: number, record: UrlRecord, code: number, text: string): void {
+  /**
+   * Records that `record` could not be served, with all that the CP said of it.
+   * @param alwaysKept for the few that must not be lost among many
+   */
+  add(pid: number, record: UrlRecord, code: number, text: string, alwaysKept = false): void {
     this.#tally.error(pid);
-    if ((this.#count.get(pid, this.#keptMax) ?? 0) >= this.#keptMax) return;
+    if (!alwaysKept && (this.#count.get(pid, this.#keptMax) ?? 0) >= this.#keptMax) return;
     const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
     this.#insert.run(pid, code, text.slice(0, MAX_TEXT), attrs);
   }

@@ -6,7 +6,8 @@
  * many of its urls are applied, and a set sent again goes on behind them. What shows before a set is complete: urls
  * that already waited have its attributes, deletions are done, its new urls have rows but no entry in qpsdb and so are
  * not fetched. That is safe because a set reaches the Queue Manager only after its provider was told `set_accepted`: its
- * rest will come. What a full set does not name is removed only after its last url was read.
+ * rest will come. What a full set does not name is removed only after its last url was read, and so are the deletes of a
+ * partial set with more of them than the fuse lets pass unseen (held.ts).
  */
 import { isDelete, type UrlRecord } from '../../wire/url.js';
 import { saysUnchanged, type ContentStore, type Held } from '../cache/content.js';
@@ -14,9 +15,10 @@ import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
+import type { HeldStore } from './held.js';
 import { QueueInserter } from './insert.js';
 import { IntakeQuota } from './quota.js';
-import { FLAG_IFABSENT, queuedUrl, recordOfRow, type QueuedUrl } from './row.js';
+import { CANCEL_ROW, FLAG_IFABSENT, queuedUrl, recordOfRow, type QueuedUrl } from './row.js';
 import type { QueueReader } from './sets.js';
 
 /** A set as a UNS offers it. */
@@ -57,6 +59,14 @@ export interface AbsorbStores {
   tally: Tally;
   content: ContentStore;
   errors: ErrorStore;
+  held: HeldStore;
+}
+
+/** How the urls of a set are to be read. */
+export interface SetKindRules {
+  full: boolean;
+  /** Deletes are noted (held.ts) instead of carried out. */
+  withheld: boolean;
 }
 
 export interface UrlReading {
@@ -74,6 +84,7 @@ export class AbsorbWriter {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #errors: ErrorStore;
+  readonly #held: HeldStore;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
   readonly #psetids: Counter;
@@ -83,6 +94,7 @@ export class AbsorbWriter {
   readonly #progress;
   readonly #waiting;
   readonly #cancel;
+  readonly #name;
   readonly #inserted;
   readonly #complete;
   readonly #prune;
@@ -91,6 +103,7 @@ export class AbsorbWriter {
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#errors = stores.errors;
+    this.#held = stores.held;
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
     this.#psetids = new Counter(db, 'psetid');
@@ -107,8 +120,9 @@ export class AbsorbWriter {
     this.#waiting = db.prepare<[number, string, string], { op: 0 | 1 }>(
       'SELECT op FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
     );
-    this.#cancel = db.prepare<[number, number, string, string]>(
-      `UPDATE qdb SET op = 0, gen = gen + 1, sum = -1 - sum, named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`,
+    this.#cancel = db.prepare<[number, number, string, string]>(CANCEL_ROW);
+    this.#name = db.prepare<[number, number, string, string, number]>(
+      `UPDATE qdb SET named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND coalesce(named, psetid) < ?`,
     );
     this.#inserted = db.prepare<[number, number], { rows: number; bytes: number }>(
       'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
@@ -149,7 +163,7 @@ export class AbsorbWriter {
   /** Applies the next urls of the set. Inside a transaction; `state` is moved on. */
   apply(
     state: SetState,
-    full: boolean,
+    { full, withheld }: SetKindRules,
     records: readonly UrlRecord[],
     reading: UrlReading,
     nowS: number,
@@ -158,14 +172,23 @@ export class AbsorbWriter {
     this.#queue.changed(pid);
     const use = this.#tally.use(pid);
     const quota = new IntakeQuota(use, full, state);
-    const slice: Slice = { state, full, quota, mark: state.firstpos + state.rowsdone, submitted: 0 };
+    const slice: Slice = {
+      state,
+      full,
+      withheld,
+      quota,
+      mark: state.firstpos + state.rowsdone,
+      submitted: 0,
+    };
     const holdsContent = (use?.filesused ?? 0) > 0;
     let pos = slice.mark;
     for (const record of records) {
       const url = queuedUrl(record, reading.resolve, reading.mtimeOf);
       if (isDelete(record)) {
-        this.#delete(state, url, nowS);
+        if (withheld) this.#held.note(state.psetid, url);
+        else this.#delete(state, url, nowS);
       } else {
+        if (withheld) this.#held.unnote(state.psetid, url);
         const held = holdsContent ? this.#content.find(pid, url.curl, url.mimetype) : undefined;
         this.#update(slice, pos, url, held);
       }
@@ -219,7 +242,9 @@ export class AbsorbWriter {
     const { state, full, quota } = slice;
     const ifabsent = (url.flags & FLAG_IFABSENT) !== 0;
     if (ifabsent && this.#isWaiting(state.pid, url, true)) {
-      // It is going to be fetched; a mere "if absent" does not change how.
+      // It is going to be fetched; a mere "if absent" does not change how, but that it was named.
+      this.#name.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
+      if (held !== undefined) this.#content.stamp(held, state.psetid);
       state.duplicate++;
       return;
     }
@@ -271,6 +296,7 @@ export class AbsorbWriter {
 interface Slice {
   state: SetState;
   full: boolean;
+  withheld: boolean;
   quota: IntakeQuota;
   mark: number;
   submitted: number;

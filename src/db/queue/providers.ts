@@ -53,8 +53,8 @@ export class ProviderStore {
       'UPDATE pidb SET paused = ? WHERE pid = ? AND paused <> ?',
     );
     this.#allPaused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE paused <> ?');
-    this.#session = db.prepare<[number, string, number, number]>(
-      'UPDATE pidb SET lastconnseq = ?, lastconnip = ? WHERE pid = ? AND lastconnseq <= ?',
+    this.#session = db.prepare<[number, string, number, number, number]>(
+      'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
     );
     this.#setDone = db.prepare<[number, number]>('UPDATE pidb SET lastset = ? WHERE pid = ?');
     this.#fullSet = db.prepare<{ pid: number; now: number; since: number }>(
@@ -130,9 +130,9 @@ export class ProviderStore {
       : this.#paused.run(value, pid, value).changes;
   }
 
-  /** A session of the provider took place: number and address, unless a later one is known. */
-  noteSession(pid: number, seq: number, ip: string): void {
-    this.#session.run(seq, ip, pid, seq);
+  /** A session of the provider took place: number, address and time, unless a later one is known. */
+  noteSession(pid: number, seq: number, ip: string, atS: number): void {
+    this.#session.run(seq, ip, atS, pid, seq);
   }
 
   /** A set has been absorbed; a full one fulfils a wish for it or costs one of its ration. */

@@ -1,70 +1,146 @@
 /**
- * The end of a full set: whatever the LCC holds or has queued for the provider and the set did not name is removed, a
- * page of keys a transaction. Rows carry the last set that named them, so memory stays that of one page however large
- * the set was. It can be cut off anywhere and begun again.
+ * What a full set does not name (semantics.md, rule 5): content of the provider, and urls that wait, whose last set is
+ * older. Rows carry that set, so memory is that of one page however large the set was. Found in the order of keys, a
+ * range of keys a step, so that neither a million rows that stay nor a million that go are one long step. Cut off
+ * anywhere, it begins again and finds less.
  */
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../open.js';
 import type { QueueReader } from './sets.js';
 
+/** Text, or a blob, which SQLite sorts behind every text. */
+type Bound = string | Buffer;
+
 interface Key {
+  curl: Bound;
+  mimetype: Bound;
+}
+
+const FIRST: Key = { curl: '', mimetype: '' };
+const LAST: Key = { curl: Buffer.alloc(0), mimetype: Buffer.alloc(0) };
+/** Rows looked at in one step: some milliseconds, even from a cold disk cache. */
+const RANGE_ROWS = 4000;
+
+type InRange = [pid: number, fromCurl: Bound, fromType: Bound, toCurl: Bound, toType: Bound];
+
+interface UnnamedContent {
   curl: string;
   mimetype: string;
 }
 
-const START: Key = { curl: '', mimetype: '' };
+interface UnnamedRow extends UnnamedContent {
+  pos: number;
+  /** Whether its removal is not counted with that of its content. */
+  counts: 0 | 1;
+}
+
+const RANGE = 'pid = ? AND (curl, mimetype) > (?, ?) AND (curl, mimetype) <= (?, ?)';
+const ORDER = 'ORDER BY curl, mimetype';
 
 export class Reconciler {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
   readonly #tally: Tally;
-  readonly #page;
-  readonly #drop;
+  readonly #rowsEnd;
+  readonly #rows;
+  readonly #dropRow;
+  readonly #contentEnd;
+  readonly #contents;
+  readonly #count;
 
   constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; tally: Tally }) {
     this.#queue = stores.queue;
     this.#content = stores.content;
     this.#tally = stores.tally;
-    this.#page = db.prepare<
-      [number, string, string, number],
-      Key & { pos: number; named: number; op: number }
-    >(
-      `SELECT pos, curl, mimetype, op, coalesce(named, psetid) AS named FROM qdb
-       WHERE pid = ? AND (curl, mimetype) > (?, ?) ORDER BY curl, mimetype LIMIT ?`,
+    const end = (table: string) =>
+      db.prepare<[number, Bound, Bound], Key>(
+        `SELECT curl, mimetype FROM ${table} WHERE pid = ? AND (curl, mimetype) > (?, ?) ${ORDER}
+         LIMIT 1 OFFSET ${RANGE_ROWS - 1}`,
+      );
+    this.#rowsEnd = end('qdb');
+    this.#contentEnd = end('lccurl');
+    // A row that waited for nothing was counted when its delete came.
+    this.#rows = db.prepare<[...InRange, number, number], UnnamedRow>(
+      `SELECT pos, curl, mimetype, op = 1 AND NOT EXISTS(SELECT 1 FROM lccurl AS l
+         WHERE (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)) AS counts
+       FROM qdb WHERE ${RANGE} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
     );
-    this.#drop = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+    this.#dropRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+    // Where the set is one that was held, later ones may have named the url.
+    const unnamed = `${RANGE} AND psetid < ? AND NOT EXISTS(SELECT 1 FROM qdb AS q
+      WHERE (q.pid, q.curl, q.mimetype) = (lccurl.pid, lccurl.curl, lccurl.mimetype)
+      AND coalesce(q.named, q.psetid) >= ?)`;
+    this.#contents = db.prepare<[...InRange, number, number, number], UnnamedContent>(
+      `SELECT curl, mimetype FROM lccurl WHERE ${unnamed} ${ORDER} LIMIT ?`,
+    );
+    this.#count = db
+      .prepare<[...InRange, number, number], number>(`SELECT count(*) FROM lccurl WHERE ${unnamed}`)
+      .pluck();
+  }
+
+  /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the range. */
+  *count(pid: number, psetid: number): Generator<number, void> {
+    for (const [from, to] of ranges(this.#contentEnd, pid))
+      yield this.#count.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid, psetid) ?? 0;
   }
 
   /**
-   * Removes what was last named before set `psetid`, queue first, so that nothing that is being fetched comes back.
-   * Yields once per page, outside of which the caller commits; a yielded number is how many were removed.
+   * Removes what was last named before set `psetid`, queue first, so that nothing that is being fetched comes back; at
+   * most `rows()` in a step, outside of which the caller commits. Yields how many urls were removed.
    */
-  *run(pid: number, psetid: number, pageRows: number, nowS: () => number): Generator<number, void> {
-    let after = START;
-    for (;;) {
-      const rows = this.#page.all(pid, after.curl, after.mimetype, pageRows);
-      const unnamed = rows.filter(row => row.named < psetid);
-      this.#queue.changed(pid);
-      for (const row of unnamed) this.#drop.run(row.pos);
-      this.#tally.waiting(pid, -unnamed.length);
-      // A row that waited for nothing was counted when its delete came.
-      yield unnamed.filter(row => row.op === 1 && !this.#holds(pid, row)).length;
-      after = rows.at(-1) ?? START;
-      if (rows.length < pageRows) break;
-    }
-    after = START;
-    for (;;) {
-      const { rows, last } = this.#content.page(pid, after, pageRows);
-      const unnamed = rows.filter(row => row.psetid < psetid);
-      for (const row of unnamed) this.#content.remove(pid, row, nowS());
-      yield unnamed.length;
-      if (last === undefined) break;
-      after = last;
+  *run(pid: number, psetid: number, rows: () => number, nowS: () => number): Generator<number, void> {
+    for (const range of ranges(this.#rowsEnd, pid)) yield* this.#dropRows(pid, psetid, range, rows);
+    for (const range of ranges(this.#contentEnd, pid))
+      yield* this.#removeContent(pid, psetid, range, rows, nowS);
+  }
+
+  *#dropRows(pid: number, psetid: number, [from, to]: Range, rows: () => number): Generator<number, void> {
+    for (let page: UnnamedRow[] | undefined, limit = 0; page === undefined || page.length === limit;) {
+      limit = rows();
+      const after: Key = page?.at(-1) ?? from;
+      page = this.#rows.all(pid, after.curl, after.mimetype, to.curl, to.mimetype, psetid, limit);
+      if (page.length > 0) {
+        this.#queue.changed(pid);
+        for (const row of page) this.#dropRow.run(row.pos);
+        this.#tally.waiting(pid, -page.length);
+      }
+      yield page.filter(row => row.counts === 1).length;
     }
   }
 
-  #holds(pid: number, key: Key): boolean {
-    return this.#content.find(pid, key.curl, key.mimetype) !== undefined;
+  *#removeContent(
+    pid: number,
+    psetid: number,
+    [from, to]: Range,
+    rows: () => number,
+    nowS: () => number,
+  ): Generator<number, void> {
+    for (let page: UnnamedContent[] | undefined, limit = 0; page === undefined || page.length === limit;) {
+      limit = rows();
+      const after: Key = page?.at(-1) ?? from;
+      page = this.#contents.all(pid, after.curl, after.mimetype, to.curl, to.mimetype, psetid, psetid, limit);
+      for (const { curl, mimetype } of page) {
+        const held = this.#content.find(pid, curl, mimetype);
+        if (held !== undefined) this.#content.remove(pid, held, nowS());
+      }
+      yield page.length;
+    }
+  }
+}
+
+type Range = [from: Key, to: Key];
+
+/** A provider's keys in ranges of RANGE_ROWS; the last is open, for keys may be added meanwhile. */
+function* ranges(
+  endOf: { get(pid: number, curl: Bound, mimetype: Bound): Key | undefined },
+  pid: number,
+): Generator<Range, void> {
+  let from = FIRST;
+  for (;;) {
+    const to = endOf.get(pid, from.curl, from.mimetype);
+    yield [from, to ?? LAST];
+    if (to === undefined) return;
+    from = to;
   }
 }

@@ -144,3 +144,10 @@ function lengthOf(text: string | undefined): number | null {
   const value = Number(text);
   return Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
+
+/**
+ * A row asks for nothing from now on; it stays until its turn. Parameters: set that says so, pid, curl, mimetype. The sum
+ * says which of the two a row asks for.
+ */
+export const CANCEL_ROW = `UPDATE qdb SET op = 0, gen = gen + 1, sum = -1 - sum, named = ?
+  WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`;

@@ -1,10 +1,12 @@
 /** The Queue Manager's whole view of lcc.db: its stores over one connection, and the one way to change anything. */
+import { AgeStore } from '../cache/age.js';
 import { ContentStore } from '../cache/content.js';
 import { ErrorStore } from '../cache/errors.js';
 import { FreedStore } from '../cache/freed.js';
 import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../open.js';
 import { AbsorbWriter } from './absorb.js';
+import { HeldStore } from './held.js';
 import { ProviderStore } from './providers.js';
 import { Reconciler } from './reconcile.js';
 import { ResultWriter } from './results.js';
@@ -29,6 +31,8 @@ export class QueueStore {
   readonly freed: FreedStore;
   readonly absorb: AbsorbWriter;
   readonly reconciler: Reconciler;
+  readonly held: HeldStore;
+  readonly age: AgeStore;
   readonly providers: ProviderStore;
   readonly queue: QueueReader;
   readonly results: ResultWriter;
@@ -49,7 +53,9 @@ export class QueueStore {
     this.freed = new FreedStore(db);
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
-    this.absorb = new AbsorbWriter(db, stores);
+    this.held = new HeldStore(db, stores);
+    this.age = new AgeStore(db, stores);
+    this.absorb = new AbsorbWriter(db, { ...stores, held: this.held });
     this.reconciler = new Reconciler(db, stores);
     this.results = new ResultWriter(db, stores, { ...rules, damaged });
     this.slots = new SlotStore(db, stores);

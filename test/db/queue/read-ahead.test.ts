@@ -105,7 +105,16 @@ test('what reconciling removes is not handed out, though it was read ahead', asy
     const { queue, reconciler } = bench.store;
     const [first] = queue.next(set, 0, 1);
     assert.ok(first);
-    bench.store.transaction(() => reconciler.run(7, set.psetid + 1, 100, () => 0).next());
+    bench.store.transaction(() =>
+      reconciler
+        .run(
+          7,
+          set.psetid + 1,
+          () => 100,
+          () => 0,
+        )
+        .next(),
+    );
     assert.deepEqual(queue.next(set, first.pos, 5), []);
   } finally {
     bench.close();

@@ -1,0 +1,119 @@
+/**
+ * How long ago content was last confirmed: fetched, or named by a set. Rows say which set named them last; marks
+ * (agemark) say how long ago a set was taken. A mark is made as the Queue Manager runs, so that neither a clock that
+ * jumps nor an LCC that was away makes content older than its provider had time to confirm it.
+ */
+import { Counter } from '../counters.js';
+import type { Db } from '../open.js';
+import type { ContentStore } from './content.js';
+import type { QueueReader } from '../queue/sets.js';
+
+/** What is older than a limit: neither named by a set from `psetid` on, nor fetched since `fetchedS`. */
+export interface Cut {
+  psetid: number;
+  fetchedS: number;
+}
+
+interface OldRow {
+  id: number;
+  pid: number;
+  curl: string;
+  mimetype: string;
+}
+
+export class AgeStore {
+  readonly #psetids: Counter;
+  readonly #content: ContentStore;
+  readonly #queue: QueueReader;
+  readonly #lastAt;
+  readonly #mark;
+  readonly #prune;
+  readonly #cut;
+  readonly #pageEnd;
+  readonly #old;
+  readonly #oldProviders;
+  readonly #silent;
+
+  constructor(db: Db, stores: { content: ContentStore; queue: QueueReader }) {
+    this.#psetids = new Counter(db, 'psetid');
+    this.#content = stores.content;
+    this.#queue = stores.queue;
+    this.#lastAt = db.prepare<[], number>('SELECT at FROM agemark ORDER BY mark DESC LIMIT 1').pluck();
+    this.#mark = db.prepare<[number, number]>('INSERT INTO agemark(psetid, at) VALUES (?, ?)');
+    this.#prune = db.prepare<[number]>(
+      'DELETE FROM agemark WHERE mark <= (SELECT max(mark) FROM agemark) - ?',
+    );
+    this.#cut = db
+      .prepare<[number, number], number>(
+        `SELECT psetid FROM (SELECT mark, psetid, at FROM agemark ORDER BY mark DESC LIMIT -1 OFFSET ?)
+         WHERE at <= ? ORDER BY mark DESC LIMIT 1`,
+      )
+      .pluck();
+    this.#pageEnd = db
+      .prepare<[number, number], number>('SELECT id FROM lccurl WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
+      .pluck();
+    this.#old = db.prepare<[number, number, number, number, number], OldRow>(
+      `SELECT id, pid, curl, mimetype FROM lccurl
+       WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? ORDER BY id LIMIT ?`,
+    );
+    this.#oldProviders = db
+      .prepare<[number, number, number, number], number>(
+        `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid)
+         WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND fullsetwanted IS NULL`,
+      )
+      .pluck();
+    this.#silent = db
+      .prepare<[number], number>(
+        `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND max(lastset, lastconntime) < ?`,
+      )
+      .pluck();
+  }
+
+  /** Whether a mark is due: once in `intervalS`, or when the clock has gone back. */
+  isMarkDue(nowS: number, intervalS: number): boolean {
+    const last = this.#lastAt.get();
+    return last === undefined || nowS >= last + intervalS || nowS < last;
+  }
+
+  /** Makes a mark; of older ones `keep` stay. Inside a transaction. */
+  mark(nowS: number, keep: number): void {
+    this.#mark.run(this.#psetids.last() + 1, nowS);
+    this.#prune.run(keep);
+  }
+
+  /** What is older than so many marks and seconds; undefined while nothing can be. */
+  cut(marks: number, ageS: number, nowS: number): Cut | undefined {
+    const psetid = this.#cut.get(marks, nowS - ageS);
+    return psetid === undefined ? undefined : { psetid, fetchedS: nowS - ageS };
+  }
+
+  /** The id of the `rows`-th row of content behind `afterId`; undefined when there are fewer. */
+  pageEnd(afterId: number, rows: number): number | undefined {
+    return this.#pageEnd.get(afterId, rows - 1);
+  }
+
+  /** Content with ids behind `afterId` up to `toId` that is older. */
+  old(afterId: number, toId: number, cut: Cut, limit: number): OldRow[] {
+    return this.#old.all(afterId, toId, cut.psetid, cut.fetchedS, limit);
+  }
+
+  /** Whose such content that is, but for providers that are asked for a full set already. */
+  oldProviders(afterId: number, toId: number, cut: Cut): number[] {
+    return this.#oldProviders.all(afterId, toId, cut.psetid, cut.fetchedS);
+  }
+
+  /** Providers that hold content, have not been heard of since, and are not asked for a full set yet. */
+  silentProviders(sinceS: number): number[] {
+    return this.#silent.all(sinceS);
+  }
+
+  /** Lets go of content. Inside a transaction. */
+  remove(rows: readonly OldRow[], nowS: number): void {
+    for (const { pid, curl, mimetype } of rows) {
+      const held = this.#content.find(pid, curl, mimetype);
+      if (held === undefined) continue;
+      this.#content.remove(pid, held, nowS);
+      this.#queue.changed(pid);
+    }
+  }
+}

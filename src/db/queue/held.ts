@@ -1,0 +1,274 @@
+/**
+ * Removals that the fuse holds back (docs/design/queue-manager.md, "The fuse"): a row of `held` a set, and for a partial
+ * one its deletes in `helddelete`.
+ *
+ *     (a partial set with many deletes) being taken ──▶ few of them count: carried out with the set, forgotten
+ *                                            ╰────────▶ held ◀── (a full set that does not name much)
+ *     held ──operator──▶ released ──slices──▶ forgotten
+ *       ╰──operator, a later full set, the same set again──▶ discarded ──slices──▶ forgotten
+ *
+ * What is released or discarded is so from one commit on; the slices that follow begin again wherever they were cut off.
+ * All methods run inside the caller's transaction.
+ */
+import type { ContentStore } from '../cache/content.js';
+import type { Db } from '../open.js';
+import { CANCEL_ROW } from './row.js';
+import type { QueueReader } from './sets.js';
+
+export interface HeldSet {
+  psetid: number;
+  pid: number;
+  isfull: 0 | 1;
+  /** Rows of lccurl that it would remove. */
+  urls: number;
+  digest: string;
+}
+
+/** A held set whose fate is decided. */
+export interface DecidedSet extends HeldSet {
+  state: typeof RELEASED | typeof DISCARDED;
+}
+
+/** A provider's fuse and what it is measured against; null where the provider has none of its own. */
+export interface FuseTerms {
+  fusepercent: number | null;
+  fuseurls: number | null;
+  filesused: number;
+}
+
+interface Key {
+  curl: string;
+  mimetype: string;
+}
+
+const TAKING = 0;
+const HELD = 1;
+export const RELEASED = 2;
+export const DISCARDED = 3;
+
+/** Sets of one provider held at a time; before a further one the oldest is given up. */
+export const MAX_HELD_SETS = 16;
+
+export class HeldStore {
+  readonly #queue: QueueReader;
+  readonly #content: ContentStore;
+  readonly #statements;
+
+  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore }) {
+    this.#queue = stores.queue;
+    this.#content = stores.content;
+    this.#statements = {
+      terms: db.prepare<[number], FuseTerms>(
+        'SELECT fusepercent, fuseurls, filesused FROM pidb WHERE pid = ?',
+      ),
+      open: db.prepare<[number, number, string]>(
+        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${TAKING}, 0, 0, ?, 0)`,
+      ),
+      isOpen: db
+        .prepare<[number], number>(`SELECT 1 FROM held WHERE psetid = ? AND state = ${TAKING}`)
+        .pluck(),
+      matches: db
+        .prepare<[number, number, string], number>(
+          `SELECT 1 FROM held WHERE pid = ? AND isfull = ? AND digest = ? AND state IN (${HELD}, ${RELEASED})`,
+        )
+        .pluck(),
+      hold: db.prepare<[number, number, number, number, string, number]>(
+        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${HELD}, ?, ?, ?, ?)
+         ON CONFLICT(psetid) DO UPDATE SET state = excluded.state, urls = excluded.urls, heldat = excluded.heldat`,
+      ),
+      giveUp: db.prepare<[number, number]>(
+        `UPDATE held SET state = ${DISCARDED} WHERE psetid IN (SELECT psetid FROM held
+           WHERE pid = ? AND state = ${HELD} ORDER BY psetid DESC LIMIT -1 OFFSET ?)`,
+      ),
+      abandon: db.prepare<[number]>(
+        `UPDATE held SET state = ${DISCARDED} WHERE psetid = ? AND state = ${TAKING}`,
+      ),
+      supersede: db.prepare<[number, number]>(
+        `UPDATE held SET state = ${DISCARDED} WHERE pid = ? AND psetid < ? AND state IN (${HELD}, ${RELEASED})`,
+      ),
+      confirm: db.prepare<[number, string]>(
+        `UPDATE held SET state = ${DISCARDED} WHERE pid = ? AND isfull = 0 AND digest = ?
+           AND state IN (${HELD}, ${RELEASED})`,
+      ),
+      providers: db
+        .prepare<{ pid: number | null }, number>(
+          `SELECT count(DISTINCT pid) FROM held WHERE state = ${HELD} AND pid = coalesce($pid, pid)`,
+        )
+        .pluck(),
+      decide: db.prepare<{ pid: number | null; state: number }>(
+        `UPDATE held SET state = $state WHERE state = ${HELD} AND pid = coalesce($pid, pid)`,
+      ),
+      decided: db.prepare<[], DecidedSet>(
+        `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${RELEASED}, ${DISCARDED})
+         ORDER BY psetid LIMIT 1`,
+      ),
+      waiting: db.prepare<[], { sets: number; urls: number; decided: number }>(
+        `SELECT count(*) FILTER (WHERE state = ${HELD}) AS sets, total(urls) FILTER (WHERE state = ${HELD}) AS urls,
+           count(*) FILTER (WHERE state IN (${RELEASED}, ${DISCARDED})) AS decided FROM held`,
+      ),
+      note: db.prepare<[number, string, string]>('INSERT OR IGNORE INTO helddelete VALUES (?, ?, ?)'),
+      unnote: db.prepare<[number, string, string]>(
+        'DELETE FROM helddelete WHERE psetid = ? AND curl = ? AND mimetype = ?',
+      ),
+      page: db.prepare<[number, string, string, number], Key>(
+        `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > (?, ?)
+         ORDER BY curl, mimetype LIMIT ?`,
+      ),
+      row: db.prepare<[number, string, string], { op: 0 | 1; named: number }>(
+        `SELECT op, coalesce(named, psetid) AS named FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
+      ),
+      cancel: db.prepare<[number, number, string, string]>(CANCEL_ROW),
+      forget: db.prepare<[number]>('DELETE FROM held WHERE psetid = ?'),
+    };
+  }
+
+  /** Undefined for a provider that was removed. */
+  terms(pid: number): FuseTerms | undefined {
+    return this.#statements.terms.get(pid);
+  }
+
+  // While a set is taken
+
+  /** The deletes of a partial set are to be noted instead of carried out. */
+  open(psetid: number, pid: number, digest: string): void {
+    this.#statements.open.run(psetid, pid, digest);
+  }
+
+  isOpen(psetid: number): boolean {
+    return this.#statements.isOpen.get(psetid) !== undefined;
+  }
+
+  /** Whether an identical set of the provider is held: sent again, it means what it says. */
+  matches(pid: number, isFull: boolean, digest: string): boolean {
+    return digest !== '' && this.#statements.matches.get(pid, isFull ? 1 : 0, digest) !== undefined;
+  }
+
+  note(psetid: number, { curl, mimetype }: Key): void {
+    this.#statements.note.run(psetid, curl, mimetype);
+  }
+
+  /** The same set says otherwise further on. */
+  unnote(psetid: number, { curl, mimetype }: Key): void {
+    this.#statements.unnote.run(psetid, curl, mimetype);
+  }
+
+  /**
+   * Looks at what was noted, a page a step: what would remove nothing is forgotten.
+   * Yields how many pages of content would go, and how many urls were forgotten.
+   */
+  *sift(
+    set: { psetid: number; pid: number },
+    rows: () => number,
+  ): Generator<{ content: number; idle: number }, void> {
+    let after: Key = { curl: '', mimetype: '' };
+    for (;;) {
+      const limit = rows();
+      const page = this.#statements.page.all(set.psetid, after.curl, after.mimetype, limit);
+      const seen = { content: 0, idle: 0 };
+      for (const key of page) {
+        if (this.#content.find(set.pid, key.curl, key.mimetype) !== undefined) seen.content++;
+        else if (this.#statements.row.get(set.pid, key.curl, key.mimetype)?.op !== 1) {
+          this.unnote(set.psetid, key);
+          seen.idle++;
+        }
+      }
+      yield seen;
+      after = page.at(-1) ?? after;
+      if (page.length < limit) return;
+    }
+  }
+
+  /** The set's removals wait for a decision. @returns whether older ones had to be given up for them */
+  hold({ psetid, pid, isfull, urls, digest }: HeldSet, nowS: number): boolean {
+    this.#statements.hold.run(psetid, pid, isfull, urls, digest, nowS);
+    return this.#statements.giveUp.run(pid, MAX_HELD_SETS).changes > 0;
+  }
+
+  /** The set ends before its removals could be judged: its provider is asked for a full set instead. */
+  abandon(psetid: number): void {
+    this.#statements.abandon.run(psetid);
+  }
+
+  /** A full set was accepted: what older sets would have removed is settled by it. */
+  supersede(pid: number, psetid: number): void {
+    this.#statements.supersede.run(pid, psetid);
+  }
+
+  /** An identical partial set was carried out. */
+  confirm(pid: number, digest: string): void {
+    this.#statements.confirm.run(pid, digest);
+  }
+
+  // Decisions
+
+  /** Held sets, and the content they would remove; and how many have been decided on and are not yet done with. */
+  waiting(): { sets: number; urls: number; decided: number } {
+    return this.#statements.waiting.get() ?? { sets: 0, urls: 0, decided: 0 };
+  }
+
+  /** What is held is to be carried out, of one provider or of all. @returns of how many providers something was held */
+  release(pid?: number): number {
+    return this.#decide(RELEASED, pid);
+  }
+
+  /** What is held is to be forgotten: the content stays. @returns as `release` */
+  discard(pid?: number): number {
+    return this.#decide(DISCARDED, pid);
+  }
+
+  /** The oldest set that is released or discarded and not yet forgotten. */
+  decided(): DecidedSet | undefined {
+    return this.#statements.decided.get();
+  }
+
+  /** Carries out what was noted, a page a step, but for what later sets named. Yields how many urls were removed. */
+  *carryOut(
+    set: { psetid: number; pid: number },
+    rows: () => number,
+    nowS: () => number,
+  ): Generator<number, void> {
+    const { psetid, pid } = set;
+    for (;;) {
+      const page = this.#statements.page.all(psetid, '', '', rows());
+      if (page.length === 0) return;
+      this.#queue.changed(pid);
+      let removed = 0;
+      for (const key of page) {
+        if (this.#remove(psetid, pid, key, nowS())) removed++;
+        this.unnote(psetid, key);
+      }
+      yield removed;
+    }
+  }
+
+  /** Forgets what was noted, a page a step. */
+  *drop(psetid: number, rows: () => number): Generator<number, void> {
+    for (;;) {
+      const page = this.#statements.page.all(psetid, '', '', rows());
+      if (page.length === 0) return;
+      for (const key of page) this.unnote(psetid, key);
+      yield 0;
+    }
+  }
+
+  /** Nothing is left of the set's removals. */
+  forget(psetid: number): void {
+    this.#statements.forget.run(psetid);
+  }
+
+  #remove(psetid: number, pid: number, key: Key, nowS: number): boolean {
+    const row = this.#statements.row.get(pid, key.curl, key.mimetype);
+    const held = this.#content.find(pid, key.curl, key.mimetype);
+    if ((row?.named ?? 0) > psetid || (held?.psetid ?? 0) > psetid) return false;
+    const stopped = this.#statements.cancel.run(psetid, pid, key.curl, key.mimetype).changes > 0;
+    if (held !== undefined) this.#content.remove(pid, held, nowS);
+    return stopped || held !== undefined;
+  }
+
+  #decide(state: number, pid: number | undefined): number {
+    const of = { pid: pid ?? null };
+    const providers = this.#statements.providers.get(of) ?? 0;
+    if (providers > 0) this.#statements.decide.run({ ...of, state });
+    return providers;
+  }
+}

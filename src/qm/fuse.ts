@@ -1,0 +1,49 @@
+/**
+ * The mass-delete fuse: a set that would remove more content of its provider than a number of urls and than a share of
+ * what is stored has its removals held back (db/queue/held.ts). What only waits in the queue has nothing to lose but a
+ * fetch, and is not counted.
+ */
+import type { FuseTerms } from '../db/queue/held.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { SetHead } from '../wire/uns-qm.js';
+import type { UrlRecord } from '../wire/url.js';
+
+/** As configured, for providers without terms of their own. */
+export interface FuseRules {
+  /** Of the urls stored; 100 or more: no set is ever held. */
+  percent: number;
+  urls: number;
+}
+
+const HELD_CODE = 205;
+/** An error names a url; this one is about all of them. */
+const ANY_MIMETYPE = '*/*';
+
+/** How much content of the provider a set may remove at most. */
+export function fuseLimit(terms: FuseTerms | undefined, rules: FuseRules): number {
+  const percent = terms?.fusepercent ?? rules.percent;
+  if (terms === undefined || percent >= 100) return Infinity;
+  return Math.max(terms.fuseurls ?? rules.urls, (terms.filesused * percent) / 100);
+}
+
+/** Holds back the removals of a set that is complete but for them, and tells its provider. Inside a transaction. */
+export function holdRemovals(
+  store: QueueStore,
+  head: SetHead,
+  psetid: number,
+  urls: number,
+  nowS: number,
+): void {
+  const { pid, digest = '' } = head;
+  const stored = store.held.terms(pid)?.filesused ?? urls;
+  const isfull = head.set === 'full' ? 1 : 0;
+  // What is given up can only come again with a full set.
+  if (store.held.hold({ psetid, pid, isfull, urls, digest }, nowS))
+    store.providers.wantFullSet('cache crash', pid);
+  const about: UrlRecord = {
+    curl: head.urlprefix || (store.providers.roots(pid)[0] ?? ''),
+    mimetype: ANY_MIMETYPE,
+  };
+  const text = `${urls} of ${stored} urls would be removed: held back until the same set is sent again or the operator releases them`;
+  store.errors.add(pid, about, HELD_CODE, text, true);
+}

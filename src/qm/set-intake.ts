@@ -1,0 +1,312 @@
+/**
+ * Taking one set: one slice, one transaction. A set is answered only after its last commit; one that was cut off keeps
+ * what it has and goes on where it stopped when it comes again (db/queue/absorb.ts).
+ *
+ *     urls ──slices──▶ read whole ──full, or many deletes──▶ removals counted ──few──▶ removed, in slices ──▶ complete
+ *                          │                                       ╰──more than the fuse lets pass──▶ held ──▶ complete
+ *                          ╰──────────────────────────────────────────────────────────────────────────────▶ complete
+ */
+import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
+import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { Clock } from '../lib/clock.js';
+import type { Log } from '../lib/log.js';
+import { step } from '../lib/steps.js';
+import { resolveUrl } from '../wire/roots.js';
+import type { SessionNote, SetHead } from '../wire/uns-qm.js';
+import type { UrlRecord } from '../wire/url.js';
+import { fuseLimit, holdRemovals, type FuseRules } from './fuse.js';
+import { mtimeOf } from './mtime.js';
+import type { SliceSize } from './slice-size.js';
+
+export interface IntakeOptions {
+  store: QueueStore;
+  clock: Clock;
+  log: Log;
+  /** Most urls applied in one transaction. */
+  sliceUrls: number;
+  fullSetPeriodMs: number;
+  fuse: FuseRules;
+  /** A set is complete: the scheduler may have it. */
+  onSet: (set: WaitingSet) => void;
+  /** Something was committed: there may be files to delete. */
+  onCommit: () => void;
+}
+
+export interface SliceSizes {
+  /** Urls applied in a transaction … */
+  slice: SliceSize;
+  /** … and urls removed in one. */
+  removal: SliceSize;
+}
+
+export type Refusal = { code: number; reason: string };
+
+/** One set being taken. */
+export class SetIntake {
+  readonly #options: IntakeOptions;
+  readonly #sizes: SliceSizes;
+  readonly #uns: string;
+  readonly #head: SetHead;
+  readonly #release: () => void;
+  readonly #reading: UrlReading;
+  readonly #full: boolean;
+  /** Its deletes are noted, to be judged when the set has been read. */
+  #withheld: boolean;
+  #state: SetState | undefined;
+  #slice: UrlRecord[] = [];
+  #toSkip: number;
+  #seen = 0;
+  #refusal: Refusal | undefined;
+  #over = false;
+
+  constructor(options: IntakeOptions, sizes: SliceSizes, uns: string, head: SetHead, release: () => void) {
+    this.#options = options;
+    this.#sizes = sizes;
+    this.#uns = uns;
+    this.#head = head;
+    this.#release = release;
+    this.#full = head.set === 'full';
+    this.#reading = { resolve: url => resolveUrl(head.urlprefix, url), mtimeOf };
+    this.#state = options.store.absorb.find(uns, head.entry);
+    this.#withheld =
+      this.#state === undefined ? this.#mayExceed() : options.store.held.isOpen(this.#state.psetid);
+    this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
+    if (this.#state === undefined && options.store.providers.get(head.pid) === undefined)
+      this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
+  }
+
+  /** Takes the next urls, in order. Commits whenever a slice is full. */
+  urls(records: readonly UrlRecord[]): void {
+    if (this.#refusal !== undefined || this.#toSkip === Infinity) return;
+    for (const record of records) {
+      if (this.#seen++ < this.#toSkip) continue;
+      this.#slice.push(record);
+      if (this.#slice.length >= this.#sizes.slice.urls) this.#commit();
+    }
+    if (this.#seen > this.#head.received) {
+      this.#refuse(104, `more urls than the ${this.#head.received} that were announced`);
+    }
+  }
+
+  /** The set has ended: applies the rest, for a full set removes what it did not name, makes it complete. */
+  async end(): Promise<SetCounts | Refusal> {
+    try {
+      if (this.#refusal !== undefined) return this.#refusal;
+      if (this.#state?.complete) return countsOf(this.#state);
+      if (this.#seen < this.#head.received) {
+        this.#refuse(204, `${this.#seen} urls came, ${this.#head.received} were announced`);
+        return this.#refusal ?? { code: 204, reason: '' };
+      }
+      if (!this.#full && !this.#withheld) return this.#complete();
+      this.#commit();
+      const excess = await this.#excess();
+      if (excess === undefined) await this.#remove();
+      return this.#complete(excess);
+    } finally {
+      this.cut();
+    }
+  }
+
+  /** The set was cut off, or is over: the provider's next one may begin. What is not committed is forgotten. */
+  cut(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#slice = [];
+    this.#release();
+  }
+
+  #commit(): void {
+    this.#state = this.#options.store.transaction(() => this.#applySlice());
+    this.#slice = [];
+    step('qm.slice.committed');
+    this.#options.onCommit();
+  }
+
+  #applySlice(): SetState {
+    const { store, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    // A rollback must leave the state as it was: work on a copy.
+    const state = this.#state === undefined ? this.#begin() : { ...this.#state };
+    const rules = { full: this.#full, withheld: this.#withheld };
+    store.absorb.apply(state, rules, this.#slice, this.#reading, this.#nowS());
+    this.#sizes.slice.took(this.#slice.length, clock.monotonicMs() - startedMs);
+    return state;
+  }
+
+  #begin(): SetState {
+    const { store } = this.#options;
+    const state = store.absorb.begin({ uns: this.#uns, ...this.#head, full: this.#full });
+    if (this.#withheld) store.held.open(state.psetid, state.pid, this.#head.digest ?? '');
+    return state;
+  }
+
+  /** Whether a partial set has so many deletes that they must be looked at before they are carried out. */
+  #mayExceed(): boolean {
+    const { store, fuse } = this.#options;
+    const { pid, received, deletes = received, digest = '' } = this.#head;
+    if (this.#full || deletes <= fuseLimit(store.held.terms(pid), fuse)) return false;
+    return !store.held.matches(pid, false, digest);
+  }
+
+  /** How much content the set would remove; undefined when it may. */
+  async #excess(): Promise<number | undefined> {
+    const { store, fuse } = this.#options;
+    const { pid, digest = '' } = this.#head;
+    const terms = store.held.terms(pid);
+    const limit = fuseLimit(terms, fuse);
+    if (this.#full && ((terms?.filesused ?? 0) <= limit || store.held.matches(pid, true, digest)))
+      return undefined;
+    const content = this.#full ? await this.#countUnnamed() : await this.#siftDeletes();
+    return content > limit ? content : undefined;
+  }
+
+  async #countUnnamed(): Promise<number> {
+    let content = 0;
+    for (const some of this.#options.store.reconciler.count(this.#head.pid, this.#psetid)) {
+      content += some;
+      await breath();
+    }
+    return content;
+  }
+
+  async #siftDeletes(): Promise<number> {
+    let content = 0;
+    const sifting = this.#options.store.held.sift({ psetid: this.#psetid, pid: this.#head.pid }, () =>
+      this.#rows(),
+    );
+    await this.#inSlices(sifting, (seen, state) => {
+      content += seen.content;
+      state.unchanged += seen.idle;
+      return seen.idle > 0;
+    });
+    return content;
+  }
+
+  /** Removes what the full set did not name, or what the partial one wants deleted. */
+  async #remove(): Promise<void> {
+    const { store } = this.#options;
+    const { pid } = this.#head;
+    const rows = () => this.#rows();
+    const nowS = () => this.#nowS();
+    const removal = this.#full
+      ? store.reconciler.run(pid, this.#psetid, rows, nowS)
+      : store.held.carryOut({ psetid: this.#psetid, pid }, rows, nowS);
+    await this.#inSlices(removal, (removed, state) => {
+      state.deleted += removed;
+      return removed > 0;
+    });
+  }
+
+  /** Runs each step in a transaction of its own. @param count adds a step's result to the set; true: it has changed */
+  async #inSlices<T>(
+    steps: Generator<T, void>,
+    count: (result: T, state: SetState) => boolean,
+  ): Promise<void> {
+    const { store, clock, onCommit } = this.#options;
+    for (;;) {
+      const startedMs = clock.monotonicMs();
+      const rows = this.#rows();
+      const isOver = store.transaction(() => {
+        const { done, value } = steps.next();
+        if (done === true) return true;
+        this.#sizes.removal.took(rows, clock.monotonicMs() - startedMs);
+        if (this.#state !== undefined && count(value, this.#state)) store.absorb.save(this.#state);
+        return false;
+      });
+      if (isOver) return;
+      step('qm.reconcile.committed');
+      onCommit();
+      await breath();
+    }
+  }
+
+  /** @param excess so many removals are held back */
+  #complete(excess?: number): SetCounts {
+    const { store, fullSetPeriodMs, onSet, log } = this.#options;
+    const head = this.#head;
+    const { state, set } = store.transaction(() => {
+      const state = this.#applySlice();
+      const set = closeSet(store, state);
+      const nowS = this.#nowS();
+      this.#settleRemovals(state, excess, nowS);
+      store.providers.noteSet(head.pid, this.#full, nowS, Math.floor(fullSetPeriodMs / 1000));
+      noteSession(store, head, nowS);
+      store.absorb.prune(this.#uns, state.psetid);
+      return { state, set };
+    });
+    step('qm.set.complete');
+    if (excess !== undefined)
+      log.warn('removals held back', { pid: head.pid, psetid: state.psetid, urls: excess });
+    if (set !== undefined) onSet(set);
+    this.#options.onCommit();
+    return countsOf(state);
+  }
+
+  #settleRemovals({ psetid, pid }: SetState, excess: number | undefined, nowS: number): void {
+    const { held } = this.#options.store;
+    const { digest = '' } = this.#head;
+    if (this.#full) held.supersede(pid, psetid);
+    else if (digest !== '') held.confirm(pid, digest);
+    if (excess !== undefined) holdRemovals(this.#options.store, this.#head, psetid, excess, nowS);
+    else if (this.#withheld) held.forget(psetid);
+  }
+
+  /** What was taken of it so far is valid and stays; the rest can only come with a full set. */
+  #refuse(code: number, reason: string): void {
+    const { store, onSet } = this.#options;
+    this.#refusal = { code, reason };
+    const set = store.transaction(() => {
+      store.providers.wantFullSet('cache crash', this.#head.pid);
+      return this.#state === undefined ? undefined : giveUpSet(store, this.#state);
+    });
+    step('qm.set.refused');
+    if (set !== undefined) onSet(set);
+  }
+
+  get #psetid(): number {
+    return this.#state?.psetid ?? 0;
+  }
+
+  #rows(): number {
+    return this.#sizes.removal.urls;
+  }
+
+  #nowS(): number {
+    return Math.floor(this.#options.clock.nowMs() / 1000);
+  }
+}
+
+/** Makes a set complete and, if it has rows, visible to the scheduler. Inside a transaction. */
+function closeSet(store: QueueStore, state: SetState): WaitingSet | undefined {
+  store.absorb.complete(state);
+  const { psetid, pid, firstpos, lastpos } = state;
+  const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos };
+  if (!store.queue.hasRows(set)) return undefined;
+  store.queue.addSet(set);
+  return set;
+}
+
+/** Closes a set of which no more can be read; its provider is asked for all it has. Inside a transaction. */
+export function giveUpSet(store: QueueStore, state: SetState): WaitingSet | undefined {
+  store.held.abandon(state.psetid);
+  return closeSet(store, state);
+}
+
+export function noteSession(store: QueueStore, session: SessionNote, nowS: number): void {
+  store.providers.noteSession(session.pid, session.seq, session.ip, nowS);
+  store.errors.delivered(session.pid, session.errseen);
+}
+
+function countsOf({ queued, duplicate, unchanged, deleted }: SetState): SetCounts {
+  return { queued, duplicate, unchanged, deleted };
+}
+
+export function isRefusal(answer: SetCounts | Refusal): answer is Refusal {
+  return 'code' in answer;
+}
+
+/** Other sets and results are not to wait for a big one. */
+function breath(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
+}
