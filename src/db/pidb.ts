@@ -115,7 +115,10 @@ export class PidbReader {
     return readProvider(this.#open(), pid);
   }
 
-  /** The first errors with errseq above `mark`, at most `limit`, and how many there are in all above it. */
+  /**
+   * The first errors with errseq above `mark`, at most `limit`, and how many there are in all that the provider has not
+   * received: kept ones above the mark, and ones that are only counted.
+   */
   errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
     const db = this.#open();
     const shown = db
@@ -123,11 +126,17 @@ export class PidbReader {
         'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
       )
       .all(pid, mark, limit) as ProviderError[];
+    // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
     const total = db
-      .prepare('SELECT count(*) FROM pierr WHERE pid = ? AND errseq > ?')
+      .prepare<[{ pid: number; mark: number }], number>(
+        `SELECT max(above, nurlerrs - below) FROM pidb,
+           (SELECT count(*) FILTER (WHERE errseq > $mark) AS above, count(*) FILTER (WHERE errseq <= $mark) AS below
+            FROM pierr WHERE pid = $pid)
+         WHERE pid = $pid`,
+      )
       .pluck()
-      .get(pid, mark) as number;
-    return { shown, total };
+      .get({ pid, mark });
+    return { shown, total: shown.length === 0 ? 0 : (total ?? 0) };
   }
 
   close(): void {

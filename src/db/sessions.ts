@@ -29,8 +29,6 @@ export interface Begun {
   /** Where the connection before came from, '' when there was none. */
   lastIp: string;
   errseen: number;
-  /** Whether the QM has heard of that mark: its counts follow only then. */
-  errseenNoted: boolean;
 }
 
 export interface Unnoted {
@@ -38,10 +36,6 @@ export interface Unnoted {
   seq: number;
   ip: string;
   errseen: number;
-}
-
-interface Row extends Unnoted {
-  notederrseen: number;
 }
 
 export class SessionStore {
@@ -56,7 +50,7 @@ export class SessionStore {
     this.#db = openSpoolDatabase(path, SCHEMA, 'FULL');
     const prepare = (sql: string) => this.#db.prepare(sql);
     this.#statements = {
-      get: prepare('SELECT pid, seq, ip, errseen, notederrseen FROM session WHERE pid = ?'),
+      get: prepare('SELECT pid, seq, ip, errseen FROM session WHERE pid = ?'),
       put: prepare(
         'INSERT INTO session(pid, seq, ip) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, ip = excluded.ip',
       ),
@@ -74,15 +68,14 @@ export class SessionStore {
   begin(beginnings: readonly Beginning[]): Begun[] {
     return this.#transaction(() =>
       beginnings.map(({ pid, ip, known }) => {
-        const row = this.#statements.get.get(pid) as Row | undefined;
-        const ours = row ?? { seq: 0, ip: '', errseen: 0, notederrseen: 0 };
+        const row = this.#statements.get.get(pid) as Unnoted | undefined;
+        const ours = row ?? { seq: 0, ip: '', errseen: 0 };
         const last = known.seq > ours.seq ? known : ours;
         this.#statements.put.run(pid, last.seq + 1, ip);
         return {
           seq: last.seq + 1,
           lastIp: last.ip,
           errseen: ours.errseen,
-          errseenNoted: ours.errseen <= ours.notederrseen,
         };
       }),
     );

@@ -144,8 +144,7 @@ export class Logins {
         files: { used: filesused, free: Math.max(0, filesmax - filesused) },
         space: { used: spaceused, free: Math.max(0, spacemax - spaceused) },
         fullset,
-        // The QM counts errors it no longer keeps, too; until it has heard what was received its count is too high.
-        errors: begun.errseenNoted ? Math.max(total, provider.nurlerrs) : total,
+        errors: total,
         processing: provider.nurlproc + waiting.urls,
         shown,
       },

@@ -6,7 +6,8 @@
  *         ╰── refused ◀──────┴─────────────────────╯
  *
  * A set counts only when its end has been read and it is durable. The errors shown at the beginning count as received
- * only when the CP has parted in good order.
+ * only when the CP has parted in good order after everything that was said, be that a refusal. Two sessions at a time
+ * are shown the same ones: which of them will receive any is not known.
  */
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -179,8 +180,7 @@ export class CpSession {
   /** The end in good order: the CP has left, or has been told that its set is accepted. */
   async #part(): Promise<void> {
     this.#watch.stop();
-    const delivered = await this.#lastWords();
-    this.#shownUpTo = delivered ? (this.#admission?.shownUpTo ?? 0) : 0;
+    await this.#lastWords();
   }
 
   async #reject(why: Refusal): Promise<void> {
@@ -196,7 +196,7 @@ export class CpSession {
   }
 
   /** Gives the CP time to read what was said last; its own words no longer matter. */
-  async #lastWords(): Promise<boolean> {
+  async #lastWords(): Promise<void> {
     const { clock, options } = this.#parts;
     // An interruption that came while the last word was decided on must not cut it off.
     this.#line.calm();
@@ -204,7 +204,8 @@ export class CpSession {
       this.#line.interrupt(new Refusal(106)),
     );
     try {
-      return await this.#line.finish();
+      const received = await this.#line.finish();
+      this.#shownUpTo = received ? (this.#admission?.shownUpTo ?? 0) : 0;
     } finally {
       cancel();
     }

@@ -226,7 +226,7 @@ describe('lccd-uns', () => {
     const password = home.addProvider(
       7,
       {},
-      `INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'Not <Found>', ' curl="a" mimetype="text/html"'), (8, 500, 'x', ''), (7, 601, 'gone', ' curl="b" mimetype="text/html"');
+      `INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (1, 7, 404, 'Not <Found>', ' curl="a" mimetype="text/html"'), (2, 8, 500, 'x', ''), (3, 7, 601, 'gone', ' curl="b" mimetype="text/html"');
        UPDATE pidb SET nurlerrs = 2 WHERE pid = 7`,
     );
     home.configure('[uns]\nerrors_shown = 1\n');

@@ -25,8 +25,9 @@ export class ErrorStore {
       .prepare<[number, number], number>('SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? LIMIT ?)')
       .pluck();
     this.#delivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
-    this.#recount = db.prepare<[number, number]>(
-      'UPDATE pidb SET nurlerrs = (SELECT count(*) FROM pierr WHERE pid = ?) WHERE pid = ?',
+    this.#recount = db.prepare<[number, number, number]>(
+      `UPDATE pidb SET nurlerrs = CASE WHEN EXISTS (SELECT 1 FROM pierr WHERE pid = ?)
+         THEN max(0, nurlerrs - ?) ELSE 0 END WHERE pid = ?`,
     );
   }
 
@@ -41,8 +42,12 @@ export class ErrorStore {
     this.#insert.run(pid, code, text.slice(0, MAX_TEXT), attrs);
   }
 
-  /** The CP has received every error up to `errseq`: they are forgotten, the count is that of what is left. */
+  /**
+   * The CP has received every error up to `errseq`: they are forgotten. Those that were only counted are forgotten with
+   * the last one kept: the CP has been told their number beside it.
+   */
   delivered(pid: number, errseq: number): void {
-    if (this.#delivered.run(pid, errseq).changes > 0) this.#recount.run(pid, pid);
+    const { changes } = this.#delivered.run(pid, errseq);
+    if (changes > 0) this.#recount.run(pid, changes, pid);
   }
 }

@@ -20,6 +20,11 @@ ALTER TABLE qpsdb ADD COLUMN absorbedat INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE qdb ADD COLUMN sum INTEGER;
 ALTER TABLE lccurl ADD COLUMN sum INTEGER;
 
+-- UNSes remember up to which error a CP has received, in a database of their own. In one that replaces a lost or damaged
+-- one the numbers must go on above: fewer errors than milliseconds have been since 1970.
+DELETE FROM sqlite_sequence WHERE name = 'pierr';
+INSERT INTO sqlite_sequence(name, seq) VALUES ('pierr', CAST(unixepoch('subsec') * 1000 AS INTEGER));
+
 -- Sets whose removals the fuse holds back, until the operator or an identical set releases them.
 CREATE TABLE held(
   psetid INTEGER PRIMARY KEY,

@@ -1,0 +1,139 @@
+/** Errors of fetches reach the CP once each: by the real UNSes and the real Queue Manager, with CPs that die. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { startDaemon, type Daemon as Process } from '../support/daemon.js';
+import { Cp, Home, init, set } from '../support/uns.js';
+
+const homes: Home[] = [];
+const managers: Process[] = [];
+after(() => {
+  for (const { child } of managers) child.kill('SIGKILL');
+  for (const home of homes) home.remove();
+});
+
+/** A provider with errors e1 … eN kept and more of them counted; a session shows two. */
+function homeWithErrors(kept: number, counted: number, textBytes = 3): { home: Home; password: string } {
+  const home = new Home();
+  homes.push(home);
+  home.configure('[uns]\nerrors_shown = 2\n');
+  const rows = Array.from(
+    { length: kept },
+    (_, i) =>
+      `(7, 404, '${'x'.repeat(textBytes)}', ' curl="e${i + 1}" mimetype="text/html" len="5" tod="${'1'.repeat(24)}"')`,
+  );
+  const password = home.addProvider(
+    7,
+    {},
+    `INSERT INTO pierr(pid, code, text, attrs) VALUES ${rows.join()};
+     UPDATE pidb SET nurlerrs = ${counted}`,
+  );
+  return { home, password };
+}
+
+async function startManager(home: Home): Promise<Process> {
+  const qm = startDaemon('lccd-qm', home.dir, [
+    `--listen-uns=unix:${home.qmPath}`,
+    `--listen-bm=unix:${join(home.dir, 'bm.sock')}`,
+  ]);
+  managers.push(qm);
+  await qm.ready;
+  return qm;
+}
+
+/** The number of errors said, and those shown. */
+function shown(reply: string): [number, ...string[]] {
+  const total = Number(/processing_status errors="(\d+)"/.exec(reply)?.[1]);
+  return [total, ...[...reply.matchAll(/<url code="404" curl="(e\d+)"/g)].map(([, curl = '']) => curl)];
+}
+
+/** A status session: init, all of the answer read, closed in good order. */
+async function look(port: number, password: string): Promise<[number, ...string[]]> {
+  const cp = new Cp(port).send(init(7, password));
+  await cp.hears('</lococa:init_accepted>');
+  cp.socket.end();
+  return shown(await cp.reply);
+}
+
+/** A CP in a process of its own that says `document`, reads as much as `reads` says, and is killed. */
+async function dyingCp(port: number, document: string, reads: 'nothing' | 'a part'): Promise<void> {
+  const program = `
+    const socket = require('node:net').connect(${port}, '127.0.0.1', () => socket.write(${JSON.stringify(document)}));
+    socket.pause();
+    socket.once('readable', () => {
+      if ('${reads}' === 'a part') socket.read(1);
+      process.kill(process.pid, 'SIGKILL');
+    });`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
+  await once(child, 'exit');
+}
+
+describe('errors of fetches', () => {
+  it('are shown some at a time with all attributes, the next ones at whichever UNS comes next, and counted all', async () => {
+    const { home, password } = homeWithErrors(5, 9);
+    const qm = await startManager(home);
+    const [a, b] = [await home.start({}, ['--id=a']), await home.start({}, ['--id=b'])];
+    const cp = new Cp(a.port).send(init(7, password) + set('partial', 'x'));
+    const reply = await cp.reply;
+    assert.deepEqual(shown(reply), [9, 'e1', 'e2']);
+    assert.ok(
+      reply.includes(
+        `<url code="404" curl="e1" mimetype="text/html" len="5" tod="${'1'.repeat(24)}">xxx</url>`,
+      ),
+    );
+    assert.deepEqual(await look(b.port, password), [7, 'e3', 'e4']);
+    assert.deepEqual(await look(a.port, password), [5, 'e5']);
+    assert.deepEqual(await look(b.port, password), [0]);
+    await a.stop();
+    await b.stop();
+    qm.child.kill('SIGTERM');
+    assert.equal(await qm.ended, 0);
+  });
+
+  it('are shown again to a CP that died before it had read them, and to one whose UNS did', async () => {
+    const { home, password } = homeWithErrors(3, 3, 60_000);
+    const uns = await home.start({}, ['--id=a']);
+    for (const reads of ['nothing', 'a part'] as const) {
+      await dyingCp(uns.port, init(7, password), reads);
+      await uns.logged('"event":"CP connected"');
+    }
+    const cut = new Cp(uns.port).send(init(7, password));
+    await cut.hears('</lococa:init_accepted>');
+    uns.child.kill('SIGKILL');
+    await cut.reply;
+    const next = await home.start({}, ['--id=b']);
+    assert.deepEqual(await look(next.port, password), [3, 'e1', 'e2']);
+    assert.deepEqual(await look(next.port, password), [1, 'e3']);
+    await next.stop();
+  });
+
+  it('are received also by one whose set was refused and that read why', async () => {
+    const { home, password } = homeWithErrors(3, 3);
+    const uns = await home.start();
+    const refused = new Cp(uns.port).send(
+      `${init(7, password)}<lococa:set set="partial"><thing/></lococa:set>`,
+    );
+    assert.match(await refused.reply, /set_rejected/);
+    assert.deepEqual(await look(uns.port, password), [1, 'e3']);
+    await uns.stop();
+  });
+
+  it('are not taken for received because a UNS remembers so of a database that is lost', async () => {
+    const { home, password } = homeWithErrors(2, 2);
+    const uns = await home.start();
+    assert.deepEqual(await look(uns.port, password), [2, 'e1', 'e2']);
+    assert.deepEqual(await look(uns.port, password), [0]);
+    for (const end of ['', '-wal', '-shm']) rmSync(join(home.dir, `lcc.db${end}`), { force: true });
+    const second = home.addProvider(
+      7,
+      {},
+      `INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'x', ' curl="e9" mimetype="text/html"');
+       UPDATE pidb SET nurlerrs = 1`,
+    );
+    assert.deepEqual(await look(uns.port, second), [1, 'e9']);
+    await uns.stop();
+  });
+});
