@@ -10,18 +10,27 @@
  * - `LCC_CRASH_AT=NAME[:N]` kills this process with SIGKILL at the N-th (default first) passing of step NAME. With
  *   `LCC_CRASH_ONCE=FILE` only when FILE does not exist yet, and makes it: a daemon that is restarted with the same
  *   environment lives.
+ *
+ * A test that runs many lives of a stage in one process watches its steps with `onStep`.
  */
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 
 const logFile = process.env['LCC_STEP_LOG'];
 const crashAt = parseCrash(process.env['LCC_CRASH_AT']);
 const crashOnceFile = process.env['LCC_CRASH_ONCE'];
-const active = logFile !== undefined || crashAt !== undefined;
+let watcher: ((name: string) => void) | undefined;
+let active = logFile !== undefined || crashAt !== undefined;
 let passings = 0;
 
 /** Marks that durable step `name` has just taken effect. Names are dotted: `uns.spool.synced`. */
 export function step(name: string): void {
   if (active) record(name);
+}
+
+/** Calls `watch` at every step of this process from now on, in place of an earlier one; what it throws, `step` throws. */
+export function onStep(watch: (name: string) => void): void {
+  watcher = watch;
+  active = true;
 }
 
 function record(name: string): void {
@@ -35,6 +44,7 @@ function record(name: string): void {
     // The signal is delivered before this returns to JavaScript on Linux; wait for it all the same.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   }
+  watcher?.(name);
 }
 
 function parseCrash(text: string | undefined): { name: string; nth: number } | undefined {

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { onStep, step } from '../../src/lib/steps.js';
 import { ROOT } from '../support/tree.js';
 
 function passSteps(names: string[], env: Record<string, string>) {
@@ -43,4 +44,15 @@ test('the N-th passing of a step can be chosen; others are left alone', () => {
   assert.equal(passSteps(['a', 'b', 'a', 'a'], { LCC_CRASH_AT: 'a:3' }).signal, 'SIGKILL');
   assert.equal(passSteps(['a', 'b', 'a'], { LCC_CRASH_AT: 'a:3' }).signal, null);
   assert.equal(passSteps(['a', 'ab', 'ba'], { LCC_CRASH_AT: 'b' }).signal, null);
+});
+
+test('a watcher in the process sees every step, and what it throws ends the work there', () => {
+  const seen: string[] = [];
+  onStep(name => {
+    seen.push(name);
+    if (name === 'b') throw new Error('here');
+  });
+  step('a');
+  assert.throws(() => step('b'), /here/);
+  assert.deepEqual(seen, ['a', 'b']);
 });
