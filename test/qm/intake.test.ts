@@ -334,3 +334,18 @@ test('a set found unreadable after its beginning is closed with what came of it,
   assert.equal(bench.store.queue.sets().length, 1);
   assert.equal(waiting().length, 2);
 });
+
+test('a delete makes room for what follows it in the same set', async () => {
+  const bench = new Bench();
+  try {
+    bench.provider(7, { spacemax: 6 });
+    await bench.send(7, [url('a', { len: '3' }), url('b', { len: '3' })]);
+    bench.fetch(7, 'a', 'xxx');
+    bench.fetch(7, 'b', 'xxx');
+    const counts = await bench.send(7, [url('a', { op: 'delete' }), url('c', { len: '2' })]);
+    assert.deepEqual(counts, { queued: 1, duplicate: 0, unchanged: 0, deleted: 1 });
+    assert.deepEqual(bench.all('SELECT code FROM pierr'), []);
+  } finally {
+    bench.close();
+  }
+});

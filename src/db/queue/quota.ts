@@ -15,11 +15,11 @@ export interface Growth {
   space: number;
 }
 
+/** A provider that was removed. */
+const UNLIMITED: ProviderUse = { filesmax: Infinity, spacemax: Infinity, filesused: 0, spaceused: 0 };
+
 export class IntakeQuota {
-  readonly #filesMax: number;
-  readonly #spaceMax: number;
-  readonly #baseFiles: number;
-  readonly #baseSpace: number;
+  readonly #use: Readonly<ProviderUse>;
   readonly #full: boolean;
   readonly #growth: Growth;
   #boundFiles = 0;
@@ -27,12 +27,9 @@ export class IntakeQuota {
   #heldFiles = 0;
   #heldSpace = 0;
 
-  /** @param growth settled sums; written to */
+  /** @param use what is held now: deletes of the same set make room @param growth settled sums; written to */
   constructor(use: Readonly<ProviderUse> | undefined, full: boolean, growth: Growth) {
-    this.#filesMax = use?.filesmax ?? Infinity;
-    this.#spaceMax = use?.spacemax ?? Infinity;
-    this.#baseFiles = full ? 0 : (use?.filesused ?? 0);
-    this.#baseSpace = full ? 0 : (use?.spaceused ?? 0);
+    this.#use = use ?? UNLIMITED;
     this.#full = full;
     this.#growth = growth;
   }
@@ -46,18 +43,19 @@ export class IntakeQuota {
 
   /** The code (202 files, 203 space) with which the url would break the quota; exact only after a settlement. */
   refuses(url: QueuedUrl, held: Held | undefined): 202 | 203 | undefined {
-    if (this.#baseFiles + this.#growth.files + this.#boundFiles + this.#files(held) > this.#filesMax)
-      return 202;
+    const { filesused, filesmax, spaceused, spacemax } = this.#use;
+    const files = this.#full ? 0 : filesused;
+    if (files + this.#growth.files + this.#boundFiles + this.#files(held) > filesmax) return 202;
     const bytes = this.#bytes(url, held);
-    if (bytes > 0 && this.#baseSpace + this.#growth.space + this.#boundSpace + bytes > this.#spaceMax)
-      return 203;
+    const space = this.#full ? 0 : spaceused;
+    if (bytes > 0 && space + this.#growth.space + this.#boundSpace + bytes > spacemax) return 203;
     return undefined;
   }
 
   textOf(code: 202 | 203): string {
     return code === 202
-      ? `file quota exceeded: ${this.#filesMax} files allowed`
-      : `space quota exceeded: ${this.#spaceMax} bytes allowed`;
+      ? `file quota exceeded: ${this.#use.filesmax} files allowed`
+      : `space quota exceeded: ${this.#use.spacemax} bytes allowed`;
   }
 
   /** The url is queued. */
