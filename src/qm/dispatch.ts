@@ -88,9 +88,9 @@ export class Dispatcher {
       store: options.store,
       clock: options.clock,
       postpone: (taken, hours) => this.#slots.postpone(taken, hours),
-      alongside: (arrival, outcome) => {
+      alongside: arrival => {
         const known = this.#providers.get(arrival.sent.pid);
-        if (known !== undefined) this.#waits.note(known, arrival, outcome);
+        if (known !== undefined) this.#waits.note(known, arrival);
       },
       close: () => this.#waits.close(),
       committed: (arrivals, outcomes) => this.#committed(arrivals, outcomes),

@@ -27,7 +27,7 @@ export interface ResultBatchOptions {
   /** Inside the transaction: makes a row wait for its hours. */
   postpone: (taken: Arrival['sent'], hours: Hours) => Outcome;
   /** Inside the transaction, for each result: what else it changes in the database. */
-  alongside: (arrival: Arrival, outcome: Outcome) => void;
+  alongside: (arrival: Arrival) => void;
   /** Inside the transaction, behind all results. */
   close: () => void;
   /** The transaction is committed. */
@@ -96,7 +96,7 @@ export class ResultBatch {
           const { sent, result, hours } = arrival;
           const outcome =
             hours === undefined ? store.results.apply(sent, result, nowS) : postpone(sent, hours);
-          alongside(arrival, outcome);
+          alongside(arrival);
           return outcome;
         });
         close();

@@ -2,7 +2,6 @@
  * How long sites are left alone: because they did not answer, because they asked for it, because of the bandwidth they or
  * the LCC as a whole may use. What a restart must not forget is written with the results that made it so.
  */
-import type { Outcome } from '../db/queue/results.js';
 import type { Provider } from '../db/queue/providers.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
@@ -125,7 +124,7 @@ export class Waits {
   }
 
   /** Notes what a result says of its provider's site. Inside the transaction of the result. */
-  note(paced: Paced, { sent, result }: Arrival, outcome: Outcome): void {
+  note(paced: Paced, { sent, result }: Arrival): void {
     if (result === undefined) return;
     if (paced.pace.isLimited || this.#whole.isLimited) this.#moved.add(paced);
     const { provider } = paced;
@@ -135,7 +134,7 @@ export class Waits {
     if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
       this.#forgetBackoff(paced);
       providers.setBackoff(provider.pid, 0, 0);
-    } else if (outcome === 'site' || (result.status === 'error' && result.retryAfterMs !== undefined)) {
+    } else if (!answered || (result.status === 'error' && result.retryAfterMs !== undefined)) {
       providers.setBackoff(provider.pid, provider.backoffs, provider.backoffuntil);
     }
   }
