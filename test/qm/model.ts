@@ -1,141 +1,377 @@
 /**
- * The Queue Manager's promises as a program of a page (semantics.md, rules 1 to 5, 11, 12, 17, 18), for one provider.
- * The real one is held against it by model.test.ts. A crash changes nothing here: that is the promise.
+ * The Queue Manager's promises as a program of a page (semantics.md, rules 1 to 5, 7, 10 to 12, 14, 17, 18). The real one
+ * is held against it by pair.ts. A crash changes nothing here but what `restarted` says: that is the promise.
+ *
+ * Where the rules leave a choice, the model says what is allowed and the real one chooses: when the turn of a deleted
+ * row comes (`mayGo`), in which order a full set removes what it does not name (`mayGo`, `mayLose`).
  */
-export interface ModelUrl {
+export interface Terms {
+  pid: number;
+  priority: 0 | 1 | 2;
+  parallel: number;
+  filesmax: number;
+  spacemax: number;
+  /** 24 characters 0/1, '' = always. */
+  mask: string;
+}
+
+export interface Url {
+  /** Conceptual url and mimetype. */
   key: string;
   op: 'update' | 'delete';
   /** What the CP says of the content; undefined: nothing. */
   len?: number | undefined;
+  ifabsent?: boolean | undefined;
 }
 
-export interface ModelSet {
+export interface ProviderSet {
   id: number;
+  pid: number;
   full: boolean;
-  urls: ModelUrl[];
 }
 
-export interface ModelRow {
+export interface Row {
   place: number;
   set: number;
+  pid: number;
   key: string;
+  /** The last set that named it. */
   named: number;
+  /** Raised by every submission. */
   gen: number;
   op: 0 | 1;
   len: number | undefined;
   tries: number;
+  /** A failed url is not tried again before (monotonic milliseconds). */
+  dueMs: number;
+  /** Being fetched, or its result is not written yet. */
+  out: boolean;
+  heard: boolean;
+  /** It was deleted and submitted again: the turn of its place may be over. */
+  passed: boolean;
+  /** It was sent after others and given back: it need not wait for those again. */
+  early: boolean;
 }
 
-export type ModelResult = 'ok' | 'unchanged' | 'gone' | 'later' | 'site';
+export interface Held {
+  pid: number;
+  key: string;
+  len: number;
+  /** What the CP said when it was fetched. */
+  said: number | undefined;
+  named: number;
+  file: string;
+}
+
+export interface Provider extends Terms {
+  paused: boolean;
+  wanted: boolean;
+  /** Errors not yet delivered: those kept, oldest first, and the number of all. */
+  errors: { code: number; key: string }[];
+  nurlerrs: number;
+  /** Failures of the site as a whole in a row, and until when it is left alone (monotonic, and by the wall clock). */
+  failures: number;
+  untilMs: number;
+  untilWallMs: number;
+  /** The same as a restart finds it. */
+  saved: { failures: number; untilWallMs: number };
+}
+
+/** The monotonic clock, and the wall clock, which jumps. */
+export interface Now {
+  ms: number;
+  wallMs: number;
+}
+
+/** A row as it was when it was sent. */
+export interface Sent {
+  place: number;
+  gen: number;
+  pid: number;
+  conditional: boolean;
+  failures: number;
+}
+
+export type Result =
+  | { is: 'ok'; len: number; file: string }
+  | { is: 'unchanged' }
+  | { is: 'error'; code: number; reach: 'real' | 'url' | 'provider'; retryAfterMs?: number };
+
+export interface Rules {
+  retries: number;
+  retryDelayMs: number;
+  backoffMinMs: number;
+  backoffMaxMs: number;
+  errorsKept: number;
+}
 
 export class Model {
-  /** Urls waiting or being fetched, in the order in which they came. */
-  waiting: ModelRow[] = [];
-  held = new Map<string, { len: number; named: number }>();
-  complete = new Set<number>();
-  /** Changes of the LCC DB so far. */
+  readonly providers = new Map<number, Provider>();
+  /** Urls waiting or being fetched, in the order of their places. */
+  rows: Row[] = [];
+  readonly held = new Map<string, Held>();
+  /** Complete sets: only their urls are fetched. */
+  readonly complete = new Set<number>();
+  /** Full sets all of whose urls are absorbed: what they did not name is being removed. */
+  readonly ending = new Map<number, ProviderSet>();
+  /** Changes of the LCC DB so far: the last number of the change sequence. */
   changes = 0;
-  errors = 0;
-  readonly #retries: number;
+  readonly #rules: Rules;
 
-  constructor(retries: number) {
-    this.#retries = retries;
+  constructor(rules: Rules, terms: readonly Terms[]) {
+    this.#rules = rules;
+    for (const one of terms) {
+      const saved = { failures: 0, untilWallMs: 0 };
+      const site = { failures: 0, untilMs: 0, untilWallMs: 0, saved };
+      this.providers.set(one.pid, { ...one, paused: false, wanted: false, errors: [], nurlerrs: 0, ...site });
+    }
   }
 
-  /** One url of a set is absorbed. */
-  absorb(set: ModelSet, url: ModelUrl, place: number): void {
-    const row = this.waiting.find(r => r.key === url.key);
+  /** One url of a set is absorbed. @param refused over quota: it is reported instead (rule 14) */
+  absorb(set: ProviderSet, url: Url, place: number, refused?: number): void {
+    const row = this.rowOf(set.pid, url.key);
+    const held = this.heldOf(set.pid, url.key);
     if (url.op === 'delete') {
       if (row?.op === 1) Object.assign(row, { op: 0, gen: row.gen + 1, named: set.id });
-      this.#letGo(url.key);
+      if (held !== undefined) this.#letGo(held);
       return;
     }
-    const held = this.held.get(url.key);
-    if (held !== undefined) held.named = set.id;
-    if (row !== undefined) {
-      // The first place is kept; the last operation and attributes win.
-      row.gen++;
-      row.op = 1;
-      row.len = url.len;
+    if (held !== undefined && set.full) held.named = set.id;
+    if (row?.op === 1 && url.ifabsent) {
       row.named = set.id;
-      row.tries = Math.min(row.tries, 1);
-    } else if (held === undefined || url.len === undefined || url.len !== held.len) {
-      this.waiting.push({
+    } else if (row !== undefined) {
+      // The first place is kept; the last operation and attributes win. One that failed stays behind the others.
+      row.passed ||= row.op === 0;
+      Object.assign(row, { op: 1, gen: row.gen + 1, len: url.len, named: set.id });
+      if (row.tries > 1) Object.assign(row, { tries: 1, dueMs: 0 });
+    } else if (held !== undefined && (url.ifabsent || (url.len !== undefined && agrees(url.len, held)))) {
+      held.named = set.id;
+    } else if (refused !== undefined) {
+      this.#report(set.pid, url.key, refused);
+    } else {
+      const fresh = {
+        gen: 1,
+        op: 1 as const,
+        tries: 0,
+        dueMs: 0,
+        out: false,
+        heard: false,
+        passed: false,
+        early: false,
+      };
+      this.rows.push({
         place,
         set: set.id,
+        pid: set.pid,
         key: url.key,
         named: set.id,
-        gen: 1,
-        op: 1,
         len: url.len,
-        tries: 0,
+        ...fresh,
       });
     }
   }
 
-  /** Its last url was absorbed: a full set removes what it did not name. */
-  finish(set: ModelSet): void {
+  /** The set counts. What a full one did not name is gone. */
+  finish(set: ProviderSet): void {
     if (set.full) {
-      this.waiting = this.waiting.filter(row => row.named >= set.id);
-      for (const [key, held] of this.held) if (held.named < set.id) this.#letGo(key);
+      this.rows = this.rows.filter(row => !leavesOut(set, row));
+      for (const held of this.held.values()) if (leavesOut(set, held)) this.#letGo(held);
+      this.ending.delete(set.id);
+      this.provider(set.pid).wanted = false;
     }
     this.complete.add(set.id);
   }
 
-  /** A fetch of a row as it was when it was sent has ended. @returns whether its file is now the one held */
-  answer(
-    sent: { place: number; gen: number; conditional: boolean },
-    result: ModelResult,
-    len: number,
-  ): boolean {
-    const row = this.waiting.find(r => r.place === sent.place);
-    if (row === undefined) return false;
-    if (row.gen !== sent.gen || row.op === 0) {
-      if (row.op === 0) this.#drop(row);
-      return false;
+  /** Its rest is unreadable and will not come: what there is of it counts, a full set is wanted instead. */
+  cutShort(set: ProviderSet): void {
+    this.complete.add(set.id);
+    this.ending.delete(set.id);
+  }
+
+  /** Whether a row may vanish: it asks for nothing, or a full set did not name it. */
+  mayGo(row: Row): boolean {
+    return row.op === 0 || this.#unnamed(row);
+  }
+
+  /** Whether content may vanish. */
+  mayLose(held: Held): boolean {
+    return this.#unnamed(held);
+  }
+
+  /** Content that vanished as it may. */
+  lost(held: Held): void {
+    this.#letGo(held);
+  }
+
+  /** Why the row must not be sent now; undefined: it may. `hour` is the local hour of the day. */
+  refusal(row: Row, nowMs: number, hour: number): string | undefined {
+    const provider = this.provider(row.pid);
+    if (row.op === 0) return 'it was deleted';
+    if (row.out) return 'it is being fetched';
+    if (!this.complete.has(row.set)) return 'its set is not complete';
+    if (provider.paused) return 'its provider is paused';
+    if (provider.untilMs > nowMs) return 'its site is left alone';
+    if (provider.mask[hour] === '0') return 'its provider is closed at this hour';
+    if (row.dueMs > nowMs) return 'it failed and is not due';
+    for (const other of this.rows) {
+      if (other.pid !== row.pid || other === row || other.op === 0) continue;
+      if (other.out && !other.heard && provider.failures > 0)
+        return 'its site is being tried with another url';
+      if (other.out || other.tries > 0 || other.passed || !this.complete.has(other.set)) continue;
+      if (row.early) continue;
+      if (row.tries === 0 ? other.place < row.place : other.set === row.set)
+        return `${other.key} comes first`;
     }
-    switch (result) {
-      case 'ok':
-        this.held.set(row.key, { len, named: row.named });
-        this.changes++;
-        this.#drop(row);
-        return true;
-      case 'unchanged': {
-        const held = this.held.get(row.key);
-        if (held === undefined) return false;
-        held.named = row.named;
-        this.#drop(row);
-        return false;
-      }
-      case 'gone':
-        this.#report(row);
-        return false;
-      case 'later':
-        if (row.tries < this.#retries) row.tries++;
-        else this.#report(row);
-        return false;
-      case 'site':
-        return false;
+    return undefined;
+  }
+
+  /** Whether a url may be refused for its provider's quota: what is held, waits and came with its set breaks it. */
+  mayRefuse(pid: number, code: number, came: readonly Url[]): boolean {
+    let { files, space } = this.uses(pid);
+    for (const { len } of [...this.rows.filter(row => row.pid === pid), ...came]) {
+      files++;
+      space += len ?? 0;
+    }
+    const { filesmax, spacemax } = this.provider(pid);
+    return code === 202 ? files > filesmax : space > spacemax;
+  }
+
+  /** A result is there: a site that does not answer is left alone at once, longer each time (rule 11). */
+  heard(sent: Sent, result: Result, now: Now): void {
+    for (const row of this.rows) if (row.place === sent.place) row.heard = true;
+    if (result.is !== 'error') return;
+    const { backoffMinMs, backoffMaxMs } = this.#rules;
+    const provider = this.provider(sent.pid);
+    let waitMs = result.retryAfterMs ?? 0;
+    // Further failures of the same outage count once.
+    if (result.reach === 'provider' && sent.failures === provider.failures)
+      waitMs = backoffMinMs * 2 ** provider.failures++;
+    if (waitMs === 0) return;
+    provider.untilMs = Math.max(provider.untilMs, now.ms + Math.min(waitMs, backoffMaxMs));
+    provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;
+  }
+
+  /** It was not fetched: as if it had never been sent. */
+  givenBack(row: Row): void {
+    Object.assign(row, { out: false, early: row.tries > 0 });
+  }
+
+  /** A result is written. */
+  answer(sent: Sent, result: Result, nowMs: number): void {
+    const provider = this.provider(sent.pid);
+    const siteAnswers = result.is !== 'error' || result.reach !== 'provider';
+    if (siteAnswers && provider.failures > 0 && sent.failures === provider.failures)
+      Object.assign(provider, { failures: 0, untilMs: 0, untilWallMs: 0 });
+    const { failures, untilWallMs } = provider;
+    provider.saved = { failures, untilWallMs };
+    const row = this.rows.find(r => r.place === sent.place);
+    if (row === undefined) return;
+    row.out = row.heard = row.early = false;
+    // What came meanwhile wins: a delete, or an update that makes it be fetched again (rule 12).
+    if (row.op === 0) return this.drop(row);
+    if (row.gen !== sent.gen) return this.givenBack(row);
+    const held = this.heldOf(row.pid, row.key);
+    if (result.is === 'ok') return this.#store(row, held, result);
+    if (result.is === 'unchanged' && sent.conditional) {
+      if (held === undefined) return;
+      held.named = row.named;
+      return this.drop(row);
+    }
+    const { code, reach } = result.is === 'unchanged' ? { code: 611, reach: 'url' as const } : result;
+    if (reach === 'provider') return this.givenBack(row);
+    if (reach === 'url' && row.tries < this.#rules.retries) {
+      row.dueMs = nowMs + this.#rules.retryDelayMs * 2 ** row.tries++;
+      return;
+    }
+    if (held !== undefined) this.#letGo(held);
+    this.#report(row.pid, row.key, code);
+    this.drop(row);
+  }
+
+  /** The CP has received its first `count` kept errors. */
+  delivered(pid: number, count: number): void {
+    const provider = this.provider(pid);
+    if (provider.errors.splice(0, count).length > 0) provider.nurlerrs = provider.errors.length;
+  }
+
+  /** What a restart forgets: what was on its way, and how long failed urls are left alone. Sites it remembers. */
+  restarted(now: Now): void {
+    for (const row of this.rows)
+      Object.assign(row, { out: false, heard: false, passed: false, early: false, dueMs: 0 });
+    for (const provider of this.providers.values()) {
+      const { failures, untilWallMs } = provider.saved;
+      // A clock that was set back does not make it longer than any wait can be.
+      const waitMs = Math.min(Math.max(0, untilWallMs - now.wallMs), this.#rules.backoffMaxMs);
+      Object.assign(provider, { failures, untilWallMs, untilMs: now.ms + waitMs });
     }
   }
 
-  /** The turn of a row that was deleted while it waited. */
-  pass(place: number): void {
-    const row = this.waiting.find(r => r.place === place);
-    if (row?.op === 0) this.#drop(row);
+  /** The operator's `flush`. */
+  flush(pid: number): void {
+    const saved = { failures: 0, untilWallMs: 0 };
+    Object.assign(this.provider(pid), { failures: 0, untilMs: 0, untilWallMs: 0, saved });
+    for (const row of this.rows) if (row.pid === pid) row.dueMs = 0;
   }
 
-  #report(row: ModelRow): void {
-    this.errors++;
-    this.#letGo(row.key);
-    this.#drop(row);
+  rowOf(pid: number, key: string): Row | undefined {
+    return this.rows.find(r => r.pid === pid && r.key === key);
+  }
+  heldOf(pid: number, key: string): Held | undefined {
+    return this.held.get(`${pid} ${key}`);
+  }
+  provider(pid: number): Provider {
+    const found = this.providers.get(pid);
+    if (found === undefined) throw new Error(`no provider ${pid}`);
+    return found;
+  }
+  /** Files and bytes held of a provider. */
+  uses(pid: number): { files: number; space: number } {
+    let files = 0;
+    let space = 0;
+    for (const held of this.held.values()) {
+      if (held.pid !== pid) continue;
+      files++;
+      space += held.len;
+    }
+    return { files, space };
+  }
+  drop(row: Row): void {
+    this.rows = this.rows.filter(r => r !== row);
   }
 
-  #letGo(key: string): void {
-    if (this.held.delete(key)) this.changes++;
+  #store(row: Row, held: Held | undefined, { len, file }: Extract<Result, { is: 'ok' }>): void {
+    const { files, space } = this.uses(row.pid);
+    const { filesmax, spacemax } = this.provider(row.pid);
+    const growth = len - (held?.len ?? 0);
+    this.drop(row);
+    if (held === undefined && files + 1 > filesmax) return this.#report(row.pid, row.key, 202);
+    if (growth > 0 && space + growth > spacemax) return this.#report(row.pid, row.key, 203);
+    const { pid, key, named, len: said } = row;
+    this.held.set(`${pid} ${key}`, { pid, key, len, said, named, file });
+    this.changes++;
   }
 
-  #drop(row: ModelRow): void {
-    this.waiting = this.waiting.filter(r => r !== row);
+  #letGo(held: Held): void {
+    this.held.delete(`${held.pid} ${held.key}`);
+    this.changes++;
   }
+
+  #report(pid: number, key: string, code: number): void {
+    const provider = this.provider(pid);
+    provider.nurlerrs++;
+    if (provider.errors.length < this.#rules.errorsKept) provider.errors.push({ code, key });
+  }
+
+  #unnamed(what: Row | Held): boolean {
+    return [...this.ending.values()].some(set => leavesOut(set, what));
+  }
+}
+
+/** Whether a full set does not name it. */
+function leavesOut(set: ProviderSet, what: Row | Held): boolean {
+  return what.pid === set.pid && what.named < set.id;
+}
+
+function agrees(len: number, held: Held): boolean {
+  return len === held.len || len === held.said;
 }

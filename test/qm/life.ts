@@ -1,0 +1,129 @@
+/** One life of the real Queue Manager, from start to crash, in this process: everything but sockets. */
+import assert from 'node:assert/strict';
+import type { Db } from '../../src/db/open.js';
+import { QueueStore } from '../../src/db/queue/store.js';
+import type { Clock, ManualClock } from '../../src/lib/clock.js';
+import type { Control } from '../../src/daemon/types.js';
+import { controlsOf } from '../../src/qm/controls.js';
+import { Deletions } from '../../src/qm/deletions.js';
+import { Dispatcher } from '../../src/qm/dispatch.js';
+import { Intake } from '../../src/qm/intake.js';
+import { Housekeeping } from '../../src/qm/housekeeping.js';
+import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
+import { silentLog } from '../../src/lib/log.js';
+import { mtimeOf } from '../../src/qm/mtime.js';
+import type { Setting } from './history.js';
+
+/** Thrown at a step to end a life. */
+export class Crash extends Error {}
+
+export class Life {
+  readonly store: QueueStore;
+  readonly intake: Intake;
+  readonly dispatcher: Dispatcher;
+  readonly deletions: Deletions;
+  readonly controls: Record<string, Control>;
+  readonly housekeeping: Housekeeping;
+  /** It died where nobody could see it. */
+  crashed = false;
+  #over = false;
+
+  constructor(db: Db, clock: ManualClock, rules: Setting['rules']) {
+    const own: Clock = {
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      after: (delayMs, action) => clock.after(delayMs, () => void (this.#over || action())),
+    };
+    const { errorsKept, retries, retryDelayMs, backoffMinMs, backoffMaxMs, window, fuse } = rules;
+    const nowS = () => Math.floor(clock.nowMs() / 1000);
+    const damaged = (pid: number, what: string) => assert.fail(`a row of ${pid} is damaged: ${what}`);
+    const failed = (error: unknown) => {
+      if (!(error instanceof Crash)) throw error;
+      this.crashed = true;
+      return false;
+    };
+    this.store = new QueueStore(db, { errorsKept, retries, mtimeOf, nowS, damaged });
+    this.dispatcher = new Dispatcher({
+      store: this.store,
+      clock: own,
+      log: silentLog,
+      window,
+      slots: 24,
+      bandwidthBytesPerS: 0,
+      lanes: {
+        overbookPercent: rules.overbookPercent,
+        turn: window * 4,
+        ageingMs: 0,
+        delays: { gridMs: 4000, horizonMs: 3_600_000 },
+      },
+      backoff: { minMs: backoffMinMs, maxMs: backoffMaxMs },
+      retryDelayMs,
+      // No jitter: waits are exactly as long as the rule says.
+      random: () => 1,
+      failed,
+      committed: () => this.deletions.pump(),
+    });
+    this.deletions = new Deletions(
+      this.store.freed,
+      () => this.dispatcher.nextId(),
+      fid => this.dispatcher.deleted(fid),
+    );
+    const onCommit = () => this.deletions.pump();
+    this.intake = new Intake({
+      store: this.store,
+      clock: own,
+      log: silentLog,
+      fuse,
+      sliceUrls: rules.sliceUrls,
+      fullSetPeriodMs: 30 * 86_400_000,
+      onSet: set => this.dispatcher.addSet(set),
+      onCommit: () => {
+        onCommit();
+        this.dispatcher.resubmitted();
+      },
+    });
+    const removals = { store: this.store, clock: own, log: silentLog, sliceUrls: rules.sliceUrls, onCommit };
+    this.housekeeping = new Housekeeping(own, [new DecidedRemovals(removals)], failed);
+    this.controls = controlsOf(this.store, this.dispatcher, silentLog);
+  }
+
+  start(): void {
+    this.dispatcher.start();
+    this.housekeeping.start();
+  }
+
+  /** The process is gone: no timer of it fires any more. */
+  end(): void {
+    this.#over = true;
+  }
+}
+
+/** Turns of the event loop, in the hand of the test: what a process that died had planned is never run. */
+export class Turns {
+  #planned: (() => void)[] = [];
+  readonly #real = globalThis.setImmediate;
+
+  install(): void {
+    const plan = (action: () => void) => void this.#planned.push(action);
+    globalThis.setImmediate = plan as unknown as typeof setImmediate;
+  }
+
+  restore(): void {
+    globalThis.setImmediate = this.#real;
+  }
+
+  /** Runs what is planned, and what that plans, `most` turns; promises are settled before each. */
+  async run(most: number): Promise<void> {
+    for (let turn = 0; turn < most; turn++) {
+      await new Promise<void>(resolve => void this.#real(resolve));
+      const next = this.#planned.shift();
+      if (next === undefined) return;
+      next();
+    }
+    await new Promise<void>(resolve => void this.#real(resolve));
+  }
+
+  forget(): void {
+    this.#planned = [];
+  }
+}

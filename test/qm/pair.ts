@@ -1,0 +1,423 @@
+/** The real Queue Manager and the model of it, led side by side through one history. */
+import assert from 'node:assert/strict';
+import type { Db } from '../../src/db/open.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { onStep } from '../../src/lib/steps.js';
+import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import type { Event, ResultKind, Setting } from './history.js';
+import { Inspector, type Scene } from './inspector.js';
+import { Crash, Life, type Turns } from './life.js';
+import { Ledger } from './ledger.js';
+import { Model, type Now, type Result } from './model.js';
+import type { OneDatabase } from './one-database.js';
+import { failure, ok, unchanged, url as record } from './support.js';
+import { BASE, World, type Bm, type Entry, type Request, type Uns } from './world.js';
+
+const ALL_TURNS = 1000;
+
+export class Pair implements Scene {
+  readonly world = new World();
+  readonly clock = new ManualClock();
+  readonly model: Model;
+  readonly ledger = new Ledger();
+  readonly #rules: Setting['rules'];
+  readonly #database: OneDatabase;
+  readonly #turns: Turns;
+  readonly #inspector: Inspector;
+  #life: Life;
+  #links = 0;
+  /** Results the Queue Manager has heard and not committed. */
+  #pending: { request: Request; result: Result }[] = [];
+  /** When whatever has failed so far is due again. */
+  failedDueMs = 0;
+  #stepsToLive = Infinity;
+  #failure: unknown;
+
+  constructor(database: OneDatabase, turns: Turns, { terms, rules }: Setting) {
+    this.#database = database;
+    this.#turns = turns;
+    this.#rules = rules;
+    this.model = new Model(rules, terms);
+    database.empty();
+    for (const one of terms) addProvider(database.db, one);
+    this.#inspector = new Inspector(database.db, this);
+    onStep(name => this.#step(name));
+    this.#life = this.#born();
+  }
+
+  async run(event: Event): Promise<void> {
+    try {
+      await this.#do(event);
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      this.#life.crashed = true;
+    }
+    if (this.#life.crashed) this.#crash();
+    await this.#settle();
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#inspector.check();
+  }
+
+  /** Nothing bad happens any more: everything must come to its end. */
+  async drain(): Promise<void> {
+    this.#stepsToLive = Infinity;
+    for (const pid of this.model.providers.keys()) await this.run({ do: 'control', pid, what: 'resume' });
+    for (let round = 0; ; round++) {
+      assert.ok(round < 200, `urls wait for ever: ${JSON.stringify(this.model.rows)}`);
+      for (let which = 0; which < this.world.bms.length; which++)
+        await this.run({ do: 'bm', which, slots: 2 });
+      for (let uns = 0; uns < this.world.unses.length; uns++)
+        await this.run({ do: 'forward', uns, urls: 99, fate: 'wait' });
+      await this.run({ do: 'unlink', count: 99, away: false });
+      await this.run({ do: 'answer', which: 0, count: 99, result: 'ok', len: 1, announced: true });
+      await this.run({ do: 'pass', ms: round % 2 ? 12_000 : 60 });
+      if (this.#inspector.isOver()) break;
+    }
+    this.#inspector.checkEnd(this.#life.dispatcher.status());
+  }
+
+  get now(): Now {
+    return { ms: this.clock.monotonicMs(), wallMs: this.clock.nowMs() };
+  }
+  get hour(): number {
+    return new Date(this.clock.nowMs()).getHours();
+  }
+  /** Files of results that are not committed yet. */
+  arriving(): string[] {
+    return this.#pending.flatMap(({ result }) => (result.is === 'ok' ? [result.file] : []));
+  }
+  capacityOf(bm: Bm): number {
+    if (bm.restUntilMs > this.now.ms) return 0;
+    return Math.ceil(bm.slots * (1 + this.#rules.overbookPercent / 100));
+  }
+
+  async #do(event: Event): Promise<void> {
+    const { world, model } = this;
+    switch (event.do) {
+      case 'submit': {
+        const uns = at(world.unses, event.uns);
+        const seq = this.ledger.promised(event.pid, event.full, event.urls);
+        const head = {
+          entry: `e${seq}`,
+          pid: event.pid,
+          seq,
+          set: event.full ? ('full' as const) : ('partial' as const),
+          urlprefix: BASE,
+          received: event.urls.length,
+          errseen: 0,
+          ip: '192.0.2.1',
+          atS: 0,
+        };
+        return world.accept(uns, head, event.full, event.urls);
+      }
+      case 'forward':
+        return this.#forward(at(world.unses, event.uns), event);
+      case 'answer':
+        for (let n = 0; n < event.count; n++) this.#answer(event);
+        return;
+      case 'bm':
+        return this.#setSlots(at(world.bms, event.which), event.slots);
+      case 'unlink':
+        for (const bm of world.bms) {
+          for (const unlink of bm.unlinks.splice(0, event.count)) {
+            if (!event.away) world.disk.delete(`${bm.machine}/${unlink.file}`);
+            this.#life.deletions.answered(bm.target as never, unlink.id, event.away ? 'away' : 'ok');
+          }
+        }
+        return;
+      case 'pass':
+        return this.#pass(event.ms);
+      case 'jump':
+        return this.clock.jumpTo(this.clock.nowMs() + event.ms);
+      case 'crash':
+        throw new Crash();
+      case 'crash-at':
+        this.#stepsToLive = event.steps;
+        return;
+      case 'control': {
+        const { pid, what } = event;
+        const provider = model.provider(pid);
+        if (what === 'flush') provider.saved = { failures: 0, untilWallMs: 0 };
+        else if (what === 'want-full') provider.wanted = true;
+        else provider.paused = what === 'pause';
+        this.#life.controls[what]?.([String(pid)]);
+        // What had arrived is written first.
+        if (what === 'flush') model.flush(pid);
+        return;
+      }
+      case 'received': {
+        const errseen = this.#inspector.errseqOf(event.pid, event.count);
+        model.delivered(event.pid, event.count);
+        this.#life.intake.note({ pid: event.pid, seq: 0, ip: '', errseen });
+        return;
+      }
+    }
+  }
+
+  /** Lets time pass, a little first, so that results are written and what follows from them happens in its time. */
+  async #pass(ms: number): Promise<void> {
+    this.clock.advance(Math.min(ms, 60));
+    await this.#turns.run(ALL_TURNS);
+    if (!this.#life.crashed) this.clock.advance(Math.max(0, ms - 60));
+  }
+
+  async #forward(uns: Uns, event: Extract<Event, { do: 'forward' }>): Promise<void> {
+    const entry = uns.spool[0];
+    if (entry === undefined || !this.world.mayForward(entry)) return;
+    entry.damaged ||= event.fate === 'damaged';
+    if (entry.damaged) return this.#damaged(uns, entry);
+    uns.open ??= { intake: await this.#life.intake.begin(uns.id, entry.head), sent: 0, ending: false };
+    const { open } = uns;
+    if (open.ending) return event.fate === 'cut' ? uns.cut() : undefined;
+    const next = entry.urls.slice(open.sent, open.sent + event.urls);
+    open.intake.urls(
+      next.map(({ key, op, len, ifabsent }) => {
+        const [curl = '', mimetype = ''] = key.split(' ');
+        return record(curl, {
+          mimetype,
+          op,
+          ...(len === undefined ? undefined : { len: String(len) }),
+          ...(ifabsent ? { ifabsent: 'yes' as const } : undefined),
+        });
+      }),
+    );
+    open.sent += next.length;
+    if (event.fate === 'cut') return uns.cut();
+    if (open.sent < entry.urls.length) return;
+    open.ending = true;
+    const life = this.#life;
+    const answered = (answer: object) => {
+      if (life !== this.#life || uns.open !== open) return;
+      uns.open = undefined;
+      const text = JSON.stringify(answer);
+      assert.ok(!('code' in answer), `a whole set is refused: ${text}`);
+      assert.ok(entry.complete, 'a set is acknowledged before it is committed');
+      assert.equal(text, (entry.answer ??= text), 'a set sent again is answered as before');
+      // A UNS that did not hear the answer sends the set again.
+      if (event.fate !== 'deaf') uns.spool.shift();
+    };
+    open.intake
+      .end()
+      .then(answered)
+      .catch((error: unknown) => {
+        if (error instanceof Crash) life.crashed = true;
+        else this.#failure = error;
+      });
+  }
+
+  /** The UNS finds its entry unreadable: what was taken of it is fetched, the rest has to come with a full set. */
+  #damaged(uns: Uns, entry: Entry): void {
+    uns.cut();
+    this.ledger.given(entry.head.pid);
+    this.model.provider(entry.head.pid).wanted = true;
+    this.#life.intake.damaged(uns.id, entry.head.entry, entry.head.pid);
+    uns.spool.shift();
+  }
+
+  #answer({ which, result: kind, len, announced }: Extract<Event, { do: 'answer' }>): void {
+    const waiting = this.world.requests();
+    const request = waiting[which % Math.max(1, waiting.length)];
+    if (request === undefined) return;
+    const { bm, sent, row } = request;
+    bm.requests = bm.requests.filter(r => r !== request);
+    const now = this.now;
+    const { result, message } = this.#resultOf(kind, request, announced ? (row.len ?? len) : len);
+    if (result === undefined) {
+      this.model.givenBack(row);
+      bm.restUntilMs = now.ms + this.#rules.backoffMinMs;
+    } else {
+      this.model.heard(sent, result, now);
+      this.#pending.push({ request, result });
+    }
+    assert.ok(this.#life.dispatcher.fetched(bm.link, { ...message, id: request.id }), 'an answer asked for');
+  }
+
+  #resultOf(
+    kind: ResultKind,
+    request: Request,
+    len: number,
+  ): { result: Result | undefined; message: FetchResult } {
+    const error = (
+      code: number,
+      reach: 'real' | 'url' | 'provider',
+      more: { retryAfterMs?: number } = {},
+    ): { result: Result; message: FetchResult } => ({
+      result: { is: 'error', code, reach, ...more },
+      message: failure(code, reach, more),
+    });
+    switch (kind) {
+      case 'ok': {
+        const file = this.world.newFile(request.bm);
+        const more = { machineId: request.bm.machine, fileId: file, etag: '"1"' };
+        return {
+          result: { is: 'ok', len, file: `${request.bm.machine}/${file}` },
+          message: ok('x'.repeat(len), more),
+        };
+      }
+      case 'unchanged':
+        return { result: { is: 'unchanged' }, message: unchanged };
+      case 'gone':
+        return error(404, 'real');
+      case 'later':
+        return error(500, 'url');
+      case 'busy':
+        return error(503, 'url', { retryAfterMs: 5000 });
+      case 'site':
+        return error(602, 'provider');
+      case 'store-full':
+        return { result: undefined, message: failure(613, 'provider') };
+    }
+  }
+
+  #setSlots(bm: Bm, slots: number): void {
+    const { model } = this;
+    const { dispatcher, deletions } = this.#life;
+    if (slots === 0) {
+      if (bm.link === 0) return;
+      for (const { row } of bm.requests) model.givenBack(row);
+      const { link, target } = bm;
+      bm.gone();
+      dispatcher.removeWorker(link);
+      deletions.removeTarget(target as never);
+      return;
+    }
+    bm.slots = slots;
+    if (bm.link === 0) {
+      const link = (bm.link = ++this.#links);
+      bm.target = {
+        fetch: (request: FetchRequest) => bm.link === link && this.#fetch(bm, request),
+        recall: (lane: string) => bm.link === link && bm.recalls.push(lane),
+        delete: (request: DeleteRequest) => bm.link === link && this.#delete(bm, request),
+      };
+    }
+    dispatcher.setWorker(bm.link, bm.target as never, slots);
+    deletions.setMachines(bm.target as never, [bm.machine]);
+  }
+
+  /** The Queue Manager sends a url: may it? */
+  #fetch(bm: Bm, request: FetchRequest): void {
+    const { model, now } = this;
+    const key = `${request.url.slice(BASE.length)} ${request.mimetype}`;
+    const pid = Number.parseInt(request.lane);
+    const row = model.rowOf(pid, key);
+    assert.ok(row, `${pid} ${key} is sent and does not wait`);
+    const provider = model.provider(pid);
+    assert.equal(model.refusal(row, now.ms, this.hour), undefined, `${pid} ${key} is sent`);
+    assert.equal(request.len, row.len, 'the last attributes win');
+    const held = model.heldOf(pid, key);
+    const conditional = request.etag !== undefined || request.lastModified !== undefined;
+    const agrees = held !== undefined && (row.len === undefined || [held.len, held.said].includes(row.len));
+    assert.equal(conditional, agrees, `${key}: asked conditionally`);
+
+    const lanes = bm.lanes();
+    const sameLane = bm.requests.filter(r => r.lane === request.lane);
+    assert.ok(sameLane.length < this.#rules.window, 'more than a window in a lane');
+    if (sameLane.length === 0) {
+      assert.ok(lanes.size < this.capacityOf(bm), `${bm.machine} has more lanes than slots`);
+      const ofProvider = this.world.bms.flatMap(b => [...b.lanes()].filter(l => Number.parseInt(l) === pid));
+      assert.ok(ofProvider.length < provider.parallel, `provider ${pid} is fetched from twice at once`);
+      assert.ok(!ofProvider.includes(request.lane), `lane ${request.lane} is open at two Bot Managers`);
+    }
+    row.out = true;
+    const { place, gen } = row;
+    const sent = { place, gen, pid, conditional, failures: provider.failures };
+    bm.requests.push({ id: request.id, bm, lane: request.lane, row, sent });
+  }
+
+  #delete(bm: Bm, { id, machineId, fileId }: DeleteRequest): void {
+    assert.equal(machineId, bm.machine, 'a machine deletes its own files');
+    const path = `${machineId}/${fileId}`;
+    for (const held of this.model.held.values()) assert.notEqual(held.file, path, `${held.key} is deleted`);
+    bm.unlinks.push({ id, file: fileId });
+  }
+
+  /** Something has just become durable. */
+  #step(name: string): void {
+    if (name === 'qm.result.committed') {
+      for (const { request, result } of this.#pending) this.model.answer(request.sent, result, this.now.ms);
+      for (const row of this.model.rows) if (!row.out) row.passed = false;
+      this.#pending = [];
+      this.failedDueMs = this.now.ms + this.#rules.retryDelayMs * 2 ** this.#rules.retries;
+    }
+    this.#inspector.follow();
+    if (--this.#stepsToLive === 0) {
+      this.#stepsToLive = Infinity;
+      throw new Crash();
+    }
+  }
+
+  /** What was in memory is gone; what was committed is not. UNSes and Bot Managers find out and come back. */
+  #crash(): void {
+    this.#life.end();
+    this.#turns.forget();
+    this.#stepsToLive = Infinity;
+    for (const { result } of this.#pending) if (result.is === 'ok') this.world.orphans.add(result.file);
+    this.#pending = [];
+    for (const uns of this.world.unses) uns.open = undefined;
+    this.model.restarted(this.now);
+    const slots = this.world.bms.map(bm => bm.slots);
+    for (const bm of this.world.bms) bm.gone();
+    this.#life = this.#born();
+    this.world.bms.forEach((bm, i) => this.#setSlots(bm, slots[i] ?? 0));
+  }
+
+  #born(): Life {
+    const life = new Life(this.#database.opened(), this.clock, this.#rules);
+    this.#life = life;
+    life.start();
+    return life;
+  }
+
+  /** Lets the Queue Manager do what it can do now. A step on the way may end it. */
+  async #settle(): Promise<void> {
+    for (;;) {
+      try {
+        await this.#turns.run(ALL_TURNS);
+      } catch (error) {
+        if (!(error instanceof Crash)) throw error;
+        this.#life.crashed = true;
+      }
+      if (this.#life.crashed) this.#crash();
+      else if (!this.#giveBack()) return;
+    }
+  }
+
+  /** Bot Managers give back what was recalled. @returns whether there was anything */
+  #giveBack(): boolean {
+    const { dispatcher } = this.#life;
+    let any = false;
+    for (const bm of this.world.bms) {
+      for (const { id, row } of bm.takeRecalled()) {
+        this.model.givenBack(row);
+        any = true;
+        assert.ok(dispatcher.fetched(bm.link, { id, status: 'recalled' }), 'given back as asked for');
+      }
+    }
+    return any;
+  }
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const found = list[index];
+  if (found === undefined) throw new Error(`nothing at ${index}`);
+  return found;
+}
+
+function addProvider(
+  db: Db,
+  terms: {
+    pid: number;
+    priority: number;
+    parallel: number;
+    filesmax: number;
+    spacemax: number;
+    mask: string;
+  },
+): void {
+  const { pid, priority, parallel, filesmax, spacemax, mask } = terms;
+  db.prepare(
+    `INSERT INTO pidb(pid, password, priority, parallel, filesmax, spacemax, timeofday)
+     VALUES (?, 'x', ?, ?, ?, ?, ?)`,
+  ).run(pid, priority, parallel, filesmax, spacemax, mask);
+  db.prepare('INSERT INTO proots VALUES (?, ?)').run(pid, BASE);
+}
