@@ -89,7 +89,7 @@ const bundle = (outName, contents) =>
     // Files beside the bundle (worker threads) are found from where it lies.
     define: { 'import.meta.dirname': '__dirname' },
     plugins: [lazyModules],
-    external: ['better-sqlite3', 'undici'],
+    external: ['better-sqlite3', 'prom-client', 'undici'],
     legalComments: 'none',
     logLevel: 'warning',
   });

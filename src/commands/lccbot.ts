@@ -8,6 +8,7 @@ import { systemClock, type Clock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { channelLimitsOf } from '../wire/messages.js';
+import { BOT_METRICS } from '../bot/metrics.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -49,7 +50,11 @@ export const command: CommandSpec = {
       throw new LccError('usage', `--name=${String(name)}: use letters, digits, dots, dashes; at most 64`);
     return runAsDaemon(
       context,
-      { name, start: services => start(context, services, ways[0] === 'bm') },
+      {
+        name,
+        metrics: { listen: 'bot.metrics_listen', rows: BOT_METRICS },
+        start: services => start(context, services, ways[0] === 'bm'),
+      },
       overrides,
     );
   },

@@ -5,6 +5,7 @@ import type { Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { channelLimitsOf } from '../wire/messages.js';
+import { BM_METRICS } from '../bm/metrics.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
@@ -28,6 +29,7 @@ export const command: CommandSpec = {
       context,
       {
         name: 'lccd-bm',
+        metrics: { listen: 'bm.metrics_listen', rows: BM_METRICS },
         start: services =>
           start(
             services,

@@ -1,5 +1,6 @@
 import { noteFailure } from '../db/salvage.js';
 import { startQueueManager } from '../qm/start.js';
+import { QM_METRICS } from '../qm/metrics.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
@@ -17,6 +18,7 @@ export const command: CommandSpec = {
     const bm = endpointsOf(context, 'listenBm');
     return runAsDaemon(context, {
       name: 'lccd-qm',
+      metrics: { listen: 'qm.metrics_listen', rows: QM_METRICS },
       failed: (error, config) => noteFailure(config.home.db, error),
       start: services => startQueueManager(services, { uns, bm }),
     });

@@ -3,6 +3,7 @@ import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js
 import { openFilesLimit } from '../lib/open-files.js';
 import { unsOptions } from '../uns/options.js';
 import { UnsServer } from '../uns/server.js';
+import { UNS_METRICS } from '../uns/metrics.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
@@ -26,7 +27,12 @@ export const command: CommandSpec = {
     const id = typeof context.options['id'] === 'string' ? context.options['id'] : undefined;
     return runAsDaemon(
       context,
-      { name: 'lccd-uns', instance: id, start: services => start(services, qm) },
+      {
+        name: 'lccd-uns',
+        instance: id,
+        metrics: { listen: 'uns.metrics_listen', rows: UNS_METRICS },
+        start: services => start(services, qm),
+      },
       {
         'uns.listen': Array.isArray(listen) ? listen : undefined,
         'uns.id': id,

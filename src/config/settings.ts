@@ -112,6 +112,7 @@ export const SETTINGS = {
   ),
   'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME'),
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
+  'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read'),
 
   'qm.max_queue_urls': count(5_000_000, 1, 1_000_000_000, 'urls queued at which UNSes are shut out'),
   'qm.reopen_percent': percent(80, 1, 99, 'share of max_queue_urls below which they are let in again'),
@@ -179,6 +180,7 @@ export const SETTINGS = {
     1_000_000_000,
     'number of urls above which a set may not remove them unconfirmed',
   ),
+  'qm.metrics_listen': text('', 'endpoint where the metrics of lccd-qm are read'),
 
   'lccd.restart_min_ms': ms(
     100,
@@ -231,6 +233,7 @@ export const SETTINGS = {
     90,
     'free space of the store disk below which nothing is stored (code 613)',
   ),
+  'bm.metrics_listen': text('', 'endpoint where the metrics of lccd-bm are read'),
 
   'bot.allow_addresses': list([], 'networks (CIDR) fetched from although they are not public'),
   'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header; name a contact in it'),
@@ -250,6 +253,7 @@ export const SETTINGS = {
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
   'bot.max_waiting': count(10_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
+  'bot.metrics_listen': text('', 'endpoint where the metrics of lccbot are read'),
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;

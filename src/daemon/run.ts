@@ -11,13 +11,15 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
+import { formatEndpoint } from '../lib/endpoint.js';
 import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { serveControl } from './control.js';
 import { listenOn } from './listeners.js';
+import { metricsEndpoint, serveMetrics } from './metrics.js';
 import { createNotifier } from './notify.js';
 import { keepConnected } from './peers.js';
-import type { Control, DaemonSpec, Running, Services } from './types.js';
+import type { Control, DaemonSpec, Listener, Running, Services } from './types.js';
 
 /** Time a daemon has to finish what it began once told to stop. */
 const STOP_TIMEOUT_MS = 10_000;
@@ -65,6 +67,9 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   let control: { close(): Promise<void> };
   try {
     running = await spec.start(services);
+    const metrics = await openMetrics(spec, instance, services, running);
+    if (metrics !== undefined)
+      log.info('metrics can be read', { endpoint: formatEndpoint(metrics.endpoint) });
     control = await openControl(name, services, running);
   } catch (error) {
     spec.failed?.(error, config);
@@ -127,6 +132,17 @@ function openControl(
   };
   const path = join(services.config.home.run, `${name}.ctl.sock`);
   return services.listen({ kind: 'unix', path }, ({ socket }) => serveControl(socket, controls));
+}
+
+async function openMetrics(
+  { metrics }: DaemonSpec,
+  instance: string,
+  services: Services,
+  running: Running,
+): Promise<Listener | undefined> {
+  const text = metrics === undefined ? '' : services.config.get(metrics.listen);
+  if (metrics === undefined || text === '') return undefined;
+  return serveMetrics(metricsEndpoint(text, instance), services, metrics.rows, () => running.status());
 }
 
 /** Resolves with the reason when a signal or the parent's end tells this process to stop. */

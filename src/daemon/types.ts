@@ -49,8 +49,23 @@ export interface Running {
   controls?: Record<string, Control>;
 }
 
+/** A metric: its name and meaning, and the field (or fields) of the status it is read from. */
+export type MetricRow = { name: string; type: 'counter' | 'gauge'; help: string } & (
+  | { field: string }
+  | {
+      label: string;
+      /** Values of the label, each with its field. */
+      fields: Readonly<Record<string, string>>;
+    }
+);
+
 export interface DaemonSpec {
   name: string;
+  /** Its metrics, and the setting that says where they are read. */
+  metrics?: {
+    listen: 'uns.metrics_listen' | 'qm.metrics_listen' | 'bm.metrics_listen' | 'bot.metrics_listen';
+    rows: readonly MetricRow[];
+  };
   /** Whatever ends the daemon before it was told to end: to note what its next start must know. */
   failed?(error: unknown, config: Config): void;
   /** Tells it apart from others of its kind on this machine, unless `$LCC_INSTANCE` does. */

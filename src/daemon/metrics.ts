@@ -1,0 +1,132 @@
+/**
+ * Metrics of a daemon for Prometheus: `GET /metrics` answers its status as the table of its metrics has it, and those
+ * of its process. Only numbers that `lccstat` shows as well; nothing by provider, so their count is bounded.
+ */
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../lib/clock.js';
+import { LccError } from '../lib/errors.js';
+import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import type { Listener, MetricRow, Services } from './types.js';
+
+/** One connection carries one request (limits.md, web). */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 20_000;
+const MAX_CONNECTIONS = 200;
+const MAX_PORT = 65_535;
+
+type Status = Record<string, unknown>;
+
+/**
+ * Where a daemon listens. Robots of one lccd share the setting: the second one gets the next port.
+ * @throws LccError `usage` when it is malformed or no port is left
+ */
+export function metricsEndpoint(text: string, instance: string): Endpoint {
+  const endpoint = parseEndpoint(text);
+  const ahead = /^\d{1,4}$/.test(instance) ? Number(instance) - 1 : 0;
+  if (endpoint.kind === 'unix' || endpoint.port === 0 || ahead <= 0) return endpoint;
+  const port = endpoint.port + ahead;
+  if (port > MAX_PORT)
+    throw new LccError('usage', `metrics endpoint "${text}": no port is left for the ${ahead + 1}th robot`);
+  return { ...endpoint, port };
+}
+
+/** Serves the metrics of a daemon; prom-client is loaded here, and nowhere else. */
+export async function serveMetrics(
+  endpoint: Endpoint,
+  services: Pick<Services, 'listen' | 'clock'>,
+  rows: readonly MetricRow[],
+  status: () => Status,
+): Promise<Listener> {
+  const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
+  const ofProcess = new Registry();
+  collectDefaultMetrics({ register: ofProcess });
+  const print = async (): Promise<{ text: string; type: string }> => {
+    const registry: Registry = new Registry();
+    const now = status();
+    for (const row of rows) {
+      const values = valuesOf(row, now);
+      // prom-client would print a 0.
+      if (values.length === 0) continue;
+      const { name, help } = row;
+      const labelNames = 'label' in row ? [row.label] : [];
+      const settings = { name, help, labelNames, registers: [registry] };
+      const [gauge, counter] =
+        row.type === 'gauge' ? [new Gauge(settings)] : [undefined, new Counter(settings)];
+      for (const { labels, value } of values) {
+        gauge?.set(labels, value);
+        counter?.inc(labels, value);
+      }
+    }
+    return { text: (await registry.metrics()) + (await ofProcess.metrics()), type: registry.contentType };
+  };
+  const http = createServer(answering(print));
+  const admit = admission(http, services.clock);
+  return services.listen(endpoint, ({ socket }) => admit(socket));
+}
+
+/** A field that the status does not have (now) has no value. */
+function valuesOf(row: MetricRow, status: Status): { labels: Record<string, string>; value: number }[] {
+  const fields = 'label' in row ? Object.entries(row.fields) : [['', row.field] as const];
+  return fields.flatMap(([label, field]) => {
+    const value = numberOf(status[field]);
+    const labels: Record<string, string> = 'label' in row ? { [row.label]: label } : {};
+    return value === undefined ? [] : [{ labels, value }];
+  });
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+function answering(print: () => Promise<{ text: string; type: string }>): RequestListener {
+  return (request, response) => {
+    const say = (status: number, type: string, text: string) => {
+      response.writeHead(status, {
+        'content-type': type,
+        'content-length': Buffer.byteLength(text),
+        connection: 'close',
+        ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
+      });
+      response.end(request.method === 'HEAD' ? undefined : text);
+    };
+    const plain = (status: number, text: string) => say(status, 'text/plain; charset=utf-8', `${text}\n`);
+    if (pathOf(request) !== '/metrics') plain(404, 'metrics are at /metrics');
+    else if (request.method !== 'GET' && request.method !== 'HEAD') plain(405, 'metrics are to be read');
+    else
+      print().then(
+        ({ text, type }) => say(200, type, text),
+        () => plain(500, 'metrics cannot be collected'),
+      );
+  };
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '').split('?', 1)[0] ?? '';
+}
+
+/** Hands connections to the HTTP server, so many at a time and each for so long only. */
+function admission(http: Server, clock: Clock): (socket: Socket) => void {
+  const asked = new WeakSet<Socket>();
+  let open = 0;
+  http.on('request', (request: IncomingMessage) => void asked.add(request.socket));
+  return socket => {
+    if (open >= MAX_CONNECTIONS) {
+      socket.destroy();
+      return;
+    }
+    open++;
+    const cancels = [
+      clock.after(HEADERS_TIMEOUT_MS, () => void (asked.has(socket) || socket.destroy())),
+      clock.after(REQUEST_TIMEOUT_MS, () => void socket.destroy()),
+    ];
+    socket.on('close', () => {
+      open--;
+      for (const cancel of cancels) cancel();
+    });
+    http.emit('connection', socket);
+  };
+}

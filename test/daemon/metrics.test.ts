@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  connect,
+  createServer as createNetServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { ManualClock } from '../../src/lib/clock.js';
+import { metricsEndpoint, serveMetrics } from '../../src/daemon/metrics.js';
+import { describe as describeSocket } from '../../src/daemon/listeners.js';
+import type { MetricRow } from '../../src/daemon/types.js';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { manPages } from '../support/mdoc.js';
+
+interface Family {
+  name: string;
+  type: string;
+  samples: { name: string; labels: string; value: number }[];
+}
+
+/** Reads the text format as Prometheus does; throws where it would. */
+function parseMetrics(text: string): Map<string, Family> {
+  assert.ok(text.endsWith('\n'));
+  const families = new Map<string, Family>();
+  for (const line of text.split('\n').filter(each => each !== '' && !each.startsWith('# HELP '))) {
+    const type = /^# TYPE ([a-z_]\w*) (counter|gauge|histogram|summary)$/.exec(line);
+    if (type !== null) {
+      const [, name = '', kind = ''] = type;
+      assert.equal(families.has(name), false, `${name} twice`);
+      families.set(name, { name, type: kind, samples: [] });
+      continue;
+    }
+    const sample =
+      /^([a-z_]\w*)(\{(?:[a-z_]\w*="(?:[^"\\\n]|\\.)*",?)*\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|[+-]Inf|Na[Nn])$/.exec(
+        line,
+      );
+    assert.ok(sample, `not in the format: ${line}`);
+    const [, name = '', labels = '', value = ''] = sample;
+    const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''));
+    assert.ok(family, `${name} without a type`);
+    assert.equal(
+      family.samples.some(each => each.name === name && each.labels === labels),
+      false,
+      `${line} twice`,
+    );
+    family.samples.push({ name, labels, value: Number(value.replace('Inf', 'Infinity')) });
+  }
+  return families;
+}
+
+/** `name type` of every metric of ours the manual lists, and the names of those of a process. */
+function documented(): { ours: string[]; process: string[] } {
+  const lines = manPages().find(page => page.title === 'lcc-metrics(5)')?.lines ?? [];
+  const found = lines.flatMap(line => {
+    const item = /^\.It Cm (\w+)(?: Pq (\w+)(?:, label \w+)?)?$/.exec(line);
+    return item === null ? [] : [{ name: item[1] ?? '', type: item[2] ?? '' }];
+  });
+  const isOurs = ({ name }: { name: string }) => name.startsWith('lcc_');
+  return {
+    ours: found.filter(isOurs).map(({ name, type }) => `${name} ${type}`),
+    process: found.filter(each => !isOurs(each)).map(({ name }) => name),
+  };
+}
+
+describe('metrics of a whole LCC', { timeout: 60_000 }, () => {
+  let lcc: TestLcc;
+  before(async () => {
+    lcc = await startLcc(
+      'http://127.0.0.1:9/',
+      `metrics_listen = "0"
+[uns]
+metrics_listen = "127.0.0.1:0"
+[qm]
+metrics_listen = "0"
+[bm]
+metrics_listen = "0"
+`,
+    );
+  });
+  after(() => lcc.destroy());
+
+  it('are those of the manual, both ways, each with a value and in the format of Prometheus', async () => {
+    const endpoints = [
+      ...lcc.log().matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
+    ];
+    assert.equal(endpoints.length, 4);
+    const all: Family[] = [];
+    for (const [, endpoint] of endpoints) {
+      const response = await fetch(`http://${endpoint}/metrics`);
+      assert.equal(response.status, 200);
+      assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+      all.push(...parseMetrics(await response.text()).values());
+    }
+    const { ours, process } = documented();
+    assert.ok(ours.length > 30 && process.length > 20);
+    const printed = all.filter(({ name }) => name.startsWith('lcc_'));
+    assert.deepEqual(printed.map(({ name, type }) => `${name} ${type}`).sort(), ours.toSorted());
+    assert.deepEqual(
+      printed.filter(({ samples }) => samples.length === 0).map(({ name }) => name),
+      [],
+    );
+    for (const { name, type } of printed) assert.equal(name.endsWith('_total'), type === 'counter', name);
+    const others = new Set(all.map(({ name }) => name).filter(name => !name.startsWith('lcc_')));
+    assert.deepEqual([...others].sort(), process.toSorted());
+  });
+
+  it('count what has been done', async () => {
+    writeFileSync(join(lcc.dir, 'urls'), '<url curl="a" mimetype="text/html"/>\n');
+    await lcc.run('lccctl pause');
+    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=http://127.0.0.1:9/ <urls`);
+    const of = async (daemon: string) => {
+      const endpoint = new RegExp(`"daemon":"${daemon}","event":"metrics can be read","endpoint":"([^"]+)"`);
+      const response = await fetch(`http://${endpoint.exec(lcc.log())?.[1]}/metrics`);
+      const metrics = parseMetrics(await response.text());
+      return (name: string) => metrics.get(name)?.samples[0]?.value;
+    };
+    while ((await of('lccd-qm'))('lcc_qm_queue_urls') !== 1);
+    assert.equal((await of('lccd-uns'))('lcc_uns_urls_accepted_total'), 1);
+  });
+
+  it('are not served, and nothing of them is loaded, unless asked for', async () => {
+    const other = await startLcc('http://127.0.0.1:9/');
+    try {
+      assert.doesNotMatch(other.log(), /metrics/);
+    } finally {
+      await other.destroy();
+    }
+  });
+});
+
+describe('a metrics endpoint', () => {
+  it('without a host is on loopback; further robots get further ports', () => {
+    assert.deepEqual(metricsEndpoint('9464', ''), { kind: 'tcp', host: '127.0.0.1', port: 9464 });
+    assert.deepEqual(metricsEndpoint('9464', '1'), { kind: 'tcp', host: '127.0.0.1', port: 9464 });
+    assert.deepEqual(metricsEndpoint('9464', '3'), { kind: 'tcp', host: '127.0.0.1', port: 9466 });
+    assert.deepEqual(metricsEndpoint('9464', 'b'), { kind: 'tcp', host: '127.0.0.1', port: 9464 });
+    assert.deepEqual(metricsEndpoint('0', '3'), { kind: 'tcp', host: '127.0.0.1', port: 0 });
+    assert.deepEqual(metricsEndpoint('unix:/m', '3'), { kind: 'unix', path: '/m' });
+    assert.throws(() => metricsEndpoint('65535', '2'), /no port is left/);
+    assert.throws(() => metricsEndpoint('unix:', ''), /endpoint "unix:"/);
+  });
+});
+
+describe('the server of metrics', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
+  const clock = new ManualClock();
+  const rows: MetricRow[] = [
+    { name: 'a_total', type: 'counter', help: 'A', field: 'a' },
+    { name: 'b', type: 'gauge', help: 'B', field: 'b' },
+    { name: 'list', type: 'gauge', help: 'L', field: 'list' },
+    { name: 'away', type: 'gauge', help: 'W', field: 'away' },
+    { name: 'kinds_total', type: 'counter', help: 'K', label: 'kind', fields: { x: 'a', y: 'b' } },
+  ];
+  let status: () => Record<string, unknown> = () => ({ a: 3, b: true, list: [1, 2] });
+  let server: Server;
+  let port = 0;
+  before(async () => {
+    mkdirSync(dir, { recursive: true });
+    const listen = async (endpoint: Parameters<typeof describeSocket>[0] | object, onConnection: unknown) => {
+      server = createNetServer(socket =>
+        (onConnection as (connection: ReturnType<typeof describeSocket>) => void)(
+          describeSocket(socket.on('error', () => undefined)),
+        ),
+      );
+      await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+      port = (server.address() as AddressInfo).port;
+      return { endpoint: endpoint as never, close: () => Promise.resolve() };
+    };
+    await serveMetrics({ kind: 'tcp', host: '127.0.0.1', port: 0 }, { clock, listen }, rows, () => status());
+  });
+  after(() => {
+    server.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  const open = async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await new Promise<void>(resolve => void socket.once('connect', resolve));
+    return socket;
+  };
+  const heard = (socket: Socket): Promise<string> =>
+    new Promise(resolve => {
+      let text = '';
+      socket.setEncoding('utf8').on('data', (more: string) => (text += more));
+      socket.on('close', () => resolve(text));
+    });
+
+  it('reads numbers, truth, lengths and labels from a status; what is not there has no value', async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics?x=y`)).text();
+    const families = parseMetrics(text);
+    const values = (name: string) =>
+      families.get(name)?.samples.map(({ labels, value }) => `${labels}${value}`);
+    assert.deepEqual(values('a_total'), ['3']);
+    assert.deepEqual(values('b'), ['1']);
+    assert.deepEqual(values('list'), ['2']);
+    assert.deepEqual(values('kinds_total'), ['{kind="x"}3', '{kind="y"}1']);
+    assert.equal(values('away'), undefined);
+  });
+
+  it('answers nothing else', async () => {
+    const ask = (path: string, method: string) => fetch(`http://127.0.0.1:${port}${path}`, { method });
+    assert.equal((await ask('/', 'GET')).status, 404);
+    assert.equal((await ask('/metrics/..%2f', 'GET')).status, 404);
+    assert.equal((await ask('/metrics', 'POST')).status, 405);
+    const head = await ask('/metrics', 'HEAD');
+    assert.deepEqual([head.status, await head.text()], [200, '']);
+  });
+
+  it('says 500 when the status cannot be had, and goes on', async () => {
+    const before = status;
+    status = () => {
+      throw new Error('no');
+    };
+    assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 500);
+    status = before;
+    assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 200);
+  });
+
+  it('cuts who has not asked within 10 s, and whoever is there after 20 s', async () => {
+    const dripping = await open();
+    dripping.write('GET /metrics HTTP/1.1\r\nHost: x\r\n');
+    const slow = await open();
+    slow.write('POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
+    const answer = heard(slow);
+    // Answered, so both connections have been taken on.
+    await new Promise<void>(resolve => void slow.once('data', () => resolve()));
+    await fetch(`http://127.0.0.1:${port}/metrics`);
+    const cut = heard(dripping);
+    clock.advance(10_000);
+    assert.equal(await cut, '');
+    clock.advance(10_000);
+    assert.match(await answer, /405/);
+  });
+
+  it('serves 200 connections at a time', async () => {
+    const sockets = await Promise.all(Array.from({ length: 200 }, open));
+    const closed = heard(await open());
+    assert.equal(await closed, '');
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(
+      sockets.map(
+        socket => new Promise(resolve => void (socket.closed ? resolve(0) : socket.once('close', resolve))),
+      ),
+    );
+    while (
+      !(await fetch(`http://127.0.0.1:${port}/metrics`).then(
+        ({ ok }) => ok,
+        () => false,
+      ))
+    );
+  });
+});
