@@ -49,6 +49,34 @@ export interface Provider extends ProviderTerms, ProviderState {
   roots: string[];
 }
 
+/** Full sets a provider may send now. */
+export interface FullSetRation {
+  /** Unasked ones. */
+  allowed: number;
+  /** Why the LCC wants one, which costs nothing. */
+  wanted: string | undefined;
+}
+
+/**
+ * What is left of a provider's ration when `waiting` full sets are accepted and not yet absorbed: the first of them will
+ * fulfil a wish for one, each other costs one (`ProviderStore.noteSet` counts them so).
+ */
+export function fullSetRation(
+  provider: Pick<Provider, 'fullsetsallowed' | 'fullsetsused' | 'fullsetssince' | 'fullsetwanted'>,
+  waiting: number,
+  nowMs: number,
+  periodMs: number,
+): FullSetRation {
+  const isOver = provider.fullsetssince < Math.floor(nowMs / 1000) - Math.floor(periodMs / 1000);
+  const wish = provider.fullsetwanted ?? undefined;
+  const unasked = wish === undefined ? waiting : Math.max(0, waiting - 1);
+  const used = isOver ? 0 : provider.fullsetsused;
+  return {
+    allowed: Math.max(0, provider.fullsetsallowed - used - unasked),
+    wanted: waiting === 0 ? wish : undefined,
+  };
+}
+
 /** SQLite has no booleans. */
 type Row = Omit<Provider, 'enabled' | 'enforce' | 'roots'> & Record<'enabled' | 'enforce', number>;
 

@@ -9,6 +9,7 @@ import type { InitAccepted } from '../wire/cp-uns/server.js';
 import { LoginBackoff } from './backoff.js';
 import type { Intake } from './intake.js';
 import type { UnsOptions } from './options.js';
+import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 
 export interface Credentials {
@@ -40,6 +41,7 @@ export class Logins {
   readonly #pidb: PidbReader;
   readonly #sessions: SessionStore;
   readonly #intake: Intake;
+  readonly #rations: Rations;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #backoff: LoginBackoff;
@@ -47,12 +49,20 @@ export class Logins {
 
   constructor(
     options: UnsOptions,
-    parts: { pidb: PidbReader; sessions: SessionStore; intake: Intake; clock: Clock; log: Log },
+    parts: {
+      pidb: PidbReader;
+      sessions: SessionStore;
+      intake: Intake;
+      rations: Rations;
+      clock: Clock;
+      log: Log;
+    },
   ) {
     this.#options = options;
     this.#pidb = parts.pidb;
     this.#sessions = parts.sessions;
     this.#intake = parts.intake;
+    this.#rations = parts.rations;
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#backoff = new LoginBackoff(parts.clock);
@@ -131,7 +141,6 @@ export class Logins {
       this.#options.limits['uns.errors_shown'],
     );
     const waiting = this.#intake.waiting(pid);
-    const fullset = this.#fullset(provider, waiting.fullSets);
     return {
       provider,
       seq: begun.seq,
@@ -143,23 +152,11 @@ export class Logins {
         mimes: this.#options.mimes,
         files: { used: filesused, free: Math.max(0, filesmax - filesused) },
         space: { used: spaceused, free: Math.max(0, spacemax - spaceused) },
-        fullset,
+        fullset: this.#rations.of(provider),
         errors: total,
         processing: provider.nurlproc + waiting.urls,
         shown,
       },
-    };
-  }
-
-  /** Full sets in the spools count as if they were absorbed: the first answers a wish, which costs no ration. */
-  #fullset(provider: Provider, waiting: number): InitAccepted['fullset'] {
-    const periodOver = this.#clock.nowMs() - provider.fullsetssince * 1000 > this.#options.fullSetPeriodMs;
-    const used = periodOver ? 0 : provider.fullsetsused;
-    const wish = provider.fullsetwanted ?? undefined;
-    const unasked = wish === undefined ? waiting : Math.max(0, waiting - 1);
-    return {
-      allowed: Math.max(0, provider.fullsetsallowed - used - unasked),
-      wanted: waiting === 0 ? wish : undefined,
     };
   }
 }

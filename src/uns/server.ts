@@ -16,6 +16,7 @@ import { Intake } from './intake.js';
 import { Line } from './line.js';
 import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
+import { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import { CpSession, type SessionParts } from './session.js';
 import { Turns } from './turns.js';
@@ -79,12 +80,21 @@ export class UnsServer {
       log,
     });
     const intake = new Intake(this.#spool, this.#order, options, () => this.#forwarder.wake());
+    const rations = new Rations(options, { pidb: this.#pidb, intake, clock });
     this.#sessionParts = {
       options,
       clock,
       log,
       intake,
-      logins: new Logins(options, { pidb: this.#pidb, sessions: this.#sessions, intake, clock, log }),
+      rations,
+      logins: new Logins(options, {
+        pidb: this.#pidb,
+        sessions: this.#sessions,
+        intake,
+        rations,
+        clock,
+        log,
+      }),
       parted: (pid, errseen) => this.#parted(pid, errseen),
       counted: (what, by) => void (this.#counts[what] += by),
     };

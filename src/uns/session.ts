@@ -26,6 +26,7 @@ import type { Intake } from './intake.js';
 import type { Line } from './line.js';
 import type { Admission, Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
+import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import { SetIntake } from './set-intake.js';
 import { Watch } from './watch.js';
@@ -36,6 +37,7 @@ export interface SessionParts {
   log: Log;
   logins: Logins;
   intake: Intake;
+  rations: Rations;
   /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
   parted(pid: number, errseen: number): void;
   counted(what: 'accepted' | 'refused' | 'urls', by: number): void;
@@ -146,9 +148,9 @@ export class CpSession {
   }
 
   #openSet(event: { set: 'full' | 'partial'; urlprefix: string }): void {
-    const { options, intake, clock } = this.#parts;
+    const { options, clock } = this.#parts;
     if (this.#admission === undefined) throw new Refusal(104, '<set> before <init>');
-    this.#set = new SetIntake(options, intake, this.#admission, {
+    this.#set = new SetIntake(options, this.#parts, this.#admission, {
       set: event.set,
       urlprefix: event.urlprefix,
       ip: this.#address,

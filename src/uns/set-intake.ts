@@ -7,6 +7,7 @@ import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
 import type { Intake } from './intake.js';
 import { limitOf, type UnsOptions } from './options.js';
+import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 
@@ -27,6 +28,7 @@ export interface SetStart {
 export class SetIntake {
   readonly #options: UnsOptions;
   readonly #intake: Intake;
+  readonly #rations: Rations;
   readonly #provider: Provider;
   readonly #seq: number;
   readonly #set: SetKind;
@@ -41,17 +43,18 @@ export class SetIntake {
   #roomCheckedAt = 0;
 
   /** @throws Refusal 102, 104 or 201; LccError of the spool */
-  constructor(options: UnsOptions, intake: Intake, admission: Admission, start: SetStart) {
-    const { provider, seq, errseen, status } = admission;
-    if (start.set === 'full' && status.fullset.wanted === undefined && status.fullset.allowed <= 0) {
-      throw new Refusal(
-        201,
-        `no full sets left: ${provider.fullsetsallowed} may be sent in ${Math.round(options.fullSetPeriodMs / 86_400_000)} days; send changes only`,
-      );
-    }
+  constructor(
+    options: UnsOptions,
+    { intake, rations }: { intake: Intake; rations: Rations },
+    admission: Admission,
+    start: SetStart,
+  ) {
+    const { provider, seq, errseen } = admission;
+    if (start.set === 'full') rations.demand(provider);
     intake.demandRoom();
     this.#options = options;
     this.#intake = intake;
+    this.#rations = rations;
     this.#provider = provider;
     this.#seq = seq;
     this.#set = start.set;
@@ -117,18 +120,20 @@ export class SetIntake {
     if (this.#writer.waitingBytes > MAX_UNWRITTEN_BYTES) await this.#writer.drained();
   }
 
-  /** Makes the set durable. @throws Refusal 204; LccError `io.full` or `io` */
+  /** Makes the set durable. @throws Refusal 201 or 204; LccError `io.full` or `io` */
   async commit(): Promise<void> {
     // It would remove all that is held; a wrong urlprefix is likelier than a site that has become all wrong.
     if (this.#set === 'full' && this.#urls > 0 && this.#received === 0)
       throw new Refusal(204, 'not one url of the full set was acceptable: nothing was changed');
-    await this.#intake.commit(this.#writer, {
-      pid: this.#provider.pid,
-      seq: this.#seq,
-      set: this.#set,
-      received: this.#received,
-      deletes: this.#deletes,
-    });
+    const commit = () =>
+      this.#intake.commit(this.#writer, {
+        pid: this.#provider.pid,
+        seq: this.#seq,
+        set: this.#set,
+        received: this.#received,
+        deletes: this.#deletes,
+      });
+    await (this.#set === 'full' ? this.#rations.accept(this.#provider, commit) : commit());
   }
 
   /** As if nothing had been sent. */

@@ -209,6 +209,19 @@ describe('lccd-uns', () => {
     await second.stop();
   });
 
+  it('accepts one of two full sets that are sent at once when one is left', async () => {
+    const home = newHome();
+    const password = home.addProvider(7, { fullsetsallowed: 1 });
+    const daemon = await home.start();
+    const cps = [new Cp(daemon.port), new Cp(daemon.port)];
+    for (const cp of cps) cp.send(init(7, password) + set('full', 'a').replace('</lococa:set>', ''));
+    for (const cp of cps) await cp.hears('<lococa:set_result>');
+    for (const cp of cps) cp.send('</lococa:set>');
+    const replies = await Promise.all(cps.map(cp => cp.reply));
+    assert.deepEqual(replies.map(codeOf).sort(), [201, NaN]);
+    await daemon.stop();
+  });
+
   it('refuses a set over the quota of files or space as a whole', async () => {
     const home = newHome();
     const password = home.addProvider(7, { filesmax: 2, spacemax: 1000 });

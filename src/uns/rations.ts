@@ -1,0 +1,64 @@
+/**
+ * Rations of full sets (semantics.md, rule 6), as of now: what the Queue Manager has counted, and the full sets that wait
+ * for it in the spools as if they were absorbed. Looked at when a full set begins, to spare its CP the sending, and again
+ * when it is about to be accepted: another session may have had the last one.
+ */
+import { fullSetRation, type FullSetRation, type PidbReader, type Provider } from '../db/pidb.js';
+import type { Clock } from '../lib/clock.js';
+import type { Intake } from './intake.js';
+import type { UnsOptions } from './options.js';
+import { Refusal } from './refusal.js';
+
+const DAY_MS = 86_400_000;
+
+export class Rations {
+  readonly #options: UnsOptions;
+  readonly #pidb: PidbReader;
+  readonly #intake: Intake;
+  readonly #clock: Clock;
+  /** By provider: the acceptance of a full set that others wait for. */
+  readonly #busy = new Map<number, Promise<void>>();
+
+  constructor(options: UnsOptions, parts: { pidb: PidbReader; intake: Intake; clock: Clock }) {
+    this.#options = options;
+    this.#pidb = parts.pidb;
+    this.#intake = parts.intake;
+    this.#clock = parts.clock;
+  }
+
+  /** What a provider, as it was read just now, has left. */
+  of(provider: Provider): FullSetRation {
+    const { fullSets } = this.#intake.waiting(provider.pid);
+    return fullSetRation(provider, fullSets, this.#clock.nowMs(), this.#options.fullSetPeriodMs);
+  }
+
+  /** @throws Refusal 201 when the provider may not send a full set now */
+  demand(admitted: Provider): void {
+    const provider = this.#pidb.provider(admitted.pid) ?? admitted;
+    const { allowed, wanted } = this.of(provider);
+    if (allowed > 0 || wanted !== undefined) return;
+    const days = Math.round(this.#options.fullSetPeriodMs / DAY_MS);
+    throw new Refusal(
+      201,
+      `no full sets left: ${provider.fullsetsallowed} may be sent in ${days} days; send changes only`,
+    );
+  }
+
+  /** Accepts a full set, one of a provider at a time. @throws Refusal 201; what `commit` throws */
+  async accept(provider: Provider, commit: () => Promise<void>): Promise<void> {
+    const { pid } = provider;
+    const before = this.#busy.get(pid);
+    let release = () => {};
+    const mine = new Promise<void>(resolve => (release = resolve));
+    const chain = (before ?? Promise.resolve()).then(() => mine);
+    this.#busy.set(pid, chain);
+    try {
+      await before;
+      this.demand(provider);
+      await commit();
+    } finally {
+      release();
+      if (this.#busy.get(pid) === chain) this.#busy.delete(pid);
+    }
+  }
+}
