@@ -91,8 +91,13 @@ export class CpSession {
       this.#watch.stop();
       this.#line.destroy();
       this.#place.leave();
-      if (this.#admission !== undefined) this.#parts.parted(this.#admission.provider.pid, this.#shownUpTo);
+      if (this.#admission !== undefined) this.#parted(this.#admission);
     }
+  }
+
+  #parted({ provider: { pid }, seq }: Admission): void {
+    this.#parts.parted(pid, this.#shownUpTo);
+    this.#parts.log.debug('CP parted', { pid, seq, errors_received: this.#shownUpTo > 0 });
   }
 
   async #converse(): Promise<void> {

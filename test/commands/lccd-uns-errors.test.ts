@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { startDaemon, type Daemon as Process } from '../support/daemon.js';
-import { Cp, Home, init, set } from '../support/uns.js';
+import { Cp, Home, init, set, type Daemon } from '../support/uns.js';
 
 const homes: Home[] = [];
 const managers: Process[] = [];
@@ -51,11 +51,19 @@ function shown(reply: string): [number, ...string[]] {
 }
 
 /** A status session: init, all of the answer read, closed in good order. */
-async function look(port: number, password: string): Promise<[number, ...string[]]> {
-  const cp = new Cp(port).send(init(7, password));
+async function look(uns: Daemon, password: string): Promise<[number, ...string[]]> {
+  const cp = new Cp(uns.port).send(init(7, password));
   await cp.hears('</lococa:init_accepted>');
   cp.socket.end();
-  return shown(await cp.reply);
+  return shown(await parted(uns, cp));
+}
+
+/** What was said to a CP, once its UNS has noted how it parted. */
+async function parted(uns: Daemon, cp: Cp): Promise<string> {
+  const reply = await cp.reply;
+  const seq = /seq="(\d+)"/.exec(reply)?.[1];
+  await uns.logged(`"event":"CP parted","pid":7,"seq":${seq},`);
+  return reply;
 }
 
 /** A CP in a process of its own that says `document`, reads as much as `reads` says, and is killed. */
@@ -77,16 +85,16 @@ describe('errors of fetches', () => {
     const qm = await startManager(home);
     const [a, b] = [await home.start({}, ['--id=a']), await home.start({}, ['--id=b'])];
     const cp = new Cp(a.port).send(init(7, password) + set('partial', 'x'));
-    const reply = await cp.reply;
+    const reply = await parted(a, cp);
     assert.deepEqual(shown(reply), [9, 'e1', 'e2']);
     assert.ok(
       reply.includes(
         `<url code="404" curl="e1" mimetype="text/html" len="5" tod="${'1'.repeat(24)}">xxx</url>`,
       ),
     );
-    assert.deepEqual(await look(b.port, password), [7, 'e3', 'e4']);
-    assert.deepEqual(await look(a.port, password), [5, 'e5']);
-    assert.deepEqual(await look(b.port, password), [0]);
+    assert.deepEqual(await look(b, password), [7, 'e3', 'e4']);
+    assert.deepEqual(await look(a, password), [5, 'e5']);
+    assert.deepEqual(await look(b, password), [0]);
     await a.stop();
     await b.stop();
     qm.child.kill('SIGTERM');
@@ -105,8 +113,8 @@ describe('errors of fetches', () => {
     uns.child.kill('SIGKILL');
     await cut.reply;
     const next = await home.start({}, ['--id=b']);
-    assert.deepEqual(await look(next.port, password), [3, 'e1', 'e2']);
-    assert.deepEqual(await look(next.port, password), [1, 'e3']);
+    assert.deepEqual(await look(next, password), [3, 'e1', 'e2']);
+    assert.deepEqual(await look(next, password), [1, 'e3']);
     await next.stop();
   });
 
@@ -116,16 +124,16 @@ describe('errors of fetches', () => {
     const refused = new Cp(uns.port).send(
       `${init(7, password)}<lococa:set set="partial"><thing/></lococa:set>`,
     );
-    assert.match(await refused.reply, /set_rejected/);
-    assert.deepEqual(await look(uns.port, password), [1, 'e3']);
+    assert.match(await parted(uns, refused), /set_rejected/);
+    assert.deepEqual(await look(uns, password), [1, 'e3']);
     await uns.stop();
   });
 
   it('are not taken for received because a UNS remembers so of a database that is lost', async () => {
     const { home, password } = homeWithErrors(2, 2);
     const uns = await home.start();
-    assert.deepEqual(await look(uns.port, password), [2, 'e1', 'e2']);
-    assert.deepEqual(await look(uns.port, password), [0]);
+    assert.deepEqual(await look(uns, password), [2, 'e1', 'e2']);
+    assert.deepEqual(await look(uns, password), [0]);
     for (const end of ['', '-wal', '-shm']) rmSync(join(home.dir, `lcc.db${end}`), { force: true });
     const second = home.addProvider(
       7,
@@ -133,7 +141,7 @@ describe('errors of fetches', () => {
       `INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'x', ' curl="e9" mimetype="text/html"');
        UPDATE pidb SET nurlerrs = 1`,
     );
-    assert.deepEqual(await look(uns.port, second), [1, 'e9']);
+    assert.deepEqual(await look(uns, second), [1, 'e9']);
     await uns.stop();
   });
 });
