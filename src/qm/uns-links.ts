@@ -2,6 +2,10 @@
  * Connections of UNSes. One that says anything wrong is cut; its set comes again. Overloaded (too many urls queued, or
  * the disk full), the Queue Manager says `busy`, closes the connections and its listeners, and opens them again when
  * there is room.
+ *
+ * A set that was begun is taken to its end, however big: urls of half a set are not fetched, so a set that was cut for want
+ * of room might keep that room for ever. For the same reason they do not count as queued, or a set that was cut for
+ * another reason could not come back.
  */
 import { once } from 'node:events';
 import type { Connection, Listener } from '../daemon/types.js';
@@ -24,7 +28,7 @@ export interface UnsLinksOptions {
   log: Log;
   xml: XmlLimits;
   helloTimeoutMs: number;
-  /** Urls queued now. */
+  /** Urls queued now that will be fetched: those of complete sets. */
   queued: () => number;
   /** Shut out at this many … */
   maxQueued: number;
@@ -42,7 +46,7 @@ export class UnsLinks {
   /** Where to listen: the endpoints given, with their real ports once known. */
   #endpoints: readonly Endpoint[];
   #listeners: Listener[] = [];
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Map<Connection, UnsSession>();
   #shut = false;
   #opening: Promise<void> | undefined;
   #stopped = false;
@@ -82,12 +86,12 @@ export class UnsLinks {
   async #serve(connection: Connection): Promise<void> {
     const { clock, log, xml, helloTimeoutMs } = this.#options;
     const { socket, peer } = connection;
-    this.#connections.add(connection);
     const cancelHello = clock.after(helloTimeoutMs, () => socket.destroy());
     const session = new UnsSession(this.#options, connection, {
       isFull: () => this.#isFull(),
       overloaded: reason => this.#shutOut(reason, connection),
     });
+    this.#connections.set(connection, session);
     try {
       await receiveFromUns(socket, session.handlers(cancelHello), { where: `uns ${peer}`, xml });
       socket.end();
@@ -120,9 +124,9 @@ export class UnsLinks {
   #close(except?: Connection): void {
     for (const listener of this.#listeners) void listener.close();
     this.#listeners = [];
-    for (const connection of this.#connections) {
+    for (const [connection, session] of this.#connections) {
       const { socket } = connection;
-      if (connection === except) continue;
+      if (connection === except || (session.taking && !this.#stopped)) continue;
       if (!socket.writableEnded) socket.end(formatQmAnswer({ kind: 'busy' }));
       socket.destroySoon();
     }
@@ -162,6 +166,8 @@ class UnsSession {
   #uns = '';
   #set: SetIntake | undefined;
   #entry = '';
+  /** A set has begun and not ended. */
+  taking = false;
 
   constructor(options: UnsLinksOptions, connection: Connection, load: Load) {
     this.#options = options;
@@ -181,6 +187,7 @@ class UnsSession {
       setBegins: async head => {
         if (this.#load.isFull()) await this.#sendAway('the queue is full');
         this.#entry = head.entry;
+        this.taking = true;
         this.#set = await intake.begin(this.#uns, head);
       },
       urls: records => this.#try(() => this.#set?.urls(records)),
@@ -189,6 +196,7 @@ class UnsSession {
         if (set === undefined) return;
         const answer = await this.#try(() => set.end());
         this.#set = undefined;
+        this.taking = false;
         await this.#say(
           isRefusal(answer)
             ? { kind: 'refused', entry: this.#entry, ...answer }

@@ -195,6 +195,54 @@ test('malformed XML from a UNS or a Bot Manager ends that connection only', asyn
   uns.socket.destroy();
 });
 
+test('a set larger than the room left is taken to its end, though another UNS meets the limit meanwhile', async () => {
+  await qm.close();
+  qm = new Qm('[qm]\nmax_queue_urls = 10\nreopen_percent = 50\nslice_urls = 4\n');
+  await qm.start();
+  const big = new Uns(qm, 'big');
+  const [half, rest] = halves(setText('e1', urls(40)));
+  big.socket.write(half);
+  await qm.until(status => Number(status['rows_queued']) > 10);
+  const small = new Uns(qm, 'small');
+  assert.ok(await small.hear(/<lococa:qm\/>/), 'half a set does not keep others out');
+  await small.set('s1', urls(12), { pid: 8 });
+  small.socket.write(setText('s2', urls(1), { pid: 8 }));
+  assert.ok(await small.hear(/<lococa:busy\/>/));
+  big.socket.write(rest);
+  assert.ok(await big.hear(/<lococa:absorbed entry="e1"/), 'it is not cut');
+  big.socket.write(setText('e2', urls(1)));
+  assert.ok(await big.hear(/<lococa:busy\/>/), 'the next one has to wait');
+  const bm = new Bm(qm, { slots: 64 });
+  bm.onFetch = stored;
+  await qm.until(status => status['unses_shut_out'] === false);
+  const again = new Uns(qm, 'big');
+  assert.ok(await again.set('e2', urls(1)));
+  for (const { socket } of [big, small, again]) socket.destroy();
+  bm.close();
+});
+
+test('a set that was cut when it had filled the queue is let in again and goes on', async () => {
+  await qm.close();
+  qm = new Qm('[qm]\nmax_queue_urls = 10\nreopen_percent = 50\nslice_urls = 4\n');
+  await qm.start();
+  const [half] = halves(setText('e1', urls(40)));
+  const cut = new Uns(qm);
+  cut.socket.write(half);
+  await qm.until(status => Number(status['rows_queued']) > 10);
+  await qm.kill();
+  await qm.start();
+  const again = new Uns(qm);
+  again.socket.write(setText('e1', urls(40)));
+  assert.ok(await again.hear(/<lococa:absorbed entry="e1" queued="40"/));
+  again.socket.destroy();
+});
+
+/** A document in two parts, cut between two urls. */
+function halves(document: string): [string, string] {
+  const at = document.indexOf('\n', document.length / 2) + 1;
+  return [document.slice(0, at), document.slice(at)];
+}
+
 test('the operator pauses, resumes, and asks for a full set', async () => {
   await qm.start();
   const uns = new Uns(qm);

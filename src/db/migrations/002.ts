@@ -25,6 +25,9 @@ ALTER TABLE lccurl ADD COLUMN sum INTEGER;
 DELETE FROM sqlite_sequence WHERE name = 'pierr';
 INSERT INTO sqlite_sequence(name, seq) VALUES ('pierr', CAST(unixepoch('subsec') * 1000 AS INTEGER));
 
+-- The few sets that are being taken among the many that were.
+CREATE INDEX absorbed_open ON absorbed(psetid) WHERE complete = 0;
+
 -- Sets whose removals the fuse holds back, until the operator or an identical set releases them.
 CREATE TABLE held(
   psetid INTEGER PRIMARY KEY,

@@ -98,6 +98,7 @@ export class AbsorbWriter {
   readonly #inserted;
   readonly #complete;
   readonly #prune;
+  readonly #unfinished;
 
   constructor(db: Db, stores: AbsorbStores) {
     this.#queue = stores.queue;
@@ -128,6 +129,9 @@ export class AbsorbWriter {
       'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
     );
     this.#complete = db.prepare<[number]>('UPDATE absorbed SET complete = 1 WHERE psetid = ?');
+    this.#unfinished = db
+      .prepare<[], number>('SELECT total(queued) FROM absorbed WHERE complete = 0')
+      .pluck();
     this.#prune = db.prepare<[string, number]>(
       'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
     );
@@ -216,6 +220,11 @@ export class AbsorbWriter {
   /** The set is whole: it will not be taken again. Inside a transaction. */
   complete(state: SetState): void {
     this.#complete.run(state.psetid);
+  }
+
+  /** Rows of sets that have begun and are not complete: they are not fetched. */
+  unfinished(): number {
+    return this.#unfinished.get() ?? 0;
   }
 
   /** Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction. */
