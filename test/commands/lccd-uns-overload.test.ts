@@ -1,0 +1,122 @@
+/** More than the Queue Manager can take: the real UNS spools, says so when it can no more, and drains in order. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
+import { addProvider } from '../../src/db/pidb.js';
+import { generatePassword, hashPassword } from '../../src/lib/password.js';
+import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { Bm, Qm } from '../qm/daemon.js';
+import { ok } from '../qm/support.js';
+import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { Cp, init, set, SITE } from '../support/uns.js';
+
+const PID = 9;
+const PAUSE_MS = 50;
+
+let qm: Qm;
+let uns: Daemon;
+let password: string;
+const bms: Bm[] = [];
+
+async function start(toml: string): Promise<void> {
+  qm = new Qm(toml);
+  password = generatePassword();
+  const db = openDatabase(qm.dbPath);
+  addProvider(db, PID, hashPassword(password), {}, [SITE]);
+  db.close();
+  await qm.start();
+  uns = startDaemon('lccd-uns', qm.home, ['--listen=127.0.0.1:0', `--qm=unix:${qm.unsPath}`], {
+    LCC_CONFIG: '',
+  });
+  await uns.ready;
+}
+
+const port = () => Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(uns.log())?.[1]);
+const status = () => statusOf(qm.home, 'lccd-uns');
+
+/** Sends a set and says what came of it: accepted, or the code of the refusal. */
+async function send(...curls: string[]): Promise<'accepted' | number> {
+  const reply = await new Cp(port()).send(init(PID, password) + set('partial', ...curls)).reply;
+  if (reply.includes('<set_accepted')) return 'accepted';
+  return Number(/code="(\d+)"/.exec(reply)?.[1]);
+}
+
+async function until(test: () => Promise<boolean>): Promise<void> {
+  while (!(await test())) await new Promise(resolve => void setTimeout(resolve, PAUSE_MS));
+}
+
+/** Entries in the order in which the Queue Manager took them. */
+function absorbed(): string[] {
+  return qm.rows('SELECT entry FROM absorbed ORDER BY psetid').map(row => String(row['entry']));
+}
+
+const stored = (request: FetchRequest): FetchResult => ({
+  ...ok(request.url),
+  id: request.id,
+  fileId: `f${request.id}`,
+});
+
+beforeEach(() => {
+  bms.length = 0;
+});
+afterEach(async () => {
+  for (const bm of bms) bm.close();
+  uns.child.kill('SIGCONT');
+  uns.child.kill('SIGTERM');
+  await uns.ended;
+  await qm.close();
+});
+
+describe('a UNS whose Queue Manager does not answer', () => {
+  for (const how of ['goes on', 'is killed'] as const) {
+    it(`spools up to its limit, sends CPs away, loses nothing, and drains in order when that ${how}`, async () => {
+      await start('[uns]\nmax_spool_bytes = "1MB"\n');
+      qm.child?.kill('SIGSTOP');
+      const pad = 'x'.repeat(200);
+      const sent: string[] = [];
+      for (let n = 0; ; n++) {
+        const curls = Array.from({ length: 500 }, (_, i) => `${n}-${i}-${pad}`);
+        const answer = await send(...curls);
+        if (answer === 102) break;
+        assert.equal(answer, 'accepted');
+        sent.push(...curls);
+      }
+      assert.ok(sent.length > 500, 'more than one set had room');
+      assert.equal(await send('late'), 102);
+      if (how === 'goes on') {
+        qm.child?.kill('SIGCONT');
+      } else {
+        await qm.kill();
+        await qm.start();
+      }
+      await until(async () => (await status())['sets_spooled'] === 0);
+      const rows = qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
+      assert.deepEqual(
+        rows,
+        sent.map(curl => SITE + curl),
+      );
+      assert.deepEqual(absorbed(), [...absorbed()].sort());
+      assert.equal(await send('again'), 'accepted');
+    });
+  }
+});
+
+describe('a UNS whose Queue Manager has shut it out', () => {
+  it('keeps what is accepted meanwhile, a set larger than all the room included, and hands it over when there is room', async () => {
+    await start('[qm]\nmax_queue_urls = 20\nreopen_percent = 50\nslice_urls = 5\n');
+    const sets = [25, 3, 60, 2].map((count, n) => Array.from({ length: count }, (_, i) => `s${n}-${i}`));
+    for (const curls of sets) assert.equal(await send(...curls), 'accepted');
+    await until(async () => !(await status())['qm_connected'] && absorbed().length === 1);
+    const bm = new Bm(qm, { slots: 64 });
+    bms.push(bm);
+    bm.onFetch = stored;
+    await until(async () => (await status())['sets_spooled'] === 0);
+    await bm.until(() => bm.fetches.length >= sets.flat().length);
+    const fetched = bm.fetches.map(({ url }) => url);
+    assert.deepEqual(
+      fetched,
+      sets.flat().map(curl => SITE + curl),
+    );
+    assert.equal(absorbed().length, sets.length);
+  });
+});
