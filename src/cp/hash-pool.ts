@@ -133,6 +133,7 @@ function startThread(script: string, options: DescribeOptions): Thread {
   const { port1, port2 } = new MessageChannel();
   const counters = new Int32Array(new SharedArrayBuffer(8));
   const workerData: HashWorkerData = { options, port: port2, counters };
-  const worker = new Worker(script, { workerData, transferList: [port2] });
+  // Every file is closed as soon as it is read: Node need not note each for the end of the thread, 1 to 2 µs a file.
+  const worker = new Worker(script, { workerData, transferList: [port2], trackUnmanagedFds: false });
   return { worker, port: port1, counters, asked: 0, taken: 0 };
 }
