@@ -20,6 +20,8 @@ export interface Contender {
   /** Runs between rounds, not timed (removing what the last round wrote). */
   prepare?: () => void | Promise<void>;
   run: () => Sample | Promise<Sample>;
+  /** So slow, and so far from its floor, that one round says enough. */
+  once?: boolean;
 }
 
 export interface Comparison {
@@ -60,6 +62,7 @@ export async function compare(comparison: Comparison): Promise<Outcome> {
   const samples = contenders.map(() => [] as Sample[]);
   for (let round = -1; round < rounds; round++) {
     for (const [index, contender] of contenders.entries()) {
+      if (contender.once === true && round !== 0) continue;
       await contender.prepare?.();
       const sample = await contender.run();
       if (round >= 0) samples[index]?.push(sample);

@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
 const resultsDir = join(root, 'bench/results');
 const page = join(root, 'docs/bench.md');
-const SHARED = new Set(['index', 'harness']);
+const SHARED = new Set(['index', 'harness', 'lcc', 'qm']);
 
 const all = readdirSync(here)
   .filter(file => file.endsWith('.js'))

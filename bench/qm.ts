@@ -1,0 +1,145 @@
+/** lccd-qm alone, between a UNS and a Bot Manager that are this process. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '../src/db/open.js';
+import { setStart, unsHello, SET_END } from '../src/wire/uns-qm.js';
+import { peakRssBytes } from './harness.js';
+
+export const PREFIX = 'http://www.example.org/';
+export const MTIME = '2026-11-20T10:13:01Z';
+const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
+const WRITE_BYTES = 1 << 16;
+
+/** One `<url>` of a set as file2url would write it. */
+export function urlTag(curl: string, len: number): string {
+  return `<url curl="${curl}" mimetype="text/html" len="${len}" mtime="${MTIME}"/>\n`;
+}
+
+export class BenchQm {
+  readonly home: string;
+  #child: ChildProcess | undefined;
+
+  constructor(home: string) {
+    this.home = home;
+    mkdirSync(join(home, 'run'), { recursive: true });
+  }
+
+  /** Resolves when it is ready. */
+  async start(): Promise<void> {
+    const { home } = this;
+    const child = spawn(
+      join(bin, 'lccd-qm'),
+      [`--listen-uns=unix:${home}/run/uns.sock`, `--listen-bm=unix:${home}/run/bm.sock`],
+      { env: { ...process.env, LCC_HOME: home }, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.#child = child;
+    let log = '';
+    child.stderr.on('data', data => (log += String(data)));
+    while (!log.includes('"ready"')) {
+      if (child.exitCode !== null) throw new Error(`lccd-qm ended: ${log}`);
+      await new Promise(resolve => void setTimeout(resolve, 5));
+    }
+  }
+
+  get peakRssBytes(): number {
+    return peakRssBytes(this.#child?.pid ?? 0);
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined) return;
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+
+  /** A connection that sends sets, one after the other. */
+  async connectUns(): Promise<UnsLink> {
+    const socket = connect(`${this.home}/run/uns.sock`);
+    await once(socket, 'connect');
+    socket.write(unsHello('bench'));
+    return new UnsLink(socket);
+  }
+
+  /** Milliseconds from starting the process until a Bot Manager is sent the first url. */
+  async startToFirstFetch(): Promise<number> {
+    const path = `${this.home}/run/bm.sock`;
+    rmSync(path, { force: true });
+    const startedMs = performance.now();
+    const ready = this.start();
+    let socket: Socket | undefined;
+    while (socket === undefined) {
+      const tried = connect(path);
+      try {
+        await once(tried, 'connect');
+        socket = tried;
+      } catch {
+        await new Promise(resolve => void setTimeout(resolve, 1));
+      }
+    }
+    socket.write('<lococa:bm machineid="m1" slots="1"/>\n');
+    await once(socket, 'data');
+    const ms = performance.now() - startedMs;
+    socket.destroy();
+    await ready;
+    return ms;
+  }
+
+  /** Size of the database beyond the urls' own text, per url queued. The daemon must not run. */
+  stateBytesPerUrl(): number {
+    const db = openDatabase(join(this.home, 'lcc.db'));
+    try {
+      const one = (sql: string) => Number(db.prepare(sql).pluck().get());
+      const urls = one('SELECT count(*) FROM qdb');
+      const text = urls * MTIME.length + one('SELECT total(length(curl) + length(mimetype)) FROM qdb');
+      db.pragma('wal_checkpoint(TRUNCATE)');
+      return (one('PRAGMA page_count') * one('PRAGMA page_size') - text) / urls;
+    } finally {
+      db.close();
+    }
+  }
+}
+
+export class UnsLink {
+  readonly #socket: Socket;
+  #sets = 0;
+  #heard = '';
+  #stir = () => {};
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('data', (data: Buffer) => {
+      this.#heard += data.toString();
+      this.#stir();
+    });
+    socket.on('close', () => this.#stir());
+  }
+
+  /** Sends a partial set of `count` urls; resolves when it is absorbed. */
+  async set(pid: number, count: number, tags: Iterable<string>): Promise<void> {
+    const entry = `e${String(++this.#sets).padStart(9, '0')}`;
+    const head = { entry, pid, seq: this.#sets, set: 'partial', urlprefix: PREFIX, received: count } as const;
+    let text = setStart({ ...head, errseen: 0, ip: '', atS: 1 });
+    for (const tag of tags) {
+      text += tag;
+      if (text.length < WRITE_BYTES) continue;
+      if (!this.#socket.write(text)) await once(this.#socket, 'drain');
+      text = '';
+    }
+    this.#socket.write(text + SET_END);
+    while (!this.#heard.includes(`<lococa:absorbed entry="${entry}"`)) {
+      if (this.#socket.destroyed || /<lococa:(?:busy|refused|error)/.test(this.#heard))
+        throw new Error(`lccd-qm did not take the set: ${this.#heard}`);
+      await new Promise<void>(resolve => (this.#stir = resolve));
+    }
+    this.#heard = '';
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * A hundred providers with a set of 100 000 urls each, and one of them alone: what ten million waiting urls cost in memory, on disk and at a restart, and
+ * whether taking them grows slower as the queue grows.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Outcome } from './harness.js';
+import { addProviders } from './lcc.js';
+import { BenchQm, PREFIX, urlTag } from './qm.js';
+
+const SET_URLS = 100_000;
+const MOST_URLS = Number(process.env['LCC_BENCH_SCALE_URLS'] ?? 10_000_000);
+/** The page cache (64 MiB, db/open.ts) is full with ten million urls and not with 100 000. */
+const MAX_MORE_MB = 80;
+const MB = 1024 * 1024;
+
+interface Measured {
+  urlsPerSecond: number;
+  rssMb: number;
+  restartMs: number;
+  stateBytes: number;
+}
+
+export async function bench(): Promise<Outcome[]> {
+  const few = await measure(SET_URLS);
+  const many = await measure(MOST_URLS);
+  const count = (urls: number) => urls.toLocaleString('en-US');
+  const line = (urls: number, { urlsPerSecond, rssMb }: Measured) => ({
+    name: `lccd-qm, up to ${count(urls)} urls`,
+    ratePerSecond: urlsPerSecond,
+    maxRssBytes: rssMb * MB,
+  });
+  const what = `with ${count(MOST_URLS)} urls queued`;
+  return [
+    {
+      work: `QM: ${count(MOST_URLS)} urls queued, ${count(SET_URLS)} of each provider`,
+      unit: 'urls',
+      rounds: 1,
+      lines: [line(MOST_URLS, many), line(SET_URLS, few)],
+      bounds: [
+        { what: `restart to first fetch ${what}`, value: many.restartMs, atMost: 1000, unit: 'ms' },
+        {
+          what: `memory of lccd-qm ${what}, beyond that with ${count(SET_URLS)}`,
+          value: many.rssMb - few.rssMb,
+          atMost: MAX_MORE_MB,
+          unit: 'MB',
+        },
+        {
+          what: `queue state beyond the urls’ own text ${what}`,
+          value: many.stateBytes,
+          atMost: 120,
+          unit: 'bytes a url',
+        },
+      ],
+    },
+  ];
+}
+
+async function measure(urls: number): Promise<Measured> {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-bench-scale-'));
+  const qm = new BenchQm(home);
+  try {
+    writeFileSync(join(home, 'lcc.toml'), `[qm]\nmax_queue_urls = ${2 * MOST_URLS}\n`);
+    const providers = urls / SET_URLS;
+    addProviders(join(home, 'lcc.db'), providers, PREFIX);
+    await qm.start();
+    const link = await qm.connectUns();
+    const startedMs = performance.now();
+    for (let pid = 1; pid <= providers; pid++) await link.set(pid, SET_URLS, tags());
+    const seconds = (performance.now() - startedMs) / 1000;
+    let rssMb = qm.peakRssBytes / MB;
+    link.close();
+    await qm.stop('SIGKILL');
+    const restartMs = await qm.startToFirstFetch();
+    rssMb = Math.max(rssMb, qm.peakRssBytes / MB);
+    await qm.stop('SIGTERM');
+    return { urlsPerSecond: urls / seconds, rssMb, restartMs, stateBytes: qm.stateBytesPerUrl() };
+  } finally {
+    await qm.stop('SIGKILL');
+    rmSync(home, { recursive: true });
+  }
+}
+
+function* tags(): Generator<string> {
+  for (let i = 0; i < SET_URLS; i++)
+    yield urlTag(
+      `docs/section${String(Math.floor(i / 1000)).padStart(4, '0')}/page-${String(i).padStart(8, '0')}.html`,
+      1000 + (i % 5000),
+    );
+}
