@@ -53,6 +53,8 @@ export interface Outcome {
   lines: Line[];
   /** A bound of another kind than a ratio of rates: memory, bytes per url, start-up. */
   bounds: { what: string; value: number; atMost: number; unit: string }[];
+  /** What else was seen, in words. */
+  notes?: string[];
 }
 
 /** Runs all contenders `rounds` times (default 5) in turn, after one uncounted round. */

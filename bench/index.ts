@@ -77,7 +77,8 @@ function describe(outcome: Outcome): string {
     rows.length === 0
       ? ''
       : `| | ${outcome.unit}/s | ours ÷ this | at least | memory |\n| --- | ---: | ---: | ---: | ---: |\n${rows.join('\n')}\n`;
-  return `## ${outcome.work}\n\n${table}${bounds.join('')}\n`;
+  const notes = (outcome.notes ?? []).map(note => `\n- ${note}`);
+  return `## ${outcome.work}\n\n${table}${bounds.join('')}${notes.join('')}\n`;
 }
 
 function memoryOf({ rssBytesOf, maxRssBytes }: Outcome['lines'][number]): string {

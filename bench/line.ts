@@ -144,12 +144,12 @@ function lccContender(name: string, scratch: string, site: Site, sets: string[][
     },
     async run() {
       if (lcc === undefined) throw new Error('prepare comes first');
-      const { notify } = lcc;
+      const running = lcc;
       const start = performance.now();
       const turn = sets.entries();
       // All take from the same iterator.
       const cps = Array.from({ length: CPS_AT_A_TIME }, async () => {
-        for (const [p, set] of turn) await notify(p + 1, set);
+        for (const [p, set] of turn) await running.notify(p + 1, set);
       });
       await Promise.all(cps);
       await lcc.untilIdle();

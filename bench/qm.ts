@@ -5,18 +5,46 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '../src/db/open.js';
+import { openDatabase, openReadOnly } from '../src/db/open.js';
+import { systemClock } from '../src/lib/clock.js';
+import type { FetchOk } from '../src/wire/fetch.js';
+import type { ChannelLimits } from '../src/wire/messages.js';
+import { SourcePeer } from '../src/wire/qm-bm.js';
 import { setStart, unsHello, SET_END } from '../src/wire/uns-qm.js';
 import { peakRssBytes } from './harness.js';
 
 export const PREFIX = 'http://www.example.org/';
 export const MTIME = '2026-11-20T10:13:01Z';
 const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
+const POLL_MS = 20;
+const CHANNEL: ChannelLimits = {
+  xml: { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 },
+  maxPendingBytes: 8 * 1024 * 1024,
+  stallTimeoutMs: 60_000,
+};
 const WRITE_BYTES = 1 << 16;
 
 /** One `<url>` of a set as file2url would write it. */
 export function urlTag(curl: string, len: number): string {
   return `<url curl="${curl}" mimetype="text/html" len="${len}" mtime="${MTIME}"/>\n`;
+}
+
+function foundPage(id: number, nth: number): FetchOk {
+  const file = nth.toString(16).padStart(8, '0');
+  return {
+    id,
+    status: 'ok',
+    http: 200,
+    md5: '0cc175b9c0f1b6a831c399e269772661',
+    len: 4096,
+    mimetype: 'text/html',
+    lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
+    verified: true,
+    wireBytes: 4321,
+    elapsedMs: 3,
+    machineId: 'm1',
+    fileId: `${file.slice(6)}/${file.slice(4, 6)}/${file}.0`,
+  };
 }
 
 export class BenchQm {
@@ -63,6 +91,41 @@ export class BenchQm {
     await once(socket, 'connect');
     socket.write(unsHello('bench'));
     return new UnsLink(socket);
+  }
+
+  /** A Bot Manager whose robots fetch nothing and find everything; resolves after `count` urls, their rows committed. */
+  async fetchAll(count: number, slots: number): Promise<void> {
+    const socket = connect(`${this.home}/run/bm.sock`);
+    await once(socket, 'connect');
+    let done = 0;
+    await new Promise<void>((resolve, reject) => {
+      const peer = new SourcePeer(
+        socket,
+        {
+          fetch: ({ id }) => {
+            peer.fetched(foundPage(id, ++done));
+            if (done === count) resolve();
+          },
+          recall() {},
+          delete() {},
+          closed: reason => reject(reason ?? new Error('lccd-qm closed the connection')),
+        },
+        { ...CHANNEL, clock: systemClock, where: 'lccd-qm' },
+      );
+      peer.hello(['m1'], slots);
+    });
+    while (this.count('qdb') > 0) await new Promise(resolve => void setTimeout(resolve, POLL_MS));
+    socket.destroy();
+  }
+
+  /** Rows of a table. */
+  count(table: 'qdb' | 'lccurl'): number {
+    const db = openReadOnly(join(this.home, 'lcc.db'));
+    try {
+      return Number(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+    } finally {
+      db.close();
+    }
   }
 
   /** Milliseconds from starting the process until a Bot Manager is sent the first url. */
