@@ -1,5 +1,5 @@
 /**
- * What a million urls of one provider do to the others: fifty small providers announce a page each second, and the wait
+ * What a million urls of one provider do to the others: fifty small providers announce a page every 2.5 seconds, and the wait
  * from the first byte of the notification to the row in lccurl is taken, without and with the million being accepted,
  * absorbed and fetched at the same time.
  */
@@ -14,8 +14,8 @@ import { startLcc, type BenchLcc } from './lcc.js';
 const SMALL_PROVIDERS = 50;
 const BIG_PROVIDER = SMALL_PROVIDERS + 1;
 const BIG_URLS = Number(process.env['LCC_BENCH_URLS'] ?? 1_000_000);
-const EVERY_MS = 20;
-const NOTIFICATIONS = 1500;
+const EVERY_MS = 50;
+const NOTIFICATIONS = 600;
 const ROUNDS = 3;
 const POLL_MS = 5;
 const PATIENCE_MS = 120_000;
