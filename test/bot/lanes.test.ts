@@ -19,9 +19,9 @@ describe('the lanes of a robot', () => {
     assert.equal(lanes.next()?.request, 'a3');
   });
 
-  it('keeps order, slots and counts, whatever comes, ends and is dropped', () => {
+  it('keeps order, slots and counts, whatever comes, ends, is dropped or taken back', () => {
     const event = fc.record({
-      what: fc.constantFrom('add', 'add', 'add', 'end', 'end', 'drop'),
+      what: fc.constantFrom('add', 'add', 'add', 'end', 'end', 'drop', 'withdraw'),
       pick: fc.nat(1000),
     });
     fc.assert(
@@ -40,6 +40,10 @@ describe('the lanes of a robot', () => {
           } else if (what === 'end') {
             active.splice(active.indexOf(lane), 1);
             assert.equal(lanes.end(lane), waiting.get(lane)?.length !== 0);
+          } else if (what === 'withdraw') {
+            assert.deepEqual(lanes.withdraw(lane), waiting.get(lane));
+            assert.equal(lanes.isActive(lane), active.includes(lane));
+            waiting.set(lane, []);
           } else {
             const unwanted = (request: number) => request % 3 === pick % 3;
             let dropped = 0;
