@@ -32,9 +32,13 @@ export interface RobotOptions {
 
 /** Time that fetches begun get when the robot is told to stop. */
 const STOP_GRACE_MS = 5000;
-/** Results that are sent together, unless it takes longer than this until there are so many, or nothing else goes on. */
-const RESULT_BATCH = 8;
-const RESULT_DELAY_MS = 1;
+/**
+ * Results go together, since each message wakes two daemons up: as many as there are requests left to fetch meanwhile,
+ * within these bounds, or what has come within the delay; at once when nothing else goes on.
+ */
+const MIN_RESULT_BATCH = 8;
+const MAX_RESULT_BATCH = 32;
+const RESULT_DELAY_MS = 4;
 
 interface Session {
   peer: ManagerPeer;
@@ -222,7 +226,8 @@ export class Robot {
   /** A result was noted, and the next fetch begun: sends now or a moment later. */
   #settle(session: Session): void {
     if (!session.closed) {
-      if (session.unsent.length >= RESULT_BATCH || this.#running === 0) this.#send(session);
+      const enough = Math.min(Math.max(MIN_RESULT_BATCH, this.#lanes.waiting), MAX_RESULT_BATCH);
+      if (session.unsent.length >= enough || this.#running === 0) this.#send(session);
       else session.cancelSend ??= this.#options.clock.after(RESULT_DELAY_MS, () => this.#send(session));
       this.#endIfDone(session);
     }

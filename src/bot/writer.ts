@@ -1,7 +1,8 @@
 /**
  * Small content is hashed and put in place by a thread: creating, writing and renaming a file is half of the work of
  * fetching a small page, and all of it system calls that the thread of the connections need not wait for. What was
- * completed within a millisecond travels in one message there and one back; a message a file costs as much as it saves.
+ * completed within a moment travels in one message there and one back; a message a file costs as much as it saves.
+ * Messages leave after the requests that were made in the same turn: the site works on those meanwhile.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -30,9 +31,9 @@ export interface WriteAnswer {
 const MAX_BATCHES = 2;
 
 /** Files that are handed over together, unless it takes longer than this until there are so many. */
-const BATCH_FILES = 8;
+const BATCH_FILES = 16;
 const BATCH_BYTES = 256 * 1024;
-const BATCH_DELAY_MS = 1;
+const BATCH_DELAY_MS = 2;
 
 /** Bytes waiting for the thread from which on it is waited for, too. */
 const CROWDED_BYTES = 8 * 1024 * 1024;
@@ -45,6 +46,7 @@ export class FileWriter {
   #next: { content: WholeContent; expected: string | undefined; done: Done }[] = [];
   #nextBytes = 0;
   #timer: NodeJS.Timeout | undefined;
+  #sending = false;
   /** What each batch on its way owes, in order. */
   #owed: Done[][] = [];
 
@@ -57,7 +59,7 @@ export class FileWriter {
   write(content: WholeContent, expected: string | undefined, done: Done): void {
     this.#next.push({ content, expected, done });
     this.#nextBytes += content.length;
-    if (this.#next.length >= BATCH_FILES || this.#nextBytes >= BATCH_BYTES) this.#send();
+    if (this.#next.length >= BATCH_FILES || this.#nextBytes >= BATCH_BYTES) this.#sendSoon();
     // A process is not over before its content is in its place: this timer keeps it alive.
     else this.#timer ??= setTimeout(() => this.#send(), BATCH_DELAY_MS);
   }
@@ -67,6 +69,18 @@ export class FileWriter {
     if (this.#next.length > 0 || this.#owed.length > 0) return;
     void this.#thread?.terminate();
     this.#thread = undefined;
+  }
+
+  /** Once undici has sent what it was given in this turn: it does so in an immediate that is set after the events. */
+  #sendSoon(): void {
+    if (this.#sending || this.#owed.length >= MAX_BATCHES) return;
+    this.#sending = true;
+    process.nextTick(() =>
+      setImmediate(() => {
+        this.#sending = false;
+        this.#send();
+      }),
+    );
   }
 
   #send(): void {

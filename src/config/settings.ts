@@ -118,7 +118,7 @@ export const SETTINGS = {
   'qm.reopen_percent': percent(80, 1, 99, 'share of max_queue_urls below which they are let in again'),
   'qm.slice_urls': count(10_000, 1, 100_000, 'most urls absorbed in one transaction'),
   'qm.lane_window': count(
-    32,
+    64,
     1,
     1000,
     'urls of one provider on their way to a robot at a time, fetched one by one',
@@ -209,7 +209,7 @@ export const SETTINGS = {
   'bm.max_waiting': count(10_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),
   'bm.max_robots': count(1000, 1, 10_000, 'robots connected at a time'),
   'bm.lane_window': count(
-    32,
+    64,
     1,
     1000,
     'requests of one lane at a robot at a time; all but the first wait there for their turn',

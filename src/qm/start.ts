@@ -24,7 +24,7 @@ import { Intake } from './intake.js';
 import { UnsLinks } from './uns-links.js';
 
 /** Urls of one provider before an equal that waits for a slot gets it, in windows. */
-const TURN_WINDOWS = 4;
+const TURN_WINDOWS = 2;
 
 /**
  * Starts the Queue Manager on `$LCC_HOME/lcc.db`.
