@@ -44,6 +44,10 @@ export class ManualClock implements Clock {
       this.#timers = this.#timers.filter(t => t !== timer);
     };
   }
+  /** When the next timer is due (monotonic); undefined when none is set. */
+  nextMs(): number | undefined {
+    return this.#timers.length === 0 ? undefined : Math.min(...this.#timers.map(t => t.atMs));
+  }
   /** Lets `ms` pass on both clocks, firing due timers in order. */
   advance(ms: number): void {
     const endMs = this.#monotonicMs + ms;

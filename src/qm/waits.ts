@@ -120,6 +120,7 @@ export class Waits {
     paced.backoffUntilMs = Math.max(paced.backoffUntilMs, clock.monotonicMs() + waitMs);
     this.#tell(paced);
     const { pid } = provider;
+    this.#table.recall(pid);
     log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
   }
 
@@ -130,11 +131,14 @@ export class Waits {
     const { provider } = paced;
     const { providers } = this.#options.store;
     const answered = result.status !== 'error' || result.reach !== 'provider';
+    const asksForPatience = result.status === 'error' && result.retryAfterMs !== undefined;
     // Only what was sent after the last failure shows that the site answers again.
     if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
-      this.#forgetBackoff(paced);
-      providers.setBackoff(provider.pid, 0, 0);
-    } else if (!answered || (result.status === 'error' && result.retryAfterMs !== undefined)) {
+      if (asksForPatience) provider.backoffs = 0;
+      else this.#forgetBackoff(paced);
+      this.#tell(paced);
+      providers.setBackoff(provider.pid, 0, provider.backoffuntil);
+    } else if (!answered || asksForPatience) {
       providers.setBackoff(provider.pid, provider.backoffs, provider.backoffuntil);
     }
   }

@@ -144,6 +144,11 @@ export class LaneTable {
     });
   }
 
+  /** Calls back what the provider's site has not been asked for yet. */
+  recall(pid: number): void {
+    for (const lane of this.#providers.get(pid)?.lanes.values() ?? []) this.#recall(lane);
+  }
+
   isHindered(pid: number, why: Hindrance): boolean {
     return this.#providers.get(pid)?.hindrances.has(why) ?? false;
   }

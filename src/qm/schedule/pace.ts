@@ -4,8 +4,8 @@
  * between two fetches is made good, but never more of it than keeps any 60 s within 5 % of the limit.
  */
 
-/** 5 % of 60 s, what is being fetched included. */
-const LEEWAY_MS = 3000;
+/** Of the 3 s that are 5 % of 60 s; what is being fetched, and was expected to be smaller, has the rest. */
+const LEEWAY_MS = 2500;
 /** How slowly the longest fetch is forgotten. */
 const FORGET = 0.99;
 /** Expected of a url of which nothing is known. */
@@ -43,7 +43,7 @@ export class Pace {
   /** A url is sent. */
   charge(bytes: number, nowMs: number): void {
     if (!this.isLimited) return;
-    const leewayMs = Math.max(0, LEEWAY_MS - this.#longestMs);
+    const leewayMs = this.#longestMs === 0 ? 0 : Math.max(0, LEEWAY_MS - this.#longestMs);
     this.dueMs = Math.max(this.dueMs, nowMs - leewayMs);
     this.#move(bytes, nowMs);
   }

@@ -1,0 +1,153 @@
+/** Bandwidth where there is always enough to fetch: neither more nor less than permitted, a restart in between or not. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Simulation, randomFrom, type Fetch, type SimulationOptions } from './simulation.js';
+import { ok, url } from './support.js';
+
+const MINUTE = 60_000;
+
+function simulate(more: Partial<SimulationOptions>): Simulation {
+  const random = randomFrom(5);
+  return new Simulation({
+    startMs: Date.UTC(2026, 5, 1),
+    workerSlots: 16,
+    slots: 24,
+    window: 8,
+    bandwidthBytesPerS: 0,
+    lanes: {
+      overbookPercent: 25,
+      turn: 32,
+      ageingMs: 600_000,
+      delays: { gridMs: 4000, horizonMs: 3_600_000 },
+    },
+    backoff: { minMs: 10_000, maxMs: 86_400_000 },
+    retryDelayMs: 10_000,
+    random,
+    site: request => ({
+      result: ok(request.url, { wireBytes: Math.round(2000 + random() * 6000), fileId: request.url }),
+      tookMs: 1 + random() * 80,
+    }),
+    ...more,
+  });
+}
+
+const pages = (pid: number, count: number) => Array.from({ length: count }, (_, i) => url(`${pid}/${i}`));
+
+/** Any 60 s between the first fetch and the last are within 5 % of the limit, or, for all that is known, above `least`. */
+function assertAverage(fetches: readonly Fetch[], bytesPerS: number, least = 0.95): void {
+  const lastMs = fetches.at(-1)?.monotonicMs ?? 0;
+  let windows = 0;
+  fetches.forEach((from, index) => {
+    const endMs = from.monotonicMs + MINUTE;
+    if (endMs > lastMs) return;
+    windows++;
+    let bytes = 0;
+    for (let i = index; i < fetches.length; i++) {
+      const fetch = fetches[i];
+      if (fetch === undefined || fetch.monotonicMs >= endMs) break;
+      bytes += fetch.bytes;
+    }
+    const share = bytes / (bytesPerS * 60);
+    assert.ok(
+      share >= least && share <= 1.05,
+      `${share} of the limit in the minute from ${from.monotonicMs}`,
+    );
+  });
+  assert.ok(windows > 100, 'enough was fetched to judge');
+}
+
+test('a limited provider is fetched from at its limit, however many others are', async () => {
+  const sim = simulate({});
+  try {
+    const limits = new Map([
+      [1, 20_000],
+      [2, 50_000],
+      [3, 5000],
+    ]);
+    for (const [pid, bandwidth] of limits) sim.bench.provider(pid, { bandwidth });
+    for (let pid = 10; pid < 20; pid++) sim.bench.provider(pid);
+    sim.start();
+    for (const [pid, bandwidth] of limits) await sim.send(pid, pages(pid, bandwidth / 25));
+    for (let pid = 10; pid < 20; pid++) await sim.send(pid, pages(pid, 100));
+    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+    for (const [pid, bandwidth] of limits)
+      assertAverage(
+        sim.fetches.filter(fetch => fetch.pid === pid),
+        bandwidth,
+      );
+  } finally {
+    sim.close();
+  }
+});
+
+test('all together are fetched from at the limit of the whole LCC, and every provider has its part', async () => {
+  const sim = simulate({ bandwidthBytesPerS: 40_000 });
+  try {
+    for (let pid = 1; pid <= 40; pid++) sim.bench.provider(pid);
+    sim.start();
+    for (let pid = 1; pid <= 40; pid++) await sim.send(pid, pages(pid, 50));
+    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+    assert.equal(sim.fetches.length, 2000);
+    assertAverage(sim.fetches, 40_000);
+    const firsts = sim.fetches.slice(0, 40).map(fetch => fetch.pid);
+    assert.equal(new Set(firsts).size, 40, 'who waited longest was next');
+  } finally {
+    sim.close();
+  }
+});
+
+for (const [how, end] of [
+  ['a crash', (sim: Simulation) => sim.crash()],
+  ['a restart', (sim: Simulation) => sim.stop()],
+] as const) {
+  test(`${how} neither forgets what was fetched nor charges it twice`, async () => {
+    const sim = simulate({
+      bandwidthBytesPerS: 20_000,
+      site: request => ({
+        result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
+        tookMs: 100,
+      }),
+    });
+    try {
+      sim.bench.provider(1, { bandwidth: 1000 });
+      sim.bench.provider(2);
+      sim.start();
+      await sim.send(1, pages(1, 2));
+      await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
+      await sim.pass(1000);
+      await end(sim);
+      await sim.pass(10_000);
+      sim.start();
+      await sim.send(2, pages(2, 1));
+      assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+      const [first, other, second, ...more] = sim.fetches;
+      assert.deepEqual(more, []);
+      assert.deepEqual([first?.pid, other?.pid, second?.pid], [1, 2, 1]);
+      const waited = (fetch?: Fetch) => (fetch?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
+      // 100 KB at 1 KB/s; and at 20 KB/s, over by the time of the restart.
+      assert.ok(Math.abs(waited(second) - 100_000) <= 5000, `${waited(second)} ms until the second fetch`);
+      assert.ok(waited(other) < 15_000);
+    } finally {
+      sim.close();
+    }
+  });
+}
+
+test('the operator may forget what was fetched', async () => {
+  const sim = simulate({
+    site: request => ({ result: ok(request.url, { wireBytes: 100_000, fileId: request.url }), tookMs: 100 }),
+  });
+  try {
+    sim.bench.provider(1, { bandwidth: 100 });
+    sim.start();
+    await sim.send(1, pages(1, 2));
+    await sim.pass(MINUTE);
+    assert.equal(sim.fetches.length, 1);
+    assert.ok(Number(sim.bench.value('SELECT dueat FROM pidb')) > sim.clock.nowMs());
+    sim.forgetDelays(1);
+    await sim.pass(1000);
+    assert.equal(sim.fetches.length, 2);
+  } finally {
+    sim.close();
+  }
+});

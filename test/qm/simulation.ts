@@ -1,0 +1,271 @@
+/**
+ * Days of a Queue Manager in seconds: the real dispatcher over a real store, a clock that is told the time, and a Bot
+ * Manager that takes simulated time for each fetch and notes when it began what.
+ */
+import type { Clock, ManualClock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
+import type { Worker } from '../../src/qm/workers.js';
+import type { FetchDone, FetchRequest } from '../../src/wire/fetch.js';
+import type { UrlRecord } from '../../src/wire/url.js';
+import { Bench } from './support.js';
+
+/** What a site answers, and how long it takes. */
+export type Site = (
+  request: FetchRequest,
+  pid: number,
+  atMs: number,
+) => { result: FetchDone; tookMs: number };
+
+export interface Fetch {
+  pid: number;
+  url: string;
+  lane: string;
+  /** Wall clock and monotonic. */
+  atMs: number;
+  monotonicMs: number;
+  /** Undefined while it goes on, and when it was cut off. */
+  endMs: number | undefined;
+  bytes: number;
+  result: FetchDone | undefined;
+}
+
+interface Running {
+  fetch: Fetch;
+  cancel: () => void;
+  tookMs: number;
+  bytes: number;
+}
+
+/** Time a recall takes to a robot. */
+export const LATENCY_MS = 20;
+
+/** A Bot Manager with so many slots: lanes one url at a time, what has no slot waits. */
+class SimulatedWorker implements Worker {
+  readonly #sim: Simulation;
+  readonly #slots: number;
+  readonly #lanes = new Map<string, FetchRequest[]>();
+  readonly #running = new Map<string, Running>();
+
+  constructor(sim: Simulation, slots: number) {
+    this.#sim = sim;
+    this.#slots = slots;
+  }
+
+  fetch(request: FetchRequest): void {
+    const lane = this.#lanes.get(request.lane);
+    if (lane === undefined) this.#lanes.set(request.lane, [request]);
+    else lane.push(request);
+    this.#begin();
+  }
+
+  recall(lane: string): void {
+    this.#sim.recalls++;
+    this.#sim.clock.after(LATENCY_MS, () => {
+      const requests = this.#lanes.get(lane) ?? [];
+      this.#lanes.delete(lane);
+      for (const { id } of requests) this.#sim.answer(this, { id, status: 'recalled' });
+    });
+  }
+
+  /** It dies, and what it was fetching with it. */
+  kill(): void {
+    for (const { fetch, cancel, tookMs, bytes } of this.#running.values()) {
+      cancel();
+      fetch.bytes = (bytes * (this.#sim.clock.monotonicMs() - fetch.monotonicMs)) / tookMs;
+    }
+    this.#running.clear();
+    this.#lanes.clear();
+  }
+
+  #begin(): void {
+    for (const [name, requests] of this.#lanes) {
+      if (this.#running.size >= this.#slots) return;
+      if (this.#running.has(name)) continue;
+      const request = requests.shift();
+      if (requests.length === 0) this.#lanes.delete(name);
+      if (request !== undefined) this.#run(name, request);
+    }
+  }
+
+  #run(lane: string, request: FetchRequest): void {
+    const { clock, site } = this.#sim;
+    const pid = Number(lane.split('.')[0]);
+    const atMs = clock.nowMs();
+    const { result, tookMs } = site(request, pid, atMs);
+    const monotonicMs = clock.monotonicMs();
+    const fetch: Fetch = {
+      pid,
+      url: request.url,
+      lane,
+      atMs,
+      monotonicMs,
+      endMs: undefined,
+      bytes: result.wireBytes,
+      result: undefined,
+    };
+    this.#sim.fetches.push(fetch);
+    this.#sim.onBegin(fetch);
+    const cancel = clock.after(tookMs, () => {
+      this.#running.delete(lane);
+      fetch.endMs = clock.monotonicMs();
+      fetch.result = result;
+      this.#sim.onEnd(fetch);
+      this.#sim.answer(this, { ...result, id: request.id });
+      this.#begin();
+    });
+    this.#running.set(lane, { fetch, cancel, tookMs, bytes: result.wireBytes });
+  }
+}
+
+export interface SimulationOptions extends Pick<
+  DispatchOptions,
+  'slots' | 'bandwidthBytesPerS' | 'window' | 'lanes' | 'backoff' | 'retryDelayMs'
+> {
+  startMs: number;
+  workerSlots: number;
+  retries?: number;
+  random: () => number;
+  site: Site;
+}
+
+export class Simulation {
+  readonly clock: ManualClock;
+  readonly bench: Bench;
+  readonly site: Site;
+  readonly fetches: Fetch[] = [];
+  onBegin: (fetch: Fetch) => void = () => undefined;
+  onEnd: (fetch: Fetch) => void = () => undefined;
+  recalls = 0;
+  readonly #options: SimulationOptions;
+  #dispatcher!: Dispatcher;
+  #worker!: SimulatedWorker;
+  #life = { dead: false };
+  #workerId = 0;
+
+  constructor(options: SimulationOptions) {
+    this.#options = options;
+    this.site = options.site;
+    this.bench = new Bench({ errorsKept: 100_000, retries: options.retries ?? 3 });
+    this.clock = this.bench.clock;
+    this.clock.jumpTo(options.startMs);
+    this.bench.db.pragma('synchronous = OFF');
+  }
+
+  /** Starts the Queue Manager and the Bot Manager. */
+  start(): void {
+    const { startMs: _start, workerSlots, retries: _retries, site: _site, ...options } = this.#options;
+    const life = { dead: false };
+    this.#life = life;
+    const { clock } = this;
+    /** Timers of a process that was killed do not go off. */
+    const ownClock: Clock = {
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      after: (delayMs, action) =>
+        clock.after(delayMs, () => {
+          if (!life.dead) action();
+        }),
+    };
+    this.#dispatcher = new Dispatcher({
+      ...options,
+      store: this.bench.store,
+      clock: ownClock,
+      log: silentLog,
+      failed: error => {
+        if (life.dead) return false;
+        throw error;
+      },
+      committed: nothing,
+    });
+    this.#dispatcher.start();
+    this.#worker = new SimulatedWorker(this, workerSlots);
+    this.#dispatcher.setWorker(++this.#workerId, this.#worker, workerSlots);
+  }
+
+  /** Kills both; results that were not committed are lost. */
+  async crash(): Promise<void> {
+    await quiet();
+    this.#life.dead = true;
+    this.#worker.kill();
+    this.bench.reopen();
+    this.bench.db.pragma('synchronous = OFF');
+    await quiet();
+  }
+
+  /** Ends both, as systemd would. */
+  async stop(): Promise<void> {
+    await quiet();
+    this.#dispatcher.stop();
+    this.#life.dead = true;
+    this.#worker.kill();
+    this.bench.reopen();
+    this.bench.db.pragma('synchronous = OFF');
+    await quiet();
+  }
+
+  async send(pid: number, urls: readonly UrlRecord[]): Promise<void> {
+    await this.bench.send(pid, urls);
+    for (const set of this.bench.sets.splice(0)) this.#dispatcher.addSet(set);
+    this.#dispatcher.resubmitted();
+  }
+
+  reload(): void {
+    this.#dispatcher.reload();
+  }
+
+  /** As the operator's flush does. */
+  forgetDelays(pid: number): void {
+    this.bench.store.transaction(() => this.bench.store.providers.forgetDelays(pid));
+    this.#dispatcher.forgetDelays(pid);
+  }
+
+  status() {
+    return this.#dispatcher.status();
+  }
+
+  answer(worker: SimulatedWorker, result: Parameters<Dispatcher['fetched']>[1]): void {
+    if (worker === this.#worker) this.#dispatcher.fetched(this.#workerId, result);
+  }
+
+  /** Lets time pass until the condition holds, at most so long. @returns whether it does */
+  async until(condition: () => boolean, limitMs: number): Promise<boolean> {
+    const endMs = this.clock.monotonicMs() + limitMs;
+    for (;;) {
+      await quiet();
+      if (condition()) return true;
+      const nextMs = Math.min(this.clock.nextMs() ?? endMs, endMs);
+      if (this.clock.monotonicMs() >= endMs) return false;
+      this.clock.advance(Math.max(0, nextMs - this.clock.monotonicMs()));
+    }
+  }
+
+  /** Lets so much time pass. */
+  async pass(ms: number): Promise<void> {
+    await this.until(() => false, ms);
+  }
+
+  close(): void {
+    this.#life.dead = true;
+    this.#dispatcher.stop();
+    this.bench.close();
+  }
+}
+
+function nothing(): void {}
+
+/** Everything that goes on at once has happened: a pump, and what it set in motion. */
+async function quiet(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise<void>(resolve => setImmediate(resolve));
+}
+
+/** A random number from 0 to 1, the same sequence for the same seed. */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
