@@ -260,8 +260,11 @@ export class Model {
   answer(sent: Sent, result: Result, nowMs: number): void {
     const provider = this.provider(sent.pid);
     const siteAnswers = result.is !== 'error' || result.reach !== 'provider';
-    if (siteAnswers && provider.failures > 0 && sent.failures === provider.failures)
-      Object.assign(provider, { failures: 0, untilMs: 0, untilWallMs: 0 });
+    if (siteAnswers && provider.failures > 0 && sent.failures === provider.failures) {
+      // It answers; that may be that it wants to be left alone.
+      const patience = result.is === 'error' && result.retryAfterMs !== undefined;
+      Object.assign(provider, { failures: 0, ...(patience ? {} : { untilMs: 0, untilWallMs: 0 }) });
+    }
     const { failures, untilWallMs } = provider;
     provider.saved = { failures, untilWallMs };
     const row = this.rows.find(r => r.place === sent.place);
