@@ -218,7 +218,7 @@ describe('lccd-uns', () => {
     for (const cp of cps) await cp.hears('<lococa:set_result>');
     for (const cp of cps) cp.send('</lococa:set>');
     const replies = await Promise.all(cps.map(cp => cp.reply));
-    assert.deepEqual(replies.map(codeOf).sort(), [201, NaN]);
+    assert.deepEqual(new Set(replies.map(codeOf)), new Set([201, NaN]));
     await daemon.stop();
   });
 

@@ -70,6 +70,24 @@ describe('lccpidb', () => {
     assert.equal(provider(home, 1)?.timeofday, '');
   });
 
+  it('sets the fuse of a provider, and back to what is configured', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--fuse-percent=20');
+    const fuse = () => [provider(home, 1)?.fusepercent, provider(home, 1)?.fuseurls];
+    assert.deepEqual(fuse(), [20, null]);
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--fuse-percent=0', '--fuse-urls=5').status, 0);
+    assert.deepEqual(fuse(), [0, 5]);
+    assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^fuse: +0 %, 5 urls$/m);
+    lccpidb(home, 'set', '--pid=1', '--fuse-percent=default', '--fuse-urls=default');
+    assert.deepEqual(fuse(), [null, null]);
+    assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^fuse: +as configured$/m);
+    const wrong = lccpidb(home, 'set', '--pid=1', '--fuse-percent=101');
+    assert.deepEqual(
+      [wrong.status, wrong.stderr],
+      [64, 'lccpidb: --fuse-percent=101: give 0 to 100, or default\n'],
+    );
+  });
+
   it('adds and removes roots', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=1', '--root=http://h/a/', '--root=http://h/b/');
