@@ -182,8 +182,11 @@ function repair(db: Db): void {
   for (const { id } of damagedWaiting(db)) dropWaiting.run(id);
   const dropContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
   for (const { id } of damagedContent(db)) dropContent.run(id);
-  rebuildSets(db);
   raiseCounters(db);
+  // What was taken of a set that will come again may be among what was lost: it is to be taken from its beginning.
+  // Otherwise a full set would fulfil the wish that is made here with its second half alone.
+  db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');
+  rebuildSets(db);
   db.exec(`
     UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM qdb),
       (SELECT coalesce(max(psetid), 0) FROM lccurl)) WHERE name = 'psetid';

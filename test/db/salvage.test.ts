@@ -66,6 +66,30 @@ test('a suspected database that is sound is kept', () => {
   assert.ok(!existsSync(`${bench.path}.suspect`));
 });
 
+test('a full set that was being taken is taken anew, and only the whole of it fulfils the wish', async () => {
+  bench.reopen();
+  const urls = Array.from({ length: 2000 }, (_, i) => url(`some/rather/long/path/page-${i}`, { len: '1' }));
+  const head = bench.head(7, urls.length, { set: 'full' });
+  const intake = await bench.intake.begin('u1', head);
+  intake.urls(urls.slice(0, 1500));
+  intake.cut();
+  assert.equal(bench.value('SELECT rowsdone FROM absorbed WHERE entry = ?', head.entry), 1000);
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+  overwrite(4096 * (pageOf('sqlite_autoindex_qdb_1') - 1), 4096);
+  suspectDatabase(bench.path);
+  open();
+  assert.equal(aside().length, 1);
+  bench.reopen();
+  bench.db.exec('DELETE FROM qdb WHERE pos % 7 = 0; DELETE FROM lccurl WHERE id % 7 = 0');
+  const again = await bench.intake.begin('u1', head);
+  again.urls(urls);
+  await again.end();
+  assert.equal(bench.value('SELECT fullsetwanted FROM pidb'), null);
+  const known = 'SELECT count(*) FROM (SELECT curl FROM qdb UNION SELECT curl FROM lccurl)';
+  assert.equal(bench.value(known), urls.length);
+});
+
 test('of a database without a readable beginning a new one is started, the old one set aside byte by byte', () => {
   overwrite(0, 8192);
   const damaged = readFileSync(bench.path);
