@@ -24,7 +24,7 @@ import { makeDirectoryDurably, syncDirectory, writeFileDurably } from '../lib/du
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
-import { fileIdOf, folderOf, nameOf } from './naming.js';
+import { fileIdOf, folderOf, nameOf } from '../db/naming.js';
 
 export interface StoreOptions {
   dir: string;

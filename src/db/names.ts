@@ -25,6 +25,12 @@ export interface Name {
   gen: number;
 }
 
+/** A name as noted. `gone`: its file is to go when its grace is over. `free`: the generation is the one given out next. */
+export interface NameRow extends Name {
+  state: 'taken' | 'gone' | 'free';
+  sound: boolean;
+}
+
 interface Row extends Name {
   state: number;
   sum: number;
@@ -33,6 +39,7 @@ interface Row extends Name {
 const TAKEN = 0;
 const GONE = 1;
 const FREE = 2;
+const STATES = ['taken', 'gone', 'free'] as const;
 
 const SCHEMA_VERSION = 1;
 const CONDEMNED = -1;
@@ -175,6 +182,44 @@ export class NamesDb {
     this.#inTransaction(() => {
       for (const { id, gen } of names) this.#write(id, gen, GONE, atMs);
     });
+  }
+
+  /** Every row, a page at a time; none is believed before `sound` was looked at. */
+  *rows(pageRows: number): Generator<NameRow, void> {
+    const page = this.#db.prepare('SELECT id, gen, state, sum FROM names WHERE id > ? ORDER BY id LIMIT ?');
+    for (let after = -1; ;) {
+      const rows = page.all(after, pageRows) as Row[];
+      for (const { id, gen, state, sum } of rows)
+        yield { id, gen, state: STATES[state] ?? 'taken', sound: sum === sumOf(id, gen, state) };
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = last.id;
+    }
+  }
+
+  /** What is known of an id; undefined when it has no row: in use at generation 0, or never given out. */
+  row(id: number): NameRow | undefined {
+    const row = this.#find.get(id) as Row | undefined;
+    return (
+      row && {
+        id,
+        gen: row.gen,
+        state: STATES[row.state] ?? 'taken',
+        sound: row.sum === sumOf(id, row.gen, row.state),
+      }
+    );
+  }
+
+  /** Repairs: these names are in use, whatever was noted of them; ids given out from here on lie behind them. */
+  claim(names: readonly Name[]): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      const beyond = Math.max(...names.map(name => name.id)) + 1;
+      if (beyond > this.nextId) this.#writeNext.run(beyond, sumOf(beyond, 0, TAKEN));
+      for (const { id, gen } of names) this.#write(id, gen, TAKEN, 0);
+    });
+    this.#freeCount = this.#count(FREE);
+    this.#goneCount = this.#count(GONE);
   }
 
   close(): void {

@@ -66,6 +66,7 @@ const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime
 
 export class ContentStore {
   readonly #find;
+  readonly #byId;
   readonly #insert;
   readonly #move;
   readonly #replace;
@@ -84,6 +85,7 @@ export class ContentStore {
     this.#find = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
     );
+    this.#byId = db.prepare<[number], Held & { pid: number }>(`SELECT pid, ${HELD} FROM lccurl WHERE id = ?`);
     this.#insert = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
          lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq, sum)
@@ -254,10 +256,13 @@ export class ContentStore {
     if (held.psetid < psetid) this.#stamp.run(psetid, held.id);
   }
 
-  /** Lets go of content: tombstone, freed file, counters. */
-  remove(pid: number, held: Held, nowS: number): void {
+  /**
+   * Lets go of content: tombstone, freed file, counters.
+   * @param file `kept` where it may be another's
+   */
+  remove(pid: number, held: Held, nowS: number, file: 'freed' | 'kept' = 'freed'): void {
     this.#bury.run(this.#tally.takeSeq(), held.id, pid, held.curl, held.mimetype, held.burl, nowS);
-    this.free(held.fetched_machineid, held.fetched_fileid);
+    if (file === 'freed') this.free(held.fetched_machineid, held.fetched_fileid);
     this.#delete.run(held.id);
     this.#tally.content(pid, -1, -held.len);
   }
@@ -278,6 +283,12 @@ export class ContentStore {
     this.#bury.run(this.#tally.takeSeq(), id, pid, curl, mimetype, burl, this.#damage.nowS());
     this.#delete.run(held.id);
     this.#tally.recount(pid);
+  }
+
+  /** Removes a row that is known to be damaged. */
+  discard(id: number): void {
+    const row = this.#byId.get(id);
+    if (row !== undefined) this.#discard(row.pid, row);
   }
 
   /** A file that no row points to. */

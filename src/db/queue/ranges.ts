@@ -18,6 +18,7 @@ interface Range {
 
 /** Look-ups at a start: some 3 µs each. What lies behind is left to lccfsck. */
 const MAX_LOOKUPS = 50_000;
+const PAGE_ROWS = 1000;
 
 /** Makes qpsdb anew from qdb; sets not yet complete stay invisible. Inside a transaction. @returns sets */
 export function rebuildSets(db: Db): number {
@@ -109,4 +110,70 @@ function unlisted(db: Db): string | undefined {
     part = next.get(part.slot, part.psetid);
   }
   return undefined;
+}
+
+/** A row at a place that belongs to another set than it says, or to none (null). */
+export interface StrayRow {
+  pos: number;
+  psetid: number;
+  range: number | null;
+}
+
+/** Reads every row of the queue; in the order of places. Those that are given out may be changed meanwhile. */
+export function* strayRows(db: Db): Generator<StrayRow, void> {
+  const others = db.prepare<[number, number, number, number], { pos: number; psetid: number }>(
+    'SELECT pos, psetid FROM qdb WHERE pos BETWEEN ? AND ? AND psetid <> ? ORDER BY pos LIMIT ?',
+  );
+  const within = function* (first: number, last: number, psetid: number | null): Generator<StrayRow, void> {
+    for (let from = first; from <= last;) {
+      const rows = others.all(from, last, psetid ?? -1, PAGE_ROWS);
+      for (const row of rows) yield { ...row, range: psetid };
+      if (rows.length < PAGE_ROWS) return;
+      from = (rows.at(-1)?.pos ?? last) + 1;
+    }
+  };
+  let covered = 0;
+  for (const { psetid, firstpos, lastpos } of allRanges(db)) {
+    if (firstpos > covered + 1) yield* within(covered + 1, firstpos - 1, null);
+    yield* within(Math.max(firstpos, covered + 1), lastpos, psetid);
+    covered = Math.max(covered, lastpos);
+  }
+  yield* within(covered + 1, Number.MAX_SAFE_INTEGER, null);
+}
+
+/** Gives rows at the places of a set, of which others say that it is theirs and which no other set claims, to that set. Inside a transaction. */
+export function adoptStrayRows(db: Db): void {
+  const agrees = db.prepare('SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND psetid = ? LIMIT 1');
+  const adopt = db.prepare(`UPDATE qdb SET psetid = ? WHERE pos BETWEEN ? AND ? AND psetid <> ? AND NOT EXISTS
+       (SELECT 1 FROM qpsdb WHERE qpsdb.psetid = qdb.psetid AND qdb.pos BETWEEN firstpos AND lastpos)`);
+  for (const { psetid, firstpos, lastpos } of allRanges(db))
+    if (agrees.get(firstpos, lastpos, psetid) !== undefined) adopt.run(psetid, firstpos, lastpos, psetid);
+}
+
+/** Entries of qpsdb without any row: left behind by a kill, found empty by the next start. */
+export function emptySets(db: Db): { psetid: number; slot: number }[] {
+  return db
+    .prepare<[], { psetid: number; slot: number }>(
+      `SELECT psetid, starttimeslot AS slot FROM qpsdb WHERE NOT EXISTS
+         (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos AND slot = starttimeslot)`,
+    )
+    .all();
+}
+
+/** Places of every set, complete or not, each once, page by page. */
+function* allRanges(db: Db): Generator<Pick<Range, 'psetid' | 'firstpos' | 'lastpos'>, void> {
+  const page = db.prepare<[number, number, number], Range>(
+    `SELECT psetid, firstpos, lastpos FROM (
+       SELECT psetid, min(firstpos) AS firstpos, max(lastpos) AS lastpos FROM (
+         SELECT psetid, firstpos, lastpos FROM qpsdb
+         UNION ALL SELECT psetid, firstpos, lastpos FROM absorbed WHERE complete = 0 AND lastpos >= firstpos)
+       GROUP BY psetid)
+     WHERE (firstpos, psetid) > (?, ?) ORDER BY firstpos, psetid LIMIT ?`,
+  );
+  for (let last: Range | undefined; ;) {
+    const rows: Range[] = page.all(last?.firstpos ?? -1, last?.psetid ?? -1, PAGE_ROWS);
+    yield* rows;
+    last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_ROWS) return;
+  }
 }

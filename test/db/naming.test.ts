@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { fileIdOf, folderOf, nameOf } from '../../src/bm/naming.js';
+import { fileIdOf, folderOf, nameOf } from '../../src/db/naming.js';
 
 describe('names of files', () => {
   it('keeps 256 consecutive ids in one folder', () => {

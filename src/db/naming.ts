@@ -2,7 +2,7 @@
  * Names of files in a store: `ab/cd/00abcd12.3` is id 0xabcd12 in its generation 3. 256 consecutive ids share a folder,
  * so that what is fetched together lies together; after 16 777 216 ids the 65 536 folders are filled further.
  */
-import type { Name } from '../db/names.js';
+import type { Name } from './names.js';
 
 const FORM = /^([0-9a-f]{2})\/([0-9a-f]{2})\/([0-9a-f]{8,13})\.(0|[1-9][0-9]{0,14})$/;
 

@@ -1,0 +1,80 @@
+/** lccfsck(8): whether rows, files, queue, counters and names agree; and making them. */
+import { resolve } from 'node:path';
+import { loadConfig } from '../config/load.js';
+import { runFsck, type FsckResult } from '../fsck/run.js';
+import type { Finding } from '../fsck/types.js';
+import { EXIT } from '../lib/errors.js';
+import { Output } from '../lib/stdio.js';
+import { CONFIG_OPTION } from './daemon.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccfsck',
+  summary: 'Check a Local Content Cache: rows against files, the queue, counters, names; and repair it.',
+  options: [
+    { flags: '--repair', help: 'put right what is found; lccd must not run' },
+    { flags: '--quick', help: 'do not read the content of files' },
+    { flags: '--store <DIR>', help: 'folder of the content (default: $LCC_HOME/store)' },
+    { flags: '--machineid <ID>', help: 'whose content it is (default: bm.machine_id)' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccfsck || lccfsck --repair',
+  run,
+};
+
+async function run(context: CommandContext): Promise<number> {
+  const { options } = context;
+  const text = (name: string) => {
+    const value = options[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const config = loadConfig({
+    env: context.env,
+    file: text('config'),
+    overrides: { 'bm.machine_id': text('machineid') },
+  });
+  const { home } = config;
+  const store = text('store');
+  const output = new Output(1);
+  const result = await runFsck(
+    {
+      dbPath: home.db,
+      storeDir: store === undefined ? home.store : resolve(store),
+      machineId: config.get('bm.machine_id'),
+      unsSpoolDir: home.unsSpool,
+      fsmSpoolDir: home.fsmSpool,
+      repair: options['repair'] === true,
+      quick: options['quick'] === true,
+      errorsKept: config.get('qm.errors_kept'),
+      nowMs: Date.now,
+    },
+    {
+      found: finding => output.write(lineOf(finding)),
+      note: message => context.say(message),
+      advance: context.progress('rows'),
+    },
+  );
+  output.flush();
+  context.say(summaryOf(result));
+  return result.found === result.repaired ? EXIT.ok : EXIT.someRejected;
+}
+
+/** `KIND<TAB>WHERE<TAB>WHAT[<TAB>repaired]`. */
+function lineOf({ kind, where, what, repaired }: Finding): string {
+  return `${[kind, where, what, ...(repaired ? ['repaired'] : [])].map(printable).join('\t')}\n`;
+}
+
+/** What others wrote may hold any character: one line is one finding, and no terminal is told what to do. */
+function printable(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
+}
+
+function summaryOf({ found, repaired, extent }: FsckResult): string {
+  const elsewhere =
+    extent.elsewhere === 0 ? '' : `, ${extent.elsewhere} of them with content on other machines`;
+  const looked = `${extent.rows} rows${elsewhere}, ${extent.files} files, ${extent.bytes} bytes read`;
+  return `${looked}: ${found === 0 ? 'nothing found' : `${found} found, ${repaired} repaired`}`;
+}

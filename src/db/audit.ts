@@ -1,0 +1,143 @@
+/** What lccfsck asks of lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by itself. */
+import type { Held } from './cache/content.js';
+import type { Db } from './open.js';
+
+/** A row of lccurl and whose it is. */
+export interface ContentRow extends Held {
+  pid: number;
+}
+
+export interface WrongCount {
+  pid: number;
+  column: 'filesused' | 'spaceused' | 'nurlerrs' | 'nurlproc';
+  is: number;
+  should: number;
+}
+
+export interface WrongNumber {
+  where: string;
+  what: string;
+}
+
+/** Lines of PRAGMA integrity_check that are reported; damage seldom comes alone. */
+const MAX_INTEGRITY_LINES = 20;
+/** Numbers reported of each kind. */
+const MAX_NUMBERS = 1000;
+
+export class Audit {
+  readonly #db: Db;
+  readonly #contentPage;
+  readonly #current;
+  readonly #freedPage;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#contentPage = db.prepare<[number, number], ContentRow>(
+      'SELECT * FROM lccurl WHERE id > ? ORDER BY id LIMIT ?',
+    );
+    this.#current = db
+      .prepare<[number, string], number>('SELECT 1 FROM lccurl WHERE id = ? AND fetched_fileid = ?')
+      .pluck();
+    this.#freedPage = db.prepare<[string, number, number], { fid: number; fileid: string }>(
+      'SELECT fid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?',
+    );
+  }
+
+  /** What SQLite finds by itself. */
+  integrity(): string[] {
+    const lines = this.#db.pragma(`integrity_check(${MAX_INTEGRITY_LINES})`) as { integrity_check: string }[];
+    return lines.map(line => line.integrity_check).filter(line => line !== 'ok');
+  }
+
+  /** Rows of lccurl, page by page, in the order of their ids. */
+  *content(pageRows: number): Generator<ContentRow[], void> {
+    for (let after = Number.MIN_SAFE_INTEGER; ;) {
+      const rows = this.#contentPage.all(after, pageRows);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      yield rows;
+      after = last.id;
+    }
+  }
+
+  /** Whether any row points to a file of that machine. */
+  holds(machineid: string): boolean {
+    return (
+      this.#db.prepare('SELECT 1 FROM lccurl WHERE fetched_machineid = ? LIMIT 1').get(machineid) !==
+      undefined
+    );
+  }
+
+  /** Whether the row still points to that file. */
+  isCurrent(row: Pick<ContentRow, 'id' | 'fetched_fileid'>): boolean {
+    return this.#current.get(row.id, row.fetched_fileid) !== undefined;
+  }
+
+  /** Files of a machine that wait to be deleted. */
+  *freed(machineid: string, pageRows: number): Generator<{ fid: number; fileid: string }, void> {
+    for (let after = 0; ;) {
+      const rows = this.#freedPage.all(machineid, after, pageRows);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = last.fid;
+    }
+  }
+
+  /** Counters of providers that are not what the tables say. Errors may have been counted without being kept. */
+  wrongCounts(): WrongCount[] {
+    type Counts = Record<WrongCount['column'] | 'files' | 'space' | 'errors' | 'waiting' | 'pid', number>;
+    const providers = this.#db
+      .prepare<[], Counts>(
+        `WITH c AS (SELECT pid, count(*) AS files, CAST(total(len) AS INTEGER) AS space FROM lccurl GROUP BY pid),
+           q AS (SELECT pid, count(*) AS waiting FROM qdb GROUP BY pid),
+           e AS (SELECT pid, count(*) AS errors FROM pierr GROUP BY pid)
+         SELECT pid, filesused, spaceused, nurlerrs, nurlproc, coalesce(files, 0) AS files, coalesce(space, 0) AS space,
+           coalesce(errors, 0) AS errors, coalesce(waiting, 0) AS waiting
+         FROM pidb LEFT JOIN c USING (pid) LEFT JOIN q USING (pid) LEFT JOIN e USING (pid) ORDER BY pid`,
+      )
+      .all();
+    return providers.flatMap(row => {
+      const { pid, files, space, errors, waiting } = row;
+      const errorsFit = row.nurlerrs === errors || (errors > 0 && row.nurlerrs > errors);
+      const should = {
+        filesused: files,
+        spaceused: space,
+        nurlerrs: errorsFit ? row.nurlerrs : errors,
+        nurlproc: waiting,
+      };
+      return (Object.keys(should) as WrongCount['column'][])
+        .filter(column => row[column] !== should[column])
+        .map(column => ({ pid, column, is: row[column], should: should[column] }));
+    });
+  }
+
+  /** Numbers of the change sequence that are not as they were given out. */
+  *wrongNumbers(): Generator<WrongNumber, void> {
+    const counter = (name: string) =>
+      Number(this.#db.prepare('SELECT value FROM counter WHERE name = ?').pluck().get(name) ?? NaN);
+    const [seq, purged] = [counter('seq'), counter('purged')];
+    const found = (what: string, sql: string, ...values: number[]): WrongNumber[] =>
+      this.#db
+        .prepare<number[], string>(`SELECT place FROM (${sql}) LIMIT ${MAX_NUMBERS}`)
+        .pluck()
+        .all(...values)
+        .map(where => ({ where, what }));
+    yield* found(
+      `beyond the last number given out, ${seq}`,
+      `SELECT 'lccurl seq ' || seq AS place FROM lccurl WHERE seq > ?
+       UNION ALL SELECT 'tombstone ' || seq FROM tombstone WHERE seq > ?`,
+      seq,
+      seq,
+    );
+    yield* found(
+      `said to be forgotten: all up to ${purged} are`,
+      `SELECT 'tombstone ' || seq AS place FROM tombstone WHERE seq <= ?`,
+      purged,
+    );
+    yield* found(
+      'a number that a row of lccurl has as well',
+      `SELECT 'tombstone ' || seq AS place FROM tombstone JOIN lccurl USING (seq)`,
+    );
+  }
+}

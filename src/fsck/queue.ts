@@ -1,0 +1,36 @@
+/** QPSDB against QDB, the change sequence, and counters against what they count. */
+import { disagreement, emptySets, strayRows } from '../db/queue/ranges.js';
+import type { CheckContext, Finding } from './types.js';
+
+export function* sets({ db, mender, live }: CheckContext): Generator<Finding> {
+  const findings: Omit<Finding, 'repaired'>[] = [];
+  for (const { pos, psetid, range } of strayRows(db)) {
+    const what = `says it is of set ${psetid}, at a place of ${range === null ? 'no set' : `set ${range}`}`;
+    yield { kind: 'set', where: `qdb ${pos}`, what, repaired: mender !== undefined };
+  }
+  // A running Queue Manager removes it in a moment.
+  for (const { psetid, slot } of live ? [] : emptySets(db))
+    findings.push({ kind: 'set', where: `qpsdb ${psetid}/${slot}`, what: 'no url is left of it' });
+  const other = disagreement(db);
+  if (other !== undefined) findings.push({ kind: 'set', where: 'qpsdb', what: other });
+  for (const finding of findings) yield { ...finding, repaired: mender !== undefined };
+  if (mender !== undefined) mender.rebuildSets();
+}
+
+export function* sequence({ audit, mender }: CheckContext): Generator<Finding> {
+  let wrong = false;
+  for (const { where, what } of audit.wrongNumbers()) {
+    wrong = true;
+    yield { kind: 'sequence', where, what, repaired: mender !== undefined };
+  }
+  if (wrong) mender?.mendNumbers();
+}
+
+export function* counters({ audit, mender }: CheckContext): Generator<Finding> {
+  const wrong = audit.wrongCounts();
+  mender?.setCounts(wrong);
+  for (const { pid, column, is, should } of wrong) {
+    const what = `${column} is ${is}, the tables say ${should}`;
+    yield { kind: 'counter', where: `provider ${pid}`, what, repaired: mender !== undefined };
+  }
+}

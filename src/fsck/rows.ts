@@ -1,0 +1,20 @@
+/** Rows that do not agree with their sums. */
+import { damagedContent, damagedWaiting, type DamagedRow } from '../db/damage.js';
+import type { CheckContext, Finding } from './types.js';
+
+export function* sums({ db, mender }: CheckContext): Generator<Finding> {
+  const finding = (table: string, row: DamagedRow): Finding => ({
+    kind: 'damaged-row',
+    where: `${table} ${row.id}`,
+    what: `does not agree with its checksum: provider ${row.pid}, ${row.curl}`,
+    repaired: mender !== undefined,
+  });
+  for (const row of damagedWaiting(db)) {
+    mender?.dropWaiting(row);
+    yield finding('qdb', row);
+  }
+  for (const row of damagedContent(db)) {
+    mender?.dropContent(row);
+    yield finding('lccurl', row);
+  }
+}

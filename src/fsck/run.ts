@@ -1,0 +1,215 @@
+/**
+ * All checks, one after the other. What a check repairs the later ones find repaired: rows that cannot be believed go
+ * before their files are looked at, counters come last.
+ *
+ * Looking at an LCC that runs changes nothing and holds up nothing: every question is answered from one snapshot, and
+ * what is found wrong with a file is asked once more, since its row may have been replaced meanwhile. Repairing needs the
+ * locks of the Queue Manager and the Bot Manager.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Audit } from '../db/audit.js';
+import { Mender } from '../db/mend.js';
+import { NamesDb } from '../db/names.js';
+import { isDamage, openDatabase, openReadOnly, type Db } from '../db/open.js';
+import { QueueStore } from '../db/queue/store.js';
+import { openOrSalvage, suspectDatabase } from '../db/salvage.js';
+import { TemporaryNames } from '../db/temporary-names.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { tryLock, type Lock } from '../lib/lock.js';
+import { silentLog } from '../lib/log.js';
+import { content } from './content.js';
+import { counters, sequence, sets } from './queue.js';
+import { sums } from './rows.js';
+import { spools } from './spools.js';
+import { deletions, files, freeList } from './store.js';
+import type { Check, CheckContext, Extent, Finding } from './types.js';
+
+export interface FsckOptions {
+  dbPath: string;
+  storeDir: string;
+  /** Whose files are below `storeDir`; undefined: as its machine-id says. */
+  machineId: string | undefined;
+  unsSpoolDir: string;
+  fsmSpoolDir: string;
+  repair: boolean;
+  quick: boolean;
+  /** Errors kept for one provider. */
+  errorsKept: number;
+  nowMs: () => number;
+}
+
+export interface FsckTalk {
+  found(finding: Finding): void;
+  note(message: string): void;
+  advance: ((count: number) => void) | undefined;
+}
+
+export interface FsckResult {
+  found: number;
+  repaired: number;
+  extent: Extent;
+}
+
+const CHECKS: readonly Check[] = [
+  sums,
+  sets,
+  sequence,
+  content,
+  deletions,
+  files,
+  freeList,
+  counters,
+  spools,
+];
+
+/**
+ * @throws LccError `try.later` when the LCC runs and is to be repaired, `input.missing` when there is none, `config` when
+ *   the store is another machine's
+ */
+export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<FsckResult> {
+  const result: FsckResult = {
+    found: 0,
+    repaired: 0,
+    extent: { rows: 0, elsewhere: 0, files: 0, bytes: 0 },
+  };
+  const report = (finding: Finding) => {
+    result.found++;
+    if (finding.repaired) result.repaired++;
+    talk.found(finding);
+  };
+  if (!existsSync(options.dbPath))
+    throw new LccError('input.missing', `${options.dbPath}: there is none; lccd creates it`);
+  const known = new TemporaryNames();
+  const lock = options.repair ? lockQueue(options.dbPath) : undefined;
+  let names: NamesDb | undefined;
+  let db: Db | undefined;
+  try {
+    db = openChecked(options, report);
+    if (db === undefined) return result;
+    const store = storeOf(options, db, report);
+    const live = !options.repair && isServed(options.dbPath);
+    names = store === undefined ? undefined : openNames(options, live, talk, report);
+    const context: CheckContext = {
+      db,
+      audit: new Audit(db),
+      mender: options.repair ? menderOf(db, options) : undefined,
+      live,
+      quick: options.quick,
+      storeDir: options.storeDir,
+      machineId: store,
+      names,
+      unsSpoolDir: options.unsSpoolDir,
+      fsmSpoolDir: options.fsmSpoolDir,
+      known,
+      extent: result.extent,
+      advance: talk.advance,
+    };
+    for (const check of CHECKS) for await (const finding of check(context)) report(finding);
+    return result;
+  } finally {
+    known.close();
+    names?.close();
+    db?.close();
+    lock?.release();
+  }
+}
+
+/** The database, sound by SQLite's own standards; what is not is set aside and replaced, where that was asked for. */
+function openChecked(options: FsckOptions, report: (finding: Finding) => void): Db | undefined {
+  const { dbPath, repair, nowMs } = options;
+  const finding = (what: string) => {
+    report({ kind: 'database', where: dbPath, what, repaired: repair });
+  };
+  try {
+    const db = repair ? openDatabase(dbPath) : openReadOnly(dbPath);
+    const lines = new Audit(db).integrity();
+    lines.forEach(finding);
+    if (lines.length === 0 || !repair) return db;
+    db.close();
+  } catch (error) {
+    if (!(error instanceof LccError && error.code === 'data.malformed') && !isDamage(error)) throw error;
+    finding(messageOf(error));
+    if (!repair) return undefined;
+  }
+  suspectDatabase(dbPath);
+  return openOrSalvage(dbPath, nowMs(), silentLog);
+}
+
+function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
+  const nowS = () => Math.floor(nowMs() / 1000);
+  const store = new QueueStore(db, {
+    errorsKept,
+    retries: 0,
+    mtimeOf: text => text,
+    damaged: () => undefined,
+    nowS,
+  });
+  return new Mender(db, store, nowS);
+}
+
+/** Whose store it is. A store that is not there may be a disk that is not mounted: its rows are left alone. */
+function storeOf(
+  { storeDir, machineId }: FsckOptions,
+  db: Db,
+  report: (finding: Finding) => void,
+): string | undefined {
+  const path = join(storeDir, 'machine-id');
+  let owner: string | undefined;
+  try {
+    owner = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+  }
+  if (owner !== undefined && machineId !== undefined && owner !== machineId)
+    throw new LccError('config', `${storeDir}: the store of machine "${owner}", not "${machineId}"`);
+  if (owner === undefined && machineId !== undefined && new Audit(db).holds(machineId)) {
+    const what = `has no machine-id, though rows point to files of "${machineId}"; mount it, or let lccd-bm make it anew`;
+    report({ kind: 'store', where: storeDir, what, repaired: false });
+  }
+  return owner;
+}
+
+function openNames(
+  { storeDir, repair }: FsckOptions,
+  live: boolean,
+  talk: FsckTalk,
+  report: (finding: Finding) => void,
+): NamesDb | undefined {
+  const path = join(storeDir, 'names.db');
+  const leftOut = 'the LCC runs: files without rows and the free list are not looked at';
+  if (live) {
+    talk.note(leftOut);
+    return undefined;
+  }
+  if (!existsSync(path)) {
+    report({ kind: 'store', where: path, what: 'there is none; lccd-bm makes it anew', repaired: false });
+    return undefined;
+  }
+  try {
+    return new NamesDb(path, 0);
+  } catch (error) {
+    if (!(error instanceof LccError)) throw error;
+    if (error.code === 'data.malformed') {
+      report({ kind: 'free-list', where: path, what: 'damaged; lccd-bm sets it aside', repaired: false });
+      return undefined;
+    }
+    if (error.code !== 'try.later' || repair) throw error;
+    talk.note(leftOut);
+    return undefined;
+  }
+}
+
+function lockQueue(dbPath: string): Lock {
+  const lock = tryLock(`${dbPath}.lock`);
+  if (lock === undefined)
+    throw new LccError('try.later', `${dbPath}: lccd-qm has it open; stop lccd before a repair`);
+  return lock;
+}
+
+function isServed(dbPath: string): boolean {
+  if (!existsSync(`${dbPath}.lock`)) return false;
+  const lock = tryLock(`${dbPath}.lock`);
+  lock?.release();
+  return lock === undefined;
+}

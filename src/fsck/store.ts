@@ -1,0 +1,113 @@
+/**
+ * The store against the rows: files that no row points to, what robots left half-written, and what is noted of names.
+ * A name's whereabouts are known to the Bot Manager alone while it runs: then nothing of this is looked at.
+ */
+import { readdirSync, unlinkSync, type Dirent } from 'node:fs';
+import { join } from 'node:path';
+import type { Name, NameRow } from '../db/names.js';
+import { fileIdOf, nameOf } from '../db/naming.js';
+import type { CheckContext, Finding } from './types.js';
+
+const PAGE_ROWS = 1000;
+const FOLDER = /^[0-9a-f]{2}$/;
+/** What belongs into a store besides folders of content. */
+const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
+
+/** Deletions that wait in lcc.db: of files that rows hold there must be none. */
+export function* deletions({ audit, machineId, known, mender }: CheckContext): Generator<Finding> {
+  if (machineId === undefined) return;
+  for (const { fid, fileid } of audit.freed(machineId, PAGE_ROWS)) {
+    const name = nameOf(fileid);
+    if (name === undefined) continue;
+    if (known.useOf(name) === 'held') {
+      mender?.keepFile(fid);
+      const what = 'waits to be deleted, but a row points to it';
+      yield { kind: 'free-list', where: fileid, what, repaired: mender !== undefined };
+    } else {
+      known.add(name, 'freed');
+    }
+  }
+}
+
+export function* files(context: CheckContext): Generator<Finding> {
+  const { storeDir, names } = context;
+  if (names === undefined) return;
+  for (const entry of readdirSync(storeDir, { withFileTypes: true })) {
+    if (!FOLDER.test(entry.name) || !entry.isDirectory()) {
+      if (!OWN_FILES.test(entry.name)) yield leftover(context, '', entry);
+      continue;
+    }
+    for (const inner of readdirSync(join(storeDir, entry.name), { withFileTypes: true })) {
+      if (!FOLDER.test(inner.name) || !inner.isDirectory()) yield leftover(context, entry.name, inner);
+      else yield* folder(context, `${entry.name}/${inner.name}`);
+    }
+  }
+}
+
+function* folder(context: CheckContext, path: string): Generator<Finding> {
+  const { storeDir, known, names, mender } = context;
+  const gone: Name[] = [];
+  for (const entry of readdirSync(join(storeDir, path), { withFileTypes: true })) {
+    const fileid = `${path}/${entry.name}`;
+    const name = nameOf(fileid);
+    if (name === undefined || !entry.isFile()) {
+      yield leftover(context, path, entry);
+      continue;
+    }
+    const noted = names?.row(name.id);
+    const inGrace = noted?.state === 'gone' && noted.gen === name.gen;
+    if (known.useOf(name) !== undefined || inGrace) continue;
+    if (mender !== undefined) unlinkSync(join(storeDir, fileid));
+    // Its id may be given out again, under the next generation.
+    if (noted === undefined || (noted.state === 'taken' && noted.gen === name.gen)) gone.push(name);
+    yield { kind: 'orphan', where: fileid, what: 'no row points to it', repaired: mender !== undefined };
+  }
+  if (mender === undefined || gone.length === 0 || names === undefined) return;
+  const current = gone.filter(name => name.id < names.nextId && known.heldGenerations(name.id).length === 0);
+  names.note(current.map(name => ({ name, atMs: 0 })));
+  names.free(current);
+}
+
+/** Whatever is no file of a store: of a robot that died, or of a person. A person's is not ours to remove. */
+function leftover({ storeDir, mender }: CheckContext, path: string, entry: Dirent): Finding {
+  const where = path === '' ? entry.name : `${path}/${entry.name}`;
+  const isTemporary = entry.isFile() && entry.name.endsWith('.tmp');
+  const repaired = mender !== undefined && isTemporary;
+  if (repaired) unlinkSync(join(storeDir, where));
+  const what = isTemporary ? 'left half-written by a robot' : 'not a file of a store; move it elsewhere';
+  return { kind: 'leftover', where, what, repaired };
+}
+
+/** Names that rows hold must be noted as in use, at that generation. */
+export function* freeList({ names, known, mender }: CheckContext): Generator<Finding> {
+  if (names === undefined) return;
+  let claims: Name[] = [];
+  for (const row of names.rows(PAGE_ROWS)) {
+    if (row.sound) continue;
+    const held = known.heldGenerations(row.id).at(-1);
+    // What cannot be known is lost, never doubled.
+    claims.push({ id: row.id, gen: Math.max(held ?? 0, row.gen) });
+    const what = 'its row in names.db does not agree with its checksum';
+    yield { kind: 'free-list', where: `id ${row.id}`, what, repaired: mender !== undefined };
+  }
+  if (mender !== undefined) names.claim(claims);
+  claims = [];
+  for (const name of known.held()) {
+    const what = wrongOf(name, names.row(name.id), names.nextId);
+    if (what === undefined) continue;
+    claims.push(name);
+    if (mender !== undefined && claims.length >= PAGE_ROWS) names.claim(claims.splice(0));
+    yield { kind: 'free-list', where: fileIdOf(name), what, repaired: mender !== undefined };
+  }
+  if (mender !== undefined) names.claim(claims);
+}
+
+function wrongOf(name: Name, noted: NameRow | undefined, nextId: number): string | undefined {
+  if (name.id >= nextId) return `in use, but ids from ${nextId} on are said never to have been given out`;
+  if (noted === undefined) return name.gen === 0 ? undefined : `in use, but its id is noted at generation 0`;
+  if (noted.state === 'free' && noted.gen <= name.gen) return 'in use, but noted as free';
+  if (noted.state === 'gone' && noted.gen === name.gen) return 'in use, but noted as to be deleted';
+  if (noted.state !== 'free' && noted.gen < name.gen)
+    return `in use, but its id is noted at generation ${noted.gen}`;
+  return undefined;
+}

@@ -1,0 +1,64 @@
+/** What a check is. */
+import type { Audit } from '../db/audit.js';
+import type { Mender } from '../db/mend.js';
+import type { NamesDb } from '../db/names.js';
+import type { Db } from '../db/open.js';
+import type { TemporaryNames } from '../db/temporary-names.js';
+
+/** One thing that is not as it should be. */
+export interface Finding {
+  /** Stable word for programs. */
+  kind:
+    | 'database'
+    | 'damaged-row'
+    | 'set'
+    | 'sequence'
+    | 'bad-fileid'
+    | 'shared-file'
+    | 'missing-file'
+    | 'altered-file'
+    | 'orphan'
+    | 'leftover'
+    | 'free-list'
+    | 'counter'
+    | 'spool'
+    | 'store';
+  where: string;
+  what: string;
+  /** Whether it has been put right. */
+  repaired: boolean;
+}
+
+/** What was looked at. */
+export interface Extent {
+  rows: number;
+  /** Rows whose content is on other machines: their files were not looked at. */
+  elsewhere: number;
+  files: number;
+  bytes: number;
+}
+
+export interface CheckContext {
+  db: Db;
+  audit: Audit;
+  /** Undefined: look only. */
+  mender: Mender | undefined;
+  /** The daemons run: what is found must be found twice, and what only they know is left out. */
+  live: boolean;
+  /** Files are not read. */
+  quick: boolean;
+  storeDir: string;
+  /** Undefined: there is no store on this machine. */
+  machineId: string | undefined;
+  /** Undefined: the Bot Manager has it, or it cannot be read. */
+  names: NamesDb | undefined;
+  unsSpoolDir: string;
+  fsmSpoolDir: string;
+  /** Which names rows of this machine hold, and which wait to be deleted: filled by `content`, for `store` and `freeList`. */
+  known: TemporaryNames;
+  extent: Extent;
+  /** Progress, where somebody watches. */
+  advance: ((count: number) => void) | undefined;
+}
+
+export type Check = (context: CheckContext) => Iterable<Finding> | AsyncIterable<Finding>;

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openReadOnly } from '../../src/db/open.js';
+import { ROOT } from '../support/tree.js';
+import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+
+const site = new Site();
+let lcc: WholeLcc;
+
+function fsck(
+  args: string[] = [],
+  home = lcc.home,
+): Promise<{ status: number; stdout: string; stderr: string }> {
+  return new Promise(resolve => {
+    execFile(
+      process.execPath,
+      [join(ROOT, 'bin/lccfsck'), ...args],
+      { env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' } },
+      (error, stdout, stderr) =>
+        resolve({ status: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
+before(async () => {
+  await site.listen();
+  for (const page of ['a', 'b', 'c']) site.pages.set(`/${page}`, page);
+  lcc = new WholeLcc(site);
+  await lcc.addProvider();
+  lcc.start();
+  await lcc.deliver(
+    'partial',
+    ['a', 'b', 'c'].map(page => urlTag(page)),
+  );
+  await lcc.untilIdle();
+});
+after(async () => {
+  site.close();
+  await lcc.remove();
+});
+
+test('an LCC that runs is looked at, and what only its Bot Manager knows is left out; repairing it has to wait: 75', async () => {
+  assert.deepEqual(await fsck(), {
+    status: 0,
+    stdout: '',
+    stderr:
+      'lccfsck: the LCC runs: files without rows and the free list are not looked at\n' +
+      'lccfsck: 3 rows, 3 files, 3 bytes read: nothing found\n',
+  });
+  const { status, stdout, stderr } = await fsck(['--repair']);
+  assert.deepEqual([status, stdout], [75, '']);
+  assert.match(stderr, /^lccfsck: .*: lccd-qm has it open; stop lccd before a repair\n$/);
+});
+
+test('found: 1; repaired: 0; then nothing; and what was lost comes again when lccd runs', async () => {
+  await lcc.stop();
+  const db = openReadOnly(join(lcc.home, 'lcc.db'));
+  const [id, file] = db
+    .prepare("SELECT id, fetched_fileid FROM lccurl WHERE curl LIKE '%/b'")
+    .raw()
+    .get() as [number, string];
+  db.close();
+  unlinkSync(join(lcc.home, 'store', file));
+  const line = `missing-file\t${file} (lccurl ${id}, ${site.url}/b)\tthere is no such file`;
+  const looked = await fsck();
+  assert.deepEqual([looked.status, looked.stdout], [1, `${line}\n`]);
+  assert.match(looked.stderr, /3 rows, 2 files, 2 bytes read: 1 found, 0 repaired/);
+  assert.deepEqual(await fsck(['--repair', '--quiet']), {
+    status: 0,
+    stdout: `${line}\trepaired\n`,
+    stderr: '',
+  });
+  assert.deepEqual(await fsck(['--quick']), {
+    status: 0,
+    stdout: '',
+    stderr: 'lccfsck: 2 rows, 2 files, 0 bytes read: nothing found\n',
+  });
+  lcc.start();
+  await lcc.untilIdle();
+  assert.equal((await lcc.holdings()).rows.length, 3);
+  await lcc.stop();
+});
+
+test('no LCC: 66; the store of another machine: 78', async () => {
+  assert.equal((await fsck([], join(lcc.home, 'nowhere'))).status, 66);
+  const { status, stderr } = await fsck(['--machineid=other']);
+  assert.equal(status, 78);
+  assert.match(stderr, /the store of machine "local", not "other"/);
+});
