@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import {
+import fs, {
   closeSync,
   mkdtempSync,
   openSync,
@@ -9,6 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -157,6 +158,27 @@ describe('a spool', () => {
     spool.setAside(id);
     assert.deepEqual(readdirSync(join(dir, 'bad')), [id]);
     assert.deepEqual([spool.entries.length, spool.bytes, spool.badCount], [0, 0, 1]);
+    spool.close();
+  });
+
+  it('is promised only when its name was synced', async t => {
+    const dir = newDir();
+    const spool = open(dir);
+    const seen: string[] = [];
+    const real = fs.fsyncSync;
+    fs.fsyncSync = fd => {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      if (path === join(dir, 'new')) seen.push(`${readdirSync(path).length} names synced`);
+      real(fd);
+    };
+    syncBuiltinESMExports();
+    t.after(() => {
+      fs.fsyncSync = real;
+      syncBuiltinESMExports();
+    });
+    await put(spool, 'x', 'text');
+    seen.push('promised');
+    assert.deepEqual(seen, ['1 names synced', 'promised']);
     spool.close();
   });
 

@@ -5,8 +5,8 @@ import { Turns } from './life.js';
 import { OneDatabase } from './one-database.js';
 import { Pair } from './pair.js';
 
-/** @throws the first history that goes wrong, shrunk, with the seed and path that repeat it */
-export async function runHistories(options: { seed: number; runs: number; path?: string }): Promise<void> {
+/** @throws the first history that goes wrong, shrunk unless told otherwise, with the seed and path that repeat it */
+export async function runHistories(options: { seed: number; runs: number; shrink?: boolean }): Promise<void> {
   const database = new OneDatabase();
   const turns = new Turns();
   turns.install();
@@ -21,7 +21,7 @@ export async function runHistories(options: { seed: number; runs: number; path?:
       {
         seed: options.seed,
         numRuns: options.runs,
-        ...(options.path === undefined ? undefined : { path: options.path }),
+        endOnFailure: options.shrink === false,
       },
     );
   } finally {

@@ -97,7 +97,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
     }),
   ),
   weighted(2, fc.record({ do: of('bm'), which: fc.nat(BMS - 1), slots: fc.integer({ min: 0, max: 2 }) })),
-  weighted(1, fc.record({ do: of('unlink'), count: fc.integer({ min: 1, max: 3 }), away: fc.boolean() })),
+  weighted(2, fc.record({ do: of('unlink'), count: fc.integer({ min: 1, max: 3 }), away: fc.boolean() })),
   weighted(3, fc.record({ do: of('pass'), ms: fc.constantFrom(6, 60, 1500, 12_000, 70_000) })),
   weighted(1, fc.record({ do: of('jump'), ms: fc.constantFrom(-86_400_000, -20_000, 20_000, 7_200_000) })),
   weighted(1, fc.record({ do: of('crash') })),

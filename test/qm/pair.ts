@@ -46,31 +46,24 @@ export class Pair implements Scene {
   }
 
   async run(event: Event): Promise<void> {
-    try {
-      await this.#do(event);
-    } catch (error) {
-      if (!(error instanceof Crash)) throw error;
-      this.#life.crashed = true;
-    }
-    if (this.#life.crashed) this.#crash();
-    await this.#settle();
-    if (this.#failure !== undefined) throw this.#failure;
+    await this.#live(event);
     this.#inspector.check();
   }
 
   /** Nothing bad happens any more: everything must come to its end. */
   async drain(): Promise<void> {
     this.#stepsToLive = Infinity;
-    for (const pid of this.model.providers.keys()) await this.run({ do: 'control', pid, what: 'resume' });
+    for (const pid of this.model.providers.keys()) await this.#live({ do: 'control', pid, what: 'resume' });
     for (let round = 0; ; round++) {
       assert.ok(round < 200, `urls wait for ever: ${JSON.stringify(this.model.rows)}`);
       for (let which = 0; which < this.world.bms.length; which++)
-        await this.run({ do: 'bm', which, slots: 2 });
+        await this.#live({ do: 'bm', which, slots: 2 });
       for (let uns = 0; uns < this.world.unses.length; uns++)
-        await this.run({ do: 'forward', uns, urls: 99, fate: 'wait' });
-      await this.run({ do: 'unlink', count: 99, away: false });
-      await this.run({ do: 'answer', which: 0, count: 99, result: 'ok', len: 1, announced: true });
-      await this.run({ do: 'pass', ms: round % 2 ? 12_000 : 60 });
+        await this.#live({ do: 'forward', uns, urls: 99, fate: 'wait' });
+      await this.#live({ do: 'unlink', count: 99, away: false });
+      await this.#live({ do: 'answer', which: 0, count: 99, result: 'ok', len: 1, announced: true });
+      await this.#live({ do: 'pass', ms: round % 2 ? 12_000 : 60 });
+      this.#inspector.check();
       if (this.#inspector.isOver()) break;
     }
     this.#inspector.checkEnd(this.#life.dispatcher.status());
@@ -89,6 +82,18 @@ export class Pair implements Scene {
   capacityOf(bm: Bm): number {
     if (bm.restUntilMs > this.now.ms) return 0;
     return Math.ceil(bm.slots * (1 + this.#rules.overbookPercent / 100));
+  }
+
+  async #live(event: Event): Promise<void> {
+    try {
+      await this.#do(event);
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      this.#life.crashed = true;
+    }
+    if (this.#life.crashed) this.#crash();
+    await this.#settle();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   async #do(event: Event): Promise<void> {

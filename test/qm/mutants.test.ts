@@ -1,0 +1,50 @@
+/**
+ * Tests of the tests: every safeguard is taken out once, and whatever guards it must fail. A mutation is text of a
+ * compiled module; when the code has moved on and the text is not there, that is a failure too.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { mutated } from '../support/mutation.js';
+import { ROOT } from '../support/tree.js';
+import { MUTANTS, type Mutant } from './mutants.js';
+
+/** Histories in which a mutant must be noticed. */
+const HISTORIES = 2000;
+const TESTS = join(ROOT, 'dist/test');
+
+describe('without a safeguard a test fails', { concurrency: 2 }, () => {
+  for (const mutant of MUTANTS) {
+    const noticed = mutant.by === undefined ? 'by random histories' : `by test/${mutant.by.file}.test.ts`;
+    it(`${mutant.without}: noticed ${noticed}`, async () => {
+      for (const module of new Set(mutant.edits.map(edit => edit.module))) {
+        const source = readFileSync(join(ROOT, 'dist/src', module), 'utf8');
+        mutant.edits.filter(edit => edit.module === module).reduce(mutated, source);
+      }
+      const { status, output } = await run(mutant);
+      assert.notEqual(status, 0, `nothing noticed it:\n${output}`);
+      if (mutant.by === undefined) assert.match(output, /AssertionError|SqliteError|TypeError/);
+      else assert.match(output, new RegExp(`^ *not ok \\d+ - ${escaped(mutant.by.test)}`, 'm'));
+    });
+  }
+});
+
+function run({ edits, by }: Mutant): Promise<{ status: number | null; output: string }> {
+  const what =
+    by === undefined
+      ? [join(TESTS, 'support/mutant-histories.js'), String(HISTORIES)]
+      : ['--test-reporter=tap', `--test-name-pattern=${escaped(by.test)}`, join(TESTS, `${by.file}.test.js`)];
+  const env: NodeJS.ProcessEnv = { ...process.env, LCC_MUTATION: JSON.stringify({ edits }) };
+  // Set by the runner of this test; a test file that sees it reports to that.
+  delete env['NODE_TEST_CONTEXT'];
+  const child = spawn(process.execPath, ['--import', join(TESTS, 'support/mutate.js'), ...what], { env });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (output += String(data)));
+  return new Promise(resolve => void child.on('close', status => resolve({ status, output })));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

@@ -1,0 +1,307 @@
+/** Each safeguard of the durable path taken out, and the test that must notice. */
+import type { Edit } from '../support/mutation.js';
+
+export interface Mutant {
+  /** What the code no longer does. */
+  without: string;
+  edits: Edit[];
+  /** Noticed by the model's random histories, unless by this named test. */
+  by?: { file: string; test: string };
+}
+
+const edit = (module: string, find: string, replace: string): Edit => ({ module, find, replace });
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    without: 'the generation in results',
+    edits: [
+      edit(
+        'db/queue/results.js',
+        'row === undefined || row.gen !== sent.gen || row.op',
+        'row === undefined || row.op',
+      ),
+      edit(
+        'db/cache/content.js',
+        'WHERE pos = ? AND gen = ? AND op = 1',
+        'WHERE pos = ? AND gen >= ? AND op = 1',
+      ),
+    ],
+  },
+  {
+    without: 'a delete during the fetch winning',
+    edits: [
+      edit(
+        'db/queue/row.js',
+        'SET op = 0, gen = gen + 1, sum = -1 - sum, named',
+        'SET op = 0, sum = -1 - sum, named',
+      ),
+      edit('db/queue/results.js', 'row.gen !== sent.gen || row.op === 0 || ', 'row.gen !== sent.gen || '),
+      edit('db/cache/content.js', 'AND gen = ? AND op = 1', 'AND gen = ?'),
+    ],
+  },
+  {
+    without: 'full sets reconciling the queue',
+    edits: [edit('db/queue/reconcile.js', 'this.#dropRow.run(row.pos);', '{}')],
+  },
+  {
+    without: 'full sets reconciling the content',
+    edits: [edit('db/queue/reconcile.js', 'this.#content.remove(pid, held, nowS());', '{}')],
+  },
+  {
+    without: 'memory of what was absorbed',
+    edits: [
+      edit('qm/set-intake.js', 'this.#state = options.store.absorb.find(uns, head.entry);', ''),
+      edit('db/queue/absorb.js', 'INSERT INTO absorbed(', 'INSERT OR REPLACE INTO absorbed('),
+    ],
+  },
+  {
+    without: 'going on where a set was cut off',
+    edits: [
+      edit(
+        'qm/set-intake.js',
+        'this.#state.complete ? Infinity : this.#state.rowsdone',
+        'this.#state.complete ? Infinity : 0',
+      ),
+    ],
+  },
+  {
+    without: 'the answer waiting for the commit',
+    edits: [
+      edit(
+        'qm/set-intake.js',
+        'return this.#complete();\n            this.#commit();',
+        '{ setImmediate(() => this.#complete()); return { queued: 0, duplicate: 0, unchanged: 0, deleted: 0 }; }\n            this.#commit();',
+      ),
+    ],
+  },
+  {
+    without: 'incomplete sets being kept from the order',
+    edits: [
+      edit(
+        'qm/set-intake.js',
+        'this.#slice = [];\n        step(',
+        'this.#slice = [];\n        this.#options.store.queue.addSet({ slot: NOW_SLOT, ...this.#state });\n        step(',
+      ),
+    ],
+  },
+  {
+    without: 'the order of sets',
+    edits: [
+      edit(
+        'db/queue/sets.js',
+        'WHERE starttimeslot = ${NOW_SLOT} ORDER BY psetid',
+        'WHERE starttimeslot = ${NOW_SLOT} ORDER BY psetid DESC',
+      ),
+    ],
+  },
+  {
+    without: 'the order within a set',
+    edits: [
+      edit(
+        'db/queue/sets.js',
+        'AND tries = 0 ORDER BY pos LIMIT',
+        'AND tries = 0 ORDER BY curl DESC, pos LIMIT',
+      ),
+    ],
+  },
+  {
+    without: 'the first position being kept',
+    edits: [edit('db/queue/insert.js', 'DO UPDATE SET\n', 'DO UPDATE SET pos = excluded.pos,\n')],
+  },
+  {
+    without: 'failed urls going to the end of their set',
+    edits: [edit('db/queue/sets.js', 'AND slot = ? AND tries = 0 ORDER', 'AND slot = ? ORDER')],
+  },
+  {
+    without: 'what waits being fetched although it looks unchanged',
+    edits: [
+      edit(
+        'db/queue/absorb.js',
+        '(saysUnchanged(url, held) && !this.#isWaiting(state.pid, url, false))',
+        'saysUnchanged(url, held)',
+      ),
+    ],
+  },
+  {
+    without: '"if absent" naming what waits',
+    edits: [
+      edit(
+        'db/queue/absorb.js',
+        'this.#name.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);',
+        '',
+      ),
+    ],
+  },
+  {
+    without: 'forgetting what was read ahead',
+    edits: [edit('db/queue/absorb.js', 'this.#queue.changed(pid);', '')],
+  },
+  {
+    without: 'freeing the file of a result that comes too late',
+    edits: [
+      edit(
+        'db/queue/results.js',
+        "if (result?.status === 'ok')\n                this.#free(result);\n            if (row === undefined)",
+        'if (row === undefined)',
+      ),
+    ],
+  },
+  {
+    without: 'freeing the file that is replaced',
+    edits: [
+      edit(
+        'db/cache/content.js',
+        'this.free(held.fetched_machineid, held.fetched_fileid);\n            this.#tally',
+        'this.#tally',
+      ),
+    ],
+  },
+  {
+    without: 'freed rows staying until their file is gone',
+    edits: [edit('qm/deletions.js', "if (status === 'ok')\n", '')],
+  },
+  {
+    without: 'one fetch of a provider at a time',
+    edits: [
+      edit(
+        'qm/schedule/lanes.js',
+        'this.#mayFetch(provider) && provider.lanes.size < most',
+        'this.#mayFetch(provider)',
+      ),
+    ],
+  },
+  {
+    without: 'giving back what a lost Bot Manager was doing',
+    edits: [
+      edit(
+        'qm/dispatch.js',
+        'if (request.worker === id)\n                this.#putBack(requestId, request);',
+        '',
+      ),
+    ],
+  },
+  {
+    without: 'leaving alone a site that does not answer',
+    edits: [
+      edit(
+        'qm/waits.js',
+        'this.#table.delay(provider.pid, Math.max(backoffUntilMs,',
+        'this.#table.delay(provider.pid, Math.max(0,',
+      ),
+    ],
+  },
+  {
+    without: 'writing down that a site does not answer',
+    edits: [
+      edit(
+        'qm/waits.js',
+        'providers.setBackoff(provider.pid, provider.backoffs, provider.backoffuntil);',
+        '',
+      ),
+    ],
+  },
+  {
+    without: 'trying such a site with one url',
+    edits: [edit('qm/waits.js', 'this.#table.setProbing(provider.pid, provider.backoffs > 0);', '')],
+  },
+  {
+    without: 'the limit of retries',
+    edits: [
+      edit('db/queue/results.js', 'row.tries < this.#rules.retries', 'row.tries <= this.#rules.retries'),
+    ],
+  },
+  {
+    without: 'the wait before a retry',
+    edits: [edit('qm/dispatch.js', 'nowMs + this.#options.retryDelayMs * 2 ** (tries - 1)', 'nowMs')],
+  },
+  {
+    without: 'the pause of a provider',
+    edits: [
+      edit(
+        'qm/known.js',
+        "'stopped', provider.paused !== 0 || provider.enabled === 0",
+        "'stopped', provider.enabled === 0",
+      ),
+    ],
+  },
+  {
+    without: 'the quota of files when content arrives',
+    edits: [
+      edit(
+        'db/queue/results.js',
+        'use === undefined || use.filesused + 1 > use.filesmax',
+        'use === undefined',
+      ),
+      edit('db/queue/results.js', 'held === undefined && use.filesused + 1 > use.filesmax', 'false'),
+    ],
+  },
+  {
+    without: 'the quota counting what deletes make free',
+    edits: [
+      edit('db/queue/quota.js', 'this.#use = use ?? UNLIMITED;', 'this.#use = { ...(use ?? UNLIMITED) };'),
+    ],
+  },
+  {
+    without: 'counting rows that leave the queue',
+    edits: [edit('db/queue/sets.js', 'this.#tally.waiting(row.pid, -1);', '{}')],
+  },
+  {
+    without: 'keeping errors until the CP has received them',
+    edits: [edit('db/cache/errors.js', 'WHERE pid = ? AND errseq <= ?', 'WHERE pid = ? AND errseq <= ? + 1')],
+  },
+  {
+    without: 'recalling the lane of a provider that is paused',
+    edits: [edit('qm/dispatch.js', 'this.#workers.get(lane.worker)?.recall(lane.name);', '{}')],
+  },
+
+  {
+    without: 'synchronous=FULL',
+    edits: [
+      edit('db/open.js', "db.pragma('synchronous = FULL');", "db.pragma('synchronous = NORMAL');"),
+      edit('db/open.js', "db.pragma('synchronous', { simple: true }) !== 2", 'false'),
+    ],
+    by: {
+      file: 'db/open',
+      test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
+    },
+  },
+  {
+    without: 'the assertion that SQLite took it',
+    edits: [edit('db/open.js', "db.pragma('synchronous = FULL');", '')],
+    by: {
+      file: 'db/open',
+      test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
+    },
+  },
+  {
+    without: 'fsync before the rename of a file',
+    edits: [edit('lib/durable.js', ': data);\n            fsyncSync(fd);', ': data);')],
+    by: {
+      file: 'lib/durable',
+      test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
+    },
+  },
+  {
+    without: 'fsync of the directory of a new name',
+    edits: [edit('lib/durable.js', '    syncDirectory(dirname(path));\n', '')],
+    by: {
+      file: 'lib/durable',
+      test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
+    },
+  },
+  {
+    without: 'fsync before a spooled set gets its name',
+    edits: [edit('lib/spool-writer.js', 'await this.#synced(sync);', '')],
+    by: { file: 'lib/spool', test: 'ends the process, and the entry is not promised' },
+  },
+  {
+    without: 'fsync of the directory before a set is promised',
+    edits: [edit('lib/spool.js', "syncDirectory(join(dir, 'new'));", '')],
+    by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
+  },
+  {
+    without: 'the acknowledgement of a set waiting for the disk',
+    edits: [edit('uns/session.js', 'await set.commit();', 'set.commit().catch(() => undefined);')],
+    by: { file: 'uns/server', test: 'is told to the CP at once, and what was accepted before stays' },
+  },
+];
