@@ -120,7 +120,7 @@ export class BotManager {
       {
         hello: slots => {
           if (worker.slots !== slots || !this.#robots.has(worker))
-            this.#log.info('robot', { peer: where, slots });
+            this.#log.info('robot connected', { peer: where, slots });
           worker.slots = slots;
           if (this.#robots.has(worker)) this.#distributor.pump();
           else {

@@ -94,7 +94,7 @@ export class Robot {
           recall: lane => this.#recall(session, lane),
           ...(halfOpen ? { ended: () => this.#ended(session) } : undefined),
           closed: reason => {
-            if (reason !== undefined) log.warn('connection ends', { reason: messageOf(reason) });
+            if (reason !== undefined) log.warn('connection ends', { peer: where, reason: messageOf(reason) });
             this.#close(session);
             closed?.(reason);
           },

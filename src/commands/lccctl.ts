@@ -29,7 +29,7 @@ const VERBS: Record<string, Verb> = {
     done: who => `${who} will be asked for a full set at the next connection`,
     already: 'asked before',
   },
-  release: { done: who => `the removals held back for ${who} are done`, already: 'without any' },
+  release: { done: who => `the removals held back for ${who} are carried out`, already: 'without any' },
   discard: { done: who => `the removals held back for ${who} are dropped`, already: 'without any' },
 };
 

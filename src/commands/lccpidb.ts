@@ -13,6 +13,7 @@ import {
 } from '../db/pidb.js';
 import { openDatabase, openReadOnly, type Db } from '../db/open.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
+import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { createRootCheck } from '../wire/roots.js';
@@ -98,7 +99,9 @@ function show(db: Db, context: CommandContext): void {
   const pid = pidOf(context);
   const provider = readProvider(db, pid);
   if (provider === undefined) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
-  process.stdout.write(context.options['json'] === true ? jsonLine(provider) : providerText(provider));
+  process.stdout.write(
+    context.options['json'] === true ? jsonLine(provider) : providerText(provider, systemClock.nowMs()),
+  );
 }
 
 function list(db: Db, context: CommandContext): void {

@@ -65,12 +65,13 @@ export function termsOf(options: OptionValues): Partial<ProviderTerms> {
   };
 }
 
-/** One provider, one term a line. */
-export function providerText(provider: Provider): string {
+/** One provider, one term a line; times are local. */
+export function providerText(provider: Provider, nowMs: number): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
     ...provider.roots.map((root): [string, string] => ['root', root]),
     ['enabled', provider.enabled ? 'yes' : 'no'],
+    ['fetched from', fetchedText(provider, nowMs)],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
     ['full sets', `${provider.fullsetsused} of ${provider.fullsetsallowed} used`],
@@ -87,10 +88,27 @@ export function providerText(provider: Provider): string {
       'last connection',
       provider.lastconnseq === 0
         ? 'never'
-        : `${provider.lastconnseq} from ${provider.lastconnip || 'this machine'}`,
+        : `${provider.lastconnseq} from ${provider.lastconnip || 'this machine'}${provider.lastconntime === 0 ? '' : `, ${localTime(provider.lastconntime * 1000)}`}`,
     ],
+    ['last set', provider.lastset === 0 ? 'never' : localTime(provider.lastset * 1000)],
   ];
   return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
+}
+
+/** Whether anything keeps the LCC from fetching, besides the hours of the day. */
+function fetchedText({ enabled, paused, backoffs, backoffuntil, dueat }: Provider, nowMs: number): string {
+  if (!enabled) return 'no, it is disabled';
+  if (paused !== 0) return 'no, it is paused (lccctl resume)';
+  if (backoffuntil * 1000 > nowMs)
+    return `not before ${localTime(backoffuntil * 1000)}, its site has failed as a whole ${backoffs === 1 ? 'once' : `${backoffs} times`} (lccctl flush)`;
+  return dueat > nowMs ? `not before ${localTime(dueat)}, for its bandwidth` : 'yes';
+}
+
+function localTime(atMs: number): string {
+  const at = new Date(atMs);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
 function fuseText({ fusepercent, fuseurls }: Provider): string {
@@ -98,10 +116,11 @@ function fuseText({ fusepercent, fuseurls }: Provider): string {
   return `${fusepercent === null ? 'share as configured' : `${fusepercent} %`}, ${fuseurls === null ? 'number as configured' : `${fuseurls} urls`}`;
 }
 
-/** One provider on one line: pid, enabled, files, bytes, roots; tab-separated. */
+/** One provider on one line: pid, enabled (or disabled, or paused), files, bytes, roots; tab-separated. */
 export function providerLine(provider: Provider): string {
-  const { pid, enabled, filesused, spaceused, roots } = provider;
-  return `${[pid, enabled ? 'enabled' : 'disabled', filesused, spaceused, roots.join(' ')].join('\t')}\n`;
+  const { pid, enabled, paused, filesused, spaceused, roots } = provider;
+  const state = !enabled ? 'disabled' : paused !== 0 ? 'paused' : 'enabled';
+  return `${[pid, state, filesused, spaceused, roots.join(' ')].join('\t')}\n`;
 }
 
 function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number | undefined {

@@ -59,6 +59,11 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     });
     process.exit(exitStatusOf(error));
   };
+  // What Node has to say would be text among lines of JSON.
+  process.removeAllListeners('warning');
+  process.on('warning', warning =>
+    log.warn('Node warns', { warning: warning.name, reason: warning.message }),
+  );
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
 
@@ -79,7 +84,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     });
     return endProcess(exitStatusOf(error));
   }
-  log.info('ready', { pid: process.pid });
+  log.info('ready', { process_id: process.pid });
   notifier.ready();
 
   const reason = await ending;

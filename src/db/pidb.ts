@@ -39,7 +39,16 @@ export interface ProviderState {
   fullsetsused: number;
   /** Seconds since 1970. */
   fullsetssince: number;
+  /** When its last set was absorbed, when its CP last connected; 0 = never. */
   lastset: number;
+  lastconntime: number;
+  /** 1: the operator stopped fetching from it. */
+  paused: number;
+  /** Failures of its site as a whole, one after the other, and the time before which it is left alone. */
+  backoffs: number;
+  backoffuntil: number;
+  /** No fetch before this time, for its bandwidth: milliseconds since 1970. */
+  dueat: number;
 }
 
 export interface Provider extends ProviderTerms, ProviderState {

@@ -162,7 +162,13 @@ export class Dispatcher {
     if (result.status === 'error' && result.code === STORE_FULL) {
       const { backoff, log } = this.#options;
       const { pid } = lane;
-      log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs, pid, reason: result.message });
+      // Once, not for each of those that were on their way.
+      if (this.#workers.restOf(workerId) === undefined)
+        log.warn('the store of a Bot Manager is full', {
+          wait_ms: backoff.minMs,
+          pid,
+          reason: result.message,
+        });
       const reason = `${result.message} (a url of provider ${pid})`;
       this.#workers.rest(workerId, nowMs + backoff.minMs, reason);
       this.#putBack(result.id, request);

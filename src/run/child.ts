@@ -133,7 +133,7 @@ export class Child {
       if (this.#process !== child || this.#state !== 'starting') return;
       if (ready) {
         this.#state = 'ready';
-        log.debug('child is ready', { child: this.name, child_pid: child.pid });
+        log.debug('child is ready', { child: this.name, process_id: child.pid });
       } else {
         clock.after(PROBE_MS, () => void ask());
       }

@@ -163,6 +163,36 @@ describe('lccctl', { timeout: 90_000 }, () => {
     assert.match(await delivered(), /\bpartial\b/);
   });
 
+  it('release does the removals that the fuse holds back, discard drops them', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `fuse/${i}`);
+    const remove = async (which: readonly string[]) => {
+      const lines = which.map(name => `<url curl="${name}" mimetype="text/html" op="delete"/>\n`);
+      writeFileSync(join(lcc.dir, 'removals'), lines.join(''));
+      await lcc.sh(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${site.url} <removals`);
+      while (!/removals? of 1 provider (is|are) held back/.test(await lcc.run('lccstat')));
+    };
+    const count = async () => Number(await lcc.run(`lccq --count --no-deleted --prefix=${site.url}fuse/`));
+    await lcc.run('lccpidb set --pid=1 --fuse-percent=0 --fuse-urls=2');
+    await announce(names);
+    await lcc.idle();
+    await remove(names.slice(0, 5));
+    assert.match(await lcc.run('lccstat --queue'), / 5 removals held back/);
+    assert.equal(
+      (await lcc.sh('lccctl discard')).stderr,
+      'lccctl: the removals held back for the one provider are dropped\n',
+    );
+    await lcc.idle();
+    assert.equal(await count(), 12);
+    await remove(names.slice(0, 6));
+    assert.equal(
+      (await lcc.sh('lccctl release --pid=1')).stderr,
+      'lccctl: the removals held back for provider 1 are carried out\n',
+    );
+    while ((await count()) > 6);
+    assert.equal(await count(), 6);
+    assert.match((await lcc.sh('lccctl release --pid=1')).stderr, /\(without any\)$/m);
+  });
+
   it('tells all providers when none is named, and says how many', async () => {
     await lcc.run(`lccpidb add --pid=2 --root=${site.url}`);
     await lcc.run('lccctl pause --pid=2');

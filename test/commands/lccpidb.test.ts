@@ -129,6 +129,41 @@ describe('lccpidb', () => {
     assert.equal((json[1] as { pid: number }).pid, 2);
   });
 
+  it('says in words whether a provider is fetched from, and when it was last heard of', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
+    const lineOf = (name: string, columns: string) => {
+      const db = openDatabase(join(home, 'lcc.db'));
+      db.exec(`UPDATE pidb SET ${columns}`);
+      db.close();
+      const shown = lccpidb(home, 'show', '--pid=1').stdout;
+      return new RegExp(`^${name}: +(.*)$`, 'm').exec(shown)?.[1];
+    };
+    const hour = `unixepoch() + 3600`;
+    const fetched = (columns: string) => lineOf('fetched from', columns);
+    assert.equal(fetched('paused = 0'), 'yes');
+    assert.match(
+      fetched(`dueat = 1000 * (${hour})`) ?? '',
+      /^not before \d{4}-\d\d-\d\d [\d:]{8}, for its bandwidth$/,
+    );
+    assert.match(
+      fetched(`backoffs = 1, backoffuntil = ${hour}`) ?? '',
+      /, its site has failed as a whole once \(lccctl flush\)$/,
+    );
+    assert.match(fetched('backoffs = 3') ?? '', /failed as a whole 3 times/);
+    assert.equal(fetched('paused = 1'), 'no, it is paused (lccctl resume)');
+    assert.match(lccpidb(home, 'list').stdout, /^1\tpaused\t/);
+    assert.equal(fetched('enabled = 0'), 'no, it is disabled');
+    assert.equal(lineOf('last set', 'lastset = 0'), 'never');
+    assert.equal(lineOf('last connection', 'lastconnseq = 0'), 'never');
+    const atS = new Date(2026, 10, 20, 3, 4, 5).getTime() / 1000;
+    assert.equal(lineOf('last set', `lastset = ${atS}`), '2026-11-20 03:04:05');
+    assert.equal(
+      lineOf('last connection', `lastconnseq = 12, lastconnip = '192.0.2.1', lastconntime = ${atS}`),
+      '12 from 192.0.2.1, 2026-11-20 03:04:05',
+    );
+  });
+
   it('removes a provider only when nothing of it is left', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=1', '--root=http://h/');

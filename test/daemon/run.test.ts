@@ -84,6 +84,22 @@ describe('a daemon', () => {
     assert.equal(await exited, 0);
   });
 
+  it('logs what Node warns of like everything else', async () => {
+    const home = newHome();
+    const { child, ready, exited, log } = start(home, [`unix:${home}/echo.sock`]);
+    await ready;
+    await control(home, 'warn');
+    await control(home, 'status');
+    child.kill('SIGTERM');
+    await exited;
+    const lines = (await log)
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line) as Record<string, unknown>);
+    const { level, warning, reason } = lines.find(({ event }) => event === 'Node warns') ?? {};
+    assert.deepEqual([level, warning, reason], ['warn', 'OddWarning', 'look here']);
+  });
+
   it('ends with status 0 on SIGTERM and removes its sockets', async () => {
     const home = newHome();
     const { child, ready, exited } = start(home, [`unix:${home}/echo.sock`]);
