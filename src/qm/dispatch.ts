@@ -162,15 +162,10 @@ export class Dispatcher {
     if (result.status === 'error' && result.code === STORE_FULL) {
       const { backoff, log } = this.#options;
       const { pid } = lane;
-      // Once, not for each of those that were on their way.
-      if (this.#workers.restOf(workerId) === undefined)
-        log.warn('the store of a Bot Manager is full', {
-          wait_ms: backoff.minMs,
-          pid,
-          reason: result.message,
-        });
       const reason = `${result.message} (a url of provider ${pid})`;
-      this.#workers.rest(workerId, nowMs + backoff.minMs, reason);
+      // Told of once, not for each of those that were on their way.
+      if (this.#workers.rest(workerId, nowMs + backoff.minMs, reason))
+        log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs, pid, reason });
       this.#putBack(result.id, request);
     } else {
       this.#inFlight.delete(result.id);
@@ -201,12 +196,7 @@ export class Dispatcher {
 
   /** Why a Bot Manager is given nothing for now, and for how long still. */
   restOf(workerId: number): { rests_ms: number; reason: string } | undefined {
-    const rest = this.#workers.restOf(workerId);
-    if (rest === undefined) return undefined;
-    return {
-      rests_ms: Math.max(0, Math.round(rest.untilMs - this.#options.clock.monotonicMs())),
-      reason: rest.reason,
-    };
+    return this.#workers.restOf(workerId, this.#options.clock.monotonicMs());
   }
 
   /** Providers with urls on their way, and how many, at most `limit`. */

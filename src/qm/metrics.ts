@@ -16,6 +16,24 @@ export const QM_METRICS: readonly MetricRow[] = [
     field: 'providers_waiting',
     help: 'Providers that could be fetched from and wait for a slot',
   },
+  {
+    name: 'lcc_qm_providers_delayed',
+    type: 'gauge',
+    field: 'providers_delayed',
+    help: 'Providers with urls queued that wait for back-off or bandwidth',
+  },
+  {
+    name: 'lcc_qm_providers_closed',
+    type: 'gauge',
+    field: 'providers_closed',
+    help: 'Providers with urls queued that are closed at this hour',
+  },
+  {
+    name: 'lcc_qm_held_urls',
+    type: 'gauge',
+    field: 'held_urls',
+    help: 'Removals that the mass-delete fuse holds back',
+  },
   { name: 'lcc_qm_absorbing_sets', type: 'gauge', field: 'absorbing', help: 'Sets being absorbed' },
   {
     name: 'lcc_qm_in_flight_urls',

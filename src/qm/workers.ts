@@ -42,20 +42,25 @@ export class Workers {
     this.#table.removeWorker(id);
   }
 
-  /** Gives it nothing until then (monotonic), for a reason that the operator is told. */
-  rest(id: number, untilMs: number, reason: string): void {
+  /**
+   * Gives it nothing until then (monotonic), for a reason that the operator is told.
+   * @returns false when it rested already
+   */
+  rest(id: number, untilMs: number, reason: string): boolean {
     const entry = this.#workers.get(id);
-    if (entry === undefined) return;
+    if (entry === undefined) return false;
+    const isNew = entry.restUntilMs === 0;
     entry.restUntilMs = untilMs;
     entry.reason = reason;
     this.#table.setWorker(id, 0);
+    return isNew;
   }
 
-  /** Until when (monotonic) and why it rests. */
-  restOf(id: number): { untilMs: number; reason: string } | undefined {
+  /** How long still, and why it rests. */
+  restOf(id: number, nowMs: number): { rests_ms: number; reason: string } | undefined {
     const entry = this.#workers.get(id);
     if (entry === undefined || entry.restUntilMs === 0) return undefined;
-    return { untilMs: entry.restUntilMs, reason: entry.reason };
+    return { rests_ms: Math.max(0, Math.round(entry.restUntilMs - nowMs)), reason: entry.reason };
   }
 
   /** Lets those go on that have rested. */

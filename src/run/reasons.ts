@@ -45,6 +45,13 @@ function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
       `the Bot Manager of ${name} is given nothing for ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
     );
   }
+  const [closed, neverOpen] = [number(qm, 'providers_closed'), number(qm, 'providers_never_open')];
+  if (closed > 0 && closed === number(qm, 'providers') && number(qm, 'in_flight') === 0)
+    reasons.push('every provider with urls waiting is closed at this hour (lccpidb set --timeofday)');
+  if (neverOpen > 0)
+    reasons.push(
+      `${amount(neverOpen, 'provider with urls waiting is', 'providers with urls waiting are')} closed at all hours; lccpidb set --timeofday=always`,
+    );
   if (qm['unses_shut_out'] === true)
     reasons.push(`the queue is full (qm.max_queue_urls): sets wait with the UNSes until it has shrunk`);
   return reasons;
@@ -68,6 +75,11 @@ function ofNotificationServer(uns: DaemonStatus): string[] {
   if (uns['qm_connected'] === false)
     reasons.push(
       `${uns.daemon} has no Queue Manager${spooled === 0 ? '' : `: ${amount(spooled, 'set waits', 'sets wait')} in the spool`}`,
+    );
+  const heldUp = number(uns, 'providers_held_up');
+  if (heldUp > 0)
+    reasons.push(
+      `sets of ${amount(heldUp, 'provider')} wait in ${uns.daemon} for an earlier one that another UNS has`,
     );
   const bytes = number(uns, 'spool_bytes');
   const max = number(uns, 'max_spool_bytes');

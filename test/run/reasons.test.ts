@@ -111,6 +111,24 @@ describe('why nothing moves', () => {
     ['all paused', lcc(), { paused: 2 }, /^every provider with urls waiting is paused; lccctl resume$/],
     ['all disabled', lcc(), { disabled: 2 }, /^every provider with urls waiting is disabled; lccpidb set/],
     ['dead sites', lcc(), { backed_off: 2 }, /^every site with urls waiting is left alone.*lccctl flush/],
+    [
+      'providers that are closed',
+      lcc('lccd-qm', { providers: 2, providers_closed: 2, in_flight: 0 }),
+      {},
+      /^every provider with urls waiting is closed at this hour/,
+    ],
+    [
+      'a provider that never opens',
+      lcc('lccd-qm', { providers: 2, providers_closed: 1, providers_never_open: 1 }),
+      {},
+      /^1 provider with urls waiting is closed at all hours; lccpidb set --timeofday=always$/,
+    ],
+    [
+      'an order that another UNS keeps',
+      lcc('lccd-uns', { providers_held_up: 3 }),
+      {},
+      /^sets of 3 providers wait in lccd-uns for an earlier one that another UNS has$/,
+    ],
     ['closed hours', lcc(), { later_only: true }, /later hour of the day/],
     [
       'the fuse',
