@@ -76,6 +76,11 @@ async function start(services: Services, context: CommandContext): Promise<Runni
         return false;
       }
     },
+    answers: name =>
+      askStatus(controlSocket(runDir, name)).then(
+        () => true,
+        () => false,
+      ),
   });
   await supervisor.start();
   return {

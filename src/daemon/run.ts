@@ -6,12 +6,12 @@
  * daemon stops as on SIGTERM. `LCC_INSTANCE=TEXT` tells apart several daemons of one kind on one machine: `lccbot` logs
  * and listens for controls as `lccbot-TEXT`.
  */
-import { mkdirSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
 import { formatEndpoint } from '../lib/endpoint.js';
+import { makeDirectory } from '../lib/durable.js';
 import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { serveControl } from './control.js';
@@ -46,7 +46,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     level: options.quiet ? 'error' : options.verbose ? 'debug' : 'info',
     human: process.stderr.isTTY,
   });
-  mkdirSync(config.home.run, { recursive: true, mode: 0o750 });
+  makeDirectory(config.home.run, 0o750);
 
   const reloads: (() => void)[] = [];
   const notifier = createNotifier(options.env, log);

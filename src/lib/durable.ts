@@ -5,8 +5,20 @@
  * After a failed fsync the kernel may have dropped the pages: the error is passed on and must end the process that
  * meant to acknowledge the data; never retry the fsync.
  */
-import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { errnoOf, LccError, messageOf } from './errors.js';
 
 /** Creates or replaces `path` with `data`, whole or not at all, also across a power cut. Mode applies to new files. */
 export function writeFileDurably(path: string, data: string | Uint8Array, mode = 0o644): void {
@@ -43,9 +55,42 @@ export function syncDirectory(path: string): void {
   }
 }
 
+/** Places where nobody can make a directory, as against a disk that is full for now. */
+const HOPELESS = ['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'];
+
+/**
+ * Creates a directory and its parents. Node's own way (`recursive`) tries for ever where the system says ENOENT to
+ * mkdir(2) below a directory that is there, as in /proc.
+ * @returns the first directory made, undefined when it was there
+ * @throws LccError `output.create` where none can be made
+ */
+export function makeDirectory(path: string, mode = 0o777): string | undefined {
+  const missing: string[] = [];
+  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
+  if (missing.length === 0 && !statSync(path).isDirectory())
+    throw new LccError('output.create', `${path}: not a directory`);
+  for (const directory of missing) {
+    try {
+      mkdirSync(directory, { mode });
+    } catch (error) {
+      const errno = errnoOf(error) ?? '';
+      if (errno === 'EEXIST') continue;
+      if (!HOPELESS.includes(errno)) throw error;
+      throw new LccError(
+        'output.create',
+        `${directory}: no directory can be made here: ${messageOf(error)}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+  return missing[0];
+}
+
 /** Creates a directory (and its parents) whose names survive a power cut. */
 export function makeDirectoryDurably(path: string, mode = 0o755): void {
-  const first = mkdirSync(path, { recursive: true, mode });
+  const first = makeDirectory(path, mode);
   if (first === undefined) return;
   for (let made = resolve(path); made.length >= first.length; made = dirname(made))
     syncDirectory(dirname(made));

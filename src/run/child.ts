@@ -69,6 +69,11 @@ export class Child {
     return this.#state;
   }
 
+  /** Starts after the first. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
   status(): { name: string; state: ChildState; pid: number | null; restarts: number } {
     return {
       name: this.#spec.name,

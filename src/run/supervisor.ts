@@ -1,6 +1,6 @@
 /** A whole LCC on one machine: its daemons as children, started together, kept running, stopped in order. */
 import type { Clock } from '../lib/clock.js';
-import { EXIT, LccError } from '../lib/errors.js';
+import { EXIT, LccError, type ErrorCode } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Child, type ChildSpec, type ChildState } from './child.js';
 
@@ -18,10 +18,14 @@ export interface SupervisorOptions {
   /** Time in which all children must have stopped; those that have not are killed. */
   stopTimeoutMs: number;
   isReady: (name: string, pid: number) => Promise<boolean>;
+  /** Whether any process answers under this name. */
+  answers: (name: string) => Promise<boolean>;
 }
 
 /** Ends that another start will not mend: wrong options or configuration, no permission. */
 const PERMANENT: readonly (number | undefined)[] = [EXIT.usage, EXIT.cantcreat, EXIT.noperm, EXIT.config];
+/** Ends for want of something that another process has: an address, a database, a spool. */
+const IN_USE: readonly (number | undefined)[] = [EXIT.unavailable, EXIT.tempfail];
 const LOOK_MS = 10;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -57,13 +61,27 @@ export class Supervisor {
     for (;;) {
       const late = this.#children.find(child => child.state !== 'ready');
       if (late === undefined) return;
-      const broken = this.#children.find(child => PERMANENT.includes(child.lastEnd?.status));
+      const broken =
+        this.#children.find(child => PERMANENT.includes(child.lastEnd?.status)) ?? (await this.#shutOut());
       if (broken !== undefined || clock.monotonicMs() > endMs) {
         await this.stop();
         throw broken === undefined ? notReady(late, startTimeoutMs) : cannotStart(broken);
       }
       await new Promise<void>(resolve => clock.after(LOOK_MS, resolve));
     }
+  }
+
+  /**
+   * A child that wants what another process has. It gets a second try, and more as long as an orphan of an earlier supervisor
+   * answers under its name: that one is about to stop.
+   */
+  async #shutOut(): Promise<Child | undefined> {
+    for (const child of this.#children) {
+      if (child.state !== 'waiting' || child.restarts === 0 || !IN_USE.includes(child.lastEnd?.status))
+        continue;
+      if (!(await this.#options.answers(child.name))) return child;
+    }
+    return undefined;
   }
 
   /** Stops the children in their order, one after the other; those of one name together. */
@@ -89,6 +107,26 @@ function notReady(child: Child, timeoutMs: number): LccError {
 }
 
 function cannotStart(child: Child): LccError {
-  const code = child.lastEnd?.status === EXIT.usage ? 'usage' : 'config';
-  return new LccError(code, `${child.name} ${child.lastEnd?.what}; its message is above`);
+  return new LccError(
+    codeOf(child.lastEnd?.status),
+    `${child.name} ${child.lastEnd?.what}; its message is above`,
+  );
+}
+
+/** The supervisor ends as the child did. */
+function codeOf(status: number | undefined): ErrorCode {
+  switch (status) {
+    case EXIT.usage:
+      return 'usage';
+    case EXIT.unavailable:
+      return 'peer.unavailable';
+    case EXIT.tempfail:
+      return 'try.later';
+    case EXIT.cantcreat:
+      return 'output.create';
+    case EXIT.noperm:
+      return 'auth.refused';
+    default:
+      return 'config';
+  }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -126,6 +127,34 @@ describe('lccd', () => {
     const { status, stderr } = run('lccd', '--listen=127.0.0.1:0');
     assert.equal(status, 69);
     assert.match(stderr, /another lccd runs this LCC/);
+  });
+
+  it('ends at once when the port of a child is taken, saying which and by whom it is not', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { status, stderr } = run('lccd', `--listen=127.0.0.1:${port}`);
+    other.close();
+    assert.equal(status, 69);
+    assert.match(
+      stderr,
+      new RegExp(`"lccd-uns"[^\\n]*127\\.0\\.0\\.1:${port}: address in use by another process`),
+    );
+    assert.match(stderr, /lccd-uns exited with 69; its message is above/);
+    assert.doesNotMatch(stderr, /was not ready within/);
+  });
+
+  it('ends where no home can be made, in one line, and so do the daemons alone', () => {
+    for (const command of [['lccd'], ['lccd-uns', '--qm=unix:/tmp/none.sock']]) {
+      const [name = '', ...args] = command;
+      const { status, stderr } = spawnSync(join(ROOT, 'bin', name), args, {
+        env: { ...process.env, LCC_HOME: '/proc/lcc' },
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+      assert.equal(status, 73, name);
+      assert.match(stderr, /^[^\n]*\/proc\/lcc: no directory can be made here[^\n]*\n$/);
+    }
   });
 
   it('ends when a child cannot be configured, saying which', () => {

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import {
+  makeDirectory,
   makeDirectoryDurably,
   renameDurably,
   syncDirectory,
@@ -126,9 +127,18 @@ test('every directory made on the way has its name synced in its parent', t => {
   const seen = watchFiles(t);
   makeDirectoryDurably(join(dir, 'a/b/c'));
   assert.ok(existsSync(join(dir, 'a/b/c')));
-  assert.deepEqual(seen.slice(1).sort(), [`fsync ${basename(dir)}`, 'fsync a', 'fsync b'].sort());
+  const syncs = () => seen.filter(call => call.startsWith('fsync'));
+  assert.deepEqual(syncs().sort(), [`fsync ${basename(dir)}`, 'fsync a', 'fsync b'].sort());
   makeDirectoryDurably(join(dir, 'a/b/c'));
-  assert.equal(seen.filter(call => call.startsWith('fsync')).length, 3, 'nothing new, nothing to sync');
+  assert.equal(syncs().length, 3, 'nothing new, nothing to sync');
+});
+
+test('where no directory can be made the attempt ends, and says where', t => {
+  const dir = scratch(t);
+  writeFileSync(join(dir, 'file'), '');
+  for (const path of ['/proc/lcc/a/b', join(dir, 'file'), join(dir, 'file/below')])
+    assert.throws(() => makeDirectory(path), { code: 'output.create', message: /^\/.*director/ }, path);
+  assert.equal(makeDirectory(dir), undefined);
 });
 
 test('a directory that is none cannot be synced', t => {

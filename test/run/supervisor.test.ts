@@ -59,6 +59,7 @@ function supervisorOf(children: ChildSpec[], options: Partial<SupervisorOptions>
     restartMaxMs: 200,
     startTimeoutMs: 20_000,
     stopTimeoutMs: 8000,
+    answers: async name => (await pidOf(name)) !== undefined,
     isReady: async (name, pid) => (await pidOf(name)) === pid || existsSync(join(home, name)),
     ...options,
   });
