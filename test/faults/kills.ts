@@ -1,79 +1,189 @@
 /**
- * Random kill -9 of every daemon, the supervisor included, while sets arrive. At the end every url that was
- * acknowledged is stored as its file is now, once.
+ * Random kill -9 of every daemon, the supervisor included, while sets of many providers arrive. At the end every url that
+ * was acknowledged is stored as its file is now, once, and nothing else is; lccfsck finds what killed robots left behind,
+ * and after its repair nothing.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { startSite } from '../support/nginx.js';
 
+export interface KillOptions {
+  kills: number;
+  /** Of all providers together. */
+  urls: number;
+  providers: number;
+  /** Makes the choice of victims, files and instants repeatable as far as scheduling allows. */
+  seed: number;
+  /** Told how far it is. */
+  progress: (text: string) => void;
+}
+
 export interface KillFigures {
   kills: number;
   killed: Record<string, number>;
+  sets: number;
   acknowledged: number;
   stored: number;
   lost: string[];
   wrong: string[];
+  /** Stored although it was deleted. */
+  revived: string[];
   twice: number;
   errorsReported: number;
+  /** What lccfsck found, by kind, before its repair and after. */
+  found: Record<string, number>;
+  left: Record<string, number>;
 }
 
-/** @param seed makes the choice of victims and instants repeatable as far as scheduling allows */
-export async function killRun(options: { kills: number; urls: number; seed: number }): Promise<KillFigures> {
-  const random = randomFrom(options.seed);
+const DELIVERIES_AT_ONCE = 3;
+const FOLDER_FILES = 100;
+/** A provider's files changed in a round, one in so many. */
+const CHANGED_SHARE = 50;
+
+export async function killRun(options: KillOptions): Promise<KillFigures> {
   const scratch = mkdtempSync(join(tmpdir(), 'lcc-kill-'));
-  const docroot = join(scratch, 'docs');
-  for (let d = 0; d * 100 < options.urls; d++) mkdirSync(join(docroot, `d${d}`), { recursive: true });
-  const write = (i: number, version: number) =>
-    writeFileSync(
-      join(docroot, `d${Math.floor(i / 100)}/p${i}.html`),
-      `<p>url ${i} version ${version} ${'x'.repeat(i % 977)}</p>`,
-    );
-  for (let i = 0; i < options.urls; i++) write(i, 0);
-  const site = await startSite(docroot, join(scratch, 'nginx'));
-  const lcc = await startLcc(
-    site.url,
-    '[bm]\ngrace_ms = 1000\n[qm]\nretry_delay_ms = 200\nbackoff_min_ms = 100\nbackoff_max_ms = 1000\n',
-  );
   const figures: KillFigures = {
     kills: 0,
     killed: {},
+    sets: 0,
     acknowledged: 0,
     stored: 0,
     lost: [],
     wrong: [],
+    revived: [],
     twice: 0,
     errorsReported: 0,
+    found: {},
+    left: {},
   };
+  const random = randomFrom(options.seed);
+  const docs = join(scratch, 'docs');
+  const perProvider = Math.ceil(options.urls / options.providers);
+  const sites = Array.from(
+    { length: options.providers },
+    (_, i) => new Pages(i + 1, join(docs, `s${i + 1}`), perProvider),
+  );
+  const web = await startSite(docs, join(scratch, 'nginx'));
+  const rootOf = (pages: Pages) => `${web.url}s${pages.pid}/`;
+  const lcc = await startLcc(
+    `${web.url}s1/`,
+    '[bm]\ngrace_ms = 1000\n[qm]\nretry_delay_ms = 200\nbackoff_min_ms = 100\nbackoff_max_ms = 1000\n',
+  );
   try {
-    const killer = killUntil(lcc, options.kills, random, figures);
-    for (let version = 1; figures.kills < options.kills || version < 3; version++) {
-      await deliver(lcc, scratch, site.url);
-      for (let n = 0; n < options.urls / 20; n++) write(Math.floor(random() * options.urls), version);
+    const passwords = new Map([[1, lcc.env['LCC_PWD'] ?? '']]);
+    for (const pages of sites.slice(1)) {
+      const shown = await lcc.run(`lccpidb add --pid=${pages.pid} --root=${rootOf(pages)}`);
+      passwords.set(pages.pid, shown.trim());
     }
-    await killer;
-    await deliver(lcc, scratch, site.url);
-    await lcc.idle(300);
-    await judge(lcc, docroot, site.url, figures);
+    const deliverAll = async () => {
+      const queue = [...sites];
+      const deliverer = async () => {
+        for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+          await deliver(lcc, next, rootOf(next), passwords.get(next.pid) ?? '');
+          figures.sets++;
+        }
+      };
+      await Promise.all(Array.from({ length: DELIVERIES_AT_ONCE }, deliverer));
+    };
+    const killing = killUntil(lcc, options, random, figures);
+    for (let version = 1; figures.kills < options.kills || version < 3; version++) {
+      await deliverAll();
+      options.progress(`round ${version}, ${figures.kills} kills, ${figures.sets} sets accepted`);
+      for (const pages of sites) pages.change(version, random);
+    }
+    await killing;
+    await deliverAll();
+    options.progress('waiting until all is fetched');
+    await lcc.idle(3600);
+    options.progress('judging');
+    await judge(lcc, sites, rootOf, figures);
+    for (const pages of sites) {
+      const said = await say(lcc, pages, rootOf(pages), passwords.get(pages.pid) ?? '', '</dev/null');
+      figures.errorsReported += (said.stdout.match(/ code="/g) ?? []).length;
+    }
+    await lcc.stop();
+    figures.found = kindsOf((await lcc.sh('lccfsck -q --repair')).stdout);
+    figures.left = kindsOf((await lcc.sh('lccfsck -q')).stdout);
     return figures;
   } finally {
     await lcc.destroy();
-    await site.stop();
+    await web.stop();
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** The documents of one provider. */
+class Pages {
+  readonly pid: number;
+  readonly dir: string;
+  readonly #count: number;
+
+  constructor(pid: number, dir: string, count: number) {
+    this.pid = pid;
+    this.dir = dir;
+    this.#count = count;
+    for (let i = 0; i < count; i += FOLDER_FILES) mkdirSync(join(dir, folderOf(i)), { recursive: true });
+    for (let i = 0; i < count; i++) this.#write(i, 0);
+  }
+
+  /** Some files change, some go, some of those that had gone come back. */
+  change(version: number, random: () => number): void {
+    for (let n = 0; n < this.#count / CHANGED_SHARE; n++) {
+      const i = Math.floor(random() * this.#count);
+      if (random() < 0.3 && existsSync(this.#path(i))) unlinkSync(this.#path(i));
+      else this.#write(i, version);
+    }
+  }
+
+  /** Names below `dir`, and the md5 of each. */
+  *files(): Generator<[string, string]> {
+    for (let i = 0; i < this.#count; i++) {
+      const path = this.#path(i);
+      if (existsSync(path)) yield [path.slice(this.dir.length + 1), md5Of(path)];
+    }
+  }
+
+  #path(i: number): string {
+    return join(this.dir, folderOf(i), `p${i}.html`);
+  }
+
+  #write(i: number, version: number): void {
+    writeFileSync(
+      this.#path(i),
+      `<p>${this.pid}: url ${i} version ${version} ${'x'.repeat((i * 31) % 977)}</p>`,
+    );
+  }
+}
+
+function folderOf(i: number): string {
+  return `d${Math.floor(i / FOLDER_FILES)}`;
+}
+
+function md5Of(path: string): string {
+  return createHash('md5').update(readFileSync(path)).digest('hex');
 }
 
 /** Kills one living daemon after another at random instants; a killed supervisor is started again. */
 async function killUntil(
   lcc: TestLcc,
-  kills: number,
+  options: KillOptions,
   random: () => number,
   figures: KillFigures,
 ): Promise<void> {
-  while (figures.kills < kills) {
+  while (figures.kills < options.kills) {
     await new Promise(resolve => void setTimeout(resolve, 50 + random() * 700));
     const sockets = readdirSync(join(lcc.home, 'run')).filter(name => name.endsWith('.ctl.sock'));
     const name = sockets[Math.floor(random() * sockets.length)];
@@ -88,6 +198,8 @@ async function killUntil(
     const victim = name.replace(/(-\d+)?\.ctl\.sock$/, '');
     figures.kills++;
     figures.killed[victim] = (figures.killed[victim] ?? 0) + 1;
+    if (figures.kills % 50 === 0)
+      options.progress(`${figures.kills} kills ${JSON.stringify(figures.killed)}`);
     if (victim === 'lccd') await lcc.start();
   }
 }
@@ -107,44 +219,60 @@ function pidOf(path: string): Promise<number | undefined> {
 }
 
 /** Runs the pipeline as cron does: again and again until it was accepted. */
-async function deliver(lcc: TestLcc, scratch: string, urlprefix: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const result = await lcc.sh(
-      `find docs -type f | file2url --md5 --docroot docs | lcccpstate --statefile=state.txt | lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${urlprefix}`,
-      {},
-      scratch,
-    );
+async function deliver(lcc: TestLcc, pages: Pages, root: string, password: string): Promise<void> {
+  const pipe = `| file2url --md5 --docroot . | lcccpstate --statefile=../../state${pages.pid}.txt |`;
+  let last = '';
+  for (let attempt = 0; attempt < 400; attempt++) {
+    const result = await say(lcc, pages, root, password, '', `find . -type f -name '*.html' ${pipe} `);
     if (result.status <= 1) return;
+    last = result.stderr;
     await new Promise(resolve => void setTimeout(resolve, 50));
   }
-  throw new Error(`never delivered\n${lcc.log().slice(-4000)}`);
+  throw new Error(`provider ${pages.pid}: never delivered: ${last.slice(-1000)}\n${lcc.log().slice(-4000)}`);
 }
 
-async function judge(lcc: TestLcc, docroot: string, urlprefix: string, figures: KillFigures): Promise<void> {
-  const rows = (await lcc.run('lccq --format=jsonl --no-deleted')).trim().split('\n');
+function say(lcc: TestLcc, pages: Pages, root: string, password: string, input: string, before = '') {
+  const cp = `lcccp --uns=${lcc.uns} --pid=${pages.pid} --urlprefix=${root} ${input}`;
+  return lcc.sh(before + cp, { LCC_PWD: password }, pages.dir);
+}
+
+async function judge(
+  lcc: TestLcc,
+  sites: readonly Pages[],
+  rootOf: (pages: Pages) => string,
+  figures: KillFigures,
+): Promise<void> {
   const held = new Map<string, { md5: string; file: string }>();
-  for (const line of rows) {
+  for (const line of (await lcc.run('lccq --format=jsonl --no-deleted')).trim().split('\n')) {
     const row = JSON.parse(line) as { curl: string; md5: string; file: string };
     if (held.has(row.curl)) figures.twice++;
     held.set(row.curl, row);
   }
-  for (const name of readdirSync(docroot, { recursive: true, withFileTypes: true })) {
-    if (!name.isFile()) continue;
-    const path = join(name.parentPath, name.name);
-    const url = urlprefix + path.slice(docroot.length + 1);
-    const row = held.get(url);
-    figures.acknowledged++;
-    if (row === undefined) {
-      figures.lost.push(url);
-      continue;
+  for (const pages of sites) {
+    for (const [name, wanted] of pages.files()) {
+      const url = rootOf(pages) + name;
+      const row = held.get(url);
+      held.delete(url);
+      figures.acknowledged++;
+      if (row === undefined) {
+        figures.lost.push(url);
+        continue;
+      }
+      figures.stored++;
+      if (row.md5 !== wanted || md5Of(row.file) !== wanted) figures.wrong.push(url);
     }
-    figures.stored++;
-    const wanted = createHash('md5').update(readFileSync(path)).digest('hex');
-    const stored = createHash('md5').update(readFileSync(row.file)).digest('hex');
-    if (wanted !== stored || row.md5 !== wanted) figures.wrong.push(url);
   }
-  const status = await lcc.sh(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${urlprefix} </dev/null`);
-  figures.errorsReported = (status.stdout.match(/ code="/g) ?? []).length;
+  figures.revived = [...held.keys()];
+}
+
+/** How often each kind stands at the beginning of a line. */
+function kindsOf(findings: string): Record<string, number> {
+  const kinds: Record<string, number> = {};
+  for (const line of findings.split('\n').slice(0, -1)) {
+    const kind = line.split('\t')[0] ?? '';
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+  }
+  return kinds;
 }
 
 /** Repeatable numbers in [0, 1) from a seed. */
