@@ -126,6 +126,7 @@ function codeOf(status: number | undefined): ErrorCode {
       return 'output.create';
     case EXIT.noperm:
       return 'auth.refused';
+    case undefined:
     default:
       return 'config';
   }
