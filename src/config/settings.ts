@@ -150,6 +150,14 @@ export const SETTINGS = {
     10_000 * DAY,
     'time for which deletions are remembered for content users',
   ),
+  'qm.fsm_page_files': count(
+    10_000,
+    1,
+    1_000_000,
+    'deletions for a machine that is away that move to spool/fsm at a time',
+  ),
+  'qm.fsm_away_ms': ms(MINUTE, 0, 30 * DAY, 'time for which a machine must be away before they do'),
+  'qm.fsm_max_bytes': bytes(GB, 1 * MB, 10_000 * GB, 'size of spool/fsm at which they stay in lcc.db'),
   'qm.full_set_period_ms': ms(
     30 * DAY,
     HOUR,

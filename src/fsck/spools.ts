@@ -9,17 +9,36 @@ import { readFrames } from '../lib/spool-frames.js';
 import type { CheckContext, Finding } from './types.js';
 
 export async function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): AsyncGenerator<Finding> {
-  for (const [root, name, served] of [
-    [unsSpoolDir, 'spool/uns', 'lccd-uns'],
-    [fsmSpoolDir, 'spool/fsm', 'lccd-qm'],
-  ] as const) {
-    for (const spool of namesIn(root)) {
-      for (const entry of namesIn(join(root, spool, 'new'))) {
-        const problem = await problemOf(join(root, spool, 'new', entry));
-        if (problem === undefined) continue;
-        const what = `${problem}; ${served} sets it aside when it comes to it`;
-        yield { kind: 'spool', where: `${name}/${spool}/new/${entry}`, what, repaired: false };
-      }
+  const spoolsThere = [
+    ...namesIn(unsSpoolDir).map(id => [join(unsSpoolDir, id), `spool/uns/${id}`, 'lccd-uns'] as const),
+    [fsmSpoolDir, 'spool/fsm', 'lccd-qm'] as const,
+  ];
+  for (const [dir, name, served] of spoolsThere) {
+    for (const entry of namesIn(join(dir, 'new'))) {
+      const problem = await problemOf(join(dir, 'new', entry));
+      if (problem === undefined) continue;
+      const what = `${problem}; ${served} sets it aside when it comes to it`;
+      yield { kind: 'spool', where: `${name}/new/${entry}`, what, repaired: false };
+    }
+  }
+}
+
+/** Files that entries of spool/fsm name for a machine; what is damaged names none. */
+export async function* spooledDeletions(
+  fsmSpoolDir: string,
+  machineId: string,
+): AsyncGenerator<string, void> {
+  for (const entry of namesIn(join(fsmSpoolDir, 'new'))) {
+    if (!entry.endsWith(`-${machineId}`)) continue;
+    const path = join(fsmSpoolDir, 'new', entry);
+    if ((await problemOf(path)) !== undefined) continue;
+    let rest = '';
+    let isHeader = true;
+    for await (const frame of readFrames(path)) {
+      const lines = (rest + (isHeader ? '' : frame.toString('latin1'))).split('\n');
+      isHeader = false;
+      rest = lines.pop() ?? '';
+      yield* lines;
     }
   }
 }

@@ -6,6 +6,7 @@ import { readdirSync, unlinkSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import type { Name, NameRow } from '../db/names.js';
 import { fileIdOf, nameOf } from '../db/naming.js';
+import { spooledDeletions } from './spools.js';
 import type { CheckContext, Finding } from './types.js';
 
 const PAGE_ROWS = 1000;
@@ -14,7 +15,8 @@ const FOLDER = /^[0-9a-f]{2}$/;
 const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
 
 /** Deletions that wait in lcc.db: of files that rows hold there must be none. */
-export function* deletions({ audit, machineId, known, mender }: CheckContext): Generator<Finding> {
+export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
+  const { audit, machineId, known, mender, fsmSpoolDir } = context;
   if (machineId === undefined) return;
   for (const { fid, fileid } of audit.freed(machineId, PAGE_ROWS)) {
     const name = nameOf(fileid);
@@ -26,6 +28,10 @@ export function* deletions({ audit, machineId, known, mender }: CheckContext): G
     } else {
       known.add(name, 'freed');
     }
+  }
+  for await (const fileid of spooledDeletions(fsmSpoolDir, machineId)) {
+    const name = nameOf(fileid);
+    if (name !== undefined) known.add(name, 'freed');
   }
 }
 

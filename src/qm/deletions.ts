@@ -1,7 +1,7 @@
 /**
  * Files that no row points to any more are deleted on their machines. They wait in the table `freed`, written in the
- * transaction that let go of them; that table is the free-space spool: a machine that is away finds its deletions there
- * when its Bot Manager connects. A row goes only after the Bot Manager has said that the file is gone.
+ * transaction that let go of them: a machine that is away finds its deletions there, or in spool/fsm (fsm.ts), when its Bot
+ * Manager connects. A row goes only after the Bot Manager has said that the file is gone.
  */
 import type { FreedFile, FreedStore } from '../db/cache/freed.js';
 import type { DeleteRequest } from '../wire/fetch.js';
@@ -42,6 +42,11 @@ export class Deletions {
       if (this.#machines.get(id)?.target !== target) this.#machines.set(id, { target, cursor: 0, out: 0 });
     }
     this.pump();
+  }
+
+  /** Whether deletions can be sent to that machine. */
+  reaches(machineid: string): boolean {
+    return this.#machines.has(machineid);
   }
 
   /** The connection is gone; what was asked over it is asked again later. */

@@ -8,12 +8,14 @@ import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
+import { Spool } from '../lib/spool.js';
 import { channelLimitsOf } from '../wire/messages.js';
 import { mtimeOf } from './mtime.js';
 import { BmLinks } from './bm-links.js';
 import { controlsOf } from './controls.js';
 import { Deletions } from './deletions.js';
 import { Dispatcher } from './dispatch.js';
+import { FsmSpool } from './fsm.js';
 import { DAY_SLOTS, WEEK_SLOTS } from './schedule/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
@@ -128,6 +130,18 @@ export async function startQueueManager(
     },
   });
   const onCommit = () => deletions.pump();
+  const fsm = new FsmSpool({
+    spool: new Spool({ dir: config.home.fsmSpool, steps: 'qm.fsm', fail: error => services.fail(error) }),
+    store,
+    clock,
+    log,
+    pageFiles: config.get('qm.fsm_page_files'),
+    awayMs: config.get('qm.fsm_away_ms'),
+    maxBytes: config.get('qm.fsm_max_bytes'),
+    isHere: machineid => deletions.reaches(machineid),
+    returned: onCommit,
+    failed,
+  });
   const housekeeping = new Housekeeping(
     clock,
     [
@@ -152,6 +166,7 @@ export async function startQueueManager(
     endpoints.bm.map(endpoint => services.listen(endpoint, connection => bmLinks.accept(connection))),
   );
   housekeeping.start();
+  fsm.start();
 
   return {
     status() {
@@ -169,11 +184,13 @@ export async function startQueueManager(
         held_sets: held.sets,
         held_urls: held.urls,
         freed_waiting: store.freed.count(),
+        freed_pages_spooled: fsm.entries,
       };
     },
     controls: controlsOf(store, dispatcher, log),
     async stop() {
       housekeeping.stop();
+      await fsm.stop();
       await unsLinks.stop();
       for (const listener of bmListeners) void listener.close();
       bmLinks.stop();

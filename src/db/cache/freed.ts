@@ -12,6 +12,8 @@ const COUNT_MAX = 100_000;
 
 export class FreedStore {
   readonly #page;
+  readonly #nextMachine;
+  readonly #add;
   readonly #remove;
   readonly #count;
   readonly #oldest;
@@ -22,6 +24,10 @@ export class FreedStore {
     this.#page = db.prepare<[string, number, number], FreedFile>(
       'SELECT fid, machineid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?',
     );
+    this.#nextMachine = db
+      .prepare<[string], string>('SELECT machineid FROM freed WHERE machineid > ? ORDER BY machineid LIMIT 1')
+      .pluck();
+    this.#add = db.prepare<[string, string]>('INSERT INTO freed(machineid, fileid) VALUES (?, ?)');
     this.#remove = db.prepare<[number]>('DELETE FROM freed WHERE fid = ?');
     this.#count = db
       .prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM freed LIMIT ${COUNT_MAX})`)
@@ -36,6 +42,18 @@ export class FreedStore {
   /** The machine's freed files behind `afterFid`, oldest first. */
   page(machineid: string, afterFid: number, limit: number): FreedFile[] {
     return this.#page.all(machineid, afterFid, limit);
+  }
+
+  /** Machines that have freed files: a look-up each. */
+  machines(): string[] {
+    const found: string[] = [];
+    for (let id = this.#nextMachine.get(''); id !== undefined; id = this.#nextMachine.get(id)) found.push(id);
+    return found;
+  }
+
+  /** Notes a file to be deleted. Inside a transaction. */
+  add(machineid: string, fileid: string): void {
+    this.#add.run(machineid, fileid);
   }
 
   /** The file is gone from its machine. Inside a transaction. */

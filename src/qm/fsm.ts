@@ -1,0 +1,148 @@
+/**
+ * The free-space spool: deletions for machines that are away. They are noted in the table `freed`, in the transaction
+ * that let go of the file; when their machine is away for a while they move to spool/fsm, a page an entry, so that lcc.db
+ * does not grow with machines that never come back. When a machine connects they return, an entry at a time.
+ *
+ *     freed ──page, machine away──▶ entry durable ──▶ rows removed
+ *     freed ◀──rows noted, one transaction── entry read ◀── machine here; then the entry is removed
+ *
+ * A crash between two steps leaves a deletion in both places: it is asked for twice, which does no harm, since names
+ * carry generations. A damaged entry is set aside; what it named lies in the store, where lccfsck finds it.
+ */
+import type { FreedStore } from '../db/cache/freed.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { Clock } from '../lib/clock.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import type { Spool } from '../lib/spool.js';
+import { step } from '../lib/steps.js';
+
+export interface FsmOptions {
+  spool: Spool;
+  store: QueueStore;
+  clock: Clock;
+  log: Log;
+  /** Deletions in one entry; fewer stay where they are. */
+  pageFiles: number;
+  /** How long a machine must have been away. */
+  awayMs: number;
+  /** Size of the spool at which nothing more is moved. */
+  maxBytes: number;
+  /** Machines that can be reached now. */
+  isHere: (machineid: string) => boolean;
+  /** Deletions have returned: they can be sent. */
+  returned: () => void;
+  failed: (error: unknown) => boolean;
+}
+
+const LOOK_MS = 250;
+
+export class FsmSpool {
+  readonly #options: FsmOptions;
+  readonly #freed: FreedStore;
+  /** Since when machines with deletions are away, monotonic milliseconds. */
+  readonly #away = new Map<string, number>();
+  #cancel: (() => void) | undefined;
+  #working = Promise.resolve();
+  #stopped = false;
+  #full = false;
+
+  constructor(options: FsmOptions) {
+    this.#options = options;
+    this.#freed = options.store.freed;
+  }
+
+  /** Pages of deletions that wait for their machines. */
+  get entries(): number {
+    return this.#options.spool.entries.length;
+  }
+
+  start(): void {
+    this.#cancel = this.#options.clock.after(LOOK_MS, () => {
+      this.#working = this.#look().then(
+        () => (this.#stopped ? undefined : this.start()),
+        (error: unknown) => {
+          if (this.#options.failed(error) && !this.#stopped) this.start();
+        },
+      );
+    });
+  }
+
+  /** Ends when nothing is being moved any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    await this.#working;
+    this.#options.spool.close();
+  }
+
+  /** At most one page each way. */
+  async #look(): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const machines = this.#freed.machines();
+    for (const machineid of this.#away.keys())
+      if (!machines.includes(machineid)) this.#away.delete(machineid);
+    for (const machineid of machines) {
+      if (this.#options.isHere(machineid)) this.#away.delete(machineid);
+      else if (!this.#away.has(machineid)) this.#away.set(machineid, nowMs);
+    }
+    for (const [machineid, sinceMs] of this.#away)
+      if (nowMs - sinceMs >= this.#options.awayMs) await this.#moveOut(machineid);
+    await this.#moveBack();
+  }
+
+  async #moveOut(machineid: string): Promise<void> {
+    const { spool, store, pageFiles, maxBytes, log } = this.#options;
+    const page = this.#freed.page(machineid, 0, pageFiles);
+    if (page.length < pageFiles) return;
+    if (spool.bytes >= maxBytes) {
+      if (!this.#full) log.warn('spool/fsm is full; deletions wait in lcc.db', { bytes: spool.bytes });
+      this.#full = true;
+      return;
+    }
+    this.#full = false;
+    const writer = spool.create({ machineid });
+    writer.write(page.map(({ fileid }) => `${fileid}\n`).join(''));
+    const entry = await writer.commit(machineid);
+    store.transaction(() => page.forEach(({ fid }) => this.#freed.remove(fid)));
+    step('qm.fsm.moved');
+    log.info('deletions wait in spool/fsm for their machine', {
+      machineid,
+      files: page.length,
+      entry: entry.id,
+    });
+  }
+
+  /** The oldest entry of a machine that is here and has little left to do. */
+  async #moveBack(): Promise<void> {
+    const { spool, store, isHere, pageFiles, returned, log } = this.#options;
+    const entry = spool.entries.find(
+      ({ label }) => isHere(label) && this.#freed.page(label, 0, pageFiles).length < pageFiles,
+    );
+    if (entry === undefined) return;
+    let files: string[];
+    try {
+      files = await this.#read(entry.id);
+    } catch (error) {
+      if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+      spool.setAside(entry.id);
+      log.error('damaged deletions, set aside; lccfsck finds the files', {
+        entry: entry.id,
+        machineid: entry.label,
+        error: messageOf(error),
+      });
+      return;
+    }
+    store.transaction(() => files.forEach(fileid => this.#freed.add(entry.label, fileid)));
+    step('qm.fsm.returned');
+    spool.remove(entry.id);
+    returned();
+  }
+
+  /** All of an entry, verified: a page. */
+  async #read(id: string): Promise<string[]> {
+    const pieces: Buffer[] = [];
+    for await (const piece of this.#options.spool.read(id).content) pieces.push(piece);
+    return Buffer.concat(pieces).toString().split('\n').slice(0, -1);
+  }
+}
