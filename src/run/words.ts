@@ -68,6 +68,7 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
   ],
   'lccd-qm': of => [
     of.of('rows_queued') === 0 ? 'nothing queued' : `${amount(of.of('rows_queued'), 'url')} queued`,
+    of.of('rows_later') === 0 ? '' : `${of.of('rows_later')} of them for another hour`,
     of.of('in_flight') === 0 ? '' : `${of.of('in_flight')} of them being fetched`,
     of.some('absorbing', 'set being absorbed', 'sets being absorbed'),
     fetchedSince(of),

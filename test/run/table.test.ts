@@ -32,8 +32,15 @@ describe('a daemon in words', () => {
     ['a second UNS at rest', status('lccd-uns-b'), '0 connections, spool empty'],
     [
       'a Queue Manager at work',
-      status('lccd-qm', { rows_queued: 1, in_flight: 1, stored: 5, errors: 2, freed_waiting: 1 }),
-      '1 url queued, 1 of them being fetched, 5 stored + 2 errors since the start, 1 file to be deleted',
+      status('lccd-qm', {
+        rows_queued: 5,
+        rows_later: 2,
+        in_flight: 1,
+        stored: 5,
+        errors: 2,
+        freed_waiting: 1,
+      }),
+      '5 urls queued, 2 of them for another hour, 1 of them being fetched, 5 stored + 2 errors since the start, 1 file to be deleted',
     ],
     ['a Queue Manager at rest', status('lccd-qm'), 'nothing queued'],
     [
