@@ -204,10 +204,20 @@ function connectFailure(error: Error): string {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return 'its name is not resolved';
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'EPROTO':
+      return 'it does not speak TLS there';
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `its certificate is for another name: ${messageOf(error)}`;
     default:
-      return messageOf(error);
+      return UNTRUSTED.test(errnoOf(error) ?? '')
+        ? `its certificate is not trusted: ${messageOf(error)}; name the right authority with --cafile`
+        : messageOf(error);
   }
 }
+
+/** What OpenSSL calls the ways in which a certificate fails (X509_V_ERR_…). */
+const UNTRUSTED = /CERT|SIGNATURE|ISSUER|CRL|INVALID_CA|HOSTNAME_MISMATCH/;
 
 function rejectionError({ what, code, text }: Rejection): LccError {
   const why = `${text === '' ? 'no reason given' : text} (code ${code})`;
