@@ -17,7 +17,7 @@ import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
 import type { HeldStore } from './held.js';
 import { QueueInserter } from './insert.js';
-import { IntakeQuota } from './quota.js';
+import { EarlierSets, IntakeQuota } from './quota.js';
 import { CANCEL_ROW, FLAG_IFABSENT, queuedUrl, recordOfRow, type QueuedUrl } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -87,6 +87,7 @@ export class AbsorbWriter {
   readonly #held: HeldStore;
   readonly #tally: Tally;
   readonly #insert: QueueInserter;
+  readonly #earlier: EarlierSets;
   readonly #psetids: Counter;
   readonly #places: Counter;
   readonly #find;
@@ -107,6 +108,7 @@ export class AbsorbWriter {
     this.#held = stores.held;
     this.#tally = stores.tally;
     this.#insert = new QueueInserter(db);
+    this.#earlier = new EarlierSets(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
     this.#find = db.prepare<[string, string], SetState>('SELECT * FROM absorbed WHERE uns = ? AND entry = ?');
@@ -175,11 +177,13 @@ export class AbsorbWriter {
     const { pid } = state;
     this.#queue.changed(pid);
     const use = this.#tally.use(pid);
-    const quota = new IntakeQuota(use, full, state);
+    const earlier = use === undefined ? { files: 0, space: 0 } : this.#earlier.bound(state, use);
+    const quota = new IntakeQuota(use, full, earlier, state);
     const slice: Slice = {
       state,
       full,
       withheld,
+      summed: false,
       quota,
       mark: state.firstpos + state.rowsdone,
       submitted: 0,
@@ -220,6 +224,7 @@ export class AbsorbWriter {
   /** The set is whole: it will not be taken again. Inside a transaction. */
   complete(state: SetState): void {
     this.#complete.run(state.psetid);
+    this.#earlier.complete(state, state);
   }
 
   /** Rows of sets that have begun and are not complete: they are not fetched. */
@@ -235,6 +240,7 @@ export class AbsorbWriter {
   /** Forgets what a transaction that was rolled back had pending. */
   reset(): void {
     this.#insert.reset();
+    this.#earlier.reset();
     this.#tally.reset();
   }
 
@@ -242,7 +248,10 @@ export class AbsorbWriter {
     if (this.#insert.holds(url)) this.#insert.flush();
     const stopped = this.#cancel.run(state.psetid, state.pid, url.curl, url.mimetype).changes;
     const held = this.#content.find(state.pid, url.curl, url.mimetype);
-    if (held !== undefined) this.#content.remove(state.pid, held, nowS);
+    if (held !== undefined) {
+      this.#content.remove(state.pid, held, nowS);
+      this.#earlier.removed(state.pid, held.len);
+    }
     if (stopped > 0 || held !== undefined) state.deleted++;
     else state.unchanged++;
   }
@@ -271,6 +280,7 @@ export class AbsorbWriter {
     if (quota.refuses(url, held) !== undefined) {
       // Near the limit the sums must be exact, and a url that waits already is not counted again.
       this.#settle(slice, pos);
+      this.#sumEarlier(slice);
       const code = this.#isWaiting(state.pid, url, false) ? undefined : quota.refuses(url, held);
       if (code !== undefined) {
         this.#errors.add(state.pid, recordOfRow(url), code, quota.textOf(code));
@@ -280,6 +290,15 @@ export class AbsorbWriter {
     quota.takes(url, held);
     this.#insert.add(pos, state.pid, state.psetid, url);
     slice.submitted++;
+  }
+
+  /** Once a slice at most: nothing but the set itself changes anything meanwhile. */
+  #sumEarlier(slice: Slice): void {
+    const { state, quota } = slice;
+    const use = this.#tally.use(state.pid);
+    if (use === undefined || slice.full || slice.summed) return;
+    slice.summed = true;
+    quota.rebase(this.#earlier.sum(state, use));
   }
 
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
@@ -306,6 +325,8 @@ interface Slice {
   state: SetState;
   full: boolean;
   withheld: boolean;
+  /** Whether what earlier sets need is no mere bound. */
+  summed: boolean;
   quota: IntakeQuota;
   mark: number;
   submitted: number;

@@ -1,12 +1,14 @@
 /**
  * Quotas at intake, as far as announced lengths tell (semantics.md, rule 14): by how much a provider's content will grow
- * when everything its set queues arrives as announced. A full set starts from nothing, since what it does not name goes.
+ * when everything that waits, and everything its set queues, arrives as announced. A full set starts from nothing, since
+ * what it does not name goes.
  *
  * Between two settlements sums are upper bounds (a url that waits already counts again); only when they come near the
  * limit must they be made exact, so that a set well within its quota costs no look-ups.
  */
 import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
+import type { Db } from '../open.js';
 import type { QueuedUrl } from './row.js';
 
 /** Growth so far, kept with the set across restarts. */
@@ -18,20 +20,119 @@ export interface Growth {
 /** A provider that was removed. */
 const UNLIMITED: ProviderUse = { filesmax: Infinity, spacemax: Infinity, filesused: 0, spaceused: 0 };
 
+/** With more urls waiting, what they need is not summed up (25 ms): the quota is kept when their content arrives. */
+const MAX_SUMMED = 20_000;
+const NOTHING: Growth = { files: 0, space: 0 };
+
+/**
+ * What the sets before the one being taken still need, of each provider. Upper bounds that cost nothing serve until one
+ * of them would refuse a url; then the rows that wait are summed up, once a set: from then on what is needed only becomes
+ * what is used.
+ */
+export class EarlierSets {
+  readonly #waiting;
+  readonly #sum;
+  /** By provider: bytes that what waits needs at most; unknown after a start. */
+  readonly #space = new Map<number, number>();
+  /** By provider: what was used and needed when it was summed up for a set. */
+  readonly #summed = new Map<number, Growth & { psetid: number }>();
+
+  constructor(db: Db) {
+    this.#waiting = db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck();
+    this.#sum = db.prepare<[number, number, number], Growth>(
+      `SELECT count(*) FILTER (WHERE l.id IS NULL) AS files,
+         total(max(0, coalesce(qdb.len, l.len, 0) - coalesce(l.len, 0))) AS space
+       FROM qdb LEFT JOIN lccurl AS l ON (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)
+       WHERE qdb.pid = ? AND op = 1 AND pos NOT BETWEEN ? AND ?`,
+    );
+  }
+
+  /** What they need at most; rows of the set itself may be counted in. */
+  bound({ pid, psetid }: SetPlaces, use: ProviderUse): Growth {
+    const summed = this.#summed.get(pid);
+    if (summed?.psetid === psetid) return stillNeeded(summed, use);
+    const files = this.#waiting.get(pid) ?? 0;
+    if (files === 0) this.#space.set(pid, 0);
+    return files === 0 ? NOTHING : { files, space: this.#space.get(pid) ?? Infinity };
+  }
+
+  /** What they need, without the set's own rows; nothing when too many wait. */
+  sum(set: SetPlaces, use: ProviderUse): Growth {
+    const { pid, psetid, firstpos, lastpos } = set;
+    const summed = this.#summed.get(pid);
+    if (summed?.psetid === psetid) return stillNeeded(summed, use);
+    const isFew = (this.#waiting.get(pid) ?? 0) <= MAX_SUMMED;
+    const need = (isFew ? this.#sum.get(pid, firstpos, lastpos) : undefined) ?? NOTHING;
+    if (isFew) this.#space.set(pid, need.space);
+    this.#summed.set(pid, {
+      psetid,
+      files: use.filesused + need.files,
+      space: use.spaceused + need.space,
+    });
+    return need;
+  }
+
+  /** The set being taken has removed content. */
+  removed(pid: number, bytes: number): void {
+    const summed = this.#summed.get(pid);
+    if (summed === undefined) return;
+    summed.files--;
+    summed.space -= bytes;
+  }
+
+  /** The set is complete: what it needs waits now. */
+  complete({ pid }: SetPlaces, growth: Growth): void {
+    this.#summed.delete(pid);
+    const before = this.#space.get(pid) ?? (this.#waiting.get(pid) === 0 ? 0 : Infinity);
+    this.#space.set(pid, before + Math.max(0, growth.space));
+  }
+
+  /** After a rollback nothing is known. */
+  reset(): void {
+    this.#space.clear();
+    this.#summed.clear();
+  }
+}
+
+interface SetPlaces {
+  pid: number;
+  psetid: number;
+  firstpos: number;
+  lastpos: number;
+}
+
+function stillNeeded(summed: Growth, use: ProviderUse): Growth {
+  return {
+    files: Math.max(0, summed.files - use.filesused),
+    space: Math.max(0, summed.space - use.spaceused),
+  };
+}
+
 export class IntakeQuota {
   readonly #use: Readonly<ProviderUse>;
   readonly #full: boolean;
   readonly #growth: Growth;
+  #earlier: Growth;
   #boundFiles = 0;
   #boundSpace = 0;
   #heldFiles = 0;
   #heldSpace = 0;
 
-  /** @param use what is held now: deletes of the same set make room @param growth settled sums; written to */
-  constructor(use: Readonly<ProviderUse> | undefined, full: boolean, growth: Growth) {
+  /**
+   * @param use what is held now: deletes of the same set make room
+   * @param earlier what earlier sets need, at most
+   * @param growth settled sums; written to
+   */
+  constructor(use: Readonly<ProviderUse> | undefined, full: boolean, earlier: Growth, growth: Growth) {
     this.#use = use ?? UNLIMITED;
     this.#full = full;
+    this.#earlier = earlier;
     this.#growth = growth;
+  }
+
+  /** It is known better what earlier sets need. */
+  rebase(earlier: Growth): void {
+    this.#earlier = earlier;
   }
 
   /** Content held stays. */
@@ -44,11 +145,13 @@ export class IntakeQuota {
   /** The code (202 files, 203 space) with which the url would break the quota; exact only after a settlement. */
   refuses(url: QueuedUrl, held: Held | undefined): 202 | 203 | undefined {
     const { filesused, filesmax, spaceused, spacemax } = this.#use;
-    const files = this.#full ? 0 : filesused;
-    if (files + this.#growth.files + this.#boundFiles + this.#files(held) > filesmax) return 202;
-    const bytes = this.#bytes(url, held);
-    const space = this.#full ? 0 : spaceused;
-    if (bytes > 0 && space + this.#growth.space + this.#boundSpace + bytes > spacemax) return 203;
+    const files = this.#full ? 0 : filesused + this.#earlier.files;
+    // What adds no file, or no byte, may come even where a quota was lowered below what is used.
+    if (held === undefined && files + this.#growth.files + this.#boundFiles + 1 > filesmax) return 202;
+    const space = this.#full ? 0 : spaceused + this.#earlier.space;
+    const grows = (url.len ?? held?.len ?? 0) > (held?.len ?? 0);
+    if (grows && space + this.#growth.space + this.#boundSpace + this.#bytes(url, held) > spacemax)
+      return 203;
     return undefined;
   }
 
