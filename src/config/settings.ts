@@ -214,7 +214,7 @@ export const SETTINGS = {
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
   'bm.machine_id': text('local', 'name of this machine in the LCC'),
   'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
-  'bm.max_waiting': count(10_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),
+  'bm.max_waiting': count(100_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),
   'bm.max_robots': count(1000, 1, 10_000, 'robots connected at a time'),
   'bm.lane_window': count(
     64,
@@ -259,7 +259,7 @@ export const SETTINGS = {
     'time an idle connection is kept, unless the server asks for less',
   ),
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
-  'bot.max_waiting': count(10_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
+  'bot.max_waiting': count(100_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
   'bot.metrics_listen': text('', 'endpoint where the metrics of lccbot are read'),
 } as const satisfies Record<string, SettingRow>;
