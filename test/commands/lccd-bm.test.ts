@@ -109,6 +109,38 @@ describe('lccd-bm', () => {
     assert.deepEqual(order, paths);
   });
 
+  it('takes a lane back from itself and from a robot, all but the url being fetched', async () => {
+    const asked: string[] = [];
+    const held: (() => void)[] = [];
+    let beginning = () => {};
+    const begun = new Promise<void>(resolve => (beginning = resolve));
+    answer = (request, response) => {
+      asked.push(request.url ?? '');
+      if (asked.length > 1) return void response.end('x');
+      held.push(() => response.end('x'));
+      beginning();
+    };
+    writeFileSync(join(home, 'lcc.toml'), '[bm]\nlane_window = 3\n');
+    startManager();
+    startRobot('lccbot', 4);
+    await source.slots(4);
+    const [first, ...rest] = Array.from({ length: 8 }, (_, i) =>
+      source.fetch({ lane: '7', url: urlOf(`/${i}`) }),
+    );
+    await begun;
+    source.recall('7');
+    const back = await Promise.all(rest);
+    assert.deepEqual(
+      back.map(result => result?.status),
+      rest.map(() => 'recalled'),
+    );
+    const anew = fetchOk('/anew', '7');
+    for (const finish of held) finish();
+    assert.equal((await first)?.status, 'ok');
+    await anew;
+    assert.deepEqual(asked, ['/0', '/anew']);
+  });
+
   it('gives the work of a killed robot to another; no bytes are mixed, nothing is lost', async () => {
     let begun = 0;
     let allBegun = () => {};

@@ -66,6 +66,11 @@ export class TestSource {
     });
   }
 
+  /** Takes back what has not begun of a lane. */
+  recall(lane: string): void {
+    this.#peer?.recall(lane);
+  }
+
   /** The result, or undefined when the connection was lost before it came. */
   delete(machineId: string, fileId: string): Promise<DeleteResult | undefined> {
     const id = ++this.#id;
