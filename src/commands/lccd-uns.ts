@@ -53,13 +53,15 @@ async function start(services: Services, qm: Endpoint | undefined) {
     endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
   );
   for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
-  const peer = qm && services.connect(qm, connection => uns.serveQueueManager(connection));
+  const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
+    services.connect(to, connection => uns.serveQueueManager(connection)),
+  );
   return {
     status: () => ({ ...uns.status(), listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)) }),
     async stop() {
       for (const listener of listeners) void listener.close();
       await uns.stop();
-      peer?.close();
+      for (const peer of peers) peer.close();
       uns.close();
     },
   };

@@ -103,6 +103,12 @@ export const SETTINGS = {
     1 * GB,
     'replies waiting for a CP to read them before its set is read on',
   ),
+  'uns.qm_connections': count(
+    4,
+    1,
+    64,
+    'connections to the Queue Manager: sets of so many providers sent at a time, one large one among them',
+  ),
   'uns.qm_timeout_ms': ms(10 * MINUTE, SECOND, DAY, 'time for the Queue Manager to answer one set'),
   'uns.order_wait_ms': ms(
     10 * MINUTE,

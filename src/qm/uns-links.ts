@@ -57,8 +57,9 @@ export class UnsLinks {
     this.#endpoints = options.endpoints;
   }
 
+  /** UNSes that are there, however many connections each has. */
   get connected(): number {
-    return this.#connections.size;
+    return new Set([...this.#connections.values()].map(session => session.uns)).size;
   }
   /** Shut because of overload. */
   get shut(): boolean {
@@ -173,6 +174,11 @@ class UnsSession {
     this.#options = options;
     this.#connection = connection;
     this.#load = load;
+  }
+
+  /** Its name; '' until it has said it. */
+  get uns(): string {
+    return this.#uns;
   }
 
   handlers(greeted: () => void): UnsHandlers {

@@ -1,6 +1,7 @@
 /**
- * Sets from the spool to the Queue Manager, oldest first, one at a time; those whose turn it is not (turns.ts) are left
- * for later, and the ones of other providers go on.
+ * Sets from the spool to the Queue Manager, oldest first, over several connections: one set at a time on each, one of a
+ * provider at a time, and only one large one, so that nobody waits for somebody else's million. Those whose turn it
+ * is not (turns.ts) are left for later, and the ones of other providers go on.
  *
  *     idle ──an entry──▶ verified ──▶ sent ──absorbed──▶ removed
  *                           │           ├──refused──▶ set aside
@@ -20,13 +21,15 @@ import type { Spool } from '../lib/spool.js';
 import type { SpoolEntry, SpoolHeader } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
 import { damageNote, SET_END, sessionNote, setStart, unsHello, type SetHead } from '../wire/uns-qm.js';
-import { parseLabel } from './label.js';
+import { parseLabel, type EntryLabel } from './label.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
 import { LOOK_MS, type Turns } from './turns.js';
 
 /** Notes sent between two sets. */
 const NOTES_AT_A_TIME = 100;
+/** Sets of more urls take the Queue Manager long enough for others to notice: a tenth of a second. */
+const LARGE_SET_URLS = 10_000;
 
 export interface ForwarderParts {
   options: UnsOptions;
@@ -37,20 +40,30 @@ export interface ForwarderParts {
   log: Log;
 }
 
+/** One connection to the Queue Manager. */
+interface Stream {
+  link: QmLink;
+  /** What it is sending. */
+  entry: SpoolEntry | undefined;
+  /** Ends its idleness; undefined while it has something to do. */
+  wake: (() => void) | undefined;
+}
+
 export class Forwarder {
   readonly #parts: ForwarderParts;
-  #wake: (() => void) | undefined;
-  #woken = false;
-  #link: QmLink | undefined;
+  readonly #streams = new Set<Stream>();
+  readonly #labels = new WeakMap<SpoolEntry, EntryLabel>();
+  #endHandOver = () => {};
   #absorbed = 0;
   #notesWait = true;
+  #noting = false;
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
   }
 
   get connected(): boolean {
-    return this.#link !== undefined;
+    return this.#streams.size > 0;
   }
 
   /** Sets the QM has taken since the start. */
@@ -58,10 +71,9 @@ export class Forwarder {
     return this.#absorbed;
   }
 
-  /** There may be something new to send. */
+  /** There may be something new to send: one connection that is idle looks for it. */
   wake(): void {
-    this.#woken = true;
-    this.#wake?.();
+    for (const { wake } of this.#streams) if (wake !== undefined) return wake();
   }
 
   /** There is a session the QM has not heard of. */
@@ -74,54 +86,85 @@ export class Forwarder {
   async serve(connection: Connection): Promise<void> {
     const { options, log, clock } = this.#parts;
     const link = new QmLink(connection.socket, { xml: options.xml, timeoutMs: options.qmTimeoutMs, clock });
-    let endHandOver = () => {};
+    const stream: Stream = { link, entry: undefined, wake: undefined };
     try {
       await link.ask(unsHello(`${options.id}.${this.#parts.spool.id}`), 'qm');
-      endHandOver = this.#parts.turns.handOver(() => this.#parts.spool.entries.length > 0);
-      this.#link = link;
-      // Whatever was confirmed over the connection before may have been lost with it.
-      this.#notesWait = true;
-      for (;;) await this.#step(link);
+      this.#join(stream);
+      for (;;) await this.#step(stream);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       log.info('Queue Manager away', { reason: messageOf(error), waiting: this.#parts.spool.entries.length });
     } finally {
-      endHandOver();
-      if (this.#link === link) this.#link = undefined;
       connection.socket.destroy();
+      this.#leave(stream);
     }
   }
 
-  async #step(link: QmLink): Promise<void> {
-    this.#woken = false;
+  #join(stream: Stream): void {
+    const { spool, turns } = this.#parts;
+    if (this.#streams.size === 0) this.#endHandOver = turns.handOver(() => spool.entries.length > 0);
+    this.#streams.add(stream);
+    // Whatever was confirmed over the connection before may have been lost with it.
+    this.#notesWait = true;
+  }
+
+  #leave(stream: Stream): void {
+    if (!this.#streams.delete(stream)) return;
+    if (this.#streams.size === 0) this.#endHandOver();
+    // What it was sending can go over another.
+    this.wake();
+  }
+
+  async #step(stream: Stream): Promise<void> {
     const entry = this.#next();
-    if (entry !== undefined) await this.#forward(link, entry);
-    if (this.#notesWait) await this.#sendNotes(link);
-    else if (entry === undefined) await this.#idle(link);
+    if (entry !== undefined) {
+      stream.entry = entry;
+      // There may be more.
+      this.wake();
+      await this.#forward(stream.link, entry);
+      stream.entry = undefined;
+    }
+    if (this.#notesWait && !this.#noting) await this.#sendNotes(stream.link);
+    else if (entry === undefined) await this.#idle(stream);
   }
 
   /** The oldest entry whose turn it is. */
   #next(): SpoolEntry | undefined {
     const { spool, turns } = this.#parts;
-    const passed = new Set<number>();
+    const sent = new Set([...this.#streams].map(({ entry }) => entry));
+    const busy = new Set([...sent].map(entry => entry && this.#labelOf(entry)?.pid));
+    const isLargeSent = [...sent].some(entry => entry !== undefined && this.#isLarge(entry));
     for (const entry of spool.entries) {
-      const label = parseLabel(entry.label);
+      if (sent.has(entry)) continue;
+      const label = this.#labelOf(entry);
       if (label === undefined) return entry;
-      if (passed.has(label.pid)) continue;
-      if (turns.isNext(label)) return entry;
-      passed.add(label.pid);
+      if (busy.has(label.pid)) continue;
+      if (!(isLargeSent && this.#isLarge(entry)) && turns.isNext(label)) return entry;
+      busy.add(label.pid);
     }
     return undefined;
   }
 
-  async #idle(link: QmLink): Promise<void> {
-    if (this.#woken) return;
-    const woken = new Promise<void>(resolve => (this.#wake = resolve));
+  #labelOf(entry: SpoolEntry): EntryLabel | undefined {
+    const known = this.#labels.get(entry);
+    if (known !== undefined) return known;
+    const label = parseLabel(entry.label);
+    if (label !== undefined) this.#labels.set(entry, label);
+    return label;
+  }
+
+  #isLarge(entry: SpoolEntry): boolean {
+    return (this.#labelOf(entry)?.received ?? 0) > LARGE_SET_URLS;
+  }
+
+  async #idle(stream: Stream): Promise<void> {
+    const woken = new Promise<void>(resolve => (stream.wake = resolve));
     const waits = this.#parts.spool.entries.length > 0;
-    const cancel = waits ? this.#parts.clock.after(LOOK_MS, () => this.wake()) : undefined;
+    const cancel = waits ? this.#parts.clock.after(LOOK_MS, () => stream.wake?.()) : undefined;
     try {
-      await link.unlessClosed(woken);
+      await stream.link.unlessClosed(woken);
     } finally {
+      stream.wake = undefined;
       cancel?.();
     }
   }
@@ -130,7 +173,7 @@ export class Forwarder {
   #done(entry: SpoolEntry, how: 'remove' | 'setAside'): void {
     const { spool, turns } = this.#parts;
     spool[how](entry.id);
-    turns.done(parseLabel(entry.label));
+    turns.done(this.#labelOf(entry));
   }
 
   async #forward(link: QmLink, entry: SpoolEntry): Promise<void> {
@@ -144,7 +187,7 @@ export class Forwarder {
       if (!(error instanceof LccError)) throw error;
       return this.#reportDamage(link, entry, error);
     }
-    const label = parseLabel(entry.label);
+    const label = this.#labelOf(entry);
     const errseen = Number(said['errseen'] ?? 0);
     const set = said['set'] === 'full' ? 'full' : 'partial';
     const urlprefix = String(said['urlprefix'] ?? '');
@@ -187,18 +230,27 @@ export class Forwarder {
   /** The provider must be asked for everything: what it was promised can no longer be read. */
   async #reportDamage(link: QmLink, entry: SpoolEntry, error: LccError): Promise<void> {
     const { log } = this.#parts;
-    const pid = parseLabel(entry.label)?.pid;
+    const pid = this.#labelOf(entry)?.pid;
     log.error('damaged set, set aside', { entry: entry.id, pid, error: messageOf(error) });
     if (pid !== undefined) await link.ask(damageNote({ entry: entry.id, pid }), 'noted');
     this.#done(entry, 'setAside');
   }
 
   async #sendNotes(link: QmLink): Promise<void> {
-    const notes: Unnoted[] = this.#parts.sessions.unnoted(NOTES_AT_A_TIME);
+    const { sessions } = this.#parts;
+    const notes: Unnoted[] = sessions.unnoted(NOTES_AT_A_TIME);
+    this.#noting = true;
     this.#notesWait = notes.length === NOTES_AT_A_TIME;
-    for (const note of notes) {
-      await link.ask(sessionNote(note), 'noted');
-      this.#parts.sessions.confirm(note.pid, note.seq, note.errseen);
+    try {
+      for (const note of notes) {
+        await link.ask(sessionNote(note), 'noted');
+        sessions.confirm(note.pid, note.seq, note.errseen);
+      }
+    } catch (error) {
+      this.#notesWait = true;
+      throw error;
+    } finally {
+      this.#noting = false;
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * UNS → QM: accepted sets travel to the queue, one after the other, over one connection that stays open.
+ * UNS → QM: accepted sets travel to the queue, one after the other on each of a few connections that stay open.
  *
  *     UNS  <lococa:uns id="uns.3f9a"/>                                     QM  <lococa:qm/>
  *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … [deletes="3"] [digest="md5"]> <url …/>… </lococa:set>
@@ -9,8 +9,8 @@
  *     UNS  <lococa:damaged entry="…" pid="7"/>                              QM  <lococa:noted pid="7" entry="…"/>
  *          QM  <lococa:busy/> and close: come back later
  *
- * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; entries of one id
- * ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
+ * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; a provider's
+ * entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
  */
 import type { Duplex } from 'node:stream';
 import { LccError } from '../lib/errors.js';

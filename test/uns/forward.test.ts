@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { OrderStore } from '../../src/db/order.js';
+import { SessionStore } from '../../src/db/sessions.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { Spool } from '../../src/lib/spool.js';
+import { Forwarder } from '../../src/uns/forward.js';
+import { formatLabel } from '../../src/uns/label.js';
+import type { UnsOptions } from '../../src/uns/options.js';
+import { Turns } from '../../src/uns/turns.js';
+import { formatQmAnswer, receiveFromUns, type SetHead } from '../../src/wire/uns-qm.js';
+import { ends, settle } from '../support/duplex.js';
+
+const root = mkdtempSync(join(tmpdir(), 'lcc-forward-'));
+after(() => rmSync(root, { recursive: true }));
+const LIMITS = { maxTokenBytes: 4096, maxDepth: 4, maxAttributes: 32, maxNameBytes: 64 };
+const LARGE = 20_000;
+
+/** A forwarder over a spool of its own, and a Queue Manager that takes a set when the test says so. */
+function uns(name: string) {
+  mkdirSync(join(root, name, 'a', 'new'), { recursive: true });
+  const clock = new ManualClock();
+  const order = new OrderStore(join(root, name, 'order.db'), 'a');
+  const turns = new Turns({ order, clock, log: silentLog, waitMs: 1000 });
+  const spool = new Spool({
+    dir: join(root, name, 'a'),
+    steps: 'uns.spool',
+    labelling: turns,
+    fail: error => assert.fail(String(error)),
+  });
+  turns.agree(join(root, name));
+  const sessions = new SessionStore(join(root, name, 'sessions.db'));
+  const options = { id: 'a', xml: LIMITS, qmTimeoutMs: 60_000 } as UnsOptions;
+  const forwarder = new Forwarder({ options, spool, sessions, turns, clock, log: silentLog });
+  /** Sets that have been sent, in the order in which they ended, and what lets the Queue Manager answer. */
+  const open: { pid: number; seq: number; take: () => void; cut: () => void }[] = [];
+  return {
+    spool,
+    forwarder,
+    open,
+    sent: () => open.map(({ pid, seq }) => `${pid}.${seq}`).toSorted(),
+    async accept(pid: number, seq: number, received: number): Promise<void> {
+      const writer = spool.create({ pid, seq, set: 'partial' });
+      writer.write('<url curl="a"/>\n');
+      await writer.commit(formatLabel({ pid, seq, set: 'partial', received, deletes: 0 }));
+      forwarder.wake();
+    },
+    connect(): void {
+      const { ours, theirs } = ends(false);
+      void forwarder.serve({ socket: ours as Socket, peer: 'qm', address: '' });
+      let begun: SetHead | undefined;
+      const say = (answer: Parameters<typeof formatQmAnswer>[0]) => void theirs.write(formatQmAnswer(answer));
+      const session = receiveFromUns(
+        theirs,
+        {
+          hello: () => say({ kind: 'qm' }),
+          setBegins: head => void (begun = head),
+          urls() {},
+          async setEnds() {
+            if (begun === undefined) return;
+            const { pid, seq, entry } = begun;
+            await new Promise<void>(resolve => {
+              open.push({ pid, seq, take: resolve, cut: () => void ours.destroy() });
+            });
+            say({ kind: 'absorbed', entry, queued: 1, duplicate: 0, unchanged: 0, deleted: 0 });
+          },
+          session: ({ pid, seq }) => say({ kind: 'noted', pid, seq, entry: undefined }),
+          damaged() {},
+        },
+        { where: 'uns', xml: LIMITS },
+      );
+      session.catch(() => undefined);
+    },
+    take(pid: number): void {
+      const at = open.findIndex(set => set.pid === pid);
+      open.splice(at, 1)[0]?.take();
+    },
+    /** Waits until these have been sent and not been taken, and makes sure that no more come. */
+    async until(sent: string[]): Promise<void> {
+      const deadlineMs = performance.now() + 20_000;
+      while (this.sent().join() !== sent.join() && performance.now() < deadlineMs) await settle();
+      await settle(100);
+      assert.deepEqual(this.sent(), sent);
+    },
+  };
+}
+
+describe('sets on their way to the Queue Manager', () => {
+  it('go one large one at a time, and small ones of others beside it, each provider’s in order', async () => {
+    const a = uns('beside');
+    await a.accept(1, 1, LARGE);
+    await a.accept(2, 1, LARGE);
+    await a.accept(3, 1, 5);
+    await a.accept(3, 2, 5);
+    await a.accept(2, 2, 5);
+    await a.accept(4, 1, 5);
+    for (let i = 0; i < 4; i++) a.connect();
+    await a.until(['1.1', '3.1', '4.1']);
+    a.take(3);
+    await a.until(['1.1', '3.2', '4.1']);
+    a.take(1);
+    await a.until(['2.1', '3.2', '4.1']);
+    for (const pid of [4, 3, 2]) a.take(pid);
+    await a.until(['2.2']);
+    a.take(2);
+    await a.until([]);
+    assert.equal(a.spool.entries.length, 0);
+    assert.equal(a.forwarder.absorbed, 6);
+  });
+
+  it('go on over the connections that are left when one breaks, the oldest first', async () => {
+    const a = uns('broken');
+    await a.accept(1, 1, LARGE);
+    await a.accept(2, 1, 5);
+    a.connect();
+    await a.until(['1.1']);
+    a.connect();
+    await a.until(['1.1', '2.1']);
+    const [first] = a.open.splice(0, 1);
+    first?.cut();
+    await a.until(['2.1']);
+    a.take(2);
+    await a.until(['1.1']);
+    a.take(1);
+    await a.until([]);
+    assert.equal(a.spool.entries.length, 0);
+  });
+
+  it('find a connection that has nothing to do when they are accepted', async () => {
+    const a = uns('idle');
+    for (let i = 0; i < 3; i++) a.connect();
+    await a.until([]);
+    await a.accept(1, 1, 5);
+    await a.accept(2, 1, 5);
+    await a.until(['1.1', '2.1']);
+    await a.accept(3, 1, LARGE);
+    await a.until(['1.1', '2.1', '3.1']);
+    await a.accept(4, 1, 5);
+    await a.until(['1.1', '2.1', '3.1']);
+    a.take(2);
+    await a.until(['1.1', '3.1', '4.1']);
+  });
+});
