@@ -237,6 +237,28 @@ test('a set that was cut when it had filled the queue is let in again and goes o
   again.socket.destroy();
 });
 
+test('two UNSes that send sets of one provider at once are taken one after the other, also when the first is cut', async () => {
+  await qm.start();
+  const [first, second] = [new Uns(qm, 'a'), new Uns(qm, 'b')];
+  const [half, rest] = halves(setText('e1', urls(6)));
+  first.socket.write(half);
+  await qm.until(status => status['absorbing'] === 1);
+  second.socket.write(setText('e2', urls(8)));
+  await qm.until(status => status['absorbing'] === 2);
+  assert.equal(second.text.includes('absorbed'), false);
+  first.socket.write(rest);
+  assert.ok(await first.hear(/<lococa:absorbed entry="e1" queued="6" duplicate="0"/));
+  assert.ok(await second.hear(/<lococa:absorbed entry="e2" queued="2" duplicate="6"/));
+  const [cut] = halves(setText('e3', urls(6)));
+  first.socket.write(cut);
+  await qm.until(status => status['absorbing'] === 1);
+  second.socket.write(setText('e4', urls(6)));
+  await qm.until(status => status['absorbing'] === 2);
+  first.socket.destroy();
+  assert.ok(await second.hear(/<lococa:absorbed entry="e4"/), 'a UNS that is gone holds up nobody');
+  second.socket.destroy();
+});
+
 /** A document in two parts, cut between two urls. */
 function halves(document: string): [string, string] {
   const at = document.indexOf('\n', document.length / 2) + 1;
