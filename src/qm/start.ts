@@ -113,6 +113,7 @@ export async function startQueueManager(
     log,
     xml: xmlLimitsOf(config),
     helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+    stallTimeoutMs: config.get('wire.stall_timeout_ms'),
     queued: () => store.providers.waiting() - store.absorb.unfinished(),
     maxQueued,
     reopenBelow: Math.max(1, Math.floor((maxQueued * config.get('qm.reopen_percent')) / 100)),

@@ -28,6 +28,8 @@ export interface UnsLinksOptions {
   log: Log;
   xml: XmlLimits;
   helloTimeoutMs: number;
+  /** Longest silence in the middle of a set: others of the provider wait for it. */
+  stallTimeoutMs: number;
   /** Urls queued now that will be fetched: those of complete sets. */
   queued: () => number;
   /** Shut out at this many … */
@@ -169,6 +171,7 @@ class UnsSession {
   #entry = '';
   /** A set has begun and not ended. */
   taking = false;
+  #cancelStall = () => {};
 
   constructor(options: UnsLinksOptions, connection: Connection, load: Load) {
     this.#options = options;
@@ -195,10 +198,16 @@ class UnsSession {
         this.#entry = head.entry;
         this.taking = true;
         this.#set = await intake.begin(this.#uns, head);
+        this.#expectMore();
       },
-      urls: records => this.#try(() => this.#set?.urls(records)),
+      urls: async records => {
+        this.#cancelStall();
+        await this.#try(() => this.#set?.urls(records));
+        this.#expectMore();
+      },
       setEnds: async () => {
         const set = this.#set;
+        this.#cancelStall();
         if (set === undefined) return;
         const answer = await this.#try(() => set.end());
         this.#set = undefined;
@@ -223,8 +232,18 @@ class UnsSession {
 
   /** The connection is over: an open set is cut off. */
   cut(): void {
+    this.#cancelStall();
     this.#set?.cut();
     this.#set = undefined;
+  }
+
+  /** The rest of the set must come, or the connection goes. */
+  #expectMore(): void {
+    const { clock, stallTimeoutMs } = this.#options;
+    this.#cancelStall = clock.after(stallTimeoutMs, () => {
+      const why = `nothing more of ${this.#entry} for ${stallTimeoutMs / 1000} s (wire.stall_timeout_ms)`;
+      this.#connection.socket.destroy(new LccError('peer.unavailable', why));
+    });
   }
 
   async #try<T>(work: () => T | Promise<T>): Promise<T> {
