@@ -293,3 +293,30 @@ test('a delete makes room for what follows it in the same set', async () => {
     bench.close();
   }
 });
+
+test('while a full set removes what it did not name, results and sets of others go in between', async () => {
+  bench.close();
+  bench = new Bench({ sliceUrls: 2 });
+  bench.provider(7);
+  bench.provider(8);
+  const old = Array.from({ length: 20 }, (_, i) => url(`old${i}`));
+  await bench.send(7, old);
+  for (const { curl } of old) bench.fetch(7, curl);
+  await bench.send(8, [url('a')]);
+  const intake = await bench.intake.begin('u1', bench.head(7, 1, { set: 'full' }));
+  intake.urls([url('new')]);
+  const ended = intake.end();
+  const left: number[] = [];
+  for (let n = 0; n < 5; n++) {
+    await new Promise<void>(resolve => setImmediate(resolve));
+    if (n === 1) assert.equal(bench.fetch(8, 'a'), 'done');
+    else await bench.send(8, [url(`b${n}`)]);
+    left.push(Number(bench.value('SELECT count(*) FROM lccurl WHERE pid = 7')));
+  }
+  assert.ok(
+    left.some(rows => rows > 0 && rows < 20),
+    String(left),
+  );
+  assert.deepEqual(await ended, { queued: 1, duplicate: 0, unchanged: 0, deleted: 20 });
+  assert.deepEqual(heldUrls(), [absolute('a')]);
+});
