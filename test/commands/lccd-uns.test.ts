@@ -262,7 +262,9 @@ describe('lccd-uns', () => {
     const third = await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply;
     assert.doesNotMatch(third, /code="404"/);
     assert.match(third, /<url code="601"/);
-    await receiver.until(({ sessions }) => sessions.some(({ errseen }) => errseen === 3));
+    await receiver.until(
+      ({ sets, sessions }) => sets.length === 1 && sessions.some(({ errseen }) => errseen === 3),
+    );
     assert.equal(receiver.sets[0]?.head.errseen, 1, 'the set itself says what was certain when it came');
     assert.match(await status('end'), /<errors>\n<\/errors>/);
     await daemon.stop();
