@@ -8,12 +8,14 @@ import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
 import { step } from '../lib/steps.js';
 import type { FetchResult } from '../wire/fetch.js';
+import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { DelayTable } from './schedule/delays.js';
 import { ALWAYS, type Hours } from './schedule/hours.js';
 import { LaneTable, type Lane, type LaneRules } from './schedule/lanes.js';
+import type { Taken } from './schedule/order.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
 import { Workers, type Worker } from './workers.js';
@@ -28,12 +30,12 @@ export interface DispatchOptions extends KnownOptions {
   committed: () => void;
 }
 
-interface InFlight {
-  worker: number;
+/** Where urls are sent, and when. */
+interface Way {
+  worker: Worker;
   lane: Lane;
-  arrival: Arrival['sent'];
-  /** Bytes charged for it. */
-  expected: number;
+  known: Known;
+  nowMs: number;
 }
 
 /** A store without room is left alone for as long as a site that does not answer. */
@@ -53,7 +55,7 @@ export class Dispatcher {
   readonly #slots: TimeSlots;
   readonly #providers: KnownProviders;
   readonly #workers: Workers;
-  readonly #inFlight = new Map<number, InFlight>();
+  readonly #inFlight = new InFlight();
   /** Providers with urls that failed, and when those are to be tried again. */
   readonly #retries: DelayTable<number>;
   readonly #counts = { stored: 0, unchanged: 0, errors: 0, wire_bytes: 0 };
@@ -137,23 +139,21 @@ export class Dispatcher {
   /** A Bot Manager is gone: what it was doing is given to another. */
   removeWorker(id: number): void {
     this.#workers.remove(id);
-    for (const [requestId, request] of this.#inFlight) {
-      if (request.worker === id) this.#putBack(requestId, request);
-    }
+    for (const request of this.#inFlight.takeAll(id)) this.#putBack(request);
     this.pump();
   }
 
   /** A result. @returns false when it was not asked of this Bot Manager */
   fetched(workerId: number, result: FetchResult): boolean {
-    const request = this.#inFlight.get(result.id);
-    if (request === undefined || request.worker !== workerId) return false;
+    const request = this.#inFlight.take(result.id, workerId);
+    if (request === undefined) return false;
     const { lane, arrival, expected } = request;
     const known = this.#providers.get(lane.pid);
     const nowMs = this.#options.clock.monotonicMs();
     this.#table.finished(lane);
     if (result.status === 'recalled') {
       this.#waits.recalled(known, expected, nowMs);
-      this.#putBack(result.id, request);
+      this.#putBack(request);
       this.pump();
       return true;
     }
@@ -166,9 +166,8 @@ export class Dispatcher {
       // Told of once, not for each of those that were on their way.
       if (this.#workers.rest(workerId, nowMs + backoff.minMs, reason))
         log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs, pid, reason });
-      this.#putBack(result.id, request);
+      this.#putBack(request);
     } else {
-      this.#inFlight.delete(result.id);
       if (result.status === 'error' && known !== undefined) this.#waits.heed(known, arrival.backoffs, result);
       this.#batch.add({ sent: arrival, result });
     }
@@ -201,9 +200,7 @@ export class Dispatcher {
 
   /** Providers with urls on their way, and how many, at most `limit`. */
   fetching(limit: number): [number, number][] {
-    const urls = new Map<number, number>();
-    for (const { lane } of this.#inFlight.values()) urls.set(lane.pid, (urls.get(lane.pid) ?? 0) + 1);
-    return [...urls].slice(0, limit);
+    return this.#inFlight.providers(limit);
   }
 
   status() {
@@ -239,13 +236,18 @@ export class Dispatcher {
   #pump(): void {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (this.#slots.look()) this.#providers.hoursChanged();
+    if (this.#slots.look()) this.#hoursChanged();
     this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
     for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);
     if (!this.#batch.stuck) this.#sendAll(nowMs);
     for (const lane of this.#table.recalls()) this.#workers.get(lane.worker)?.recall(lane.name);
     this.#planWake(nowMs);
+  }
+
+  #hoursChanged(): void {
+    this.#providers.hoursChanged();
+    for (const lane of this.#inFlight.closing(hours => this.#slots.permits(hours))) this.#table.recall(lane);
   }
 
   #sendAll(nowMs: number): void {
@@ -278,7 +280,7 @@ export class Dispatcher {
       for (const { set, row } of taken) {
         const hours = row.op === 1 && row.tod !== null ? this.#providers.hoursOf(known, row.tod) : ALWAYS;
         if (row.op === 1 && this.#slots.permits(hours)) {
-          this.#send(worker, lane, known, set, row, nowMs);
+          this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
           sent++;
         } else {
           this.#pass(set, row, hours);
@@ -297,18 +299,23 @@ export class Dispatcher {
     });
   }
 
-  #send(worker: Worker, lane: Lane, known: Known, set: WaitingSet, row: WaitingRow, nowMs: number): void {
+  #send(
+    { worker, lane, known, nowMs }: Way,
+    { set, row }: Taken<WaitingSet, WaitingRow>,
+    hours: Hours,
+  ): void {
     const id = this.nextId();
     const held =
       row.held === 1 ? this.#options.store.content.look(row.pid, row.curl, row.mimetype) : undefined;
     const validators = validatorsOf(row, held);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
     const { backoffs } = known.provider;
-    this.#inFlight.set(id, {
+    this.#inFlight.add(id, {
       worker: lane.worker,
       lane,
       arrival: { ...sentOf(row, set), conditional, held: row.held === 1, backoffs },
       expected: this.#waits.charge(known, row.len, nowMs),
+      hours,
     });
     const enforce = known.provider.enforce !== 0;
     worker.fetch(requestOf(row, { id, lane: lane.name, roots: known.roots, enforce }, validators));
@@ -363,9 +370,7 @@ export class Dispatcher {
     this.pump();
   }
 
-  #putBack(id: number, request: InFlight): void {
-    this.#inFlight.delete(id);
-    const { pid, set, pos } = request.arrival;
+  #putBack({ arrival: { pid, set, pos } }: Request): void {
     this.#providers.get(pid)?.order.again(set, pos);
     this.#table.setHasUrls(pid, true);
   }

@@ -120,7 +120,7 @@ export class Waits {
     paced.backoffUntilMs = Math.max(paced.backoffUntilMs, clock.monotonicMs() + waitMs);
     this.#tell(paced);
     const { pid } = provider;
-    this.#table.recall(pid);
+    this.#table.recallAll(pid);
     log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
   }
 

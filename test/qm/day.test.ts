@@ -211,7 +211,9 @@ async function live({
       const records: UrlRecord[] = [];
       for (let i = between(2, 20); i > 0; i--) {
         const tod =
-          random() < 0.25 ? pick('0-7', '22-5', '8', '12-13,20', '30-40', '120-167', '100-2') : undefined;
+          random() < 0.25
+            ? pick('0-7', '22-5', '8', '12-13,20', '30-40', '120-167', '100-2', '16-17')
+            : undefined;
         const name = `${provider.pid}/${announced++}`;
         provider.urls.set(`http://127.0.0.1/${name}`, tod);
         records.push(

@@ -140,13 +140,22 @@ export class LaneTable {
     this.#change(pid, provider => {
       if (hindered) provider.hindrances.add(why);
       else provider.hindrances.delete(why);
-      if (hindered) for (const lane of provider.lanes.values()) this.#recall(lane);
+      if (hindered) for (const lane of provider.lanes.values()) this.recall(lane);
     });
   }
 
   /** Calls back what the provider's site has not been asked for yet. */
-  recall(pid: number): void {
-    for (const lane of this.#providers.get(pid)?.lanes.values() ?? []) this.#recall(lane);
+  recallAll(pid: number): void {
+    for (const lane of this.#providers.get(pid)?.lanes.values() ?? []) this.recall(lane);
+  }
+
+  /** Ends a lane: what has not begun comes back. */
+  recall(lane: Lane): void {
+    if (lane.recalled || !this.#workers.get(lane.worker)?.lanes.has(lane)) return;
+    lane.recalled = true;
+    this.#running[lane.priority]?.delete(lane);
+    this.#recalled.add(lane);
+    this.#toRecall.push(lane);
   }
 
   isHindered(pid: number, why: Hindrance): boolean {
@@ -276,7 +285,7 @@ export class LaneTable {
       const wanted = this.#waiting.above(priority, this.#nowMs);
       for (const lane of this.#running[priority] ?? []) {
         if (this.#recalled.size >= wanted) return;
-        if (lane.pid !== first.pid) this.#recall(lane);
+        if (lane.pid !== first.pid) this.recall(lane);
       }
     }
   }
@@ -314,14 +323,6 @@ export class LaneTable {
     const provider = this.#providers.get(lane.pid);
     provider?.lanes.delete(lane.name);
     if (provider !== undefined) this.#settle(provider);
-  }
-
-  #recall(lane: Lane): void {
-    if (lane.recalled) return;
-    lane.recalled = true;
-    this.#running[lane.priority]?.delete(lane);
-    this.#recalled.add(lane);
-    this.#toRecall.push(lane);
   }
 
   #change(pid: number, change: (provider: Provider) => void): void {

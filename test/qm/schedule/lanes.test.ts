@@ -207,3 +207,81 @@ test('a Bot Manager whose slots go to nothing gets no more urls', () => {
   table.setWorker(1, 1);
   assert.equal(send().length, 4);
 });
+
+test('for a higher priority lanes of the lowest are recalled, one for each that waits', () => {
+  table.setWorker(1, 3);
+  provider(1, 100);
+  provider(2, 100, { priority: 0 });
+  provider(3, 100, { priority: 0 });
+  send();
+  assert.deepEqual(table.recalls(), []);
+  provider(4, 100, { priority: 2 });
+  assert.deepEqual(send(), []);
+  assert.deepEqual(
+    table.recalls().map(lane => lane.name),
+    ['2'],
+  );
+  assert.deepEqual(table.recalls(), [], 'each is named once');
+  provider(5, 100, { priority: 2 });
+  assert.deepEqual(
+    table.recalls().map(lane => lane.name),
+    ['3'],
+  );
+  finish(2, 4);
+  assert.deepEqual([...new Set(send())], ['4']);
+  provider(6, 100, { priority: 2 });
+  assert.deepEqual(
+    table.recalls().map(lane => lane.name),
+    ['1'],
+  );
+});
+
+test('an equal that waits does not make a lane be recalled, one that waited long enough does', () => {
+  table.setWorker(1, 1);
+  provider(1, 100);
+  send();
+  provider(2, 100);
+  table.wake(rules.ageingMs - 1);
+  assert.deepEqual(table.recalls(), []);
+  table.wake(rules.ageingMs);
+  assert.deepEqual(
+    table.recalls().map(lane => lane.name),
+    ['1'],
+  );
+  finish(1, 4);
+  assert.deepEqual([...new Set(send())], ['2']);
+  // It counts as what it was when its turn came: who waited less does not take that from it.
+  provider(3, 1, { priority: 2 });
+  table.setHasUrls(3, true);
+  assert.deepEqual(table.recalls(), []);
+});
+
+test('whoever is hindered gets its lanes recalled, and goes on when nothing hinders it any more', () => {
+  table.setWorker(1, 4);
+  provider(7, 100, { parallel: 2 });
+  send();
+  table.setHindered(7, 'closed', true);
+  table.setHindered(7, 'joining', true);
+  assert.deepEqual(
+    table.recalls().map(lane => lane.name),
+    ['7', '7.1'],
+  );
+  finish(7, 8);
+  table.setHindered(7, 'closed', false);
+  assert.deepEqual(send(), []);
+  table.setHindered(7, 'joining', false);
+  assert.deepEqual([...new Set(send())], ['7', '7.1']);
+});
+
+test('whose bandwidth is limited has a turn of one url', () => {
+  table.setWorker(1, 1);
+  provider(1, 100, { window: 1 });
+  provider(2, 100, { window: 1 });
+  const seen: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    const now = send();
+    seen.push(...now);
+    for (const name of now) finish(Number(name));
+  }
+  assert.deepEqual(seen, ['1', '2', '1', '2']);
+});

@@ -1,0 +1,51 @@
+/** The requests on their way, in memory only: each is answered, or put back when its Bot Manager is gone. */
+import type { Arrival } from './results.js';
+import type { Hours } from './schedule/hours.js';
+import type { Lane } from './schedule/lanes.js';
+
+export interface Request {
+  worker: number;
+  lane: Lane;
+  arrival: Arrival['sent'];
+  /** Bytes charged for it. */
+  expected: number;
+  /** Of its url alone. */
+  hours: Hours;
+}
+
+export class InFlight {
+  readonly #requests = new Map<number, Request>();
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  add(id: number, request: Request): void {
+    this.#requests.set(id, request);
+  }
+
+  /** @returns undefined when it is not on its way to this Bot Manager */
+  take(id: number, worker: number): Request | undefined {
+    const request = this.#requests.get(id);
+    if (request?.worker !== worker) return undefined;
+    this.#requests.delete(id);
+    return request;
+  }
+
+  /** Those a Bot Manager had. */
+  takeAll(worker: number): Request[] {
+    return [...this.#requests].filter(([id]) => this.take(id, worker) !== undefined).map(([, one]) => one);
+  }
+
+  /** Lanes with urls whose hours do not permit them any more. */
+  *closing(permits: (hours: Hours) => boolean): Generator<Lane> {
+    for (const { lane, hours } of this.#requests.values()) if (!permits(hours)) yield lane;
+  }
+
+  /** Providers with urls on their way, and how many, at most `limit`. */
+  providers(limit: number): [number, number][] {
+    const urls = new Map<number, number>();
+    for (const { lane } of this.#requests.values()) urls.set(lane.pid, (urls.get(lane.pid) ?? 0) + 1);
+    return [...urls].slice(0, limit);
+  }
+}
