@@ -175,8 +175,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'qm/dispatch.js',
-        'if (request.worker === id)\n                this.#putBack(requestId, request);',
-        '',
+        'for (const request of this.#inFlight.takeAll(id))',
+        'for (const request of [])',
       ),
     ],
   },
@@ -250,8 +250,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [edit('db/cache/errors.js', 'WHERE pid = ? AND errseq <= ?', 'WHERE pid = ? AND errseq <= ? + 1')],
   },
   {
-    without: 'recalling the lane of a provider that is paused',
+    without: 'recalling lanes',
     edits: [edit('qm/dispatch.js', 'this.#workers.get(lane.worker)?.recall(lane.name);', '{}')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'when the hours end in the middle of a set what was sent ahead comes back, and the rest goes on in order',
+    },
   },
 
   {
