@@ -250,6 +250,74 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [edit('db/cache/errors.js', 'WHERE pid = ? AND errseq <= ?', 'WHERE pid = ? AND errseq <= ? + 1')],
   },
   {
+    without: 'the hours of providers',
+    edits: [edit('qm/known.js', "'closed', !this.#slots.permits(hours)", "'closed', false")],
+    by: {
+      file: 'qm/time-slots',
+      test: 'outside its hours a provider is closed: its sets keep their place, and that is not being busy',
+    },
+  },
+  {
+    without: 'what began while nobody looked',
+    edits: [edit('qm/time-slots.js', 'slotsBegun(last.atMs, nowMs, slots)', '[]')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'what begins while no Queue Manager runs is made up for by the next',
+    },
+  },
+  {
+    without: 'looking at hours again that were submitted again',
+    edits: [edit('qm/time-slots.js', 'this.#join(this.#options.store.slots.resubmitted());', '{}')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'a url submitted again has its new hours at once, and its first place',
+    },
+  },
+  {
+    without: 'knowing the masks by which rows wait, after a restart',
+    edits: [edit('qm/time-slots.js', 'for (const { pid } of later)', 'for (const { pid } of [])')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'a change of the hours is seen also by a Queue Manager that was started since the urls wait',
+    },
+  },
+  {
+    without: 'due times being written',
+    edits: [edit('qm/waits.js', 'providers.setDue(provider.pid, this.#toWall(pace.dueMs));', '{}')],
+    by: {
+      file: 'qm/bandwidth',
+      test: 'a crash neither forgets what was fetched nor charges it twice',
+    },
+  },
+  {
+    without: 'charging what is expected of a url',
+    edits: [edit('qm/waits.js', 'pace.charge(bytes, nowMs);', '{}')],
+    by: {
+      file: 'qm/bandwidth',
+      test: 'a limited provider is fetched from at its limit, however many others are',
+    },
+  },
+  {
+    without: 'making room for a higher priority',
+    edits: [edit('qm/schedule/lanes.js', 'this.#makeRoom();', '')],
+    by: {
+      file: 'qm/priorities',
+      test: 'between two urls a provider yields to a higher priority, also of what was sent ahead',
+    },
+  },
+  {
+    without: 'ageing',
+    edits: [edit('qm/schedule/waiting.js', 'Math.floor((nowMs - sinceMs) / this.#ageingMs)', '0')],
+    by: {
+      file: 'qm/priorities',
+      test: 'beside endless work of the highest priority the turn of the lowest comes by its age',
+    },
+  },
+  {
+    without: 'a Retry-After that ends an outage',
+    edits: [edit('qm/waits.js', 'if (asksForPatience)\n', 'if (false)\n')],
+  },
+  {
     without: 'recalling lanes',
     edits: [edit('qm/dispatch.js', 'this.#workers.get(lane.worker)?.recall(lane.name);', '{}')],
     by: {

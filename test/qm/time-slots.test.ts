@@ -157,6 +157,19 @@ test('a change of the hours has effect at once, in both directions', async () =>
   assert.equal(fetched().at(-1), 'a');
 });
 
+test('a change of the hours is seen also by a Queue Manager that was started since the urls wait', async () => {
+  begin({}, { timeofday: mask(10, 12) });
+  await sim.send(1, [url('a', { tod: '11-15' })]);
+  await sim.pass(MINUTE);
+  await sim.stop();
+  sim.start();
+  await sim.pass(MINUTE);
+  change('timeofday', mask(10, 11));
+  await sim.pass(MINUTE);
+  assert.deepEqual(sim.bench.all('SELECT code FROM pierr'), [{ code: 614 }]);
+  assert.deepEqual([fetched(), parts()], [[], []]);
+});
+
 test('a clock that is set forward or back is believed within a minute', async () => {
   const hours = [9, 12, 13];
   begin(
@@ -261,18 +274,4 @@ test('with hours of the week a url waits for its day', async () => {
   assert.deepEqual(fetched(), ['b', 'a']);
   const at = new Date(sim.fetches[1]?.atMs ?? 0);
   assert.deepEqual([at.getDay(), at.getHours()], [6, 0]);
-});
-
-test('between two urls a provider yields to a higher priority, also of what was sent ahead', async () => {
-  begin({ workerSlots: 1 }, { priority: 0 });
-  sim.bench.provider(2, { priority: 2 });
-  await sim.send(
-    1,
-    Array.from({ length: 20 }, (_, i) => url(`a${i}`)),
-  );
-  await sim.pass(2500);
-  await sim.send(2, [url('b0'), url('b1')]);
-  await sim.pass(MINUTE);
-  assert.deepEqual(fetched().slice(0, 7), ['a0', 'a1', 'a2', 'b0', 'b1', 'a3', 'a4']);
-  assert.equal(sim.fetches.length, 22);
 });
