@@ -62,7 +62,7 @@ export async function runQuery(
   };
   let records = 0;
   let lastSeq = 0;
-  for (const chunk of chunksOf(reader, query, writer)) {
+  for (const chunk of chunksOf(reader, query, writer, context.reject)) {
     records += chunk.records;
     talk.advance?.(chunk.records);
     lastSeq = chunk.lastSeq;
@@ -81,7 +81,14 @@ interface Chunk {
   lastSeq: number;
 }
 
-function* chunksOf(reader: CacheReader, query: Query, writer: Writer): Generator<Chunk> {
+function* chunksOf(
+  reader: CacheReader,
+  query: Query,
+  writer: Writer,
+  reject: (message: string) => void,
+): Generator<Chunk> {
+  const damaged = (id: number) =>
+    reject(`row ${id} does not agree with its checksum and is left out; lccfsck --repair removes it`);
   const sides = query.selection.sides.filter(side => query.format.sides.includes(side));
   const selection: Selection = {
     ...query.selection,
@@ -90,14 +97,14 @@ function* chunksOf(reader: CacheReader, query: Query, writer: Writer): Generator
     browsable: query.format.browsable ?? false,
   };
   if ('template' in writer) {
-    for (const block of reader.lines(selection, writer.template, query.limit)) {
+    for (const block of reader.lines(selection, writer.template, damaged, query.limit)) {
       yield { data: block.bytes, records: block.count, lastSeq: block.lastSeq };
     }
     return;
   }
   let chunk: Chunk = { data: '', records: 0, lastSeq: 0 };
   let left = query.limit ?? Infinity;
-  for (const [seq, ...values] of reader.rows(selection, ['seq', ...writer.columns])) {
+  for (const [seq, ...values] of reader.rows(selection, ['seq', ...writer.columns], damaged)) {
     if (left-- <= 0) break;
     chunk.data += writer.record(values);
     chunk.records++;

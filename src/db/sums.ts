@@ -8,7 +8,8 @@
  * Both begin with the url, and a CRC goes on where it stopped: the sum of the row that content gets is made of the url
  * sum that was checked when its fetch was sent. Damage between the two is carried along, and found by whoever reads.
  *
- * A row without a sum (NULL) is from before there were any, and is believed. A row of the queue that asks for nothing
+ * A row without a sum (NULL) is from before there were any, and is believed if it has all that every row has: a flipped
+ * bit in what SQLite says of a row's columns takes the last ones away, and makes NULLs of others. A row of the queue that asks for nothing
  * (op 0) has the complement of its sum, so that SQL can make it without knowing the row.
  */
 import { crc32 } from 'node:zlib';
@@ -56,7 +57,7 @@ export function waitingSum(row: SummedWaiting): number {
 /** Of a row as it was read: the sum of its url, undefined when the row does not agree with its `sum`. */
 export function checkWaiting(row: SummedWaiting & { op: number; sum: number | null }): number | undefined {
   const urlSum = urlSumOf(row);
-  if (row.sum === null) return urlSum;
+  if (row.sum === null) return isWhole(row.curl, row.mimetype, row.flags, row.op) ? urlSum : undefined;
   const sum = crc32(waitingText(row), urlSum) | 0;
   return row.sum === (row.op === 1 ? sum : ~sum) ? urlSum : undefined;
 }
@@ -75,14 +76,22 @@ export function isSoundContent(
   pid: number,
   row: Omit<SummedUrl, 'pid' | 'furl'> & SummedContent & { givenfurl: string | null; sum: number | null },
 ): boolean {
-  if (row.sum === null) return true;
+  if (row.sum === null) {
+    const { md5, len, verified, fetched_time, fetched_machineid, fetched_fileid, seq } = row;
+    return isWhole(md5, len, verified, fetched_time, fetched_machineid, fetched_fileid, seq);
+  }
   const { curl, mimetype, subtype, burl, givenfurl: furl } = row;
   return row.sum === contentSum(urlSumOf({ pid, curl, mimetype, subtype, burl, furl }), row);
 }
 
 /** Whether a text made by `CONTENT_SUM_TEXT` has that sum. */
 export function isSoundText(text: string | Uint8Array, sum: number | null): boolean {
-  return sum === null || sum === (crc32(text) | 0);
+  return sum === null ? text.length === 0 : sum === (crc32(text) | 0);
+}
+
+/** SQLite promises them not to be NULL; a damaged row does not keep to it. */
+function isWhole(...values: unknown[]): boolean {
+  return !values.includes(null);
 }
 
 function urlText({ pid, curl, mimetype, subtype, burl, furl }: SummedUrl): string {
@@ -116,8 +125,12 @@ function contentText(row: SummedContent): string {
 
 const tagged = (tag: string, column: string) => `'\n${tag}' || ${column}`;
 
-/** SQL for what `lccurl.sum` is the CRC-32 of; concat() takes NULL as ''. */
-export const CONTENT_SUM_TEXT = `concat(pid, ' ', curl, ' ', mimetype, ${tagged('s', 'subtype')}, ${tagged('b', 'burl')},
+/**
+ * SQL for what `lccurl.sum` is the CRC-32 of, '' for a whole row without one. SQLite would take a test for NULL of a column
+ * that is declared otherwise for settled: hence typeof(). concat() takes NULL as ''.
+ */
+export const CONTENT_SUM_TEXT = `iif(sum IS NULL, iif('null' IN (typeof(md5), typeof(len), typeof(verified),
+  typeof(fetched_time), typeof(fetched_machineid), typeof(fetched_fileid), typeof(seq)), 'damaged', ''), concat(pid, ' ', curl, ' ', mimetype, ${tagged('s', 'subtype')}, ${tagged('b', 'burl')},
   ${tagged('f', 'givenfurl')}, '\n', id, ' ', seq, ' ', md5, ' ', len, ' ', verified, ' ', fetched_time, ' ',
   fetched_machineid, ' ', fetched_fileid, ${tagged('m', 'mtime')}, ${tagged('5', 'saidmd5')},
-  ${tagged('l', 'saidlen')}, ${tagged('e', 'etag')}, ${tagged('t', 'lastmodified')})`;
+  ${tagged('l', 'saidlen')}, ${tagged('e', 'etag')}, ${tagged('t', 'lastmodified')}))`;

@@ -463,3 +463,25 @@ describe('lccq --format=fts5-sql', () => {
     assert.deepEqual(found('one OR two'), ['http://x/1', 'http://x/2']);
   });
 });
+
+describe('damage', () => {
+  for (const format of ['xml', 'tsv', 'jsonl', 'urls', 'paths', 'fts5-sql']) {
+    it(`leaves a row with a flipped bit out of ${format}, and reports it: 1`, () => {
+      for (const curl of ['http://a/1', 'http://a/2', 'http://a/3']) cache.put({ curl });
+      const run = () =>
+        spawnSync(LCCQ, [`--format=${format}`], {
+          encoding: 'utf8',
+          env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
+        });
+      const { stdout } = run();
+      cache.db.exec(
+        "UPDATE lccurl SET curl = 'http://a/6', fetched_fileid = 'aa/bb/wrong' WHERE curl = 'http://a/2'",
+      );
+      const { status, stdout: shown, stderr } = run();
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, /^lccq: row 2 does not agree with its checksum and is left out; lccfsck --repair/);
+      assert.ok(!shown.includes('http://a/6') && !shown.includes('wrong'));
+      assert.ok(shown.length > 0 && shown.length < stdout.length);
+    });
+  }
+});

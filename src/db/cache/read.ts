@@ -4,6 +4,7 @@
  */
 import { LccError } from '../../lib/errors.js';
 import { openReadOnly, type Db, type Statement } from '../open.js';
+import { CONTENT_SUM_TEXT, isSoundText } from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
 import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from './template.js';
 
@@ -26,6 +27,15 @@ export interface Selection {
   /** Only what has a browse URL. */
   browsable?: boolean;
 }
+
+/** Is told of rows that do not agree with their checksum: they are left out. */
+export type Damaged = (id: number) => void;
+
+/** What a row's checksum is looked at by: columns `sumtext` and `sum`. Deletions have none. */
+const SUM_COLUMNS: Record<TableSide, string> = {
+  held: `${CONTENT_SUM_TEXT} AS sumtext, sum`,
+  gone: `'' AS sumtext, NULL AS sum`,
+};
 
 /** Lines put together in one go: enough to make the crossing cheap, few enough for malloc(3) to reuse the memory (128 KB). */
 const LINES_AT_A_TIME = 250;
@@ -66,20 +76,36 @@ export class CacheReader {
   }
 
   /** The values of `columns` of each row, in the order of the change sequence. */
-  rows(selection: Selection, columns: readonly ColumnName[]): IterableIterator<ColumnValue[]> {
-    const { sql, values } = union(selection, side => columns.map(column => COLUMNS[column][side]).join(', '));
+  *rows(
+    selection: Selection,
+    columns: readonly ColumnName[],
+    damaged: Damaged,
+  ): Generator<ColumnValue[], void> {
+    const { sql, values } = union(
+      selection,
+      side => `${SUM_COLUMNS[side]}, id, ${columns.map(column => COLUMNS[column][side]).join(', ')}`,
+    );
     const statement = this.#prepare(`SELECT * FROM (${sql}) ORDER BY seq`).raw();
     // The last value is the sequence number that only the order needs; whoever wants it names it.
-    return statement.iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>;
+    for (const row of statement.iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>) {
+      const [text, sum, id, ...wanted] = row;
+      if (isSoundText(String(text), sum as number | null)) yield wanted;
+      else damaged(Number(id));
+    }
   }
 
   /** The lines of all rows in the order of the change sequence, some at a time, as UTF-8. */
-  *lines(selection: Selection, template: LineTemplate, limit = Infinity): Generator<LineBlock> {
+  *lines(
+    selection: Selection,
+    template: LineTemplate,
+    damaged: Damaged,
+    limit = Infinity,
+  ): Generator<LineBlock> {
     const sides = selection.sides.filter(side => piecesOf(template, side) !== undefined);
     if (sides.length === 0) return;
     // What has been met in this run is replaced from then on; the rest is looked for. Most runs replace nothing or `&`.
     let active: LineTemplate['escapes'] = [];
-    let block = this.#blocks({ ...selection, sides }, template, active);
+    let block = this.#blocks({ ...selection, sides }, template, active, damaged);
     let after = selection.sinceSeq ?? 0;
     for (let left = limit; left > 0;) {
       const found = block(after, Math.min(left, LINES_AT_A_TIME));
@@ -87,7 +113,7 @@ export class CacheReader {
       if (found.met.length > 0) {
         const met = new Set([...active.map(([character]) => character), ...found.met]);
         active = template.escapes.filter(([character]) => met.has(character));
-        block = this.#blocks({ ...selection, sides }, template, active);
+        block = this.#blocks({ ...selection, sides }, template, active, damaged);
         continue;
       }
       yield found;
@@ -104,22 +130,35 @@ export class CacheReader {
     selection: Selection,
     template: LineTemplate,
     active: LineTemplate['escapes'],
+    damaged: Damaged,
   ): (after: number, max: number) => (LineBlock & { met: string[] }) | undefined {
     const { inValues, inText } = splitHazards(template, active);
     const { sql, values } = union(selection, side => {
       const pieces = piecesOf(template, side) ?? [];
-      return `${lineSql(pieces, side, active)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
+      const line = `${lineSql(pieces, side, active)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
+      return `${line}, id, ${SUM_COLUMNS[side]}`;
     });
+    const some = `FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`;
+    // One crossing for the checksums of all: texts end to end, and where each ends.
     const statement = this.#prepare(
-      `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB)
-       FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`,
+      `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB),
+         CAST(group_concat(sumtext, '') AS BLOB), group_concat(octet_length(sumtext)), group_concat(coalesce(sum, ''))
+       ${some}`,
     ).raw();
+    const oneByOne = this.#prepare(`SELECT line || $end AS line, id, sumtext, sum ${some}`);
     return (after, max) => {
-      const found = statement.get(this.#bound({ ...values, sinceSeq: after, end: template.end, max }));
-      const [count, lastSeq, hazard, bytes] = found as [number, number, number, Buffer];
+      const bound = this.#bound({ ...values, sinceSeq: after, end: template.end, max });
+      const found = statement.get(bound);
+      const [count, lastSeq, hazard, bytes, ...sums] = found as [number, number, number, Buffer, ...Sums];
       if (count === 0) return undefined;
       const met = [...(hazard === 0 ? [] : inValues), ...inText.filter(c => bytes.includes(c))];
-      return { count, lastSeq, bytes, met };
+      if (met.length > 0 || areSound(...sums)) return { count, lastSeq, bytes, met };
+      const sound = (oneByOne.all({ ...bound, end: template.end }) as SummedLine[]).filter(row => {
+        const isSound = isSoundText(row.sumtext, row.sum);
+        if (!isSound) damaged(row.id);
+        return isSound;
+      });
+      return { count: sound.length, lastSeq, bytes: Buffer.from(sound.map(row => row.line).join('')), met };
     };
   }
 
@@ -130,6 +169,28 @@ export class CacheReader {
   #bound(values: Record<string, ColumnValue>): Record<string, ColumnValue> {
     return { machine: this.#machineId, ...values };
   }
+}
+
+interface SummedLine {
+  line: string;
+  id: number;
+  sumtext: string;
+  sum: number | null;
+}
+
+type Sums = [texts: Buffer, lengths: string, sums: string];
+
+function areSound(texts: Buffer, lengths: string, sums: string): boolean {
+  const ends = lengths.split(',');
+  const wanted = sums.split(',');
+  let start = 0;
+  for (const [index, length] of ends.entries()) {
+    const end = start + Number(length);
+    const sum = wanted[index] ?? '';
+    if (!isSoundText(texts.subarray(start, end), sum === '' ? null : Number(sum))) return false;
+    start = end;
+  }
+  return true;
 }
 
 export interface LineBlock {

@@ -42,7 +42,7 @@ after(() => caches.forEach(cache => cache.close()));
 function read(cache: TestCache, limit?: number): string {
   const reader = new CacheReader(cache.dbPath, 'local');
   try {
-    return [...reader.lines({ sides: ['held', 'gone'] }, template, limit)]
+    return [...reader.lines({ sides: ['held', 'gone'] }, template, () => assert.fail('damaged'), limit)]
       .map(block => block.bytes.toString())
       .join('');
   } finally {
@@ -149,7 +149,7 @@ describe('a reader', () => {
     const reader = new CacheReader(cache.dbPath, 'local');
     cache.put({ curl: 'http://x/2' });
     cache.remove('http://x/1');
-    const lines = [...reader.lines({ sides: ['held', 'gone'] }, template)];
+    const lines = [...reader.lines({ sides: ['held', 'gone'] }, template, () => assert.fail('damaged'))];
     assert.equal(
       lines.map(block => block.bytes.toString()).join(''),
       '<url curl="http://x/1" mimetype="text/html" pid="1" seq="1"/>\n',

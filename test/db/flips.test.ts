@@ -1,0 +1,184 @@
+/** Single bits flipped in the pages of the database: nothing wrong is fetched, nothing wrong shown, no endless dying. */
+import assert from 'node:assert/strict';
+import { closeSync, copyFileSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { CacheReader } from '../../src/db/cache/read.js';
+import { raiseCounters } from '../../src/db/counters.js';
+import type { Db } from '../../src/db/open.js';
+import { disagreement, rebuildSets } from '../../src/db/queue/ranges.js';
+import type { WaitingRow } from '../../src/db/queue/row.js';
+import { QueueStore } from '../../src/db/queue/store.js';
+import { noteFailure, openOrSalvage } from '../../src/db/salvage.js';
+import { LccError, messageOf } from '../../src/lib/errors.js';
+import { silentLog } from '../../src/lib/log.js';
+import { mtimeOf } from '../../src/qm/mtime.js';
+import { absolute, Bench, md5Of, ok, url } from '../qm/support.js';
+
+const FLIPS = 400;
+/** Starts after which a Queue Manager must have come through: damage met, checked, salvaged. */
+const MAX_STARTS = 4;
+const URLS = 240;
+const HELD = 120;
+const TABLES = [
+  'qdb',
+  'lccurl',
+  'sqlite_autoindex_qdb_1',
+  'sqlite_autoindex_lccurl_1',
+  'lccurl_seq',
+  'qpsdb',
+  'absorbed',
+];
+
+let bench: Bench;
+let original: string;
+let pages: number[];
+const name = (i: number) => `some/rather/long/path/of/a/page-${String(i).padStart(4, '0')}.html`;
+const key = (pid: number, curl: string, furl: string | null) => `${pid} ${curl} ${furl}`;
+/** What may be fetched, and what may be shown. */
+const fetchable = new Set<string>();
+const showable = new Set<string>();
+
+before(async () => {
+  bench = new Bench();
+  for (const pid of [7, 8]) {
+    bench.provider(pid);
+    const urls = Array.from({ length: URLS / 2 }, (_, i) =>
+      url(name(i), i % 3 === 0 ? { furl: `fetch/${i}`, mtime: '2026-11-20T10:13:01Z', len: String(i) } : {}),
+    );
+    await bench.send(pid, urls.slice(0, 40));
+    await bench.send(pid, urls.slice(40));
+    for (let i = 0; i < HELD / 2; i++) bench.fetch(pid, name(i), `held ${i}`, { fileId: `file-${pid}-${i}` });
+    for (let i = 0; i < URLS / 2; i++) {
+      const curl = absolute(name(i));
+      fetchable.add(key(pid, curl, i % 3 === 0 ? absolute(`fetch/${i}`) : null));
+      for (const content of [`held ${i}`, `late ${curl}`])
+        showable.add(`${pid} ${curl} text/html ${md5Of(content)} file-${pid}-${i}`);
+    }
+  }
+  pages = bench.db
+    .prepare<string[], number>(
+      `SELECT pageno FROM dbstat WHERE name IN (${TABLES.map(() => '?').join(',')}) ORDER BY pageno`,
+    )
+    .pluck()
+    .all(...TABLES);
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  original = join(bench.dir, 'original.db');
+  copyFileSync(bench.path, original);
+});
+after(() => bench.close());
+
+function flip(path: string, offset: number, bit: number): void {
+  const fd = openSync(path, 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(fd, byte, 0, 1, offset);
+  byte[0] = (byte[0] ?? 0) ^ (1 << bit);
+  writeSync(fd, byte, 0, 1, offset);
+  closeSync(fd);
+}
+
+/** What a Queue Manager does from its start until nothing waits. */
+function workThrough(db: Db, sent: (row: WaitingRow) => void): void {
+  raiseCounters(db);
+  if (disagreement(db) !== undefined) db.transaction(() => rebuildSets(db))();
+  const store = new QueueStore(db, {
+    errorsKept: 10,
+    retries: 1,
+    mtimeOf,
+    damaged: () => undefined,
+    nowS: () => 1,
+  });
+  for (const set of store.queue.sets()) {
+    let after = set.firstpos - 1;
+    for (;;) {
+      const rows = store.queue.next(set, after, 50);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      // A place that does not move would be read for ever.
+      assert.ok(last.pos > after);
+      after = last.pos;
+      store.transaction(() => {
+        for (const row of rows) {
+          if (row.op === 1) sent(row);
+          const index = /page-(\d+)/.exec(row.curl)?.[1];
+          const result = ok(`late ${row.curl}`, { fileId: `file-${row.pid}-${Number(index)}` });
+          const { pos, gen, pid, mtime, md5, len, urlSum } = row;
+          store.results.apply(
+            { pos, gen, pid, mtime, md5, len, urlSum, conditional: false, held: row.held === 1 },
+            row.op === 1 ? result : undefined,
+            1,
+          );
+        }
+      });
+    }
+  }
+}
+
+/** @returns what was wrong */
+function trial(path: string): string | undefined {
+  let wrong: string | undefined;
+  for (let starts = 1; ; starts++) {
+    if (starts > MAX_STARTS) return 'dies again and again';
+    let db: Db | undefined;
+    try {
+      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog);
+      workThrough(db, row => {
+        const one = key(row.pid, row.curl, row.furl);
+        if (!fetchable.has(one)) wrong ??= `fetched: ${one}`;
+      });
+      db.close();
+      break;
+    } catch (error) {
+      db?.close();
+      noteFailure(path, error);
+      if (error instanceof assert.AssertionError) return messageOf(error);
+    }
+  }
+  return wrong ?? shownWrong(path);
+}
+
+function shownWrong(path: string): string | undefined {
+  let reader: CacheReader | undefined;
+  try {
+    reader = new CacheReader(path, 'm1');
+    const columns = ['pid', 'curl', 'mimetype', 'md5', 'fetched_fileid'] as const;
+    for (const [pid, curl, mimetype, md5, file] of reader.rows(
+      { sides: ['held'] },
+      columns,
+      () => undefined,
+    )) {
+      const shown = `${pid} ${curl} ${mimetype} ${md5} ${file}`;
+      if (!showable.has(shown)) return `shown: ${shown}`;
+    }
+    return undefined;
+  } catch (error) {
+    // Damage that is noticed is not shown as good.
+    return error instanceof LccError || /malformed|SQLITE/.test(messageOf(error))
+      ? undefined
+      : messageOf(error);
+  } finally {
+    reader?.close();
+  }
+}
+
+test(`of ${FLIPS} single bits flipped none makes anything wrong be fetched or shown`, () => {
+  const path = join(bench.dir, 'flipped.db');
+  const failures: string[] = [];
+  let state = 20261120;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  for (let i = 0; i < FLIPS; i++) {
+    for (const suffix of ['', '-wal', '-shm', '.suspect', '.cleared', '.new'])
+      rmSync(path + suffix, { force: true });
+    copyFileSync(original, path);
+    const offset = ((pages[random(pages.length)] ?? 1) - 1) * 4096 + random(4096);
+    const bit = random(8);
+    flip(path, offset, bit);
+    const before = shownWrong(path);
+    const found = before === undefined ? trial(path) : `before the start, ${before}`;
+    if (found !== undefined) failures.push(`byte ${offset} bit ${bit}: ${found}`);
+  }
+  assert.deepEqual(failures, []);
+});
