@@ -49,6 +49,7 @@ const url: fc.Arbitrary<Url> = fc.record({
   op: fc.constantFrom('update', 'update', 'update', 'delete'),
   len: fc.option(len, { nil: undefined }),
   ifabsent: fc.constantFrom(undefined, undefined, undefined, undefined, true),
+  tod: fc.constantFrom(undefined, undefined, undefined, undefined, '0-1', '2-5', '23-1'),
 });
 
 const weighted = <T extends Event>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
@@ -99,7 +100,13 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   weighted(2, fc.record({ do: of('bm'), which: fc.nat(BMS - 1), slots: fc.integer({ min: 0, max: 2 }) })),
   weighted(2, fc.record({ do: of('unlink'), count: fc.integer({ min: 1, max: 3 }), away: fc.boolean() })),
   weighted(3, fc.record({ do: of('pass'), ms: fc.constantFrom(6, 60, 1500, 12_000, 70_000) })),
-  weighted(1, fc.record({ do: of('jump'), ms: fc.constantFrom(-86_400_000, -20_000, 20_000, 7_200_000) })),
+  weighted(
+    2,
+    fc.record({
+      do: of('jump'),
+      ms: fc.constantFrom(-86_400_000, -3_600_000, -20_000, 20_000, 3_600_000, 7_200_000),
+    }),
+  ),
   weighted(1, fc.record({ do: of('crash') })),
   weighted(1, fc.record({ do: of('crash-at'), steps: fc.integer({ min: 1, max: 4 }) })),
   weighted(
@@ -120,7 +127,7 @@ const terms = (pid: number): fc.Arbitrary<Terms> =>
     parallel: fc.constantFrom(1, 1, 2),
     filesmax: fc.constantFrom(100, 100, 3),
     spacemax: fc.constantFrom(1000, 1000, 6),
-    mask: fc.constant(''),
+    mask: fc.constantFrom('', '', '', '10'.repeat(12), '01'.repeat(12)),
   });
 
 const anySetting: fc.Arbitrary<Setting> = fc.record({

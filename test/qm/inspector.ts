@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/open.js';
 import type { Ledger } from './ledger.js';
 import type { Model, Now, Row } from './model.js';
-import { BASE, type Bm, type Entry, type World } from './world.js';
+import { BASE, LOOK_MS, type Bm, type Entry, type World } from './world.js';
 
 type RealRow = [pos: number, pid: number, curl: string, mimetype: string, set: number, ...rest: unknown[]];
 
@@ -15,8 +15,12 @@ export interface Scene {
   readonly now: Now;
   /** The local hour of the day. */
   readonly hour: number;
+  /** Whether the hour is the same a moment later. */
+  readonly isHourEnding: boolean;
   /** When whatever has failed so far is due again. */
   readonly failedDueMs: number;
+  /** Since when it is this hour, monotonic. */
+  readonly hourSinceMs: number;
   /** Lanes a Bot Manager may have now. */
   capacityOf(bm: Bm): number;
   /** Files of results that are not committed yet. */
@@ -43,7 +47,7 @@ export class Inspector {
   constructor(db: Db, pair: Scene) {
     this.#pair = pair;
     this.#rows = db.prepare<[], RealRow>(
-      'SELECT pos, pid, curl, mimetype, psetid, gen, op, len, tries FROM qdb ORDER BY pos',
+      'SELECT pos, pid, curl, mimetype, psetid, gen, op, len, tries, slot FROM qdb ORDER BY pos',
     );
     this.#content = db.prepare<[], [number, string, string, number, string, string]>(
       'SELECT pid, curl, mimetype, len, fetched_machineid, fetched_fileid FROM lccurl',
@@ -59,12 +63,19 @@ export class Inspector {
       `SELECT count(*), count(DISTINCT seq), (SELECT value FROM counter WHERE name = 'seq')
        FROM (SELECT seq FROM lccurl UNION ALL SELECT seq FROM tombstone)`,
     );
-    this.#sets = db.prepare<[], number>('SELECT psetid FROM qpsdb ORDER BY psetid').pluck();
+    this.#sets = db.prepare<[], [number, number]>('SELECT psetid, starttimeslot FROM qpsdb');
     this.#absorbed = db.prepare<
       [string, string],
       { psetid: number; firstpos: number; rowsdone: number; complete: number }
     >('SELECT psetid, firstpos, rowsdone, complete FROM absorbed WHERE uns = ? AND entry = ?');
-    for (const statement of [this.#rows, this.#content, this.#providers, this.#errors, this.#numbers])
+    for (const statement of [
+      this.#rows,
+      this.#content,
+      this.#providers,
+      this.#errors,
+      this.#numbers,
+      this.#sets,
+    ])
       statement.raw();
   }
 
@@ -104,7 +115,7 @@ export class Inspector {
           ];
         }),
       'the queue',
-      row => (row[6] === 0 ? row.with(7, null) : row),
+      row => (row[6] === 0 ? row.with(7, null) : row).slice(0, 9),
     );
     const content = this.#content.all();
     const pointed: string[] = [];
@@ -139,7 +150,7 @@ export class Inspector {
     assert.equal(changes, distinct, 'no number of the change sequence is given twice');
     assert.equal(last, model.changes, 'numbers of the change sequence');
     this.#checkFiles(pointed);
-    this.#checkSets();
+    this.#checkSets(rows);
     this.#checkNobodyWaits();
   }
 
@@ -161,7 +172,9 @@ export class Inspector {
       { in_flight, sets, providers, lanes },
       { in_flight: 0, sets: 0, providers: 0, lanes: 0 },
     );
-    assert.deepEqual(this.#sets.all(), [], 'no set is left');
+    // A part whose urls were removed goes when its hour comes.
+    const waiting = this.#sets.all().filter(([, slot]) => slot < 0);
+    assert.deepEqual(waiting, [], 'no set is left');
     const pointed = [...model.held.values()].map(h => h.file);
     assert.deepEqual(
       [...world.disk].filter(f => !world.orphans.has(f)).toSorted(),
@@ -250,16 +263,19 @@ export class Inspector {
     for (const file of world.disk) assert.ok(all.has(file), `${file} is neither pointed to nor freed`);
   }
 
-  /** Complete sets with urls, and only those, are in the order. */
-  #checkSets(): void {
+  /** Every url of a complete set stands in the order, in its part of the set; nothing of other sets does. */
+  #checkSets(rows: readonly unknown[][]): void {
     const { model } = this.#pair;
-    const sets = new Set(this.#sets.all());
-    for (const set of sets) assert.ok(model.complete.has(set), `set ${set} is fetched before it is complete`);
-    for (const { set, key } of model.rows)
-      assert.ok(
-        sets.has(set) || !model.complete.has(set),
-        `${key} of set ${set} would be forgotten by a restart`,
-      );
+    const parts = new Set<string>();
+    for (const [set, slot] of this.#sets.all()) {
+      parts.add(`${set}/${slot}`);
+      assert.ok(model.complete.has(set), `set ${set} is fetched before it is complete`);
+    }
+    for (const row of rows) {
+      const part = `${String(row[4])}/${String(row[9])}`;
+      const known = parts.has(part) || !model.complete.has(Number(row[4]));
+      assert.ok(known, `${String(row[2])} of set ${part} would be forgotten by a restart`);
+    }
   }
 
   /** A url that may be sent, room for it, and nothing is done: that is a queue that hangs. */
@@ -283,7 +299,11 @@ export class Inspector {
   }
 
   /** Urls that failed are tried again together, when the last of them is due and nothing else of their set is out. */
-  #isItsTurn({ tries, set, passed }: Row): boolean {
+  #isItsTurn(row: Row): boolean {
+    const { tries, set, passed } = row;
+    // It is noticed within a minute that the hour of a url has come, and a moment before that it ends.
+    const { isHourEnding, hourSinceMs } = this.#pair;
+    if (isHourEnding || this.#pair.now.ms - hourSinceMs <= LOOK_MS) return false;
     if (tries === 0) return !passed;
     const { model, world, now, failedDueMs } = this.#pair;
     return (

@@ -1,11 +1,80 @@
 /** Random histories of the real Queue Manager against the model. LCC_MODEL_RUNS asks for more of them. */
 import { test } from 'node:test';
-import { runHistories } from './histories.js';
+import type { Event, Setting } from './history.js';
+import { runHistories, runHistory } from './histories.js';
 
-const RUNS = Number(process.env['LCC_MODEL_RUNS'] ?? 300);
+const RUNS = Number(process.env['LCC_MODEL_RUNS'] ?? 400);
 
 test('the Queue Manager does what the model says, through any history', async t => {
   const seed = Number(process.env['LCC_MODEL_SEED'] ?? 1);
   await runHistories({ seed, runs: RUNS });
   t.diagnostic(`${RUNS} histories, seed ${seed}`);
 });
+
+const provider = { priority: 1, parallel: 1, filesmax: 100, spacemax: 1000, mask: '' } as const;
+const SETTING: Setting = {
+  terms: [1, 2, 3].map(pid => ({ pid, ...provider })),
+  rules: {
+    retries: 1,
+    retryDelayMs: 1000,
+    backoffMinMs: 4000,
+    backoffMaxMs: 10_000,
+    errorsKept: 1000,
+    sliceUrls: 2,
+    window: 4,
+    overbookPercent: 0,
+    fuse: { percent: 100, urls: 0 },
+  },
+};
+const update = (key: string, more: object = {}) => ({
+  key: `${key} text/html`,
+  op: 'update' as const,
+  ...more,
+});
+const submit = (urls: ReturnType<typeof update>[], full = false): Event => ({
+  do: 'submit',
+  uns: 0,
+  pid: 1,
+  full,
+  urls,
+});
+const forward: Event = { do: 'forward', uns: 0, urls: 99, fate: 'wait' };
+const answer = (result: 'ok' | 'site'): Event => ({
+  do: 'answer',
+  which: 0,
+  count: 1,
+  result,
+  len: 1,
+  announced: false,
+});
+const bm: Event = { do: 'bm', which: 0, slots: 1 };
+
+/** What random histories have found, and chance might not show again for a while. */
+const FOUND: Record<string, Event[]> = {
+  'a url sent ahead is taken back when its own hours end': [
+    submit([update('a', { tod: '0-1' }), update('b', { tod: '0-1' })]),
+    forward,
+    bm,
+    { do: 'jump', ms: 7_200_000 },
+    { do: 'pass', ms: 70_000 },
+    answer('ok'),
+  ],
+  'a url that waits is named by a full set that wants it only if it is absent': [
+    submit([update('a')]),
+    submit([update('a', { ifabsent: true })], true),
+    forward,
+    forward,
+  ],
+  'that a site does not answer is written down although the url was submitted again': [
+    submit([update('a')]),
+    bm,
+    forward,
+    answer('site'),
+    submit([update('a')]),
+    forward,
+    { do: 'pass', ms: 6 },
+    { do: 'crash' },
+  ],
+};
+
+for (const [what, events] of Object.entries(FOUND)) test(what, () => runHistory(SETTING, events));

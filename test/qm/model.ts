@@ -22,6 +22,8 @@ export interface Url {
   /** What the CP says of the content; undefined: nothing. */
   len?: number | undefined;
   ifabsent?: boolean | undefined;
+  /** Hours in which it may be fetched, such as `22-1`; undefined: any. */
+  tod?: string | undefined;
 }
 
 export interface ProviderSet {
@@ -41,13 +43,14 @@ export interface Row {
   gen: number;
   op: 0 | 1;
   len: number | undefined;
+  tod: string | undefined;
   tries: number;
   /** A failed url is not tried again before (monotonic milliseconds). */
   dueMs: number;
   /** Being fetched, or its result is not written yet. */
   out: boolean;
   heard: boolean;
-  /** It was deleted and submitted again: the turn of its place may be over. */
+  /** It was deleted or had other hours, or its hour has come: the turn of its place may be over. */
   passed: boolean;
   /** It was sent after others and given back: it need not wait for those again. */
   early: boolean;
@@ -141,8 +144,8 @@ export class Model {
       row.named = set.id;
     } else if (row !== undefined) {
       // The first place is kept; the last operation and attributes win. One that failed stays behind the others.
-      row.passed ||= row.op === 0;
-      Object.assign(row, { op: 1, gen: row.gen + 1, len: url.len, named: set.id });
+      row.passed ||= row.op === 0 || row.tod !== undefined;
+      Object.assign(row, { op: 1, gen: row.gen + 1, len: url.len, tod: url.tod, named: set.id });
       if (row.tries > 1) Object.assign(row, { tries: 1, dueMs: 0 });
     } else if (held !== undefined && (url.ifabsent || (url.len !== undefined && agrees(url.len, held)))) {
       held.named = set.id;
@@ -159,15 +162,8 @@ export class Model {
         passed: false,
         early: false,
       };
-      this.rows.push({
-        place,
-        set: set.id,
-        pid: set.pid,
-        key: url.key,
-        named: set.id,
-        len: url.len,
-        ...fresh,
-      });
+      const { key, len, tod } = url;
+      this.rows.push({ place, set: set.id, pid: set.pid, key, named: set.id, len, tod, ...fresh });
     }
   }
 
@@ -211,18 +207,26 @@ export class Model {
     if (!this.complete.has(row.set)) return 'its set is not complete';
     if (provider.paused) return 'its provider is paused';
     if (provider.untilMs > nowMs) return 'its site is left alone';
-    if (provider.mask[hour] === '0') return 'its provider is closed at this hour';
+    if (!this.permits(row, hour)) return 'this is not its hour';
     if (row.dueMs > nowMs) return 'it failed and is not due';
     for (const other of this.rows) {
       if (other.pid !== row.pid || other === row || other.op === 0) continue;
       if (other.out && !other.heard && provider.failures > 0)
         return 'its site is being tried with another url';
       if (other.out || other.tries > 0 || other.passed || !this.complete.has(other.set)) continue;
-      if (row.early) continue;
+      if (row.early || !this.permits(other, hour)) continue;
       if (row.tries === 0 ? other.place < row.place : other.set === row.set)
         return `${other.key} comes first`;
     }
     return undefined;
+  }
+
+  /** Whether the provider and the url itself may be fetched from at this hour of the day (rule 10). */
+  permits({ pid, tod }: Pick<Row, 'pid' | 'tod'>, hour: number): boolean {
+    if (this.provider(pid).mask[hour] === '0') return false;
+    if (tod === undefined) return true;
+    const [from = 0, to = from] = tod.split('-').map(Number);
+    return from <= to ? from <= hour && hour <= to : hour >= from || hour <= to;
   }
 
   /** Whether a url may be refused for its provider's quota: what is held, waits and came with its set breaks it. */

@@ -325,6 +325,38 @@ export const MUTANTS: readonly Mutant[] = [
       test: 'when the hours end in the middle of a set what was sent ahead comes back, and the rest goes on in order',
     },
   },
+  {
+    without: 'the hours of a url',
+    edits: [edit('qm/dispatch.js', 'row.op === 1 && this.#slots.permits(hours)', 'row.op === 1')],
+  },
+  {
+    without: 'the hours of a provider',
+    edits: [
+      edit(
+        'qm/known.js',
+        "this.#table.setHindered(provider.pid, 'closed', !this.#slots.permits(hours));",
+        'hours;',
+      ),
+    ],
+  },
+  {
+    without: 'putting urls back when their hour comes',
+    edits: [
+      edit('qm/time-slots.js', 'begun.flatMap(slot => store.slots.parts(slot))', '[]'),
+      edit('qm/time-slots.js', 'isOther || begun.has(slot)', 'isOther'),
+    ],
+  },
+  {
+    without: 'taking back urls whose own hours end',
+    edits: [
+      edit(
+        'qm/dispatch.js',
+        'if (!this.#providers.permits(lane.pid, tod))\n                this.#table.recall(lane.pid);',
+        '{}',
+      ),
+    ],
+    by: { file: 'qm/model', test: 'a url sent ahead is taken back when its own hours end' },
+  },
 
   {
     without: 'synchronous=FULL',

@@ -11,9 +11,10 @@ import { Ledger } from './ledger.js';
 import { Model, type Now, type Result } from './model.js';
 import type { OneDatabase } from './one-database.js';
 import { failure, ok, unchanged, url as record } from './support.js';
-import { BASE, World, type Bm, type Entry, type Request, type Uns } from './world.js';
+import { BASE, LOOK_MS, World, type Bm, type Entry, type Request, type Uns } from './world.js';
 
 const ALL_TURNS = 1000;
+const HOUR_MS = 3_600_000;
 
 export class Pair implements Scene {
   readonly world = new World();
@@ -30,6 +31,9 @@ export class Pair implements Scene {
   #pending: { request: Request; result: Result }[] = [];
   /** When whatever has failed so far is due again. */
   failedDueMs = 0;
+  /** Since when it is this hour, monotonic. */
+  hourSinceMs = 0;
+  #hour: number;
   #stepsToLive = Infinity;
   #failure: unknown;
 
@@ -38,6 +42,7 @@ export class Pair implements Scene {
     this.#turns = turns;
     this.#rules = rules;
     this.model = new Model(rules, terms);
+    this.#hour = this.hour;
     database.empty();
     for (const one of terms) addProvider(database.db, one);
     this.#inspector = new Inspector(database.db, this);
@@ -62,9 +67,11 @@ export class Pair implements Scene {
         await this.#live({ do: 'forward', uns, urls: 99, fate: 'wait' });
       await this.#live({ do: 'unlink', count: 99, away: false });
       await this.#live({ do: 'answer', which: 0, count: 99, result: 'ok', len: 1, announced: true });
-      await this.#live({ do: 'pass', ms: round % 2 ? 12_000 : 60 });
+      await this.#live({ do: 'pass', ms: round % 2 ? 70_000 : 60 });
+      if (round % 4 === 3) await this.#live({ do: 'jump', ms: HOUR_MS });
       this.#inspector.check();
-      if (this.#inspector.isOver()) break;
+      // Sets without urls are forgotten when their provider's hours come.
+      if (this.#inspector.isOver() && this.#life.dispatcher.status().sets === 0) break;
     }
     this.#inspector.checkEnd(this.#life.dispatcher.status());
   }
@@ -74,6 +81,9 @@ export class Pair implements Scene {
   }
   get hour(): number {
     return new Date(this.clock.nowMs()).getHours();
+  }
+  get isHourEnding(): boolean {
+    return new Date(this.clock.nowMs() + 2000).getHours() !== this.hour;
   }
   /** Files of results that are not committed yet. */
   arriving(): string[] {
@@ -86,7 +96,9 @@ export class Pair implements Scene {
 
   async #live(event: Event): Promise<void> {
     try {
+      this.#seeHour();
       await this.#do(event);
+      this.#seeHour();
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
       this.#life.crashed = true;
@@ -176,13 +188,14 @@ export class Pair implements Scene {
     if (open.ending) return event.fate === 'cut' ? uns.cut() : undefined;
     const next = entry.urls.slice(open.sent, open.sent + event.urls);
     open.intake.urls(
-      next.map(({ key, op, len, ifabsent }) => {
+      next.map(({ key, op, len, ifabsent, tod }) => {
         const [curl = '', mimetype = ''] = key.split(' ');
         return record(curl, {
           mimetype,
           op,
           ...(len === undefined ? undefined : { len: String(len) }),
           ...(ifabsent ? { ifabsent: 'yes' as const } : undefined),
+          ...(tod === undefined ? undefined : { tod }),
         });
       }),
     );
@@ -224,7 +237,9 @@ export class Pair implements Scene {
     const request = waiting[which % Math.max(1, waiting.length)];
     if (request === undefined) return;
     const { bm, sent, row } = request;
+    const isBegun = bm.requests.find(r => r.lane === request.lane) === request;
     bm.requests = bm.requests.filter(r => r !== request);
+    if (isBegun) this.#begun(bm.requests.find(r => r.lane === request.lane));
     const now = this.now;
     const { result, message } = this.#resultOf(kind, request, announced ? (row.len ?? len) : len);
     if (result === undefined) {
@@ -235,6 +250,16 @@ export class Pair implements Scene {
       this.#pending.push({ request, result });
     }
     assert.ok(this.#life.dispatcher.fetched(bm.link, { ...message, id: request.id }), 'an answer asked for');
+  }
+
+  /** A robot goes on with the next url of a lane. */
+  #begun(request: Request | undefined): void {
+    if (request === undefined) return;
+    const { pid, key } = request.row;
+    assert.ok(!this.model.provider(pid).paused, `${pid} ${key} is begun although its provider is paused`);
+    if (this.now.ms - this.hourSinceMs <= LOOK_MS) return;
+    const permitted = this.model.permits({ pid, tod: request.tod }, this.hour);
+    assert.ok(permitted, `${pid} ${key} is begun outside its hours`);
   }
 
   #resultOf(
@@ -299,8 +324,18 @@ export class Pair implements Scene {
     deletions.setMachines(bm.target as never, [bm.machine]);
   }
 
+  /** What may be fetched now and could not before has perhaps been passed over. */
+  #seeHour(): void {
+    const { hour, model } = this;
+    if (hour === this.#hour) return;
+    for (const row of model.rows) row.passed ||= !model.permits(row, this.#hour) && model.permits(row, hour);
+    this.#hour = hour;
+    this.hourSinceMs = this.now.ms;
+  }
+
   /** The Queue Manager sends a url: may it? */
   #fetch(bm: Bm, request: FetchRequest): void {
+    this.#seeHour();
     const { model, now } = this;
     const key = `${request.url.slice(BASE.length)} ${request.mimetype}`;
     const pid = Number.parseInt(request.lane);
@@ -326,7 +361,7 @@ export class Pair implements Scene {
     row.out = true;
     const { place, gen } = row;
     const sent = { place, gen, pid, conditional, failures: provider.failures };
-    bm.requests.push({ id: request.id, bm, lane: request.lane, row, sent });
+    bm.requests.push({ id: request.id, bm, lane: request.lane, row, tod: row.tod, sent });
   }
 
   #delete(bm: Bm, { id, machineId, fileId }: DeleteRequest): void {

@@ -7,6 +7,9 @@ import type { ProviderSet, Row, Sent, Url } from './model.js';
 /** The root of every provider. */
 export const BASE = 'http://127.0.0.1/';
 
+/** The Queue Manager asks the wall clock at least once a minute. */
+export const LOOK_MS = 61_000;
+
 /** A set that a CP was told is accepted. */
 export interface Entry {
   uns: string;
@@ -50,6 +53,8 @@ export interface Request {
   bm: Bm;
   lane: string;
   row: Row;
+  /** Its hours when it was sent. */
+  tod: string | undefined;
   sent: Sent;
 }
 
