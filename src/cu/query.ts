@@ -62,7 +62,7 @@ export async function runQuery(
   };
   let records = 0;
   let lastSeq = 0;
-  for (const chunk of chunksOf(reader, query, writer, context.reject)) {
+  for (const chunk of chunksOf(reader, query, writer, message => context.reject(message))) {
     records += chunk.records;
     talk.advance?.(chunk.records);
     lastSeq = chunk.lastSeq;
