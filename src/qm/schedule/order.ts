@@ -39,7 +39,7 @@ interface Progress<S> {
   out: Set<number>;
   /** Places to be taken again, in order. */
   again: number[];
-  /** Places that are not to be taken when they are read: they were out, or to be taken again, when the cursor went back. */
+  /** Places that are not to be taken when they are read: they were out when the cursor went back. */
   skip: Set<number> | undefined;
   /** By number of tries: when urls that failed so often are due, monotonic milliseconds. */
   dueMs: Map<number, number>;
@@ -94,7 +94,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.cursor = Math.min(progress.cursor, pos - 1);
     progress.read = false;
     progress.badMs = undefined;
-    progress.skip = new Set([...progress.out, ...progress.again]);
+    progress.skip = new Set(progress.out);
+    progress.again = progress.again.filter(place => place <= progress.cursor);
     this.#waiting.delete(key);
     this.#readInOrder(key, progress);
   }
@@ -131,6 +132,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     const progress = this.#find(set);
     if (progress === undefined) return;
     progress.out.delete(pos);
+    // Back before the cursor has come to it again: it is read in its turn.
+    if (!progress.read && pos > progress.cursor && progress.skip?.delete(pos) === true) return;
     progress.again.push(pos);
     progress.again.sort((a, b) => a - b);
     if (this.#waiting.delete(key)) this.#readInOrder(key, progress);

@@ -1,0 +1,134 @@
+/** Rows that come back into their sets when their hours begin, against an array that says what may be taken. */
+import fc from 'fast-check';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ProviderOrder, type OrderedSet, type RowSource } from '../../../src/qm/schedule/order.js';
+
+interface Row {
+  pos: number;
+  psetid: number;
+  tries: number;
+  /** It waits for a slot. */
+  away: boolean;
+}
+
+class Rows implements RowSource<OrderedSet, Row> {
+  rows: Row[];
+  constructor(rows: Row[]) {
+    this.rows = rows;
+  }
+  here(psetid: number): Row[] {
+    return this.rows.filter(row => row.psetid === psetid && !row.away);
+  }
+  next(set: OrderedSet, afterPos: number, limit: number) {
+    return this.here(set.psetid)
+      .filter(row => row.pos > afterPos && row.tries === 0)
+      .slice(0, limit);
+  }
+  at(pos: number) {
+    return this.rows.find(row => row.pos === pos);
+  }
+  leastTries(psetid: number) {
+    const tries = this.here(psetid).flatMap(row => (row.tries > 0 ? [row.tries] : []));
+    return tries.length === 0 ? undefined : Math.min(...tries);
+  }
+  bad(psetid: number, tries: number, afterPos: number, limit: number) {
+    return this.here(psetid)
+      .filter(row => row.tries === tries && row.pos > afterPos)
+      .slice(0, limit);
+  }
+  hasRows(set: OrderedSet) {
+    return this.here(set.psetid).length > 0;
+  }
+}
+
+const ROWS_PER_SET = 10;
+const set = (psetid: number): OrderedSet => ({
+  psetid,
+  slot: -1,
+  firstpos: psetid * 100 + 1,
+  lastpos: psetid * 100 + ROWS_PER_SET,
+});
+
+const step = fc.oneof(
+  fc.record({ do: fc.constant('take' as const), limit: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({
+    do: fc.constant('end' as const),
+    which: fc.nat(20),
+    how: fc.constantFrom('done', 'done', 'again', 'bad', 'away'),
+  }),
+  fc.record({ do: fc.constant('join' as const), psetid: fc.nat(2), few: fc.boolean() }),
+);
+
+test('rows that come back are taken once, in their order, whatever is out, failed or read already', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(fc.boolean(), { minLength: ROWS_PER_SET, maxLength: ROWS_PER_SET }), {
+        minLength: 3,
+        maxLength: 3,
+      }),
+      fc.array(step, { maxLength: 80 }),
+      (away, steps) => {
+        const rows = new Rows(
+          away.flatMap((flags, psetid) =>
+            flags.map((isAway, i) => ({ pos: psetid * 100 + 1 + i, psetid, tries: 0, away: isAway })),
+          ),
+        );
+        const order = new ProviderOrder<OrderedSet, Row>(rows);
+        for (const psetid of [0, 1, 2]) if (rows.hasRows(set(psetid))) order.add(set(psetid));
+        const out: Row[] = [];
+        const take = (limit: number): Row[] => {
+          const taken = order.take(limit, 0).map(({ row }) => row);
+          for (const row of taken) {
+            assert.ok(!row.away && rows.rows.includes(row), `${row.pos} is not there`);
+            assert.ok(!out.includes(row), `${row.pos} is taken twice`);
+            out.push(row);
+          }
+          return taken;
+        };
+        const end = (which: number, how: string) => {
+          const [row] = out.splice(which % Math.max(1, out.length), 1);
+          if (row === undefined) return;
+          const its = set(row.psetid);
+          if (how === 'again') return order.again(its, row.pos);
+          if (how === 'bad' && row.tries < 2) return order.bad(its, row.pos, ++row.tries, 0);
+          if (how === 'away') row.away = true;
+          else rows.rows = rows.rows.filter(one => one !== row);
+          order.done(its, row.pos);
+          order.finished();
+        };
+        const join = (psetid: number, few: boolean) => {
+          const back = rows.rows.filter(row => row.psetid === psetid && row.away);
+          const [first] = back;
+          if (first === undefined) return;
+          for (const row of back) row.away = false;
+          if (few)
+            order.join(
+              set(psetid),
+              back.map(row => row.pos),
+            );
+          else order.rewind(set(psetid), first.pos);
+        };
+        for (const one of steps) {
+          if (one.do === 'take') take(one.limit);
+          else if (one.do === 'end') end(one.which, one.how);
+          else join(one.psetid, one.few);
+        }
+        for (let round = 0; rows.rows.length > 0 || out.length > 0; round++) {
+          assert.ok(round < 50, `left behind: ${JSON.stringify(rows.rows)}`);
+          for (const psetid of [0, 1, 2]) join(psetid, round % 2 === 0);
+          const fresh = take(100).filter(row => row.tries === 0 && round === 0);
+          assert.deepEqual(
+            fresh.map(row => row.pos),
+            fresh.map(row => row.pos).sort((a, b) => a - b),
+            'in the order of sets and places',
+          );
+          while (out.length > 0) end(0, 'done');
+          order.finished();
+        }
+        assert.equal(order.sets, 0);
+      },
+    ),
+    { numRuns: 500, includeErrorInReport: true },
+  );
+});
