@@ -50,8 +50,8 @@ export interface SummedContent {
 }
 
 /** `qdb.sum` of a row that is to be fetched. */
-export function waitingSum(row: SummedWaiting): number {
-  return crc32(urlText(row) + waitingText(row)) | 0;
+export function waitingSum(pid: number, row: Omit<SummedWaiting, 'pid'>): number {
+  return crc32(urlText(pid, row) + waitingText(row)) | 0;
 }
 
 /** Of a row as it was read: the sum of its url, undefined when the row does not agree with its `sum`. */
@@ -63,7 +63,7 @@ export function checkWaiting(row: SummedWaiting & { op: number; sum: number | nu
 }
 
 export function urlSumOf(url: SummedUrl): number {
-  return crc32(urlText(url));
+  return crc32(urlText(url.pid, url));
 }
 
 /** `lccurl.sum`. @param urlSum of the row's url */
@@ -94,7 +94,7 @@ function isWhole(...values: unknown[]): boolean {
   return !values.includes(null);
 }
 
-function urlText({ pid, curl, mimetype, subtype, burl, furl }: SummedUrl): string {
+function urlText(pid: number, { curl, mimetype, subtype, burl, furl }: Omit<SummedUrl, 'pid'>): string {
   let text = `${pid} ${curl} ${mimetype}`;
   if (subtype !== null) text += `\ns${subtype}`;
   if (burl !== null) text += `\nb${burl}`;
@@ -102,7 +102,7 @@ function urlText({ pid, curl, mimetype, subtype, burl, furl }: SummedUrl): strin
   return text;
 }
 
-function waitingText({ md5, len, mtime, tod, flags }: SummedWaiting): string {
+function waitingText({ md5, len, mtime, tod, flags }: Omit<SummedWaiting, 'pid'>): string {
   let text = `\n${flags}`;
   if (len !== null) text += `\nl${len}`;
   if (mtime !== null) text += `\nm${mtime}`;

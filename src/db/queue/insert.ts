@@ -83,19 +83,7 @@ export class QueueInserter {
       const url = this.#urls[row];
       if (url === undefined) continue;
       const { curl, mimetype, subtype, burl, furl, md5, len, mtime, tod, flags } = url;
-      const sum = waitingSum({
-        pid: this.#pid,
-        curl,
-        mimetype,
-        subtype,
-        burl,
-        furl,
-        md5,
-        len,
-        mtime,
-        tod,
-        flags,
-      });
+      const sum = waitingSum(this.#pid, url);
       const seconds = mtime === null ? null : Date.parse(mtime) / 1000;
       values.push(this.#positions[row], this.#pid, this.#psetid, curl, mimetype, len, seconds, sum);
       if (all) values.push(flags, subtype, burl, furl, md5, tod);
