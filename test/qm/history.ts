@@ -152,4 +152,4 @@ const setting = anySetting.map(({ terms, rules }) => ({
 }));
 
 /** A history: how the Queue Manager is set, and what happens to it. */
-export const history = fc.tuple(setting, fc.array(event, { minLength: 5, maxLength: 60, size: 'max' }));
+export const history = fc.tuple(setting, fc.array(event, { minLength: 5, maxLength: 40, size: 'max' }));

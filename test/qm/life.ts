@@ -26,6 +26,7 @@ export class Life {
   readonly housekeeping: Housekeeping;
   /** It died where nobody could see it. */
   crashed = false;
+  readonly #hasFuse: boolean;
   #over = false;
 
   constructor(db: Db, clock: ManualClock, rules: Setting['rules']) {
@@ -35,6 +36,7 @@ export class Life {
       after: (delayMs, action) => clock.after(delayMs, () => void (this.#over || action())),
     };
     const { errorsKept, retries, retryDelayMs, backoffMinMs, backoffMaxMs, window, fuse } = rules;
+    this.#hasFuse = fuse.percent < 100;
     const nowS = () => Math.floor(clock.nowMs() / 1000);
     const damaged = (pid: number, what: string) => assert.fail(`a row of ${pid} is damaged: ${what}`);
     const failed = (error: unknown) => {
@@ -89,7 +91,8 @@ export class Life {
 
   start(): void {
     this.dispatcher.start();
-    this.housekeeping.start();
+    // Without a fuse it would only look, twice a second.
+    if (this.#hasFuse) this.housekeeping.start();
   }
 
   /** The process is gone: no timer of it fires any more. */

@@ -43,6 +43,8 @@ export interface Row {
   gen: number;
   op: 0 | 1;
   len: number | undefined;
+  /** The most that was announced for it while it waited. */
+  most: number;
   tod: string | undefined;
   tries: number;
   /** A failed url is not tried again before (monotonic milliseconds). */
@@ -144,6 +146,7 @@ export class Model {
       row.named = set.id;
     } else if (row !== undefined) {
       // The first place is kept; the last operation and attributes win. One that failed stays behind the others.
+      row.most = Math.max(row.most, url.len ?? 0);
       row.passed ||= row.op === 0 || row.tod !== undefined;
       Object.assign(row, { op: 1, gen: row.gen + 1, len: url.len, tod: url.tod, named: set.id });
       if (row.tries > 1) Object.assign(row, { tries: 1, dueMs: 0 });
@@ -163,7 +166,17 @@ export class Model {
         early: false,
       };
       const { key, len, tod } = url;
-      this.rows.push({ place, set: set.id, pid: set.pid, key, named: set.id, len, tod, ...fresh });
+      this.rows.push({
+        place,
+        set: set.id,
+        pid: set.pid,
+        key,
+        named: set.id,
+        len,
+        most: len ?? 0,
+        tod,
+        ...fresh,
+      });
     }
   }
 
@@ -231,11 +244,11 @@ export class Model {
 
   /** Whether a url may be refused for its provider's quota: what is held, waits and came with its set breaks it. */
   mayRefuse(pid: number, code: number, came: readonly Url[]): boolean {
+    const waiting = this.rows.filter(row => row.pid === pid);
     let { files, space } = this.uses(pid);
-    for (const { len } of [...this.rows.filter(row => row.pid === pid), ...came]) {
-      files++;
-      space += len ?? 0;
-    }
+    files += waiting.length + came.length;
+    for (const { most } of waiting) space += most;
+    for (const { len } of came) space += len ?? 0;
     const { filesmax, spacemax } = this.provider(pid);
     return code === 202 ? files > filesmax : space > spacemax;
   }

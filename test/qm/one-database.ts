@@ -1,23 +1,35 @@
 /** One database in memory for thousands of short histories: emptied, not made anew, its statements prepared once. */
 import { openDatabase, type Db, type Statement } from '../../src/db/open.js';
 
+const RESET = 'UPDATE counter SET value = 0';
 const KEPT = new Set(['meta', 'counter', 'sqlite_sequence']);
 
 export class OneDatabase {
   readonly db: Db = openDatabase(':memory:');
-  readonly #tables: string[];
+  readonly #deletes: Statement[];
+  readonly #own = new Map<string, Statement>();
   #prepared: Statement[] = [];
 
   constructor() {
     const names = this.db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
-    this.#tables = (names as string[]).filter(name => !KEPT.has(name));
+    const emptied = (names as string[]).filter(name => !KEPT.has(name));
+    this.#deletes = [...emptied.map(name => `DELETE FROM ${name}`), RESET, 'DELETE FROM sqlite_sequence'].map(
+      sql => this.db.prepare(sql),
+    );
   }
 
   empty(): void {
-    this.db.exec('BEGIN');
-    this.db.pragma('defer_foreign_keys = ON');
-    for (const name of this.#tables) this.db.exec(`DELETE FROM ${name}`);
-    this.db.exec('UPDATE counter SET value = 0; DELETE FROM sqlite_sequence; COMMIT');
+    this.db.transaction(() => {
+      this.db.pragma('defer_foreign_keys = ON');
+      for (const one of this.#deletes) one.run();
+    })();
+  }
+
+  /** Runs a statement of the test's own. */
+  run(sql: string, ...params: unknown[]): void {
+    let statement = this.#own.get(sql);
+    if (statement === undefined) this.#own.set(sql, (statement = this.db.prepare(sql)));
+    statement.run(...params);
   }
 
   /**

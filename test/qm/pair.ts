@@ -1,6 +1,5 @@
 /** The real Queue Manager and the model of it, led side by side through one history. */
 import assert from 'node:assert/strict';
-import type { Db } from '../../src/db/open.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { onStep } from '../../src/lib/steps.js';
 import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
@@ -8,7 +7,7 @@ import type { Event, ResultKind, Setting } from './history.js';
 import { Inspector, type Scene } from './inspector.js';
 import { Crash, Life, type Turns } from './life.js';
 import { Ledger } from './ledger.js';
-import { Model, type Now, type Result } from './model.js';
+import { Model, type Now, type Result, type Terms } from './model.js';
 import type { OneDatabase } from './one-database.js';
 import { failure, ok, unchanged, url as record } from './support.js';
 import { BASE, LOOK_MS, World, type Bm, type Entry, type Request, type Uns } from './world.js';
@@ -44,7 +43,7 @@ export class Pair implements Scene {
     this.model = new Model(rules, terms);
     this.#hour = this.hour;
     database.empty();
-    for (const one of terms) addProvider(database.db, one);
+    for (const one of terms) addProvider(database, one);
     this.#inspector = new Inspector(database.db, this);
     onStep(name => this.#step(name));
     this.#life = this.#born();
@@ -443,21 +442,17 @@ function at<T>(list: readonly T[], index: number): T {
   return found;
 }
 
-function addProvider(
-  db: Db,
-  terms: {
-    pid: number;
-    priority: number;
-    parallel: number;
-    filesmax: number;
-    spacemax: number;
-    mask: string;
-  },
-): void {
+function addProvider(database: OneDatabase, terms: Terms): void {
   const { pid, priority, parallel, filesmax, spacemax, mask } = terms;
-  db.prepare(
+  database.run(
     `INSERT INTO pidb(pid, password, priority, parallel, filesmax, spacemax, timeofday)
      VALUES (?, 'x', ?, ?, ?, ?, ?)`,
-  ).run(pid, priority, parallel, filesmax, spacemax, mask);
-  db.prepare('INSERT INTO proots VALUES (?, ?)').run(pid, BASE);
+    pid,
+    priority,
+    parallel,
+    filesmax,
+    spacemax,
+    mask,
+  );
+  database.run('INSERT INTO proots VALUES (?, ?)', pid, BASE);
 }
