@@ -131,6 +131,10 @@ export class Dispatcher {
     this.#slots.resubmitted();
   }
 
+  get isFetching(): boolean {
+    return this.#inFlight.size > 0;
+  }
+
   setWorker(id: number, worker: Worker, slots: number): void {
     this.#workers.set(id, worker, slots);
     this.pump();

@@ -4,16 +4,22 @@ import type { SessionNote, SetHead } from '../wire/uns-qm.js';
 import { giveUpSet, noteSession, SetIntake, type IntakeOptions } from './set-intake.js';
 import { SliceSize } from './slice-size.js';
 
+/** Where sets came beside a large one more will come: it takes shorter slices for so long. */
+const SHARED_FOR_MS = 1000;
+
 export class Intake {
   readonly options: IntakeOptions;
   readonly #sizes: { slice: SliceSize; removal: SliceSize };
   /** By provider: what its next set waits for. */
   readonly #busy = new Map<number, Promise<void>>();
   #open = 0;
+  /** When a set was last begun beside another. */
+  #besideMs = -Infinity;
 
   constructor(options: IntakeOptions) {
     this.options = options;
-    this.#sizes = { slice: new SliceSize(options.sliceUrls), removal: new SliceSize(options.sliceUrls) };
+    const size = () => new SliceSize(options.sliceUrls, () => this.#isShared());
+    this.#sizes = { slice: size(), removal: size() };
   }
 
   /** Sets being taken. */
@@ -23,7 +29,7 @@ export class Intake {
 
   /** Begins or resumes a set once the provider's earlier one is done with; `end` or `cut` must follow. */
   async begin(uns: string, head: SetHead): Promise<SetIntake> {
-    this.#open++;
+    if (this.#open++ > 0) this.#besideMs = this.options.clock.monotonicMs();
     const before = this.#busy.get(head.pid);
     let release = () => {};
     const mine = new Promise<void>(resolve => (release = resolve));
@@ -35,6 +41,11 @@ export class Intake {
       release();
       if (this.#busy.get(head.pid) === chain) this.#busy.delete(head.pid);
     });
+  }
+
+  #isShared(): boolean {
+    const { clock, isFetching } = this.options;
+    return isFetching() || clock.monotonicMs() - this.#besideMs < SHARED_FOR_MS;
   }
 
   /** A session took place; errors the CP has received are forgotten. */

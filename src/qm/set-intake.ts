@@ -27,6 +27,8 @@ export interface IntakeOptions {
   sliceUrls: number;
   fullSetPeriodMs: number;
   fuse: FuseRules;
+  /** Whether anything is being fetched. */
+  isFetching: () => boolean;
   /** A set is complete: the scheduler may have it. */
   onSet: (set: WaitingSet) => void;
   /** Something was committed: there may be files to delete. */

@@ -98,6 +98,7 @@ export async function startQueueManager(
     fuse: { percent: config.get('qm.fuse_percent'), urls: config.get('qm.fuse_urls') },
     sliceUrls: config.get('qm.slice_urls'),
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
+    isFetching: () => dispatcher.isFetching,
     onSet: set => dispatcher.addSet(set),
     onCommit: () => {
       deletions.pump();

@@ -214,6 +214,8 @@ export async function receiveFromUns(
     reader.write(chunk);
     flush();
     for (const call of calls.splice(0)) await call();
+    // Node reads up to 32 chunks in a row of a connection that always has more: whoever else is served waits for all.
+    if (state.inSet) await new Promise(resolve => void setImmediate(resolve));
   }
   reader.end();
 }

@@ -72,6 +72,7 @@ export class Life {
     );
     const onCommit = () => this.deletions.pump();
     this.intake = new Intake({
+      isFetching: () => false,
       store: this.store,
       clock: own,
       log: silentLog,

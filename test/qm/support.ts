@@ -64,6 +64,7 @@ export class Bench {
       nowS: () => Math.floor(this.clock.nowMs() / 1000),
     });
     this.intake = new Intake({
+      isFetching: () => false,
       store: this.store,
       clock: this.clock,
       log: silentLog,

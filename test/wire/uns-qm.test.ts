@@ -131,6 +131,26 @@ describe('the QM hears', () => {
     }
   });
 
+  it('a set that has always more to say, and everybody else between any two pieces of it', async () => {
+    const { ours, theirs } = ends();
+    let pieces = 0;
+    let turns = 0;
+    let isOver = false;
+    const turn = () => {
+      turns++;
+      if (!isOver) setImmediate(turn);
+    };
+    const heard = receiveFromUns(ours, { ...recorder([]), urls: () => void pieces++ }, OPTIONS);
+    turn();
+    theirs.write(unsHello('u') + setStart(HEAD));
+    for (let i = 0; i < 50; i++) theirs.write('<url curl="a"/>\n'.repeat(1000));
+    theirs.end(SET_END);
+    await heard;
+    isOver = true;
+    assert.ok(pieces > 10);
+    assert.ok(turns >= pieces, `${turns} turns for ${pieces} pieces`);
+  });
+
   it('breaches of the protocol as such', async () => {
     for (const document of [
       sessionNote({ pid: 1, seq: 1, ip: '', errseen: 0 }),

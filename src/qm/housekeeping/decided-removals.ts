@@ -28,7 +28,7 @@ export class DecidedRemovals implements Chore {
 
   constructor(options: DecidedRemovalsOptions) {
     this.#options = options;
-    this.#size = new SliceSize(options.sliceUrls);
+    this.#size = new SliceSize(options.sliceUrls, () => true);
   }
 
   run(): number {
