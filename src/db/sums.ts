@@ -8,9 +8,9 @@
  * Both begin with the url, and a CRC goes on where it stopped: the sum of the row that content gets is made of the url
  * sum that was checked when its fetch was sent. Damage between the two is carried along, and found by whoever reads.
  *
- * A row without a sum (NULL) is from before there were any, and is believed if it has all that every row has: a flipped
- * bit in what SQLite says of a row's columns takes the last ones away, and makes NULLs of others. A row of the queue that asks for nothing
- * (op 0) has the complement of its sum, so that SQL can make it without knowing the row.
+ * A row without a sum (NULL) is from before there were any, and is believed if its columns are of their types: a flipped
+ * bit in what SQLite says of a row's columns takes the last ones away, and moves others. A row of the queue that asks for
+ * nothing (op 0) has the complement of its sum, so that SQL can make it without knowing the row.
  */
 import { crc32 } from 'node:zlib';
 
@@ -57,7 +57,7 @@ export function waitingSum(pid: number, row: Omit<SummedWaiting, 'pid'>): number
 /** Of a row as it was read: the sum of its url, undefined when the row does not agree with its `sum`. */
 export function checkWaiting(row: SummedWaiting & { op: number; sum: number | null }): number | undefined {
   const urlSum = urlSumOf(row);
-  if (row.sum === null) return isWhole(row.curl, row.mimetype, row.flags, row.op) ? urlSum : undefined;
+  if (row.sum === null) return isWhole(row) ? urlSum : undefined;
   const sum = crc32(waitingText(row), urlSum) | 0;
   return row.sum === (row.op === 1 ? sum : ~sum) ? urlSum : undefined;
 }
@@ -77,8 +77,11 @@ export function isSoundContent(
   row: Omit<SummedUrl, 'pid' | 'furl'> & SummedContent & { givenfurl: string | null; sum: number | null },
 ): boolean {
   if (row.sum === null) {
-    const { md5, len, verified, fetched_time, fetched_machineid, fetched_fileid, seq } = row;
-    return isWhole(md5, len, verified, fetched_time, fetched_machineid, fetched_fileid, seq);
+    const { md5, fetched_machineid, fetched_fileid, len, fetched_time, seq } = row;
+    return (
+      [md5, fetched_machineid, fetched_fileid].every(value => typeof value === 'string') &&
+      [len, fetched_time, seq].every(value => typeof value === 'number')
+    );
   }
   const { curl, mimetype, subtype, burl, givenfurl: furl } = row;
   return row.sum === contentSum(urlSumOf({ pid, curl, mimetype, subtype, burl, furl }), row);
@@ -89,9 +92,11 @@ export function isSoundText(text: string | Uint8Array, sum: number | null): bool
   return sum === null ? text.length === 0 : sum === (crc32(text) | 0);
 }
 
-/** SQLite promises them not to be NULL; a damaged row does not keep to it. */
-function isWhole(...values: unknown[]): boolean {
-  return !values.includes(null);
+/** What SQLite promises of columns; a damaged row does not keep to it. */
+function isWhole({ curl, mimetype, flags, op }: SummedWaiting & { op: number }): boolean {
+  return (
+    [curl, mimetype].every(value => typeof value === 'string') && [flags, op].every(Number.isSafeInteger)
+  );
 }
 
 function urlText(pid: number, { curl, mimetype, subtype, burl, furl }: Omit<SummedUrl, 'pid'>): string {
@@ -129,8 +134,9 @@ const tagged = (tag: string, column: string) => `'\n${tag}' || ${column}`;
  * SQL for what `lccurl.sum` is the CRC-32 of, '' for a whole row without one. SQLite would take a test for NULL of a column
  * that is declared otherwise for settled: hence typeof(). concat() takes NULL as ''.
  */
-export const CONTENT_SUM_TEXT = `iif(sum IS NULL, iif('null' IN (typeof(md5), typeof(len), typeof(verified),
-  typeof(fetched_time), typeof(fetched_machineid), typeof(fetched_fileid), typeof(seq)), 'damaged', ''), concat(pid, ' ', curl, ' ', mimetype, ${tagged('s', 'subtype')}, ${tagged('b', 'burl')},
+export const CONTENT_SUM_TEXT = `iif(sum IS NULL, iif(typeof(md5) = 'text' AND typeof(fetched_machineid) = 'text'
+  AND typeof(fetched_fileid) = 'text' AND typeof(len) = 'integer' AND typeof(fetched_time) = 'integer'
+  AND typeof(seq) = 'integer' AND seq <= (SELECT value FROM counter WHERE name = 'seq'), '', 'damaged'), concat(pid, ' ', curl, ' ', mimetype, ${tagged('s', 'subtype')}, ${tagged('b', 'burl')},
   ${tagged('f', 'givenfurl')}, '\n', id, ' ', seq, ' ', md5, ' ', len, ' ', verified, ' ', fetched_time, ' ',
   fetched_machineid, ' ', fetched_fileid, ${tagged('m', 'mtime')}, ${tagged('5', 'saidmd5')},
   ${tagged('l', 'saidlen')}, ${tagged('e', 'etag')}, ${tagged('t', 'lastmodified')}))`;
