@@ -35,20 +35,30 @@ interface Thread {
   counters: Int32Array;
   asked: number;
   taken: number;
+  /** It has not answered for long: it is not waited for again. */
+  lost: boolean;
+}
+
+/** A batch that a thread has. */
+interface Asked {
+  thread: Thread;
+  names: readonly string[];
 }
 
 /** Batches a thread may have waiting: one in work, others ready while we are busy ourselves. */
 const WINDOW = 4;
 /** Batches on their way, done or not; the oldest is waited for beyond. */
 const MAX_DUE = 64;
-const START_PATIENCE_MS = 600_000;
+/** Time without an answer after which a thread is taken for dead. That it ended cannot be heard while waiting for it. */
+const PATIENCE_MS = 60_000;
 
 export class HashPool {
   readonly #threads: Thread[];
   readonly #describe: Describe;
   readonly #take: (answer: BatchAnswer) => void;
+  readonly #patienceMs: number;
   /** What is due, in order: a thread's next answer, or an answer of our own. */
-  readonly #due: (Thread | BatchAnswer)[] = [];
+  readonly #due: (Asked | BatchAnswer)[] = [];
 
   /**
    * @param script file that calls `serveHashing` (hash-worker.ts)
@@ -59,8 +69,10 @@ export class HashPool {
     threads: number,
     options: DescribeOptions,
     take: (answer: BatchAnswer) => void,
+    patienceMs = PATIENCE_MS,
   ) {
     this.#take = take;
+    this.#patienceMs = patienceMs;
     this.#describe = createDescribe(options);
     this.#threads = Array.from({ length: threads }, () => startThread(script, options));
   }
@@ -68,17 +80,15 @@ export class HashPool {
   /** Describes a batch here or hands it to a thread that has room; passes on the answers that are due. */
   push(names: readonly string[]): void {
     this.#takeReady();
-    const thread = this.#threads.find(t => t.asked - t.taken < WINDOW);
+    const thread = this.#threads.find(t => !t.lost && t.asked - t.taken < WINDOW);
     if (thread !== undefined) {
       thread.port.postMessage({ names: names.join('\0') } satisfies BatchRequest);
       thread.asked += 1;
       signal(thread.counters, ASKED);
-      this.#due.push(thread);
+      this.#due.push({ thread, names });
       return;
     }
-    const problems: NameProblem[] = [];
-    const text = this.#describe(names, problem => problems.push(problem));
-    this.#due.push({ text, problems });
+    this.#due.push(this.#answer(names));
     while (this.#due.length > MAX_DUE) this.#takeOldest();
   }
 
@@ -100,28 +110,35 @@ export class HashPool {
 
   #takeReady(): void {
     for (let oldest = this.#due[0]; oldest !== undefined; oldest = this.#due[0]) {
-      if ('port' in oldest && Atomics.load(oldest.counters, ANSWERED) === oldest.taken) return;
+      if ('thread' in oldest && !isReady(oldest.thread)) return;
       this.#takeOldest();
     }
   }
 
   #takeOldest(): void {
     const oldest = this.#due.shift();
-    if (oldest !== undefined) this.#take('port' in oldest ? answerOf(oldest) : oldest);
+    if (oldest !== undefined) this.#take('thread' in oldest ? this.#answerOf(oldest) : oldest);
+  }
+
+  /** Waits for a thread's next answer; what a dead one had is done here. */
+  #answerOf({ thread, names }: Asked): BatchAnswer {
+    thread.lost ||= Atomics.wait(thread.counters, ANSWERED, thread.taken, this.#patienceMs) === 'timed-out';
+    if (thread.lost) return this.#answer(names);
+    const received: { message: BatchAnswer } | undefined = receiveMessageOnPort(thread.port);
+    thread.taken += 1;
+    if (received === undefined) throw new LccError('bug', 'a hashing thread answered with nothing');
+    if (received.message.error !== undefined) throw received.message.error;
+    return received.message;
+  }
+
+  #answer(names: readonly string[]): BatchAnswer {
+    const problems: NameProblem[] = [];
+    return { text: this.#describe(names, problem => problems.push(problem)), problems };
   }
 }
 
-/** Waits for a thread's next answer. */
-function answerOf(thread: Thread): BatchAnswer {
-  // Only the first answer can fail to come: later ones are sent whatever happens.
-  const patienceMs = thread.taken === 0 ? START_PATIENCE_MS : Infinity;
-  if (Atomics.wait(thread.counters, ANSWERED, thread.taken, patienceMs) === 'timed-out')
-    throw new LccError('bug', 'a hashing thread does not start; run with --jobs=1');
-  const received: { message: BatchAnswer } | undefined = receiveMessageOnPort(thread.port);
-  thread.taken += 1;
-  if (received === undefined) throw new LccError('bug', 'a hashing thread answered with nothing');
-  if (received.message.error !== undefined) throw received.message.error;
-  return received.message;
+function isReady({ lost, counters, taken }: Thread): boolean {
+  return lost || Atomics.load(counters, ANSWERED) !== taken;
 }
 
 function signal(counters: Int32Array, index: number): void {
@@ -135,5 +152,5 @@ function startThread(script: string, options: DescribeOptions): Thread {
   const workerData: HashWorkerData = { options, port: port2, counters };
   // Every file is closed as soon as it is read: Node need not note each for the end of the thread, 1 to 2 µs a file.
   const worker = new Worker(script, { workerData, transferList: [port2], trackUnmanagedFds: false });
-  return { worker, port: port1, counters, asked: 0, taken: 0 };
+  return { worker, port: port1, counters, asked: 0, taken: 0, lost: false };
 }
