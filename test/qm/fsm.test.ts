@@ -53,7 +53,8 @@ async function awayAndBack(
     return bm;
   };
   let bm = connect();
-  for (; waiting(qm) > 0 || entries(qm).length > 0; await pause()) {
+  // A page that returns is in the database before it leaves the spool.
+  for (; entries(qm).length > 0 || waiting(qm) > 0; await pause()) {
     const before = deaths;
     await alive();
     if (deaths === before) continue;
