@@ -11,7 +11,7 @@ import { startSite, type Site } from '../test/support/nginx.js';
 import { compare, requireProgram, shell, type Contender, type Outcome } from './harness.js';
 import { startLcc, type BenchLcc } from './lcc.js';
 
-const FILES = 20_000;
+const FILES = Number(process.env['LCC_BENCH_URLS'] ?? 20_000);
 const BYTES = 4096;
 const PROVIDERS = [16, 1000];
 /**
