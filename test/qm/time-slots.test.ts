@@ -3,6 +3,7 @@ process.env['TZ'] = 'Europe/Berlin';
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
+import { rebuildSets } from '../../src/db/queue/ranges.js';
 import type { SimulationOptions } from './simulation.js';
 import { Simulation } from './simulation.js';
 import { ok, url } from './support.js';
@@ -274,4 +275,20 @@ test('with hours of the week a url waits for its day', async () => {
   assert.deepEqual(fetched(), ['b', 'a']);
   const at = new Date(sim.fetches[1]?.atMs ?? 0);
   assert.deepEqual([at.getDay(), at.getHours()], [6, 0]);
+});
+
+test('sets told anew while parts of them wait for several hours lose nothing when those begin', async () => {
+  begin({ site: request => ({ result: ok(request.url, { fileId: request.url }), tookMs: 3000 }) });
+  const names = Array.from({ length: 3500 }, (_, i) => `p${i}`);
+  await sim.send(
+    1,
+    names.map((name, i) => url(name, { tod: i < 2000 ? '11-23' : '12-23' })),
+  );
+  await sim.pass(MINUTE);
+  assert.deepEqual(parts(), [11, 12]);
+  await sim.stop();
+  sim.bench.db.transaction(() => rebuildSets(sim.bench.db))();
+  sim.start();
+  await sim.pass(6 * HOUR);
+  assert.deepEqual(fetched(), names);
 });

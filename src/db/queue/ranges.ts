@@ -20,11 +20,15 @@ interface Range {
 const MAX_LOOKUPS = 50_000;
 const PAGE_ROWS = 1000;
 
-/** Makes qpsdb anew from qdb; sets not yet complete stay invisible. Inside a transaction. @returns sets */
+/**
+ * Makes qpsdb anew from qdb; sets not yet complete stay invisible. All parts of a set have its whole range: they are put
+ * together again. Inside a transaction. @returns sets
+ */
 export function rebuildSets(db: Db): number {
   db.exec(`
     CREATE TEMP TABLE rebuilt AS
-      SELECT psetid, slot, min(pid) AS pid, min(pos) AS firstpos, max(pos) AS lastpos,
+      SELECT psetid, slot, min(pid) AS pid,
+        min(min(pos)) OVER (PARTITION BY psetid) AS firstpos, max(max(pos)) OVER (PARTITION BY psetid) AS lastpos,
         coalesce((SELECT max(absorbedat) FROM qpsdb WHERE qpsdb.psetid = qdb.psetid), 0) AS absorbedat
       FROM qdb WHERE psetid NOT IN (SELECT psetid FROM absorbed WHERE complete = 0) GROUP BY psetid, slot;
     DELETE FROM qpsdb;

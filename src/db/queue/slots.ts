@@ -50,9 +50,10 @@ export class SlotStore {
            (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos LIMIT ?) RETURNING pos`,
       )
       .pluck();
+    // Rows to be looked at have no part of their own: one of their set must stay to tell its places.
     this.#removeEmpty = db.prepare<[number]>(
       `DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot >= 0 AND NOT EXISTS
-         (SELECT 1 FROM qdb WHERE slot = starttimeslot AND slot >= 0 AND psetid = qpsdb.psetid)`,
+         (SELECT 1 FROM qdb WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
     );
     this.#parts = db.prepare<[number], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ? ORDER BY psetid`,
