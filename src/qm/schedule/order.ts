@@ -2,9 +2,10 @@
  * What is fetched next of one provider: its sets in the order of their absorption, a set's urls in the order sent,
  * and at the end of each set the urls that failed, fewest tries first.
  *
- * A set is `reading` until its last row has been taken, then `waiting` until the rows it sent are done and its bad ones
- * are due, and gone when it has no row left. While it waits the next set goes on: one stubborn url does not hold up
- * what its provider sent later. Rows that come into a set when their hours have begun are fetched at their places: the
+ * A set is `untouched` until its first row is taken, `reading` until its last one has been, then `waiting` until the rows
+ * it sent are done and its bad ones are due, and gone when it has no row left. While it waits the next set goes on: one
+ * stubborn url does not hold up what its provider sent later. There may be a million untouched ones of a url each: they
+ * cost little memory, and nothing looks at all of them. Rows that come into a set when their hours have begun are fetched at their places: the
  * set is being read again from the first of them. Nothing here is kept on disk: after a restart each set is read from its
  * first row that is left.
  */
@@ -54,6 +55,7 @@ export interface Taken<S, R> {
 
 export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #source: RowSource<S, R>;
+  readonly #untouched = new Map<string, S>();
   readonly #reading = new Map<string, Progress<S>>();
   readonly #waiting = new Map<string, Progress<S>>();
 
@@ -63,12 +65,12 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /** Number of sets with rows left. */
   get sets(): number {
-    return this.#reading.size + this.#waiting.size;
+    return this.#untouched.size + this.#reading.size + this.#waiting.size;
   }
 
   /** A set absorbed after all that are here. */
   add(set: S): void {
-    this.#reading.set(keyOf(set), newProgress(set, set.firstpos));
+    this.#untouched.set(keyOf(set), set);
   }
 
   /** Rows have come into a set, which may be here already. @param places where they are, ascending, when they are few */
@@ -76,6 +78,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     const first = places[0];
     if (first === undefined) return;
     const key = keyOf(set);
+    if (this.#untouched.has(key)) return;
     const progress = this.#find(set);
     if (progress === undefined) {
       this.#readInOrder(key, newProgress(set, first));
@@ -90,6 +93,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   /** As `join` for many: the set is read again from `pos`. */
   rewind(set: S, pos: number): void {
     const key = keyOf(set);
+    if (this.#untouched.has(key)) return;
     const progress = this.#find(set) ?? newProgress(set, pos);
     progress.cursor = Math.min(progress.cursor, pos - 1);
     progress.read = false;
@@ -107,8 +111,10 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       if (taken.length >= limit) return taken;
       this.#takeBad(progress, limit, nowMs, taken);
     }
-    for (const [key, progress] of this.#reading) {
-      if (taken.length >= limit) return taken;
+    while (taken.length < limit) {
+      const first = this.#first();
+      if (first === undefined) return taken;
+      const [key, progress] = first;
       this.#takeInOrder(progress, limit, taken);
       if (!progress.read || progress.again.length > 0) return taken;
       this.#reading.delete(key);
@@ -163,7 +169,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       if (progress.out.size > 0 || progress.again.length > 0) continue;
       if (this.#badMs(progress) !== Infinity) continue;
       this.#waiting.delete(key);
-      if (this.#source.hasRows(progress.set)) this.add(progress.set);
+      if (this.#source.hasRows(progress.set))
+        this.#readInOrder(key, newProgress(progress.set, progress.set.firstpos));
       else over.push(progress.set);
     }
     return over;
@@ -176,6 +183,19 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       if (progress.out.size === 0) least = Math.min(least, this.#badMs(progress));
     }
     return least === Infinity ? undefined : least;
+  }
+
+  /** The set to be read now. */
+  #first(): [string, Progress<S>] | undefined {
+    const reading = this.#reading.entries().next().value;
+    const untouched = this.#untouched.entries().next().value;
+    if (untouched === undefined) return reading;
+    const [key, set] = untouched;
+    if (reading !== undefined && reading[1].set.psetid <= set.psetid) return reading;
+    const begun = newProgress(set, set.firstpos);
+    this.#untouched.delete(key);
+    this.#readInOrder(key, begun);
+    return [key, begun];
   }
 
   #takeInOrder(progress: Progress<S>, limit: number, taken: Taken<S, R>[]): void {

@@ -126,3 +126,32 @@ test('after a restart bad urls of a set read to its end are due at once', () => 
   row.tries = 2;
   assert.deepEqual(take(10), [2, 1]);
 });
+
+test('a set that comes back is read behind those before it that nobody has touched, and before those behind', () => {
+  add(1, [10]);
+  add(3, [30]);
+  rows.rows.push({ pos: 20, psetid: 2, tries: 0 });
+  order.join({ psetid: 2, slot: -1, firstpos: 20, lastpos: 20 }, [20]);
+  assert.deepEqual(take(5), [10, 20, 30]);
+});
+
+test('a hundred thousand sets that wait make it no slower to put urls of the first back', () => {
+  const source: RowSource<OrderedSet, { pos: number }> = {
+    next: (set, afterPos) => (afterPos < set.lastpos ? [{ pos: set.lastpos }] : []),
+    at: pos => ({ pos }),
+    leastTries: () => undefined,
+    bad: () => [],
+    hasRows: () => true,
+  };
+  const many = new ProviderOrder(source);
+  for (let pos = 1; pos <= 100_000; pos++) many.add({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });
+  const taken = many.take(64, 0);
+  const startedMs = performance.now();
+  for (const { set, row } of taken) many.again(set, row.pos);
+  // It took 9.5 s when all of them were put in order each time.
+  assert.ok(performance.now() - startedMs < 500);
+  assert.deepEqual(
+    many.take(64, 0).map(({ row }) => row.pos),
+    taken.map(({ row }) => row.pos),
+  );
+});
