@@ -53,6 +53,16 @@ export function formatMtime(seconds: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
+let lastDay = { text: '', seconds: 0 };
+
+/** Seconds since 1970 of the printed form, for the queue, which reads them by the million: days repeat. */
+export function secondsOfPrinted(text: string): number {
+  const day = text.slice(0, 10);
+  if (day !== lastDay.text) lastDay = { text: day, seconds: Date.parse(day) / 1000 };
+  const digits = (at: number) => (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48;
+  return lastDay.seconds + digits(11) * 3600 + digits(14) * 60 + digits(17);
+}
+
 /** The printed form of any form that is read; text that is no time stays as it is, for the UNS to refuse. */
 export function canonicalMtime(text: string): string {
   // The printed form is the only one of 20 characters with these two; should it be no time, it stays as well.

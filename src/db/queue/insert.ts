@@ -3,14 +3,17 @@
  * rows. A url that waits already keeps its place; the last operation and attributes win and its generation is raised.
  */
 import type { Db } from '../open.js';
+import { secondsOfPrinted } from '../../wire/mtime.js';
 import { waitingSum } from '../sums.js';
 import type { QueuedUrl } from './row.js';
 import { LOOK_SLOT } from './slots.js';
 
 const ROWS_PER_STATEMENT = 50;
-/** What nearly every url has. Binding costs more than inserting: the rest is bound only where a batch has any of it. */
-const COMMON = ['pos', 'pid', 'psetid', 'curl', 'mimetype', 'len', 'mtime', 'sum'] as const;
-const ALL = [...COMMON, 'flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
+/** What nearly every url has. The rest is bound only where a batch has any of it. */
+const COMMON = ['curl', 'len', 'mtime', 'sum'] as const;
+const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
+/** Binding costs more than inserting: what all rows of a statement share is bound once, by name. */
+const SHARED = ['pid', 'psetid'] as const;
 
 /**
  * Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. One that waits for
@@ -23,34 +26,45 @@ const UPSERT = `ON CONFLICT(pid, curl, mimetype) DO UPDATE SET
   slot = CASE WHEN slot < 0 THEN slot ELSE ${LOOK_SLOT} END`;
 
 export class QueueInserter {
-  readonly #manyCommon;
-  readonly #manyAll;
+  /** Urls of one mimetype at places one after the other, with nothing rare: what nearly all are. */
+  readonly #alike;
+  readonly #many;
   readonly #one;
   #positions: number[] = [];
   #urls: QueuedUrl[] = [];
   #pid = 0;
   #psetid = 0;
-  #rare = false;
+  #isAlike = true;
 
   constructor(db: Db) {
-    this.#manyCommon = db.prepare(upsert(COMMON, ROWS_PER_STATEMENT));
-    this.#manyAll = db.prepare(upsert(ALL, ROWS_PER_STATEMENT));
-    this.#one = db.prepare(upsert(ALL, 1));
+    this.#alike = db.prepare(
+      upsert(
+        [...SHARED, 'mimetype', 'pos', ...COMMON],
+        row => `@pid,@psetid,@mimetype,@pos+${row},?,?,?,?`,
+        ROWS_PER_STATEMENT,
+      ),
+    );
+    const all = [...SHARED, 'mimetype', 'pos', ...COMMON, ...RARE];
+    const row = () => `@pid,@psetid,${'?,'.repeat(all.length - SHARED.length).slice(0, -1)}`;
+    this.#many = db.prepare(upsert(all, row, ROWS_PER_STATEMENT));
+    this.#one = db.prepare(upsert(all, row, 1));
   }
 
   /** All urls between two flushes are of one set. */
   add(pos: number, pid: number, psetid: number, url: QueuedUrl): void {
     this.#pid = pid;
     this.#psetid = psetid;
+    this.#isAlike &&=
+      url.flags === 0 &&
+      url.md5 === null &&
+      url.subtype === null &&
+      url.burl === null &&
+      url.furl === null &&
+      url.tod === null &&
+      (this.#urls.length === 0 ||
+        (pos === (this.#positions[0] ?? 0) + this.#urls.length && url.mimetype === this.#urls[0]?.mimetype));
     this.#positions.push(pos);
     this.#urls.push(url);
-    this.#rare ||=
-      url.flags !== 0 ||
-      url.md5 !== null ||
-      url.subtype !== null ||
-      url.burl !== null ||
-      url.furl !== null ||
-      url.tod !== null;
     if (this.#urls.length === ROWS_PER_STATEMENT) this.flush();
   }
 
@@ -60,11 +74,14 @@ export class QueueInserter {
   }
 
   flush(): void {
+    const shared = { pid: this.#pid, psetid: this.#psetid };
     if (this.#urls.length < ROWS_PER_STATEMENT) {
-      for (let row = 0; row < this.#urls.length; row++) this.#one.run(this.#values(row, row + 1, true));
+      for (let row = 0; row < this.#urls.length; row++) this.#one.run(this.#values(row, row + 1), shared);
+    } else if (this.#isAlike) {
+      const mimetype = this.#urls[0]?.mimetype;
+      this.#alike.run(this.#commonValues(), { ...shared, mimetype, pos: this.#positions[0] });
     } else {
-      const params = this.#values(0, ROWS_PER_STATEMENT, this.#rare);
-      (this.#rare ? this.#manyAll : this.#manyCommon).run(params);
+      this.#many.run(this.#values(0, ROWS_PER_STATEMENT), shared);
     }
     this.reset();
   }
@@ -73,26 +90,37 @@ export class QueueInserter {
   reset(): void {
     this.#positions.length = 0;
     this.#urls.length = 0;
-    this.#rare = false;
+    this.#isAlike = true;
   }
 
-  /** Of some rows, in the order of COMMON or ALL. */
-  #values(first: number, end: number, all: boolean): unknown[] {
+  /** Of all rows, in the order of COMMON. */
+  #commonValues(): unknown[] {
+    const values: unknown[] = [];
+    for (const url of this.#urls)
+      values.push(url.curl, url.len, secondsOf(url.mtime), waitingSum(this.#pid, url));
+    return values;
+  }
+
+  /** Of some rows, in the order of all columns but those bound by name. */
+  #values(first: number, end: number): unknown[] {
     const values: unknown[] = [];
     for (let row = first; row < end; row++) {
       const url = this.#urls[row];
       if (url === undefined) continue;
       const { curl, mimetype, subtype, burl, furl, md5, len, mtime, tod, flags } = url;
       const sum = waitingSum(this.#pid, url);
-      const seconds = mtime === null ? null : Date.parse(mtime) / 1000;
-      values.push(this.#positions[row], this.#pid, this.#psetid, curl, mimetype, len, seconds, sum);
-      if (all) values.push(flags, subtype, burl, furl, md5, tod);
+      values.push(mimetype, this.#positions[row], curl, len, secondsOf(mtime), sum);
+      values.push(flags, subtype, burl, furl, md5, tod);
     }
     return values;
   }
 }
 
-function upsert(columns: readonly string[], rows: number): string {
-  const row = `(${columns.map(() => '?').join(',')})`;
-  return `INSERT INTO qdb(${columns.join(',')}) VALUES ${Array(rows).fill(row).join(',')} ${UPSERT}`;
+function secondsOf(mtime: string | null): number | null {
+  return mtime === null ? null : secondsOfPrinted(mtime);
+}
+
+function upsert(columns: readonly string[], rowOf: (row: number) => string, rows: number): string {
+  const values = Array.from({ length: rows }, (_, row) => `(${rowOf(row)})`).join(',');
+  return `INSERT INTO qdb(${columns.join(',')}) VALUES ${values} ${UPSERT}`;
 }
