@@ -71,8 +71,7 @@ export function waitingSum(pid: number, row: Omit<SummedWaiting, 'pid'>): number
 
 /** Of a row as it was read: the sum of its url, undefined when the row does not agree with its `sum`. */
 export function checkWaiting(row: SummedWaiting & { op: number; sum: number | null }): number | undefined {
-  if (row.sum === null) return isWhole(row.curl, row.mimetype, row.flags, row.op) ? urlSumOf(row) : undefined;
-  if (!isWhole(row.curl, row.mimetype)) return undefined;
+  if (row.sum === null) return isWhole(row) ? urlSumOf(row) : undefined;
   const sum = waitingSum(row.pid, row);
   return row.sum === (row.op === 1 ? sum : ~sum) ? urlSumOf(row) : undefined;
 }
@@ -122,8 +121,10 @@ function urlText(pid: number, { curl, mimetype, subtype, burl, furl }: Omit<Summ
   return text;
 }
 
-function hashText(sum: number, field: number, text: string): number {
+function hashText(sum: number, field: number, text: unknown): number {
   let hash = Math.imul(sum ^ (FIELD + field), FNV_PRIME);
+  // A damaged row may have a blob or a number where its text was.
+  if (typeof text !== 'string') return hash;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
   return hash;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { canonicalMtime, formatMtime, parseMtime } from '../../src/wire/mtime.js';
+import { canonicalMtime, formatMtime, parseMtime, secondsOfPrinted } from '../../src/wire/mtime.js';
 
 const SECONDS = Date.UTC(2026, 10, 6, 8, 49, 37) / 1000;
 
@@ -64,6 +64,14 @@ test('leaves alone what is no time', () => {
     assert.equal(parseMtime(text), undefined, text);
     assert.equal(canonicalMtime(text), text);
   }
+});
+
+test('the printed form is read as any other', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -62_167_219_200, max: 253_402_300_799 }), seconds => {
+      assert.equal(secondsOfPrinted(formatMtime(seconds)), seconds);
+    }),
+  );
 });
 
 test('what is printed is read back', () => {
