@@ -283,9 +283,9 @@ export class Inspector {
     const { model, world, now, hour } = this.#pair;
     const room = world.bms.some(bm => bm.lanes().size < this.#pair.capacityOf(bm));
     if (!room) return;
-    for (const { pid, parallel, failures, saved } of model.providers.values()) {
+    for (const { pid, parallel, failures, untilMs, saved } of model.providers.values()) {
       // A delay is written down in whole seconds, and is longer when the wall clock was set back since.
-      if (saved.untilWallMs + 1000 > now.wallMs) continue;
+      if (untilMs > now.ms || saved.untilWallMs + 1000 > now.wallMs) continue;
       const lanes = world.bms.reduce(
         (sum, bm) => sum + [...bm.lanes()].filter(l => Number.parseInt(l) === pid).length,
         0,

@@ -78,6 +78,8 @@ export interface Provider extends Terms {
   failures: number;
   untilMs: number;
   untilWallMs: number;
+  /** After a jump of the wall clock a provider without urls may be remembered by that alone (monotonic). */
+  afterJumpMs: number;
   /** The same as a restart finds it. */
   saved: { failures: number; untilWallMs: number };
 }
@@ -127,7 +129,7 @@ export class Model {
     this.#rules = rules;
     for (const one of terms) {
       const saved = { failures: 0, untilWallMs: 0 };
-      const site = { failures: 0, untilMs: 0, untilWallMs: 0, saved };
+      const site = { failures: 0, untilMs: 0, untilWallMs: 0, afterJumpMs: Infinity, saved };
       this.providers.set(one.pid, { ...one, paused: false, wanted: false, errors: [], nurlerrs: 0, ...site });
     }
   }
@@ -219,7 +221,7 @@ export class Model {
     if (row.out) return 'it is being fetched';
     if (!this.complete.has(row.set)) return 'its set is not complete';
     if (provider.paused) return 'its provider is paused';
-    if (provider.untilMs > nowMs) return 'its site is left alone';
+    if (Math.min(provider.untilMs, provider.afterJumpMs) > nowMs) return 'its site is left alone';
     if (!this.permits(row, hour)) return 'this is not its hour';
     if (row.dueMs > nowMs) return 'it failed and is not due';
     for (const other of this.rows) {
@@ -266,6 +268,7 @@ export class Model {
     if (waitMs === 0) return;
     provider.untilMs = Math.max(provider.untilMs, now.ms + Math.min(waitMs, backoffMaxMs));
     provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;
+    provider.afterJumpMs = Infinity;
   }
 
   /** It was not fetched: as if it had never been sent. */
@@ -312,6 +315,12 @@ export class Model {
   delivered(pid: number, count: number): void {
     const provider = this.provider(pid);
     if (provider.errors.splice(0, count).length > 0) provider.nurlerrs = provider.errors.length;
+  }
+
+  /** The wall clock was set. */
+  jumped(now: Now): void {
+    for (const provider of this.providers.values())
+      provider.afterJumpMs = Math.min(provider.afterJumpMs, now.ms + provider.untilWallMs - now.wallMs);
   }
 
   /** What a restart forgets: what was on its way, and how long failed urls are left alone. Sites it remembers. */

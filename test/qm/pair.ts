@@ -144,7 +144,8 @@ export class Pair implements Scene {
       case 'pass':
         return this.#pass(event.ms);
       case 'jump':
-        return this.clock.jumpTo(this.clock.nowMs() + event.ms);
+        this.clock.jumpTo(this.clock.nowMs() + event.ms);
+        return model.jumped(this.now);
       case 'crash':
         throw new Crash();
       case 'crash-at':
