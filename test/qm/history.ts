@@ -15,6 +15,8 @@ export interface Setting {
 export type Event =
   /** A UNS has accepted a set: it lies in its spool. */
   | { do: 'submit'; uns: number; pid: number; full: boolean; urls: Url[] }
+  /** The CP says again what its last full set said. */
+  | { do: 'again'; uns: number; pid: number }
   /** The UNS sends the next urls of what it spooled first. */
   | { do: 'forward'; uns: number; urls: number; fate: 'wait' | 'cut' | 'deaf' | 'damaged' }
   /** Bot Managers answer. */
@@ -29,7 +31,7 @@ export type Event =
   | { do: 'crash' }
   /** The process dies right after the n-th durable step from now. */
   | { do: 'crash-at'; steps: number }
-  | { do: 'control'; pid: number; what: 'pause' | 'resume' | 'flush' | 'want-full' }
+  | { do: 'control'; pid: number; what: 'pause' | 'resume' | 'flush' | 'want-full' | 'release' | 'discard' }
   /** The CP has received errors. */
   | { do: 'received'; pid: number; count: number };
 
@@ -66,6 +68,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
       urls: fc.array(url, { maxLength: 6 }),
     }),
   ),
+  weighted(1, fc.record({ do: of('again'), uns, pid })),
   weighted(
     7,
     fc.record({
@@ -114,7 +117,16 @@ const event: fc.Arbitrary<Event> = fc.oneof(
     fc.record({
       do: of('control'),
       pid,
-      what: fc.constantFrom('pause', 'resume', 'resume', 'flush', 'want-full'),
+      what: fc.constantFrom(
+        'pause',
+        'resume',
+        'resume',
+        'flush',
+        'want-full',
+        'release',
+        'release',
+        'discard',
+      ),
     }),
   ),
   weighted(1, fc.record({ do: of('received'), pid, count: fc.integer({ min: 1, max: 3 }) })),
@@ -141,14 +153,14 @@ const anySetting: fc.Arbitrary<Setting> = fc.record({
     sliceUrls: fc.constantFrom(2, 2, 3, 100),
     window: fc.constantFrom(1, 2, 4),
     overbookPercent: fc.constantFrom(0, 0, 100),
-    fuse: fc.constant({ percent: 100, urls: 0 }),
+    fuse: fc.constantFrom({ percent: 100, urls: 0 }, { percent: 100, urls: 0 }, { percent: 40, urls: 1 }),
   }),
 });
 
 /** Where few errors are kept, quotas are wide: a url refused at intake can be seen only in its error. */
 const setting = anySetting.map(({ terms, rules }) => ({
   terms: rules.errorsKept > 2 ? terms : terms.map(one => ({ ...one, filesmax: 100, spacemax: 1000 })),
-  rules,
+  rules: rules.errorsKept > 2 ? rules : { ...rules, fuse: { percent: 100, urls: 0 } },
 }));
 
 /** A history: how the Queue Manager is set, and what happens to it. */

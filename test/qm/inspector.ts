@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/open.js';
 import type { Ledger } from './ledger.js';
-import type { Model, Now, Row } from './model.js';
+import { DISCARDED, RELEASED } from '../../src/db/queue/held.js';
+import type { Model, Now, ProviderSet, Row } from './model.js';
 import { BASE, LOOK_MS, type Bm, type Entry, type World } from './world.js';
 
 type RealRow = [pos: number, pid: number, curl: string, mimetype: string, set: number, ...rest: unknown[]];
@@ -37,6 +38,7 @@ export class Inspector {
   readonly #numbers;
   readonly #sets;
   readonly #absorbed;
+  readonly #held;
   /** The last error looked at. */
   #errseq = 0;
   /** The last set id and place that were given out. */
@@ -68,6 +70,10 @@ export class Inspector {
       [string, string],
       { psetid: number; firstpos: number; rowsdone: number; complete: number }
     >('SELECT psetid, firstpos, rowsdone, complete FROM absorbed WHERE uns = ? AND entry = ?');
+    this.#held = db.prepare<[], [number, number]>(
+      `SELECT psetid, state FROM held WHERE state < ${DISCARDED} ORDER BY psetid`,
+    );
+    this.#held.raw();
     for (const statement of [
       this.#rows,
       this.#content,
@@ -89,6 +95,7 @@ export class Inspector {
     }
     this.#refusals = [];
     if (model.ending.size > 0) this.#followRemovals();
+    this.#followDecided();
   }
 
   check(): void {
@@ -149,6 +156,11 @@ export class Inspector {
     const [changes, distinct, last] = this.#numbers.get() ?? [];
     assert.equal(changes, distinct, 'no number of the change sequence is given twice');
     assert.equal(last, model.changes, 'numbers of the change sequence');
+    same(
+      [...this.#heldSets()],
+      [...model.fused.values()].map(({ id, released }) => [id, released] as [number, boolean]),
+      'held sets',
+    );
     this.#checkFiles(pointed);
     this.#checkSets(rows);
     this.#checkNobodyWaits();
@@ -161,6 +173,7 @@ export class Inspector {
       model.rows.length === 0 &&
       world.unses.every(uns => uns.spool.length === 0) &&
       world.requests().length === 0 &&
+      model.fused.size === 0 &&
       this.#freed.get() === undefined
     );
   }
@@ -233,12 +246,50 @@ export class Inspector {
       const came = entry.urls.slice(0, entry.done + 1);
       assert.ok(model.mayRefuse(pid, code, came), `${pid} ${url.key} is refused within its quota`);
     }
-    if (entry.full && entry.done === entry.urls.length) model.ending.set(set.id, set);
+    if (entry.full && entry.done === entry.urls.length && !model.ending.has(set.id)) {
+      model.ending.set(set.id, set);
+      entry.mustHold = model.isTooMuch(set, -this.#slack()) && !this.#isKnown(entry);
+    }
     if (real.complete === 1) {
       entry.complete = true;
       if (entry.damaged) model.cutShort(set);
-      else model.finish(set);
+      else if (this.#heldSets().has(set.id)) this.#followHeld(entry, set);
+      else this.#followFinished(entry, set);
     }
+  }
+
+  #followHeld({ head }: Entry, set: ProviderSet): void {
+    const { model } = this.#pair;
+    assert.ok(model.isTooMuch(set, this.#slack()), `set ${set.id} is held, and removes little`);
+    model.hold(set, head.digest ?? '');
+  }
+
+  #followFinished(entry: Entry, set: ProviderSet): void {
+    assert.ok(!entry.mustHold, `set ${set.id} removes more than the fuse lets pass`);
+    this.#pair.model.finish(set);
+  }
+
+  /** Whether the same set is held: then this one means what it says. */
+  #isKnown({ head }: Entry): boolean {
+    const { fused } = this.#pair.model;
+    return [...fused.values()].some(set => set.pid === head.pid && set.digest === head.digest);
+  }
+
+  /** Urls on their way may become content, or cease to be, while a set is judged. */
+  #slack(): number {
+    return this.#pair.model.rows.filter(row => row.out).length;
+  }
+
+  /** Held sets, and whether they are released. */
+  #heldSets(): Map<number, boolean> {
+    return new Map(this.#held.all().map(([psetid, state]) => [psetid, state === RELEASED]));
+  }
+
+  #followDecided(): void {
+    const { model } = this.#pair;
+    if (model.fused.size === 0) return;
+    const held = this.#heldSets();
+    for (const set of model.fused.values()) if (set.released && !held.has(set.id)) model.carriedOut(set);
   }
 
   /** The model says what may vanish: deleted rows whose turn came, and what a full set did not name. */

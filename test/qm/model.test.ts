@@ -23,7 +23,7 @@ const SETTING: Setting = {
     sliceUrls: 2,
     window: 4,
     overbookPercent: 0,
-    fuse: { percent: 100, urls: 0 },
+    fuse: { percent: 40, urls: 1 },
   },
 };
 const update = (key: string, more: object = {}) => ({
@@ -48,6 +48,15 @@ const answer = (result: 'ok' | 'site'): Event => ({
   announced: false,
 });
 const bm: Event = { do: 'bm', which: 0, slots: 1 };
+
+/** These urls are submitted and fetched. */
+const stored = (...keys: string[]): Event[] => [
+  submit(keys.map(key => update(key))),
+  bm,
+  forward,
+  ...keys.map(() => answer('ok')),
+  { do: 'pass', ms: 60 },
+];
 
 /** What random histories have found, and chance might not show again for a while. */
 const FOUND: Record<string, Event[]> = {
@@ -74,6 +83,24 @@ const FOUND: Record<string, Event[]> = {
     forward,
     { do: 'pass', ms: 6 },
     { do: 'crash' },
+  ],
+  'what a later set named outlives the release of held removals': [
+    ...stored('a', 'b', 'c'),
+    submit([], true),
+    forward,
+    submit([update('c')]),
+    forward,
+    { do: 'control', pid: 1, what: 'release' },
+    { do: 'pass', ms: 1500 },
+  ],
+  'a later full set settles what an earlier one would have removed': [
+    ...stored('a', 'b', 'c'),
+    submit([], true),
+    forward,
+    submit([update('a'), update('b'), update('c')], true),
+    forward,
+    { do: 'control', pid: 1, what: 'release' },
+    { do: 'pass', ms: 1500 },
   ],
 };
 

@@ -5,112 +5,21 @@
  * Where the rules leave a choice, the model says what is allowed and the real one chooses: when the turn of a deleted
  * row comes (`mayGo`), in which order a full set removes what it does not name (`mayGo`, `mayLose`).
  */
-export interface Terms {
-  pid: number;
-  priority: 0 | 1 | 2;
-  parallel: number;
-  filesmax: number;
-  spacemax: number;
-  /** 24 characters 0/1, '' = always. */
-  mask: string;
-}
+import type {
+  FusedSet,
+  Terms,
+  Url,
+  ProviderSet,
+  Row,
+  Held,
+  Provider,
+  Now,
+  Sent,
+  Result,
+  Rules,
+} from './model-types.js';
 
-export interface Url {
-  /** Conceptual url and mimetype. */
-  key: string;
-  op: 'update' | 'delete';
-  /** What the CP says of the content; undefined: nothing. */
-  len?: number | undefined;
-  ifabsent?: boolean | undefined;
-  /** Hours in which it may be fetched, such as `22-1`; undefined: any. */
-  tod?: string | undefined;
-}
-
-export interface ProviderSet {
-  id: number;
-  pid: number;
-  full: boolean;
-}
-
-export interface Row {
-  place: number;
-  set: number;
-  pid: number;
-  key: string;
-  /** The last set that named it. */
-  named: number;
-  /** Raised by every submission. */
-  gen: number;
-  op: 0 | 1;
-  len: number | undefined;
-  /** The most that was announced for it while it waited. */
-  most: number;
-  tod: string | undefined;
-  tries: number;
-  /** A failed url is not tried again before (monotonic milliseconds). */
-  dueMs: number;
-  /** Being fetched, or its result is not written yet. */
-  out: boolean;
-  heard: boolean;
-  /** It was deleted or had other hours, or its hour has come: the turn of its place may be over. */
-  passed: boolean;
-  /** It was sent after others and given back: it need not wait for those again. */
-  early: boolean;
-}
-
-export interface Held {
-  pid: number;
-  key: string;
-  len: number;
-  /** What the CP said when it was fetched. */
-  said: number | undefined;
-  named: number;
-  file: string;
-}
-
-export interface Provider extends Terms {
-  paused: boolean;
-  wanted: boolean;
-  /** Errors not yet delivered: those kept, oldest first, and the number of all. */
-  errors: { code: number; key: string }[];
-  nurlerrs: number;
-  /** Failures of the site as a whole in a row, and until when it is left alone (monotonic, and by the wall clock). */
-  failures: number;
-  untilMs: number;
-  untilWallMs: number;
-  /** After a jump of the wall clock a provider without urls may be remembered by that alone (monotonic). */
-  afterJumpMs: number;
-  /** The same as a restart finds it. */
-  saved: { failures: number; untilWallMs: number };
-}
-
-/** The monotonic clock, and the wall clock, which jumps. */
-export interface Now {
-  ms: number;
-  wallMs: number;
-}
-
-/** A row as it was when it was sent. */
-export interface Sent {
-  place: number;
-  gen: number;
-  pid: number;
-  conditional: boolean;
-  failures: number;
-}
-
-export type Result =
-  | { is: 'ok'; len: number; file: string }
-  | { is: 'unchanged' }
-  | { is: 'error'; code: number; reach: 'real' | 'url' | 'provider'; retryAfterMs?: number };
-
-export interface Rules {
-  retries: number;
-  retryDelayMs: number;
-  backoffMinMs: number;
-  backoffMaxMs: number;
-  errorsKept: number;
-}
+export type * from './model-types.js';
 
 export class Model {
   readonly providers = new Map<number, Provider>();
@@ -121,6 +30,8 @@ export class Model {
   readonly complete = new Set<number>();
   /** Full sets all of whose urls are absorbed: what they did not name is being removed. */
   readonly ending = new Map<number, ProviderSet>();
+  /** Full sets whose removals the fuse holds back, or that are released and being carried out. */
+  readonly fused = new Map<number, FusedSet>();
   /** Changes of the LCC DB so far: the last number of the change sequence. */
   changes = 0;
   readonly #rules: Rules;
@@ -184,13 +95,44 @@ export class Model {
 
   /** The set counts. What a full one did not name is gone. */
   finish(set: ProviderSet): void {
-    if (set.full) {
-      this.rows = this.rows.filter(row => !leavesOut(set, row));
-      for (const held of this.held.values()) if (leavesOut(set, held)) this.#letGo(held);
-      this.ending.delete(set.id);
-      this.provider(set.pid).wanted = false;
-    }
     this.complete.add(set.id);
+    if (!set.full) return;
+    this.#removeUnnamed(set);
+    this.#settle(set);
+  }
+
+  /** The fuse: the full set counts, what it did not name stays until the operator, or the same set again, says so. */
+  hold(set: ProviderSet, digest: string): void {
+    this.complete.add(set.id);
+    this.ending.delete(set.id);
+    this.#settle(set);
+    this.fused.set(set.id, { ...set, digest, released: false });
+    this.#report(set.pid, ALL, 205);
+  }
+
+  /** Whether a full set removes more content than the fuse lets pass; `slack`: what may have changed since. */
+  isTooMuch(set: ProviderSet, slack: number): boolean {
+    const { percent, urls } = this.#rules.fuse;
+    if (percent >= 100) return false;
+    const { files } = this.uses(set.pid);
+    const removed = [...this.held.values()].filter(held => this.#leavesOut(set, held)).length;
+    return removed + slack > Math.max(urls, ((files + slack) * percent) / 100);
+  }
+
+  /** The operator lets go of what is held back of a provider, or forgets it. */
+  decide(pid: number, release: boolean): void {
+    for (const set of this.fused.values()) {
+      if (set.pid !== pid || set.released) continue;
+      set.released = release;
+      if (release) this.ending.set(set.id, set);
+      else this.fused.delete(set.id);
+    }
+  }
+
+  /** A released set has been carried out; what later sets named is left alone. */
+  carriedOut(set: ProviderSet): void {
+    this.#removeUnnamed(set);
+    this.fused.delete(set.id);
   }
 
   /** Its rest is unreadable and will not come: what there is of it counts, a full set is wanted instead. */
@@ -392,14 +334,34 @@ export class Model {
   }
 
   #unnamed(what: Row | Held): boolean {
-    return [...this.ending.values()].some(set => leavesOut(set, what));
+    return [...this.ending.values()].some(set => this.#leavesOut(set, what));
+  }
+
+  /** Whether a full set, and every later one, does not name it. */
+  #leavesOut({ pid, id }: ProviderSet, what: Row | Held): boolean {
+    if (what.pid !== pid || what.named >= id) return false;
+    return (this.rowOf(pid, what.key)?.named ?? 0) < id;
+  }
+
+  #removeUnnamed(set: ProviderSet): void {
+    this.rows = this.rows.filter(row => !this.#leavesOut(set, row));
+    for (const held of this.held.values()) if (this.#leavesOut(set, held)) this.#letGo(held);
+    this.ending.delete(set.id);
+  }
+
+  /** A full set fulfils the wish for one, and settles what earlier ones would have removed. */
+  #settle({ pid, id }: ProviderSet): void {
+    this.provider(pid).wanted = false;
+    for (const earlier of this.fused.values()) {
+      if (earlier.pid !== pid || earlier.id >= id) continue;
+      this.fused.delete(earlier.id);
+      this.ending.delete(earlier.id);
+    }
   }
 }
 
-/** Whether a full set does not name it. */
-function leavesOut(set: ProviderSet, what: Row | Held): boolean {
-  return what.pid === set.pid && what.named < set.id;
-}
+/** What a held set is reported for. */
+const ALL = ' */*';
 
 function agrees(len: number, held: Held): boolean {
   return len === held.len || len === held.said;

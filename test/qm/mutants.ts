@@ -1,4 +1,4 @@
-/** Each safeguard of the durable path taken out, and the test that must notice. */
+/** Safeguards of the Queue Manager taken out, to be noticed by the model. */
 import type { Edit } from '../support/mutation.js';
 
 export interface Mutant {
@@ -9,9 +9,9 @@ export interface Mutant {
   by?: { file: string; test: string };
 }
 
-const edit = (module: string, find: string, replace: string): Edit => ({ module, find, replace });
+export const edit = (module: string, find: string, replace: string): Edit => ({ module, find, replace });
 
-export const MUTANTS: readonly Mutant[] = [
+export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'the generation in results',
     edits: [
@@ -351,55 +351,24 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [edit('qm/dispatch.js', 'this.#table.recall(lane);', '{}')],
     by: { file: 'qm/model', test: 'a url sent ahead is taken back when its own hours end' },
   },
-
   {
-    without: 'synchronous=FULL',
+    without: 'the fuse',
+    edits: [edit('qm/set-intake.js', 'return content > limit ? content : undefined;', 'return undefined;')],
+  },
+  {
+    without: 'leaving alone what later sets named when held removals are released',
     edits: [
-      edit('db/open.js', "db.pragma('synchronous = FULL');", "db.pragma('synchronous = NORMAL');"),
-      edit('db/open.js', "db.pragma('synchronous', { simple: true }) !== 2", 'false'),
+      edit(
+        'db/queue/reconcile.js',
+        'AND coalesce(q.named, q.psetid) >= ?)`;',
+        'AND coalesce(q.named, q.psetid) >= ? + 1e9)`;',
+      ),
     ],
-    by: {
-      file: 'db/open',
-      test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
-    },
+    by: { file: 'qm/model', test: 'what a later set named outlives the release of held removals' },
   },
   {
-    without: 'the assertion that SQLite took it',
-    edits: [edit('db/open.js', "db.pragma('synchronous = FULL');", '')],
-    by: {
-      file: 'db/open',
-      test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
-    },
-  },
-  {
-    without: 'fsync before the rename of a file',
-    edits: [edit('lib/durable.js', ': data);\n            fsyncSync(fd);', ': data);')],
-    by: {
-      file: 'lib/durable',
-      test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
-    },
-  },
-  {
-    without: 'fsync of the directory of a new name',
-    edits: [edit('lib/durable.js', '    syncDirectory(dirname(path));\n', '')],
-    by: {
-      file: 'lib/durable',
-      test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
-    },
-  },
-  {
-    without: 'fsync before a spooled set gets its name',
-    edits: [edit('lib/spool-writer.js', 'await this.#synced(sync);', '')],
-    by: { file: 'lib/spool', test: 'ends the process, and the entry is not promised' },
-  },
-  {
-    without: 'fsync of the directory before a set is promised',
-    edits: [edit('lib/spool.js', "syncDirectory(join(dir, 'new'));", '')],
-    by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
-  },
-  {
-    without: 'the acknowledgement of a set waiting for the disk',
-    edits: [edit('uns/session.js', 'await set.commit();', 'set.commit().catch(() => undefined);')],
-    by: { file: 'uns/server', test: 'is told to the CP at once, and what was accepted before stays' },
+    without: 'a later full set settling what earlier ones would have removed',
+    edits: [edit('qm/set-intake.js', 'held.supersede(pid, psetid);', '{}')],
+    by: { file: 'qm/model', test: 'a later full set settles what an earlier one would have removed' },
   },
 ];

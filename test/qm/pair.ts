@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { ManualClock } from '../../src/lib/clock.js';
 import { onStep } from '../../src/lib/steps.js';
-import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import type { Event, ResultKind, Setting } from './history.js';
+import type { DeleteRequest, FetchRequest } from '../../src/wire/fetch.js';
+import type { Event, Setting } from './history.js';
 import { Inspector, type Scene } from './inspector.js';
 import { Crash, Life, type Turns } from './life.js';
 import { Ledger } from './ledger.js';
-import { Model, type Now, type Result, type Terms } from './model.js';
+import { Model, type Now, type Result, type Url } from './model.js';
 import type { OneDatabase } from './one-database.js';
-import { failure, ok, unchanged, url as record } from './support.js';
+import { addProvider, answerOf, headOf, recordOf } from './translate.js';
 import { BASE, LOOK_MS, World, type Bm, type Entry, type Request, type Uns } from './world.js';
 
 const ALL_TURNS = 1000;
@@ -35,6 +35,8 @@ export class Pair implements Scene {
   #hour: number;
   #stepsToLive = Infinity;
   #failure: unknown;
+  /** By provider: what its last full set said. */
+  readonly #fullSets = new Map<number, Url[]>();
 
   constructor(database: OneDatabase, turns: Turns, { terms, rules }: Setting) {
     this.#database = database;
@@ -59,6 +61,8 @@ export class Pair implements Scene {
     this.#stepsToLive = Infinity;
     for (const pid of this.model.providers.keys()) await this.#live({ do: 'control', pid, what: 'resume' });
     for (let round = 0; ; round++) {
+      for (const { pid } of this.model.fused.values())
+        await this.#live({ do: 'control', pid, what: 'release' });
       assert.ok(round < 200, `urls wait for ever: ${JSON.stringify(this.model.rows)}`);
       for (let which = 0; which < this.world.bms.length; which++)
         await this.#live({ do: 'bm', which, slots: 2 });
@@ -110,21 +114,12 @@ export class Pair implements Scene {
   async #do(event: Event): Promise<void> {
     const { world, model } = this;
     switch (event.do) {
-      case 'submit': {
-        const uns = at(world.unses, event.uns);
-        const seq = this.ledger.promised(event.pid, event.full, event.urls);
-        const head = {
-          entry: `e${seq}`,
-          pid: event.pid,
-          seq,
-          set: event.full ? ('full' as const) : ('partial' as const),
-          urlprefix: BASE,
-          received: event.urls.length,
-          errseen: 0,
-          ip: '192.0.2.1',
-          atS: 0,
-        };
-        return world.accept(uns, head, event.full, event.urls);
+      case 'submit':
+        if (event.full) this.#fullSets.set(event.pid, event.urls);
+        return this.#submit(event);
+      case 'again': {
+        const urls = this.#fullSets.get(event.pid);
+        return urls === undefined ? undefined : this.#submit({ ...event, full: true, urls });
       }
       case 'forward':
         return this.#forward(at(world.unses, event.uns), event);
@@ -154,8 +149,11 @@ export class Pair implements Scene {
       case 'control': {
         const { pid, what } = event;
         const provider = model.provider(pid);
+        // What was to go stays, and the provider is not told.
+        if (what === 'discard') this.ledger.given(pid);
         if (what === 'flush') provider.saved = { failures: 0, untilWallMs: 0 };
         else if (what === 'want-full') provider.wanted = true;
+        else if (what === 'release' || what === 'discard') model.decide(pid, what === 'release');
         else provider.paused = what === 'pause';
         this.#life.controls[what]?.([String(pid)]);
         // What had arrived is written first.
@@ -169,6 +167,12 @@ export class Pair implements Scene {
         return;
       }
     }
+  }
+
+  #submit({ uns, pid, full, urls }: { uns: number; pid: number; full: boolean; urls: Url[] }): void {
+    const seq = this.ledger.promised(pid, full, urls);
+    const head = headOf(seq, pid, full, urls);
+    this.world.accept(at(this.world.unses, uns), head, full, urls);
   }
 
   /** Lets time pass, a little first, so that results are written and what follows from them happens in its time. */
@@ -187,18 +191,7 @@ export class Pair implements Scene {
     const { open } = uns;
     if (open.ending) return event.fate === 'cut' ? uns.cut() : undefined;
     const next = entry.urls.slice(open.sent, open.sent + event.urls);
-    open.intake.urls(
-      next.map(({ key, op, len, ifabsent, tod }) => {
-        const [curl = '', mimetype = ''] = key.split(' ');
-        return record(curl, {
-          mimetype,
-          op,
-          ...(len === undefined ? undefined : { len: String(len) }),
-          ...(ifabsent ? { ifabsent: 'yes' as const } : undefined),
-          ...(tod === undefined ? undefined : { tod }),
-        });
-      }),
-    );
+    open.intake.urls(next.map(recordOf));
     open.sent += next.length;
     if (event.fate === 'cut') return uns.cut();
     if (open.sent < entry.urls.length) return;
@@ -241,7 +234,7 @@ export class Pair implements Scene {
     bm.requests = bm.requests.filter(r => r !== request);
     if (isBegun) this.#begun(bm.requests.find(r => r.lane === request.lane));
     const now = this.now;
-    const { result, message } = this.#resultOf(kind, request, announced ? (row.len ?? len) : len);
+    const { result, message } = answerOf(kind, this.world, bm, announced ? (row.len ?? len) : len);
     if (result === undefined) {
       this.model.givenBack(row);
       bm.restUntilMs = now.ms + this.#rules.backoffMinMs;
@@ -260,43 +253,6 @@ export class Pair implements Scene {
     if (this.now.ms - this.hourSinceMs <= LOOK_MS) return;
     const permitted = this.model.permits({ pid, tod: request.tod }, this.hour);
     assert.ok(permitted, `${pid} ${key} is begun outside its hours`);
-  }
-
-  #resultOf(
-    kind: ResultKind,
-    request: Request,
-    len: number,
-  ): { result: Result | undefined; message: FetchResult } {
-    const error = (
-      code: number,
-      reach: 'real' | 'url' | 'provider',
-      more: { retryAfterMs?: number } = {},
-    ): { result: Result; message: FetchResult } => ({
-      result: { is: 'error', code, reach, ...more },
-      message: failure(code, reach, more),
-    });
-    switch (kind) {
-      case 'ok': {
-        const file = this.world.newFile(request.bm);
-        const more = { machineId: request.bm.machine, fileId: file, etag: '"1"' };
-        return {
-          result: { is: 'ok', len, file: `${request.bm.machine}/${file}` },
-          message: ok('x'.repeat(len), more),
-        };
-      }
-      case 'unchanged':
-        return { result: { is: 'unchanged' }, message: unchanged };
-      case 'gone':
-        return error(404, 'real');
-      case 'later':
-        return error(500, 'url');
-      case 'busy':
-        return error(503, 'url', { retryAfterMs: 5000 });
-      case 'site':
-        return error(602, 'provider');
-      case 'store-full':
-        return { result: undefined, message: failure(613, 'provider') };
-    }
   }
 
   #setSlots(bm: Bm, slots: number): void {
@@ -365,6 +321,7 @@ export class Pair implements Scene {
   }
 
   #delete(bm: Bm, { id, machineId, fileId }: DeleteRequest): void {
+    this.#inspector.follow();
     assert.equal(machineId, bm.machine, 'a machine deletes its own files');
     const path = `${machineId}/${fileId}`;
     for (const held of this.model.held.values()) assert.notEqual(held.file, path, `${held.key} is deleted`);
@@ -441,19 +398,4 @@ function at<T>(list: readonly T[], index: number): T {
   const found = list[index];
   if (found === undefined) throw new Error(`nothing at ${index}`);
   return found;
-}
-
-function addProvider(database: OneDatabase, terms: Terms): void {
-  const { pid, priority, parallel, filesmax, spacemax, mask } = terms;
-  database.run(
-    `INSERT INTO pidb(pid, password, priority, parallel, filesmax, spacemax, timeofday)
-     VALUES (?, 'x', ?, ?, ?, ?, ?)`,
-    pid,
-    priority,
-    parallel,
-    filesmax,
-    spacemax,
-    mask,
-  );
-  database.run('INSERT INTO proots VALUES (?, ?)', pid, BASE);
 }

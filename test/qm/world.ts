@@ -26,6 +26,8 @@ export interface Entry {
   complete: boolean;
   /** Its file is unreadable. */
   damaged: boolean;
+  /** It removes more than the fuse lets pass. */
+  mustHold: boolean;
   /** What it answered. */
   answer?: string;
 }
@@ -111,7 +113,7 @@ export class World {
 
   accept(uns: Uns, head: SetHead, full: boolean, urls: Url[]): void {
     const number = ++this.#numbers;
-    const untouched = { firstpos: 0, done: 0, complete: false, damaged: false };
+    const untouched = { firstpos: 0, done: 0, complete: false, damaged: false, mustHold: false };
     uns.spool.push({ uns: uns.id, head, full, urls, number, ...untouched });
   }
 

@@ -1,0 +1,55 @@
+/** Safeguards of what is promised to be on disk taken out, to be noticed by the tests named. */
+import { edit, type Mutant } from './mutants.js';
+
+export const DURABLE_MUTANTS: readonly Mutant[] = [
+  {
+    without: 'synchronous=FULL',
+    edits: [
+      edit('db/open.js', "db.pragma('synchronous = FULL');", "db.pragma('synchronous = NORMAL');"),
+      edit('db/open.js', "db.pragma('synchronous', { simple: true }) !== 2", 'false'),
+    ],
+    by: {
+      file: 'db/open',
+      test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
+    },
+  },
+  {
+    without: 'the assertion that SQLite took it',
+    edits: [edit('db/open.js', "db.pragma('synchronous = FULL');", '')],
+    by: {
+      file: 'db/open',
+      test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
+    },
+  },
+  {
+    without: 'fsync before the rename of a file',
+    edits: [edit('lib/durable.js', ': data);\n            fsyncSync(fd);', ': data);')],
+    by: {
+      file: 'lib/durable',
+      test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
+    },
+  },
+  {
+    without: 'fsync of the directory of a new name',
+    edits: [edit('lib/durable.js', '    syncDirectory(dirname(path));\n', '')],
+    by: {
+      file: 'lib/durable',
+      test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
+    },
+  },
+  {
+    without: 'fsync before a spooled set gets its name',
+    edits: [edit('lib/spool-writer.js', 'await this.#synced(sync);', '')],
+    by: { file: 'lib/spool', test: 'ends the process, and the entry is not promised' },
+  },
+  {
+    without: 'fsync of the directory before a set is promised',
+    edits: [edit('lib/spool.js', "syncDirectory(join(dir, 'new'));", '')],
+    by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
+  },
+  {
+    without: 'the acknowledgement of a set waiting for the disk',
+    edits: [edit('uns/session.js', 'await set.commit();', 'set.commit().catch(() => undefined);')],
+    by: { file: 'uns/server', test: 'is told to the CP at once, and what was accepted before stays' },
+  },
+];
