@@ -102,6 +102,16 @@ test('every durable step of the code is in the table of docs/design/durability.m
   assert.deepEqual(stepsInTable(), stepsInCode());
 });
 
+test('at every durable step some test kills a process', () => {
+  const crashTests = projectFiles('test')
+    .filter(path => path.endsWith('.test.ts'))
+    .map(readProjectFile)
+    .filter(text => /LCC_CRASH_AT|survivesKillsAt/.test(text))
+    .join('\n');
+  const spared = stepsInTable().filter(name => !new RegExp(`'${name}(:\\d+)?'`).test(crashTests));
+  assert.deepEqual(spared, []);
+});
+
 test('every durable step is killed at, or its order asserted, by some test', () => {
   const tests = projectFiles('test')
     .filter(path => path !== 'test/house/documents.test.ts')
