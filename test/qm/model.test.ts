@@ -1,6 +1,6 @@
 /** Random histories of the real Queue Manager against the model. LCC_MODEL_RUNS asks for more of them. */
 import { test } from 'node:test';
-import type { Event, Setting } from './history.js';
+import type { Event, ResultKind, Setting } from './history.js';
 import { runHistories, runHistory } from './histories.js';
 
 const RUNS = Number(process.env['LCC_MODEL_RUNS'] ?? 400);
@@ -39,7 +39,7 @@ const submit = (urls: ReturnType<typeof update>[], full = false): Event => ({
   urls,
 });
 const forward: Event = { do: 'forward', uns: 0, urls: 99, fate: 'wait' };
-const answer = (result: 'ok' | 'site'): Event => ({
+const answer = (result: ResultKind): Event => ({
   do: 'answer',
   which: 0,
   count: 1,
@@ -83,6 +83,34 @@ const FOUND: Record<string, Event[]> = {
     forward,
     { do: 'pass', ms: 6 },
     { do: 'crash' },
+  ],
+  'a site that answers after an outage that it is busy is left alone as it asks': [
+    submit([update('a')]),
+    bm,
+    forward,
+    answer('site'),
+    { do: 'pass', ms: 12_000 },
+    answer('busy'),
+    { do: 'pass', ms: 60 },
+    { do: 'pass', ms: 1500 },
+  ],
+  'a url is tried as often as it may, and then reported': [
+    submit([update('a')]),
+    bm,
+    forward,
+    answer('later'),
+    { do: 'pass', ms: 1500 },
+    answer('later'),
+    { do: 'pass', ms: 60 },
+  ],
+  'a file is asked for until it is gone, though its machine was away': [
+    ...stored('a'),
+    submit([update('a')]),
+    forward,
+    answer('ok'),
+    { do: 'pass', ms: 60 },
+    { do: 'unlink', count: 1, away: true },
+    { do: 'pass', ms: 60 },
   ],
   'what a later set named outlives the release of held removals': [
     ...stored('a', 'b', 'c'),

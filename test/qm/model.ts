@@ -172,6 +172,8 @@ export class Model {
         return 'its site is being tried with another url';
       if (other.out || other.tries > 0 || other.passed || !this.complete.has(other.set)) continue;
       if (row.early || !this.permits(other, hour)) continue;
+      // One that has failed need not wait for those whose hour has only just come.
+      if (row.tries > 0 && other.tod !== undefined) continue;
       if (row.tries === 0 ? other.place < row.place : other.set === row.set)
         return `${other.key} comes first`;
     }

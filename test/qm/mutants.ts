@@ -159,6 +159,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'freed rows staying until their file is gone',
     edits: [edit('qm/deletions.js', "if (status === 'ok')\n", '')],
+    by: { file: 'qm/model', test: 'a file is asked for until it is gone, though its machine was away' },
   },
   {
     without: 'one fetch of a provider at a time',
@@ -209,6 +210,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit('db/queue/results.js', 'row.tries < this.#rules.retries', 'row.tries <= this.#rules.retries'),
     ],
+    by: { file: 'qm/model', test: 'a url is tried as often as it may, and then reported' },
   },
   {
     without: 'the wait before a retry',
@@ -240,6 +242,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit('db/queue/quota.js', 'this.#use = use ?? UNLIMITED;', 'this.#use = { ...(use ?? UNLIMITED) };'),
     ],
+    by: { file: 'qm/intake', test: 'a delete makes room for what follows it in the same set' },
   },
   {
     without: 'counting rows that leave the queue',
@@ -316,6 +319,10 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'a Retry-After that ends an outage',
     edits: [edit('qm/waits.js', 'if (asksForPatience)\n', 'if (false)\n')],
+    by: {
+      file: 'qm/model',
+      test: 'a site that answers after an outage that it is busy is left alone as it asks',
+    },
   },
   {
     without: 'recalling lanes',
