@@ -359,7 +359,8 @@ export class Inspector {
     const { model, world, now, failedDueMs } = this.#pair;
     return (
       now.ms >= failedDueMs &&
-      !model.rows.some(r => r.set === set && r.out) &&
+      // One with hours of its own may just have been passed over.
+      !model.rows.some(r => r.set === set && (r.out || r.tod !== undefined)) &&
       !world.requests().some(r => r.row.set === set)
     );
   }
