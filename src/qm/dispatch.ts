@@ -22,7 +22,7 @@ import { Workers, type Worker } from './workers.js';
 
 export interface DispatchOptions extends KnownOptions {
   lanes: LaneRules;
-  /** Wait before a bad url is tried again. */
+  /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
   retryDelayMs: number;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
@@ -361,7 +361,9 @@ export class Dispatcher {
           break;
         case 'bad': {
           const tries = sent.tries + 1;
-          known.order.bad(sent.set, sent.pos, tries, nowMs + this.#options.retryDelayMs * 2 ** (tries - 1));
+          const { retryDelayMs, backoff } = this.#options;
+          const waitMs = Math.min(retryDelayMs * 2 ** (tries - 1), backoff.maxMs);
+          known.order.bad(sent.set, sent.pos, tries, nowMs + waitMs);
           break;
         }
       }

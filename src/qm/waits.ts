@@ -115,9 +115,8 @@ export class Waits {
     }
     waitMs = Math.max(waitMs, Math.min(result.retryAfterMs ?? 0, backoff.maxMs));
     if (waitMs === 0) return;
-    const untilS = Math.ceil((clock.nowMs() + waitMs) / 1000);
-    provider.backoffuntil = Math.max(provider.backoffuntil, untilS);
     paced.backoffUntilMs = Math.max(paced.backoffUntilMs, clock.monotonicMs() + waitMs);
+    provider.backoffuntil = Math.ceil(this.#toWall(paced.backoffUntilMs) / 1000);
     this.#tell(paced);
     const { pid } = provider;
     this.#table.recallAll(pid);
@@ -133,7 +132,7 @@ export class Waits {
     const answered = result.status !== 'error' || result.reach !== 'provider';
     const asksForPatience = result.status === 'error' && result.retryAfterMs !== undefined;
     // Only what was sent after the last failure shows that the site answers again.
-    if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
+    if (answered && this.#isToForget(paced) && sent.backoffs === provider.backoffs) {
       if (asksForPatience) provider.backoffs = 0;
       else this.#forgetBackoff(paced);
       this.#tell(paced);
@@ -164,6 +163,13 @@ export class Waits {
     this.#whole.dueMs = 0;
     const { store } = this.#options;
     if (this.#whole.isLimited) store.transaction(() => store.providers.setWholeDue(0));
+  }
+
+  /** Whether failures or a wait are noted that are over when the site answers; one that is not may be of a wrong clock. */
+  #isToForget({ provider, backoffUntilMs }: Paced): boolean {
+    const { clock } = this.#options;
+    if (provider.backoffs > 0) return true;
+    return backoffUntilMs <= clock.monotonicMs() && provider.backoffuntil * 1000 > clock.nowMs();
   }
 
   #forgetBackoff(paced: Paced): void {
