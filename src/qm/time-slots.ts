@@ -38,7 +38,10 @@ export interface TimeSlotsOptions {
 const LOOK_MS = 60_000;
 /** Hours end a moment early: what is on its way to a robot must be back in time. */
 const CLOSING_MS = 1000;
+/** Rows put back in one transaction. */
 const JOIN_ROWS = 1000;
+/** A part costs as much as so many rows, and there may be one for each url. */
+const PART_ROWS = 3;
 const RETRY_MS = 1000;
 
 /** A row that was taken. */
@@ -53,6 +56,14 @@ interface Job {
   part: WaitingSet;
   /** The first place of those joined, when there was more than one slice. */
   first: number | undefined;
+}
+
+/** What a transaction did for a job. */
+interface Joined {
+  key: string;
+  job: Job;
+  places: number[];
+  isOver: boolean;
 }
 
 export class TimeSlots {
@@ -214,21 +225,36 @@ export class TimeSlots {
   }
 
   #slice(): void {
-    const { store, slots, joined, holding } = this.#options;
-    const next = this.#jobs.entries().next().value;
-    if (next === undefined) {
+    const { store, slots } = this.#options;
+    if (this.#jobs.size === 0) {
       // All that had begun then is done.
       store.transaction(() => store.slots.setLastLook({ atMs: this.#lookedMs, slots }));
       this.#noted = true;
       return;
     }
-    const [key, job] = next;
-    const { part } = job;
-    const places = store.transaction(() => store.slots.join(part, JOIN_ROWS));
+    const some = store.transaction(() => this.#joinSome());
     step('qm.slot.joined');
     this.#later = undefined;
+    for (const one of some) this.#tell(one);
+  }
+
+  #joinSome(): Joined[] {
+    const some: Joined[] = [];
+    let room = JOIN_ROWS;
+    for (const [key, job] of this.#jobs) {
+      const places = this.#options.store.slots.join(job.part, room);
+      some.push({ key, job, places, isOver: places.length < room });
+      room -= places.length + PART_ROWS;
+      if (room <= 0) break;
+    }
+    return some;
+  }
+
+  #tell({ key, job, places, isOver }: Joined): void {
+    const { joined, holding } = this.#options;
+    const { part } = job;
     const first = job.first ?? places[0];
-    if (places.length === JOIN_ROWS) {
+    if (!isOver) {
       job.first = first;
       return;
     }

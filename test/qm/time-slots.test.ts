@@ -292,3 +292,30 @@ test('sets told anew while parts of them wait for several hours lose nothing whe
   await sim.pass(6 * HOUR);
   assert.deepEqual(fetched(), names);
 });
+
+test('many small sets whose hour begins are put back many a transaction', async () => {
+  begin();
+  const sets = 300;
+  for (let i = 0; i < sets; i++) await sim.send(1, [url(`p${i}`, { tod: '12' })]);
+  await sim.pass(HOUR);
+  assert.equal(sim.bench.value('SELECT count(*) FROM qpsdb WHERE starttimeslot = 12'), sets);
+  const { slots } = sim.bench.store;
+  let joined = 0;
+  const join = slots.join.bind(slots);
+  slots.join = (part, limit) => {
+    joined++;
+    return join(part, limit);
+  };
+  const turns: number[] = [];
+  await sim.until(() => {
+    turns.push(joined);
+    return joined === sets;
+  }, HOUR);
+  const busy = turns.filter(seen => seen > 0 && seen < sets).length;
+  assert.ok(busy <= 1, `${busy} turns`);
+  await sim.pass(HOUR);
+  assert.deepEqual(
+    fetched(),
+    Array.from({ length: sets }, (_, i) => `p${i}`),
+  );
+});
