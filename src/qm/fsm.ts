@@ -116,9 +116,13 @@ export class FsmSpool {
   /** The oldest entry of a machine that is here and has little left to do. */
   async #moveBack(): Promise<void> {
     const { spool, store, isHere, pageFiles, returned, log } = this.#options;
-    const entry = spool.entries.find(
-      ({ label }) => isHere(label) && this.#freed.page(label, 0, pageFiles).length < pageFiles,
-    );
+    // A machine may have thousands of entries: it is asked about once.
+    const idle = new Map<string, boolean>();
+    const entry = spool.entries.find(({ label }) => {
+      if (!idle.has(label))
+        idle.set(label, isHere(label) && this.#freed.page(label, 0, pageFiles).length < pageFiles);
+      return idle.get(label);
+    });
     if (entry === undefined) return;
     let files: string[];
     try {

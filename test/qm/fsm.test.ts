@@ -147,3 +147,51 @@ test('a machine away for a moment, less than a page, or a full spool: deletions 
   assert.deepEqual(bench.all('SELECT DISTINCT machineid FROM freed'), [{ machineid: 'm3' }]);
   bench.close();
 });
+
+test('a machine that is back with many pages is asked for a page, not for one for each that waits', async () => {
+  const bench = new Bench();
+  const add = bench.db.prepare("INSERT INTO freed(machineid, fileid) VALUES ('m2', ?)");
+  for (let i = 0; i < PAGE; i++) add.run(`f${i}`);
+  const spool = new Spool({
+    dir: join(bench.dir, 'fsm'),
+    steps: 'test',
+    fail: error => assert.fail(String(error)),
+  });
+  for (let i = 0; i < 50; i++) {
+    const writer = spool.create({ machineid: 'm2' });
+    writer.write(`g${i}\n`);
+    await writer.commit('m2');
+  }
+  const asked = { looks: 0, pages: 0 };
+  const { freed } = bench.store;
+  const page = freed.page.bind(freed);
+  freed.page = (machineid, afterFid, limit) => {
+    asked.pages++;
+    return page(machineid, afterFid, limit);
+  };
+  const machines = freed.machines.bind(freed);
+  freed.machines = () => {
+    asked.looks++;
+    return machines();
+  };
+  const fsm = new FsmSpool({
+    spool,
+    store: bench.store,
+    clock: bench.clock,
+    log: silentLog,
+    pageFiles: PAGE,
+    awayMs: 0,
+    maxBytes: 1e6,
+    isHere: () => true,
+    returned: () => assert.fail('there is a page to be done with first'),
+    failed: error => assert.fail(String(error)),
+  });
+  fsm.start();
+  while (asked.looks < 3) {
+    bench.clock.advance(1000);
+    await pause();
+  }
+  await fsm.stop();
+  assert.equal(asked.pages, asked.looks);
+  bench.close();
+});
