@@ -76,7 +76,9 @@ export function fullSetRation(
   nowMs: number,
   periodMs: number,
 ): FullSetRation {
-  const isOver = provider.fullsetssince < Math.floor(nowMs / 1000) - Math.floor(periodMs / 1000);
+  const [nowS, periodS] = [Math.floor(nowMs / 1000), Math.floor(periodMs / 1000)];
+  // One that began further ahead than it is long was begun by a clock that has been set back since.
+  const isOver = Math.abs(nowS - provider.fullsetssince) > periodS;
   const wish = provider.fullsetwanted ?? undefined;
   const unasked = wish === undefined ? waiting : Math.max(0, waiting - 1);
   const used = isOver ? 0 : provider.fullsetsused;

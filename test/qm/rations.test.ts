@@ -133,3 +133,15 @@ test('what a UNS says while full sets wait is what the Queue Manager counts when
     { numRuns: 100 },
   );
 });
+
+test('a clock that was a year ahead does not lock a provider out for that year', async () => {
+  const nowMs = bench.clock.nowMs();
+  bench.clock.jumpTo(nowMs + 365 * 86_400_000);
+  await absorbFull();
+  await absorbFull();
+  assert.equal(ration().allowed, 0);
+  bench.clock.jumpTo(nowMs);
+  assert.equal(ration().allowed, 2);
+  await absorbFull();
+  assert.equal(ration().allowed, 1);
+});

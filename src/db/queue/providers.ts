@@ -57,11 +57,13 @@ export class ProviderStore {
       'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
     );
     this.#setDone = db.prepare<[number, number]>('UPDATE pidb SET lastset = ? WHERE pid = ?');
-    this.#fullSet = db.prepare<{ pid: number; now: number; since: number }>(
+    // As fullSetRation: also a period that began far ahead is over.
+    this.#fullSet = db.prepare<{ pid: number; now: number; period: number }>(
       `UPDATE pidb SET fullsetwanted = NULL,
          fullsetsused = CASE WHEN fullsetwanted IS NOT NULL THEN fullsetsused
-                             WHEN fullsetssince < $since THEN 1 ELSE fullsetsused + 1 END,
-         fullsetssince = CASE WHEN fullsetwanted IS NULL AND fullsetssince < $since THEN $now ELSE fullsetssince END
+                             WHEN abs($now - fullsetssince) > $period THEN 1 ELSE fullsetsused + 1 END,
+         fullsetssince = CASE WHEN fullsetwanted IS NULL AND abs($now - fullsetssince) > $period THEN $now
+                              ELSE fullsetssince END
        WHERE pid = $pid`,
     );
     this.#want = db.prepare<[string, number]>(
@@ -138,7 +140,7 @@ export class ProviderStore {
   /** A set has been absorbed; a full one fulfils a wish for it or costs one of its ration. */
   noteSet(pid: number, full: boolean, nowS: number, fullSetPeriodS: number): void {
     this.#setDone.run(nowS, pid);
-    if (full) this.#fullSet.run({ pid, now: nowS, since: nowS - fullSetPeriodS });
+    if (full) this.#fullSet.run({ pid, now: nowS, period: fullSetPeriodS });
   }
 
   /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that changed */
