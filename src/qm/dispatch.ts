@@ -13,7 +13,7 @@ import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { DelayTable } from './schedule/delays.js';
-import { ALWAYS, type Hours } from './schedule/hours.js';
+import { ALWAYS, type Hours } from '../config/hours.js';
 import { LaneTable, type Lane, type LaneRules } from './schedule/lanes.js';
 import type { Taken } from './schedule/order.js';
 import { TimeSlots } from './time-slots.js';
@@ -22,8 +22,6 @@ import { Workers, type Worker } from './workers.js';
 
 export interface DispatchOptions extends KnownOptions {
   lanes: LaneRules;
-  /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
-  retryDelayMs: number;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
   /** Results were committed: there may be files to delete. */
@@ -361,9 +359,7 @@ export class Dispatcher {
           break;
         case 'bad': {
           const tries = sent.tries + 1;
-          const { retryDelayMs, backoff } = this.#options;
-          const waitMs = Math.min(retryDelayMs * 2 ** (tries - 1), backoff.maxMs);
-          known.order.bad(sent.set, sent.pos, tries, nowMs + waitMs);
+          known.order.bad(sent.set, sent.pos, tries, nowMs + this.#waits.retryMs(tries));
           break;
         }
       }

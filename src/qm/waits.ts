@@ -17,6 +17,8 @@ export interface WaitOptions {
   clock: Clock;
   log: Log;
   backoff: BackoffRules;
+  /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
+  retryDelayMs: number;
   /** Of all providers together; 0 = unlimited. */
   bandwidthBytesPerS: number;
   /** 0 to 1, for jitter. */
@@ -121,6 +123,12 @@ export class Waits {
     const { pid } = provider;
     this.#table.recallAll(pid);
     log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
+  }
+
+  /** The wait of a url that has failed `tries` times. */
+  retryMs(tries: number): number {
+    const { retryDelayMs, backoff } = this.#options;
+    return Math.min(retryDelayMs * 2 ** (tries - 1), backoff.maxMs);
   }
 
   /** Notes what a result says of its provider's site. Inside the transaction of the result. */

@@ -214,7 +214,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the wait before a retry',
-    edits: [edit('qm/dispatch.js', 'nowMs + waitMs', 'nowMs')],
+    edits: [edit('qm/dispatch.js', 'nowMs + this.#waits.retryMs(tries)', 'nowMs')],
   },
   {
     without: 'the pause of a provider',
