@@ -83,10 +83,12 @@ export function nextSlot(hours: Hours, slot: number, slots: Slots): number | und
 
 /**
  * The slots that have begun between two moments (wall clock), those included that a change to summer time left out.
- * All of them after a clock was set back, or a period has passed.
+ * None after a clock was set back within the hour, as happens every day; all of them when it was set back further, or a
+ * period has passed.
  */
 export function slotsBegun(fromMs: number, toMs: number, slots: Slots): number[] {
   const elapsedMs = toMs - fromMs;
+  if (hourEndMs(fromMs) === hourEndMs(toMs)) return [];
   const from = slotOf(fromMs, slots);
   const ahead =
     // Two hours less: a day has 23 to 25, and neither moment need be at the beginning of one.

@@ -5,7 +5,7 @@
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { TimeSlots } from './time-slots.js';
-import { bothOf, hoursOfMask, hoursOfTod, isTooFine, type Hours, type Slots } from './schedule/hours.js';
+import { bothOf, hoursOfMask, hoursOfTod, isTooFine, type Hours, type Slots } from '../config/hours.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { ProviderOrder } from './schedule/order.js';
 import type { Paced, WaitOptions, Waits } from './waits.js';

@@ -10,7 +10,7 @@ import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import type { FetchDone } from '../wire/fetch.js';
-import type { Hours } from './schedule/hours.js';
+import type { Hours } from '../config/hours.js';
 
 export interface Arrival {
   /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */

@@ -16,7 +16,7 @@ import { controlsOf } from './controls.js';
 import { Deletions } from './deletions.js';
 import { Dispatcher } from './dispatch.js';
 import { FsmSpool } from './fsm.js';
-import { DAY_SLOTS, WEEK_SLOTS } from './schedule/hours.js';
+import { DAY_SLOTS, WEEK_SLOTS } from '../config/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
 import { DecidedRemovals } from './housekeeping/decided-removals.js';

@@ -4,23 +4,15 @@
  * put back together in slices, each a transaction; nothing is taken of their providers meanwhile, so that order is kept.
  *
  * What has begun while no Queue Manager ran, or while a clock stood still, is made up for from the moment noted last.
- * Where that cannot be known (a clock set back, a period of other slots, a provider's hours changed) all that waits is
- * put back, and split off again at its turn.
+ * Where that cannot be known (a clock set back to another hour, a period of other slots, a provider's hours changed) all
+ * that waits is put back, and split off again at its turn.
  */
 import type { Outcome } from '../db/queue/results.js';
 import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
-import {
-  hourEndMs,
-  nextSlot,
-  permits,
-  slotOf,
-  slotsBegun,
-  type Hours,
-  type Slots,
-} from './schedule/hours.js';
+import { hourEndMs, nextSlot, permits, slotOf, slotsBegun, type Hours, type Slots } from '../config/hours.js';
 
 export interface TimeSlotsOptions {
   store: QueueStore;

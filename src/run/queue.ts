@@ -1,4 +1,5 @@
 /** The queue as people read it: a line for the glance, a table by provider and age after qshape(1). */
+import { DAY_SLOTS, hourEndMs, permits, slotOf, WEEK_SLOTS } from '../config/hours.js';
 import { AGE_MINUTES, type ProviderQueue, type QueueShape, type QueueSummary } from '../db/queue/shape.js';
 import { amount, formatDuration } from './words.js';
 
@@ -7,9 +8,6 @@ export interface ProviderState {
   state: 'disabled' | 'paused' | 'back-off' | 'closed' | 'delayed' | 'fetching' | 'waiting' | 'idle';
   until_ms?: number;
 }
-
-const HOUR_MS = 3_600_000;
-const WEEK_HOURS = 168;
 
 /** @param fetching urls of it that are on their way, as the Queue Manager says */
 export function stateOf(provider: ProviderQueue, fetching: number, nowMs: number): ProviderState {
@@ -27,18 +25,15 @@ export function stateOf(provider: ProviderQueue, fetching: number, nowMs: number
   return { state: 'waiting' };
 }
 
-/** A mask of 24 or 168 characters, '' = always, in local time (Monday 0 h is the first of the week). */
+/** A mask of 24 or 168 characters, '' = always. */
 function isOpen(mask: string, atMs: number): boolean {
-  if (mask === '') return true;
-  const at = new Date(atMs);
-  const hour = mask.length === WEEK_HOURS ? ((at.getDay() + 6) % 7) * 24 + at.getHours() : at.getHours();
-  return mask[hour] === '1';
+  return permits(mask, slotOf(atMs, mask.length === WEEK_SLOTS ? WEEK_SLOTS : DAY_SLOTS));
 }
 
 function opensAt(mask: string, nowMs: number): number | undefined {
-  const hourMs = new Date(nowMs).setMinutes(0, 0, 0);
-  for (let hour = 1; hour <= WEEK_HOURS; hour++) {
-    const atMs = hourMs + hour * HOUR_MS;
+  let atMs = nowMs;
+  for (let hour = 1; hour <= WEEK_SLOTS; hour++) {
+    atMs = hourEndMs(atMs);
     if (isOpen(mask, atMs)) return atMs;
   }
   return undefined;

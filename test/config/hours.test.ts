@@ -11,7 +11,7 @@ import {
   slotOf,
   slotsBegun,
   type Slots,
-} from '../../../src/qm/schedule/hours.js';
+} from '../../src/config/hours.js';
 
 const HOUR = 3_600_000;
 const zone = process.env['TZ'];
@@ -93,7 +93,7 @@ test('every slot that begins is named, the hour that summer time leaves out too,
   assert.deepEqual(slotsBegun(Date.UTC(2026, 9, 25, 1, 59), Date.UTC(2026, 9, 25, 2, 0), 24), [3]);
   const all = Array.from({ length: 24 }, (_, i) => i);
   assert.deepEqual(
-    slotsBegun(evening, evening - 1, 24).toSorted((a, b) => a - b),
+    slotsBegun(evening, evening - HOUR, 24).toSorted((a, b) => a - b),
     all,
   );
   assert.deepEqual(
@@ -123,4 +123,12 @@ test('looked at in any steps, in any zone, through any change of time: each slot
       },
     ),
   );
+});
+
+test('a clock that is put right by a moment begins no hour, unless that was just before', () => {
+  const atMs = Date.UTC(2026, 5, 1, 8, 30);
+  assert.deepEqual(slotsBegun(atMs, atMs - 5, 24), []);
+  assert.equal(slotsBegun(atMs, atMs - HOUR, 24).length, 24);
+  const hourMs = Date.UTC(2026, 5, 1, 8);
+  assert.equal(slotsBegun(hourMs, hourMs - 1, 24).length, 24);
 });
