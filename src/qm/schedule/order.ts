@@ -3,12 +3,14 @@
  * and at the end of each set the urls that failed, fewest tries first.
  *
  * A set is `untouched` until its first row is taken, `reading` until its last one has been, then `waiting` until the rows
- * it sent are done and its bad ones are due, and gone when it has no row left. While it waits the next set goes on: one
- * stubborn url does not hold up what its provider sent later. There may be a million untouched ones of a url each: they
- * cost little memory, and nothing looks at all of them. Rows that come into a set when their hours have begun are fetched at their places: the
+ * it sent are done, `asleep` until its bad ones are due, and gone when it has no row left. Meanwhile the next set goes on:
+ * one stubborn url does not hold up what its provider sent later. There may be a million sets of a url each, untouched or
+ * asleep: nothing looks at all of them. Rows that come into a set when their hours have begun are fetched at their places: the
  * set is being read again from the first of them. Nothing here is kept on disk: after a restart each set is read from its
  * first row that is left.
  */
+
+import { DelayTable } from './delays.js';
 
 /** What the order needs to know of a row. */
 export interface PlacedRow {
@@ -58,6 +60,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #untouched = new Map<string, S>();
   readonly #reading = new Map<string, Progress<S>>();
   readonly #waiting = new Map<string, Progress<S>>();
+  readonly #asleep = new Map<string, Progress<S>>();
+  readonly #wakes = new DelayTable<string>({ gridMs: 1000, horizonMs: 3_600_000 });
 
   constructor(source: RowSource<S, R>) {
     this.#source = source;
@@ -65,7 +69,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /** Number of sets with rows left. */
   get sets(): number {
-    return this.#untouched.size + this.#reading.size + this.#waiting.size;
+    return this.#untouched.size + this.#reading.size + this.#waiting.size + this.#asleep.size;
   }
 
   /** A set absorbed after all that are here. */
@@ -87,7 +91,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     const passed = progress.read ? places : places.filter(pos => pos <= progress.cursor);
     for (const pos of places) progress.skip?.delete(pos);
     if (passed.length > 0) progress.again = [...progress.again, ...passed].sort((a, b) => a - b);
-    if (this.#waiting.delete(key)) this.#readInOrder(key, progress);
+    if (this.#getUp(key)) this.#readInOrder(key, progress);
   }
 
   /** As `join` for many: the set is read again from `pos`. */
@@ -100,13 +104,14 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.badMs = undefined;
     progress.skip = new Set(progress.out);
     progress.again = progress.again.filter(place => place <= progress.cursor);
-    this.#waiting.delete(key);
+    this.#getUp(key);
     this.#readInOrder(key, progress);
   }
 
   /** Takes the next rows, fewer than `limit` when there are no more for now. They are out until settled. */
   take(limit: number, nowMs: number): Taken<S, R>[] {
     const taken: Taken<S, R>[] = [];
+    this.#wake(this.#wakes.due(nowMs));
     for (const progress of this.#waiting.values()) {
       if (taken.length >= limit) return taken;
       this.#takeBad(progress, limit, nowMs, taken);
@@ -142,7 +147,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     if (!progress.read && pos > progress.cursor && progress.skip?.delete(pos) === true) return;
     progress.again.push(pos);
     progress.again.sort((a, b) => a - b);
-    if (this.#waiting.delete(key)) this.#readInOrder(key, progress);
+    if (this.#getUp(key)) this.#readInOrder(key, progress);
   }
 
   /** The row has now failed `tries` times and is not due before `dueMs`. */
@@ -156,19 +161,25 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /** Bad urls are due now. */
   forgetDelays(): void {
+    this.#wake([...this.#asleep.keys()]);
     for (const progress of [...this.#waiting.values(), ...this.#reading.values()]) {
       progress.dueMs.clear();
       progress.badMs = undefined;
     }
   }
 
-  /** Sets that have no row left; they are forgotten here. */
+  /** Sets that have no row left; they are forgotten here. Those that only wait for their bad urls go to sleep. */
   finished(): S[] {
     const over: S[] = [];
     for (const [key, progress] of this.#waiting) {
       if (progress.out.size > 0 || progress.again.length > 0) continue;
-      if (this.#badMs(progress) !== Infinity) continue;
+      const badMs = this.#badMs(progress);
       this.#waiting.delete(key);
+      if (badMs !== Infinity) {
+        this.#asleep.set(key, progress);
+        this.#wakes.set(key, badMs);
+        continue;
+      }
       if (this.#source.hasRows(progress.set))
         this.#readInOrder(key, newProgress(progress.set, progress.set.firstpos));
       else over.push(progress.set);
@@ -176,13 +187,27 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return over;
   }
 
-  /** When the next bad urls are due, monotonic milliseconds; undefined when none are waiting. */
+  /**
+   * When `take` may find bad urls, monotonic milliseconds; undefined when none are waiting. Of a set with rows out that is
+   * known when `finished` has been asked.
+   */
   nextDueMs(): number | undefined {
-    let least = Infinity;
-    for (const progress of this.#waiting.values()) {
-      if (progress.out.size === 0) least = Math.min(least, this.#badMs(progress));
+    return this.#wakes.nextMs();
+  }
+
+  #wake(keys: readonly string[]): void {
+    for (const key of keys) {
+      const progress = this.#asleep.get(key);
+      if (progress === undefined) continue;
+      this.#getUp(key);
+      this.#waiting.set(key, progress);
     }
-    return least === Infinity ? undefined : least;
+  }
+
+  /** Takes a set out of those that wait or sleep. @returns whether it was there */
+  #getUp(key: string): boolean {
+    this.#wakes.delete(key);
+    return this.#asleep.delete(key) || this.#waiting.delete(key);
   }
 
   /** The set to be read now. */
@@ -243,7 +268,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   }
 
   #find(set: S): Progress<S> | undefined {
-    return this.#reading.get(keyOf(set)) ?? this.#waiting.get(keyOf(set));
+    const key = keyOf(set);
+    return this.#reading.get(key) ?? this.#waiting.get(key) ?? this.#asleep.get(key);
   }
 }
 

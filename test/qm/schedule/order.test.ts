@@ -87,7 +87,7 @@ test('bad urls come at the end of their set when they are due; later sets do not
   assert.deepEqual(take(10, 99), []);
   done(first, 2);
   done(first, 3);
-  assert.equal(order.nextDueMs(), 100);
+  assert.deepEqual([order.finished(), order.nextDueMs()], [[], 100]);
   assert.deepEqual(take(10, 100), [1]);
   bad(first, 1, 300);
   assert.deepEqual([take(10, 299), take(10, 300)], [[], [1]]);
@@ -135,16 +135,48 @@ test('a set that comes back is read behind those before it that nobody has touch
   assert.deepEqual(take(5), [10, 20, 30]);
 });
 
-test('a hundred thousand sets that wait make it no slower to put urls of the first back', () => {
-  const source: RowSource<OrderedSet, { pos: number }> = {
-    next: (set, afterPos) => (afterPos < set.lastpos ? [{ pos: set.lastpos }] : []),
+/** Sets of one url each, and how often that has failed. */
+function oneUrlSets(
+  count: number,
+  tries = new Map<number, number>(),
+): ProviderOrder<OrderedSet, { pos: number }> {
+  const many = new ProviderOrder<OrderedSet, { pos: number }>({
+    next: (set, afterPos) => (afterPos < set.lastpos && !tries.has(set.psetid) ? [{ pos: set.lastpos }] : []),
     at: pos => ({ pos }),
-    leastTries: () => undefined,
-    bad: () => [],
+    leastTries: psetid => tries.get(psetid),
+    bad: psetid => [{ pos: psetid }],
     hasRows: () => true,
-  };
-  const many = new ProviderOrder(source);
-  for (let pos = 1; pos <= 100_000; pos++) many.add({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });
+  });
+  for (let pos = 1; pos <= count; pos++) many.add({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });
+  return many;
+}
+
+test('a hundred thousand sets whose url failed make it no slower to take and finish others', () => {
+  const tries = new Map<number, number>();
+  const many = oneUrlSets(100_064, tries);
+  for (let taken = many.take(1000, 0); taken.length === 1000; taken = many.take(1000, 0)) {
+    for (const { set, row } of taken) {
+      tries.set(set.psetid, 1);
+      many.bad(set, row.pos, 1, 5000 + row.pos);
+    }
+    assert.deepEqual(many.finished(), []);
+  }
+  const startedMs = performance.now();
+  for (let i = 0; i < 1000; i++) {
+    many.take(1, 0);
+    many.finished();
+    many.nextDueMs();
+  }
+  // One of each took 40 ms when all of them were looked at.
+  assert.ok(performance.now() - startedMs < 2000);
+  assert.deepEqual(
+    many.take(3, 5003).map(({ row }) => row.pos),
+    [1, 2, 3],
+  );
+});
+
+test('a hundred thousand sets that wait make it no slower to put urls of the first back', () => {
+  const many = oneUrlSets(100_000);
   const taken = many.take(64, 0);
   const startedMs = performance.now();
   for (const { set, row } of taken) many.again(set, row.pos);
