@@ -272,7 +272,7 @@ export function removeProvider(db: Db, pid: number): void {
         `provider ${pid} still has ${urls} urls stored and ${queued} queued; have it send an empty full set first`,
       );
     }
-    for (const table of ['held', 'pierr', 'proots', 'pidb'])
+    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'pidb'])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
   }).immediate();
 }

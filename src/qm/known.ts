@@ -136,7 +136,8 @@ export class KnownProviders {
     const { store, slots, window, log } = this.#options;
     const provider = store.providers.get(pid);
     if (provider === undefined) {
-      this.#table.setHindered(pid, 'stopped', true);
+      // It was removed: it has no url left.
+      this.remove(pid);
       return;
     }
     // Failures are counted here, and written later.

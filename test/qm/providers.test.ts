@@ -1,0 +1,39 @@
+/** Providers that go while a Queue Manager runs. */
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { removeProvider } from '../../src/db/pidb.js';
+import { Simulation } from './simulation.js';
+import { ok, url } from './support.js';
+
+let sim: Simulation;
+afterEach(() => sim.close());
+
+test('a provider that is removed is forgotten, and an LCC without others is idle', async () => {
+  sim = new Simulation({
+    startMs: Date.UTC(2026, 5, 1),
+    workerSlots: 4,
+    slots: 24,
+    window: 8,
+    bandwidthBytesPerS: 0,
+    lanes: {
+      overbookPercent: 0,
+      turn: 16,
+      ageingMs: 600_000,
+      delays: { gridMs: 4000, horizonMs: 3_600_000 },
+    },
+    backoff: { minMs: 10_000, maxMs: 3_600_000 },
+    retryDelayMs: 10_000,
+    random: () => 0.5,
+    site: request => ({ result: ok(request.url), tookMs: 10 }),
+  });
+  sim.bench.provider(1, { paused: 1 });
+  sim.start();
+  await sim.send(1, [url('a'), url('b')]);
+  await sim.bench.send(1, [], { set: 'full' });
+  removeProvider(sim.bench.db, 1);
+  sim.reload();
+  await sim.pass(1000);
+  const { isBusy, sets, providers } = sim.status();
+  assert.deepEqual({ isBusy, sets, providers }, { isBusy: false, sets: 0, providers: 0 });
+  assert.deepEqual(sim.bench.all('SELECT * FROM qpsdb'), []);
+});
