@@ -74,7 +74,7 @@ export class SetIntake {
     this.#withheld =
       this.#state === undefined ? this.#mayExceed() : options.store.held.isOpen(this.#state.psetid);
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
-    if (this.#state === undefined && options.store.providers.get(head.pid) === undefined)
+    if (this.#state?.complete !== 1 && options.store.providers.get(head.pid) === undefined)
       this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
   }
 

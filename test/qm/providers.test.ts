@@ -3,10 +3,13 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { removeProvider } from '../../src/db/pidb.js';
 import { Simulation } from './simulation.js';
-import { ok, url } from './support.js';
+import { Bench, ok, url } from './support.js';
 
-let sim: Simulation;
-afterEach(() => sim.close());
+let sim: Simulation | undefined;
+afterEach(() => {
+  sim?.close();
+  sim = undefined;
+});
 
 test('a provider that is removed is forgotten, and an LCC without others is idle', async () => {
   sim = new Simulation({
@@ -36,4 +39,20 @@ test('a provider that is removed is forgotten, and an LCC without others is idle
   const { isBusy, sets, providers } = sim.status();
   assert.deepEqual({ isBusy, sets, providers }, { isBusy: false, sets: 0, providers: 0 });
   assert.deepEqual(sim.bench.all('SELECT * FROM qpsdb'), []);
+});
+
+test('the rest of a set whose provider was removed meanwhile is refused, not queued for nobody', async () => {
+  const bench = new Bench({ sliceUrls: 1 });
+  bench.provider(1);
+  const head = bench.head(1, 2);
+  const cut = await bench.intake.begin('u1', head);
+  cut.urls([url('a', { op: 'delete' })]);
+  cut.cut();
+  removeProvider(bench.db, 1);
+  const again = await bench.intake.begin('u1', head);
+  again.urls([url('a', { op: 'delete' }), url('b')]);
+  const answer = await again.end();
+  assert.deepEqual('code' in answer && answer.code, 101);
+  assert.equal(bench.value('SELECT count(*) FROM qdb'), 0);
+  bench.close();
 });
