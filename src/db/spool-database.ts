@@ -5,6 +5,7 @@ import { LccError } from '../lib/errors.js';
 import { storageError, type Db } from './open.js';
 
 const BUSY_TIMEOUT_MS = 5000;
+const RETRY_MS = 20;
 const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
 
 /**
@@ -14,6 +15,18 @@ const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
  */
 export function openSpoolDatabase(path: string, schema: string, synchronous: keyof typeof SYNCHRONOUS): Db {
   closeSync(openSync(path, 'a', 0o640));
+  for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
+    try {
+      return open(path, schema, synchronous);
+    } catch (error) {
+      // Entering WAL beside another process that does so, or leaves it, fails at once: SQLite's own wait is not for that.
+      if (!isBusy(error) || waitedMs >= BUSY_TIMEOUT_MS) throw storageError(path, error);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
+  }
+}
+
+function open(path: string, schema: string, synchronous: keyof typeof SYNCHRONOUS): Db {
   const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.pragma('journal_mode = WAL');
@@ -25,6 +38,10 @@ export function openSpoolDatabase(path: string, schema: string, synchronous: key
     return db;
   } catch (error) {
     db.close();
-    throw storageError(path, error);
+    throw error;
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
