@@ -159,8 +159,9 @@ export class Forwarder {
 
   async #idle(stream: Stream): Promise<void> {
     const woken = new Promise<void>(resolve => (stream.wake = resolve));
-    const waits = this.#parts.spool.entries.length > 0;
-    const cancel = waits ? this.#parts.clock.after(LOOK_MS, () => stream.wake?.()) : undefined;
+    const { turns, clock } = this.#parts;
+    // Only other UNSes do not say when they are done: whoever waits for a set that is being sent here is woken after it.
+    const cancel = turns.heldUp > 0 ? clock.after(LOOK_MS, () => stream.wake?.()) : undefined;
     try {
       await stream.link.unlessClosed(woken);
     } finally {

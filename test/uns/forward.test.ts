@@ -40,6 +40,7 @@ function uns(name: string) {
   /** Sets that have been sent, in the order in which they ended, and what lets the Queue Manager answer. */
   const open: { pid: number; seq: number; take: () => void; cut: () => void }[] = [];
   return {
+    clock,
     spool,
     forwarder,
     open,
@@ -144,5 +145,23 @@ describe('sets on their way to the Queue Manager', () => {
     await a.until(['1.1', '2.1', '3.1']);
     a.take(2);
     await a.until(['1.1', '3.1', '4.1']);
+  });
+
+  it('leave connections in peace that have nothing to do, however many wait', async () => {
+    const a = uns('peace');
+    for (let seq = 1; seq <= 3; seq++) await a.accept(1, seq, 5);
+    for (let i = 0; i < 3; i++) a.connect();
+    await a.until(['1.1']);
+    const { entries } = a.spool;
+    let looks = 0;
+    Object.defineProperty(a.spool, 'entries', { get: () => (looks++, entries) });
+    for (let i = 0; i < 20; i++) {
+      a.clock.advance(50);
+      await settle();
+    }
+    // The beat asks once a while whether there is anything.
+    assert.ok(looks <= 5, `${looks} looks`);
+    a.take(1);
+    await a.until(['1.2']);
   });
 });
