@@ -1,7 +1,7 @@
 /** lccctl(8): the operator's hand on the Queue Manager. */
 import { homeOf } from '../config/load.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { controlSocket, tell } from '../run/ask.js';
+import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../run/ask.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Verb {
@@ -11,8 +11,7 @@ interface Verb {
   already: string;
 }
 
-/** A full set or a release may keep the Queue Manager busy for a while. */
-const TIMEOUT_MS = 60_000;
+const MAX_TIMEOUT_S = 3600;
 const QUEUE_MANAGER = 'lccd-qm';
 
 const VERBS: Record<string, Verb> = {
@@ -38,7 +37,13 @@ export const command: CommandSpec = {
   summary:
     'Tell the Queue Manager to stop or continue fetching, to forget delays, to ask for full sets, what becomes of held removals.',
   operands: Object.keys(VERBS).join('|'),
-  options: [{ flags: '--pid <N>', help: 'the provider; without it all providers' }],
+  options: [
+    { flags: '--pid <N>', help: 'the provider; without it all providers' },
+    {
+      flags: '--timeout <SECONDS>',
+      help: `how long the Queue Manager may take to answer (${ANSWER_TIMEOUT_MS / 1000})`,
+    },
+  ],
   example: 'lccctl pause --pid=7',
   run,
 };
@@ -55,7 +60,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     );
   }
   const pid = pidOf(context);
-  const answer = await ask(homeOf(context.env).run, pid === undefined ? word : `${word} ${pid}`);
+  const timeoutMs = timeoutMsOf(context);
+  const answer = await ask(homeOf(context.env).run, pid === undefined ? word : `${word} ${pid}`, timeoutMs);
   const { providers, changed } = countsOf(answer);
   if (providers === 0) {
     context.say('there is no provider; add one with lccpidb');
@@ -73,10 +79,17 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   return EXIT.ok;
 }
 
-async function ask(runDir: string, line: string): Promise<unknown> {
+async function ask(runDir: string, line: string, timeoutMs: number): Promise<unknown> {
   try {
-    return await tell(controlSocket(runDir, QUEUE_MANAGER), line, TIMEOUT_MS);
+    return await tell(controlSocket(runDir, QUEUE_MANAGER), line, timeoutMs);
   } catch (error) {
+    // Told is told: a Queue Manager that only hangs reads the line once it goes on.
+    if (error instanceof LccError && error.code === 'try.later')
+      throw new LccError(
+        'try.later',
+        `${QUEUE_MANAGER} has not answered in ${timeoutMs / 1000} s: not known whether "${line}" is done, and it may yet be; see lccstat, then say it again`,
+        { cause: error },
+      );
     if (!(error instanceof LccError) || error.code !== 'peer.unavailable') throw error;
     throw new LccError(
       'peer.unavailable',
@@ -96,6 +109,18 @@ function countsOf(answer: unknown): { providers: number; changed: number } {
       `unexpected answer of the Queue Manager: ${JSON.stringify(answer).slice(0, 200)}`,
     );
   return { providers, changed };
+}
+
+function timeoutMsOf(context: CommandContext): number {
+  const text = context.options['timeout'];
+  if (text === undefined) return ANSWER_TIMEOUT_MS;
+  const seconds = typeof text === 'string' && /^\d{1,4}(\.\d{1,3})?$/.test(text) ? Number(text) : 0;
+  if (seconds <= 0 || seconds > MAX_TIMEOUT_S)
+    throw new LccError(
+      'usage',
+      `--timeout=${String(text)}: give seconds, more than 0, up to ${MAX_TIMEOUT_S}`,
+    );
+  return seconds * 1000;
 }
 
 function pidOf(context: CommandContext): number | undefined {

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { errnoOf, isErrorCode, LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, isErrorCode, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 
 /** What every daemon says of itself, and what it adds. */
 export interface DaemonStatus {
@@ -19,7 +19,8 @@ export interface DaemonStatus {
 export type Look = { name: string; status: DaemonStatus } | { name: string; problem: string };
 
 const SUFFIX = '.ctl.sock';
-const ANSWER_TIMEOUT_MS = 5000;
+/** How long a daemon is waited for when nothing else is said. */
+export const ANSWER_TIMEOUT_MS = 5000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Work is handed downstream before it is let go of upstream: asked in this order, none is overlooked on its way. */
 const FLOW = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'];
@@ -39,7 +40,8 @@ export async function lookAround(runDir: string): Promise<Look[]> {
 
 /**
  * The status of one daemon.
- * @throws LccError `peer.unavailable` when none answers in time, `peer.protocol` when the answer makes no sense
+ * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time, `peer.protocol`
+ *   when the answer makes no sense
  */
 export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<DaemonStatus> {
   const status = await tell(socketPath, 'status', timeoutMs);
@@ -53,8 +55,9 @@ export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_M
 
 /**
  * Says one line to a daemon and gives what it answers.
- * @throws LccError `peer.unavailable` when none answers in time, `peer.protocol` when the answer makes no sense or the
- *   daemon does not know the word, else what the daemon says is wrong
+ * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time (and may yet do as
+ *   it was told), `peer.protocol` when the answer makes no sense or the daemon does not know the word, else what the
+ *   daemon says is wrong
  */
 export async function tell(
   socketPath: string,
@@ -93,11 +96,12 @@ function askLine(socketPath: string, question: string, timeoutMs: number): Promi
   return new Promise((resolve, reject) => {
     let answer = '';
     const socket = connect(socketPath, () => socket.write(`${question}\n`));
-    const fail = (what: string, cause?: unknown) => {
+    const fail = (what: string, cause?: unknown, code: ErrorCode = 'peer.unavailable') => {
       socket.destroy();
-      reject(new LccError('peer.unavailable', `${socketPath}: ${what}`, { cause }));
+      reject(new LccError(code, `${socketPath}: ${what}`, { cause }));
     };
-    const timer = setTimeout(() => fail(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
+    const late = () => fail(`no answer within ${timeoutMs / 1000} s`, undefined, 'try.later');
+    const timer = setTimeout(late, timeoutMs);
     socket.setEncoding('utf8');
     socket.on('error', error => fail(whyNot(error), error));
     socket.on('close', () => {

@@ -205,6 +205,8 @@ describe('lccctl', { timeout: 90_000 }, () => {
     for (const [args, complaint] of [
       ['pause --pid=99', /no provider 99; see lccpidb list/],
       ['pause --pid=x', /--pid=x: give the provider's number/],
+      ['pause --timeout=0', /--timeout=0: give seconds, more than 0/],
+      ['pause --timeout=5s', /--timeout=5s: give seconds, more than 0/],
       ['stop', /"stop" is no action; give one of pause, resume, /],
       ['pause 1', /"pause 1" is no action/],
       ['', /nothing to do; give one of/],
@@ -213,6 +215,26 @@ describe('lccctl', { timeout: 90_000 }, () => {
       assert.equal(status, 64, args);
       assert.match(stderr, complaint);
     }
+  });
+
+  it('gives a hung Queue Manager up in time, and says that nobody knows whether it is done', async () => {
+    const pid = (await queueManager())['pid'] ?? 0;
+    assert.ok(pid > 0);
+    process.kill(pid, 'SIGSTOP');
+    try {
+      assert.deepEqual(await lcc.sh('lccctl pause --pid=2 --timeout=0.2'), {
+        status: 75,
+        stdout: '',
+        stderr:
+          'lccctl: lccd-qm has not answered in 0.2 s: not known whether "pause 2" is done, and it may yet be; ' +
+          'see lccstat, then say it again\n',
+      });
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    // It was told, and does so once it goes on.
+    while (!/"paused":1/.test(await lcc.run('lccpidb show --pid=2 --json')));
+    assert.match((await lcc.sh('lccctl resume --pid=2')).stderr, /^lccctl: provider 2 is fetched from\n$/);
   });
 
   it('says 69 when the Queue Manager is away, and changes nothing', async () => {
