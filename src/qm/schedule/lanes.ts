@@ -7,7 +7,8 @@
  *        ▲                     │ ▲
  *        ╰──── hindered ◀──────┴─┴──▶ delayed until a time (back-off, bandwidth)
  *
- * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work. A higher
+ * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work. A lane beyond
+ * the slots has one url on its way: it is carried out in turn with those of the others, whatever their priority. A higher
  * priority goes first; among equals the provider that waited longest; who waits counts one priority higher for every
  * `ageingMs`, so that everybody's turn comes. A lane whose turn is over while an equal waits gets no more urls and ends
  * when those on their way are done. A lane is recalled, so that it ends with the url being fetched, when a higher
@@ -44,6 +45,8 @@ export interface Lane {
   priority: number;
   /** It ends: what it has not begun comes back. */
   recalled: boolean;
+  /** It is beyond the slots. */
+  spare: boolean;
 }
 
 /** Leave to send up to `room` urls of a provider into a lane. */
@@ -66,6 +69,8 @@ interface Provider extends LaneProvider {
 interface Worker {
   slots: number;
   lanes: Set<Lane>;
+  /** Those of them that are beyond the slots, in their order. */
+  spares: Set<Lane>;
 }
 
 const PRIORITIES = 3;
@@ -93,8 +98,12 @@ export class LaneTable {
   /** A Bot Manager is there, or its slots changed. */
   setWorker(id: number, slots: number): void {
     const worker = this.#workers.get(id);
-    if (worker === undefined) this.#workers.set(id, { slots, lanes: new Set() });
-    else worker.slots = slots;
+    if (worker === undefined) {
+      this.#workers.set(id, { slots, lanes: new Set(), spares: new Set() });
+      return;
+    }
+    worker.slots = slots;
+    this.#promote(worker);
   }
 
   /** A Bot Manager is gone, its lanes with it. */
@@ -218,11 +227,10 @@ export class LaneTable {
   finished(lane: Lane): void {
     if (!this.#workers.get(lane.worker)?.lanes.has(lane)) return;
     lane.inFlight--;
-    const window = this.#providers.get(lane.pid)?.window ?? 1;
     // Whose bandwidth is limited has a turn of one url: it waits with the others for the next.
-    if (lane.inFlight === 0 && window === 1) this.#close(lane);
+    if (lane.inFlight === 0 && this.#providers.get(lane.pid)?.window === 1) this.#close(lane);
     // Refilled by halves: urls are read from the queue several at a time.
-    else if (lane.inFlight * 2 <= window) this.#hungry.add(lane);
+    else if (lane.inFlight * 2 <= this.#windowOf(lane)) this.#hungry.add(lane);
   }
 
   /** Lanes that are to be recalled; each is named once. */
@@ -268,7 +276,7 @@ export class LaneTable {
       lane.priority = provider.priority;
       this.#running[lane.priority]?.add(lane);
     }
-    return provider.window - lane.inFlight;
+    return this.#windowOf(lane) - lane.inFlight;
   }
 
   #mustYield(lane: Lane): boolean {
@@ -305,9 +313,11 @@ export class LaneTable {
       turnLeft: this.#rules.turn,
       priority,
       recalled: false,
+      spare: worker[1].lanes.size >= worker[1].slots,
     };
     provider.lanes.set(lane.name, lane);
     worker[1].lanes.add(lane);
+    if (lane.spare) worker[1].spares.add(lane);
     this.#running[priority]?.add(lane);
     // If it may have another one it has only begun to wait for that.
     this.#waiting.remove(provider.pid, provider.priority);
@@ -319,7 +329,10 @@ export class LaneTable {
     this.#hungry.delete(lane);
     this.#recalled.delete(lane);
     this.#running[lane.priority]?.delete(lane);
-    this.#workers.get(lane.worker)?.lanes.delete(lane);
+    const worker = this.#workers.get(lane.worker);
+    worker?.lanes.delete(lane);
+    worker?.spares.delete(lane);
+    if (worker !== undefined) this.#promote(worker);
     const provider = this.#providers.get(lane.pid);
     provider?.lanes.delete(lane.name);
     if (provider !== undefined) this.#settle(provider);
@@ -339,7 +352,21 @@ export class LaneTable {
     if (this.#mayFetch(provider) && provider.lanes.size < most) this.#waiting.add(pid, priority, this.#nowMs);
     else this.#waiting.remove(pid, priority);
     for (const lane of provider.lanes.values()) {
-      if (lane.inFlight * 2 <= provider.window) this.#hungry.add(lane);
+      if (lane.inFlight * 2 <= this.#windowOf(lane)) this.#hungry.add(lane);
+    }
+  }
+
+  #windowOf(lane: Lane): number {
+    return lane.spare ? 1 : (this.#providers.get(lane.pid)?.window ?? 1);
+  }
+
+  /** Lanes beyond the slots have one now, as far as there are free ones. */
+  #promote(worker: Worker): void {
+    for (const lane of worker.spares) {
+      if (worker.lanes.size - worker.spares.size >= worker.slots) return;
+      worker.spares.delete(lane);
+      lane.spare = false;
+      this.#hungry.add(lane);
     }
   }
 

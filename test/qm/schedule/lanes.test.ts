@@ -57,6 +57,23 @@ function finish(pid: number, count = 1): void {
   }
 }
 
+test('a lane beyond the slots has one url on its way until a slot is its own', () => {
+  table = new LaneTable({ ...rules, overbookPercent: 100 });
+  table.setWorker(1, 1);
+  provider(7, 6, { priority: 2 });
+  provider(8, 6);
+  assert.deepEqual(send(), ['7', '7', '7', '7', '8']);
+  finish(7, 2);
+  assert.deepEqual(send(), ['7', '7'], 'the higher priority goes on');
+  finish(8);
+  assert.deepEqual(send(), ['8']);
+  finish(7, 4);
+  assert.deepEqual(send(), ['8', '8', '8']);
+  table.setWorker(1, 2);
+  provider(9, 5);
+  assert.deepEqual(send(), ['9', '9', '9', '9'], 'there are more slots');
+});
+
 test('nothing is sent without a Bot Manager; with one, up to the window', () => {
   provider(7, 10);
   assert.deepEqual(send(), []);
