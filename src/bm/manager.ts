@@ -37,6 +37,8 @@ export interface BotManagerOptions {
   maxLosses: number;
   /** How long a robot may take for one request before it is taken for hung and cut. */
   attemptTimeoutMs: number;
+  /** Called when the source does not take this store for the one it knows of. */
+  refused(reason: LccError): void;
 }
 
 /** How often the disk's room and hung robots are looked at. */
@@ -279,6 +281,7 @@ export class BotManager {
     if (this.#source !== source) return;
     this.#source = undefined;
     this.#drained?.();
+    if (reason?.code === 'config') this.#options.refused(reason);
     const dropped = this.#takeBack(task => task.source === source.number);
     if (!this.#stopping) {
       this.#log.warn('source gone', {
@@ -294,7 +297,7 @@ export class BotManager {
     const slots = this.#full || this.#stopping ? 0 : this.#distributor.slots;
     if (this.#source === undefined || slots === this.#saidSlots) return;
     this.#saidSlots = slots;
-    this.#source.peer.hello([this.#store.machineId], slots);
+    this.#source.peer.hello([this.#store.machineId], slots, [this.#store.id]);
   }
 
   /** Reads from the source only while there is room for what it asks. */

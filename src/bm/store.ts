@@ -1,26 +1,19 @@
 /**
  * The store of one machine: a folder of content files whose names are given out and taken back here.
  *
- *     DIR/machine-id      whose store it is: another machine's is refused
+ *     DIR/machine-id      whose store it is (another machine's is refused), and an id of its own
  *     DIR/names.db        what is in use, gone, free (db/names.ts)
  *     DIR/ab/cd/ID.GEN    content, written by robots
  *
  * Names are reserved in blocks, so that handing one out costs nothing; a deletion is noted durably (many in one commit)
  * before it is acknowledged, its file stays for the grace period, then it is unlinked and its id is free again.
  */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statfsSync,
-  unlinkSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, statfsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamesDb, type Name } from '../db/names.js';
+import { markStore, readStoreMark } from '../db/store-mark.js';
 import type { Clock } from '../lib/clock.js';
-import { makeDirectoryDurably, syncDirectory, writeFileDurably } from '../lib/durable.js';
+import { makeDirectoryDurably, syncDirectory } from '../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
@@ -62,6 +55,8 @@ interface Noting {
 export class Store {
   readonly #options: StoreOptions;
   readonly #names: NamesDb;
+  /** Of this store, and of no other that the machine ever had. */
+  readonly id: string;
   readonly #startMs: number;
   readonly #baseMs: number;
   readonly #folders = new Set<string>();
@@ -79,7 +74,7 @@ export class Store {
   constructor(options: StoreOptions) {
     this.#options = options;
     makeDirectoryDurably(options.dir, 0o755);
-    claim(options.dir, options.machineId);
+    this.id = claim(options.dir, options.machineId);
     this.#names = openNames(options);
     this.#startMs = options.clock.monotonicMs();
     this.#baseMs = this.#names.lastAtMs;
@@ -255,19 +250,19 @@ export class Store {
   }
 }
 
-/** Marks a new store as this machine's, or makes sure that it is. */
-function claim(dir: string, machineId: string): void {
-  const path = join(dir, 'machine-id');
-  if (existsSync(path)) {
-    const owner = readFileSync(path, 'utf8').trim();
-    if (owner === machineId) return;
+/** Marks a new store as this machine's, or makes sure that it is. @returns the store's id */
+function claim(dir: string, machineId: string): string {
+  const mark = readStoreMark(dir);
+  if (mark !== undefined && mark.machineId !== machineId) {
     throw new LccError(
       'config',
-      `${dir}: the store of machine "${owner}", not "${machineId}"; use --machineid=${owner} or another --store`,
+      `${dir}: the store of machine "${mark.machineId}", not "${machineId}"; use --machineid=${mark.machineId} or another --store`,
     );
   }
-  writeFileDurably(path, `${machineId}\n`);
+  if (mark?.storeId !== undefined) return mark.storeId;
+  const id = markStore(dir, machineId);
   step('bm.store.claimed');
+  return id;
 }
 
 /** Opens names.db; one that is damaged is set aside, one that is missing beside content is not believed to be new. */

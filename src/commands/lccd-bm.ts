@@ -69,6 +69,7 @@ async function start(services: Services, source: Endpoint | undefined, listens: 
     laneWindow: config.get('bm.lane_window'),
     maxLosses: config.get('bm.max_losses'),
     attemptTimeoutMs: config.get('bm.attempt_timeout_ms'),
+    refused: reason => services.fail(new LccError('config', `${dir}: ${reason.message}`)),
   });
   const listeners = await Promise.all(
     listens.map(endpoint =>

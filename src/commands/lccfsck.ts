@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.js';
 import { runFsck, type FsckResult } from '../fsck/run.js';
 import type { Finding } from '../fsck/types.js';
-import { EXIT } from '../lib/errors.js';
+import { EXIT, LccError } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { CONFIG_OPTION } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -13,6 +13,10 @@ export const command: CommandSpec = {
   summary: 'Check a Local Content Cache: rows against files, the queue, counters, names; and repair it.',
   options: [
     { flags: '--repair', help: 'put right what is found; lccd must not run' },
+    {
+      flags: '--store-lost',
+      help: 'with --repair: take the store as it is; what is not there is fetched again',
+    },
     { flags: '--quick', help: 'do not read the content of files' },
     { flags: '--store <DIR>', help: 'folder of the content (default: $LCC_HOME/store)' },
     { flags: '--machineid <ID>', help: 'whose content it is (default: bm.machine_id)' },
@@ -24,6 +28,8 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<number> {
   const { options } = context;
+  if (options['storeLost'] === true && options['repair'] !== true)
+    throw new LccError('usage', '--store-lost goes with --repair');
   const text = (name: string) => {
     const value = options[name];
     return typeof value === 'string' ? value : undefined;
@@ -44,6 +50,7 @@ async function run(context: CommandContext): Promise<number> {
       unsSpoolDir: home.unsSpool,
       fsmSpoolDir: home.fsmSpool,
       repair: options['repair'] === true,
+      storeLost: options['storeLost'] === true,
       quick: options['quick'] === true,
       errorsKept: config.get('qm.errors_kept'),
       nowMs: Date.now,

@@ -49,6 +49,14 @@ export class Mender {
     });
   }
 
+  /** The files of a machine's store are gone: nothing is left to delete, and whichever store comes next is its store. */
+  forgetStore(machineid: string): void {
+    this.#store.transaction(() => {
+      for (const table of ['freed', 'store'])
+        this.#db.prepare(`DELETE FROM ${table} WHERE machineid = ?`).run(machineid);
+    });
+  }
+
   /** A file that a row points to is not to be deleted. */
   keepFile(fid: number): void {
     this.#store.transaction(() => this.#store.freed.remove(fid));

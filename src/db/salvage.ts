@@ -33,6 +33,7 @@ export const SALVAGED_TABLES = [
   'held',
   'helddelete',
   'agemark',
+  'store',
 ] as const;
 
 /** Found damaged again so soon after the check had found nothing, a database is not believed. */

@@ -16,7 +16,7 @@ const OWN_FILE: ReadonlySet<Finding['kind']> = new Set(['missing-file', 'altered
 type Trouble = Pick<Finding, 'kind' | 'what'>;
 
 export function* content(context: CheckContext): Generator<Finding> {
-  const { audit, machineId, known, extent, mender, live } = context;
+  const { audit, machineId, known, extent, mender, live, storeLost } = context;
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   for (const page of audit.content(PAGE_ROWS)) {
     const bad: { row: ContentRow; trouble: Trouble }[] = [];
@@ -33,7 +33,10 @@ export function* content(context: CheckContext): Generator<Finding> {
       if (name !== undefined && (trouble === undefined || mender === undefined)) known.add(name, 'held');
     }
     mender?.fetchAgain(
-      bad.map(({ row, trouble }) => ({ row, file: OWN_FILE.has(trouble.kind) ? 'freed' : 'kept' })),
+      bad.map(({ row, trouble }) => ({
+        row,
+        file: OWN_FILE.has(trouble.kind) && !storeLost ? 'freed' : 'kept',
+      })),
     );
     context.advance?.(page.length);
     for (const { row, trouble } of bad) {

@@ -6,22 +6,24 @@
  * what is found wrong with a file is asked once more, since its row may have been replaced meanwhile. Repairing needs the
  * locks of the Queue Manager and the Bot Manager.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Audit } from '../db/audit.js';
+import { StoreRegister } from '../db/cache/stores.js';
 import { Mender } from '../db/mend.js';
 import { NamesDb } from '../db/names.js';
 import { isDamage, openDatabase, openReadOnly, type Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import { openOrSalvage, suspectDatabase } from '../db/salvage.js';
+import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
-import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { silentLog } from '../lib/log.js';
 import { content } from './content.js';
 import { counters, sequence, sets } from './queue.js';
 import { sums } from './rows.js';
-import { spools } from './spools.js';
+import { dropSpooledDeletions, spools } from './spools.js';
 import { deletions, files, freeList } from './store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
 
@@ -34,6 +36,8 @@ export interface FsckOptions {
   fsmSpoolDir: string;
   repair: boolean;
   quick: boolean;
+  /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is there. */
+  storeLost: boolean;
   /** Errors kept for one provider. */
   errorsKept: number;
   nowMs: () => number;
@@ -87,14 +91,16 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   try {
     db = openChecked(options, report);
     if (db === undefined) return result;
-    const store = storeOf(options, db, report);
+    const mender = options.repair ? menderOf(db, options) : undefined;
+    const store = storeOf(options, db, mender, report);
     const live = !options.repair && isServed(options.dbPath);
     names = store === undefined ? undefined : openNames(options, live, talk, report);
     const context: CheckContext = {
       db,
       audit: new Audit(db),
-      mender: options.repair ? menderOf(db, options) : undefined,
+      mender,
       live,
+      storeLost: options.storeLost,
       quick: options.quick,
       storeDir: options.storeDir,
       machineId: store,
@@ -148,30 +154,39 @@ function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
   return new Mender(db, store, nowS);
 }
 
-/** Whose store it is. A store that is not there may be a disk that is not mounted: its rows are left alone. */
+/**
+ * Whose store it is. A store that is not there, or a new one where there was another, may be a disk that is not mounted: its
+ * rows are left alone, unless the operator says that it is lost.
+ */
 function storeOf(
-  { storeDir, machineId }: FsckOptions,
+  { storeDir, machineId, storeLost, fsmSpoolDir }: FsckOptions,
   db: Db,
+  mender: Mender | undefined,
   report: (finding: Finding) => void,
 ): string | undefined {
-  const path = join(storeDir, 'machine-id');
-  let owner: string | undefined;
-  try {
-    owner = readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+  const mark = readStoreMark(storeDir);
+  if (mark !== undefined && machineId !== undefined && mark.machineId !== machineId)
+    throw new LccError('config', `${storeDir}: the store of machine "${mark.machineId}", not "${machineId}"`);
+  const whose = mark?.machineId ?? machineId;
+  if (whose === undefined) return undefined;
+  const fits =
+    mark === undefined
+      ? !new Audit(db).holds(whose)
+      : mark.storeId === undefined || new StoreRegister(db).fits(whose, mark.storeId);
+  if (storeLost && mender !== undefined) {
+    mender.forgetStore(whose);
+    dropSpooledDeletions(fsmSpoolDir, whose);
+    return whose;
   }
-  if (owner !== undefined && machineId !== undefined && owner !== machineId)
-    throw new LccError('config', `${storeDir}: the store of machine "${owner}", not "${machineId}"`);
-  if (owner === undefined && machineId !== undefined && new Audit(db).holds(machineId)) {
-    const what = `has no machine-id, though rows point to files of "${machineId}"; mount it, or let lccd-bm make it anew`;
-    report({ kind: 'store', where: storeDir, what, repaired: false });
-  }
-  return owner;
+  if (fits) return mark?.machineId;
+  const is = mark === undefined ? 'has no machine-id' : 'is another store';
+  const what = `${is}, though rows point to files of "${whose}"; mount theirs, or if it is lost run lccfsck --repair --store-lost`;
+  report({ kind: 'store', where: storeDir, what, repaired: false });
+  return undefined;
 }
 
 function openNames(
-  { storeDir, repair }: FsckOptions,
+  { storeDir, repair, storeLost }: FsckOptions,
   live: boolean,
   talk: FsckTalk,
   report: (finding: Finding) => void,
@@ -183,7 +198,8 @@ function openNames(
     return undefined;
   }
   if (!existsSync(path)) {
-    report({ kind: 'store', where: path, what: 'there is none; lccd-bm makes it anew', repaired: false });
+    if (!storeLost)
+      report({ kind: 'store', where: path, what: 'there is none; lccd-bm makes it anew', repaired: false });
     return undefined;
   }
   try {

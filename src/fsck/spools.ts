@@ -2,7 +2,7 @@
  * Entries of spools, frame by frame. Damaged ones are left to whoever serves the spool: it knows what was promised, asks
  * the provider for a full set, and sets the entry aside.
  */
-import { readdirSync } from 'node:fs';
+import { readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, LccError } from '../lib/errors.js';
 import { readFrames } from '../lib/spool-frames.js';
@@ -41,6 +41,12 @@ export async function* spooledDeletions(
       yield* lines;
     }
   }
+}
+
+/** Removes the entries of spool/fsm for a machine: none of the files they name is there any more. */
+export function dropSpooledDeletions(fsmSpoolDir: string, machineId: string): void {
+  const dir = join(fsmSpoolDir, 'new');
+  for (const entry of namesIn(dir)) if (entry.endsWith(`-${machineId}`)) unlinkSync(join(dir, entry));
 }
 
 async function problemOf(path: string): Promise<string | undefined> {

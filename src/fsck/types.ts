@@ -45,6 +45,8 @@ export interface CheckContext {
   mender: Mender | undefined;
   /** The daemons run: what is found must be found twice, and what only they know is left out. */
   live: boolean;
+  /** Files of this machine's former store are gone: their names are the new store's to give. */
+  storeLost: boolean;
   /** Files are not read. */
   quick: boolean;
   storeDir: string;

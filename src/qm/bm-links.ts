@@ -1,6 +1,6 @@
 /** Connections of Bot Managers: who they are and how much they can do, requests to them, results from them. */
 import type { Connection } from '../daemon/types.js';
-import { messageOf } from '../lib/errors.js';
+import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { BotManagerPeer, type LinkOptions } from '../wire/qm-bm.js';
 import type { Deletions } from './deletions.js';
@@ -10,6 +10,8 @@ export interface BmLinksOptions {
   dispatcher: Dispatcher;
   deletions: Deletions;
   log: Log;
+  /** Whether this is the store that rows with files of the machine point into; it is from now on if it may be. */
+  admit(machineId: string, storeId: string): boolean;
   link: Omit<LinkOptions, 'where'>;
 }
 
@@ -35,8 +37,10 @@ export class BmLinks {
     const peer = new BotManagerPeer(
       socket,
       {
-        hello: (machineIds, slots) => {
+        hello: (machineIds, slots, storeIds) => {
           const known = this.#links.get(id);
+          const refusal = known === undefined ? this.#refusal(name, machineIds, storeIds) : undefined;
+          if (refusal !== undefined) return peer.channel.refuse(refusal);
           this.#links.set(id, { peer, name, machineIds, slots });
           if (known === undefined)
             log.info('a Bot Manager is here', { peer: name, slots, machines: machineIds.join(' ') });
@@ -60,6 +64,21 @@ export class BmLinks {
       },
       { ...link, where: `bot manager ${name}` },
     );
+  }
+
+  /** Why nothing is asked of it: a machine comes with a store that is not the one rows point into. */
+  #refusal(peer: string, machineIds: readonly string[], storeIds: readonly string[]): LccError | undefined {
+    for (const [i, storeId] of storeIds.entries()) {
+      const machine = machineIds[i] ?? '';
+      if (this.#options.admit(machine, storeId)) continue;
+      const error = new LccError(
+        'config',
+        `rows point to files of machine "${machine}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`,
+      );
+      this.#options.log.error('a Bot Manager is refused', { peer, machine, error: error.message });
+      return error;
+    }
+    return undefined;
   }
 
   stop(): void {

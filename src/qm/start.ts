@@ -124,6 +124,12 @@ export async function startQueueManager(
     dispatcher,
     deletions,
     log,
+    admit(machineId, storeId) {
+      if (!store.stores.fits(machineId, storeId)) return false;
+      if (!store.stores.knows(machineId, storeId))
+        store.transaction(() => store.stores.remember(machineId, storeId));
+      return true;
+    },
     link: {
       ...channelLimitsOf(config),
       clock,

@@ -11,6 +11,7 @@ export const CODES = {
   104: 'protocol violation',
   105: 'provider disabled',
   106: 'limit exceeded',
+  107: 'not the store that rows point into',
   // 2xx: the set
   201: 'no full sets left',
   202: 'file quota exceeded',

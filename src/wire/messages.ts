@@ -198,8 +198,11 @@ export class MessageChannel {
 
   #deliver(name: string, attributes: Attributes, text: string): void {
     if (name === 'error') {
+      const code = attributes['code'] ?? '';
       this.destroy(
-        new LccError('peer.rejected', `${this.where}: ${attributes['code'] ?? ''} ${text.trim()}`),
+        code === '107'
+          ? new LccError('config', text.trim())
+          : new LccError('peer.rejected', `${this.where}: ${code} ${text.trim()}`),
       );
       return;
     }
@@ -278,13 +281,14 @@ export class MessageChannel {
   }
 }
 
-/** What a peer that broke the rules is told before its connection is closed: code 103, 104 or 106, where and what. */
+/** What a peer that broke the rules is told before its connection is closed: code 103, 104, 106 or 107, where and what. */
 export function errorElement(error: LccError): string {
   return `<lococa:error code="${codeOf(error)}">${escapeText(error.message)}</lococa:error>\n`;
 }
 
 function codeOf(error: LccError): number {
   if (error.code === 'limit') return 106;
+  if (error.code === 'config') return 107;
   return error instanceof XmlError || error.code === 'data.cut' ? 103 : 104;
 }
 

@@ -1,7 +1,7 @@
 /**
  * QM ↔ BM, and BM ↔ BM: fetch requests and deletions down, results and slots up (lcc-protocol(5)).
  *
- *     up:   <lococa:bm machineid="m1" slots="64"/>            first, and again whenever either changes
+ *     up:   <lococa:bm machineid="m1" slots="64" store="…"/>  first, and again whenever slots change
  *           <fetched id="17" status="ok" md5="…" len="5123" … machineid="m1" fileid="ab/cd/1f.0"/>
  *           <fetched id="18" status="error" code="404" reach="real" …>Not Found</fetched>
  *           <fetched id="20" status="recalled"/>          not begun when its lane was recalled
@@ -209,8 +209,11 @@ export class SourcePeer {
   }
 
   /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
-  hello(machineIds: readonly string[], slots: number): void {
-    this.channel.send(`<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}/>\n`);
+  hello(machineIds: readonly string[], slots: number, storeIds: readonly string[] = []): void {
+    const store = formatAttribute('store', storeIds.length === 0 ? undefined : storeIds.join(' '));
+    this.channel.send(
+      `<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}${store}/>\n`,
+    );
   }
   fetched(result: FetchResult): void {
     this.channel.send(formatFetched(result));
@@ -243,8 +246,11 @@ export class SourcePeer {
 
 /** What a source asks of the code that serves a Bot Manager below it. */
 export interface BotManagerHandlers {
-  /** First of all, and again whenever it changes. */
-  hello(machineIds: string[], slots: number): void;
+  /**
+   * First of all, and again whenever it changes.
+   * @param storeIds the store of each machine, in their order; empty when it was not said
+   */
+  hello(machineIds: string[], slots: number, storeIds: string[]): void;
   fetched(result: FetchResult): void;
   deleted(result: DeleteResult): void;
   closed(reason: LccError | undefined): void;
@@ -294,8 +300,12 @@ export class BotManagerPeer {
   #message(name: string, attributes: Attributes, text: string): void {
     this.#heard = true;
     if (name === 'bm') {
-      const machineIds = (attributes['machineid'] ?? '').split(' ').filter(id => id !== '');
-      this.#handlers.hello(machineIds, requiredInteger(name, attributes, 'slots'));
+      const words = (text = '') => text.split(' ').filter(id => id !== '');
+      const machineIds = words(attributes['machineid']);
+      const storeIds = words(attributes['store']);
+      if (storeIds.length > 0 && storeIds.length !== machineIds.length)
+        throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
+      this.#handlers.hello(machineIds, requiredInteger(name, attributes, 'slots'), storeIds);
       if (!this.#greeted) this.#watch();
       this.#greeted = true;
       return;

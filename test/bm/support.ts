@@ -36,7 +36,10 @@ export class Far {
     const all = this.#received();
     const news = all.slice(this.#read);
     this.#read = all.length;
-    return news.split('\n').filter(line => line !== '');
+    return news
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => line.replace(/ store="[\da-f-]{36}"/, ''));
   }
   async leave(): Promise<void> {
     this.stream.end();
@@ -73,6 +76,7 @@ export class World {
       laneWindow: 1,
       maxLosses: 3,
       attemptTimeoutMs: 60_000,
+      refused: reason => assert.fail(reason.message),
       ...more,
     });
   }
@@ -102,6 +106,7 @@ export const fetch = (id: number, lane = String(id)) =>
   `<fetch id="${id}" lane="${lane}" url="http://h/${id}"/>`;
 export const ok = (number: number) =>
   `<fetched id="${number}" status="ok" md5="${'0'.repeat(32)}" len="1" time="0.001"/>`;
+/** Without the id of the store. */
 export const HELLO = (slots: number) => `<lococa:bm machineid="m1" slots="${slots}"/>`;
 export const fileOf = (line: string | undefined) => /file="([^"]+)"/.exec(line ?? '')?.[1] ?? '';
 export const numberOf = (line: string | undefined) => Number(/id="(\d+)"/.exec(line ?? '')?.[1]);

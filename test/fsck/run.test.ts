@@ -28,7 +28,7 @@ const site = new Site();
 let lcc: WholeLcc;
 
 /** Checks the LCC in this process. */
-async function fsck(...options: ('repair' | 'quick')[]): Promise<Finding[]> {
+async function fsck(...options: ('repair' | 'quick' | 'storeLost')[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   await runFsck(
     {
@@ -39,6 +39,7 @@ async function fsck(...options: ('repair' | 'quick')[]): Promise<Finding[]> {
       fsmSpoolDir: join(lcc.home, 'spool/fsm'),
       repair: options.includes('repair'),
       quick: options.includes('quick'),
+      storeLost: options.includes('storeLost'),
       errorsKept: 1000,
       nowMs: Date.now,
     },

@@ -269,7 +269,7 @@ describe('what is written', () => {
     await settle();
     theirs.write('<ping/>');
     await settle();
-    peer.hello(['m1', 'm2'], 32);
+    peer.hello(['m1', 'm2'], 32, ['s1', 's2']);
     await settle();
     assert.equal(received(), golden('bm-to-source'));
   });

@@ -53,4 +53,10 @@ CREATE TABLE agemark(
   psetid INTEGER NOT NULL,
   at INTEGER NOT NULL                           -- seconds
 );
+
+-- The store of each machine that rows point into: one made anew would give their names to other content.
+CREATE TABLE store(
+  machineid TEXT PRIMARY KEY,
+  storeid TEXT NOT NULL
+) WITHOUT ROWID;
 `;

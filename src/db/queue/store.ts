@@ -3,6 +3,7 @@ import { AgeStore } from '../cache/age.js';
 import { ContentStore } from '../cache/content.js';
 import { ErrorStore } from '../cache/errors.js';
 import { FreedStore } from '../cache/freed.js';
+import { StoreRegister } from '../cache/stores.js';
 import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../open.js';
 import { AbsorbWriter } from './absorb.js';
@@ -37,6 +38,7 @@ export class QueueStore {
   readonly queue: QueueReader;
   readonly results: ResultWriter;
   readonly slots: SlotStore;
+  readonly stores: StoreRegister;
   readonly #tally: Tally;
   readonly #db: Db;
 
@@ -59,6 +61,7 @@ export class QueueStore {
     this.reconciler = new Reconciler(db, stores);
     this.results = new ResultWriter(db, stores, { ...rules, damaged });
     this.slots = new SlotStore(db, stores);
+    this.stores = new StoreRegister(db);
   }
 
   /**

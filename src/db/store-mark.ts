@@ -1,0 +1,30 @@
+/** The file `machine-id` of a store: whose it is, and which of all stores that this machine ever had. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileDurably } from '../lib/durable.js';
+import { errnoOf } from '../lib/errors.js';
+
+export interface StoreMark {
+  machineId: string;
+  /** Undefined in a store made before stores had one. */
+  storeId: string | undefined;
+}
+
+/** Undefined: there is no store. */
+export function readStoreMark(dir: string): StoreMark | undefined {
+  try {
+    const [machineId = '', storeId] = readFileSync(join(dir, 'machine-id'), 'utf8').trim().split('\n');
+    return { machineId, storeId };
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** Marks the store durably. @returns its new id */
+export function markStore(dir: string, machineId: string): string {
+  const storeId = randomUUID();
+  writeFileDurably(join(dir, 'machine-id'), `${machineId}\n${storeId}\n`);
+  return storeId;
+}
