@@ -9,6 +9,8 @@ interface Verb {
   done: (who: string, many: boolean) => string;
   /** Said of those for which nothing had to change. */
   already: string;
+  /** Said when something changed: what the operator may have to do besides. */
+  consequence?: string;
 }
 
 const MAX_TIMEOUT_S = 3600;
@@ -29,7 +31,13 @@ const VERBS: Record<string, Verb> = {
     already: 'asked before',
   },
   release: { done: who => `the removals held back for ${who} are carried out`, already: 'without any' },
-  discard: { done: who => `the removals held back for ${who} are dropped`, already: 'without any' },
+  discard: {
+    done: who => `the removals held back for ${who} are dropped`,
+    already: 'without any',
+    // lcccpstate counts what it has sent as told, and names no removal twice.
+    consequence:
+      'what they named stays until the provider removes it again, or a full set without it is taken: lccctl want-full asks for one',
+  },
 };
 
 export const command: CommandSpec = {
@@ -76,6 +84,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const before = providers - changed;
   const remark = before === 0 ? '' : providers === 1 ? ` (${verb.already})` : ` (${before} ${verb.already})`;
   context.say(verb.done(who, providers > 1) + remark);
+  if (changed > 0 && verb.consequence !== undefined) context.say(verb.consequence);
   return EXIT.ok;
 }
 

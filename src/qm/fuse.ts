@@ -44,6 +44,6 @@ export function holdRemovals(
     curl: head.urlprefix || (store.providers.roots(pid)[0] ?? ''),
     mimetype: ANY_MIMETYPE,
   };
-  const text = `${urls} of ${stored} urls would be removed: held back until the same set is sent again or the operator releases them`;
+  const text = `${urls} of ${stored} urls would be removed by a set: held back; unless the operator has decided since, they go when the same set comes again`;
   store.errors.add(pid, about, HELD_CODE, text, true);
 }

@@ -177,7 +177,14 @@ describe('lccctl', { timeout: 90_000 }, () => {
     assert.match(await lcc.run('lccstat --queue'), / 5 removals held back/);
     assert.equal(
       (await lcc.sh('lccctl discard')).stderr,
-      'lccctl: the removals held back for the one provider are dropped\n',
+      'lccctl: the removals held back for the one provider are dropped\n' +
+        'lccctl: what they named stays until the provider removes it again, or a full set without it is taken: ' +
+        'lccctl want-full asks for one\n',
+    );
+    // Nothing is held any more, nothing follows from it.
+    assert.equal(
+      (await lcc.sh('lccctl discard')).stderr,
+      'lccctl: the removals held back for the one provider are dropped (without any)\n',
     );
     await lcc.idle();
     assert.equal(await count(), 12);

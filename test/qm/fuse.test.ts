@@ -81,7 +81,10 @@ test('a full set that would remove too much is held: its updates are carried out
   assert.deepEqual(bench.store.held.waiting(), { sets: 1, urls: 9, decided: 0 });
   const [error] = bench.all<{ code: number; text: string; attrs: string }>('SELECT * FROM pierr');
   assert.equal(error?.code, 205);
-  assert.match(error?.text ?? '', /^9 of 10 urls would be removed: held back/);
+  assert.match(
+    error?.text ?? '',
+    /^9 of 10 urls would be removed by a set: held back; unless the operator has decided since, /,
+  );
   assert.equal(error?.attrs, ' curl="http://127.0.0.1/" mimetype="*/*"');
   assert.equal(bench.value('SELECT nurlerrs FROM pidb'), 1);
 });
