@@ -37,7 +37,11 @@ export class ErrorStore {
    */
   add(pid: number, record: UrlRecord, code: number, text: string, alwaysKept = false): void {
     this.#tally.error(pid);
-    if (!alwaysKept && (this.#count.get(pid, this.#keptMax) ?? 0) >= this.#keptMax) return;
+    const { keptErrors } = this.#tally;
+    const kept = keptErrors.get(pid) ?? this.#count.get(pid, this.#keptMax) ?? 0;
+    const isKept = alwaysKept || kept < this.#keptMax;
+    keptErrors.set(pid, isKept ? kept + 1 : kept);
+    if (!isKept) return;
     const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
     this.#insert.run(pid, code, text.slice(0, MAX_TEXT), attrs);
   }
@@ -48,6 +52,7 @@ export class ErrorStore {
    */
   delivered(pid: number, errseq: number): void {
     const { changes } = this.#delivered.run(pid, errseq);
+    this.#tally.keptErrors.delete(pid);
     if (changes > 0) this.#recount.run(pid, changes, pid);
   }
 }

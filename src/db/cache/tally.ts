@@ -30,6 +30,8 @@ export class Tally {
   #seqTaken = 0;
   #lastSeq: number | undefined;
   readonly #entries = new Map<number, Entry | undefined>();
+  /** By provider: errors that are kept, where they have been counted in this transaction. */
+  readonly keptErrors = new Map<number, number>();
 
   constructor(db: Db) {
     this.#seq = new Counter(db, 'seq');
@@ -105,6 +107,7 @@ export class Tally {
   /** Forgets what was collected: after a rollback. */
   reset(): void {
     this.#entries.clear();
+    this.keptErrors.clear();
     this.#lastSeq = undefined;
     this.#seqTaken = 0;
   }
