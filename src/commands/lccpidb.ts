@@ -1,4 +1,5 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
+import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig } from '../config/load.js';
 import {
   addProvider,
@@ -10,23 +11,25 @@ import {
   removeProvider,
   removeRoots,
   type Provider,
+  type ProviderTerms,
 } from '../db/pidb.js';
 import { openDatabase, openReadOnly, type Db } from '../db/open.js';
+import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
-import { providerLine, providerText, TERM_OPTIONS, termsOf } from './pidb-terms.js';
+import { providerLine, providerText, TERM_OPTIONS, termsOf, warningsOf } from './pidb-terms.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
-type Action = (db: Db, context: CommandContext) => void;
+type Action = (db: Db, context: CommandContext, slots: Slots) => void;
 
 /** What each word does, and how it opens the database. */
 const ACTIONS: Record<string, { write: boolean; action: Action }> = {
   add: { write: true, action: add },
-  set: { write: true, action: (db, context) => changeProvider(db, pidOf(context), termsOf(context.options)) },
+  set: { write: true, action: set },
   passwd: { write: true, action: passwd },
   rm: { write: true, action: (db, context) => removeProvider(db, pidOf(context)) },
   show: { write: false, action: show },
@@ -71,20 +74,35 @@ function run(context: CommandContext): ExitStatus {
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
   const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
   try {
-    chosen.action(db, context);
+    chosen.action(db, context, slotsOf(config.get('qm.slots')));
   } finally {
     db.close();
   }
   return EXIT.ok;
 }
 
-function add(db: Db, context: CommandContext): void {
+function add(db: Db, context: CommandContext, slots: Slots): void {
   const pid = pidOf(context);
   const roots = rootsOf(context);
+  const terms = termsOf(context.options, slots);
   const password = generatePassword();
-  addProvider(db, pid, hashPassword(password), termsOf(context.options), roots);
+  addProvider(db, pid, hashPassword(password), terms, roots);
+  warn(context, terms, slots);
   context.say(`provider ${pid} added; its password follows and is shown only now`);
   process.stdout.write(`${password}\n`);
+}
+
+function set(db: Db, context: CommandContext, slots: Slots): void {
+  const pid = pidOf(context);
+  const terms = termsOf(context.options, slots);
+  if (Object.keys(terms).length === 0)
+    throw new LccError('usage', 'nothing to set; give a term, such as --priority=2');
+  changeProvider(db, pid, terms);
+  warn(context, terms, slots);
+}
+
+function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slots): void {
+  for (const warning of warningsOf(terms, slots)) context.say(warning);
 }
 
 function passwd(db: Db, context: CommandContext): void {
@@ -95,12 +113,16 @@ function passwd(db: Db, context: CommandContext): void {
   process.stdout.write(`${password}\n`);
 }
 
-function show(db: Db, context: CommandContext): void {
+function show(db: Db, context: CommandContext, slots: Slots): void {
   const pid = pidOf(context);
   const provider = readProvider(db, pid);
-  if (provider === undefined) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+  const standing = readProviderQueue(db, pid);
+  if (provider === undefined || standing === undefined)
+    throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
   process.stdout.write(
-    context.options['json'] === true ? jsonLine(provider) : providerText(provider, systemClock.nowMs()),
+    context.options['json'] === true
+      ? jsonLine(provider)
+      : providerText(provider, standing, systemClock.nowMs(), slots),
   );
 }
 

@@ -1,5 +1,6 @@
 /** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
-import { homeOf, type Home } from '../config/load.js';
+import { slotsOf, type Slots } from '../config/hours.js';
+import { loadConfig, type Home } from '../config/load.js';
 import { openReadOnly, type Db } from '../db/open.js';
 import { AGE_MINUTES, readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';
@@ -10,6 +11,7 @@ import { formatShape, formatSummary, stateOf } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { reasonsOf } from '../run/reasons.js';
 import { formatOverview } from '../run/table.js';
+import { CONFIG_OPTION } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const WATCH_MS = 1000;
@@ -34,6 +36,7 @@ export const command: CommandSpec = {
       flags: '--until-idle [SECONDS]',
       help: 'print nothing; wait until nothing is spooled, queued or being done: 0 then, 75 when SECONDS are over',
     },
+    CONFIG_OPTION,
   ],
   example: 'lccstat --until-idle=60 && lccq --count',
   run,
@@ -41,12 +44,26 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const { options } = context;
-  const home = homeOf(context.env);
+  const file = options['config'];
+  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const { home } = config;
+  const slots = slotsOf(config.get('qm.slots'));
   const look = () => lookAround(home.run);
   if (options['untilIdle'] !== undefined) {
+    for (const other of ['watch', 'queue', 'json'])
+      if (options[other] === true)
+        throw new LccError(
+          'usage',
+          `--until-idle and --${other}: give one of them; --until-idle prints nothing`,
+        );
     const status = await alive(untilIdle(look, systemClock, limitMsOf(options['untilIdle'])));
     if (status === EXIT.unavailable) throw noneRuns(home.run);
-    if (status === EXIT.tempfail) context.say(`still busy after ${String(options['untilIdle'])} s`);
+    if (status === EXIT.tempfail) {
+      context.say(`still busy after ${String(options['untilIdle'])} s`);
+      const nowMs = systemClock.nowMs();
+      const reasons = reasonsOf(await look(), summaryOf(home, nowMs, slots, context), nowMs);
+      for (const reason of reasons) context.say(`! ${reason}`);
+    }
     return status;
   }
   const limit = limitOf(options['limit']);
@@ -58,7 +75,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const here = looks.some(one => 'status' in one);
     if (!here && !watch && options['queue'] !== true) throw noneRuns(home.run);
     const now: Moment = { looks, atMs: systemClock.monotonicMs() };
-    const text = await show({ home, now, before, limit, json: options['json'] === true, context });
+    const text = await show({ home, slots, now, before, limit, json: options['json'] === true, context });
     write(text, watch, before === undefined);
     if (!watch) return looks.every(one => 'status' in one) ? EXIT.ok : EXIT.someRejected;
     before = now;
@@ -68,6 +85,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
 
 interface Sight {
   home: Home;
+  slots: Slots;
   now: Moment;
   before: Moment | undefined;
   limit: number;
@@ -75,12 +93,12 @@ interface Sight {
   context: CommandContext;
 }
 
-function overviewText({ home, now, before, json, context }: Sight): string {
+function overviewText({ home, slots, now, before, json, context }: Sight): string {
   const { looks } = now;
   const idle = isIdle(looks);
   const nowMs = systemClock.nowMs();
-  const queue = summaryOf(home, nowMs, context);
-  const reasons = reasonsOf(looks, queue);
+  const queue = summaryOf(home, nowMs, slots, context);
+  const reasons = reasonsOf(looks, queue, nowMs);
   const rates = before && ratesOf(before, now);
   if (!json) return formatOverview(looks, idle, queue && formatSummary(queue, nowMs), reasons, rates);
   const daemons = Object.fromEntries(
@@ -89,15 +107,15 @@ function overviewText({ home, now, before, json, context }: Sight): string {
   return `${JSON.stringify({ idle, reasons, queue: queue ?? null, ...(rates && { rates }), daemons })}\n`;
 }
 
-async function queueText({ home, limit, json }: Sight): Promise<string> {
+async function queueText({ home, slots, limit, json }: Sight): Promise<string> {
   const fetching = await fetchingNow(home);
   const nowMs = systemClock.nowMs();
   const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
-  if (!json) return formatShape(shape, fetching, nowMs);
+  if (!json) return formatShape(shape, fetching, nowMs, slots);
   const providers = shape.providers.map(provider => ({
     ...provider,
     fetching: fetching.get(provider.pid) ?? 0,
-    ...stateOf(provider, fetching.get(provider.pid) ?? 0, nowMs),
+    ...stateOf(provider, fetching.get(provider.pid) ?? 0, nowMs, slots),
   }));
   return `${JSON.stringify({ age_minutes: AGE_MINUTES, ...shape, providers })}\n`;
 }
@@ -113,9 +131,14 @@ async function fetchingNow(home: Home): Promise<Map<number, number>> {
 }
 
 /** Undefined when the database cannot be read: the daemons may be seen by more people than the database. */
-function summaryOf(home: Home, nowMs: number, context: CommandContext): QueueSummary | undefined {
+function summaryOf(
+  home: Home,
+  nowMs: number,
+  slots: Slots,
+  context: CommandContext,
+): QueueSummary | undefined {
   try {
-    return reading(home, db => readQueueSummary(db, Math.floor(nowMs / 1000)));
+    return reading(home, db => readQueueSummary(db, nowMs, slots));
   } catch (error) {
     if (context.verbose) context.say(error instanceof Error ? error.message : String(error));
     return undefined;

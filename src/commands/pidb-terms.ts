@@ -1,6 +1,10 @@
 /** A provider's terms as options of lccpidb, and as text for people. */
+import { DAY_SLOTS, hoursOfMask, isNever, isTooFine, WEEK_SLOTS, type Slots } from '../config/hours.js';
 import type { Provider, ProviderTerms } from '../db/pidb.js';
+import type { ProviderStanding } from '../db/queue/shape.js';
 import { LccError } from '../lib/errors.js';
+import { obstacleOf } from '../run/obstacle.js';
+import { amount } from '../run/words.js';
 import type { OptionSpec, OptionValues } from './run.js';
 
 export const TERM_OPTIONS: OptionSpec[] = [
@@ -23,8 +27,7 @@ export const TERM_OPTIONS: OptionSpec[] = [
 const SIZE = /^(\d{1,15})(KB|MB|GB|TB)?$/i;
 const FACTORS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
 const MAX_FUSE_URLS = 1_000_000_000;
-const HOURS_OF_DAY = 24;
-const HOURS_OF_WEEK = 168;
+const HOURS_ADVICE = 'give hours such as 0-7,22-23, or always; 0-23 of the day, 0-167 of the week';
 
 /** Options whose name is not the term's in lower case. */
 const OPTION_OF: Partial<Record<keyof ProviderTerms, { key: string; flag: string }>> = {
@@ -32,30 +35,40 @@ const OPTION_OF: Partial<Record<keyof ProviderTerms, { key: string; flag: string
   fuseurls: { key: 'fuseUrls', flag: 'fuse-urls' },
 };
 
-/** The terms given as options. @throws LccError `usage` naming the option and what it takes */
-export function termsOf(options: OptionValues): Partial<ProviderTerms> {
+/**
+ * The terms given as options.
+ * @param slots of the period that hours are about
+ * @throws LccError `usage` naming the option and what it takes
+ */
+export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTerms> {
   const given = (name: keyof ProviderTerms): string | undefined => {
     const value = options[OPTION_OF[name]?.key ?? name];
     return typeof value === 'string' ? value : undefined;
   };
-  const read = <T>(name: keyof ProviderTerms, parse: (text: string) => T | undefined, advice: string) => {
+  const read = <N extends keyof ProviderTerms, T>(
+    name: N,
+    parse: (text: string) => T | undefined,
+    advice: string,
+  ): Partial<Record<N, T>> => {
     const text = given(name);
     if (text === undefined) return {};
     const value = parse(text);
     if (value === undefined)
       throw new LccError('usage', `--${OPTION_OF[name]?.flag ?? name}=${text}: ${advice}`);
-    return { [name]: value };
+    return { [name]: value } as Partial<Record<N, T>>;
   };
+  const { timeofday } = read('timeofday', timeOfDay, HOURS_ADVICE);
+  if (timeofday !== undefined && isNever(hoursOfMask(timeofday, slots)))
+    throw new LccError(
+      'usage',
+      `--timeofday=${given('timeofday')}: never with qm.slots = ${slots}, where only hours that are on every day count; give hours of the day, 0-23, or set qm.slots = ${WEEK_SLOTS}`,
+    );
   return {
     ...read('filesmax', integer(0), 'give a number of files'),
     ...read('spacemax', size, 'give a number of bytes, such as 500MB'),
     ...read('fullsetsallowed', integer(0), 'give a number of full sets'),
     ...read('bandwidth', size, 'give bytes per second, such as 100KB; 0 = unlimited'),
-    ...read(
-      'timeofday',
-      timeOfDay,
-      'give hours such as 0-7,22-23, or always; 0-23 of the day, 0-167 of the week',
-    ),
+    ...(timeofday === undefined ? {} : { timeofday }),
     ...read('priority', integer(0, 2), 'give 0, 1 or 2'),
     ...read('parallel', integer(1, 64), 'give 1 to 64'),
     ...read('enabled', yesOrNo, 'give yes or no'),
@@ -66,12 +79,17 @@ export function termsOf(options: OptionValues): Partial<ProviderTerms> {
 }
 
 /** One provider, one term a line; times are local. */
-export function providerText(provider: Provider, nowMs: number): string {
+export function providerText(
+  provider: Provider,
+  standing: ProviderStanding,
+  nowMs: number,
+  slots: Slots,
+): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
     ...provider.roots.map((root): [string, string] => ['root', root]),
     ['enabled', provider.enabled ? 'yes' : 'no'],
-    ['fetched from', fetchedText(provider, nowMs)],
+    ['fetched from', fetchedText(standing, nowMs, slots)],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
     ['full sets', `${provider.fullsetsused} of ${provider.fullsetsallowed} used`],
@@ -82,6 +100,10 @@ export function providerText(provider: Provider, nowMs: number): string {
     ['parallel', provider.parallel],
     ['enforce', provider.enforce ? 'yes' : 'no'],
     ['fuse', fuseText(provider)],
+    [
+      'held back',
+      standing.held === 0 ? 'nothing' : `${amount(standing.held, 'removal')} (lccctl release or discard)`,
+    ],
     ['queued', provider.nurlproc],
     ['errors', provider.nurlerrs],
     [
@@ -95,13 +117,42 @@ export function providerText(provider: Provider, nowMs: number): string {
   return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
 }
 
-/** Whether anything keeps the LCC from fetching, besides the hours of the day. */
-function fetchedText({ enabled, paused, backoffs, backoffuntil, dueat }: Provider, nowMs: number): string {
-  if (!enabled) return 'no, it is disabled';
-  if (paused !== 0) return 'no, it is paused (lccctl resume)';
-  if (backoffuntil * 1000 > nowMs)
-    return `not before ${localTime(backoffuntil * 1000)}, its site has failed as a whole ${backoffs === 1 ? 'once' : `${backoffs} times`} (lccctl flush)`;
-  return dueat > nowMs ? `not before ${localTime(dueat)}, for its bandwidth` : 'yes';
+/** Whether anything keeps the LCC from fetching, and until when. */
+function fetchedText(standing: ProviderStanding, nowMs: number, slots: Slots): string {
+  const { state, until_ms: untilMs } = obstacleOf(standing, nowMs, slots) ?? {};
+  const notBefore = untilMs === undefined ? 'not now' : `not before ${localTime(untilMs)}`;
+  switch (state) {
+    case undefined:
+      return 'yes';
+    case 'disabled':
+      return 'no, it is disabled';
+    case 'paused':
+      return 'no, it is paused (lccctl resume)';
+    case 'back-off':
+      return `${notBefore}, its site has failed as a whole ${standing.backoffs === 1 ? 'once' : `${standing.backoffs} times`} (lccctl flush)`;
+    case 'closed':
+      return untilMs === undefined ? 'never, it is closed at all hours' : `${notBefore}, for its hours`;
+    case 'later':
+      return `${notBefore}, ${standing.later === 1 ? 'its url waits for hours of its own' : `its ${standing.later} urls wait for hours of their own`}`;
+    case 'delayed':
+      return `${notBefore}, for its bandwidth`;
+  }
+}
+
+/** What was understood, and is hardly meant. */
+export function warningsOf(terms: Partial<ProviderTerms>, slots: Slots): string[] {
+  const nothing = (['filesmax', 'spacemax'] as const).flatMap(name =>
+    terms[name] === 0 ? [`--${name}=0: nothing of it may be stored, nothing will be fetched`] : [],
+  );
+  const isStrict = terms.timeofday !== undefined && isTooFine(terms.timeofday, slots);
+  return [
+    ...nothing,
+    ...(isStrict
+      ? [
+          `--timeofday: of hours of the week those that are on every day count, as qm.slots = ${slots}: ${formatTimeOfDay(hoursOfMask(terms.timeofday ?? '', slots))}`,
+        ]
+      : []),
+  ];
 }
 
 function localTime(atMs: number): string {
@@ -151,7 +202,7 @@ function timeOfDay(text: string): string | undefined {
   if (text === 'always') return '';
   if (!/^\d{1,3}(?:-\d{1,3})?(?:,\d{1,3}(?:-\d{1,3})?)*$/.test(text)) return undefined;
   const ranges = text.split(',').map(range => range.split('-').map(Number));
-  const slots = ranges.flat().some(hour => hour >= HOURS_OF_DAY) ? HOURS_OF_WEEK : HOURS_OF_DAY;
+  const slots = ranges.flat().some(hour => hour >= DAY_SLOTS) ? WEEK_SLOTS : DAY_SLOTS;
   const mask = Array.from({ length: slots }, () => '0');
   for (const [from = 0, to = from] of ranges) {
     if (from >= slots || to >= slots) return undefined;

@@ -42,6 +42,11 @@ export function hoursOfMask(mask: string, slots: Slots): Hours {
   ).join('');
 }
 
+/** The period that the setting qm.slots asks for. */
+export function slotsOf(setting: number): Slots {
+  return setting === WEEK_SLOTS ? WEEK_SLOTS : DAY_SLOTS;
+}
+
 /** Whether a mask says more than a period of so many slots can: it is then read strictly. */
 export function isTooFine(mask: string, slots: Slots): boolean {
   return mask.length > slots;
@@ -59,6 +64,11 @@ export function hoursOfTod(tod: string, slots: Slots): Hours {
     }
   }
   return hoursOfMask(mask.join(''), slots);
+}
+
+/** The hours that are these slots and no others. */
+export function hoursOfSlots(permitted: readonly number[], slots: Slots): Hours {
+  return Array.from({ length: slots }, (_, slot) => (permitted.includes(slot) ? '1' : '0')).join('');
 }
 
 /** The hours that both permit. */
@@ -79,6 +89,21 @@ export function nextSlot(hours: Hours, slot: number, slots: Slots): number | und
     if (permits(hours, next)) return next;
   }
   return undefined;
+}
+
+/** When hours next begin that are permitted, at the end of this hour at the earliest; undefined: never. */
+export function opensAtMs(hours: Hours, nowMs: number, slots: Slots): number | undefined {
+  let atMs = nowMs;
+  for (let ahead = 1; ahead <= slots; ahead++) {
+    atMs = hourEndMs(atMs);
+    if (permits(hours, slotOf(atMs, slots))) return atMs;
+  }
+  return undefined;
+}
+
+/** Whether no hour is permitted. */
+export function isNever(hours: Hours): boolean {
+  return hours !== ALWAYS && !hours.includes('1');
 }
 
 /**

@@ -5,7 +5,15 @@
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { TimeSlots } from './time-slots.js';
-import { bothOf, hoursOfMask, hoursOfTod, isTooFine, type Hours, type Slots } from '../config/hours.js';
+import {
+  bothOf,
+  hoursOfMask,
+  hoursOfTod,
+  isNever,
+  isTooFine,
+  type Hours,
+  type Slots,
+} from '../config/hours.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { ProviderOrder } from './schedule/order.js';
 import type { Paced, WaitOptions, Waits } from './waits.js';
@@ -166,8 +174,4 @@ export class KnownProviders {
   #openOrClose({ provider, hours }: Known): void {
     this.#table.setHindered(provider.pid, 'closed', !this.#slots.permits(hours));
   }
-}
-
-function isNever(hours: Hours): boolean {
-  return hours !== '' && !hours.includes('1');
 }

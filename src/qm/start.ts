@@ -16,7 +16,7 @@ import { controlsOf } from './controls.js';
 import { Deletions } from './deletions.js';
 import { Dispatcher } from './dispatch.js';
 import { FsmSpool } from './fsm.js';
-import { DAY_SLOTS, WEEK_SLOTS } from '../config/hours.js';
+import { slotsOf } from '../config/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
 import { DecidedRemovals } from './housekeeping/decided-removals.js';
@@ -72,7 +72,7 @@ export async function startQueueManager(
     clock,
     log,
     window: config.get('qm.lane_window'),
-    slots: config.get('qm.slots') === WEEK_SLOTS ? WEEK_SLOTS : DAY_SLOTS,
+    slots: slotsOf(config.get('qm.slots')),
     bandwidthBytesPerS: config.get('qm.bandwidth_bytes_per_s'),
     lanes: {
       overbookPercent: config.get('qm.overbook_percent'),

@@ -1,10 +1,10 @@
 /** What an operator should know unasked: why nothing moves, what is broken, what waits for a decision. */
 import type { QueueSummary } from '../db/queue/shape.js';
 import type { DaemonStatus, Look } from './ask.js';
-import { amount, formatBytes, formatDuration } from './words.js';
+import { amount, formatBytes, formatDuration, formatUntil } from './words.js';
 
 /** One sentence each, the most serious first; empty when all is well. */
-export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefined): string[] {
+export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number): string[] {
   const answers = (kind: string): DaemonStatus[] =>
     looks.flatMap(look =>
       'status' in look && (look.name === kind || look.name.startsWith(`${kind}-`)) ? [look.status] : [],
@@ -24,7 +24,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
       number(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
     ),
     ...answers('lccd-uns').flatMap(ofNotificationServer),
-    ...(queue === undefined ? [] : ofProviders(queue)),
+    ...(queue === undefined ? [] : ofProviders(queue, nowMs)),
   ];
 }
 
@@ -45,13 +45,6 @@ function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
       `the Bot Manager of ${name} is given nothing for ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
     );
   }
-  const [closed, neverOpen] = [number(qm, 'providers_closed'), number(qm, 'providers_never_open')];
-  if (closed > 0 && closed === number(qm, 'providers') && number(qm, 'in_flight') === 0)
-    reasons.push('every provider with urls waiting is closed at this hour (lccpidb set --timeofday)');
-  if (neverOpen > 0)
-    reasons.push(
-      `${amount(neverOpen, 'provider with urls waiting is', 'providers with urls waiting are')} closed at all hours; lccpidb set --timeofday=always`,
-    );
   if (qm['unses_shut_out'] === true)
     reasons.push(`the queue is full (qm.max_queue_urls): sets wait with the UNSes until it has shrunk`);
   return reasons;
@@ -98,7 +91,7 @@ function ofNotificationServer(uns: DaemonStatus): string[] {
 /** Share of a limit from which on it is worth a word. */
 const NEARLY = 0.9;
 
-function ofProviders(queue: QueueSummary): string[] {
+function ofProviders(queue: QueueSummary, nowMs: number): string[] {
   const reasons: string[] = [];
   const { waiting, paused, disabled, backed_off, held_providers, held_urls } = queue;
   const who = (count: number, one: string, many: string) =>
@@ -114,7 +107,20 @@ function ofProviders(queue: QueueSummary): string[] {
     reasons.push(
       `${who(backed_off, 'site', 'sites')} ${is(backed_off, 'left alone, having failed as a whole; lccctl flush tries at once')}`,
     );
-  if (queue.later_only) reasons.push('all that waits does so for a later hour of the day');
+  const { closed, never_open: neverOpen, later_urls: laterUrls, later_until_ms: laterUntilMs } = queue;
+  const shut = closed - neverOpen;
+  if (shut > 0)
+    reasons.push(
+      `${who(shut, 'provider', 'providers')} ${is(shut, 'closed at this hour (lccpidb set --timeofday)')}`,
+    );
+  if (neverOpen > 0)
+    reasons.push(
+      `${who(neverOpen, 'provider', 'providers')} ${is(neverOpen, 'closed at all hours; lccpidb set --timeofday=always')}`,
+    );
+  if (laterUrls > 0)
+    reasons.push(
+      `${amount(laterUrls, 'url waits for hours of its own', 'urls wait for hours of their own')}${laterUntilMs === null ? '' : `, until ${formatUntil(laterUntilMs, nowMs)}`}`,
+    );
   if (held_providers > 0)
     reasons.push(
       `${amount(held_urls, 'removal')} of ${amount(held_providers, 'provider')} ${held_urls === 1 ? 'is' : 'are'} held back by the mass-delete fuse; lccctl release or discard`,

@@ -20,6 +20,20 @@ export function formatDuration(seconds: number): string {
   return formatAmount(Math.floor(seconds / unit) * unit * 1000, 'ms').replace(/^0 \w+$/, '0 s');
 }
 
+/** A moment that has come soon enough to count the seconds to it. */
+const SOON_MS = 5 * 60_000;
+
+/** Local time; the day only when it is another, seconds only when it is soon. */
+export function formatUntil(atMs: number, nowMs: number): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const at = new Date(atMs);
+  const seconds = atMs - nowMs < SOON_MS ? `:${two(at.getSeconds())}` : '';
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}${seconds}`;
+  return at.toDateString() === new Date(nowMs).toDateString()
+    ? time
+    : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+}
+
 /** `12 MB`: as much as a person reads of it. */
 export function formatBytes(bytes: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
@@ -101,7 +115,10 @@ function fetchedSince(of: Figures): string {
 function restarts(children: readonly Record<string, unknown>[]): string {
   const restarted = children.filter(({ restarts: count }) => typeof count === 'number' && count > 0);
   return restarted
-    .map(({ name, restarts: count }) => `${String(name)} started again ${Number(count)} times`)
+    .map(
+      ({ name, restarts: count }) =>
+        `${String(name)} started again ${Number(count) === 1 ? 'once' : `${Number(count)} times`}`,
+    )
     .join(', ');
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -64,10 +64,33 @@ describe('lccpidb', () => {
       [found?.priority, found?.timeofday, found?.fullsetsallowed],
       [2, '111111000000000000000011', 3],
     );
+    writeFileSync(join(home, 'lcc.toml'), '[qm]\nslots = 168\n');
     lccpidb(home, 'set', '--pid=1', '--timeofday=24-26,167');
     assert.equal(provider(home, 1)?.timeofday.length, 168);
     lccpidb(home, 'set', '--pid=1', '--timeofday=always');
     assert.equal(provider(home, 1)?.timeofday, '');
+  });
+
+  it('refuses hours that never come, and says what it reads strictly or allows nothing', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
+    for (const hours of ['25', '24']) {
+      const refused = lccpidb(home, 'set', '--pid=1', `--timeofday=${hours}`);
+      assert.equal(refused.status, 64);
+      assert.match(
+        refused.stderr,
+        /^lccpidb: --timeofday=2[45]: never with qm\.slots = 24, .*give hours of the day, 0-23, or set qm\.slots = 168\n$/,
+      );
+    }
+    assert.equal(provider(home, 1)?.timeofday, '');
+    const everyDay = Array.from({ length: 7 }, (_, day) => `${day * 24 + 3}`).join(',');
+    const strict = lccpidb(home, 'set', '--pid=1', `--timeofday=${everyDay},5`);
+    assert.deepEqual([strict.status, strict.stderr.endsWith('qm.slots = 24: 3\n')], [0, true], strict.stderr);
+    const none = lccpidb(home, 'set', '--pid=1', '--filesmax=0');
+    assert.deepEqual(
+      [none.status, none.stderr],
+      [0, 'lccpidb: --filesmax=0: nothing of it may be stored, nothing will be fetched\n'],
+    );
   });
 
   it('sets the fuse of a provider, and back to what is configured', () => {
@@ -151,6 +174,19 @@ describe('lccpidb', () => {
       /, its site has failed as a whole once \(lccctl flush\)$/,
     );
     assert.match(fetched('backoffs = 3') ?? '', /failed as a whole 3 times/);
+    const never = `timeofday = '${'0'.repeat(24)}', backoffs = 0, backoffuntil = 0`;
+    assert.equal(fetched(never), 'never, it is closed at all hours');
+    const ahead = (new Date().getHours() + 12) % 24;
+    const mask = Array.from({ length: 24 }, (_, each) => (each === ahead ? '1' : '0')).join('');
+    assert.match(
+      fetched(`timeofday = '${mask}'`) ?? '',
+      /^not before \d{4}-\d\d-\d\d \d\d:00:00, for its hours$/,
+    );
+    assert.equal(lineOf('held back', 'paused = 0'), 'nothing');
+    const held = openDatabase(join(home, 'lcc.db'));
+    held.exec("INSERT INTO held VALUES (99, 1, 1, 1, 70, 'x', 0)");
+    held.close();
+    assert.equal(lineOf('held back', 'paused = 0'), '70 removals (lccctl release or discard)');
     assert.equal(fetched('paused = 1'), 'no, it is paused (lccctl resume)');
     assert.match(lccpidb(home, 'list').stdout, /^1\tpaused\t/);
     assert.equal(fetched('enabled = 0'), 'no, it is disabled');
@@ -190,6 +226,7 @@ describe('lccpidb', () => {
       [['add', '--pid=2', '--root=http://h/', '--priority=3'], /--priority=3: give 0, 1 or 2/],
       [['add', '--pid=2', '--root=http://h/', '--timeofday=8-25x'], /--timeofday=/],
       [['add', '--pid=2', '--root=http://h/', '--spacemax=lots'], /--spacemax=lots/],
+      [['set', '--pid=1'], /^lccpidb: nothing to set; give a term, such as --priority=2\n$/],
       [['set', '--pid=9', '--priority=1'], /no provider 9/],
       [['frobnicate'], /"frobnicate" is no action/],
       [[], /nothing to do/],

@@ -36,6 +36,14 @@ describe('lccstat', () => {
     for (const option of ['--until-idle=soon', '--limit=0', '--limit=all'])
       assert.equal(lccstat('--queue', option).status, 64, option);
   });
+
+  it('either waits or shows', () => {
+    const { status, stderr } = lccstat('--watch', '--until-idle=1');
+    assert.deepEqual(
+      [status, stderr],
+      [64, 'lccstat: --until-idle and --watch: give one of them; --until-idle prints nothing\n'],
+    );
+  });
 });
 
 /** Names of fields in an object and all it holds, but not below `daemons`, whose keys are names of daemons. */
@@ -85,6 +93,15 @@ describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
     assert.match(text, /^! every site with urls waiting is left alone.*lccctl flush tries at once$/m);
     assert.match(text, /^lccd-qm +busy .* 40 urls queued/m);
     assert.match(text, /^lccbot +idle .* 0 of \d+ slots fetching/m);
+  });
+
+  it('says why when it is not idle in time', async () => {
+    const { status, stderr } = await lcc.sh('lccstat --until-idle=0.2');
+    assert.equal(status, 75);
+    assert.match(
+      stderr,
+      /^lccstat: still busy after 0\.2 s\nlccstat: ! every site with urls waiting is left alone/,
+    );
   });
 
   it('shows the queue by provider and age', async () => {

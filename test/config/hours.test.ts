@@ -5,8 +5,11 @@ import {
   bothOf,
   hourEndMs,
   hoursOfMask,
+  hoursOfSlots,
   hoursOfTod,
+  isNever,
   nextSlot,
+  opensAtMs,
   permits,
   slotOf,
   slotsBegun,
@@ -131,4 +134,14 @@ test('a clock that is put right by a moment begins no hour, unless that was just
   assert.equal(slotsBegun(atMs, atMs - HOUR, 24).length, 24);
   const hourMs = Date.UTC(2026, 5, 1, 8);
   assert.equal(slotsBegun(hourMs, hourMs - 1, 24).length, 24);
+});
+
+test('hours open at the next full hour that is permitted, a period later at the latest, or never', () => {
+  const now = new Date(2026, 10, 20, 13, 30).getTime();
+  const at = (day: number, hour: number) => new Date(2026, 10, day, hour).getTime();
+  assert.equal(opensAtMs(hoursOfSlots([3, 22], 24), now, 24), at(20, 22));
+  assert.equal(opensAtMs(hoursOfSlots([13], 24), now, 24), at(21, 13));
+  assert.equal(opensAtMs(hoursOfSlots([0], 168), now, 168), at(23, 0));
+  assert.equal(opensAtMs(hoursOfSlots([], 24), now, 24), undefined);
+  assert.deepEqual([hoursOfSlots([], 24), '', hoursOfSlots([5], 24)].map(isNever), [true, false, false]);
 });

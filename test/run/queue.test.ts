@@ -20,10 +20,13 @@ const provider = (more: Partial<ProviderQueue>): ProviderQueue => ({
   fullsetwanted: null,
   errors: 0,
   held: 0,
+  later: 0,
+  later_slots: [],
   ...more,
 });
 const mask = (open: number[], hours: number) =>
   Array.from({ length: hours }, (_, hour) => (open.includes(hour) ? '1' : '0')).join('');
+const hours = (...each: number[]) => each;
 const at = (day: number, hour: number) => new Date(2026, 10, day, hour).getTime();
 
 describe('the state of a provider', () => {
@@ -40,12 +43,25 @@ describe('the state of a provider', () => {
     ['closed until tonight', { timeofday: mask([22], 24) }, 0, { state: 'closed', until_ms: at(20, 22) }],
     ['closed until tomorrow', { timeofday: mask([3], 24) }, 0, { state: 'closed', until_ms: at(21, 3) }],
     ['open now', { timeofday: mask([13], 24) }, 0, { state: 'waiting' }],
-    ['open on Fridays at 13', { timeofday: mask([4 * 24 + 13], 168) }, 0, { state: 'waiting' }],
-    ['closed until Monday', { timeofday: mask([0], 168) }, 0, { state: 'closed', until_ms: at(23, 0) }],
     ['closed at all hours', { timeofday: mask([], 24) }, 0, { state: 'closed' }],
+    [
+      'hours of all urls',
+      { later: 10, later_slots: hours(20, 15) },
+      0,
+      { state: 'later', until_ms: at(20, 15) },
+    ],
+    ['hours of some urls', { later: 9, later_slots: hours(20) }, 0, { state: 'waiting' }],
   ] as const) {
-    it(what, () => assert.deepEqual(stateOf(provider(more), fetching, NOW_MS), expected));
+    it(what, () => assert.deepEqual(stateOf(provider(more), fetching, NOW_MS, 24), expected));
   }
+
+  it('hours of the week count where the period is a week, else when they are on every day', () => {
+    const friday = { timeofday: mask([4 * 24 + 13], 168) };
+    assert.deepEqual(stateOf(provider(friday), 0, NOW_MS, 168), { state: 'waiting' });
+    assert.deepEqual(stateOf(provider(friday), 0, NOW_MS, 24), { state: 'closed' });
+    const monday = { timeofday: mask([0], 168) };
+    assert.deepEqual(stateOf(provider(monday), 0, NOW_MS, 168), { state: 'closed', until_ms: at(23, 0) });
+  });
 });
 
 it('the table has a line a provider, ages across, and says in words what goes on', () => {
@@ -55,16 +71,20 @@ it('the table has a line a provider, ages across, and says in words what goes on
       provider({ pid: 12, waiting: 1000, ages: [700, 300, ...none.slice(2)], exact: false }),
       provider({ pid: 3, waiting: 300, backoffuntil: at(21, 8) / 1000, errors: 1, held: 2 }),
       provider({ pid: 4, fullsetwanted: 'operator' }),
+      provider({ pid: 5, dueat: NOW_MS + 40_000 }),
+      provider({ pid: 6, later: 10, later_slots: [22] }),
     ],
     left_off: { providers: 2, waiting: 7 },
   };
   assert.equal(
-    formatShape(shape, new Map([[4, 5]]), NOW_MS),
+    formatShape(shape, new Map([[4, 5]]), NOW_MS, 24),
     `PROVIDER    T     5   10 20 40 80 160 320 640 1280 1280+ STATE
    TOTAL 1310 ~1010 ~300  0  0  0   0   0   0    0     0
       12 1000  ~700 ~300  0  0  0   0   0   0    0     0 waiting
        3  300    10    0  0  0  0   0   0   0    0     0 does not answer, left alone until 2026-11-21 08:00; 2 removals held back; 1 error not delivered
        4   10    10    0  0  0  0   0   0   0    0     0 fetching 5; full set wanted: operator
+       5   10    10    0  0  0  0   0   0   0    0     0 delayed until 13:30:40
+       6   10    10    0  0  0  0   0   0   0    0     0 all urls wait for their own hours until 22:00
 and 2 providers more with 7 urls (--limit shows more)
 `,
   );

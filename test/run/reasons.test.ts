@@ -4,6 +4,7 @@ import type { QueueSummary } from '../../src/db/queue/shape.js';
 import type { Look } from '../../src/run/ask.js';
 import { reasonsOf } from '../../src/run/reasons.js';
 
+const NOW_MS = new Date(2026, 10, 20, 13, 30).getTime();
 const says = (name: string, more: Record<string, unknown>): Look => ({
   name,
   status: { daemon: name, pid: 1, up_s: 1, rss_bytes: 1, idle: true, ...more },
@@ -34,7 +35,11 @@ const QUEUE: QueueSummary = {
   paused: 0,
   disabled: 0,
   backed_off: 0,
+  closed: 0,
+  never_open: 0,
   later_only: false,
+  later_urls: 0,
+  later_until_ms: null,
   oldest: 1,
   full_sets_wanted: 0,
   errors: 0,
@@ -43,7 +48,7 @@ const QUEUE: QueueSummary = {
 };
 
 describe('why nothing moves', () => {
-  it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE), []));
+  it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE, NOW_MS), []));
 
   const cases: [string, Look[], Partial<QueueSummary>, RegExp][] = [
     [
@@ -113,15 +118,15 @@ describe('why nothing moves', () => {
     ['dead sites', lcc(), { backed_off: 2 }, /^every site with urls waiting is left alone.*lccctl flush/],
     [
       'providers that are closed',
-      lcc('lccd-qm', { providers: 2, providers_closed: 2, in_flight: 0 }),
-      {},
+      lcc(),
+      { closed: 2 },
       /^every provider with urls waiting is closed at this hour/,
     ],
     [
       'a provider that never opens',
-      lcc('lccd-qm', { providers: 2, providers_closed: 1, providers_never_open: 1 }),
-      {},
-      /^1 provider with urls waiting is closed at all hours; lccpidb set --timeofday=always$/,
+      lcc(),
+      { closed: 1, never_open: 1 },
+      /^1 of 2 providers with urls waiting is closed at all hours; lccpidb set --timeofday=always$/,
     ],
     [
       'an order that another UNS keeps',
@@ -129,7 +134,12 @@ describe('why nothing moves', () => {
       {},
       /^sets of 3 providers wait in lccd-uns for an earlier one that another UNS has$/,
     ],
-    ['closed hours', lcc(), { later_only: true }, /later hour of the day/],
+    [
+      'hours of urls',
+      lcc(),
+      { later_urls: 5, later_until_ms: NOW_MS + 40_000 },
+      /^5 urls wait for hours of their own, until 13:30:40$/,
+    ],
     [
       'the fuse',
       lcc(),
@@ -139,7 +149,7 @@ describe('why nothing moves', () => {
   ];
   for (const [what, looks, more, expected] of cases) {
     it(`names ${what}`, () => {
-      const reasons = reasonsOf(looks, { ...QUEUE, ...more });
+      const reasons = reasonsOf(looks, { ...QUEUE, ...more }, NOW_MS);
       assert.equal(reasons.length, 1, reasons.join('\n'));
       assert.match(reasons[0] ?? '', expected);
     });
@@ -147,7 +157,7 @@ describe('why nothing moves', () => {
 
   it('says what the daemons know where the database cannot be read', () =>
     assert.match(
-      reasonsOf(lcc('lccd-qm', { bot_managers: [] }), undefined).join(),
+      reasonsOf(lcc('lccd-qm', { bot_managers: [] }), undefined, NOW_MS).join(),
       /5 urls cannot be fetched/,
     ));
 });

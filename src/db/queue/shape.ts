@@ -2,6 +2,15 @@
  * The queue's shape by provider and age, as lccstat shows it: read beside the Queue Manager, which never waits for it.
  * An age is the time since the set was absorbed that gave the url its place.
  */
+import {
+  hoursOfMask,
+  hoursOfSlots,
+  isNever,
+  opensAtMs,
+  permits,
+  slotOf,
+  type Slots,
+} from '../../config/hours.js';
 import type { Db } from '../open.js';
 
 /** Upper bounds of the age groups in minutes; one more group holds what is older. */
@@ -12,6 +21,8 @@ const COUNTED_ROWS = 200_000;
 /** Sets of which first and last url are looked up; beyond that they are taken to be whole. */
 const LOOKED_UP_SETS = 20_000;
 const HELD = 1;
+/** Providers with urls waiting that the operator has not stopped. */
+const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
 
 /** What is remarkable about all providers together. */
 export interface QueueSummary {
@@ -19,12 +30,22 @@ export interface QueueSummary {
   /** Urls queued, and how many providers they belong to. */
   urls: number;
   waiting: number;
-  /** Providers with urls waiting that are paused, disabled, or left alone because their site does not answer. */
+  /**
+   * Providers with urls waiting that are paused, disabled, left alone because their site does not answer, or closed at
+   * this hour: each counts once, as disabled before paused before backed off before closed.
+   */
   paused: number;
   disabled: number;
   backed_off: number;
+  closed: number;
+  /** Of the closed ones those that are so at all hours. */
+  never_open: number;
   /** All that waits does so for a later time slot. */
   later_only: boolean;
+  /** Urls of providers that are open, all of whose urls wait for hours of their own; when the first of these begin. */
+  later_urls: number;
+  /** Milliseconds since 1970, null = unknown. */
+  later_until_ms: number | null;
   /** Seconds since 1970, 0 = unknown. */
   oldest: number;
   full_sets_wanted: number;
@@ -55,7 +76,18 @@ export interface ProviderQueue {
   errors: number;
   /** Removals that the mass-delete fuse holds back. */
   held: number;
+  /** Urls that wait for a later slot, and the slots. */
+  later: number;
+  later_slots: number[];
 }
+
+/** What decides whether a provider is fetched from. */
+export type ProviderStanding = Omit<ProviderQueue, 'ages' | 'exact'>;
+type ProviderRow = Omit<ProviderStanding, 'later' | 'later_slots'>;
+type PidbSummary = Pick<
+  QueueSummary,
+  'providers' | 'urls' | 'waiting' | 'paused' | 'disabled' | 'backed_off' | 'full_sets_wanted' | 'errors'
+>;
 
 export interface QueueShape {
   providers: ProviderQueue[];
@@ -64,18 +96,20 @@ export interface QueueShape {
   total: { waiting: number; ages: number[]; exact: boolean };
 }
 
-export function readQueueSummary(db: Db, nowS: number): QueueSummary {
+/** @param slots of the period, as the Queue Manager has it */
+export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSummary {
+  const nowS = Math.floor(nowMs / 1000);
   const read = db.transaction(() => {
     const pidb = db
       .prepare(
         `SELECT count(*) AS providers, coalesce(sum(nurlproc), 0) AS urls, count(nullif(nurlproc, 0)) AS waiting,
-           coalesce(sum(nurlproc > 0 AND paused <> 0), 0) AS paused,
+           coalesce(sum(nurlproc > 0 AND enabled <> 0 AND paused <> 0), 0) AS paused,
            coalesce(sum(nurlproc > 0 AND enabled = 0), 0) AS disabled,
-           coalesce(sum(nurlproc > 0 AND backoffuntil > $nowS), 0) AS backed_off,
+           coalesce(sum(${ACTIVE} AND backoffuntil > $nowS), 0) AS backed_off,
            count(fullsetwanted) AS full_sets_wanted, coalesce(sum(nurlerrs), 0) AS errors
          FROM pidb`,
       )
-      .get({ nowS }) as Omit<QueueSummary, 'oldest' | 'later_only' | 'held_providers' | 'held_urls'>;
+      .get({ nowS }) as PidbSummary;
     const held = db
       .prepare(
         `SELECT count(DISTINCT pid) AS held_providers, coalesce(sum(urls), 0) AS held_urls
@@ -88,11 +122,72 @@ export function readQueueSummary(db: Db, nowS: number): QueueSummary {
       later_only:
         first('SELECT 1 FROM qpsdb LIMIT 1') !== undefined &&
         first('SELECT 1 FROM qpsdb WHERE starttimeslot < 0 LIMIT 1') === undefined,
+      ...readHours(db, nowMs, slots),
       oldest: first('SELECT absorbedat FROM qpsdb ORDER BY psetid LIMIT 1') ?? 0,
       ...held,
     };
   });
   return read();
+}
+
+/** What is closed, and what waits for hours of its own. */
+function readHours(
+  db: Db,
+  nowMs: number,
+  slots: Slots,
+): Pick<QueueSummary, 'closed' | 'never_open' | 'later_urls' | 'later_until_ms'> {
+  const slot = slotOf(nowMs, slots);
+  const found = { closed: 0, never_open: 0, later_urls: 0 };
+  const begin = new Set<number>();
+  const laterOf = readLater(db);
+  const providers = db
+    .prepare<[number], { pid: number; nurlproc: number; timeofday: string }>(
+      `SELECT pid, nurlproc, timeofday FROM pidb WHERE ${ACTIVE} AND backoffuntil <= ?
+         AND (timeofday <> '' OR pid IN (SELECT pid FROM qpsdb WHERE starttimeslot >= 0))`,
+    )
+    .all(Math.floor(nowMs / 1000));
+  for (const { pid, nurlproc, timeofday } of providers) {
+    const hours = hoursOfMask(timeofday, slots);
+    if (isNever(hours)) found.never_open++;
+    if (!permits(hours, slot)) {
+      found.closed++;
+      continue;
+    }
+    const { later, later_slots: begins } = laterOf.get(pid) ?? NONE_LATER;
+    if (later < nurlproc) continue;
+    found.later_urls += later;
+    for (const each of begins) begin.add(each);
+  }
+  return { ...found, later_until_ms: opensAtMs(hoursOfSlots([...begin], slots), nowMs, slots) ?? null };
+}
+
+type Later = Pick<ProviderQueue, 'later' | 'later_slots'>;
+const NONE_LATER: Later = { later: 0, later_slots: [] };
+
+/** The urls that wait for a slot by provider, counted from an index. */
+function readLater(db: Db): Map<number, Later> {
+  const parts = db
+    .prepare<[], [number, number, number]>(
+      `SELECT qpsdb.pid, starttimeslot, count(*) FROM qpsdb JOIN qdb
+         ON slot = starttimeslot AND slot >= 0 AND qdb.psetid = qpsdb.psetid
+       WHERE starttimeslot >= 0 GROUP BY qpsdb.pid, starttimeslot`,
+    )
+    .raw()
+    .all();
+  const found = new Map<number, Later>();
+  for (const [pid, slot, urls] of parts) {
+    const { later, later_slots } = found.get(pid) ?? NONE_LATER;
+    found.set(pid, { later: later + urls, later_slots: [...later_slots, slot] });
+  }
+  return found;
+}
+
+/** One provider as in the shape, but for its ages; undefined when there is none. */
+export function readProviderQueue(db: Db, pid: number): ProviderStanding | undefined {
+  const row = db
+    .prepare<[number], ProviderRow>(`SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE pid = ?`)
+    .get(pid);
+  return row && { ...row, ...(readLater(db).get(pid) ?? NONE_LATER) };
 }
 
 /** The providers with anything to say of them, the longest queues first, at most `limit`. */
@@ -110,9 +205,10 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows 
       total.exact &&= of?.exact ?? true;
     }
     const rows = remarkable(db, nowS, limit);
+    const later = readLater(db);
     const providers = rows.map((row): ProviderQueue => {
       const of = ages.get(row.pid) ?? { ages: Array<number>(GROUPS).fill(0), exact: true };
-      return { ...row, ...of };
+      return { ...row, ...(later.get(row.pid) ?? NONE_LATER), ...of };
     });
     const shown = providers.reduce((sum, { waiting: urls }) => sum + urls, 0);
     const left_off = {
@@ -127,13 +223,13 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows 
 const REMARKABLE = `nurlproc > 0 OR paused <> 0 OR backoffuntil > $nowS OR fullsetwanted IS NOT NULL OR nurlerrs > 0
   OR pid IN (SELECT pid FROM held WHERE state = ${HELD})`;
 
-function remarkable(db: Db, nowS: number, limit: number): Omit<ProviderQueue, 'ages' | 'exact'>[] {
+const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, dueat, fullsetwanted,
+  nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD}) AS held`;
+
+function remarkable(db: Db, nowS: number, limit: number): ProviderRow[] {
   return db
-    .prepare<{ nowS: number; limit: number }, Omit<ProviderQueue, 'ages' | 'exact'>>(
-      `SELECT pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, dueat, fullsetwanted,
-         nurlerrs AS errors,
-         (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD}) AS held
-       FROM pidb WHERE ${REMARKABLE} ORDER BY nurlproc DESC, pid LIMIT $limit`,
+    .prepare<{ nowS: number; limit: number }, ProviderRow>(
+      `SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE ${REMARKABLE} ORDER BY nurlproc DESC, pid LIMIT $limit`,
     )
     .all({ nowS, limit });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { hoursOfSlots, opensAtMs } from '../../../src/config/hours.js';
 import { openReadOnly } from '../../../src/db/open.js';
 import { readQueueShape, readQueueSummary, type QueueShape } from '../../../src/db/queue/shape.js';
 import { Bench, url } from '../../qm/support.js';
@@ -113,7 +114,7 @@ describe('the shape of the queue', () => {
     bench.all('UPDATE pidb SET backoffuntil = ? WHERE pid = 8 RETURNING pid', nowS() + 60);
     bench.provider(9, { paused: 1, fullsetwanted: 'operator' });
     bench.all("INSERT INTO held VALUES (99, 9, 1, 1, 70, 'x', 0) RETURNING pid");
-    const summary = () => readQueueSummary(bench.db, nowS());
+    const summary = () => readQueueSummary(bench.db, bench.clock.nowMs(), 24);
     assert.deepEqual(summary(), {
       providers: 3,
       urls: 5,
@@ -121,7 +122,11 @@ describe('the shape of the queue', () => {
       paused: 1,
       disabled: 0,
       backed_off: 1,
+      closed: 0,
+      never_open: 0,
       later_only: false,
+      later_urls: 0,
+      later_until_ms: null,
       oldest: atS,
       full_sets_wanted: 1,
       errors: 4,
@@ -130,5 +135,43 @@ describe('the shape of the queue', () => {
     });
     bench.all('UPDATE qpsdb SET starttimeslot = 3 RETURNING pid');
     assert.equal(summary().later_only, true);
+  });
+
+  it('counts a provider once, under what has to go first', async () => {
+    await bench.send(7, urls('a', 3));
+    const seen = (columns: string) => {
+      bench.all(`UPDATE pidb SET ${columns} WHERE pid = 7 RETURNING pid`);
+      const { disabled, paused, backed_off, closed, never_open } = readQueueSummary(
+        bench.db,
+        bench.clock.nowMs(),
+        24,
+      );
+      return [disabled, paused, backed_off, closed, never_open];
+    };
+    assert.deepEqual(seen(`timeofday = '${'0'.repeat(24)}'`), [0, 0, 0, 1, 1]);
+    assert.deepEqual(seen(`backoffuntil = ${nowS() + 60}`), [0, 0, 1, 0, 0]);
+    assert.deepEqual(seen('paused = 1'), [0, 1, 0, 0, 0]);
+    assert.deepEqual(seen('enabled = 0'), [1, 0, 0, 0, 0]);
+  });
+
+  it('tells urls that wait for hours of their own from those of a provider that is closed', async () => {
+    await bench.send(7, urls('a', 3));
+    const nowMs = bench.clock.nowMs();
+    const slot = (new Date(nowMs).getHours() + 2) % 24;
+    bench.all('UPDATE qdb SET slot = ? RETURNING pos', slot);
+    bench.all('UPDATE qpsdb SET starttimeslot = ? RETURNING pid', slot);
+    const hourMs = 3_600_000;
+    const untilMs = opensAtMs(hoursOfSlots([slot], 24), nowMs, 24);
+    assert.ok(untilMs !== undefined && untilMs > nowMs + hourMs && untilMs <= nowMs + 2 * hourMs);
+    const seen = () => {
+      const { closed, later_urls, later_until_ms } = readQueueSummary(bench.db, nowMs, 24);
+      return [closed, later_urls, later_until_ms];
+    };
+    assert.deepEqual(seen(), [0, 3, untilMs]);
+    const [first] = shape().providers;
+    assert.deepEqual([first?.later, first?.later_slots], [3, [slot]]);
+    const mask = Array.from({ length: 24 }, (_, hour) => (hour === slot ? '1' : '0')).join('');
+    bench.all('UPDATE pidb SET timeofday = ? RETURNING pid', mask);
+    assert.deepEqual(seen(), [1, 0, null]);
   });
 });
