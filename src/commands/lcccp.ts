@@ -89,7 +89,8 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 function conclude(context: CommandContext, { sent, committed, stillWanted }: Delivery, errors: number): void {
   if (sent === undefined) context.say('nothing to send');
   else context.say(`${sent.set} set of ${sent.urls} urls sent, ${sent.accepted} accepted`);
-  if (errors > 0) context.say(`${errors} urls in error, see the standard output`);
+  if (errors > 0)
+    context.say(`${errors === 1 ? '1 url' : `${errors} urls`} in error, see the standard output`);
   if (committed === false)
     context.complain(
       'the state was replaced by another run and not kept; the next run sends the difference again',

@@ -12,7 +12,7 @@ import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
 import { formatEndpoint } from '../lib/endpoint.js';
 import { makeDirectory } from '../lib/durable.js';
-import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
+import { EXIT, exitStatusOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { serveControl } from './control.js';
 import { listenOn } from './listeners.js';
@@ -147,7 +147,14 @@ async function openMetrics(
 ): Promise<Listener | undefined> {
   const text = metrics === undefined ? '' : services.config.get(metrics.listen);
   if (metrics === undefined || text === '') return undefined;
-  return serveMetrics(metricsEndpoint(text, instance), services, metrics.rows, () => running.status());
+  try {
+    return await serveMetrics(metricsEndpoint(text, instance), services, metrics.rows, () =>
+      running.status(),
+    );
+  } catch (error) {
+    if (!(error instanceof LccError)) throw error;
+    throw new LccError(error.code, `${metrics.listen}: ${error.message}`, { cause: error });
+  }
 }
 
 /** Resolves with the reason when a signal or the parent's end tells this process to stop. */

@@ -23,7 +23,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
     ...answers('lccbot').flatMap(bot =>
       number(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
     ),
-    ...answers('lccd-uns').flatMap(ofNotificationServer),
+    ...answers('lccd-uns').flatMap(uns => ofNotificationServer(uns, nowMs)),
     ...(queue === undefined ? [] : ofProviders(queue, nowMs)),
   ];
 }
@@ -62,21 +62,19 @@ function ofBotManager(bm: DaemonStatus): string[] {
   return reasons;
 }
 
-function ofNotificationServer(uns: DaemonStatus): string[] {
+function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
   const reasons: string[] = [];
   const spooled = number(uns, 'sets_spooled');
   if (uns['qm_connected'] === false)
     reasons.push(
       `${uns.daemon} has no Queue Manager${spooled === 0 ? '' : `: ${amount(spooled, 'set waits', 'sets wait')} in the spool`}`,
     );
-  const heldUp = number(uns, 'providers_held_up');
-  if (heldUp > 0)
-    reasons.push(
-      `sets of ${amount(heldUp, 'provider')} wait in ${uns.daemon} for an earlier one that another UNS has`,
-    );
+  reasons.push(...ofTurns(uns, nowMs));
   const bytes = number(uns, 'spool_bytes');
   const max = number(uns, 'max_spool_bytes');
-  if (max > 0 && bytes >= max * NEARLY)
+  if (typeof uns['no_room'] === 'string')
+    reasons.push(`${uns.daemon} takes no sets, providers are told to come back later: ${uns['no_room']}`);
+  else if (max > 0 && bytes >= max * NEARLY)
     reasons.push(
       `the spool of ${uns.daemon} is nearly full: ${formatBytes(bytes)} of ${formatBytes(max)} (uns.max_spool_bytes)`,
     );
@@ -86,6 +84,21 @@ function ofNotificationServer(uns: DaemonStatus): string[] {
       `${amount(bad, 'set is', 'sets are')} set aside in the spool of ${uns.daemon}, damaged or refused`,
     );
   return reasons;
+}
+
+/** Providers whose sets wait for another UNS; the first ones are named. */
+function ofTurns(uns: DaemonStatus, nowMs: number): string[] {
+  const heldUp = number(uns, 'providers_held_up');
+  const named = list(uns, 'held_up');
+  const [first] = named;
+  if (heldUp === 0 || first === undefined) return [];
+  const pids = named.map(({ pid }) => String(pid)).join(', ');
+  const who = `provider${heldUp === 1 ? '' : 's'} ${pids}${heldUp > named.length ? ` and ${heldUp - named.length} more` : ''}`;
+  const names = [...new Set(named.map(({ uns: name }) => String(name)))].join(', ');
+  const untilMs = Math.max(...named.map(({ until_ms: each }) => Number(each)));
+  return [
+    `sets of ${who} wait in ${uns.daemon} for earlier ones that the UNS ${names} has; until ${formatUntil(untilMs, nowMs)} if that does not show itself (uns.order_wait_ms)`,
+  ];
 }
 
 /** Share of a limit from which on it is worth a word. */

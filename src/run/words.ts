@@ -109,7 +109,7 @@ function fetchedSince(of: Figures): string {
   const kinds = ['stored', 'unchanged', 'errors'].filter(name => of.of(name) > 0);
   return kinds.length === 0
     ? ''
-    : `${kinds.map(name => `${of.of(name)} ${name}`).join(' + ')} since the start`;
+    : `${kinds.map(name => (of.of(name) === 1 && name === 'errors' ? '1 error' : `${of.of(name)} ${name}`)).join(' + ')} since the start`;
 }
 
 function restarts(children: readonly Record<string, unknown>[]): string {

@@ -161,7 +161,7 @@ export class Forwarder {
     const woken = new Promise<void>(resolve => (stream.wake = resolve));
     const { turns, clock } = this.#parts;
     // Only other UNSes do not say when they are done: whoever waits for a set that is being sent here is woken after it.
-    const cancel = turns.heldUp > 0 ? clock.after(LOOK_MS, () => stream.wake?.()) : undefined;
+    const cancel = turns.heldUp(0).count > 0 ? clock.after(LOOK_MS, () => stream.wake?.()) : undefined;
     try {
       await stream.link.unlessClosed(woken);
     } finally {

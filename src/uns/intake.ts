@@ -33,15 +33,19 @@ export class Intake {
     this.#onEntry = onEntry;
   }
 
+  /** What is full, the spool or its disk. */
+  noRoom(): string | undefined {
+    const { limits } = this.#options;
+    return this.#spool.bytes >= limits['uns.max_spool_bytes']
+      ? `the spool is at its limit, ${limitOf(this.#options, 'uns.max_spool_bytes')}`
+      : this.#spool.freePercent() < limits['uns.min_free_disk_percent']
+        ? `less than ${limitOf(this.#options, 'uns.min_free_disk_percent')} of the spool's disk is free`
+        : undefined;
+  }
+
   /** @throws Refusal 102 when the spool or its disk is full */
   demandRoom(): void {
-    const { limits } = this.#options;
-    const full =
-      this.#spool.bytes >= limits['uns.max_spool_bytes']
-        ? `the spool is at its limit, ${limitOf(this.#options, 'uns.max_spool_bytes')}`
-        : this.#spool.freePercent() < limits['uns.min_free_disk_percent']
-          ? `less than ${limitOf(this.#options, 'uns.min_free_disk_percent')} of the spool's disk is free`
-          : undefined;
+    const full = this.noRoom();
     if (full !== undefined) throw new Refusal(102, `temporarily off-line, try again later: ${full}`);
   }
 

@@ -23,6 +23,8 @@ import { Turns } from './turns.js';
 
 /** Refused connections that may linger to read why; beyond, they are cut. */
 const MAX_AT_DOOR = 256;
+/** Providers named in the status of those whose turn is with another UNS. */
+const SHOWN_HELD_UP = 3;
 
 export interface UnsParts {
   options: UnsOptions;
@@ -41,6 +43,7 @@ export class UnsServer {
   readonly #sessions: SessionStore;
   readonly #order: OrderStore;
   readonly #turns: Turns;
+  readonly #intake: Intake;
   readonly #pidb: PidbReader;
   readonly #connections: Connections;
   readonly #forwarder: Forwarder;
@@ -80,6 +83,7 @@ export class UnsServer {
       log,
     });
     const intake = new Intake(this.#spool, this.#order, options, () => this.#forwarder.wake());
+    this.#intake = intake;
     const rations = new Rations(options, { pidb: this.#pidb, intake, clock });
     this.#sessionParts = {
       options,
@@ -126,6 +130,7 @@ export class UnsServer {
   }
 
   status() {
+    const heldUp = this.#turns.heldUp(SHOWN_HELD_UP);
     const sets = [...this.#open.keys()].filter(session => session.hasSet).length;
     return {
       idle: this.#spool.entries.length === 0 && sets === 0,
@@ -137,7 +142,9 @@ export class UnsServer {
       sets_spooled: this.#spool.entries.length,
       spool_bytes: this.#spool.bytes,
       max_spool_bytes: this.#options.limits['uns.max_spool_bytes'],
-      providers_held_up: this.#turns.heldUp,
+      no_room: this.#intake.noRoom() ?? null,
+      providers_held_up: heldUp.count,
+      held_up: heldUp.some,
       sets_bad: this.#spool.badCount,
       qm_connected: this.#forwarder.connected,
       sets_accepted: this.#counts.accepted,

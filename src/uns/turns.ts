@@ -19,6 +19,8 @@ const LONGEST_BEAT_MS = 1000;
 const SHORTEST_BEAT_MS = 10;
 /** Beats within the time a UNS is waited for: one that lives is never taken for one that is away. */
 const BEATS_PER_WAIT = 4;
+/** Beats that one misses before it is spoken of. */
+const SILENT_BEATS = 2;
 
 export interface TurnsParts {
   order: OrderStore;
@@ -28,12 +30,28 @@ export interface TurnsParts {
   waitMs: number;
 }
 
+/** A provider whose next set waits, and the UNS it waits for: until then at most, unless that shows itself. */
+export interface HeldUp {
+  pid: number;
+  uns: string;
+  /** Wall clock. */
+  until_ms: number;
+}
+
+interface Seen {
+  beat: number;
+  sinceMs: number;
+  away: boolean;
+  /** That it is waited for has been said. */
+  said: boolean;
+}
+
 export class Turns implements Labelling {
   readonly #parts: TurnsParts;
   /** What was last seen of other UNSes that held up something, and when it was new. */
-  readonly #seen = new Map<string, { beat: number; sinceMs: number; away: boolean }>();
-  /** Providers that are held up, and when to look again. */
-  readonly #heldUp = new Map<number, number>();
+  readonly #seen = new Map<string, Seen>();
+  /** Providers that are held up. */
+  readonly #heldUp = new Map<number, { lookAtMs: number; uns: string }>();
 
   constructor(parts: TurnsParts) {
     this.#parts = parts;
@@ -75,18 +93,27 @@ export class Turns implements Labelling {
   isNext(label: EntryLabel | undefined): boolean {
     if (label?.order === undefined) return true;
     const { order, clock } = this.#parts;
-    const lookAtMs = this.#heldUp.get(label.pid);
+    const lookAtMs = this.#heldUp.get(label.pid)?.lookAtMs;
     if (lookAtMs !== undefined && clock.monotonicMs() < lookAtMs) return false;
-    const away = order.holders(label.pid, label.order).map(holder => this.#isAway(holder));
-    const free = away.every(Boolean);
-    if (free) this.#heldUp.delete(label.pid);
-    else this.#heldUp.set(label.pid, clock.monotonicMs() + LOOK_MS);
-    return free;
+    // All of them: the time of each runs.
+    const [first] = order.holders(label.pid, label.order).filter(holder => !this.#isAway(holder));
+    if (first === undefined) {
+      this.#heldUp.delete(label.pid);
+      return true;
+    }
+    this.#heldUp.set(label.pid, { lookAtMs: clock.monotonicMs() + LOOK_MS, uns: first.id });
+    this.#say(label.pid, first.id);
+    return false;
   }
 
-  /** Providers whose next set waits for another UNS. */
-  get heldUp(): number {
-    return this.#heldUp.size;
+  /** Providers whose next set waits for another UNS: how many, and `limit` of them. */
+  heldUp(limit: number): { count: number; some: HeldUp[] } {
+    const { clock, waitMs } = this.#parts;
+    const aheadMs = clock.nowMs() - clock.monotonicMs() + waitMs;
+    const some = [...this.#heldUp]
+      .slice(0, limit)
+      .map(([pid, { uns }]) => ({ pid, uns, until_ms: (this.#seen.get(uns)?.sinceMs ?? 0) + aheadMs }));
+    return { count: this.#heldUp.size, some };
   }
 
   /**
@@ -97,7 +124,7 @@ export class Turns implements Labelling {
     const { order, clock, log, waitMs } = this.#parts;
     this.#seen.clear();
     this.#heldUp.clear();
-    const intervalMs = Math.max(SHORTEST_BEAT_MS, Math.min(LONGEST_BEAT_MS, waitMs / BEATS_PER_WAIT));
+    const intervalMs = beatMs(waitMs);
     let cancel: () => void;
     const beat = () => {
       try {
@@ -112,12 +139,27 @@ export class Turns implements Labelling {
     return () => cancel();
   }
 
+  /** Once, when one that is waited for should have shown itself and has not. */
+  #say(pid: number, uns: string): void {
+    const { clock, log, waitMs } = this.#parts;
+    const seen = this.#seen.get(uns);
+    const silentMs = clock.monotonicMs() - (seen?.sinceMs ?? 0);
+    if (seen === undefined || seen.said || silentMs < SILENT_BEATS * beatMs(waitMs)) return;
+    seen.said = true;
+    log.warn('sets wait for another UNS, which does not show itself', {
+      uns,
+      pid,
+      silent_ms: silentMs,
+      order_wait_ms: waitMs,
+    });
+  }
+
   #isAway({ id, beat }: Holder): boolean {
     const { clock, log, waitMs } = this.#parts;
     const nowMs = clock.monotonicMs();
     const seen = this.#seen.get(id);
     if (seen?.beat !== beat) {
-      this.#seen.set(id, { beat, sinceMs: nowMs, away: false });
+      this.#seen.set(id, { beat, sinceMs: nowMs, away: false, said: false });
       return waitMs === 0;
     }
     if (!seen.away && nowMs - seen.sinceMs >= waitMs) {
@@ -129,6 +171,10 @@ export class Turns implements Labelling {
     }
     return seen.away;
   }
+}
+
+function beatMs(waitMs: number): number {
+  return Math.max(SHORTEST_BEAT_MS, Math.min(LONGEST_BEAT_MS, waitMs / BEATS_PER_WAIT));
 }
 
 /** As it is numbered. @throws LccError `bug` for a label that is none */

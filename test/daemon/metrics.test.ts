@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import {
   connect,
@@ -14,7 +15,7 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { metricsEndpoint, serveMetrics } from '../../src/daemon/metrics.js';
 import { describe as describeSocket } from '../../src/daemon/listeners.js';
 import type { MetricRow } from '../../src/daemon/types.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { manPages } from '../support/mdoc.js';
 
 interface Family {
@@ -134,6 +135,24 @@ metrics_listen = "0"
 });
 
 describe('a metrics endpoint', () => {
+  it('that another process has is named with its key', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
+    const other = createNetServer();
+    await new Promise<void>(resolve => void other.listen(0, '127.0.0.1', resolve));
+    const { port: taken } = other.address() as AddressInfo;
+    writeFileSync(join(home, 'lcc.toml'), `[uns]\nmetrics_listen = "${taken}"\n`);
+    const args = [`--listen=unix:${home}/uns.sock`, `--qm=unix:${home}/qm.sock`];
+    const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
+    const { status, stderr } = spawnSync(join(binDir, 'lccd-uns'), args, { env, encoding: 'utf8' });
+    assert.equal(status, 69);
+    assert.match(
+      stderr,
+      new RegExp(`"error":"uns\\.metrics_listen: [^"]*${taken}: address in use by another process`),
+    );
+    other.close();
+    rmSync(home, { recursive: true });
+  });
+
   it('without a host is on loopback; further robots get further ports', () => {
     assert.deepEqual(metricsEndpoint('9464', ''), { kind: 'tcp', host: '127.0.0.1', port: 9464 });
     assert.deepEqual(metricsEndpoint('9464', '1'), { kind: 'tcp', host: '127.0.0.1', port: 9464 });

@@ -111,6 +111,12 @@ describe('why nothing moves', () => {
       {},
       /950 bytes of 1000 bytes \(uns\.max_spool_bytes\)$/,
     ],
+    [
+      'a spool without room',
+      lcc('lccd-uns', { spool_bytes: 1000, no_room: 'the disk is full' }),
+      {},
+      /^lccd-uns takes no sets, providers are told to come back later: the disk is full$/,
+    ],
     ['sets set aside', lcc('lccd-uns', { sets_bad: 1 }), {}, /^1 set is set aside in the spool of lccd-uns/],
     ['some paused', lcc(), { paused: 1 }, /^1 of 2 providers with urls waiting is paused; lccctl resume$/],
     ['all paused', lcc(), { paused: 2 }, /^every provider with urls waiting is paused; lccctl resume$/],
@@ -130,9 +136,12 @@ describe('why nothing moves', () => {
     ],
     [
       'an order that another UNS keeps',
-      lcc('lccd-uns', { providers_held_up: 3 }),
+      lcc('lccd-uns', {
+        providers_held_up: 3,
+        held_up: [7, 8].map(pid => ({ pid, uns: 'a', until_ms: NOW_MS + 40_000 })),
+      }),
       {},
-      /^sets of 3 providers wait in lccd-uns for an earlier one that another UNS has$/,
+      /^sets of providers 7, 8 and 1 more wait in lccd-uns for earlier ones that the UNS a has; until 13:30:40 if /,
     ],
     [
       'hours of urls',

@@ -58,10 +58,11 @@ describe('a daemon in words', () => {
       status('lccd', {
         children: [
           { name: 'lccd-qm', state: 'ready', restarts: 2 },
+          { name: 'lccd-bm', state: 'ready', restarts: 1 },
           { name: 'lccbot', state: 'waiting', restarts: 0 },
         ],
       }),
-      '1 of 2 children ready, lccd-qm started again 2 times',
+      '2 of 3 children ready, lccd-qm started again 2 times, lccd-bm started again once',
     ],
     ['a daemon not known here', status('lccd-new', { cups: 3, name: 'x' }), 'cups=3'],
   ] as const) {

@@ -37,11 +37,15 @@ describe('a UNS', () => {
     const [a, b] = unses(clock, WAIT_MS, 'a', 'b') as [Turns, Turns];
     const [first, elsewhere, second] = [accept(a), accept(b, 8), accept(b)];
     assert.deepEqual([a.isNext(first), b.isNext(elsewhere), b.isNext(second)], [true, true, false]);
-    assert.equal(b.heldUp, 1);
+    assert.deepEqual(b.heldUp(3), {
+      count: 1,
+      some: [{ pid: 7, uns: 'a', until_ms: clock.nowMs() + WAIT_MS }],
+    });
+    assert.deepEqual(b.heldUp(0), { count: 1, some: [] });
     a.done(first);
     clock.advance(100);
     assert.equal(b.isNext(second), true);
-    assert.equal(b.heldUp, 0);
+    assert.deepEqual(b.heldUp(3), { count: 0, some: [] });
   });
 
   it('waits for one that lives as long as it takes, and for one that is away only so long', () => {
@@ -67,6 +71,30 @@ describe('a UNS', () => {
     const third = accept(b);
     clock.advance(1000);
     assert.equal(b.isNext(third), false, 'it is back, and waited for again');
+  });
+
+  it('says once which UNS it waits for, when that should have shown itself and has not', () => {
+    const clock = new ManualClock();
+    const home = join(root, 'said');
+    const said: unknown[] = [];
+    const log = { ...silentLog, warn: (event: string, more?: object) => void said.push({ event, ...more }) };
+    const [a, b] = ['a', 'b'].map(name => {
+      mkdirSync(join(home, name, 'new'), { recursive: true });
+      const order = new OrderStore(join(home, 'order.db'), name);
+      const turns = new Turns({ order, clock, log, waitMs: WAIT_MS });
+      turns.agree(home);
+      return turns;
+    }) as [Turns, Turns];
+    accept(a);
+    const second = accept(b);
+    assert.equal(b.isNext(second), false);
+    assert.deepEqual(said, []);
+    for (let look = 0; look < 10; look++) {
+      clock.advance(1000);
+      assert.equal(b.isNext(second), false);
+    }
+    const event = 'sets wait for another UNS, which does not show itself';
+    assert.deepEqual(said, [{ event, uns: 'a', pid: 7, silent_ms: 2000, order_wait_ms: WAIT_MS }]);
   });
 
   it('does not count the time for which it had no Queue Manager itself', () => {
