@@ -17,6 +17,14 @@ export const command: CommandSpec = {
       flags: '--store-lost',
       help: 'with --repair: take the store as it is; what is not there is fetched again',
     },
+    {
+      flags: '--start-empty',
+      help: 'with --repair: begin anew when no provider can be read of the database',
+    },
+    {
+      flags: '--remove-orphans',
+      help: 'with --repair: remove files without rows even if most of the store are',
+    },
     { flags: '--quick', help: 'do not read the content of files' },
     { flags: '--store <DIR>', help: 'folder of the content (default: $LCC_HOME/store)' },
     { flags: '--machineid <ID>', help: 'whose content it is (default: bm.machine_id)' },
@@ -26,10 +34,19 @@ export const command: CommandSpec = {
   run,
 };
 
+/** What is repaired only when it is asked for. */
+const REPAIRS = [
+  ['storeLost', '--store-lost'],
+  ['startEmpty', '--start-empty'],
+  ['removeOrphans', '--remove-orphans'],
+] as const;
+
 async function run(context: CommandContext): Promise<number> {
   const { options } = context;
-  if (options['storeLost'] === true && options['repair'] !== true)
-    throw new LccError('usage', '--store-lost goes with --repair');
+  for (const [name, flag] of REPAIRS) {
+    if (options[name] === true && options['repair'] !== true)
+      throw new LccError('usage', `${flag} goes with --repair`);
+  }
   const text = (name: string) => {
     const value = options[name];
     return typeof value === 'string' ? value : undefined;
@@ -51,6 +68,8 @@ async function run(context: CommandContext): Promise<number> {
       fsmSpoolDir: home.fsmSpool,
       repair: options['repair'] === true,
       storeLost: options['storeLost'] === true,
+      startEmpty: options['startEmpty'] === true,
+      removeOrphans: options['removeOrphans'] === true,
       quick: options['quick'] === true,
       errorsKept: config.get('qm.errors_kept'),
       nowMs: Date.now,
@@ -62,7 +81,7 @@ async function run(context: CommandContext): Promise<number> {
     },
   );
   output.flush();
-  context.say(summaryOf(result));
+  context.say(summaryOf(result, options['repair'] === true));
   return result.found === result.repaired ? EXIT.ok : EXIT.someRejected;
 }
 
@@ -79,9 +98,10 @@ function printable(text: string): string {
   );
 }
 
-function summaryOf({ found, repaired, extent }: FsckResult): string {
+function summaryOf({ found, repaired, extent }: FsckResult, isRepair: boolean): string {
+  const next = isRepair ? '' : '; stop lccd and run lccfsck --repair';
   const elsewhere =
     extent.elsewhere === 0 ? '' : `, ${extent.elsewhere} of them with content on other machines`;
   const looked = `${extent.rows} rows${elsewhere}, ${extent.files} files, ${extent.bytes} bytes read`;
-  return `${looked}: ${found === 0 ? 'nothing found' : `${found} found, ${repaired} repaired`}`;
+  return `${looked}: ${found === 0 ? 'nothing found' : `${found} found, ${repaired} repaired${next}`}`;
 }

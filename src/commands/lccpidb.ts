@@ -13,7 +13,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/pidb.js';
-import { openDatabase, openReadOnly, type Db } from '../db/open.js';
+import { openDatabase, openReadOnly, storageError, type Db } from '../db/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
@@ -75,6 +75,8 @@ function run(context: CommandContext): ExitStatus {
   const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
   try {
     chosen.action(db, context, slotsOf(config.get('qm.slots')));
+  } catch (error) {
+    throw storageError(config.home.db, error);
   } finally {
     db.close();
   }

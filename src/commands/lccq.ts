@@ -6,6 +6,7 @@ import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer } from '../cu/consumer.js';
 import type { TableSide } from '../db/cache/columns.js';
+import { storageError } from '../db/open.js';
 import { constants } from 'node:os';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
@@ -53,12 +54,16 @@ async function run(context: CommandContext): Promise<number> {
       process.exit(128 + constants.signals[signal]);
     });
   }
-  return deliver(deliveryOf(context), new Output(1), {
+  const delivery = deliveryOf(context);
+  const delivered = deliver(delivery, new Output(1), {
     reject: message => context.complain(message),
     note: message => context.say(message),
     explain: message => void (context.verbose && context.say(message)),
     advance: context.progress('records', context.afterDashes === undefined),
     started: started => (consumer = started),
+  });
+  return delivered.catch((error: unknown) => {
+    throw storageError(delivery.dbPath, error);
   });
 }
 

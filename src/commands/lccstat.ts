@@ -1,7 +1,7 @@
 /** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Home } from '../config/load.js';
-import { openReadOnly, type Db } from '../db/open.js';
+import { openReadOnly, storageError, type Db } from '../db/open.js';
 import { AGE_MINUTES, readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
@@ -140,7 +140,9 @@ function summaryOf(
   try {
     return reading(home, db => readQueueSummary(db, nowMs, slots));
   } catch (error) {
-    if (context.verbose) context.say(error instanceof Error ? error.message : String(error));
+    const isDamaged = error instanceof LccError && error.code === 'data.malformed';
+    if (isDamaged) context.complain(error.message);
+    else if (context.verbose) context.say(error instanceof Error ? error.message : String(error));
     return undefined;
   }
 }
@@ -149,6 +151,8 @@ function reading<T>(home: Home, read: (db: Db) => T): T {
   const db = openReadOnly(home.db);
   try {
     return read(db);
+  } catch (error) {
+    throw storageError(home.db, error);
   } finally {
     db.close();
   }

@@ -126,11 +126,21 @@ export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(errnoOf(error) ?? '');
 }
 
-/** What SQLite reports of the disk or the file, as an LccError: `io.full`, `io` or `data.malformed`; all else as it is. */
-export function storageError(path: string, error: unknown): unknown {
+/**
+ * What SQLite reports of the disk or the file, as an LccError: `io.full`, `io` or `data.malformed`; all else as it is.
+ * @param remedy what to do about damage
+ */
+export function storageError(
+  path: string,
+  error: unknown,
+  remedy = 'stop lccd and run lccfsck --repair',
+): unknown {
   const code = errnoOf(error) ?? '';
   const message = `${path}: ${messageOf(error)}`;
-  if (isDamage(error)) return new LccError('data.malformed', message, { cause: error });
+  if (isDamage(error)) {
+    const damage = `${path}: database damaged (${messageOf(error)}); ${remedy}`;
+    return new LccError('data.malformed', damage, { cause: error });
+  }
   if (code === 'SQLITE_FULL') return new LccError('io.full', message, { cause: error });
   if (code.startsWith('SQLITE_IOERR')) return new LccError('io', message, { cause: error });
   return error;

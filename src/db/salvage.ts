@@ -52,9 +52,10 @@ export function noteFailure(path: string, error: unknown): void {
 
 /**
  * Opens the database for writing; one that is damaged is set aside and replaced by what can be read of it.
- * @throws LccError as openDatabase, but not for damage
+ * @param fromNothing begin anew even when no provider can be read
+ * @throws LccError as openDatabase; of damage only `config`: nobody is left of whom anything could be asked for
  */
-export function openOrSalvage(path: string, nowMs: number, log: Log): Db {
+export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing = false): Db {
   if (!existsSync(path) && existsSync(newOf(path))) renameDurably(newOf(path), path);
   try {
     const db = openDatabase(path);
@@ -69,7 +70,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log): Db {
     log.error('the database is damaged', { path, error: error.message });
   }
   const aside = `${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`;
-  const copied = buildNew(path, log);
+  const copied = buildNew(path, log, fromNothing);
   step('db.salvage.built');
   for (const suffix of ['-wal', '-shm']) {
     if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
@@ -96,9 +97,10 @@ function isSound(db: Db): boolean {
   }
 }
 
-function buildNew(path: string, log: Log): Record<string, number> {
+/** @throws LccError `config` when no provider can be read, though there may have been some */
+function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, number> {
   const fresh = newOf(path);
-  for (const suffix of ['', '-wal', '-shm']) rmSync(fresh + suffix, { force: true });
+  removeDatabase(fresh);
   const db = openDatabase(fresh);
   const copied: Record<string, number> = {};
   try {
@@ -109,13 +111,37 @@ function buildNew(path: string, log: Log): Record<string, number> {
         for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
         repair(db);
       })();
-      old.close();
+    }
+    const isNothing = (copied['pidb'] ?? 0) === 0 && (old === undefined || !canRead(old, 'pidb'));
+    old?.close();
+    if (isNothing && !fromNothing) {
+      throw new LccError(
+        'config',
+        `${path}: damaged, and no provider can be read of it; put back a backup of it, or begin with nothing: lccfsck --repair --start-empty`,
+      );
     }
     db.pragma('wal_checkpoint(TRUNCATE)');
-  } finally {
+  } catch (error) {
     db.close();
+    // What was not finished must not be taken for the database when the damaged one is moved away.
+    removeDatabase(fresh);
+    throw error;
   }
+  db.close();
   return copied;
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}
+
+function canRead(db: Db, table: string): boolean {
+  try {
+    db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function openDamaged(path: string): Db | undefined {

@@ -20,7 +20,8 @@ export function openSpoolDatabase(path: string, schema: string, synchronous: key
       return open(path, schema, synchronous);
     } catch (error) {
       // Entering WAL beside another process that does so, or leaves it, fails at once: SQLite's own wait is not for that.
-      if (!isBusy(error) || waitedMs >= BUSY_TIMEOUT_MS) throw storageError(path, error);
+      if (!isBusy(error) || waitedMs >= BUSY_TIMEOUT_MS)
+        throw storageError(path, error, 'its daemon sets it aside');
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
     }
   }

@@ -19,7 +19,7 @@ import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
-import { silentLog } from '../lib/log.js';
+import { silentLog, type LogFields } from '../lib/log.js';
 import { content } from './content.js';
 import { counters, sequence, sets } from './queue.js';
 import { sums } from './rows.js';
@@ -38,6 +38,10 @@ export interface FsckOptions {
   quick: boolean;
   /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is there. */
   storeLost: boolean;
+  /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
+  startEmpty: boolean;
+  /** With `repair`: files without rows go, however many they are. */
+  removeOrphans: boolean;
   /** Errors kept for one provider. */
   errorsKept: number;
   nowMs: () => number;
@@ -89,7 +93,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   let names: NamesDb | undefined;
   let db: Db | undefined;
   try {
-    db = openChecked(options, report);
+    db = openChecked(options, talk, report);
     if (db === undefined) return result;
     const mender = options.repair ? menderOf(db, options) : undefined;
     const store = storeOf(options, db, mender, report);
@@ -101,6 +105,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
       mender,
       live,
       storeLost: options.storeLost,
+      removeOrphans: options.removeOrphans,
       quick: options.quick,
       storeDir: options.storeDir,
       machineId: store,
@@ -122,8 +127,12 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
 }
 
 /** The database, sound by SQLite's own standards; what is not is set aside and replaced, where that was asked for. */
-function openChecked(options: FsckOptions, report: (finding: Finding) => void): Db | undefined {
-  const { dbPath, repair, nowMs } = options;
+function openChecked(
+  options: FsckOptions,
+  talk: FsckTalk,
+  report: (finding: Finding) => void,
+): Db | undefined {
+  const { dbPath, repair, nowMs, startEmpty } = options;
   const finding = (what: string) => {
     report({ kind: 'database', where: dbPath, what, repaired: repair });
   };
@@ -139,7 +148,16 @@ function openChecked(options: FsckOptions, report: (finding: Finding) => void): 
     if (!repair) return undefined;
   }
   suspectDatabase(dbPath);
-  return openOrSalvage(dbPath, nowMs(), silentLog);
+  const log = {
+    ...silentLog,
+    warn: (event: string, fields: LogFields = {}) => talk.note(noteOf(event, fields)),
+  };
+  return openOrSalvage(dbPath, nowMs(), log, startEmpty);
+}
+
+function noteOf(event: string, fields: LogFields): string {
+  const details = Object.entries(fields).map(([key, value]) => `${key} ${String(value)}`);
+  return `${event}: ${details.join(', ')}`;
 }
 
 function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
@@ -192,7 +210,8 @@ function openNames(
   report: (finding: Finding) => void,
 ): NamesDb | undefined {
   const path = join(storeDir, 'names.db');
-  const leftOut = 'the LCC runs: files without rows and the free list are not looked at';
+  const leftOut =
+    'the LCC runs: files without rows and the free list are looked at only while lccd is stopped';
   if (live) {
     talk.note(leftOut);
     return undefined;

@@ -10,6 +10,8 @@ import { spooledDeletions } from './spools.js';
 import type { CheckContext, Finding } from './types.js';
 
 const PAGE_ROWS = 1000;
+/** Files without rows that are never too many to be removed; beyond, half of the store is: the database may be a wrong one. */
+const FEW_ORPHANS = 100;
 const FOLDER = /^[0-9a-f]{2}$/;
 /** What belongs into a store besides folders of content. */
 const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
@@ -36,8 +38,13 @@ export async function* deletions(context: CheckContext): AsyncGenerator<Finding>
 }
 
 export function* files(context: CheckContext): Generator<Finding> {
-  const { storeDir, names } = context;
+  const { storeDir, names, mender } = context;
   if (names === undefined) return;
+  const doubt = mender === undefined || context.removeOrphans ? undefined : tooManyOrphans(context);
+  if (doubt !== undefined) {
+    yield { kind: 'orphan', where: storeDir, what: doubt, repaired: false };
+    return;
+  }
   for (const entry of readdirSync(storeDir, { withFileTypes: true })) {
     if (!FOLDER.test(entry.name) || !entry.isDirectory()) {
       if (!OWN_FILES.test(entry.name)) yield leftover(context, '', entry);
@@ -60,9 +67,8 @@ function* folder(context: CheckContext, path: string): Generator<Finding> {
       yield leftover(context, path, entry);
       continue;
     }
+    if (!isOrphan(context, name)) continue;
     const noted = names?.row(name.id);
-    const inGrace = noted?.state === 'gone' && noted.gen === name.gen;
-    if (known.useOf(name) !== undefined || inGrace) continue;
     if (mender !== undefined) unlinkSync(join(storeDir, fileid));
     // Its id may be given out again, under the next generation.
     if (noted === undefined || (noted.state === 'taken' && noted.gen === name.gen)) gone.push(name);
@@ -72,6 +78,33 @@ function* folder(context: CheckContext, path: string): Generator<Finding> {
   const current = gone.filter(name => name.id < names.nextId && known.heldGenerations(name.id).length === 0);
   names.note(current.map(name => ({ name, atMs: 0 })));
   names.free(current);
+}
+
+/** No row points to it, and nobody is about to delete it. */
+function isOrphan({ known, names }: CheckContext, name: Name): boolean {
+  if (known.useOf(name) !== undefined) return false;
+  const noted = names?.row(name.id);
+  return noted?.state !== 'gone' || noted.gen !== name.gen;
+}
+
+/** Why files without rows are not to be removed: they are so many that rather the rows are missing. */
+function tooManyOrphans(context: CheckContext): string | undefined {
+  const { storeDir } = context;
+  let files = 0;
+  let orphans = 0;
+  const foldersOf = (path: string) => readdirSync(path).filter(name => FOLDER.test(name));
+  for (const outer of foldersOf(storeDir)) {
+    for (const inner of foldersOf(join(storeDir, outer))) {
+      for (const file of readdirSync(join(storeDir, outer, inner))) {
+        const name = nameOf(`${outer}/${inner}/${file}`);
+        if (name === undefined) continue;
+        files++;
+        if (isOrphan(context, name)) orphans++;
+      }
+    }
+  }
+  if (orphans <= FEW_ORPHANS || orphans * 2 <= files) return undefined;
+  return `no row points to ${orphans} of ${files} files, none is removed; put back a backup of lcc.db, or run lccfsck --repair --remove-orphans`;
 }
 
 /** Whatever is no file of a store: of a robot that died, or of a person. A person's is not ours to remove. */

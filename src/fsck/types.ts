@@ -47,6 +47,8 @@ export interface CheckContext {
   live: boolean;
   /** Files of this machine's former store are gone: their names are the new store's to give. */
   storeLost: boolean;
+  /** Files without rows go, even when they are most of the store. */
+  removeOrphans: boolean;
   /** Files are not read. */
   quick: boolean;
   storeDir: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { unlinkSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openReadOnly } from '../../src/db/open.js';
@@ -47,7 +47,7 @@ test('an LCC that runs is looked at, and what only its Bot Manager knows is left
     status: 0,
     stdout: '',
     stderr:
-      'lccfsck: the LCC runs: files without rows and the free list are not looked at\n' +
+      'lccfsck: the LCC runs: files without rows and the free list are looked at only while lccd is stopped\n' +
       'lccfsck: 3 rows, 3 files, 3 bytes read: nothing found\n',
   });
   const { status, stdout, stderr } = await fsck(['--repair']);
@@ -67,7 +67,10 @@ test('found: 1; repaired: 0; then nothing; and what was lost comes again when lc
   const line = `missing-file\t${file} (lccurl ${id}, ${site.url}/b)\tthere is no such file`;
   const looked = await fsck();
   assert.deepEqual([looked.status, looked.stdout], [1, `${line}\n`]);
-  assert.match(looked.stderr, /3 rows, 2 files, 2 bytes read: 1 found, 0 repaired/);
+  assert.match(
+    looked.stderr,
+    /3 rows, 2 files, 2 bytes read: 1 found, 0 repaired; stop lccd and run lccfsck --repair\n$/,
+  );
   assert.deepEqual(await fsck(['--repair', '--quiet']), {
     status: 0,
     stdout: `${line}\trepaired\n`,
@@ -82,6 +85,37 @@ test('found: 1; repaired: 0; then nothing; and what was lost comes again when lc
   await lcc.untilIdle();
   assert.equal((await lcc.holdings()).rows.length, 3);
   await lcc.stop();
+});
+
+test('a database damaged in the middle: readers say where and what to do; without its beginning: 78 until told to begin anew', async () => {
+  const path = join(lcc.home, 'lcc.db');
+  const db = openReadOnly(path);
+  const page = Number(db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'lccurl'").pluck().get());
+  db.close();
+  const overwrite = (offset: number, bytes: number) => {
+    const fd = openSync(path, 'r+');
+    writeSync(fd, Buffer.alloc(bytes, 0xa5), 0, bytes, offset);
+    closeSync(fd);
+  };
+  const whole = readFileSync(path);
+  overwrite((page - 1) * 4096, 4096);
+  await assert.rejects(
+    lcc.run('lccq'),
+    (error: { code: number; stderr: string }) =>
+      error.code === 65 &&
+      error.stderr ===
+        `lccq: ${path}: database damaged (database disk image is malformed); stop lccd and run lccfsck --repair\n`,
+  );
+  const said = await fsck(['--repair']);
+  assert.match(said.stdout, /^database\t.*\trepaired$/m);
+  assert.match(said.stderr, /a new database has been started; .*pidb 1,.*lccurl 0/);
+  writeFileSync(path, whole);
+  overwrite(0, 100);
+  const lost = await fsck(['--repair']);
+  assert.equal(lost.status, 78);
+  assert.match(lost.stderr, /no provider can be read of it; put back a backup of it, or begin with nothing/);
+  assert.equal((await fsck(['--repair', '--start-empty'])).status, 0);
+  assert.equal(await lcc.run('lccpidb', 'list'), '');
 });
 
 test('no LCC: 66; the store of another machine: 78', async () => {

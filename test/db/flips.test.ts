@@ -121,7 +121,7 @@ function trial(path: string): string | undefined {
     if (starts > MAX_STARTS) return 'dies again and again';
     let db: Db | undefined;
     try {
-      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog);
+      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog, true);
       workThrough(db, row => {
         const one = key(row.pid, row.curl, row.furl);
         if (!fetchable.has(one)) wrong ??= `fetched: ${one}`;

@@ -7,12 +7,14 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  truncateSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
 import { noteFailure, openOrSalvage, SALVAGED_TABLES, suspectDatabase } from '../../src/db/salvage.js';
+import type { LccError } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Bench, url } from '../qm/support.js';
 
@@ -90,10 +92,44 @@ test('a full set that was being taken is taken anew, and only the whole of it fu
   assert.equal(bench.value(known), urls.length);
 });
 
+for (const [what, damage] of [
+  ['without a readable beginning', () => overwrite(0, 8192)],
+  ['with a damaged header', () => overwrite(0, 100)],
+  ['cut short before its providers', () => truncateSync(bench.path, 4096 * (pageOf('pidb') - 1))],
+] as const) {
+  test(`a database ${what} is not replaced by an empty one, until that is asked for`, () => {
+    damage();
+    const damaged = readFileSync(bench.path);
+    for (let start = 0; start < 2; start++) {
+      assert.throws(
+        open,
+        (error: LccError) =>
+          error.code === 'config' &&
+          /lcc\.db: damaged, and no provider can be read of it/.test(error.message),
+      );
+    }
+    assert.deepEqual(readFileSync(bench.path), damaged);
+    assert.ok(!existsSync(`${bench.path}.new`));
+    openOrSalvage(bench.path, NOW, silentLog, true).close();
+    assert.equal(aside().length, 1);
+  });
+}
+
+test('a database that surely had no providers is replaced', () => {
+  bench.reopen();
+  bench.db.exec('DELETE FROM pidb');
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+  suspectDatabase(bench.path);
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  open();
+  assert.equal(aside().length, 1);
+});
+
 test('of a database without a readable beginning a new one is started, the old one set aside byte by byte', () => {
   overwrite(0, 8192);
   const damaged = readFileSync(bench.path);
-  open();
+  openOrSalvage(bench.path, NOW, silentLog, true).close();
   assert.equal(aside().length, 1);
   assert.deepEqual(readFileSync(join(bench.dir, aside()[0] ?? '')), damaged);
   bench.reopen();

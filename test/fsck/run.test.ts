@@ -28,7 +28,7 @@ const site = new Site();
 let lcc: WholeLcc;
 
 /** Checks the LCC in this process. */
-async function fsck(...options: ('repair' | 'quick' | 'storeLost')[]): Promise<Finding[]> {
+async function fsck(...options: ('repair' | 'quick' | 'storeLost' | 'removeOrphans')[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   await runFsck(
     {
@@ -40,6 +40,8 @@ async function fsck(...options: ('repair' | 'quick' | 'storeLost')[]): Promise<F
       repair: options.includes('repair'),
       quick: options.includes('quick'),
       storeLost: options.includes('storeLost'),
+      startEmpty: false,
+      removeOrphans: options.includes('removeOrphans'),
       errorsKept: 1000,
       nowMs: Date.now,
     },
@@ -135,6 +137,23 @@ async function comesBack(): Promise<void> {
   await lcc.stop();
   assert.deepEqual(await fsck(), []);
 }
+
+test('files without rows that are most of the store stay, until it is said that they shall go', async () => {
+  const names = Array.from({ length: 101 }, (_, i) => fileIdOfName({ id: 1000 + i, gen: 0 }));
+  for (const name of names) {
+    mkdirSync(join(store(), name, '..'), { recursive: true });
+    writeFileSync(join(store(), name), 'x');
+  }
+  const [finding, ...more] = await fsck('repair');
+  assert.deepEqual(more, []);
+  assert.equal(finding?.repaired, false);
+  assert.match(finding.what, /^no row points to 101 of 113 files, none is removed; .*--remove-orphans$/);
+  assert.ok(names.every(name => existsSync(join(store(), name))));
+  const removed = await fsck('repair', 'removeOrphans');
+  assert.deepEqual([...new Set(kindsOf(removed))], ['orphan']);
+  assert.equal(removed.length, 101);
+  assert.deepEqual(await fsck(), []);
+});
 
 test('an LCC as it is in order has nothing to be found', async () => {
   assert.deepEqual(await fsck(), []);

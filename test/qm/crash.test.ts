@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
+import { suspectDatabase } from '../../src/db/salvage.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { damageNote, sessionNote } from '../../src/wire/uns-qm.js';
 import { Bm, Qm, setText, Uns } from './daemon.js';
@@ -164,9 +166,15 @@ test('killed while a damaged database is replaced, it is set aside whole and rep
   for (const step of ['db.salvage.built', 'db.salvage.aside']) {
     const qm = new Qm();
     try {
+      const db = openDatabase(qm.dbPath);
+      const page = Number(
+        db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'lccurl_seq'").pluck().get(),
+      );
+      db.close();
       const fd = openSync(qm.dbPath, 'r+');
-      writeSync(fd, Buffer.alloc(200, 0xa5));
+      writeSync(fd, Buffer.alloc(4096, 0xa5), 0, 4096, (page - 1) * 4096);
       closeSync(fd);
+      suspectDatabase(qm.dbPath);
       const damaged = readFileSync(qm.dbPath);
       await assert.rejects(qm.start({ LCC_CRASH_AT: step }), /ended/);
       assert.equal(await qm.ended(), 'SIGKILL', step);
