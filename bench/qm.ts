@@ -186,7 +186,8 @@ export class UnsLink {
   async set(pid: number, count: number, tags: Iterable<string>): Promise<void> {
     const entry = `e${String(++this.#sets).padStart(9, '0')}`;
     const head = { entry, pid, seq: this.#sets, set: 'partial', urlprefix: PREFIX, received: count } as const;
-    let text = setStart({ ...head, errseen: 0, ip: '', atS: 1 });
+    // As a UNS says it: it has counted the deletes.
+    let text = setStart({ ...head, deletes: 0, errseen: 0, ip: '', atS: 1 });
     for (const tag of tags) {
       text += tag;
       if (text.length < WRITE_BYTES) continue;
