@@ -3,9 +3,7 @@
  * only public unicast addresses are permitted, plus what the operator allows.
  */
 import ipaddr from 'ipaddr.js';
-import { LccError } from '../lib/errors.js';
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+import { parseNetwork, type Address } from '../lib/network.js';
 
 /** Whether an IP address (text, as getaddrinfo or a socket gives it) may be connected to. */
 export type AddressGuard = (address: string) => boolean;
@@ -53,17 +51,5 @@ function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
       return bytes[5] === 0 ? [at(12)] : undefined;
     default:
       return undefined;
-  }
-}
-
-function parseNetwork(text: string): [Address, number] {
-  try {
-    if (text.includes('/')) return ipaddr.parseCIDR(text);
-    const address = ipaddr.parse(text);
-    return [address, address.kind() === 'ipv4' ? 32 : 128];
-  } catch (error) {
-    throw new LccError('usage', `network "${text}": write it as 192.0.2.0/24 or 2001:db8::/32`, {
-      cause: error,
-    });
   }
 }

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { parseNetwork } from '../lib/network.js';
 import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings.js';
 
 /** Where everything an LCC keeps lives, below `$LCC_HOME`. */
@@ -67,13 +68,33 @@ export function loadConfig(sources: ConfigSources): Config {
     const known = key as SettingKey;
     values.set(known, { value: checked(known, raw, 'command line'), origin: 'command line' });
   }
-  return {
+  const config: Config = {
     home,
     file: file?.path,
     get: <K extends SettingKey>(key: K) =>
       (values.get(key)?.value ?? SETTINGS[key].default) as SettingValue<K>,
     originOf: key => values.get(key)?.origin ?? 'default',
   };
+  checkTogether(config);
+  return config;
+}
+
+/** Settings of which one only makes sense above another: `[above, below]`. */
+const ABOVE: readonly [SettingKey, SettingKey][] = [
+  // A fetch that ends by itself must not have its robot cut for it.
+  ['bm.attempt_timeout_ms', 'bot.total_timeout_ms'],
+];
+
+/** @throws LccError `config` naming both keys, their values and where they come from */
+function checkTogether(config: Config): void {
+  for (const [above, below] of ABOVE) {
+    if (Number(config.get(above)) > Number(config.get(below))) continue;
+    const said = (key: SettingKey) => `${key} = ${String(config.get(key))} (${config.originOf(key)})`;
+    throw new LccError(
+      'config',
+      `${config.file ?? 'command line'}: ${said(above)} must be more than ${said(below)}`,
+    );
+  }
 }
 
 /** The effective configuration as TOML, each value with its origin as a comment: `lccd --print-config`. */
@@ -159,8 +180,22 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
         throw refuse(`give one of ${row.oneOf.join(', ')}`);
       return raw;
     case 'list':
-      if (Array.isArray(raw) && raw.every(item => typeof item === 'string')) return raw;
-      throw refuse('give a list of strings');
+      if (!Array.isArray(raw) || !raw.every(item => typeof item === 'string'))
+        throw refuse('give a list of strings');
+      if (row.of === 'networks') {
+        const bad = raw.find(item => !isNetwork(item));
+        if (bad !== undefined) throw refuse(`"${bad}" is no network: write 192.0.2.0/24 or 2001:db8::/32`);
+      }
+      return raw;
+  }
+}
+
+function isNetwork(text: string): boolean {
+  try {
+    parseNetwork(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -20,7 +20,7 @@ export type SettingRow =
     }
   | { type: 'boolean'; default: boolean; doc: string }
   | { type: 'string'; default: string; doc: string; oneOf?: readonly string[] }
-  | { type: 'list'; default: readonly string[]; doc: string };
+  | { type: 'list'; default: readonly string[]; doc: string; of?: 'networks' };
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -249,7 +249,12 @@ export const SETTINGS = {
   ),
   'bm.metrics_listen': text('', 'endpoint where the metrics of lccd-bm are read'),
 
-  'bot.allow_addresses': list([], 'networks (CIDR) fetched from although they are not public'),
+  'bot.allow_addresses': {
+    type: 'list',
+    default: [] as readonly string[],
+    doc: 'networks (CIDR) fetched from although they are not public',
+    of: 'networks',
+  } as const,
   'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header; name a contact in it'),
   'bot.connect_timeout_ms': ms(5 * SECOND, 10, 10 * MINUTE, 'time to connect'),
   'bot.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),

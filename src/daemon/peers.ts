@@ -1,6 +1,6 @@
 /** Connections to upper servers that come back by themselves: "any process that is restarted is found again". */
 import { readFileSync } from 'node:fs';
-import { connect as netConnect, type Socket } from 'node:net';
+import { connect as netConnect, isIP, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
@@ -89,7 +89,8 @@ function openSocket(endpoint: Endpoint, config: Config, onReady: () => void): So
         {
           host: endpoint.host,
           port: endpoint.port,
-          servername: endpoint.host,
+          // A name only: a server is not told which address it was reached at (RFC 6066), and Node warns of it.
+          ...(isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}),
           ...(ca === '' ? {} : { ca: readFileSync(ca) }),
         },
         onReady,

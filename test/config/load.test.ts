@@ -177,3 +177,39 @@ test('the printed configuration, read again, is the same configuration', t => {
     assert.equal(again.originOf(key), copy);
   }
 });
+
+test('a malformed network is refused with the file, the key and the network', t => {
+  for (const bad of ['10.0.0.0/99', '::/129', 'example.org', '']) {
+    const { file, load } = home(t, `[bot]\nallow_addresses = ["127.0.0.0/8", ${JSON.stringify(bad)}]\n`);
+    assert.throws(load, (error: unknown) => {
+      assert.ok(refusal('config', /: "[^"]*" is no network: write 192\.0\.2\.0\/24 or/)(error));
+      assert.ok((error as Error).message.startsWith(`${file}: bot.allow_addresses = ["127.0.0.0/8",`));
+      assert.ok((error as Error).message.includes(`"${bad}" is no network`));
+      return true;
+    });
+  }
+  const good = ['10.0.0.0/8', '::1', '192.0.2.1', 'fc00::/7'];
+  const { load } = home(t, `[bot]\nallow_addresses = ${JSON.stringify(good)}\n`);
+  assert.deepEqual(load().get('bot.allow_addresses'), good);
+  assert.throws(
+    () => load({ overrides: { 'bot.allow_addresses': ['10.0.0.0/99'] } }),
+    refusal('usage', /^command line: bot\.allow_addresses = /),
+  );
+});
+
+test('a robot may not be cut before its fetch ends by itself: both keys are named, either may be at fault', t => {
+  const tooShort = home(t, '[bm]\nattempt_timeout_ms = "1s"\n');
+  assert.throws(
+    tooShort.load,
+    refusal(
+      'config',
+      /^\/.*lcc\.toml: bm\.attempt_timeout_ms = 1000 \(\/.*\) must be more than bot\.total_timeout_ms = 120000 \(default\)$/,
+    ),
+  );
+  assert.throws(
+    home(t, '[bot]\ntotal_timeout_ms = "5min"\n').load,
+    refusal('config', /300000 \(default\) must be/),
+  );
+  const together = home(t, '[bm]\nattempt_timeout_ms = "2s"\n[bot]\ntotal_timeout_ms = 1999\n').load();
+  assert.equal(together.get('bm.attempt_timeout_ms'), 2000);
+});

@@ -1,0 +1,21 @@
+/** Networks as operators write them: `192.0.2.0/24`, `2001:db8::/32`, or one address. */
+import ipaddr from 'ipaddr.js';
+import { LccError } from './errors.js';
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/**
+ * A network's base and the bits of it that count.
+ * @throws LccError `usage` naming what is no network
+ */
+export function parseNetwork(text: string): [Address, number] {
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text);
+    const address = ipaddr.parse(text);
+    return [address, address.kind() === 'ipv4' ? 32 : 128];
+  } catch (error) {
+    throw new LccError('usage', `network "${text}": write it as 192.0.2.0/24 or 2001:db8::/32`, {
+      cause: error,
+    });
+  }
+}
