@@ -259,6 +259,20 @@ test('two UNSes that send sets of one provider at once are taken one after the o
   second.socket.destroy();
 });
 
+test('a UNS that stops in the middle of a set is cut off, so that others of the provider do not wait for ever', async () => {
+  await qm.close();
+  qm = new Qm('[wire]\nstall_timeout_ms = 200\n');
+  await qm.start();
+  const stuck = new Uns(qm, 'a');
+  stuck.socket.write(halves(setText('e1', urls(6)))[0]);
+  await qm.until(status => status['absorbing'] === 1);
+  const other = new Uns(qm, 'b');
+  assert.ok(await other.set('e2', urls(6)));
+  assert.equal(await stuck.hear(/absorbed/), false);
+  assert.match(qm.log, /nothing more of e1 for 0\.2 s \(wire\.stall_timeout_ms\)/);
+  other.socket.destroy();
+});
+
 /** A document in two parts, cut between two urls. */
 function halves(document: string): [string, string] {
   const at = document.indexOf('\n', document.length / 2) + 1;

@@ -250,62 +250,6 @@ test('sets of one provider are taken one after the other, those of others at onc
   assert.equal(bench.intake.open, 0);
 });
 
-test('over the file quota new urls are refused with 202, urls that wait or are held are not', async () => {
-  bench.close();
-  bench = new Bench();
-  bench.provider(7, { filesmax: 3 });
-  await holds('held');
-  await bench.send(7, [url('a'), url('b')]);
-  assert.equal(bench.fetch(7, 'a'), 'done');
-  assert.equal(bench.fetch(7, 'b'), 'done');
-  const counts = await bench.send(7, [url('held', { len: '9' }), url('held', { len: '8' }), url('c')]);
-  assert.deepEqual(counts, { queued: 1, duplicate: 1, unchanged: 0, deleted: 0 });
-  assert.deepEqual(bench.all('SELECT code, attrs FROM pierr'), [
-    { code: 202, attrs: ` curl="${absolute('c')}" mimetype="text/html"` },
-  ]);
-  assert.equal(bench.value('SELECT nurlerrs FROM pidb'), 1);
-});
-
-test('over the space quota urls are refused with 203 as far as announced lengths tell', async () => {
-  bench.close();
-  bench = new Bench();
-  bench.provider(7, { spacemax: 100 });
-  await bench.send(7, [
-    url('a', { len: '60' }),
-    url('a', { len: '60' }),
-    url('b', { len: '60' }),
-    url('c', { len: '40' }),
-  ]);
-  assert.deepEqual(waiting().length, 2);
-  assert.deepEqual(bench.all('SELECT code FROM pierr'), [{ code: 203 }]);
-});
-
-test('a full set is measured against the quota alone, not together with what it replaces', async () => {
-  bench.close();
-  bench = new Bench();
-  bench.provider(7, { filesmax: 2 });
-  await holds('a');
-  await holds('b');
-  await bench.send(7, [url('c'), url('d'), url('e')], { set: 'full' });
-  assert.equal(waiting().length, 2);
-  assert.deepEqual(bench.all('SELECT code FROM pierr'), [{ code: 202 }]);
-});
-
-test('a full set fulfils a wish without costing a ration; else it costs one of its period', async () => {
-  const ration = () => bench.all('SELECT fullsetwanted, fullsetsused FROM pidb');
-  bench.db.prepare("UPDATE pidb SET fullsetwanted = 'operator'").run();
-  await bench.send(7, [url('a')]);
-  assert.deepEqual(ration(), [{ fullsetwanted: 'operator', fullsetsused: 0 }]);
-  await bench.send(7, [url('a')], { set: 'full' });
-  assert.deepEqual(ration(), [{ fullsetwanted: null, fullsetsused: 0 }]);
-  await bench.send(7, [], { set: 'full' });
-  await bench.send(7, [], { set: 'full' });
-  assert.deepEqual(ration(), [{ fullsetwanted: null, fullsetsused: 2 }]);
-  bench.clock.advance(31 * 86_400_000);
-  await bench.send(7, [], { set: 'full' });
-  assert.deepEqual(ration(), [{ fullsetwanted: null, fullsetsused: 1 }]);
-});
-
 test('errors are forgotten only up to the one the CP has received', async () => {
   await bench.send(7, [url('a'), url('b')]);
   for (const name of ['a', 'b']) {
@@ -348,4 +292,31 @@ test('a delete makes room for what follows it in the same set', async () => {
   } finally {
     bench.close();
   }
+});
+
+test('while a full set removes what it did not name, results and sets of others go in between', async () => {
+  bench.close();
+  bench = new Bench({ sliceUrls: 2 });
+  bench.provider(7);
+  bench.provider(8);
+  const old = Array.from({ length: 20 }, (_, i) => url(`old${i}`));
+  await bench.send(7, old);
+  for (const { curl } of old) bench.fetch(7, curl);
+  await bench.send(8, [url('a')]);
+  const intake = await bench.intake.begin('u1', bench.head(7, 1, { set: 'full' }));
+  intake.urls([url('new')]);
+  const ended = intake.end();
+  const left: number[] = [];
+  for (let n = 0; n < 5; n++) {
+    await new Promise<void>(resolve => setImmediate(resolve));
+    if (n === 1) assert.equal(bench.fetch(8, 'a'), 'done');
+    else await bench.send(8, [url(`b${n}`)]);
+    left.push(Number(bench.value('SELECT count(*) FROM lccurl WHERE pid = 7')));
+  }
+  assert.ok(
+    left.some(rows => rows > 0 && rows < 20),
+    String(left),
+  );
+  assert.deepEqual(await ended, { queued: 1, duplicate: 0, unchanged: 0, deleted: 20 });
+  assert.deepEqual(heldUrls(), [absolute('a')]);
 });

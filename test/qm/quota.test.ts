@@ -32,6 +32,31 @@ const refused = () =>
     .map(({ code, attrs }) => `${code} ${/curl="http:\/\/127\.0\.0\.1\/([^"]*)"/.exec(attrs)?.[1]}`);
 const sized = (name: string, len: number) => url(name, { len: String(len) });
 
+test('over the number of files new urls are refused with 202, urls that wait or are held are not', async () => {
+  start({ filesmax: 3 });
+  await bench.send(7, [url('held'), url('a'), url('b')]);
+  for (const name of ['held', 'a', 'b']) bench.fetch(7, name);
+  const counts = await bench.send(7, [sized('held', 9), sized('held', 8), url('c', { subtype: 'kind:x' })]);
+  assert.deepEqual(counts, { queued: 1, duplicate: 1, unchanged: 0, deleted: 0 });
+  assert.deepEqual(bench.all('SELECT code, attrs FROM pierr'), [
+    { code: 202, attrs: ' curl="http://127.0.0.1/c" mimetype="text/html" subtype="kind:x"' },
+  ]);
+});
+
+test('over the space urls are refused with 203 as far as announced lengths tell', async () => {
+  start({ spacemax: 100 });
+  await bench.send(7, [sized('a', 60), sized('a', 60), sized('b', 60), sized('c', 40)]);
+  assert.deepEqual([waiting(), refused()], [['a', 'c'], ['203 b']]);
+});
+
+test('a full set is measured against the quota alone, not together with what it replaces', async () => {
+  start({ filesmax: 2 });
+  await bench.send(7, [url('a'), url('b')]);
+  for (const name of ['a', 'b']) bench.fetch(7, name);
+  await bench.send(7, [url('c'), url('d'), url('e')], { set: 'full' });
+  assert.deepEqual([waiting(), refused()], [['c', 'd'], ['202 e']]);
+});
+
 test('what waits from earlier sets counts against the number of files', async () => {
   start({ filesmax: 3 });
   await bench.send(7, [url('a'), url('b')]);
