@@ -1,0 +1,8 @@
+/** What the index is made with; whoever loads it, a browser for one, needs the same. */
+export const OPTIONS = {
+  idField: 'id',
+  fields: ['title', 'text'],
+  storeFields: ['burl', 'title'],
+  // Letters of all scripts, without their accents: déjà is found as deja.
+  processTerm: term => term.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase(),
+};
