@@ -138,6 +138,14 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
 }
 
+/**
+ * Removes a folder when all benchmarks are done. For some minutes after many files were deleted ext4 takes 0.5 ms to
+ * create one, so whatever writes files next would be measured wrong.
+ */
+export function removeAtEnd(path: string): void {
+  process.once('exit', () => rmSync(path, { recursive: true, force: true }));
+}
+
 /** Whether a program is installed; benches need their peers from apt. */
 export function requireProgram(name: string, aptPackage: string): void {
   if (spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0) {

@@ -1,13 +1,23 @@
-/** lccq xml against the sqlite3 shell listing the same columns of the same database, 500 000 rows. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+/**
+ * lccq against what does the same with a database or with files: the sqlite3 shell listing the same columns, the same as
+ * JSON, GNU tar of the same files; and a run over one change in a hundred against a full one.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '../src/db/open.js';
+import { openDatabase, type Db } from '../src/db/open.js';
+import { contentSum, urlSumOf } from '../src/db/sums.js';
 import { compare, requireProgram, shell, timeShell, type Outcome } from './harness.js';
 
 const lccq = join(dirname(fileURLToPath(import.meta.url)), '../../bin/lccq');
 const ROWS = 500_000;
+const PAGES = 20_000;
+/** Rows of a transaction while filling. */
+const FILL_ROWS = 50_000;
+/** Identity of each store, by its home. */
+const STORES = new Map<string, string>();
 /** A tenth of the rows: what memory is compared with, for it must not grow. */
 const FEW = ROWS / 10;
 /** What lccq prints of every row, `file` and `status` included. */
@@ -38,6 +48,12 @@ export async function bench(): Promise<Outcome[]> {
           atLeast: 0.5,
         },
         { contender: shell('lccq --format=tsv', `${lccq} --format=tsv >/dev/null`, options(many)) },
+        {
+          contender: shell(
+            'sqlite3 -json',
+            `sqlite3 -readonly -json ${many}/lcc.db "SELECT ${COLUMNS} FROM lccurl ORDER BY seq" >/dev/null`,
+          ),
+        },
         { contender: shell('lccq --format=jsonl', `${lccq} --format=jsonl >/dev/null`, options(many)) },
       ],
     });
@@ -49,30 +65,116 @@ export async function bench(): Promise<Outcome[]> {
       atMost: 24,
       unit: 'MB',
     });
-    return [outcome];
+    return [outcome, await increment(many, options(many)), await archive(dir)];
   } finally {
     rmSync(dir, { recursive: true });
   }
 }
 
-/** A database with the real schema; a row in ten has a browse URL of its own, one in a hundred an `&` in it. */
-function fill(home: string, rows: number): void {
+/** One change in a hundred, told by a cursor, against all of them; start-up is in both. */
+async function increment(home: string, options: { env: NodeJS.ProcessEnv }): Promise<Outcome> {
+  const storeId = STORES.get(home);
+  const cursor = join(home, 'cursor');
+  const changed = ROWS / 100;
+  const command = `${lccq} --cursor=${cursor} --format=xml >/dev/null`;
+  const ours = shell('lccq --cursor, 1 % changed', command, options);
+  const outcome = await compare({
+    work: `lccq: ${changed / 1000} k changes of ${ROWS / 1000} k rows since a cursor`,
+    amount: changed,
+    unit: 'changes',
+    ours: { ...ours, prepare: () => writeFileSync(cursor, `lcc-cursor 1 ${storeId} ${ROWS - changed}\n`) },
+    peers: [{ contender: shell('lccq, all of them', `${lccq} --format=xml >/dev/null`, options) }],
+  });
+  const start = timeShell(`${lccq} --version`, options).seconds;
+  const [one, all] = outcome.lines.map(line => changed / line.ratePerSecond - start);
+  outcome.bounds.push({
+    what: 'time of the changes beyond start-up, of that of all rows',
+    value: (100 * (one ?? NaN)) / (all ?? NaN),
+    atMost: 3,
+    unit: '%',
+  });
+  return outcome;
+}
+
+/** Content written as tar, md5 checked on the way, against GNU tar of the same files, which checks nothing. */
+async function archive(dir: string): Promise<Outcome> {
+  const home = join(dir, 'archive');
+  const bytes = Buffer.alloc(4096, 'content of a page, four kilobytes of it. ');
+  fill(home, PAGES, (file, i) => {
+    bytes.writeUInt32LE(i);
+    mkdirSync(dirname(join(home, 'store', file)), { recursive: true });
+    writeFileSync(join(home, 'store', file), bytes);
+    return createHash('md5').update(bytes).digest('hex');
+  });
+  const options = { env: { ...process.env, LCC_HOME: home } };
+  const run = (format: string) =>
+    shell(`lccq --format=${format}`, `${lccq} --format=${format} | cat >/dev/null`, options);
+  return compare({
+    work: `lccq: ${PAGES / 1000} k pages of 4 KB as an archive`,
+    amount: PAGES,
+    unit: 'pages',
+    ours: run('tar'),
+    peers: [
+      { contender: shell('GNU tar', `tar -C ${home}/store -cf - . | cat >/dev/null`), atLeast: 0.7 },
+      { contender: run('warc') },
+      { contender: run('jsonl --content') },
+      { contender: run('jsonl --text') },
+    ],
+  });
+}
+
+/** A database with the real schema. @param write makes the file of a row; returns its md5 */
+export function fill(home: string, rows: number, write?: (file: string, i: number) => string): void {
   mkdirSync(home, { recursive: true });
   const db = openDatabase(join(home, 'lcc.db'));
+  const insert = rowInserter(db, write);
+  // A transaction of ten million rows would be kept in the write-ahead log as a whole.
+  for (let from = 1; from <= rows; from += FILL_ROWS) {
+    db.transaction(() => {
+      for (let i = from; i < from + FILL_ROWS && i <= rows; i++) insert(i);
+    })();
+  }
+  db.prepare("UPDATE counter SET value = ? WHERE name = 'seq'").run(rows);
+  const storeId = db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get();
+  STORES.set(home, String(storeId));
+  db.close();
+}
+
+/** Inserts row i: one in ten has a browse URL of its own, one in a hundred an `&` in it. */
+export function rowInserter(db: Db, write?: (file: string, i: number) => string): (i: number) => void {
   const insert = db.prepare(
     `INSERT INTO lccurl(id, pid, curl, mimetype, burl, md5, len, mtime, fetched_time, fetched_machineid,
-       fetched_fileid, psetid, seq) VALUES (?, ?, ?, 'text/html', ?, ?, ?, '2026-11-20T10:13:01Z', ?, 'local', ?, 1, ?)`,
+       fetched_fileid, psetid, seq, sum)
+     VALUES ($id, $pid, $curl, $mimetype, $burl, $md5, $len, $mtime, $fetched_time, $fetched_machineid,
+       $fetched_fileid, 1, $seq, $sum)`,
   );
-  db.transaction(() => {
-    for (let i = 1; i <= rows; i++) {
-      const hex = i.toString(16).padStart(32, '0');
-      const site = `http://www${i % 16}.example.org`;
-      const burl = i % 100 === 0 ? `${site}/?page=${i}&view=full` : i % 10 === 0 ? `${site}/p${i}` : null;
-      const file = `${hex.slice(-2)}/${hex.slice(-4, -2)}/${hex.slice(-8)}.1`;
-      const curl = `${site}/docs/chapter${i % 100}/page${i}.html`;
-      insert.run(i, 1 + (i % 16), curl, burl, hex, 4000 + (i % 1000), 1_795_000_000 + i, file, i);
-    }
-    db.prepare("UPDATE counter SET value = ? WHERE name = 'seq'").run(rows);
-  })();
-  db.close();
+  return i => {
+    const hex = i.toString(16).padStart(32, '0');
+    const site = `http://www${i % 16}.example.org`;
+    const file = `${hex.slice(-2)}/${hex.slice(-4, -2)}/${hex.slice(-8)}.1`;
+    const url = {
+      pid: 1 + (i % 16),
+      curl: `${site}/docs/chapter${i % 100}/page${i}.html`,
+      mimetype: 'text/html',
+      subtype: null,
+      burl: i % 100 === 0 ? `${site}/?page=${i}&view=full` : i % 10 === 0 ? `${site}/p${i}` : null,
+      furl: null,
+    };
+    const content = {
+      id: i,
+      seq: i,
+      md5: write?.(file, i) ?? hex,
+      len: write === undefined ? 4000 + (i % 1000) : 4096,
+      mtime: '2026-11-20T10:13:01Z',
+      saidmd5: null,
+      saidlen: null,
+      etag: null,
+      lastmodified: null,
+      verified: 1,
+      fetched_time: 1_795_000_000 + i,
+      fetched_machineid: 'local',
+      fetched_fileid: file,
+    };
+    insert.run({ ...url, ...content, sum: contentSum(urlSumOf(url), content) });
+  };
 }

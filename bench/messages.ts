@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../src/lib/clock.js';
 import { ManagerPeer } from '../src/wire/bm-bot.js';
 import type { ChannelLimits } from '../src/wire/messages.js';
-import { BotManagerPeer } from '../src/wire/qm-bm.js';
+import { BotManagerPeer } from '../src/wire/qm-bm-peers.js';
 import { compare, peakRssBytes, type Contender, type Outcome } from './harness.js';
 
 const URLS = 100_000;
@@ -84,7 +84,13 @@ async function start(dir: string, children: ChildProcess[]): Promise<Link> {
   await once(server, 'listening');
   const manager = spawn(
     process.execPath,
-    [join(root, 'bin/lccd-bm'), `--source=unix:${sourcePath}`, `--listen=unix:${robotPath}`, '--quiet'],
+    [
+      join(root, 'bin/lccd-bm'),
+      `--source=unix:${sourcePath}`,
+      `--listen=unix:${robotPath}`,
+      '--machineid=m1',
+      '--quiet',
+    ],
     { env: { ...process.env, LCC_HOME: dir }, stdio: 'inherit' },
   );
   children.push(manager);
@@ -95,12 +101,13 @@ async function start(dir: string, children: ChildProcess[]): Promise<Link> {
     link.peer = new BotManagerPeer(
       socket,
       {
-        hello: (_machines, slots) => {
+        hello: ({ slots }) => {
           if (slots > 0) resolve();
           else if (children.length === 1) children.push(startRobot(robotPath));
         },
         fetched: () => link.onFetched(),
         deleted() {},
+        upkept() {},
         closed() {},
       },
       { ...LIMITS, clock: systemClock, where: 'lccd-bm', helloTimeoutMs: 60_000, pingIntervalMs: 60_000 },

@@ -9,7 +9,7 @@ import { openDatabase, openReadOnly } from '../src/db/open.js';
 import { systemClock } from '../src/lib/clock.js';
 import type { FetchOk } from '../src/wire/fetch.js';
 import type { ChannelLimits } from '../src/wire/messages.js';
-import { SourcePeer } from '../src/wire/qm-bm.js';
+import { SourcePeer } from '../src/wire/qm-bm-peers.js';
 import { setStart, unsHello, SET_END } from '../src/wire/uns-qm.js';
 import { peakRssBytes } from './harness.js';
 
@@ -108,11 +108,13 @@ export class BenchQm {
           },
           recall() {},
           delete() {},
+          upkeep() {},
+          refused() {},
           closed: reason => reject(reason ?? new Error('lccd-qm closed the connection')),
         },
         { ...CHANNEL, clock: systemClock, where: 'lccd-qm' },
       );
-      peer.hello(['m1'], slots);
+      peer.hello({ machineIds: ['m1'], slots, storeIds: [], relays: false });
     });
     while (this.count('qdb') > 0) await new Promise(resolve => void setTimeout(resolve, POLL_MS));
     socket.destroy();

@@ -1,15 +1,27 @@
-/** The robot against other downloaders: a list of urls into one file each, 64 at a time, from nginx on this machine. */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+/**
+ * The robot against other downloaders: a list of urls into one file each, 64 at a time, from nginx on this machine, in plain
+ * text and over TLS; and its memory over many times as many fetches.
+ */
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compare, requireProgram, timeShell, type Contender, type Outcome } from './harness.js';
+import {
+  compare,
+  removeAtEnd,
+  requireProgram,
+  timeShell,
+  type Contender,
+  type Outcome,
+  type Sample,
+} from './harness.js';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PORT = 28_471;
+const TLS_PORT = 28_472;
 const AT_A_TIME = 64;
 
 export async function bench(): Promise<Outcome[]> {
@@ -18,6 +30,7 @@ export async function bench(): Promise<Outcome[]> {
   requireProgram('wget2', 'wget2');
   requireProgram('aria2c', 'aria2');
   requireProgram('scrapy', 'python3-scrapy');
+  requireProgram('openssl', 'openssl');
   const dir = mkdtempSync(join(tmpdir(), 'lcc-bench-robot-'));
   const nginx = await startNginx(dir);
   try {
@@ -52,15 +65,26 @@ export async function bench(): Promise<Outcome[]> {
         peers: [{ contender: curlAndMd5sum(large), atLeast: 0.65 }, { contender: curl(large) }],
         rounds: 5,
       }),
+      await compare({
+        work: 'robot: 20,000 pages of 4 KiB over TLS, with md5 (the peer: without)',
+        amount: small.count,
+        unit: 'pages',
+        ours: lccbot(overTls(small)),
+        peers: [{ contender: curl(overTls(small)) }],
+        rounds: 3,
+      }),
+      memory(small),
     ];
   } finally {
     nginx.kill();
-    rmSync(dir, { recursive: true, force: true });
+    removeAtEnd(dir);
   }
 }
 
 interface Work {
   count: number;
+  /** File of the certificate that the site's is signed with. */
+  ca: string;
   /** One url a line. */
   list: string;
   urls: string[];
@@ -84,7 +108,38 @@ function prepare(dir: string, name: string, count: number, bytes: number): Work 
     mkdirSync(output);
     return output;
   };
-  return { count, list, urls, names, newOutput, dir };
+  return { count, ca: join(dir, 'ca.pem'), list, urls, names, newOutput, dir };
+}
+
+function overTls(work: Work): Work {
+  const urls = work.urls.map(url => url.replace(`http://127.0.0.1:${PORT}`, `https://localhost:${TLS_PORT}`));
+  return { ...work, urls };
+}
+
+/** Whether ten times as many fetches need more memory. */
+function memory(work: Work): Outcome {
+  const peak = (times: number) => {
+    const all = { ...work, count: work.count, urls: Array.from({ length: times }, () => work.urls).flat() };
+    const contender = lccbot({ ...all, names: Array.from({ length: times }, () => work.names).flat() });
+    void contender.prepare?.();
+    return (contender.run() as Sample).maxRssBytes ?? NaN;
+  };
+  const [once, often] = [peak(1), peak(10)];
+  const megabytes = (bytes: number) => bytes / 1024 / 1024;
+  return {
+    work: `robot: memory over ${(10 * work.count).toLocaleString('en-US')} fetches`,
+    unit: 'pages',
+    rounds: 1,
+    lines: [],
+    bounds: [
+      {
+        what: `peak beyond that of ${work.count.toLocaleString('en-US')} (${megabytes(once).toFixed(0)} MB)`,
+        value: megabytes(often - once),
+        atMost: 64,
+        unit: 'MB',
+      },
+    ],
+  };
 }
 
 function pseudoText(seed: string, bytes: number): Buffer {
@@ -110,7 +165,7 @@ function downloader(
     },
     run() {
       const sample = timeShell(command(input, output), {
-        env: { ...process.env, LCC_HOME: join(work.dir, 'home') },
+        env: { ...process.env, LCC_HOME: join(work.dir, 'home'), NODE_EXTRA_CA_CERTS: work.ca },
       });
       const found = readdirSync(output).length;
       if (found !== work.count) throw new Error(`${name}: ${found} files instead of ${work.count}`);
@@ -128,7 +183,7 @@ function lccbot(work: Work): Contender {
         .map((url, i) => `<fetch id="${i}" url="${url}" file="${join(output, work.names[i] ?? '')}"/>\n`)
         .join(''),
     input =>
-      `${join(root, 'bin/lccbot')} --stdio --slots=${AT_A_TIME} --allow-address=127.0.0.1 < ${input} > ${input}.results`,
+      `${join(root, 'bin/lccbot')} --stdio --slots=${AT_A_TIME} --allow-address=127.0.0.1 --allow-address=::1 < ${input} > ${input}.results`,
   );
 }
 
@@ -136,7 +191,7 @@ const curlConfig = (work: Work) => (output: string) =>
   work.urls.map((url, i) => `url=${url}\noutput=${join(output, work.names[i] ?? '')}\n`).join('');
 
 function curl(work: Work): Contender {
-  const command = (input: string) => `curl -s -Z --parallel-max ${AT_A_TIME} -K ${input}`;
+  const command = (input: string) => `curl -s -Z --parallel-max ${AT_A_TIME} --cacert ${work.ca} -K ${input}`;
   return downloader('curl -Z', work, curlConfig(work), command);
 }
 
@@ -166,16 +221,30 @@ function scrapy(work: Work): Contender {
 }
 
 async function startNginx(dir: string): Promise<ChildProcess> {
+  execFileSync(
+    'openssl',
+    [
+      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost',
+      `-addext subjectAltName=DNS:localhost -keyout ${dir}/key.pem -out ${dir}/ca.pem`,
+    ]
+      .join(' ')
+      .split(' '),
+    { stdio: 'ignore' },
+  );
   const config = join(dir, 'nginx.conf');
   writeFileSync(
     config,
-    `daemon off; worker_processes 1; pid ${dir}/nginx.pid; error_log ${dir}/nginx.log;
+    `daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; pid ${dir}/nginx.pid; error_log ${dir}/nginx.log;
 events { worker_connections 1024; }
 http {
   access_log off; sendfile on; keepalive_requests 1000000; types { text/html html; }
   client_body_temp_path ${dir}/t1; proxy_temp_path ${dir}/t2; fastcgi_temp_path ${dir}/t3;
   uwsgi_temp_path ${dir}/t4; scgi_temp_path ${dir}/t5;
   server { listen 127.0.0.1:${PORT} backlog=1024; root ${dir}/www; }
+  server {
+    listen 127.0.0.1:${TLS_PORT} ssl backlog=1024; root ${dir}/www;
+    ssl_certificate ${dir}/ca.pem; ssl_certificate_key ${dir}/key.pem;
+  }
 }
 `,
   );
