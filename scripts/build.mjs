@@ -102,6 +102,7 @@ await Promise.all([
     ),
   ),
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
+  bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
 ]);
 
 const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));

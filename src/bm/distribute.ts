@@ -6,13 +6,13 @@
  *
  *     waiting in its lane ──the lane has a slot, and room in its window──▶ given ──its turn──▶ finish──▶ done
  *                ▲                                                           │
- *                ╰────── the worker is gone, `lost` says again ──────────────╯  (in front of its lane, in order)
+ *                ╰── the worker is gone, `lost` says again; or hands it back ╯  (in front of its lane, in order)
  *     recall: what waits is taken out; of what is given the worker finishes what has begun and hands back the rest
  *
  * While lanes wait for a slot nothing more is given in those that have one: they end, and take their turn again.
  */
 export interface Task {
-  /** Unique here: what the worker will call it. */
+  /** Unique here, rising: what the worker will call it. */
   readonly number: number;
   readonly lane: string;
 }
@@ -24,7 +24,7 @@ export interface Worker<T extends Task> {
   /** Nothing given before in its lane is left: it can have begun now, and not earlier. */
   turn(task: T): void;
   /** Of these tasks, all it has of one lane, those not begun are to be finished without being done. */
-  recall(lane: string, tasks: readonly T[]): void;
+  recall(lane: string, tasks: readonly T[], begun: boolean): void;
 }
 
 interface Lane<T extends Task> {
@@ -102,10 +102,14 @@ export class Distributor<T extends Task> {
     this.pump();
   }
 
-  /** The worker is gone: what it had is given to others, before anything that waits. */
-  leave(worker: Worker<T>): void {
+  /**
+   * The worker is gone: what it had is given to others, before anything that waits.
+   * @returns the lanes it had
+   */
+  leave(worker: Worker<T>): string[] {
     const load = this.#workers.get(worker);
-    if (load === undefined) return;
+    if (load === undefined) return [];
+    const lanes = [...load.lanes].map(({ name }) => name);
     this.#workers.delete(worker);
     this.#given -= load.tasks.size;
     const again: Lane<T>[] = [];
@@ -123,6 +127,7 @@ export class Distributor<T extends Task> {
     }
     this.#ready = [...again, ...this.#ready];
     this.pump();
+    return lanes;
   }
 
   /** The task of that number, if the worker has it. */
@@ -149,6 +154,23 @@ export class Distributor<T extends Task> {
     return task;
   }
 
+  /** The worker hands back a task it has not begun: it waits again in its place. Whoever is to have it, `pump` decides. */
+  again(worker: Worker<T>, number: number): void {
+    const lane = this.#workers.get(worker)?.tasks.get(number);
+    const task = lane?.given.get(number);
+    if (lane === undefined || task === undefined) return;
+    const at = lane.waiting.findIndex(other => other.number > number);
+    lane.waiting.splice(at < 0 ? lane.waiting.length : at, 0, task);
+    this.#waiting++;
+    this.finish(worker, number);
+  }
+
+  /** Whether the lane waits for a slot. */
+  isStranded(name: string): boolean {
+    const lane = this.#lanes.get(name);
+    return lane !== undefined && lane.worker === undefined;
+  }
+
   /** Takes out tasks that no worker has, of one lane or of all. */
   withdraw(wanted: (task: T) => boolean, name?: string): T[] {
     const taken: T[] = [];
@@ -166,11 +188,11 @@ export class Distributor<T extends Task> {
   }
 
   /** The same, and has workers hand back what they have not begun of the lanes concerned. */
-  recall(wanted: (task: T) => boolean, name?: string): T[] {
+  recall(wanted: (task: T) => boolean, name?: string, begun = false): T[] {
     const taken = this.withdraw(wanted, name);
     for (const lane of this.#chosen(name)) {
       const given = [...lane.given.values()];
-      if (given.some(wanted)) lane.worker?.recall(lane.name, given);
+      if (given.some(wanted)) lane.worker?.recall(lane.name, given, begun);
     }
     return taken;
   }
@@ -256,13 +278,14 @@ export class Distributor<T extends Task> {
 
   #choose(lane: Lane<T>): Worker<T> | undefined {
     if (lane.last !== undefined && this.#freeOf(lane.last) > 0) return lane.last;
+    // The largest share of slots free: work is spread as slots are, also while there is less of it than slots.
     let best: Worker<T> | undefined;
-    let bestFree = 0;
+    let bestShare = 0;
     for (const worker of this.#workers.keys()) {
-      const free = this.#freeOf(worker);
-      if (free > bestFree) {
+      const share = this.#freeOf(worker) / Math.max(1, worker.slots);
+      if (share > bestShare) {
         best = worker;
-        bestFree = free;
+        bestShare = share;
       }
     }
     return best;

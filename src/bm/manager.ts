@@ -6,8 +6,9 @@
  *   robot gone             → waiting again, for the same destination; after `maxLosses` answered with code 605
  *   error, unchanged       → answered; its name goes back unused
  *   lane recalled          → what has not begun is answered with `recalled`, what has is finished
- *   source gone            → what has not begun is dropped, also at robots: nobody fetches what nobody asks for;
- *                            what has is finished without an answer (its lane stays shut that long), its file removed
+ *   no robots for a while  → what waits is answered with `recalled`: another machine may have slots
+ *   source gone            → dropped, also at robots: another machine may be asked for it now, and a site must not be by
+ *                            both; what ends nevertheless has no answer (its lane stays shut that long), its file goes
  *   disk nearly full       → answered with code 613, and no slots are offered until there is room
  */
 import type { Duplex } from 'node:stream';
@@ -18,10 +19,11 @@ import type { Log } from '../lib/log.js';
 import { RobotPeer, type RobotPeerOptions } from '../wire/bm-bot.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
-import { SourcePeer } from '../wire/qm-bm.js';
+import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import { RobotWorker, storeFull, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
+import { Upstream } from './upstream.js';
 
 export interface BotManagerOptions {
   store: Store;
@@ -37,6 +39,8 @@ export interface BotManagerOptions {
   maxLosses: number;
   /** How long a robot may take for one request before it is taken for hung and cut. */
   attemptTimeoutMs: number;
+  /** How long requests wait for the first robot before they go back to the source. */
+  robotWaitMs: number;
   /** Called when the source does not take this store for the one it knows of. */
   refused(reason: LccError): void;
 }
@@ -46,27 +50,23 @@ const WATCH_INTERVAL_MS = 1000;
 /** How long `stop` waits for what robots have begun. */
 const STOP_WAIT_MS = 5000;
 
-interface Source {
-  readonly number: number;
-  readonly peer: SourcePeer;
-  /** Ids of requests not yet answered. */
-  readonly open: Set<number>;
-}
-
 export class BotManager {
   readonly #options: BotManagerOptions;
   readonly #store: Store;
   readonly #log: Log;
   readonly #distributor: Distributor<FetchTask>;
   readonly #robots = new Set<RobotWorker>();
-  #source: Source | undefined;
-  #sources = 0;
+  /** Connections of robots, also of those that have said nothing yet. */
+  #connections = 0;
+  readonly #upstream: Upstream;
   #tasks = 0;
-  #saidSlots: number | undefined;
+  /** Files being checked, and syncs. */
+  #tended = 0;
   #full: boolean;
   #stopping = false;
   #drained: (() => void) | undefined;
   #cancelWatch: () => void;
+  #cancelRobotWait: (() => void) | undefined;
 
   constructor(options: BotManagerOptions) {
     this.#options = options;
@@ -75,42 +75,33 @@ export class BotManager {
     this.#distributor = new Distributor<FetchTask>(options.laneWindow, (task, begun) =>
       this.#lost(task, begun),
     );
+    this.#upstream = new Upstream(options, {
+      fetch: (source, request) => this.#request(source, request),
+      recall: (source, lane, begun) => {
+        this.#takeBack(task => task.source === source, lane, begun);
+        this.#distributor.pump();
+        this.#balance();
+      },
+      delete: (source, { id, machineId, fileId }) => {
+        if (machineId !== this.#store.machineId)
+          return this.#upstream.deleted(source, { id, status: 'away' });
+        this.#store.delete(fileId, () => {
+          this.#upstream.deleted(source, { id, status: 'ok' });
+          this.#balance();
+        });
+        this.#balance();
+      },
+      upkeep: (source, request) => void this.#tend(source, request),
+      refused: (_machineId, why) => options.refused(new LccError('config', why)),
+      lost: (source, reason) => this.#sourceLost(source, reason),
+    });
     this.#full = options.store.full();
     this.#cancelWatch = options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
   }
 
   /** Serves a connection to the source; an earlier one, if it still stands, is given up for it. */
   source(stream: Duplex, where: string): void {
-    const earlier = this.#source;
-    if (earlier !== undefined) {
-      this.#sourceClosed(earlier, new LccError('peer.unavailable', `${where}: another connection to it`));
-      earlier.peer.channel.destroy();
-    }
-    const open = new Set<number>();
-    const number = ++this.#sources;
-    const peer = new SourcePeer(
-      stream,
-      {
-        fetch: request => this.#request(source, request),
-        recall: lane => this.#recall(source, lane),
-        delete: request => {
-          if (request.machineId !== this.#store.machineId) {
-            peer.deleted({ id: request.id, status: 'away' });
-            return;
-          }
-          this.#store.delete(request.fileId, () => {
-            peer.deleted({ id: request.id, status: 'ok' });
-            this.#balance();
-          });
-          this.#balance();
-        },
-        closed: reason => this.#sourceClosed(source, reason),
-      },
-      { ...this.#options.channel, clock: this.#options.clock, where },
-    );
-    const source: Source = { number, peer, open };
-    this.#source = source;
-    this.#saidSlots = undefined;
+    this.#upstream.serve(stream, where);
     this.#offer();
   }
 
@@ -137,6 +128,7 @@ export class BotManager {
           }
         },
         closed: reason => {
+          this.#connections--;
           if (!this.#robots.delete(worker)) return;
           this.#log.warn('robot gone', { peer: where, reason: reason && messageOf(reason) });
           this.#distributor.leave(worker);
@@ -151,7 +143,7 @@ export class BotManager {
       () => clock.monotonicMs(),
       (failed, result) => void this.#done(failed, result),
     );
-    if (this.#robots.size >= maxRobots) {
+    if (++this.#connections > maxRobots) {
       const limit = limitText('bm.max_robots', maxRobots);
       peer.channel.refuse(new LccError('limit', `${where}: there are ${limit} robots already`));
     }
@@ -163,7 +155,7 @@ export class BotManager {
     return {
       idle: waiting === 0 && given === 0 && this.#store.deletionsWaiting === 0,
       machineid: this.#store.machineId,
-      source: this.#source !== undefined,
+      source: this.#upstream.connected,
       robots: this.#robots.size,
       slots: this.#distributor.slots,
       waiting,
@@ -181,48 +173,50 @@ export class BotManager {
     this.#stopping = true;
     this.#offer();
     this.#takeBack(() => true);
-    if (this.#source !== undefined && this.#distributor.given > 0) {
+    if (this.#upstream.connected && this.#distributor.given > 0) {
       await new Promise<void>(resolve => {
         this.#drained = resolve;
         this.#options.clock.after(STOP_WAIT_MS, resolve);
       });
     }
     this.#cancelWatch();
+    this.#cancelRobotWait?.();
     this.#store.close();
-    this.#source?.peer.channel.end();
+    this.#upstream.end();
     for (const robot of this.#robots) robot.cut(undefined);
   }
 
-  #request(source: Source, request: FetchRequest): void {
-    if (source.open.has(request.id)) {
-      throw source.peer.channel.violation(`<fetch id="${request.id}">: that id is being fetched`);
-    }
-    if (this.#stopping) return source.peer.fetched({ id: request.id, status: 'recalled' });
-    if (this.#full) return source.peer.fetched(storeFull(request.id));
-    source.open.add(request.id);
+  #request(source: number, request: FetchRequest): void {
+    if (this.#stopping) return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
+    if (this.#full) return this.#upstream.answer(source, storeFull(request.id));
     this.#distributor.add({
       number: ++this.#tasks,
       lane: request.lane,
       request,
-      source: source.number,
+      source,
       destination: undefined,
       losses: 0,
       tainted: false,
       recalled: false,
       startedMs: 0,
     });
+    this.#waitForRobots();
     this.#balance();
   }
 
-  #recall(source: Source, lane: string): void {
-    this.#takeBack(task => task.source === source.number, lane);
-    this.#distributor.pump();
+  async #tend(source: number, request: UpkeepRequest): Promise<void> {
+    const { kind, id, machineId } = request;
+    this.#tended++;
+    this.#balance();
+    const status = machineId === this.#store.machineId ? await this.#store.upkeep.answer(request) : 'away';
+    this.#tended--;
+    this.#upstream.upkept(source, { kind, id, status });
     this.#balance();
   }
 
   /** Gives back what has not begun: at once what no robot has, the rest when its robot hands it back. @returns how many at once */
-  #takeBack(wanted: (task: FetchTask) => boolean, lane?: string): number {
-    const taken = this.#distributor.recall(wanted, lane);
+  #takeBack(wanted: (task: FetchTask) => boolean, lane?: string, begun = false): number {
+    const taken = this.#distributor.recall(wanted, lane, begun);
     for (const task of taken) this.#answer(task, { id: task.number, status: 'recalled' });
     return taken.length;
   }
@@ -241,11 +235,9 @@ export class BotManager {
   }
 
   #answer(task: FetchTask, result: FetchResult): void {
-    const source = this.#source?.number === task.source ? this.#source : undefined;
-    source?.open.delete(task.request.id);
     result.id = task.request.id;
     if (result.status === 'ok' && task.destination !== undefined) {
-      if (source === undefined) return this.#store.discard(task.destination);
+      if (!this.#upstream.has(task.source)) return this.#store.discard(task.destination);
       result.machineId = this.#store.machineId;
       result.fileId = this.#store.fileIdOf(task.destination);
     } else if (task.destination !== undefined) {
@@ -253,7 +245,7 @@ export class BotManager {
       if (task.tainted) this.#store.discard(task.destination);
       else this.#store.giveBack(task.destination);
     }
-    source?.peer.fetched(result);
+    this.#upstream.answer(task.source, result);
   }
 
   /** The task's robot is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
@@ -277,15 +269,13 @@ export class BotManager {
     return false;
   }
 
-  #sourceClosed(source: Source, reason: LccError | undefined): void {
-    if (this.#source !== source) return;
-    this.#source = undefined;
+  #sourceLost(source: number, reason: LccError | undefined): void {
     this.#drained?.();
     if (reason?.code === 'config') this.#options.refused(reason);
-    const dropped = this.#takeBack(task => task.source === source.number);
+    const dropped = this.#takeBack(task => task.source === source, undefined, true);
     if (!this.#stopping) {
-      this.#log.warn('source gone', {
-        reason: reason && messageOf(reason),
+      this.#log[reason === undefined ? 'info' : 'warn']('source gone', {
+        reason: reason === undefined ? 'closed by the other side' : messageOf(reason),
         dropped,
         fetching: this.#distributor.given,
       });
@@ -295,15 +285,31 @@ export class BotManager {
   /** Says how much can be done, when that has changed. */
   #offer(): void {
     const slots = this.#full || this.#stopping ? 0 : this.#distributor.slots;
-    if (this.#source === undefined || slots === this.#saidSlots) return;
-    this.#saidSlots = slots;
-    this.#source.peer.hello([this.#store.machineId], slots, [this.#store.id]);
+    const { machineId, id } = this.#store;
+    this.#upstream.offer({ machineIds: [machineId], slots, storeIds: [id], relays: false });
+    this.#waitForRobots();
+  }
+
+  /** What waits goes back to the source when no robot comes for a while; `lccd` starts one that died within seconds. */
+  #waitForRobots(): void {
+    if (this.#distributor.slots > 0) {
+      this.#cancelRobotWait?.();
+      this.#cancelRobotWait = undefined;
+      return;
+    }
+    if (this.#distributor.waiting === 0) return;
+    this.#cancelRobotWait ??= this.#options.clock.after(this.#options.robotWaitMs, () => {
+      this.#cancelRobotWait = undefined;
+      const requests = this.#takeBack(() => true);
+      this.#balance();
+      this.#log.warn('no robot: what waited goes back to the source', { requests });
+    });
   }
 
   /** Reads from the source only while there is room for what it asks. */
   #balance(): void {
-    const waiting = this.#distributor.waiting + this.#store.deletionsWaiting;
-    this.#source?.peer.channel.hold(waiting >= this.#options.maxWaiting);
+    const waiting = this.#distributor.waiting + this.#store.deletionsWaiting + this.#tended;
+    this.#upstream.hold(waiting >= this.#options.maxWaiting);
   }
 
   #watch(): void {

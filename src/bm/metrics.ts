@@ -1,4 +1,4 @@
-/** The metrics of a Bot Manager, read from its status; lcc-metrics(5) is compared with this table. */
+/** The metrics of a Bot Manager, read from its status; lcc-metrics(5) is compared with these tables. */
 import type { MetricRow } from '../daemon/types.js';
 
 export const BM_METRICS: readonly MetricRow[] = [
@@ -32,4 +32,18 @@ export const BM_METRICS: readonly MetricRow[] = [
     field: 'source',
     help: 'Whether there is a Queue Manager (or another source): 1 or 0',
   },
+];
+
+/** Of those, what a relay has too. */
+const OF_ALL = ['slots', 'fetching', 'waiting', 'lanes', 'deletions_waiting', 'source'];
+
+export const RELAY_METRICS: readonly MetricRow[] = [
+  { name: 'lcc_bm_machines', type: 'gauge', field: 'machines', help: 'Machines below a relay' },
+  {
+    name: 'lcc_bm_bot_managers',
+    type: 'gauge',
+    field: 'bot_managers',
+    help: 'Bot Managers connected to a relay',
+  },
+  ...BM_METRICS.filter(row => 'field' in row && OF_ALL.includes(row.field)),
 ];

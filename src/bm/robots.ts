@@ -54,9 +54,9 @@ export class RobotWorker implements Worker<FetchTask> {
     task.startedMs = this.#nowMs();
   }
 
-  recall(lane: string, tasks: readonly FetchTask[]): void {
+  recall(lane: string, tasks: readonly FetchTask[], begun: boolean): void {
     for (const task of tasks) task.recalled = true;
-    this.#peer.recall(lane);
+    this.#peer.recall(lane, begun);
   }
 
   /** Cuts the robot off; what it was doing goes to others. */

@@ -3,7 +3,7 @@
  *
  *     DIR/machine-id      whose store it is (another machine's is refused), and an id of its own
  *     DIR/names.db        what is in use, gone, free (db/names.ts)
- *     DIR/ab/cd/ID.GEN    content, written by robots
+ *     DIR/ab/cd/ID.GEN    content, written by robots, as it is (docs/design/compression-at-rest.md)
  *
  * Names are reserved in blocks, so that handing one out costs nothing; a deletion is noted durably (many in one commit)
  * before it is acknowledged, its file stays for the grace period, then it is unlinked and its id is free again.
@@ -18,6 +18,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { fileIdOf, folderOf, nameOf } from '../db/naming.js';
+import { Upkeep } from './upkeep.js';
 
 export interface StoreOptions {
   dir: string;
@@ -57,6 +58,7 @@ export class Store {
   readonly #names: NamesDb;
   /** Of this store, and of no other that the machine ever had. */
   readonly id: string;
+  readonly upkeep: Upkeep;
   readonly #startMs: number;
   readonly #baseMs: number;
   readonly #folders = new Set<string>();
@@ -76,6 +78,7 @@ export class Store {
     makeDirectoryDurably(options.dir, 0o755);
     this.id = claim(options.dir, options.machineId);
     this.#names = openNames(options);
+    this.upkeep = new Upkeep(options.dir, options.log);
     this.#startMs = options.clock.monotonicMs();
     this.#baseMs = this.#names.lastAtMs;
     this.#scheduleSweep(0);

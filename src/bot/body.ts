@@ -1,22 +1,23 @@
-/** The body of an answer on its way into a file: decoded, counted, bounded. */
+/** The body of an answer on its way to where it is wanted: decoded, counted, bounded. */
 import { messageOf } from '../lib/errors.js';
-import type { ContentFile } from './content-file.js';
-import { decodeInOneGo, Decoder, ONE_GO_BYTES, type Coding } from './decode.js';
+import type { Content } from './content.js';
+import { decodeInOneGo, Decoder, ONE_GO_BYTES, type Coded, type Coding } from './decode.js';
 import { failure, storeFailure, type Failure } from './failure.js';
 
 export interface BodyEvents {
   /** The decoder has enough for now; write nothing more until `onReady` if that can be helped. */
   onFull(): void;
   onReady(): void;
-  /** All of it is in the file. */
+  /** All of it has been taken. */
   onWhole(): void;
   onFailure(failure: Failure): void;
 }
 
 export interface BodyOptions {
   coding: Coding;
-  file: ContentFile;
-  path: string;
+  content: Content;
+  /** Where it goes, for messages. */
+  place: string;
   /** Limit on the content, decoded. */
   maxBytes: number;
   /** The limit for the message that refuses. */
@@ -71,7 +72,7 @@ export class Body {
     this.#decoder?.destroy();
   }
 
-  #decodeSmall(coding: 'gzip' | 'br'): void {
+  #decodeSmall(coding: Coded): void {
     const [only] = this.#coded;
     const all = this.#coded.length === 1 && only !== undefined ? only : Buffer.concat(this.#coded);
     // A coding of nothing is not valid, but what servers send for empty pages.
@@ -115,16 +116,16 @@ export class Body {
   }
 
   #store(chunk: Uint8Array): void {
-    const { file, maxBytes, path } = this.#options;
+    const { content, maxBytes, place } = this.#options;
     if (this.#over || chunk.length === 0) return;
-    if (file.length + chunk.length > maxBytes) {
+    if (content.length + chunk.length > maxBytes) {
       this.#tooLarge();
       return;
     }
     try {
-      file.write(chunk);
+      content.write(chunk);
     } catch (error) {
-      this.#fail(storeFailure(error, path));
+      this.#fail(storeFailure(error, place));
     }
   }
 

@@ -19,6 +19,8 @@ export type Resolve = (
 export interface ConnectorOptions {
   permits: AddressGuard;
   connectTimeoutMs: number;
+  /** Offer HTTP/2 during the TLS handshake. */
+  http2: boolean;
   resolve?: Resolve | undefined;
 }
 
@@ -31,6 +33,7 @@ export type Connector = (
 export function createConnector(options: ConnectorOptions): Connector {
   const { permits } = options;
   const connect = buildConnector({
+    allowH2: options.http2,
     // A backstop: undici's timer is coarse, the fetch has its own.
     timeout: options.connectTimeoutMs + 1000,
     lookup: guardedLookup(permits, options.resolve ?? systemLookup),

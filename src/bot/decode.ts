@@ -1,21 +1,14 @@
-/**
- * Content codings: one of gzip and br, decoded as it comes, never more than a chunk ahead of what is asked for. zstd is
- * not in Node 20's zlib, so it is not asked for.
- */
-import {
-  brotliDecompressSync,
-  createBrotliDecompress,
-  createGunzip,
-  gunzipSync,
-  type BrotliDecompress,
-  type Gunzip,
-} from 'node:zlib';
+/** Content codings: one of gzip, br and zstd, decoded as it comes, hardly ahead of what is asked for. */
+import type { Transform } from 'node:stream';
+import { brotliDecompressSync, createBrotliDecompress, createGunzip, gunzipSync } from 'node:zlib';
 import { errnoOf } from '../lib/errors.js';
+import { ZstdDecoder } from './zstd.js';
 
 /** What a request says it accepts. */
-export const ACCEPT_ENCODING = 'gzip, br';
+export const ACCEPT_ENCODING = 'gzip, br, zstd';
 
-export type Coding = 'identity' | 'gzip' | 'br';
+export type Coded = 'gzip' | 'br' | 'zstd';
+export type Coding = 'identity' | Coded;
 
 /** The coding a Content-Encoding header names; undefined for one that was not asked for, and for several. */
 export function codingOf(header: string | undefined): Coding | undefined {
@@ -29,6 +22,8 @@ export function codingOf(header: string | undefined): Coding | undefined {
       return 'gzip';
     case 'br':
       return 'br';
+    case 'zstd':
+      return 'zstd';
     default:
       return undefined;
   }
@@ -40,10 +35,11 @@ export const ONE_GO_BYTES = 64 * 1024;
 const ONE_GO_DECODED_BYTES = 1024 * 1024;
 
 /**
- * Decodes a whole small body; undefined when it holds more than one go may produce and must be streamed.
+ * Decodes a whole small body; undefined when it must be streamed: it holds more than one go may produce, or is zstd.
  * @throws zlib's error for a malformed or cut body
  */
-export function decodeInOneGo(coding: 'gzip' | 'br', body: Uint8Array): Buffer | undefined {
+export function decodeInOneGo(coding: Coded, body: Uint8Array): Buffer | undefined {
+  if (coding === 'zstd') return undefined;
   const options = { maxOutputLength: ONE_GO_DECODED_BYTES };
   try {
     return coding === 'gzip' ? gunzipSync(body, options) : brotliDecompressSync(body, options);
@@ -63,12 +59,11 @@ export interface DecoderEvents {
 
 /** A decoder stream. After `error`, `end` or `destroy` there are no further events. */
 export class Decoder {
-  readonly #stream: Gunzip | BrotliDecompress;
+  readonly #stream: Transform;
   #dead = false;
 
-  constructor(coding: 'gzip' | 'br', events: DecoderEvents) {
-    const options = { chunkSize: 64 * 1024 };
-    this.#stream = coding === 'gzip' ? createGunzip(options) : createBrotliDecompress(options);
+  constructor(coding: Coded, events: DecoderEvents) {
+    this.#stream = createDecoder(coding, 64 * 1024);
     this.#stream
       .on('data', (chunk: Buffer) => void (this.#dead || events.data(chunk)))
       .on('drain', () => void (this.#dead || events.drain()))
@@ -95,5 +90,16 @@ export class Decoder {
     const alive = !this.#dead;
     this.#dead = true;
     return alive;
+  }
+}
+
+function createDecoder(coding: Coded, chunkSize: number): Transform {
+  switch (coding) {
+    case 'gzip':
+      return createGunzip({ chunkSize });
+    case 'br':
+      return createBrotliDecompress({ chunkSize });
+    case 'zstd':
+      return new ZstdDecoder();
   }
 }

@@ -9,7 +9,8 @@ import { Links } from './links.js';
 import { FileWriter } from './writer.js';
 
 export interface EngineOptions extends FetchLimits {
-  maxHeaderBytes: number;
+  /** Speak HTTP/2 with https sites that offer it. */
+  http2: boolean;
   userAgent: string;
   /** Networks (CIDR) fetched from although they are not public. */
   allowAddresses: readonly string[];
@@ -36,17 +37,16 @@ export class FetchEngine {
 
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
-    const connect = createConnector({
-      permits: createAddressGuard(options.allowAddresses),
-      connectTimeoutMs: options.connectTimeoutMs,
-      resolve: options.resolve,
-    });
+    const permits = createAddressGuard(options.allowAddresses);
+    const { connectTimeoutMs, resolve } = options;
+    const connector = (http2: boolean) => createConnector({ permits, connectTimeoutMs, http2, resolve });
     // Unique across restarts and machines sharing a store.
     const run = `${process.pid.toString(36)}-${randomBytes(6).toString('base64url')}`;
     this.#clock = options.clock ?? systemClock;
     this.#context = {
       links: new Links({
-        connect,
+        connect: connector(false),
+        connectHttp2: options.http2 ? connector(true) : undefined,
         maxHeaderBytes: options.maxHeaderBytes,
         maxIdle: options.maxIdleConnections,
         keepAliveMs: options.keepAliveMs,

@@ -14,7 +14,13 @@ import { readHead, type ResponseHead } from './head.js';
 import type { Link, Links } from './links.js';
 
 /** 1xx answers accepted before the real one. */
-const MAX_INTERIM_ANSWERS = 20;
+export const MAX_INTERIM_ANSWERS = 20;
+
+export interface ExchangeLimits {
+  maxHeaderBytes: number;
+  /** The header limit, for the message that refuses. */
+  headerLimitText: string;
+}
 
 export interface ExchangeOwner {
   /** Connected, the request is on its way. */
@@ -24,13 +30,15 @@ export interface ExchangeOwner {
   onEnd(): void;
   /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
   onFailure(failure: Failure, stale: boolean): void;
+  /** The link has an HTTP/2 session now: nothing was asked yet, the request is to be made there. */
+  onHttp2(link: Link): void;
 }
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #links: Links;
   readonly #link: Link;
   readonly #owner: ExchangeOwner;
-  readonly #headerLimitText: string;
+  readonly #limits: ExchangeLimits;
   #abort: ((error?: Error) => void) | undefined;
   #interim = 0;
   #sent = false;
@@ -41,12 +49,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #received = 0;
   #held = false;
 
-  /** @param headerLimitText the header limit, for the message that refuses */
-  constructor(links: Links, link: Link, owner: ExchangeOwner, headerLimitText: string) {
+  constructor(links: Links, link: Link, owner: ExchangeOwner, limits: ExchangeLimits) {
     this.#links = links;
     this.#link = link;
     this.#owner = owner;
-    this.#headerLimitText = headerLimitText;
+    this.#limits = limits;
   }
 
   start(path: string, headers: string[]): void {
@@ -125,11 +132,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onError(error: Error): void {
     if (this.#over) return;
     this.#finish();
+    if (this.#link.session !== undefined) {
+      this.#guarded(() => this.#owner.onHttp2(this.#link));
+      return;
+    }
     this.#links.discard(this.#link);
     const broken = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errnoOf(error) ?? '');
     const stale = this.#link.reused && this.#sent && !this.#answered && broken;
     this.#guarded(() =>
-      this.#owner.onFailure(responseFailure(error, this.#inBody, this.#headerLimitText), stale),
+      this.#owner.onFailure(responseFailure(error, this.#inBody, this.#limits.headerLimitText), stale),
     );
   }
 

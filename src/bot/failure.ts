@@ -1,4 +1,5 @@
 /** What can go wrong with a fetch: code of codes.ts or HTTP status, how far it reaches, one line of text. */
+import { constants } from 'node:http2';
 import { codeText } from '../wire/codes.js';
 import type { ErrorReach } from '../wire/fetch.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
@@ -137,10 +138,31 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
   return failure(605, message);
 }
 
-/** The store did not take the content. */
+/** Reset codes that mean that somebody did not keep to the protocol. */
+const HTTP2_BREACHES = new Set([
+  constants.NGHTTP2_PROTOCOL_ERROR,
+  constants.NGHTTP2_FLOW_CONTROL_ERROR,
+  constants.NGHTTP2_FRAME_SIZE_ERROR,
+  constants.NGHTTP2_COMPRESSION_ERROR,
+  constants.NGHTTP2_ENHANCE_YOUR_CALM,
+]);
+
+/** An HTTP/2 stream that did not come to its end. @param code of the reset, NO_ERROR or CANCEL when the connection went */
+export function http2Failure(code: number | undefined, error?: unknown): Failure {
+  const errno = errnoOf(error) ?? '';
+  if (errno === 'ERR_HTTP2_ERROR' || HTTP2_BREACHES.has(code ?? 0))
+    return failure(611, error === undefined ? `HTTP/2 reset code ${code}` : messageOf(error));
+  if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return failure(604, tlsReason(error));
+  return failure(605, error === undefined ? 'the stream ended early' : messageOf(error));
+}
+
+/** What a file answers that has grown beyond the free room, or beyond what the file system or a limit lets it. */
+const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/** The store did not take the content: it has no room for this one (`url`), or takes none at all. */
 export function storeFailure(error: unknown, file: string): Failure {
   const errno = errnoOf(error);
-  if (errno === 'ENOSPC' || errno === 'EDQUOT') return failure(613, `${file} (${errno})`);
+  if (errno !== undefined && NO_ROOM.includes(errno)) return failure(613, `${file} (${errno})`, 'url');
   return {
     code: 613,
     reach: 'provider',

@@ -11,13 +11,16 @@
  */
 import type { FetchOk } from '../wire/fetch.js';
 import { Body } from './body.js';
-import { ContentFile } from './content-file.js';
-import { ACCEPT_ENCODING, codingOf } from './decode.js';
+import { contentOf, placeOf, type Content } from './content.js';
+import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
+import { Http2Exchange } from './http2-exchange.js';
 import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
 import type { FetchContext, FetchEvents, FetchJob, FetchOutcome, WithoutId } from './job.js';
+import type { Link } from './links.js';
 import { contradicts } from './mimetype.js';
+import { requestHeaders } from './request-headers.js';
 import { isHttp, isWithin, parseUrl } from './target.js';
 
 /** Rest of an answer that is read to keep its connection. */
@@ -36,11 +39,13 @@ export class Fetch {
   /** When the phase began, or the last byte of the body came. */
   #sinceMs: number;
   #url: URL | undefined;
+  /** Where the login is for. */
+  #origin = '';
   #visited: Set<string> | undefined;
-  #exchange: Exchange | undefined;
+  #exchange: Exchange | Http2Exchange | undefined;
   #wireBytesBefore = 0;
   #head: ResponseHead | undefined;
-  #file: ContentFile | undefined;
+  #content: Content | undefined;
   #body: Body | undefined;
   /** What happens once the answer is drained. */
   #next: (() => void) | undefined;
@@ -61,7 +66,10 @@ export class Fetch {
     const url = parseUrl(this.#job.url);
     if (url === undefined || !isHttp(url))
       this.#fail(failure(611, `${this.#job.url} is not an http or https url`, 'real'));
-    else this.#request(url, false);
+    else {
+      this.#origin = url.origin;
+      this.#request(url, false);
+    }
   }
 
   /** Gives up; the result is an error of the url. */
@@ -102,27 +110,26 @@ export class Fetch {
     this.#sinceMs = clock.monotonicMs();
     this.#head = undefined;
     const link = links.take(url.origin, fresh);
-    this.#exchange = new Exchange(links, link, this, limits.headerLimitText);
-    this.#exchange.start(url.pathname + url.search, this.#headers());
+    this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
   }
 
-  #headers(): string[] {
-    const { mimetype, lastModified, etag } = this.#job;
-    const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
-    const headers = [
-      'user-agent',
-      this.#context.userAgent,
-      'accept',
-      wanted,
-      'accept-encoding',
-      ACCEPT_ENCODING,
-    ];
-    if (lastModified !== undefined && isPlain(lastModified)) headers.push('if-modified-since', lastModified);
-    if (etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
-    return headers;
+  #ask(url: URL, exchange: Exchange | Http2Exchange): void {
+    this.#exchange = exchange;
+    exchange.start(
+      url.pathname + url.search,
+      requestHeaders(this.#job, url, this.#origin, this.#context.userAgent),
+    );
+  }
+
+  #http2(link: Link): Http2Exchange {
+    return new Http2Exchange(this.#context.links, link, this, this.#context.limits);
   }
 
   // What the exchange reports.
+
+  onHttp2(link: Link): void {
+    if (this.#url !== undefined) this.#ask(this.#url, this.#http2(link));
+  }
 
   onSent(): void {
     this.#phase = 'headers';
@@ -181,26 +188,26 @@ export class Fetch {
   onWhole(): void {
     const { enforce, md5, len } = this.#job;
     const { writer, syncContent } = this.#context;
-    const file = this.#file;
+    const content = this.#content;
     const head = this.#head;
-    if (file === undefined || head === undefined) return;
-    if (enforce === true && len !== undefined && len !== file.length) {
-      this.#fail(failure(612, `${len} bytes were announced, ${file.length} came`));
+    if (content === undefined || head === undefined) return;
+    if (enforce === true && len !== undefined && len !== content.length) {
+      this.#fail(failure(612, `${len} bytes were announced, ${content.length} came`));
       return;
     }
     // A thread is worth its two messages only when there is other work meanwhile.
-    const whole = syncContent || !this.#events.busy() ? undefined : file.takeWhole();
+    const whole = syncContent || !this.#events.busy() ? undefined : content.takeWhole();
     const expected = enforce === true ? md5?.toLowerCase() : undefined;
     if (whole !== undefined) {
       this.#phase = 'save';
-      writer.write(whole, expected, (error, found) => this.#saved(file, head, found, error));
+      writer.write(whole, expected, (error, found) => this.#saved(content, head, found, error));
       // What waits for the disk is bounded by those who wait with it.
       if (!writer.crowded) this.#events.received();
       return;
     }
-    const found = file.md5();
-    if (expected !== undefined && expected !== found) this.#saved(file, head, found, undefined);
-    else this.#save(file, head, found);
+    const found = content.md5();
+    if (expected !== undefined && expected !== found) this.#saved(content, head, found, undefined);
+    else this.#save(content, head, found);
   }
 
   #receive(head: ResponseHead): void {
@@ -219,13 +226,13 @@ export class Fetch {
     else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isBodiless(head))
       this.#fail(failure(606, `${head.contentLength} bytes, more than ${limitText}`));
     else {
-      const file = new ContentFile(this.#job.file, this.#context.nextAttempt());
-      this.#file = file;
+      const content = contentOf(this.#job, this.#context.nextAttempt());
+      this.#content = content;
       if (isBodiless(head)) this.#drain(head, () => this.onWhole());
       else {
         this.#phase = 'body';
         this.#body = new Body(
-          { coding, file, path: this.#job.file, maxBytes: this.#maxBytes, limitText },
+          { coding, content, place: placeOf(this.#job), maxBytes: this.#maxBytes, limitText },
           this,
         );
       }
@@ -236,9 +243,8 @@ export class Fetch {
     this.#phase = 'drain';
     this.#next = next;
     this.#drained = 0;
-    const closes = head.contentLength === undefined && head.transferCoding === undefined;
     const bodiless = head.status === 204 || head.status === 304;
-    if (!bodiless && (closes || (head.contentLength ?? 0) > DRAINED_BYTES)) this.#endDraining();
+    if (!bodiless && (head.endsByClose || (head.contentLength ?? 0) > DRAINED_BYTES)) this.#endDraining();
   }
 
   #endDraining(): void {
@@ -275,40 +281,39 @@ export class Fetch {
     }
   }
 
-  #save(file: ContentFile, head: ResponseHead, md5: string): void {
+  #save(content: Content, head: ResponseHead, md5: string): void {
     this.#phase = 'save';
     if (this.#context.syncContent) {
-      file.commitDurably(error => this.#saved(file, head, md5, error ?? undefined));
+      content.commitDurably(error => this.#saved(content, head, md5, error ?? undefined));
       return;
     }
     let problem: unknown;
     try {
-      file.commit();
+      content.commit();
     } catch (error) {
       problem = error;
     }
-    this.#saved(file, head, md5, problem);
+    this.#saved(content, head, md5, problem);
   }
 
   /** The content is in its place, or never will be. */
-  #saved(file: ContentFile, head: ResponseHead, found: string, error: unknown): void {
+  #saved(content: Content, head: ResponseHead, found: string, error: unknown): void {
     const { enforce, md5, len } = this.#job;
     const md5Equal = md5 !== undefined && md5.toLowerCase() === found;
-    if (error !== undefined) this.#fail(storeFailure(error, this.#job.file));
+    if (error !== undefined) this.#fail(storeFailure(error, placeOf(this.#job)));
     else if (enforce === true && md5 !== undefined && !md5Equal)
       this.#fail(failure(612, `md5 ${md5} was announced, ${found} came`));
     else {
-      const framed =
-        head.contentLength !== undefined || head.transferCoding !== undefined || isBodiless(head);
-      this.#ok(file, head, found, framed || md5Equal || len === file.length);
+      const framed = !head.endsByClose || isBodiless(head);
+      this.#ok(content, head, found, framed || md5Equal || len === content.length);
     }
   }
 
-  #ok(file: ContentFile, head: ResponseHead, md5: string, verified: boolean): void {
+  #ok(content: Content, head: ResponseHead, md5: string, verified: boolean): void {
     const outcome: WithoutId<FetchOk> = {
       status: 'ok',
       md5,
-      len: file.length,
+      len: content.length,
       wireBytes: this.#wireBytes(),
       elapsedMs: this.#elapsedMs(),
       http: head.status,
@@ -339,7 +344,7 @@ export class Fetch {
     this.#leaveExchange();
     this.#body?.destroy();
     try {
-      this.#file?.discard();
+      this.#content?.discard();
     } catch {
       // The failure that led here is the one to report.
     }
@@ -380,9 +385,4 @@ export class Fetch {
 /** 204 and 205 have no body whatever they claim. */
 function isBodiless(head: ResponseHead): boolean {
   return head.status === 204 || head.status === 205;
-}
-
-/** What can stand in a header as it is. */
-function isPlain(value: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]+$/.test(value);
 }

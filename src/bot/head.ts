@@ -14,10 +14,15 @@ export interface ResponseHead {
   /** Percent-encoded where it held bytes beyond ASCII; `conflicting` when several differ. */
   location: string | undefined;
   conflictingLocations: boolean;
+  /** Nothing but the end of the connection says where the body ends. */
+  endsByClose: boolean;
 }
 
-/** Reads undici's raw header list (name, value, name, value …). Only names of a known length are looked at. */
-export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
+/**
+ * Reads a raw header list (name, value, name, value …). Only names of a known length are looked at.
+ * @param framed the protocol itself says where a body ends: HTTP/2
+ */
+export function readHead(status: number, raw: readonly Buffer[], framed = false): ResponseHead {
   const head: ResponseHead = {
     status,
     contentType: undefined,
@@ -29,6 +34,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
     retryAfter: undefined,
     location: undefined,
     conflictingLocations: false,
+    endsByClose: false,
   };
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = raw[i];
@@ -64,6 +70,7 @@ export function readHead(status: number, raw: readonly Buffer[]): ResponseHead {
       default:
     }
   }
+  head.endsByClose = !framed && head.contentLength === undefined && head.transferCoding === undefined;
   return head;
 }
 

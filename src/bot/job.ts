@@ -1,29 +1,37 @@
 /** What a fetch is given and what comes of it. */
 import type { Clock } from '../lib/clock.js';
 import type { FetchDone, FetchRequest } from '../wire/fetch.js';
+import type { ExchangeLimits } from './exchange.js';
 import type { Links } from './links.js';
 import type { FileWriter } from './writer.js';
 
 /** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
-export interface FetchJob extends Omit<FetchRequest, 'id' | 'lane'> {
+export type FetchJob = Omit<FetchRequest, 'id' | 'lane'> & (IntoFile | IntoSink);
+
+interface IntoFile {
   /** Destination; its directory is made if missing, an existing file is replaced. */
   file: string;
+  sink?: undefined;
+}
+
+interface IntoSink {
+  /** Given the content, decoded, as it comes. What it got counts only if the result is `ok`; an exception is code 613. */
+  sink: (chunk: Uint8Array) => void;
 }
 
 /** A result without the number of its request, which is the conversation's. */
 export type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 export type FetchOutcome = WithoutId<FetchDone>;
 
-export interface FetchLimits {
+export interface FetchLimits extends ExchangeLimits {
   connectTimeoutMs: number;
   headersTimeoutMs: number;
   idleTimeoutMs: number;
   totalTimeoutMs: number;
   maxContentBytes: number;
   maxRedirects: number;
-  /** Limits as they appear in messages. */
+  /** The content limit, for the message that refuses. */
   contentLimitText: string;
-  headerLimitText: string;
 }
 
 /** What a fetch tells, and asks, its owner. */

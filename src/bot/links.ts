@@ -3,16 +3,22 @@
  * can reach a fetch it was not asked by; a finished one goes back on its origin's pile, and the most recently used is
  * taken first. Idle links are bounded: the one idle longest is closed for a new one.
  */
+import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { failure, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
+import { openSession, speaksHttp2 } from './http2-session.js';
 
 /** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
 const MAX_CONNECTS = 3;
+/** Origins remembered; one that is forgotten is asked once more. */
+const MAX_HTTP1_ONLY = 1000;
 
 export interface LinkOptions {
   connect: Connector;
+  /** Offers HTTP/2 to https origins; undefined: it is not to be spoken. */
+  connectHttp2: Connector | undefined;
   maxHeaderBytes: number;
   /** Idle links kept over all origins. */
   maxIdle: number;
@@ -25,6 +31,10 @@ export interface Link {
   readonly client: Client;
   /** The connection in use now; undefined before the first. */
   socket: Socket | undefined;
+  /** Once the other side has chosen HTTP/2; `client` is of no use then. */
+  session: ClientHttp2Session | undefined;
+  /** When an idle session is closed; undici does that for HTTP/1.1. */
+  expiry: NodeJS.Timeout | undefined;
   /** Whether it carried an answer before this one: it may have been closed by the server meanwhile. */
   reused: boolean;
   connects: number;
@@ -36,6 +46,8 @@ export class Links {
   readonly #idle = new Map<string, Link[]>();
   /** All idle links, the one idle longest first. */
   readonly #order = new Set<Link>();
+  /** Origins that offered HTTP/2 and then did not want it. */
+  readonly #http1Only = new Set<string>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -46,6 +58,7 @@ export class Links {
     const link = fresh ? undefined : this.#idle.get(origin)?.pop();
     if (link === undefined) return this.#create(origin);
     this.#order.delete(link);
+    clearTimeout(link.expiry);
     link.idle = false;
     link.connects = 0;
     link.reused = true;
@@ -54,6 +67,14 @@ export class Links {
 
   /** Takes back a link whose answer was read to its end. */
   release(link: Link): void {
+    const { session } = link;
+    if (session !== undefined) {
+      if (session.closed || session.destroyed) {
+        this.discard(link);
+        return;
+      }
+      link.expiry = setTimeout(() => this.discard(link), this.#options.keepAliveMs).unref();
+    }
     link.idle = true;
     this.#order.add(link);
     const pile = this.#idle.get(link.origin);
@@ -74,7 +95,15 @@ export class Links {
   /** Closes a link for good. */
   discard(link: Link): void {
     if (link.idle) this.#forget(link);
+    clearTimeout(link.expiry);
     link.client.destroy(null, () => undefined);
+    link.session?.destroy();
+  }
+
+  /** The origin is spoken HTTP/1.1 with from now on. */
+  avoidHttp2(origin: string): void {
+    if (this.#http1Only.size >= MAX_HTTP1_ONLY) this.#http1Only.clear();
+    this.#http1Only.add(origin);
   }
 
   /** Idle links now. */
@@ -87,7 +116,9 @@ export class Links {
   }
 
   #create(origin: string): Link {
-    const { connect, maxHeaderBytes, keepAliveMs } = this.#options;
+    const { maxHeaderBytes, keepAliveMs } = this.#options;
+    const connectHttp2 = this.#http1Only.has(origin) ? undefined : this.#options.connectHttp2;
+    const connect = connectHttp2 ?? this.#options.connect;
     const client = new Client(origin, {
       pipelining: 1,
       maxHeaderSize: maxHeaderBytes,
@@ -111,11 +142,28 @@ export class Links {
             return;
           }
           link.socket = socket;
+          if (speaksHttp2(socket)) {
+            link.session = openSession(origin, socket, maxHeaderBytes, () => {
+              if (link.idle) this.discard(link);
+            });
+            // Ends the request here; its exchange sees the session.
+            callback(new FetchError(failure(605, `${link.origin} speaks HTTP/2`)), null);
+            return;
+          }
           callback(null, socket);
         });
       },
     });
-    const link: Link = { origin, client, socket: undefined, reused: false, connects: 0, idle: false };
+    const link: Link = {
+      origin,
+      client,
+      socket: undefined,
+      session: undefined,
+      expiry: undefined,
+      reused: false,
+      connects: 0,
+      idle: false,
+    };
     client.on('disconnect', () => {
       if (link.idle) this.discard(link);
     });

@@ -3,7 +3,7 @@
  * lane are fetched one after the other; a slot is what a lane needs while one of its requests is asked of the site. A
  * request without a lane is a lane of its own.
  *
- * A lane that is recalled gives back what waits in it; what is being fetched is finished.
+ * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that is to be given up.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
  * the manager gives it to another robot.
@@ -44,6 +44,8 @@ interface Session {
   peer: ManagerPeer;
   lanes: Map<string, BotLane<Waiting>>;
   running: Set<{ cancel(): void }>;
+  /** Of each lane the fetch its site is being asked for. */
+  asking: Map<string, { cancel(): void }>;
   /** Requests whose result has not been given yet. */
   open: number;
   unsent: FetchResult[];
@@ -91,7 +93,7 @@ export class Robot {
         stream,
         {
           fetch: request => this.#accept(session, request),
-          recall: lane => this.#recall(session, lane),
+          recall: (lane, begun) => this.#recall(session, lane, begun),
           ...(halfOpen ? { ended: () => this.#ended(session) } : undefined),
           closed: reason => {
             if (reason !== undefined) log.warn('connection ends', { peer: where, reason: messageOf(reason) });
@@ -103,6 +105,7 @@ export class Robot {
       ),
       lanes: new Map(),
       running: new Set(),
+      asking: new Map(),
       open: 0,
       unsent: [],
       cancelSend: undefined,
@@ -153,7 +156,7 @@ export class Robot {
     if (!this.#held && this.#lanes.waiting >= this.#options.maxWaiting) this.#hold(true);
   }
 
-  #recall(session: Session, name: string): void {
+  #recall(session: Session, name: string, begun: boolean): void {
     const lane = session.lanes.get(name);
     if (lane === undefined) return;
     for (const { request } of this.#lanes.withdraw(lane)) {
@@ -162,6 +165,8 @@ export class Robot {
     }
     if (!this.#lanes.isActive(lane)) session.lanes.delete(name);
     this.#send(session);
+    // It ends as an error; nobody but who asked can say what that means.
+    if (begun) session.asking.get(name)?.cancel();
     this.#endIfDone(session);
     this.#fill();
   }
@@ -188,30 +193,32 @@ export class Robot {
   }
 
   #begin(lane: BotLane<Waiting>, { session, request }: Waiting): void {
-    const { id, lane: name, ...job } = request;
-    if (job.lastModified !== undefined) job.lastModified = httpDate(job.lastModified);
+    const { id, lane: name } = request;
+    if (request.lastModified !== undefined) request.lastModified = httpDate(request.lastModified);
     let fetch: { cancel(): void } | undefined;
     let over = false;
     let inLane = true;
     const leaveLane = () => {
       if (!inLane) return;
       inLane = false;
+      if (name !== undefined) session.asking.delete(name);
       if (!this.#lanes.end(lane) && name !== undefined) session.lanes.delete(name);
       this.#fill();
     };
     this.#running++;
     fetch = this.#options.engine.fetch(
-      job,
+      request,
       outcome => {
         over = true;
         if (fetch !== undefined) session.running.delete(fetch);
-        this.#note(session, { id, ...outcome });
+        this.#note(session, Object.assign(outcome, { id }));
         leaveLane();
         this.#settle(session);
       },
       { busy: () => this.#lanes.waiting > 0, received: leaveLane },
     );
     if (!over) session.running.add(fetch);
+    if (inLane && name !== undefined) session.asking.set(name, fetch);
   }
 
   #note(session: Session, result: FetchDone): void {

@@ -4,10 +4,9 @@
  * completed within a moment travels in one message there and one back; a message a file costs as much as it saves.
  * Messages leave after the requests that were made in the same turn: the site works on those meanwhile.
  */
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { WholeContent } from './content-file.js';
+import { threadSource } from './thread-source.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
 
@@ -31,9 +30,9 @@ export interface WriteAnswer {
 const MAX_BATCHES = 2;
 
 /** Files that are handed over together, unless it takes longer than this until there are so many. */
-const BATCH_FILES = 16;
+const BATCH_FILES = 32;
 const BATCH_BYTES = 256 * 1024;
-const BATCH_DELAY_MS = 2;
+const BATCH_DELAY_MS = 4;
 
 /** Bytes waiting for the thread from which on it is waited for, too. */
 const CROWDED_BYTES = 8 * 1024 * 1024;
@@ -113,8 +112,7 @@ export class FileWriter {
   }
 
   #start(): Worker {
-    const source = `import(${JSON.stringify(scriptUrl())}).then(thread => thread.serveWriting())`;
-    const thread = new Worker(source, { eval: true });
+    const thread = new Worker(threadSource('writer-thread.js', 'serveWriting'), { eval: true });
     thread.on('message', (answer: WriteAnswer) => this.#settle(answer));
     thread.on('error', error => this.#lose(thread, error));
     thread.on('exit', () => this.#lose(thread, new Error('the writing thread has ended')));
@@ -141,11 +139,4 @@ export class FileWriter {
     this.#nextBytes = 0;
     for (const done of owed) done(error, '');
   }
-}
-
-/** Beside this module, or, from a command's bundle, where the modules are. */
-function scriptUrl(): string {
-  const here = import.meta.dirname;
-  const folder = here.endsWith(join('src', 'bot')) ? here : join(here, '../src/bot');
-  return pathToFileURL(join(folder, 'writer-thread.js')).href;
 }

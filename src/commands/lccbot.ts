@@ -84,6 +84,9 @@ async function start(context: CommandContext, services: Services, connects: bool
   };
 }
 
+/** How often a process with nothing else to do wakes up, so that it does not end. */
+const KEEP_ALIVE_MS = 60_000;
+
 /** Serves one conversation and ends with it. */
 async function serveStdio(
   context: CommandContext,
@@ -99,6 +102,9 @@ async function serveStdio(
   const log = createLog({ name: context.name, level, human: process.stderr.isTTY });
   const robot = robotOf(context, config, systemClock, log);
   const stream = Duplex.from({ readable: process.stdin, writable: process.stdout });
+  // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do not keep a
+  // process alive: it would end, with 0, without the results it owes.
+  const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
   const status = await new Promise<ExitStatus>(resolve => {
     robot.serve(stream, 'stdin', true, reason =>
       resolve(reason === undefined ? EXIT.ok : exitStatusOf(reason)),
@@ -107,6 +113,7 @@ async function serveStdio(
       process.on(signal, () => void robot.stop().then(() => resolve(EXIT.ok)));
   });
   await robot.stop();
+  clearInterval(alive);
   // Neither a terminal still open for reading nor idle connections keep a robot alive that is done.
   setImmediate(() => process.exit(status));
   return status;
@@ -125,6 +132,7 @@ function robotOf(context: CommandContext, config: Config, clock: Clock, log: Log
     contentLimitText: limitText('bot.max_content_bytes', maxContentBytes),
     maxHeaderBytes,
     headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
+    http2: config.get('bot.http2'),
     maxRedirects: config.get('bot.max_redirects'),
     userAgent: config.get('bot.user_agent'),
     allowAddresses: [...config.get('bot.allow_addresses'), ...(Array.isArray(allowed) ? allowed : [])],

@@ -92,11 +92,11 @@ async function ask(runDir: string, line: string, timeoutMs: number): Promise<unk
   try {
     return await tell(controlSocket(runDir, QUEUE_MANAGER), line, timeoutMs);
   } catch (error) {
-    // Told is told: a Queue Manager that only hangs reads the line once it goes on.
+    // Told is told: a Queue Manager that only hangs reads the line once it goes on, one that ended may have done it before.
     if (error instanceof LccError && error.code === 'try.later')
       throw new LccError(
         'try.later',
-        `${QUEUE_MANAGER} has not answered in ${timeoutMs / 1000} s: not known whether "${line}" is done, and it may yet be; see lccstat, then say it again`,
+        `${QUEUE_MANAGER} has not answered (${reasonOf(error)}): not known whether "${typedAs(line)}" is done, and it may yet be; see lccstat, then say it again`,
         { cause: error },
       );
     if (!(error instanceof LccError) || error.code !== 'peer.unavailable') throw error;
@@ -108,6 +108,17 @@ async function ask(runDir: string, line: string, timeoutMs: number): Promise<unk
       },
     );
   }
+}
+
+/** `pause --pid=7`: the line to the Queue Manager as its user typed it. */
+function typedAs(line: string): string {
+  const [word = '', pid] = line.split(' ');
+  return pid === undefined ? word : `${word} --pid=${pid}`;
+}
+
+/** Without the path of the socket. */
+function reasonOf({ message }: LccError): string {
+  return message.slice(message.indexOf(': ') + 2);
 }
 
 function countsOf(answer: unknown): { providers: number; changed: number } {

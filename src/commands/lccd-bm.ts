@@ -1,22 +1,28 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { BotManager } from '../bm/manager.js';
+import { BM_METRICS, RELAY_METRICS } from '../bm/metrics.js';
+import { Relay } from '../bm/relay.js';
 import { Store } from '../bm/store.js';
-import type { Services } from '../daemon/types.js';
+import type { Connection, Running, Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
 import { channelLimitsOf } from '../wire/messages.js';
-import { BM_METRICS } from '../bm/metrics.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
   name: 'lccd-bm',
-  summary: 'Bot Manager: gives fetch requests to robots and names the files they write.',
+  summary: 'Bot Manager: gives fetch requests to robots and names the files they write, or relays to others.',
   options: [
-    { flags: '--source <ENDPOINT>', help: 'where requests come from: an lccd-qm, or a Bot Manager above' },
-    { flags: '--listen <ENDPOINT>', help: 'where robots connect; may be repeated', repeat: true },
-    { flags: '--store <DIR>', help: 'folder for the content (default: $LCC_HOME/store)' },
-    { flags: '--machineid <ID>', help: 'name of this machine in the LCC (default: bm.machine_id)' },
+    { flags: '--source <ENDPOINT>', help: 'where requests come from: an lccd-qm, or a relay above' },
+    {
+      flags: '--listen <ENDPOINT>',
+      help: 'where robots connect, or with a relay Bot Managers; may be repeated',
+      repeat: true,
+    },
+    { flags: '--store <DIR>', help: 'folder for the content (with --machineid: $LCC_HOME/store)' },
+    { flags: '--machineid <ID>', help: 'name of this machine in the LCC (with --store: bm.machine_id)' },
     CONFIG_OPTION,
   ],
   example:
@@ -25,16 +31,23 @@ export const command: CommandSpec = {
     const [source] = endpointsOf(context, 'source');
     const listens = endpointsOf(context, 'listen');
     const { store, machineid } = context.options;
+    const edge: Edge = { source, listens };
+    if (store === undefined && machineid === undefined)
+      return runAsDaemon(context, {
+        name: 'lccd-bm',
+        instance: 'relay',
+        metrics: { listen: 'bm.metrics_listen', rows: RELAY_METRICS },
+        start: services => startRelay(services, edge),
+      });
     return runAsDaemon(
       context,
       {
         name: 'lccd-bm',
         metrics: { listen: 'bm.metrics_listen', rows: BM_METRICS },
         start: services =>
-          start(
+          startManager(
             services,
-            source,
-            listens,
+            edge,
             typeof store === 'string' ? resolve(store) : services.config.home.store,
           ),
       },
@@ -43,7 +56,13 @@ export const command: CommandSpec = {
   },
 };
 
-async function start(services: Services, source: Endpoint | undefined, listens: Endpoint[], dir: string) {
+/** Where it talks upwards and downwards. */
+interface Edge {
+  source: Endpoint | undefined;
+  listens: readonly Endpoint[];
+}
+
+async function startManager(services: Services, edge: Edge, dir: string): Promise<Running> {
   const { config, clock, log } = services;
   const machineId = config.get('bm.machine_id');
   if (!/^[\w.-]{1,64}$/.test(machineId)) {
@@ -69,20 +88,53 @@ async function start(services: Services, source: Endpoint | undefined, listens: 
     laneWindow: config.get('bm.lane_window'),
     maxLosses: config.get('bm.max_losses'),
     attemptTimeoutMs: config.get('bm.attempt_timeout_ms'),
+    robotWaitMs: config.get('bm.robot_wait_ms'),
     refused: reason => services.fail(new LccError('config', `${dir}: ${reason.message}`)),
   });
-  const listeners = await Promise.all(
-    listens.map(endpoint =>
-      services.listen(endpoint, ({ socket, peer }) => manager.robot(socket, `robot ${peer}`)),
-    ),
-  );
+  return serve(services, edge, manager, ({ socket, peer }) => manager.robot(socket, `robot ${peer}`));
+}
+
+async function startRelay(services: Services, edge: Edge): Promise<Running> {
+  const { config, clock, log } = services;
+  const { store } = config.home;
+  // It would be served if --store or --machineid were given.
+  if (existsSync(join(store, 'machine-id')))
+    log.warn('relays without a store, although there is one here; --store or --machineid serve it', {
+      store,
+    });
+  const relay = new Relay({
+    clock,
+    log,
+    channel: {
+      ...channelLimitsOf(config),
+      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+      pingIntervalMs: config.get('wire.ping_interval_ms'),
+    },
+    maxWaiting: config.get('bm.max_waiting'),
+    maxBranches: config.get('bm.max_robots'),
+    laneWindow: config.get('bm.lane_window'),
+    overbookPercent: config.get('bm.overbook_percent'),
+    maxLosses: config.get('bm.max_losses'),
+    refused: reason => services.fail(reason),
+  });
+  return serve(services, edge, relay, ({ socket, peer }) => relay.branch(socket, `bot manager ${peer}`));
+}
+
+/** Listens to those below, connects to the source, and ends in the right order. */
+async function serve(
+  services: Services,
+  { source, listens }: Edge,
+  stage: BotManager | Relay,
+  accept: (connection: Connection) => void,
+): Promise<Running> {
+  const listeners = await Promise.all(listens.map(endpoint => services.listen(endpoint, accept)));
   const peer =
-    source && services.connect(source, ({ socket, peer }) => manager.source(socket, `source ${peer}`));
+    source && services.connect(source, ({ socket, peer: name }) => stage.source(socket, `source ${name}`));
   return {
-    status: () => manager.status(),
+    status: () => stage.status(),
     async stop() {
       for (const listener of listeners) void listener.close();
-      await manager.stop();
+      await stage.stop();
       peer?.close();
     },
   };

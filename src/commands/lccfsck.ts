@@ -25,6 +25,10 @@ export const command: CommandSpec = {
       flags: '--remove-orphans',
       help: 'with --repair: remove files without rows even if most of the store are',
     },
+    {
+      flags: '--recheck',
+      help: 'with --repair: have every machine read all its content again when it connects',
+    },
     { flags: '--quick', help: 'do not read the content of files' },
     { flags: '--store <DIR>', help: 'folder of the content (default: $LCC_HOME/store)' },
     { flags: '--machineid <ID>', help: 'whose content it is (default: bm.machine_id)' },
@@ -39,6 +43,7 @@ const REPAIRS = [
   ['storeLost', '--store-lost'],
   ['startEmpty', '--start-empty'],
   ['removeOrphans', '--remove-orphans'],
+  ['recheck', '--recheck'],
 ] as const;
 
 async function run(context: CommandContext): Promise<number> {
@@ -70,6 +75,7 @@ async function run(context: CommandContext): Promise<number> {
       storeLost: options['storeLost'] === true,
       startEmpty: options['startEmpty'] === true,
       removeOrphans: options['removeOrphans'] === true,
+      recheck: options['recheck'] === true,
       quick: options['quick'] === true,
       errorsKept: config.get('qm.errors_kept'),
       nowMs: Date.now,
@@ -98,10 +104,11 @@ function printable(text: string): string {
   );
 }
 
-function summaryOf({ found, repaired, extent }: FsckResult, isRepair: boolean): string {
-  const next = isRepair ? '' : '; stop lccd and run lccfsck --repair';
+function summaryOf({ found, repaired, extent, storeIsStrange }: FsckResult, isRepair: boolean): string {
+  const next = isRepair || storeIsStrange ? '' : '; stop lccd and run lccfsck --repair';
   const elsewhere =
     extent.elsewhere === 0 ? '' : `, ${extent.elsewhere} of them with content on other machines`;
-  const looked = `${extent.rows} rows${elsewhere}, ${extent.files} files, ${extent.bytes} bytes read`;
+  const strange = storeIsStrange ? ', their store is not here' : '';
+  const looked = `${extent.rows} rows${elsewhere}${strange}, ${extent.files} files, ${extent.bytes} bytes read`;
   return `${looked}: ${found === 0 ? 'nothing found' : `${found} found, ${repaired} repaired${next}`}`;
 }

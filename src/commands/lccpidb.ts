@@ -1,11 +1,14 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
+import { readFileSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig } from '../config/load.js';
 import {
   addProvider,
   addRoots,
+  changeLogin,
   changePassword,
   changeProvider,
+  readLoginUser,
   readProvider,
   readProviders,
   removeProvider,
@@ -17,11 +20,11 @@ import { openDatabase, openReadOnly, storageError, type Db } from '../db/open.js
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
-import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
-import { providerLine, providerText, TERM_OPTIONS, termsOf, warningsOf } from './pidb-terms.js';
+import { providerLine, providerText, TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 type Action = (db: Db, context: CommandContext, slots: Slots) => void;
@@ -53,6 +56,10 @@ export const command: CommandSpec = {
       repeat: true,
     },
     ...TERM_OPTIONS,
+    {
+      flags: '--loginfile <FILE>',
+      help: 'file whose first line is the user:password for its site; - = standard input; none = no login',
+    },
     { flags: '--json', help: 'show, list: one JSON object a line' },
     CONFIG_OPTION,
   ],
@@ -69,6 +76,8 @@ function run(context: CommandContext): ExitStatus {
       `${words === '' ? 'nothing to do' : `"${words}" is no action`}; give one of ${Object.keys(ACTIONS).join(', ')}`,
     );
   }
+  const term = words === 'add' || words === 'set' ? undefined : termGiven(context.options);
+  if (term !== undefined) throw new LccError('usage', `${term} is for add and set, not for ${words}`);
   const file = context.options['config'];
   const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
@@ -87,8 +96,10 @@ function add(db: Db, context: CommandContext, slots: Slots): void {
   const pid = pidOf(context);
   const roots = rootsOf(context);
   const terms = termsOf(context.options, slots);
+  const login = loginOf(context);
   const password = generatePassword();
   addProvider(db, pid, hashPassword(password), terms, roots);
+  if (typeof login === 'string') changeLogin(db, pid, login);
   warn(context, terms, slots);
   context.say(`provider ${pid} added; its password follows and is shown only now`);
   process.stdout.write(`${password}\n`);
@@ -97,9 +108,11 @@ function add(db: Db, context: CommandContext, slots: Slots): void {
 function set(db: Db, context: CommandContext, slots: Slots): void {
   const pid = pidOf(context);
   const terms = termsOf(context.options, slots);
-  if (Object.keys(terms).length === 0)
+  const login = loginOf(context);
+  if (Object.keys(terms).length === 0 && login === undefined)
     throw new LccError('usage', 'nothing to set; give a term, such as --priority=2');
   changeProvider(db, pid, terms);
+  if (login !== undefined) changeLogin(db, pid, login ?? undefined);
   warn(context, terms, slots);
 }
 
@@ -124,7 +137,7 @@ function show(db: Db, context: CommandContext, slots: Slots): void {
   process.stdout.write(
     context.options['json'] === true
       ? jsonLine(provider)
-      : providerText(provider, standing, systemClock.nowMs(), slots),
+      : providerText(provider, readLoginUser(db, pid), standing, systemClock.nowMs(), slots),
   );
 }
 
@@ -141,10 +154,33 @@ function jsonLine(provider: Provider): string {
 
 function pidOf(context: CommandContext): number {
   const text = context.options['pid'];
+  if (text === undefined)
+    throw new LccError('usage', "--pid=N is missing: give the provider's number, 1 or more");
   const pid = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : 0;
   if (pid < 1)
     throw new LccError('usage', `--pid=${String(text ?? '')}: give the provider's number, 1 or more`);
   return pid;
+}
+
+/**
+ * What `--loginfile` says: `user:password`, null to have none, undefined when it is not given. Not an option by itself:
+ * everybody can see what a command was given.
+ * @throws LccError `input.missing`, or `config` for a first line that is no login
+ */
+function loginOf({ options }: CommandContext): string | null | undefined {
+  const file = options['loginfile'];
+  if (typeof file !== 'string') return undefined;
+  if (file === 'none') return null;
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new LccError('input.missing', `--loginfile=${file}: ${errnoOf(error) ?? messageOf(error)}`);
+  }
+  const [login = ''] = text.split(/\r?\n/, 1);
+  if (!/^[^:\p{Cc}]+:\P{Cc}*$/u.test(login) || login.length > 1000)
+    throw new LccError('config', `--loginfile=${file}: write user:password in its first line`);
+  return login;
 }
 
 /** @throws LccError `usage` when none is given or one is unusable */

@@ -8,8 +8,10 @@ import type { Consumer } from '../cu/consumer.js';
 import type { TableSide } from '../db/cache/columns.js';
 import { storageError } from '../db/open.js';
 import { constants } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
-import { Output } from '../lib/stdio.js';
+import { Output, writeFullyLater } from '../lib/stdio.js';
 import { parseWhen } from '../lib/when.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -30,10 +32,19 @@ export const command: CommandSpec = {
     { flags: '--prefix <URL>', help: 'whose conceptual URL begins with URL' },
     { flags: '--mime <GLOB>', help: 'whose mimetype matches GLOB, e.g. text/*' },
     { flags: '--deleted', help: 'only deletions' },
-    { flags: '--no-deleted', help: 'no deletions (without --since and --cursor there are none anyway)' },
+    {
+      flags: '--no-deleted',
+      help: 'no deletions (without --since, --cursor and --follow there are none anyway)',
+    },
     { flags: '--format <NAME>', help: `one of ${FORMAT_NAMES.join(', ')}`, default: 'xml' },
-    { flags: '--fields <NAMES>', help: 'fields to print, separated by commas (xml, jsonl, tsv)' },
+    { flags: '--fields <NAMES>', help: 'fields to print, separated by commas (xml, jsonl, tsv, csv)' },
+    { flags: '--content', help: 'with the content itself (xml, jsonl)' },
+    { flags: '--text', help: 'with title and readable text of the content instead (jsonl)' },
     { flags: '--limit <N>', help: 'at most N records; a cursor stops there too' },
+    {
+      flags: '--follow',
+      help: 'stay, and go on with every change; with -- CMD run it for each batch of them',
+    },
     { flags: '--count', help: 'print only how many records there are' },
     { flags: '--config <FILE>', help: 'configuration file' },
   ],
@@ -46,25 +57,65 @@ async function run(context: CommandContext): Promise<number> {
   if (context.operands.length > 0)
     throw new LccError('usage', `unexpected operand "${context.operands[0]}"; a program goes after --`);
   if (typeof options['commit'] === 'string') return commit(context, options['commit']);
-  let consumer: Consumer | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    if (context.afterDashes === undefined) break;
-    process.on(signal, () => {
-      consumer?.kill(signal);
-      process.exit(128 + constants.signals[signal]);
-    });
-  }
   const delivery = deliveryOf(context);
-  const delivered = deliver(delivery, new Output(1), {
-    reject: message => context.complain(message),
-    note: message => context.say(message),
-    explain: message => void (context.verbose && context.say(message)),
-    advance: context.progress('records', context.afterDashes === undefined),
-    started: started => (consumer = started),
-  });
+  const follows = options['follow'] === true;
+  const signals = new Signals(follows, follows || context.afterDashes !== undefined);
+  const delivered = deliver(
+    delivery,
+    follows ? laterOutput : new Output(1),
+    {
+      reject: message => context.complain(message),
+      note: message => context.say(message),
+      explain: message => void (context.verbose && context.say(message)),
+      advance: context.progress('records', context.afterDashes === undefined),
+      started: consumer => (signals.consumer = consumer),
+      ended: () => (signals.consumer = undefined),
+    },
+    follows ? { clock: systemClock, stop: signals.stop } : undefined,
+  );
   return delivered.catch((error: unknown) => {
     throw storageError(delivery.dbPath, error);
   });
+}
+
+/** Standard output of who stays: a reader that dawdles must not keep signals away. */
+const laterOutput = {
+  write: (data: string | Uint8Array) =>
+    writeFullyLater(1, typeof data === 'string' ? Buffer.from(data) : data, 'standard output'),
+  flush: () => undefined,
+};
+
+/** How long who follows may take to end his stream in good order: the reader may be the one that hangs. */
+const STOP_MS = 2000;
+
+/** SIGINT and SIGTERM reach the consumer before they end us; who follows and waits ends in good order. */
+class Signals {
+  consumer: Consumer | undefined;
+  readonly #stop = new AbortController();
+
+  constructor(follows: boolean, isHandled: boolean) {
+    if (!isHandled) return;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (!follows || this.consumer !== undefined) {
+          this.consumer?.kill(signal);
+          process.exit(128 + constants.signals[signal]);
+        }
+        this.#stop.abort();
+        systemClock.after(STOP_MS, () => dieOf(signal));
+      });
+    }
+  }
+
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+}
+
+/** By the signal itself: a write that hangs would keep an exit waiting. */
+function dieOf(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 function commit(context: CommandContext, file: string): number {
@@ -89,12 +140,27 @@ function deliveryOf(context: CommandContext): Delivery {
   const fields = text('fields');
   if (fields !== undefined && !format.takesFields)
     throw new LccError('usage', `--format=${text('format')} has no fields to choose; leave out --fields`);
+  const content = context.options['content'] === true;
+  const readable = context.options['text'] === true;
+  if (readable && format.takesText !== true)
+    throw new LccError('usage', `--format=${text('format')} has no text of pages; --text is for jsonl`);
+  if (content && format.takesContent !== true)
+    throw new LccError('usage', `--format=${text('format')} has no choice of content; leave out --content`);
   if (cursor !== undefined && (text('since') ?? text('until')) !== undefined)
     throw new LccError('usage', '--cursor says since when by itself; leave out --since and --until');
+  const follows = context.options['follow'] === true;
+  if (follows && (context.options['count'] === true || text('until') !== undefined))
+    throw new LccError('usage', '--follow has no end that --count or --until could wait for; leave them out');
   if (context.afterDashes?.length === 0) throw new LccError('usage', 'no program after --');
-  const sides = sidesOf(context, cursor !== undefined || text('since') !== undefined);
+  const isChangeStream = follows || cursor !== undefined || text('since') !== undefined;
+  const sides = sidesOf(context, isChangeStream || !format.sides.includes('held'));
   if (!sides.some(side => format.sides.includes(side)))
-    throw new LccError('usage', `--format=${text('format')} lists what is held; it cannot show --deleted`);
+    throw new LccError(
+      'usage',
+      `--format=${text('format')} lists what is ${format.sides.join()}; it cannot show the other`,
+    );
+  if (format.ofOldPaths && text('prefix') !== undefined)
+    throw new LccError('usage', '--format=gone-paths knows files, not URLs; leave out --prefix');
   const nowMs = Date.now();
   const when = (name: string) => {
     const value = text(name);
@@ -115,12 +181,19 @@ function deliveryOf(context: CommandContext): Delivery {
       },
       format,
       fields: fields === undefined ? undefined : parseFields(fields),
+      content,
+      text: readable,
       limit: wholeNumber('--limit', text('limit')),
       storeDir: config.home.store,
+      nowMs,
     },
     cursor,
     consumer: context.afterDashes,
     count: context.options['count'] === true,
+    split: {
+      script: join(import.meta.dirname, 'range-worker.cjs'),
+      formatName: text('format') ?? 'xml',
+    },
   };
 }
 

@@ -100,7 +100,9 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   const queue = summaryOf(home, nowMs, slots, context);
   const reasons = reasonsOf(looks, queue, nowMs);
   const rates = before && ratesOf(before, now);
-  if (!json) return formatOverview(looks, idle, queue && formatSummary(queue, nowMs), reasons, rates);
+  const answers = !looks.some(one => one.name === 'lccd-qm' && 'problem' in one);
+  const summary = queue && formatSummary(queue, nowMs, answers);
+  if (!json) return formatOverview(looks, idle, summary, reasons, rates);
   const daemons = Object.fromEntries(
     looks.map(one => [one.name, 'status' in one ? one.status : { problem: one.problem }]),
   );

@@ -22,7 +22,21 @@ export const TERM_OPTIONS: OptionSpec[] = [
     help: 'share of its urls a set may remove; 100 = all; default = qm.fuse_percent',
   },
   { flags: '--fuse-urls <N>', help: 'urls a set may remove whatever their share; default = qm.fuse_urls' },
+  { flags: '--maxlen <BYTES>', help: 'longest content fetched from it; default = bot.max_content_bytes' },
+  { flags: '--timeout <SECONDS>', help: 'for one fetch from it; default = bot.total_timeout_ms' },
+  { flags: '--user-agent <TEXT>', help: 'what its site is told of the robot; default = bot.user_agent' },
 ];
+
+/** The first of the terms that is given, as `--priority`. */
+export function termGiven(options: OptionValues): string | undefined {
+  const flags = TERM_OPTIONS.map(option => option.flags.split(' ', 1)[0] ?? '');
+  return flags.find(flag => options[keyOf(flag)] !== undefined);
+}
+
+/** `--fuse-urls` as the parser names it: `fuseUrls`. */
+function keyOf(flag: string): string {
+  return flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
 
 const SIZE = /^(\d{1,15})(KB|MB|GB|TB)?$/i;
 const FACTORS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
@@ -33,6 +47,8 @@ const HOURS_ADVICE = 'give hours such as 0-7,22-23, or always; 0-23 of the day, 
 const OPTION_OF: Partial<Record<keyof ProviderTerms, { key: string; flag: string }>> = {
   fusepercent: { key: 'fusePercent', flag: 'fuse-percent' },
   fuseurls: { key: 'fuseUrls', flag: 'fuse-urls' },
+  fetchtimeout: { key: 'timeout', flag: 'timeout' },
+  useragent: { key: 'userAgent', flag: 'user-agent' },
 };
 
 /**
@@ -75,12 +91,16 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
     ...read('enforce', yesOrNo, 'give yes or no'),
     ...read('fusepercent', orDefault(integer(0, 100)), 'give 0 to 100, or default'),
     ...read('fuseurls', orDefault(integer(0, MAX_FUSE_URLS)), 'give a number of urls, or default'),
+    ...read('maxlen', orDefault(atLeastOne(size)), 'give a number of bytes from 1, such as 2MB, or default'),
+    ...read('fetchtimeout', orDefault(seconds), 'give seconds, 0.01 to 3600, or default'),
+    ...read('useragent', orDefault(headerText), 'give one line of printable ASCII, or default'),
   };
 }
 
 /** One provider, one term a line; times are local. */
 export function providerText(
   provider: Provider,
+  loginUser: string | undefined,
   standing: ProviderStanding,
   nowMs: number,
   slots: Slots,
@@ -100,6 +120,10 @@ export function providerText(
     ['parallel', provider.parallel],
     ['enforce', provider.enforce ? 'yes' : 'no'],
     ['fuse', fuseText(provider)],
+    ['longest content', provider.maxlen === null ? 'as configured' : `${provider.maxlen} bytes`],
+    ['timeout', provider.fetchtimeout === null ? 'as configured' : `${provider.fetchtimeout / 1000} s`],
+    ['user agent', provider.useragent ?? 'as configured'],
+    ['login', loginUser === undefined ? 'none' : `${loginUser}, with a password`],
     [
       'held back',
       standing.held === 0 ? 'nothing' : `${amount(standing.held, 'removal')} (lccctl release or discard)`,
@@ -181,8 +205,25 @@ function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => 
   };
 }
 
+function atLeastOne(parse: (text: string) => number | undefined): (text: string) => number | undefined {
+  return text => {
+    const value = parse(text);
+    return value === 0 ? undefined : value;
+  };
+}
+
+function seconds(text: string): number | undefined {
+  const ms = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : NaN;
+  return ms >= 10 && ms <= 3_600_000 ? ms : undefined;
+}
+
+/** What can stand in a header, and in a terminal. */
+function headerText(text: string): string | undefined {
+  return /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(text) ? text : undefined;
+}
+
 /** null: as configured for all. */
-function orDefault(parse: (text: string) => number | undefined): (text: string) => number | null | undefined {
+function orDefault<T>(parse: (text: string) => T | undefined): (text: string) => T | null | undefined {
   return text => (text === 'default' ? null : parse(text));
 }
 

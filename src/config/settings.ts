@@ -59,7 +59,12 @@ export const SETTINGS = {
   'wire.max_pending_bytes': bytes(8 * MB, 64 * KB, GB, 'messages waiting for a peer to read them'),
   'wire.stall_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time a peer may leave half of that unread'),
   'wire.hello_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time from connecting to saying who is there'),
-  'wire.ping_interval_ms': ms(15 * SECOND, 100, HOUR, 'a Bot Manager silent for twice this is given up'),
+  'wire.ping_interval_ms': ms(
+    15 * SECOND,
+    100,
+    HOUR,
+    'a Bot Manager is pinged this often; silent for three times this it is given up',
+  ),
 
   'uns.listen': list(['127.0.0.1:9000'], 'endpoints CPs connect to'),
   'uns.mime': list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*'),
@@ -104,7 +109,7 @@ export const SETTINGS = {
     'replies waiting for a CP to read them before its set is read on',
   ),
   'uns.qm_connections': count(
-    4,
+    16,
     1,
     64,
     'connections to the Queue Manager: sets of so many providers sent at a time, one large one among them',
@@ -128,6 +133,12 @@ export const SETTINGS = {
     1,
     1000,
     'urls of one provider on their way to a robot at a time, fetched one by one',
+  ),
+  'qm.shared_window': count(
+    1024,
+    0,
+    100_000,
+    'urls on their way to a Bot Manager that its lanes share while that gives each more than lane_window',
   ),
   'qm.overbook_percent': percent(25, 0, 400, 'requests sent beyond the free slots of a Bot Manager'),
   'qm.slots': {
@@ -164,6 +175,13 @@ export const SETTINGS = {
   ),
   'qm.fsm_away_ms': ms(MINUTE, 0, 30 * DAY, 'time for which a machine must be away before they do'),
   'qm.fsm_max_bytes': bytes(GB, 1 * MB, 10_000 * GB, 'size of spool/fsm at which they stay in lcc.db'),
+  'qm.sync_interval_ms': ms(
+    10 * SECOND,
+    100,
+    HOUR,
+    'time between two sync points of a store: what came after the last is checked when its machine connects',
+  ),
+  'qm.check_window': count(64, 1, 10_000, 'files of a machine read at a time for that check'),
   'qm.full_set_period_ms': ms(
     30 * DAY,
     HOUR,
@@ -196,6 +214,27 @@ export const SETTINGS = {
   ),
   'qm.metrics_listen': text('', 'endpoint where the metrics of lccd-qm are read'),
 
+  'cu.listen': list([], 'endpoints content users connect to; lccd starts lccd-cu where there are any'),
+  'cu.readers_file': text('', 'who may read over TCP and TLS; empty: $LCC_HOME/readers'),
+  'cu.anonymous': flag(false, 'let clients over TCP and TLS read without credentials'),
+  'cu.max_connections': count(256, 1, 60_000, 'connections at a time'),
+  'cu.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
+  'cu.query_timeout_ms': ms(
+    60 * SECOND,
+    10,
+    HOUR,
+    'time for a complete query, from the connection or the last answer',
+  ),
+  'cu.stall_timeout_ms': ms(60 * SECOND, 10, HOUR, 'time without a byte that the client reads'),
+  'cu.answer_timeout_ms': ms(
+    6 * HOUR,
+    10,
+    30 * DAY,
+    'longest answer; the client goes on from the last url it got',
+  ),
+  'cu.max_query_bytes': bytes(16 * KB, 256, 1 * MB, 'length of a query, and of what surrounds it'),
+  'cu.metrics_listen': text('', 'endpoint where the metrics of lccd-cu are read'),
+
   'lccd.restart_min_ms': ms(
     100,
     1,
@@ -221,9 +260,9 @@ export const SETTINGS = {
   'bm.machine_id': text('local', 'name of this machine in the LCC'),
   'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
   'bm.max_waiting': count(100_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),
-  'bm.max_robots': count(1000, 1, 10_000, 'robots connected at a time'),
+  'bm.max_robots': count(1000, 1, 10_000, 'robots, or with a relay Bot Managers, connected at a time'),
   'bm.lane_window': count(
-    64,
+    256,
     1,
     1000,
     'requests of one lane at a robot at a time; all but the first wait there for their turn',
@@ -239,6 +278,18 @@ export const SETTINGS = {
     SECOND,
     DAY,
     'time a robot may take for one fetch before it is cut off; longer than bot.total_timeout_ms',
+  ),
+  'bm.robot_wait_ms': ms(
+    5 * SECOND,
+    0,
+    HOUR,
+    'time that requests wait where no robot is before they go back to the Queue Manager',
+  ),
+  'bm.overbook_percent': percent(
+    25,
+    0,
+    400,
+    'lanes that a relay gives a Bot Manager below it beyond the slots of that',
   ),
   'bm.name_block': count(1024, 1, 1_000_000, 'file names reserved at a time; a crash loses those not used'),
   'bm.min_free_disk_percent': percent(
@@ -262,6 +313,7 @@ export const SETTINGS = {
   'bot.total_timeout_ms': ms(120 * SECOND, 10, HOUR, 'one fetch, from first to last'),
   'bot.max_content_bytes': bytes(16 * MB, 1, 100 * GB, 'content, decoded'),
   'bot.max_header_bytes': bytes(16 * KB, 1 * KB, 1 * MB, 'response headers'),
+  'bot.http2': flag(true, 'speak HTTP/2 with https sites that offer it'),
   'bot.max_redirects': count(10, 0, 100, 'redirects followed'),
   'bot.keep_alive_ms': ms(
     4 * SECOND,
@@ -270,7 +322,7 @@ export const SETTINGS = {
     'time an idle connection is kept, unless the server asks for less',
   ),
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
-  'bot.max_waiting': count(100_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
+  'bot.max_waiting': count(20_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
   'bot.metrics_listen': text('', 'endpoint where the metrics of lccbot are read'),
 } as const satisfies Record<string, SettingRow>;

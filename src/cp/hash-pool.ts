@@ -151,6 +151,13 @@ function startThread(script: string, options: DescribeOptions): Thread {
   const counters = new Int32Array(new SharedArrayBuffer(8));
   const workerData: HashWorkerData = { options, port: port2, counters };
   // Every file is closed as soon as it is read: Node need not note each for the end of the thread, 1 to 2 µs a file.
-  const worker = new Worker(script, { workerData, transferList: [port2], trackUnmanagedFds: false });
+  // Of streams of its own it makes no use; Node would open ours to write to, and make a pipe there non-blocking.
+  const worker = new Worker(script, {
+    workerData,
+    transferList: [port2],
+    trackUnmanagedFds: false,
+    stdout: true,
+    stderr: true,
+  });
   return { worker, port: port1, counters, asked: 0, taken: 0, lost: false };
 }

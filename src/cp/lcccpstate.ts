@@ -152,12 +152,12 @@ function send(out: Output, options: StateOptions, pending: PendingState, delta: 
   if (options.full) {
     const fd = openSync(pending.pending, 'r');
     try {
-      for (const chunk of readChunksAt(fd, 0, pending.pending)) out.writeBytes(chunk);
+      for (const chunk of readChunksAt(fd, 0, pending.pending)) out.write(chunk);
     } finally {
       closeSync(fd);
     }
   } else if (delta !== undefined) {
-    for (const chunk of delta.chunks()) out.writeBytes(chunk);
+    for (const chunk of delta.chunks()) out.write(chunk);
   }
   out.write(STREAM_END);
   out.flush();

@@ -1,9 +1,8 @@
 /** The program a stream is piped into: `lccq … -- CMD ARGS`. It has succeeded when it took everything and exited 0. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { constants } from 'node:os';
 import { errnoOf } from '../lib/errors.js';
-import type { Sink } from './query.js';
+import type { Sink } from './sink.js';
 
 export interface Consumer extends Sink {
   /** Waits until there is room for more. @throws ConsumerGone */
@@ -39,9 +38,9 @@ export function startConsumer(command: string, args: readonly string[]): Consume
   const closed = new Promise<void>(resolve => stdin.once('close', resolve));
   return {
     async write(chunk) {
-      if (!cut && !stdin.destroyed && stdin.write(chunk)) return;
-      // Whoever waits for room must wake up when the program has gone.
-      if (!cut && !stdin.destroyed) await Promise.race([once(stdin, 'drain').catch(() => undefined), closed]);
+      if (cut || stdin.destroyed) throw new ConsumerGone();
+      // Until the pipe has taken all of it: the bytes are the caller's again. Whoever waits must wake up when it is gone.
+      await Promise.race([new Promise(resolve => stdin.write(chunk, resolve)), closed]);
       if (cut || stdin.destroyed) throw new ConsumerGone();
     },
     async finish() {

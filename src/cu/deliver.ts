@@ -7,14 +7,19 @@
  *     written      CMD: its input ended, waited for                   unmoved; pipe: FILE.next offered
  *     taken        CMD exited 0 and had read all; pipe: `commit`      moved, durably
  *
- * A death at any point leaves the cursor where it was: the same changes come again, which every format bears.
+ * Who follows goes through them again and again, a run of CMD each time; on standard output it is one stream, and FILE.next
+ * is offered when it was ended in good order. A death at any point leaves the cursor where it was: the same changes come again, which every format bears.
  */
 import { CacheReader, type Selection } from '../db/cache/read.js';
-import type { Advance } from '../lib/progress.js';
+import { DatabaseWatch } from '../db/watch.js';
+import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { ConsumerGone, startConsumer, type Consumer } from './consumer.js';
 import { advanceCursor, dropNext, lockCursor, offerNext, readCursor, startOf } from './cursor.js';
-import { runQuery, type Query, type QueryResult, type Sink } from './query.js';
+import { followQuery, runInSlices } from './follow.js';
+import { kindOf, runQuery, selectionOf, type Query, type QueryResult, type QueryTalk } from './query.js';
+import { isWorthSplitting, RangeThread } from './ranges.js';
+import type { Sink } from './sink.js';
 
 export interface Delivery {
   dbPath: string;
@@ -27,19 +32,27 @@ export interface Delivery {
   consumer?: readonly string[] | undefined;
   /** Only how many records there would be; nothing moves. */
   count: boolean;
+  /** What a long answer needs to be made by two threads; undefined: by one. */
+  split?: { script: string; formatName: string } | undefined;
 }
 
-export interface DeliveryTalk {
-  /** A row that could not be written as it should. */
-  reject(message: string): void;
-  note(message: string): void;
+export interface DeliveryTalk extends QueryTalk {
   /** Explanations, where wanted. */
   explain(message: string): void;
-  /** Progress, where somebody watches. */
-  advance?: Advance | undefined;
   /** The running consumer, so that signals can be passed on. */
   started(consumer: Consumer): void;
+  /** It has ended by itself. */
+  ended(): void;
 }
+
+/** For who stays: see follow.ts. */
+export interface Follow {
+  clock: Clock;
+  /** Ends it, after what is being written. */
+  stop: AbortSignal;
+}
+
+type Output = Sink & { flush(): void | Promise<void> };
 
 /**
  * Answers one query.
@@ -49,8 +62,9 @@ export interface DeliveryTalk {
  */
 export async function deliver(
   delivery: Delivery,
-  stdout: Sink & { flush(): void },
+  stdout: Output,
   talk: DeliveryTalk,
+  follow?: Follow,
 ): Promise<number> {
   const file = delivery.cursor;
   const lock = file === undefined ? undefined : lockCursor(file);
@@ -60,40 +74,123 @@ export async function deliver(
     const query: Query = { ...delivery.query, selection: { ...delivery.query.selection, sinceSeq } };
     if (delivery.count) {
       await stdout.write(`${countOf(reader, query)}\n`);
-      stdout.flush();
+      await stdout.flush();
       return EXIT.ok;
     }
-    if (delivery.consumer !== undefined)
-      return await intoConsumer(reader, query, delivery.consumer, file, talk);
-    if (file !== undefined) dropNext(file);
-    const result = await runQuery(reader, query, { open: () => stdout, whenEmpty: true }, talk);
-    stdout.flush();
-    if (file !== undefined) offerNext(file, { storeId: reader.storeId, seq: result.reachedSeq });
-    return statusOf(result, talk);
+    return follow === undefined
+      ? await once(reader, query, delivery, stdout, talk, startThread(reader, query, delivery))
+      : await staying(reader, query, delivery, stdout, talk, follow);
   } finally {
     reader.close();
     lock?.release();
   }
 }
 
-function countOf(reader: CacheReader, query: Query): number {
-  const { format, selection, limit } = query;
-  const count = reader.count({
-    ...selection,
-    sides: selection.sides.filter(side => format.sides.includes(side)),
-    local: format.local ?? false,
-    browsable: format.browsable ?? false,
-  });
-  return Math.min(count, limit ?? Infinity);
+/** For a long answer; both have then looked at the same state of the database. */
+function startThread(reader: CacheReader, query: Query, delivery: Delivery): RangeThread | undefined {
+  const { split, dbPath, machineId, cursor } = delivery;
+  if (split === undefined || !isWorthSplitting(query, reader.highWater)) return undefined;
+  const thread = new RangeThread({ ...split, dbPath, machineId }, query);
+  try {
+    const together = thread.lookTogether(reader);
+    // What was purged meanwhile may be more than the cursor bears.
+    if (cursor !== undefined) startOf(cursor, readCursor(cursor), reader);
+    if (together) return thread;
+  } catch (error) {
+    thread.stop();
+    throw error;
+  }
+  thread.stop();
+  return undefined;
 }
 
-async function intoConsumer(
+function countOf(reader: CacheReader, query: Query): number {
+  const kind = kindOf(query.format);
+  const selection = selectionOf(query);
+  if (kind === 'rows') return Math.min(reader.count(selection), query.limit ?? Infinity);
+  let count = 0;
+  // Damaged rows are reported by those who read them.
+  for (const _ of reader[kind](selection, ['seq'], () => undefined)) if (++count === query.limit) break;
+  return count;
+}
+
+async function once(
   reader: CacheReader,
   query: Query,
+  { consumer, cursor }: Delivery,
+  stdout: Output,
+  talk: DeliveryTalk,
+  thread: RangeThread | undefined,
+): Promise<number> {
+  const answer = (output: Parameters<typeof runQuery>[2]) => runQuery(reader, query, output, talk, thread);
+  try {
+    const result =
+      consumer === undefined
+        ? await ontoStdout(reader, () => answer({ open: () => stdout, whenEmpty: true }), cursor, stdout)
+        : await intoConsumer(reader, open => answer({ open, whenEmpty: false }), consumer, cursor, talk);
+    return typeof result === 'number' ? result : statusOf(result, talk);
+  } finally {
+    thread?.stop();
+  }
+}
+
+/** On standard output one stream that goes on; a consumer is run for whatever has been committed since its last run. */
+async function staying(
+  reader: CacheReader,
+  query: Query,
+  { consumer, cursor, dbPath }: Delivery,
+  stdout: Output,
+  talk: DeliveryTalk,
+  { clock, stop }: Follow,
+): Promise<number> {
+  const watch = new DatabaseWatch(dbPath, () => reader.dataVersion(), clock);
+  try {
+    if (consumer === undefined) {
+      const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
+      return statusOf(await ontoStdout(reader, answer, cursor, stdout), talk);
+    }
+    let status: number = EXIT.ok;
+    let { sinceSeq = 0 } = query.selection;
+    for (let left = query.limit ?? Infinity; ;) {
+      reader.rest();
+      const seen = reader.dataVersion();
+      const limit = left === Infinity ? undefined : left;
+      const some: Query = { ...query, limit, selection: { ...query.selection, sinceSeq } };
+      const run = (open: () => Sink) => runInSlices(reader, some, open, stop, talk);
+      const result = await intoConsumer(reader, run, consumer, cursor, talk);
+      if (typeof result === 'number') return result;
+      if (result.records > 0 && statusOf(result, talk) !== EXIT.ok) status = EXIT.someRejected;
+      left -= result.records;
+      sinceSeq = result.reachedSeq;
+      if (stop.aborted || left === 0) return status;
+      await watch.changedSince(seen, stop);
+    }
+  } finally {
+    watch.close();
+  }
+}
+
+async function ontoStdout(
+  reader: CacheReader,
+  answer: () => Promise<QueryResult>,
+  file: string | undefined,
+  stdout: Output,
+): Promise<QueryResult> {
+  if (file !== undefined) dropNext(file);
+  const result = await answer();
+  await stdout.flush();
+  if (file !== undefined) offerNext(file, { storeId: reader.storeId, seq: result.reachedSeq });
+  return result;
+}
+
+/** @returns the status of a consumer that failed */
+async function intoConsumer(
+  reader: CacheReader,
+  answer: (open: () => Sink) => Promise<QueryResult>,
   [command = '', ...args]: readonly string[],
   file: string | undefined,
   talk: DeliveryTalk,
-): Promise<number> {
+): Promise<QueryResult | number> {
   let consumer: Consumer | undefined;
   const open = () => {
     consumer = startConsumer(command, args);
@@ -102,7 +199,7 @@ async function intoConsumer(
   };
   let result: QueryResult | undefined;
   try {
-    result = await runQuery(reader, query, { open, whenEmpty: false }, talk);
+    result = await answer(open);
   } catch (error) {
     if (!(error instanceof ConsumerGone)) {
       // It must not take the end of a broken stream for the end of a whole one.
@@ -113,6 +210,7 @@ async function intoConsumer(
   const unmoved = file === undefined ? '' : `; ${file} not moved`;
   if (consumer !== undefined) {
     const end = await consumer.finish();
+    talk.ended();
     if (end.status !== 0) {
       talk.reject(`${command} ${end.what}${unmoved}`);
       return end.status;
@@ -122,7 +220,7 @@ async function intoConsumer(
   }
   if (result === undefined) throw new LccError('bug', 'a stream without a consumer was cut');
   if (file !== undefined) advanceCursor(file, { storeId: reader.storeId, seq: result.reachedSeq });
-  return statusOf(result, talk);
+  return result;
 }
 
 function statusOf(result: QueryResult, talk: DeliveryTalk): number {

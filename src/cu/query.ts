@@ -1,22 +1,38 @@
-/** One run of lccq: from a snapshot of the LCC DB, through a format, into standard output or a consumer. */
+/** One answer: from a snapshot of the LCC DB, through a format, into a sink. */
 import type { Advance } from '../lib/progress.js';
-import type { CacheReader, Selection } from '../db/cache/read.js';
+import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
+import type { CacheReader, Damaged, Selection } from '../db/cache/read.js';
+import { strangeStore } from '../db/store-mark.js';
+import { LccError } from '../lib/errors.js';
+import { Answer } from './answer.js';
 import type { FieldName } from './fields.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
+import type { Sink } from './sink.js';
+import type { MadeRange, RangeThread } from './ranges.js';
+import { openStored } from './stored-content.js';
 
 export interface Query {
   selection: Selection;
   format: Format;
   fields?: readonly FieldName[] | undefined;
+  /** Records carry the content, where the format leaves the choice. */
+  content?: boolean | undefined;
+  /** They carry the readable text of it instead. */
+  text?: boolean | undefined;
   /** At most that many records. */
   limit?: number | undefined;
   /** Absolute path of the store on this machine. */
   storeDir: string;
+  /** When it was asked: milliseconds since 1970. */
+  nowMs: number;
 }
 
-/** Where the bytes go; a promise where it has to wait. */
-export interface Sink {
-  write(chunk: string | Uint8Array): void | Promise<void>;
+/** What is told of single rows and of the progress. */
+export interface QueryTalk {
+  /** A row that could not be written as it should. */
+  reject(message: string): void;
+  note(message: string): void;
+  advance?: Advance | undefined;
 }
 
 export interface QueryResult {
@@ -27,91 +43,163 @@ export interface QueryResult {
   reachedSeq: number;
 }
 
-/** Text written at a time by formats that make records one by one. */
-const CHUNK_LENGTH = 64 * 1024;
-
 /**
  * Writes the whole answer. The sink is asked for when the first record is there; with `whenEmpty` also when there is
  * none, so that an empty answer is a complete document.
- * @param report a row that could not be written as it should
+ * @param thread makes part of it; it has looked at what `reader` looks at
+ * @throws LccError `data.cut` when content was altered while it was written: what the sink has is no whole stream
  */
 export async function runQuery(
   reader: CacheReader,
   query: Query,
   output: { open(): Sink; whenEmpty: boolean },
-  talk: { reject(message: string): void; note(message: string): void; advance?: Advance | undefined },
+  talk: QueryTalk,
+  thread?: RangeThread,
 ): Promise<QueryResult> {
-  let rejected = 0;
-  const context: FormatContext = {
+  const rejects = new Rejects(talk);
+  const answer = new Answer(query.format, contextOf(reader, query, rejects, talk), () => output.open());
+  try {
+    let records = 0;
+    let lastSeq = 0;
+    for (const { made, query: part } of partsOf(reader, query, thread)) {
+      if (made !== undefined) {
+        made.rejects.forEach(rejects.add);
+        made.notes.forEach(message => talk.note(message));
+        records += made.count;
+        if (made.count > 0) talk.advance?.(made.count);
+        if (made.bytes.length > 0) await answer.addLines(made.bytes);
+        continue;
+      }
+      for (const item of itemsOf(reader, part, answer.writer, rejects.damaged)) {
+        records += item.count;
+        lastSeq = item.lastSeq;
+        const written = addItem(answer, item, talk);
+        if (written !== undefined) await written;
+      }
+    }
+    const reachedSeq = records === query.limit ? lastSeq : reader.highWater;
+    if (records > 0 || output.whenEmpty || isReachedTold(query, reachedSeq)) await answer.open();
+    await answer.finish(reachedSeq);
+    return { records, rejected: rejects.count, reachedSeq };
+  } catch (error) {
+    answer.destroy();
+    throw error;
+  }
+}
+
+/** Whether a stream must be written, were it without a record: there are changes, and it says how far it came. */
+export function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
+  return format.tellsReached === true && reachedSeq > (selection.sinceSeq ?? 0);
+}
+
+/** What is to be written, in order: of all of it, or of ranges that a thread has made some of. */
+function* partsOf(
+  reader: CacheReader,
+  query: Query,
+  thread: RangeThread | undefined,
+): Generator<{ query: Query; made?: MadeRange | undefined }, void> {
+  if (thread === undefined) return yield { query };
+  const all = { since: query.selection.sinceSeq ?? 0, to: reader.highWater };
+  for (const { since, to, made } of thread.ranges(all))
+    yield { query: { ...query, selection: { ...query.selection, sinceSeq: since, toSeq: to } }, made };
+}
+
+/** Counts the rows that could not be written as they should. */
+export class Rejects {
+  count = 0;
+  readonly #talk: QueryTalk;
+
+  constructor(talk: QueryTalk) {
+    this.#talk = talk;
+  }
+
+  readonly add = (message: string): void => {
+    this.count++;
+    this.#talk.reject(message);
+  };
+
+  readonly damaged: Damaged = id =>
+    this.add(`row ${id} does not agree with its checksum and is left out; lccfsck --repair removes it`);
+}
+
+export function contextOf(
+  reader: CacheReader,
+  query: Query,
+  rejects: Rejects,
+  talk: QueryTalk,
+): FormatContext {
+  return {
     storeId: reader.storeId,
+    nowMs: query.nowMs,
     sinceSeq: query.selection.sinceSeq ?? 0,
     storeDir: query.storeDir,
     fields: query.fields,
-    reject: message => {
-      rejected++;
-      talk.reject(message);
+    content: query.content ?? false,
+    text: query.text ?? false,
+    openContent([curl, fileid, machine, md5]) {
+      if (fileid === null || fileid === undefined) {
+        rejects.add(`${curl}: left out: its content is on machine ${machine}, not on this one`);
+        return undefined;
+      }
+      const file = `${query.storeDir}/${fileid}`;
+      const opened = openStored(file, String(md5));
+      if (opened.ok) return opened.content;
+      // To fetch again what is only not mounted would be the wrong advice, thousands of times.
+      if (!reader.canPointInto(query.storeDir))
+        throw new LccError('config', `${query.storeDir}: ${strangeStore(reader.machineId)}`);
+      rejects.add(
+        `${curl}: left out: ${file} is ${opened.why}; touch it on its site to have it fetched again`,
+      );
+      return undefined;
     },
+    reject: rejects.add,
     note: message => talk.note(message),
   };
-  const writer = query.format.open(context);
-  let sink: Sink | undefined;
-  const open = async () => {
-    sink = output.open();
-    if (writer.head !== undefined) await sink.write(writer.head);
-    return sink;
-  };
-  let records = 0;
-  let lastSeq = 0;
-  for (const chunk of chunksOf(reader, query, writer, message => context.reject(message))) {
-    records += chunk.records;
-    talk.advance?.(chunk.records);
-    lastSeq = chunk.lastSeq;
-    await (sink ?? (await open())).write(chunk.data);
-  }
-  if (sink === undefined && output.whenEmpty) sink = await open();
-  const reachedSeq = records === query.limit ? lastSeq : reader.highWater;
-  const tail = writer.tail?.(reachedSeq);
-  if (sink !== undefined && tail !== undefined) await sink.write(tail);
-  return { records, rejected, reachedSeq };
 }
 
-interface Chunk {
-  data: string | Uint8Array;
-  records: number;
-  lastSeq: number;
+/** Some lines, or one row. */
+type Item = { count: number; lastSeq: number } & ({ bytes: Uint8Array } | { values: ColumnValue[] });
+
+export function addItem(answer: Answer, item: Item, talk: QueryTalk): void | Promise<void> {
+  if (item.count === 0) return;
+  talk.advance?.(item.count);
+  return 'bytes' in item ? answer.addLines(item.bytes) : answer.addRow(item.values);
 }
 
-function* chunksOf(
+/** What is to be written, `query.limit` records at most. */
+export function* itemsOf(
   reader: CacheReader,
   query: Query,
   writer: Writer,
-  reject: (message: string) => void,
-): Generator<Chunk> {
-  const damaged = (id: number) =>
-    reject(`row ${id} does not agree with its checksum and is left out; lccfsck --repair removes it`);
-  const sides = query.selection.sides.filter(side => query.format.sides.includes(side));
-  const selection: Selection = {
-    ...query.selection,
-    sides,
-    local: query.format.local ?? false,
-    browsable: query.format.browsable ?? false,
-  };
+  damaged: Damaged,
+): Generator<Item, void> {
+  const selection = selectionOf(query);
   if ('template' in writer) {
-    for (const block of reader.lines(selection, writer.template, damaged, query.limit)) {
-      yield { data: block.bytes, records: block.count, lastSeq: block.lastSeq };
-    }
+    for (const { bytes, count, lastSeq } of reader.lines(selection, writer.template, damaged, query.limit))
+      yield { bytes, count, lastSeq };
     return;
   }
-  let chunk: Chunk = { data: '', records: 0, lastSeq: 0 };
+  const columns: ColumnName[] = ['seq', ...writer.columns];
+  const rows = reader[kindOf(query.format)](selection, columns, damaged);
   let left = query.limit ?? Infinity;
-  for (const [seq, ...values] of reader.rows(selection, ['seq', ...writer.columns], damaged)) {
+  for (const [seq, ...values] of rows) {
     if (left-- <= 0) break;
-    chunk.data += writer.record(values);
-    chunk.records++;
-    chunk.lastSeq = Number(seq);
-    if (chunk.data.length < CHUNK_LENGTH) continue;
-    yield chunk;
-    chunk = { data: '', records: 0, lastSeq: 0 };
+    yield { values, count: 1, lastSeq: Number(seq) };
   }
-  if (chunk.records > 0) yield chunk;
+}
+
+/** What of the reader a format's records come from. */
+export function kindOf(format: Format): 'rows' | 'pages' | 'oldPaths' {
+  return format.ofOldPaths ? 'oldPaths' : format.keyedByUrl ? 'pages' : 'rows';
+}
+
+/** What is asked for, as far as the format can show it. */
+export function selectionOf({ format, selection }: Pick<Query, 'format' | 'selection'>): Selection {
+  return {
+    ...selection,
+    sides: selection.sides.filter(side => format.sides.includes(side)),
+    local: format.local ?? false,
+    browsable: format.browsable ?? format.keyedByUrl ?? false,
+    moved: format.keyedByUrl ?? false,
+  };
 }

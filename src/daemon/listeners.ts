@@ -10,6 +10,8 @@ import type { Connection, Listener } from './types.js';
 
 /** Time a TLS client has for its handshake; the login limits of a stage begin after it. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** Silence after which the kernel asks whether the peer is still there, ten times, a second apart: a link may be cut. */
+export const KEEP_ALIVE_MS = 15_000;
 
 export interface ListenContext {
   config: Config;
@@ -34,6 +36,7 @@ export async function listenOn(
     // Errors also arrive as 'close'; without a listener they would end the process.
     socket.on('error', () => undefined);
     socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     onConnection(describe(socket));
   };
   const server = endpoint.kind === 'tls' ? tlsServer(context, accept) : createServer(accept);
@@ -78,7 +81,10 @@ async function removeStaleSocket(path: string): Promise<void> {
     probe.on('error', resolve);
   });
   if (error === undefined) {
-    throw new LccError('peer.unavailable', `unix:${path}: in use by a running daemon; stop that one first`);
+    throw new LccError(
+      'peer.unavailable',
+      `unix:${path}: in use by a running daemon; stop that one, or give this one its own LCC_HOME (a robot: --name)`,
+    );
   }
   if (errnoOf(error) !== 'ENOENT') unlinkSync(path);
 }

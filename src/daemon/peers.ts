@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { describe } from './listeners.js';
+import { describe, KEEP_ALIVE_MS } from './listeners.js';
 import type { Connection, Peer } from './types.js';
 
 const FIRST_DELAY_MS = 50;
@@ -39,6 +39,7 @@ export function keepConnected(
     let cause = '';
     const current = openSocket(endpoint, context.config, () => {
       current.setTimeout(0);
+      current.setKeepAlive(true, KEEP_ALIVE_MS);
       connected = true;
       openedAtMs = context.clock.monotonicMs();
       context.log.info('connected', { to: formatEndpoint(endpoint) });
@@ -57,8 +58,13 @@ export function keepConnected(
       failures = lived >= GOOD_AFTER_MS ? 0 : failures + 1;
       const delayMs =
         Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
+      // A server that ends closes its connections, in good order or because it was killed: what matters is whether it
+      // comes back.
       if (openedAtMs !== undefined)
-        context.log.warn('connection lost', { to: formatEndpoint(endpoint), cause });
+        context.log[cause === '' ? 'info' : 'warn']('connection lost', {
+          to: formatEndpoint(endpoint),
+          cause: cause === '' ? 'closed by the other side' : cause,
+        });
       else if (failures === 5)
         context.log.warn('cannot connect, trying on', { to: formatEndpoint(endpoint), cause });
       cancelRetry = context.clock.after(delayMs, attempt);

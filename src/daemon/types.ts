@@ -63,7 +63,12 @@ export interface DaemonSpec {
   name: string;
   /** Its metrics, and the setting that says where they are read. */
   metrics?: {
-    listen: 'uns.metrics_listen' | 'qm.metrics_listen' | 'bm.metrics_listen' | 'bot.metrics_listen';
+    listen:
+      | 'uns.metrics_listen'
+      | 'qm.metrics_listen'
+      | 'bm.metrics_listen'
+      | 'bot.metrics_listen'
+      | 'cu.metrics_listen';
     rows: readonly MetricRow[];
   };
   /** Whatever ends the daemon before it was told to end: to note what its next start must know. */

@@ -1,11 +1,6 @@
 /** What lccfsck asks of lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by itself. */
-import type { Held } from './cache/content.js';
 import type { Db } from './open.js';
-
-/** A row of lccurl and whose it is. */
-export interface ContentRow extends Held {
-  pid: number;
-}
+import type { ContentRow } from './queue/refetch.js';
 
 export interface WrongCount {
   pid: number;

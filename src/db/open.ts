@@ -6,16 +6,17 @@
  */
 import Database from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { migration001 } from './migrations/001.js';
 import { migration002 } from './migrations/002.js';
+import { migration003 } from './migrations/003.js';
+import { openWal } from './wal.js';
 
 export type Db = Database.Database;
 export type Statement = Database.Statement;
 
 /** Migration n brings a database from schema n to n + 1. */
-const MIGRATIONS: readonly string[] = [migration001, migration002];
+const MIGRATIONS: readonly string[] = [migration001, migration002, migration003];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
@@ -33,24 +34,16 @@ const CACHE_KIB = 64 * 1024;
  *   `data.malformed` when it is not a database or is damaged
  */
 export function openDatabase(path: string): Db {
-  const db = connect(path, () => {
-    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o640));
-    return new Database(path, { timeout: BUSY_TIMEOUT_MS });
-  });
   try {
-    db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
-    if (db.pragma('synchronous', { simple: true }) !== 2)
-      throw new LccError('bug', `${path}: SQLite refuses synchronous=FULL`);
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    db.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
-    db.pragma(`cache_size = -${CACHE_KIB}`);
-    db.pragma('temp_store = MEMORY');
-    migrate(db, path);
-    db.pragma('foreign_keys = ON');
-    return db;
+    return openWal(path, { synchronous: 'FULL', busyMs: BUSY_TIMEOUT_MS }, db => {
+      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      db.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
+      db.pragma(`cache_size = -${CACHE_KIB}`);
+      db.pragma('temp_store = MEMORY');
+      migrate(db, path);
+      db.pragma('foreign_keys = ON');
+    });
   } catch (error) {
-    db.close();
     throw asLccError(path, error);
   }
 }
@@ -61,18 +54,16 @@ export function openDatabase(path: string): Db {
  *   `data.malformed` when it is not a database or is damaged
  */
 export function openReadOnly(path: string): Db {
-  const db = connect(
-    path,
-    () => new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }),
-  );
+  let db: Db | undefined;
   try {
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     const version = versionOf(db);
     if (version < SCHEMA_VERSION)
       throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);
     refuseNewer(path, version);
     return db;
   } catch (error) {
-    db.close();
+    db?.close();
     throw asLccError(path, error);
   }
 }
@@ -100,14 +91,6 @@ function refuseNewer(path: string, version: number): void {
       'config',
       `${path}: schema ${version} was written by a newer LCC (this one knows ${SCHEMA_VERSION}); use that one`,
     );
-  }
-}
-
-function connect(path: string, open: () => Db): Db {
-  try {
-    return open();
-  } catch (error) {
-    throw asLccError(path, error);
   }
 }
 

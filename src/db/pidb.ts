@@ -24,6 +24,11 @@ export interface ProviderTerms {
   /** The mass-delete fuse: share and number of urls; null = qm.fuse_percent, qm.fuse_urls. */
   fusepercent: number | null;
   fuseurls: number | null;
+  /** Of one fetch, where tighter than the robot's own: bytes, milliseconds; null = bot.max_content_bytes, bot.total_timeout_ms. */
+  maxlen: number | null;
+  fetchtimeout: number | null;
+  /** What its site is told of the robot; null = bot.user_agent. */
+  useragent: string | null;
 }
 
 /** What the QM counts. */
@@ -111,6 +116,9 @@ const TERMS = [
   'enforce',
   'fusepercent',
   'fuseurls',
+  'maxlen',
+  'fetchtimeout',
+  'useragent',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
 /** The highest pid: SQLite and JavaScript agree on integers up to here. */
@@ -272,9 +280,30 @@ export function removeProvider(db: Db, pid: number): void {
         `provider ${pid} still has ${urls} ${urls === 1 ? 'url' : 'urls'} stored and ${queued} queued; have it send an empty full set first`,
       );
     }
-    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'pidb'])
+    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb'])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
   }).immediate();
+}
+
+/**
+ * What the provider's site gets when it asks for a user and a password; undefined: nothing.
+ * @param login `user:password`
+ * @throws LccError `usage` for an unknown pid
+ */
+export function changeLogin(db: Db, pid: number, login: string | undefined): void {
+  db.transaction(() => {
+    demand(db, pid);
+    if (login === undefined) db.prepare('DELETE FROM sitelogin WHERE pid = ?').run(pid);
+    else db.prepare('INSERT OR REPLACE INTO sitelogin VALUES (?, ?)').run(pid, login);
+  }).immediate();
+}
+
+/** The user of its login; undefined when it has none. */
+export function readLoginUser(db: Db, pid: number): string | undefined {
+  return db
+    .prepare<[number], string>("SELECT substr(login, 1, instr(login, ':') - 1) FROM sitelogin WHERE pid = ?")
+    .pluck()
+    .get(pid);
 }
 
 function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {

@@ -23,8 +23,10 @@ export const SALVAGED_TABLES = [
   'counter',
   'pidb',
   'proots',
+  'sitelogin',
   'lccurl',
   'tombstone',
+  'oldpath',
   'qdb',
   'absorbed',
   'pierr',
@@ -210,6 +212,8 @@ function repair(db: Db): void {
   const dropContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
   for (const { id } of damagedContent(db)) dropContent.run(id);
   raiseCounters(db);
+  // What damaged the database may have damaged content: all of it is read again.
+  db.exec('UPDATE store SET syncedseq = 0');
   // What was taken of a set that will come again may be among what was lost: it is to be taken from its beginning.
   // Otherwise a full set would fulfil the wish that is made here with its second half alone.
   db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');

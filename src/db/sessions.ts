@@ -64,21 +64,18 @@ export class SessionStore {
     };
   }
 
-  /** Numbers connections, all in one durable transaction. The results are in the order of `beginnings`. */
-  begin(beginnings: readonly Beginning[]): Begun[] {
-    return this.#transaction(() =>
-      beginnings.map(({ pid, ip, known }) => {
-        const row = this.#statements.get.get(pid) as Unnoted | undefined;
-        const ours = row ?? { seq: 0, ip: '', errseen: 0 };
-        const last = known.seq > ours.seq ? known : ours;
-        this.#statements.put.run(pid, last.seq + 1, ip);
-        return {
-          seq: last.seq + 1,
-          lastIp: last.ip,
-          errseen: ours.errseen,
-        };
-      }),
-    );
+  /** Makes what `change` does durable before returning its value. */
+  commit<T>(change: () => T): T {
+    return this.#transaction(change);
+  }
+
+  /** Numbers a connection. Inside a commit. */
+  number({ pid, ip, known }: Beginning): Begun {
+    const row = this.#statements.get.get(pid) as Unnoted | undefined;
+    const ours = row ?? { seq: 0, ip: '', errseen: 0 };
+    const last = known.seq > ours.seq ? known : ours;
+    this.#statements.put.run(pid, last.seq + 1, ip);
+    return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
   }
 
   /** The provider has received its errors up to `errseen`. Durable. */

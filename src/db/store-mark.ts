@@ -22,6 +22,11 @@ export function readStoreMark(dir: string): StoreMark | undefined {
   }
 }
 
+/** What to tell who finds a store that is not the one rows point into (StoreRegister.fits). */
+export function strangeStore(machineId: string): string {
+  return `rows point to files of machine "${machineId}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`;
+}
+
 /** Marks the store durably. @returns its new id */
 export function markStore(dir: string, machineId: string): string {
   const storeId = randomUUID();

@@ -149,6 +149,9 @@ function contentText(row: SummedContent): string {
 
 const tagged = (tag: string, column: string) => `'\n${tag}' || ${column}`;
 
+/** Characters that `CONTENT_SUM_TEXT` itself puts between values, or that values which nobody wrote freely hold. */
+export const SUM_TEXT_OWN = /[\w\s./:+-]/;
+
 /**
  * SQL for what `lccurl.sum` is the CRC-32 of, '' for a whole row without one. SQLite would take a test for NULL of a column
  * that is declared otherwise for settled: hence typeof(). concat() takes NULL as ''.

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ContentRow } from '../db/audit.js';
 import { nameOf } from '../db/naming.js';
+import type { ContentRow } from '../db/queue/refetch.js';
 import { errnoOf } from '../lib/errors.js';
 import type { CheckContext, Finding } from './types.js';
 
@@ -16,14 +16,14 @@ const OWN_FILE: ReadonlySet<Finding['kind']> = new Set(['missing-file', 'altered
 type Trouble = Pick<Finding, 'kind' | 'what'>;
 
 export function* content(context: CheckContext): Generator<Finding> {
-  const { audit, machineId, known, extent, mender, live, storeLost } = context;
+  const { audit, machineId, strangeMachineId, known, extent, mender, live, storeLost } = context;
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   for (const page of audit.content(PAGE_ROWS)) {
     const bad: { row: ContentRow; trouble: Trouble }[] = [];
     for (const row of page) {
       extent.rows++;
       if (row.fetched_machineid !== machineId) {
-        extent.elsewhere++;
+        if (row.fetched_machineid !== strangeMachineId) extent.elsewhere++;
         continue;
       }
       const trouble = troubleOf(context, row, buffer);

@@ -20,6 +20,7 @@ import { TemporaryNames } from '../db/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { silentLog, type LogFields } from '../lib/log.js';
+import { storeAlone } from './alone.js';
 import { content } from './content.js';
 import { counters, sequence, sets } from './queue.js';
 import { sums } from './rows.js';
@@ -42,6 +43,8 @@ export interface FsckOptions {
   startEmpty: boolean;
   /** With `repair`: files without rows go, however many they are. */
   removeOrphans: boolean;
+  /** With `repair`: every machine reads all its content again when it connects. */
+  recheck: boolean;
   /** Errors kept for one provider. */
   errorsKept: number;
   nowMs: () => number;
@@ -57,6 +60,8 @@ export interface FsckResult {
   found: number;
   repaired: number;
   extent: Extent;
+  /** The store is not the one that rows point into; a finding says what to do. */
+  storeIsStrange: boolean;
 }
 
 const CHECKS: readonly Check[] = [
@@ -80,14 +85,20 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     found: 0,
     repaired: 0,
     extent: { rows: 0, elsewhere: 0, files: 0, bytes: 0 },
+    storeIsStrange: false,
   };
   const report = (finding: Finding) => {
     result.found++;
     if (finding.repaired) result.repaired++;
     talk.found(finding);
   };
-  if (!existsSync(options.dbPath))
-    throw new LccError('input.missing', `${options.dbPath}: there is none; lccd creates it`);
+  if (!existsSync(options.dbPath)) {
+    if (readStoreMark(options.storeDir) === undefined)
+      throw new LccError('input.missing', `${options.dbPath}: there is none; lccd creates it`);
+    talk.note('there is no lcc.db here: the store is checked by itself');
+    for (const finding of storeAlone(options.storeDir, options.repair, result.extent)) report(finding);
+    return result;
+  }
   const known = new TemporaryNames();
   const lock = options.repair ? lockQueue(options.dbPath) : undefined;
   let names: NamesDb | undefined;
@@ -96,7 +107,9 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     db = openChecked(options, talk, report);
     if (db === undefined) return result;
     const mender = options.repair ? menderOf(db, options) : undefined;
-    const store = storeOf(options, db, mender, report);
+    if (options.recheck) mender?.recheck();
+    const { store, strange } = storeOf(options, db, mender, report);
+    result.storeIsStrange = strange !== undefined;
     const live = !options.repair && isServed(options.dbPath);
     names = store === undefined ? undefined : openNames(options, live, talk, report);
     const context: CheckContext = {
@@ -109,6 +122,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
       quick: options.quick,
       storeDir: options.storeDir,
       machineId: store,
+      strangeMachineId: strange,
       names,
       unsSpoolDir: options.unsSpoolDir,
       fsmSpoolDir: options.fsmSpoolDir,
@@ -181,12 +195,12 @@ function storeOf(
   db: Db,
   mender: Mender | undefined,
   report: (finding: Finding) => void,
-): string | undefined {
+): { store?: string | undefined; strange?: string } {
   const mark = readStoreMark(storeDir);
   if (mark !== undefined && machineId !== undefined && mark.machineId !== machineId)
     throw new LccError('config', `${storeDir}: the store of machine "${mark.machineId}", not "${machineId}"`);
   const whose = mark?.machineId ?? machineId;
-  if (whose === undefined) return undefined;
+  if (whose === undefined) return {};
   const fits =
     mark === undefined
       ? !new Audit(db).holds(whose)
@@ -194,13 +208,13 @@ function storeOf(
   if (storeLost && mender !== undefined) {
     mender.forgetStore(whose);
     dropSpooledDeletions(fsmSpoolDir, whose);
-    return whose;
+    return { store: whose };
   }
-  if (fits) return mark?.machineId;
+  if (fits) return { store: mark?.machineId };
   const is = mark === undefined ? 'has no machine-id' : 'is another store';
   const what = `${is}, though rows point to files of "${whose}"; mount theirs, or if it is lost run lccfsck --repair --store-lost`;
   report({ kind: 'store', where: storeDir, what, repaired: false });
-  return undefined;
+  return { strange: whose };
 }
 
 function openNames(

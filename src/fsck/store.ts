@@ -14,7 +14,7 @@ const PAGE_ROWS = 1000;
 const FEW_ORPHANS = 100;
 const FOLDER = /^[0-9a-f]{2}$/;
 /** What belongs into a store besides folders of content. */
-const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
+export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
 
 /** Deletions that wait in lcc.db: of files that rows hold there must be none. */
 export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
@@ -47,11 +47,12 @@ export function* files(context: CheckContext): Generator<Finding> {
   }
   for (const entry of readdirSync(storeDir, { withFileTypes: true })) {
     if (!FOLDER.test(entry.name) || !entry.isDirectory()) {
-      if (!OWN_FILES.test(entry.name)) yield leftover(context, '', entry);
+      if (!OWN_FILES.test(entry.name)) yield leftover(storeDir, mender !== undefined, '', entry);
       continue;
     }
     for (const inner of readdirSync(join(storeDir, entry.name), { withFileTypes: true })) {
-      if (!FOLDER.test(inner.name) || !inner.isDirectory()) yield leftover(context, entry.name, inner);
+      if (!FOLDER.test(inner.name) || !inner.isDirectory())
+        yield leftover(storeDir, mender !== undefined, entry.name, inner);
       else yield* folder(context, `${entry.name}/${inner.name}`);
     }
   }
@@ -64,7 +65,7 @@ function* folder(context: CheckContext, path: string): Generator<Finding> {
     const fileid = `${path}/${entry.name}`;
     const name = nameOf(fileid);
     if (name === undefined || !entry.isFile()) {
-      yield leftover(context, path, entry);
+      yield leftover(storeDir, mender !== undefined, path, entry);
       continue;
     }
     if (!isOrphan(context, name)) continue;
@@ -108,10 +109,10 @@ function tooManyOrphans(context: CheckContext): string | undefined {
 }
 
 /** Whatever is no file of a store: of a robot that died, or of a person. A person's is not ours to remove. */
-function leftover({ storeDir, mender }: CheckContext, path: string, entry: Dirent): Finding {
+export function leftover(storeDir: string, isRepair: boolean, path: string, entry: Dirent): Finding {
   const where = path === '' ? entry.name : `${path}/${entry.name}`;
   const isTemporary = entry.isFile() && entry.name.endsWith('.tmp');
-  const repaired = mender !== undefined && isTemporary;
+  const repaired = isRepair && isTemporary;
   if (repaired) unlinkSync(join(storeDir, where));
   const what = isTemporary ? 'left half-written by a robot' : 'not a file of a store; move it elsewhere';
   return { kind: 'leftover', where, what, repaired };

@@ -163,12 +163,16 @@ export class Spool {
 
   /**
    * Reads an entry to its end.
-   * @param onPiece is shown its content, piece by piece, not to be trusted before all of it is verified
+   * @param onPiece is shown its content, piece by piece, not to be trusted before all of it is verified; the next one is
+   *   read when it has settled
    * @throws LccError `data.malformed` when anything in it is damaged
    */
-  async verify(id: string, onPiece: (piece: Buffer) => void = () => undefined): Promise<SpoolHeader> {
+  async verify(
+    id: string,
+    onPiece: (piece: Buffer) => void | Promise<void> = () => undefined,
+  ): Promise<SpoolHeader> {
     const { header, content } = this.read(id);
-    for await (const piece of content) onPiece(piece);
+    for await (const piece of content) await onPiece(piece);
     return header;
   }
 
@@ -256,8 +260,14 @@ export class Spool {
   }
 
   #forget(id: string): void {
-    const index = this.#entries.findIndex(entry => entry.id === id);
-    const [gone] = index < 0 ? [] : this.#entries.splice(index, 1);
+    let index = 0;
+    for (let end = this.#entries.length; index < end;) {
+      const middle = (index + end) >> 1;
+      if ((this.#entries[middle]?.id ?? '') < id) index = middle + 1;
+      else end = middle;
+    }
+    if (this.#entries[index]?.id !== id) return;
+    const [gone] = this.#entries.splice(index, 1);
     this.#bytes -= gone?.bytes ?? 0;
   }
 

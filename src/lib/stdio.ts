@@ -5,7 +5,7 @@
  * A descriptor we inherit may be non-blocking because whoever shares it made it so (a terminal, a pipe from another
  * Node process): EAGAIN is answered by sleeping, a little longer each time, never by spinning.
  */
-import { readSync, writeSync } from 'node:fs';
+import { readSync, write, writeSync } from 'node:fs';
 import { errnoOf, LccError } from './errors.js';
 
 /** Bytes asked for in one read(2): what a Linux pipe holds. */
@@ -86,16 +86,18 @@ export class Output {
     this.#where = options.where ?? 'standard output';
   }
 
-  /** @throws LccError `io.full` (no space left) or `io`; the system's error for EPIPE */
-  write(text: string): void {
-    this.#pending += text;
+  /**
+   * @param data text is collected; bytes go out at once as they are, after what was written before
+   * @throws LccError `io.full` (no space left) or `io`; the system's error for EPIPE
+   */
+  write(data: string | Uint8Array): void {
+    if (typeof data !== 'string') {
+      this.flush();
+      writeFully(this.#fd, data, this.#where);
+      return;
+    }
+    this.#pending += data;
     if (this.#pending.length >= this.#blockLength) this.flush();
-  }
-
-  /** Bytes as they are, after what was written before. */
-  writeBytes(bytes: Uint8Array): void {
-    this.flush();
-    writeFully(this.#fd, bytes, this.#where);
   }
 
   flush(): void {
@@ -123,6 +125,32 @@ export function writeFully(fd: number, bytes: Uint8Array, where: string): void {
       napMs = nap(napMs);
     }
   }
+}
+
+/**
+ * The same without keeping the event loop from anything else, signals above all, while nobody reads.
+ * @throws LccError `io.full` or `io`; the system's error for EPIPE
+ */
+export async function writeFullyLater(fd: number, bytes: Uint8Array, where: string): Promise<void> {
+  let napMs = FIRST_NAP_MS;
+  for (let offset = 0; offset < bytes.length;) {
+    try {
+      offset += await writeLater(fd, bytes.subarray(offset));
+      napMs = FIRST_NAP_MS;
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === 'EPIPE') throw error;
+      if (errno !== 'EAGAIN') throw writeError(errno, where, error);
+      await new Promise(resolve => setTimeout(resolve, napMs));
+      napMs = Math.min(napMs * 2, LONGEST_NAP_MS);
+    }
+  }
+}
+
+function writeLater(fd: number, bytes: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) =>
+    write(fd, bytes, (error, written) => (error === null ? resolve(written) : reject(error))),
+  );
 }
 
 function writeError(errno: string | undefined, where: string, cause: unknown): LccError {

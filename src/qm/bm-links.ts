@@ -1,14 +1,18 @@
 /** Connections of Bot Managers: who they are and how much they can do, requests to them, results from them. */
 import type { Connection } from '../daemon/types.js';
-import { LccError, messageOf } from '../lib/errors.js';
+import { strangeStore } from '../db/store-mark.js';
+import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { BotManagerPeer, type LinkOptions } from '../wire/qm-bm.js';
+import { Machines, refuseMachine, UNKNOWN_STORE } from '../wire/machines.js';
+import { BotManagerPeer, type LinkOptions, type Offer } from '../wire/qm-bm-peers.js';
 import type { Deletions } from './deletions.js';
 import type { Dispatcher } from './dispatch.js';
+import type { SyncPoints } from './sync-points.js';
 
 export interface BmLinksOptions {
   dispatcher: Dispatcher;
   deletions: Deletions;
+  syncPoints: SyncPoints;
   log: Log;
   /** Whether this is the store that rows with files of the machine point into; it is from now on if it may be. */
   admit(machineId: string, storeId: string): boolean;
@@ -16,15 +20,24 @@ export interface BmLinksOptions {
 }
 
 interface Link {
+  id: number;
   peer: BotManagerPeer;
   name: string;
-  machineIds: readonly string[];
   slots: number;
+  relays: boolean;
+  greeted: boolean;
+  /** Machines below a relay that are not to be used; it has been told. */
+  refused: Set<string>;
 }
+
+const MAX_REFUSALS = 20;
 
 export class BmLinks {
   readonly #options: BmLinksOptions;
   readonly #links = new Map<number, Link>();
+  readonly #machines = new Machines<Link>();
+  /** Machines that were refused and have not come back otherwise, with the reason: the latest ones. */
+  readonly #refusals = new Map<string, string>();
   #lastId = 0;
 
   constructor(options: BmLinksOptions) {
@@ -32,53 +45,38 @@ export class BmLinks {
   }
 
   accept({ socket, peer: name }: Connection): void {
-    const { dispatcher, deletions, log, link } = this.#options;
+    const { dispatcher, deletions, syncPoints, log, link: linkOptions } = this.#options;
     const id = ++this.#lastId;
     const peer = new BotManagerPeer(
       socket,
       {
-        hello: (machineIds, slots, storeIds) => {
-          const known = this.#links.get(id);
-          const refusal = known === undefined ? this.#refusal(name, machineIds, storeIds) : undefined;
-          if (refusal !== undefined) return peer.channel.refuse(refusal);
-          this.#links.set(id, { peer, name, machineIds, slots });
-          if (known === undefined)
-            log.info('a Bot Manager is here', { peer: name, slots, machines: machineIds.join(' ') });
-          dispatcher.setWorker(id, peer, slots);
-          deletions.setMachines(peer, machineIds);
-        },
+        hello: offer => this.#hello(link, offer),
         fetched: result => {
+          // A machine that was refused may have been given something before it, or its relay, heard of that.
+          const done =
+            result.status === 'ok' && link.refused.has(result.machineId ?? '')
+              ? ({ id: result.id, status: 'recalled' } as const)
+              : result;
           // Its file may be one that a row points to (a result sent twice): left for lccfsck to judge.
-          if (!dispatcher.fetched(id, result))
+          if (!dispatcher.fetched(id, done))
             log.warn('a result that was not asked for', { peer: name, id: result.id });
         },
         deleted: result => {
           deletions.answered(peer, result.id, result.status);
         },
+        upkept: result => syncPoints.answered(peer, result),
         closed: reason => {
           if (this.#links.delete(id))
             log.info('a Bot Manager is gone', { peer: name, reason: reason && messageOf(reason) });
+          this.#machines.remove(link);
           dispatcher.removeWorker(id);
           deletions.removeTarget(peer);
+          syncPoints.removeTarget(peer);
         },
       },
-      { ...link, where: `bot manager ${name}` },
+      { ...linkOptions, where: `bot manager ${name}` },
     );
-  }
-
-  /** Why nothing is asked of it: a machine comes with a store that is not the one rows point into. */
-  #refusal(peer: string, machineIds: readonly string[], storeIds: readonly string[]): LccError | undefined {
-    for (const [i, storeId] of storeIds.entries()) {
-      const machine = machineIds[i] ?? '';
-      if (this.#options.admit(machine, storeId)) continue;
-      const error = new LccError(
-        'config',
-        `rows point to files of machine "${machine}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`,
-      );
-      this.#options.log.error('a Bot Manager is refused', { peer, machine, error: error.message });
-      return error;
-    }
-    return undefined;
+    const link: Link = { id, peer, name, slots: 0, relays: false, greeted: false, refused: new Set() };
   }
 
   stop(): void {
@@ -86,11 +84,72 @@ export class BmLinks {
   }
 
   status() {
-    return [...this.#links].map(([id, { name, machineIds, slots }]) => ({
-      peer: name,
-      machines: machineIds,
-      slots,
-      ...this.#options.dispatcher.restOf(id),
+    return [...this.#links.values()].map(link => ({
+      peer: link.name,
+      machines: this.#machines.of(link),
+      slots: link.slots,
+      relay: link.relays,
+      ...this.#options.dispatcher.restOf(link.id),
     }));
   }
+
+  /** Machines that are refused, and why. */
+  refused(): { machine: string; reason: string }[] {
+    return [...this.#refusals].map(([machine, reason]) => ({ machine, reason }));
+  }
+
+  #hello(link: Link, offer: Offer): void {
+    const { dispatcher, deletions, syncPoints, log } = this.#options;
+    link.relays = offer.relays;
+    link.slots = offer.slots;
+    link.refused.clear();
+    this.#refuseStrangeStores(link, offer);
+    for (const refusal of this.#machines.set(link, without(offer, link.refused)))
+      this.#refuse(refusal.link, refusal.machineId, refusal.why);
+    if (!link.peer.channel.open) return;
+    this.#links.set(link.id, link);
+    if (!link.greeted)
+      log.info(link.relays ? 'a relay is here' : 'a Bot Manager is here', {
+        peer: link.name,
+        slots: offer.slots,
+        machines: offer.machineIds.join(' '),
+      });
+    link.greeted = true;
+    dispatcher.setWorker(link.id, link.peer, offer.slots);
+    const machineIds = this.#machines.of(link);
+    for (const id of machineIds) this.#refusals.delete(id);
+    deletions.setMachines(link.peer, machineIds);
+    syncPoints.setMachines(link.peer, machineIds);
+  }
+
+  /** Machines that come with a store that is not the one rows point into. */
+  #refuseStrangeStores(link: Link, { machineIds, storeIds }: Offer): void {
+    for (const [i, storeId] of storeIds.entries()) {
+      const machineId = machineIds[i] ?? '';
+      if (storeId === UNKNOWN_STORE || this.#machines.has(link, machineId, storeId)) continue;
+      // One whose id is another's is not looked at: its store must not become the machine's.
+      if (this.#machines.linkOf(machineId) !== undefined) continue;
+      if (this.#options.admit(machineId, storeId)) continue;
+      this.#refuse(link, machineId, strangeStore(machineId));
+    }
+  }
+
+  #refuse(link: Link, machineId: string, why: string): void {
+    this.#options.log.error('a Bot Manager is refused', { peer: link.name, machine: machineId, error: why });
+    this.#machines.drop(link, machineId);
+    link.refused.add(machineId);
+    this.#refusals.delete(machineId);
+    this.#refusals.set(machineId, why);
+    const [oldest] = this.#refusals.keys();
+    if (this.#refusals.size > MAX_REFUSALS && oldest !== undefined) this.#refusals.delete(oldest);
+    refuseMachine(link.peer, link.relays, machineId, why);
+  }
+}
+
+function without(offer: Offer, refused: ReadonlySet<string>): Pick<Offer, 'machineIds' | 'storeIds'> {
+  const kept = [...offer.machineIds.keys()].filter(i => !refused.has(offer.machineIds[i] ?? ''));
+  return {
+    machineIds: kept.map(i => offer.machineIds[i] ?? ''),
+    storeIds: offer.storeIds.length === 0 ? [] : kept.map(i => offer.storeIds[i] ?? ''),
+  };
 }

@@ -14,7 +14,8 @@ import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { DelayTable } from './schedule/delays.js';
 import { ALWAYS, type Hours } from '../config/hours.js';
-import { LaneTable, type Lane, type LaneRules } from './schedule/lanes.js';
+import type { Lane, LaneRules } from './schedule/lane.js';
+import { LaneTable } from './schedule/lanes.js';
 import type { Taken } from './schedule/order.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
@@ -36,8 +37,6 @@ interface Way {
   nowMs: number;
 }
 
-/** A store without room is left alone for as long as a site that does not answer. */
-const STORE_FULL = 613;
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
 /** Longest time of a pump: urls that need nothing sent may follow each other by the million. */
@@ -83,7 +82,7 @@ export class Dispatcher {
       waits: this.#waits,
       slots: this.#slots,
     });
-    this.#workers = new Workers(this.#table);
+    this.#workers = new Workers(this.#table, options.log);
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
@@ -161,17 +160,13 @@ export class Dispatcher {
     }
     this.#counts.wire_bytes += result.wireBytes;
     this.#waits.arrived(known, expected, result.wireBytes, nowMs);
-    if (result.status === 'error' && result.code === STORE_FULL) {
-      const { backoff, log } = this.#options;
-      const { pid } = lane;
-      const reason = `${result.message} (a url of provider ${pid})`;
-      // Told of once, not for each of those that were on their way.
-      if (this.#workers.rest(workerId, nowMs + backoff.minMs, reason))
-        log.warn('the store of a Bot Manager is full', { wait_ms: backoff.minMs, pid, reason });
+    const restMs = this.#options.backoff.minMs;
+    if (this.#workers.heed(workerId, result, { pid: lane.pid, nowMs, restMs })) {
       this.#putBack(request);
     } else {
       if (result.status === 'error' && known !== undefined) this.#waits.heed(known, arrival.backoffs, result);
-      this.#batch.add({ sent: arrival, result });
+      const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
+      this.#batch.add({ sent: arrival, result }, endsSet);
     }
     this.pump();
     return true;
@@ -275,7 +270,7 @@ export class Dispatcher {
     for (let round = 0; round < MAX_ROUNDS && sent < room; round++) {
       const taken = known.order.take(room - sent, nowMs);
       if (taken.length === 0) {
-        this.#finishSets(known);
+        this.#finishSets([known]);
         this.#planRetry(known);
         return { sent, more: false };
       }
@@ -319,22 +314,24 @@ export class Dispatcher {
       expected: this.#waits.charge(known, row.len, nowMs),
       hours,
     });
-    const enforce = known.provider.enforce !== 0;
-    worker.fetch(requestOf(row, { id, lane: lane.name, roots: known.roots, enforce }, validators));
+    worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms }, validators));
   }
 
-  #finishSets(known: Known): void {
-    const over = known.order.finished();
+  #finishSets(touched: Iterable<Known>): void {
+    const over = [...touched]
+      .map(known => ({ known, sets: known.order.finished() }))
+      .filter(({ sets }) => sets.length > 0);
     if (over.length === 0) return;
     const { store, failed } = this.#options;
     try {
-      store.transaction(() => over.forEach(set => store.queue.removeSet(set)));
+      store.transaction(() => over.forEach(({ sets }) => sets.forEach(set => store.queue.removeSet(set))));
       step('qm.set.finished');
     } catch (error) {
       // Only an empty entry of qpsdb stays behind; it is found empty after the next start.
       failed(error);
     }
-    if (known.order.sets === 0) {
+    for (const { known } of over) {
+      if (known.order.sets > 0) continue;
       this.#retries.delete(known.provider.pid);
       this.#providers.remove(known.provider.pid);
     }
@@ -359,15 +356,13 @@ export class Dispatcher {
           break;
         case 'bad': {
           const tries = sent.tries + 1;
-          known.order.bad(sent.set, sent.pos, tries, nowMs + this.#waits.retryMs(tries));
+          known.order.bad(sent.set, sent.pos, tries, nowMs + this.#waits.retryMs(tries, result));
           break;
         }
       }
     });
-    for (const known of touched) {
-      this.#finishSets(known);
-      this.#planRetry(known);
-    }
+    this.#finishSets(touched);
+    for (const known of touched) this.#planRetry(known);
     this.#options.committed();
     this.pump();
   }

@@ -1,7 +1,7 @@
 /** The requests on their way, in memory only: each is answered, or put back when its Bot Manager is gone. */
 import type { Arrival } from './results.js';
 import type { Hours } from '../config/hours.js';
-import type { Lane } from './schedule/lanes.js';
+import type { Lane } from './schedule/lane.js';
 
 export interface Request {
   worker: number;

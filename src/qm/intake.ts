@@ -1,25 +1,35 @@
 /** Taking sets from UNSes. Those of one provider are taken one at a time, whichever UNS they come from. */
+import { DutyCycle } from '../lib/duty-cycle.js';
+import { GroupCommit } from '../lib/group-commit.js';
+import { KeyedLock } from '../lib/keyed-lock.js';
 import { step } from '../lib/steps.js';
 import type { SessionNote, SetHead } from '../wire/uns-qm.js';
 import { giveUpSet, noteSession, SetIntake, type IntakeOptions } from './set-intake.js';
 import { SliceSize } from './slice-size.js';
 
-/** Where sets came beside a large one more will come: it takes shorter slices for so long. */
-const SHARED_FOR_MS = 1000;
+/** Sets of more urls make room for others (lib/duty-cycle.ts). */
+const LARGE_SET_URLS = 10_000;
 
 export class Intake {
   readonly options: IntakeOptions;
   readonly #sizes: { slice: SliceSize; removal: SliceSize };
-  /** By provider: what its next set waits for. */
-  readonly #busy = new Map<number, Promise<void>>();
+  /** The last slices of sets, and sessions. */
+  readonly #commits: GroupCommit;
+  /** By provider. */
+  readonly #taking = new KeyedLock<number>();
+  readonly #duty: DutyCycle<number>;
   #open = 0;
-  /** When a set was last begun beside another. */
-  #besideMs = -Infinity;
 
   constructor(options: IntakeOptions) {
     this.options = options;
-    const size = () => new SliceSize(options.sliceUrls, () => this.#isShared());
+    this.#duty = new DutyCycle(options.clock);
+    const size = () => new SliceSize(options.sliceUrls, () => options.isFetching() || this.#duty.isShared);
     this.#sizes = { slice: size(), removal: size() };
+    this.#commits = new GroupCommit({
+      commit: change => options.store.transaction(change),
+      clock: options.clock,
+      maxWeight: () => this.#sizes.slice.urls,
+    });
   }
 
   /** Sets being taken. */
@@ -29,30 +39,31 @@ export class Intake {
 
   /** Begins or resumes a set once the provider's earlier one is done with; `end` or `cut` must follow. */
   async begin(uns: string, head: SetHead): Promise<SetIntake> {
-    if (this.#open++ > 0) this.#besideMs = this.options.clock.monotonicMs();
-    const before = this.#busy.get(head.pid);
-    let release = () => {};
-    const mine = new Promise<void>(resolve => (release = resolve));
-    const chain = (before ?? Promise.resolve()).then(() => mine);
-    this.#busy.set(head.pid, chain);
-    await before;
-    return new SetIntake(this.options, this.#sizes, uns, head, () => {
+    this.#open++;
+    this.#duty.note(head.pid);
+    const release = await this.#taking.take(head.pid);
+    const rest = async (workedMs: number) => {
+      if (head.received > LARGE_SET_URLS) await this.#duty.rest(head.pid, workedMs);
+    };
+    const parts = { sizes: this.#sizes, commits: this.#commits, rest };
+    const end = () => {
       this.#open--;
       release();
-      if (this.#busy.get(head.pid) === chain) this.#busy.delete(head.pid);
-    });
-  }
-
-  #isShared(): boolean {
-    const { clock, isFetching } = this.options;
-    return isFetching() || clock.monotonicMs() - this.#besideMs < SHARED_FOR_MS;
+    };
+    try {
+      return new SetIntake(this.options, parts, uns, head, end);
+    } catch (error) {
+      // The provider's other sets must not wait for one that never began.
+      end();
+      throw error;
+    }
   }
 
   /** A session took place; errors the CP has received are forgotten. */
-  note(session: SessionNote): void {
+  async note(session: SessionNote): Promise<void> {
     const { store, clock } = this.options;
     const nowS = Math.floor(clock.nowMs() / 1000);
-    store.transaction(() => noteSession(store, session, nowS));
+    await this.#commits.add(() => noteSession(store, session, nowS));
     step('qm.session.noted');
   }
 

@@ -15,11 +15,12 @@ import {
   type Slots,
 } from '../config/hours.js';
 import type { LaneTable } from './schedule/lanes.js';
+import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/order.js';
 import type { Paced, WaitOptions, Waits } from './waits.js';
 
 export interface Known extends Paced {
-  roots: readonly string[];
+  terms: SiteTerms;
   order: ProviderOrder<WaitingSet, WaitingRow>;
   hours: Hours;
 }
@@ -131,7 +132,7 @@ export class KnownProviders {
     if (provider === undefined) return undefined;
     const fresh = {
       ...this.#waits.begin(provider),
-      roots: [],
+      terms: { roots: [] },
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue),
       hours: '',
     };
@@ -151,7 +152,7 @@ export class KnownProviders {
     // Failures are counted here, and written later.
     const { backoffs, backoffuntil } = known.provider;
     known.provider = { ...provider, backoffs, backoffuntil };
-    known.roots = store.providers.roots(pid);
+    known.terms = siteTermsOf(provider, store.providers.roots(pid));
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
       log.warn('hours of the week are known here only as hours of the day: set qm.slots = 168', {

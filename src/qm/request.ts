@@ -2,6 +2,7 @@
 import { agrees, type Held } from '../db/cache/content.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
+import type { Provider } from '../db/queue/providers.js';
 import type { FetchRequest } from '../wire/fetch.js';
 
 /**
@@ -18,21 +19,38 @@ export function validatorsOf(
   };
 }
 
+/** What every request to a provider's site says. */
+export type SiteTerms = Pick<
+  FetchRequest,
+  'roots' | 'enforce' | 'maxBytes' | 'timeoutMs' | 'userAgent' | 'login'
+>;
+
+export function siteTermsOf(provider: Provider, roots: readonly string[]): SiteTerms {
+  const { enforce, maxlen, fetchtimeout, useragent, login } = provider;
+  return {
+    roots,
+    ...(enforce === 0 ? undefined : { enforce: true }),
+    ...(maxlen === null ? undefined : { maxBytes: maxlen }),
+    ...(fetchtimeout === null ? undefined : { timeoutMs: fetchtimeout }),
+    ...(useragent === null ? undefined : { userAgent: useragent }),
+    ...(login === null ? undefined : { login }),
+  };
+}
+
 export function requestOf(
   row: WaitingRow,
-  sending: { id: number; lane: string; roots: readonly string[]; enforce: boolean },
+  sending: { id: number; lane: string; terms: SiteTerms },
   validators: Pick<FetchRequest, 'lastModified' | 'etag'>,
 ): FetchRequest {
   return {
     id: sending.id,
     lane: sending.lane,
     url: row.furl ?? row.curl,
-    roots: sending.roots,
+    ...sending.terms,
     mimetype: row.mimetype,
     ...validators,
     ...(row.md5 === null ? undefined : { md5: row.md5 }),
     ...(row.len === null ? undefined : { len: row.len }),
-    ...(sending.enforce ? { enforce: true } : undefined),
   };
 }
 

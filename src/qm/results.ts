@@ -1,8 +1,9 @@
 /**
  * Results on their way into the database: many a transaction, since each commit waits for the disk and writes every
  * page it touched. A batch is written when it is large, or a moment after its first result, or, while results keep
- * coming, at the end of a window. The moment grows with the time commits take, so that they never fill more than a
- * fifth of it. A disk that is full is tried again later; nothing is lost but time.
+ * coming and none of them ends its set, at the end of a window. The moment grows with the time commits take, so that they
+ * fill no more than a fifth of it; one that took long among short ones (a checkpoint) does not make others wait. A disk
+ * that is full is tried again later; nothing is lost but time.
  */
 import type { SentRequest, Outcome } from '../db/queue/results.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -42,6 +43,7 @@ const WINDOW_MS = 50;
 /** Fewer in DELAY_MS, and there is no stream of results worth waiting for. */
 const STREAM = 4;
 const SHARE = 4;
+const LONGEST_DELAY_MS = 100;
 const RETRY_MS = 1000;
 
 export class ResultBatch {
@@ -49,8 +51,11 @@ export class ResultBatch {
   #pending: Arrival[] = [];
   #deletedFids: number[] = [];
   #cancel: (() => void) | undefined;
-  #lastCommitMs = 0;
+  /** What the last two commits took. */
+  #commitsMs: [number, number] = [0, 0];
   #firstMs = 0;
+  /** One of those pending was the last of its set: somebody's small set is done. */
+  #isAwaited = false;
   /** How many were pending at the last look. */
   #seen = 0;
   #stuck = false;
@@ -69,8 +74,10 @@ export class ResultBatch {
     return this.#stuck;
   }
 
-  add(arrival: Arrival): void {
+  /** @param endsSet nothing else of its set is on its way, nor waits to be sent */
+  add(arrival: Arrival, endsSet = false): void {
     this.#pending.push(arrival);
+    this.#isAwaited ||= endsSet;
     this.#schedule();
   }
 
@@ -109,7 +116,8 @@ export class ResultBatch {
     }
     step('qm.result.committed');
     this.#stuck = false;
-    this.#lastCommitMs = clock.monotonicMs() - startedMs;
+    this.#commitsMs = [this.#commitsMs[1], clock.monotonicMs() - startedMs];
+    this.#isAwaited = false;
     const arrivals = this.#pending;
     this.#pending = [];
     this.#deletedFids = [];
@@ -123,7 +131,8 @@ export class ResultBatch {
       this.flush();
     } else if (this.#cancel === undefined) {
       this.#firstMs = this.#options.clock.monotonicMs();
-      this.#later(Math.max(DELAY_MS, SHARE * this.#lastCommitMs));
+      const shareMs = Math.min(LONGEST_DELAY_MS, SHARE * Math.min(...this.#commitsMs));
+      this.#later(Math.max(DELAY_MS, shareMs));
     }
   }
 
@@ -137,7 +146,7 @@ export class ResultBatch {
     this.#cancel?.();
     this.#cancel = this.#options.clock.after(delayMs, () => {
       this.#cancel = undefined;
-      if (!this.#stuck && this.#isStreaming()) this.#later(DELAY_MS);
+      if (!this.#stuck && !this.#isAwaited && this.#isStreaming()) this.#later(DELAY_MS);
       else this.flush();
     });
   }

@@ -5,11 +5,14 @@
  *     urls ──slices──▶ read whole ──full, or many deletes──▶ removals counted ──few──▶ removed, in slices ──▶ complete
  *                          │                                       ╰──more than the fuse lets pass──▶ held ──▶ complete
  *                          ╰──────────────────────────────────────────────────────────────────────────────▶ complete
+ *
+ * The last transaction, for most sets the only one, is shared with sets of other providers that end at the same time.
  */
 import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
 import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
+import type { GroupCommit } from '../lib/group-commit.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { resolveUrl } from '../wire/roots.js';
@@ -42,12 +45,23 @@ export interface SliceSizes {
   removal: SliceSize;
 }
 
+/** What all sets share. */
+export interface IntakeParts {
+  sizes: SliceSizes;
+  /** Commits the last slices of sets together. */
+  commits: GroupCommit;
+  /** After so much work on the set: resolves when others have had their share. */
+  rest: (workedMs: number) => Promise<void>;
+}
+
 export type Refusal = { code: number; reason: string };
 
 /** One set being taken. */
 export class SetIntake {
   readonly #options: IntakeOptions;
   readonly #sizes: SliceSizes;
+  readonly #commits: GroupCommit;
+  readonly #rest: (workedMs: number) => Promise<void>;
   readonly #uns: string;
   readonly #head: SetHead;
   readonly #release: () => void;
@@ -62,9 +76,17 @@ export class SetIntake {
   #refusal: Refusal | undefined;
   #over = false;
 
-  constructor(options: IntakeOptions, sizes: SliceSizes, uns: string, head: SetHead, release: () => void) {
+  constructor(
+    options: IntakeOptions,
+    { sizes, commits, rest }: IntakeParts,
+    uns: string,
+    head: SetHead,
+    release: () => void,
+  ) {
     this.#options = options;
     this.#sizes = sizes;
+    this.#commits = commits;
+    this.#rest = rest;
     this.#uns = uns;
     this.#head = head;
     this.#release = release;
@@ -76,6 +98,14 @@ export class SetIntake {
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
     if (this.#state?.complete !== 1 && options.store.providers.get(head.pid) === undefined)
       this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
+  }
+
+  /** As `urls`, and lets others have their share of the time. */
+  async take(records: readonly UrlRecord[]): Promise<void> {
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    this.urls(records);
+    await this.#rest(clock.monotonicMs() - startedMs);
   }
 
   /** Takes the next urls, in order. Commits whenever a slice is full. */
@@ -100,11 +130,11 @@ export class SetIntake {
         this.#refuse(204, `${this.#seen} urls came, ${this.#head.received} were announced`);
         return this.#refusal ?? { code: 204, reason: '' };
       }
-      if (!this.#full && !this.#withheld) return this.#complete();
+      if (!this.#full && !this.#withheld) return await this.#complete();
       this.#commit();
       const excess = await this.#excess();
       if (excess === undefined) await this.#remove();
-      return this.#complete(excess);
+      return await this.#complete(excess);
     } finally {
       this.cut();
     }
@@ -165,9 +195,13 @@ export class SetIntake {
 
   async #countUnnamed(): Promise<number> {
     let content = 0;
-    for (const some of this.#options.store.reconciler.count(this.#head.pid, this.#psetid)) {
+    const { store, clock } = this.#options;
+    let startedMs = clock.monotonicMs();
+    for (const some of store.reconciler.count(this.#head.pid, this.#psetid)) {
       content += some;
+      await this.#rest(clock.monotonicMs() - startedMs);
       await breath();
+      startedMs = clock.monotonicMs();
     }
     return content;
   }
@@ -219,15 +253,16 @@ export class SetIntake {
       if (isOver) return;
       step('qm.reconcile.committed');
       onCommit();
+      await this.#rest(clock.monotonicMs() - startedMs);
       await breath();
     }
   }
 
   /** @param excess so many removals are held back */
-  #complete(excess?: number): SetCounts {
+  async #complete(excess?: number): Promise<SetCounts> {
     const { store, fullSetPeriodMs, onSet, log } = this.#options;
     const head = this.#head;
-    const { state, set } = store.transaction(() => {
+    const { state, set } = await this.#commits.add(() => {
       const state = this.#applySlice();
       const set = closeSet(store, state);
       const nowS = this.#nowS();
@@ -236,7 +271,7 @@ export class SetIntake {
       noteSession(store, head, nowS);
       store.absorb.prune(this.#uns, state.psetid);
       return { state, set };
-    });
+    }, this.#slice.length);
     step('qm.set.complete');
     if (excess !== undefined)
       log.warn('removals held back', { pid: head.pid, psetid: state.psetid, urls: excess });

@@ -23,6 +23,7 @@ import { DecidedRemovals } from './housekeeping/decided-removals.js';
 import { OutsideChanges } from './housekeeping/outside-changes.js';
 import { Tombstones } from './housekeeping/tombstones.js';
 import { Intake } from './intake.js';
+import { SyncPoints } from './sync-points.js';
 import { UnsLinks } from './uns-links.js';
 
 /** Urls of one provider before an equal that waits for a slot gets it, in windows. */
@@ -76,6 +77,7 @@ export async function startQueueManager(
     bandwidthBytesPerS: config.get('qm.bandwidth_bytes_per_s'),
     lanes: {
       overbookPercent: config.get('qm.overbook_percent'),
+      sharedWindow: config.get('qm.shared_window'),
       turn: config.get('qm.lane_window') * TURN_WINDOWS,
       ageingMs: config.get('qm.ageing_ms'),
       delays: { gridMs: config.get('qm.delay_grid_ms'), horizonMs: config.get('qm.delay_horizon_ms') },
@@ -120,9 +122,21 @@ export async function startQueueManager(
     reopenBelow: Math.max(1, Math.floor((maxQueued * config.get('qm.reopen_percent')) / 100)),
     failed,
   });
+  const syncPoints = new SyncPoints({
+    store,
+    clock,
+    log,
+    intervalMs: config.get('qm.sync_interval_ms'),
+    window: config.get('qm.check_window'),
+    nextId: () => dispatcher.nextId(),
+    onSet: set => dispatcher.addSet(set),
+    onCommit: () => deletions.pump(),
+    failed,
+  });
   const bmLinks = new BmLinks({
     dispatcher,
     deletions,
+    syncPoints,
     log,
     admit(machineId, storeId) {
       if (!store.stores.fits(machineId, storeId)) return false;
@@ -182,13 +196,15 @@ export async function startQueueManager(
       const { isBusy, ...doing } = dispatcher.status();
       const held = store.held.waiting();
       return {
-        idle: !isBusy && intake.open === 0 && held.decided === 0,
+        idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
         rows_queued: rows,
         absorbing: intake.open,
         ...doing,
         unses: unsLinks.connected,
         unses_shut_out: unsLinks.shut,
         bot_managers: bmLinks.status(),
+        machines_refused: bmLinks.refused(),
+        machines_checking: syncPoints.checking,
         held_sets: held.sets,
         held_urls: held.urls,
         freed_waiting: store.freed.count(),
@@ -202,6 +218,7 @@ export async function startQueueManager(
       await unsLinks.stop();
       for (const listener of bmListeners) void listener.close();
       bmLinks.stop();
+      syncPoints.stop();
       dispatcher.stop();
       store.close();
       lock.release();

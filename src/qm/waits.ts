@@ -6,11 +6,15 @@ import type { Provider } from '../db/queue/providers.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
-import type { FetchFailed } from '../wire/fetch.js';
+import { STORE_FULL } from '../wire/codes.js';
+import type { FetchDone, FetchFailed } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { Pace } from './schedule/pace.js';
+
+/** Longest wait for room, in first waits: some minutes. */
+const ROOMLESS_WAITS = 32;
 
 export interface WaitOptions {
   store: QueueStore;
@@ -125,10 +129,12 @@ export class Waits {
     log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
   }
 
-  /** The wait of a url that has failed `tries` times. */
-  retryMs(tries: number): number {
+  /** The wait of a url that has failed `tries` times. Room comes back unasked: what waits for it is tried every few minutes. */
+  retryMs(tries: number, result: FetchDone | undefined): number {
     const { retryDelayMs, backoff } = this.#options;
-    return Math.min(retryDelayMs * 2 ** (tries - 1), backoff.maxMs);
+    const isRoomless = result?.status === 'error' && result.code === STORE_FULL;
+    const longestMs = isRoomless ? Math.max(retryDelayMs, backoff.minMs) * ROOMLESS_WAITS : backoff.maxMs;
+    return Math.min(retryDelayMs * 2 ** (tries - 1), longestMs, backoff.maxMs);
   }
 
   /** Notes what a result says of its provider's site. Inside the transaction of the result. */

@@ -1,5 +1,7 @@
 /** The Bot Managers connected, and those whose store is full: left without work for a while. */
-import type { FetchRequest } from '../wire/fetch.js';
+import type { Log } from '../lib/log.js';
+import { STORE_FULL } from '../wire/codes.js';
+import type { FetchDone, FetchRequest } from '../wire/fetch.js';
 import type { LaneTable } from './schedule/lanes.js';
 
 /** A Bot Manager as the dispatcher sees it. */
@@ -9,6 +11,11 @@ export interface Worker {
   recall(lane: string): void;
 }
 
+/** Contents without room in a row from which on a store counts as full. */
+const MAX_ROOMLESS = 8;
+/** Longest rest of a store that says itself that it has room, in shortest ones. */
+const MAX_REST = 32;
+
 interface Entry {
   worker: Worker;
   slots: number;
@@ -16,15 +23,21 @@ interface Entry {
   restUntilMs: number;
   /** Why it rests. */
   reason: string;
+  /** Contents in a row that its store had no room for. */
+  roomless: number;
+  /** Rests since content last found room: each is longer, so that a machine with room gets what this one has not. */
+  rests: number;
 }
 
 export class Workers {
   readonly #table: LaneTable;
+  readonly #log: Log;
   readonly #workers = new Map<number, Entry>();
 
   /** @param table is told the slots of each */
-  constructor(table: LaneTable) {
+  constructor(table: LaneTable, log: Log) {
     this.#table = table;
+    this.#log = log;
   }
 
   get(id: number): Worker | undefined {
@@ -32,8 +45,8 @@ export class Workers {
   }
 
   set(id: number, worker: Worker, slots: number): void {
-    const { restUntilMs = 0, reason = '' } = this.#workers.get(id) ?? {};
-    this.#workers.set(id, { worker, slots, restUntilMs, reason });
+    const { restUntilMs = 0, reason = '', roomless = 0, rests = 0 } = this.#workers.get(id) ?? {};
+    this.#workers.set(id, { worker, slots, restUntilMs, reason, roomless, rests });
     this.#table.setWorker(id, restUntilMs > 0 ? 0 : slots);
   }
 
@@ -43,17 +56,32 @@ export class Workers {
   }
 
   /**
-   * Gives it nothing until then (monotonic), for a reason that the operator is told.
-   * @returns false when it rested already
+   * Sees whether its store had room for a result. A content too large for it says nothing of others; many in a row say that
+   * it is full. One that is full is left alone for `restMs`, or a multiple of it.
+   * @returns whether the request was refused for that, and is to be made again
    */
-  rest(id: number, untilMs: number, reason: string): boolean {
+  heed(
+    id: number,
+    result: FetchDone,
+    { pid, nowMs, restMs }: { pid: number; nowMs: number; restMs: number },
+  ): boolean {
     const entry = this.#workers.get(id);
-    if (entry === undefined) return false;
+    const isRoomless = result.status === 'error' && result.code === STORE_FULL;
+    if (entry !== undefined && isRoomless) entry.roomless++;
+    if (entry !== undefined && result.status === 'ok') entry.roomless = entry.rests = 0;
+    if (!isRoomless) return false;
+    const isRefused = result.reach !== 'url';
+    if (entry === undefined || (!isRefused && entry.roomless < MAX_ROOMLESS)) return isRefused;
     const isNew = entry.restUntilMs === 0;
-    entry.restUntilMs = untilMs;
+    if (isNew && !isRefused) entry.rests++;
+    const waitMs = restMs * (isRefused ? 1 : Math.min(MAX_REST, 2 ** Math.max(0, entry.rests - 1)));
+    const reason = `${result.message} (a url of provider ${pid})`;
+    // Told of once, not for each of those that were on their way.
+    if (isNew) this.#log.warn('the store of a Bot Manager is full', { wait_ms: waitMs, pid, reason });
+    entry.restUntilMs = Math.max(entry.restUntilMs, nowMs + waitMs);
     entry.reason = reason;
     this.#table.setWorker(id, 0);
-    return isNew;
+    return isRefused;
   }
 
   /** How long still, and why it rests. */

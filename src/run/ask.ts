@@ -40,8 +40,8 @@ export async function lookAround(runDir: string): Promise<Look[]> {
 
 /**
  * The status of one daemon.
- * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time, `peer.protocol`
- *   when the answer makes no sense
+ * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer, `peer.protocol` when the
+ *   answer makes no sense
  */
 export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<DaemonStatus> {
   const status = await tell(socketPath, 'status', timeoutMs);
@@ -55,8 +55,8 @@ export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_M
 
 /**
  * Says one line to a daemon and gives what it answers.
- * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time (and may yet do as
- *   it was told), `peer.protocol` when the answer makes no sense or the daemon does not know the word, else what the
+ * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time or ends before it has
+ *   answered (it may have done as it was told, or may yet), `peer.protocol` when the answer makes no sense or the daemon does not know the word, else what the
  *   daemon says is wrong
  */
 export async function tell(
@@ -95,12 +95,17 @@ function isStatus(answer: unknown): answer is DaemonStatus {
 function askLine(socketPath: string, question: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
-    const socket = connect(socketPath, () => socket.write(`${question}\n`));
-    const fail = (what: string, cause?: unknown, code: ErrorCode = 'peer.unavailable') => {
+    let isAsked = false;
+    const socket = connect(socketPath, () => {
+      isAsked = true;
+      socket.write(`${question}\n`);
+    });
+    const fail = (what: string, cause?: unknown, isLate = isAsked) => {
       socket.destroy();
+      const code: ErrorCode = isLate ? 'try.later' : 'peer.unavailable';
       reject(new LccError(code, `${socketPath}: ${what}`, { cause }));
     };
-    const late = () => fail(`no answer within ${timeoutMs / 1000} s`, undefined, 'try.later');
+    const late = () => fail(`no answer within ${timeoutMs / 1000} s`, undefined, true);
     const timer = setTimeout(late, timeoutMs);
     socket.setEncoding('utf8');
     socket.on('error', error => fail(whyNot(error), error));

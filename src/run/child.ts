@@ -29,6 +29,8 @@ export interface ChildContext {
   restartMaxMs: number;
   /** Whether the process with this id is up and answering. */
   isReady: (pid: number) => Promise<boolean>;
+  /** It has died, and is going to be started again: `lastEnd` says how. */
+  died: () => void;
 }
 
 /** What is needed of a running process. */
@@ -163,5 +165,6 @@ export class Child {
       this.#restarts++;
       this.start();
     });
+    this.#context.died();
   }
 }

@@ -25,10 +25,13 @@ export function stateOf(
   return obstacle ?? { state: 'waiting' };
 }
 
-/** One line: how much waits, since when. */
-export function formatSummary(queue: QueueSummary, nowMs: number): string {
+/**
+ * One line: how much waits, since when.
+ * @param answers whether the Queue Manager does: one that hangs may have sets that its queue does not show yet
+ */
+export function formatSummary(queue: QueueSummary, nowMs: number, answers = true): string {
   if (queue.providers === 0) return 'no provider yet; add one with lccpidb';
-  if (queue.urls === 0) return 'nothing waits';
+  if (queue.urls === 0) return answers ? 'nothing waits' : 'not known what waits: lccd-qm does not answer';
   const age =
     queue.oldest === 0
       ? ''

@@ -1,6 +1,7 @@
 /** What an operator should know unasked: why nothing moves, what is broken, what waits for a decision. */
 import type { QueueSummary } from '../db/queue/shape.js';
 import type { DaemonStatus, Look } from './ask.js';
+import { figureOf, listOf } from './figures.js';
 import { amount, formatBytes, formatDuration, formatUntil } from './words.js';
 
 /** One sentence each, the most serious first; empty when all is well. */
@@ -14,14 +15,14 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
   );
   const here = new Set(looks.map(look => look.name));
   const [qm] = answers('lccd-qm');
-  const waiting = queue?.urls ?? number(qm, 'rows_queued');
+  const waiting = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
     ...away,
     ...(here.has('lccd-qm') ? [] : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
     ...(qm === undefined ? [] : ofQueueManager(qm, waiting)),
     ...answers('lccd-bm').flatMap(ofBotManager),
     ...answers('lccbot').flatMap(bot =>
-      number(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
+      figureOf(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
     ),
     ...answers('lccd-uns').flatMap(uns => ofNotificationServer(uns, nowMs)),
     ...(queue === undefined ? [] : ofProviders(queue, nowMs)),
@@ -30,7 +31,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
 
 function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
   const reasons: string[] = [];
-  const managers = list(qm, 'bot_managers');
+  const managers = listOf(qm, 'bot_managers');
   if (managers.length === 0) {
     reasons.push(
       waiting === 0
@@ -45,6 +46,8 @@ function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
       `the Bot Manager of ${name} is given nothing for ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
     );
   }
+  for (const { machine, reason } of listOf(qm, 'machines_refused'))
+    reasons.push(`machine ${String(machine)} is refused: ${String(reason)}`);
   if (qm['unses_shut_out'] === true)
     reasons.push(`the queue is full (qm.max_queue_urls): sets wait with the UNSes until it has shrunk`);
   return reasons;
@@ -54,9 +57,12 @@ function ofBotManager(bm: DaemonStatus): string[] {
   const reasons: string[] = [];
   if (bm['store_full'] === true)
     reasons.push(
-      `${bm.daemon}: the store's disk is nearly full: nothing is fetched until there is room; free some or lower bm.min_free_disk_percent`,
+      `store full on machine ${String(bm['machineid'])}: nothing is fetched until there is room; free some or lower bm.min_free_disk_percent`,
     );
-  if (number(bm, 'robots') === 0)
+  if (bm['relay'] === true) {
+    if (listOf(bm, 'bot_managers').length === 0)
+      reasons.push(`no Bot Manager is connected to ${bm.daemon}: nothing can be fetched`);
+  } else if (figureOf(bm, 'robots') === 0)
     reasons.push(`no robot is connected to ${bm.daemon}: nothing can be fetched`);
   if (bm['source'] === false) reasons.push(`${bm.daemon} has lost the Queue Manager: it looks for it`);
   return reasons;
@@ -64,21 +70,21 @@ function ofBotManager(bm: DaemonStatus): string[] {
 
 function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
   const reasons: string[] = [];
-  const spooled = number(uns, 'sets_spooled');
+  const spooled = figureOf(uns, 'sets_spooled');
   if (uns['qm_connected'] === false)
     reasons.push(
       `${uns.daemon} has no Queue Manager${spooled === 0 ? '' : `: ${amount(spooled, 'set waits', 'sets wait')} in the spool`}`,
     );
   reasons.push(...ofTurns(uns, nowMs));
-  const bytes = number(uns, 'spool_bytes');
-  const max = number(uns, 'max_spool_bytes');
+  const bytes = figureOf(uns, 'spool_bytes');
+  const max = figureOf(uns, 'max_spool_bytes');
   if (typeof uns['no_room'] === 'string')
     reasons.push(`${uns.daemon} takes no sets, providers are told to come back later: ${uns['no_room']}`);
   else if (max > 0 && bytes >= max * NEARLY)
     reasons.push(
       `the spool of ${uns.daemon} is nearly full: ${formatBytes(bytes)} of ${formatBytes(max)} (uns.max_spool_bytes)`,
     );
-  const bad = number(uns, 'sets_bad');
+  const bad = figureOf(uns, 'sets_bad');
   if (bad > 0)
     reasons.push(
       `${amount(bad, 'set is', 'sets are')} set aside in the spool of ${uns.daemon}, damaged or refused`,
@@ -88,8 +94,8 @@ function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
 
 /** Providers whose sets wait for another UNS; the first ones are named. */
 function ofTurns(uns: DaemonStatus, nowMs: number): string[] {
-  const heldUp = number(uns, 'providers_held_up');
-  const named = list(uns, 'held_up');
+  const heldUp = figureOf(uns, 'providers_held_up');
+  const named = listOf(uns, 'held_up');
   const [first] = named;
   if (heldUp === 0 || first === undefined) return [];
   const pids = named.map(({ pid }) => String(pid)).join(', ');
@@ -139,14 +145,4 @@ function ofProviders(queue: QueueSummary, nowMs: number): string[] {
       `${amount(held_urls, 'removal')} of ${amount(held_providers, 'provider')} ${held_urls === 1 ? 'is' : 'are'} held back by the mass-delete fuse; lccctl release or discard`,
     );
   return reasons;
-}
-
-function number(status: DaemonStatus | undefined, name: string): number {
-  const value = status?.[name];
-  return typeof value === 'number' ? value : 0;
-}
-
-function list(status: DaemonStatus, name: string): Record<string, unknown>[] {
-  const value = status[name];
-  return Array.isArray(value) ? value.map(item => Object(item) as Record<string, unknown>) : [];
 }

@@ -18,6 +18,8 @@ export interface SupervisorOptions {
   /** Time in which all children must have stopped; those that have not are killed. */
   stopTimeoutMs: number;
   isReady: (name: string, pid: number) => Promise<boolean>;
+  /** A child has come to an end that no other start will mend, and all have been stopped. */
+  failed: (error: LccError) => void;
   /** Whether any process answers under this name. */
   answers: (name: string) => Promise<boolean>;
 }
@@ -26,6 +28,8 @@ export interface SupervisorOptions {
 const PERMANENT: readonly (number | undefined)[] = [EXIT.usage, EXIT.cantcreat, EXIT.noperm, EXIT.config];
 /** Ends for want of something that another process has: an address, a database, a spool. */
 const IN_USE: readonly (number | undefined)[] = [EXIT.unavailable, EXIT.tempfail];
+/** The same of a child that has run before: a disk or an address may come back. */
+const HOPELESS: readonly (number | undefined)[] = [EXIT.usage, EXIT.config];
 const LOOK_MS = 10;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -34,11 +38,17 @@ export class Supervisor {
   readonly #children: Child[];
   /** The clock's timers do not keep a process alive; a supervisor must live while all its children wait. */
   #alive: NodeJS.Timeout | undefined;
+  #isUp = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#children = options.children.map(
-      spec => new Child(spec, { ...options, isReady: pid => options.isReady(spec.name, pid) }),
+      spec =>
+        new Child(spec, {
+          ...options,
+          isReady: pid => options.isReady(spec.name, pid),
+          died: () => this.#childDied(spec.name),
+        }),
     );
   }
 
@@ -60,7 +70,10 @@ export class Supervisor {
     for (const child of this.#children) child.start();
     for (;;) {
       const late = this.#children.find(child => child.state !== 'ready');
-      if (late === undefined) return;
+      if (late === undefined) {
+        this.#isUp = true;
+        return;
+      }
       const broken =
         this.#children.find(child => PERMANENT.includes(child.lastEnd?.status)) ?? (await this.#shutOut());
       if (broken !== undefined || clock.monotonicMs() > endMs) {
@@ -82,6 +95,14 @@ export class Supervisor {
       if (!(await this.#options.answers(child.name))) return child;
     }
     return undefined;
+  }
+
+  /** While all are started, `start` sees to it. */
+  #childDied(name: string): void {
+    const child = this.#children.find(each => each.name === name);
+    if (!this.#isUp || child === undefined || !HOPELESS.includes(child.lastEnd?.status)) return;
+    this.#isUp = false;
+    void this.stop().then(() => this.#options.failed(cannotStart(child)));
   }
 
   /** Stops the children in their order, one after the other; those of one name together. */

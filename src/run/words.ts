@@ -1,6 +1,7 @@
 /** What a daemon says of itself, as a tired person would have it told. */
 import { formatAmount } from '../config/settings.js';
 import type { DaemonStatus } from './ask.js';
+import { figureOf, listOf } from './figures.js';
 
 /** A daemon's status in one line of plain words; of a daemon not known here, its numbers. */
 export function describeStatus(status: DaemonStatus): string {
@@ -47,19 +48,17 @@ export function amount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** Numbers of a status that another version may have left out. */
+/** A status, read for its words. */
 class Figures {
   readonly #status: DaemonStatus;
   constructor(status: DaemonStatus) {
     this.#status = status;
   }
   of(name: string): number {
-    const value = this.#status[name];
-    return typeof value === 'number' ? value : Array.isArray(value) ? value.length : value === true ? 1 : 0;
+    return figureOf(this.#status, name);
   }
   list(name: string): readonly Record<string, unknown>[] {
-    const value = this.#status[name];
-    return Array.isArray(value) ? value.map(item => Object(item) as Record<string, unknown>) : [];
+    return listOf(this.#status, name);
   }
   /** The number with its noun, nothing when it is 0. */
   some(name: string, one: string, many?: string): string {
@@ -89,7 +88,7 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
     of.of('freed_waiting') === 0 ? '' : `${amount(of.of('freed_waiting'), 'file')} to be deleted`,
   ],
   'lccd-bm': of => [
-    `${amount(of.of('robots'), 'robot')} with ${amount(of.of('slots'), 'slot')}`,
+    `${of.of('relay') === 1 ? `relays to ${amount(of.of('machines'), 'machine')}` : amount(of.of('robots'), 'robot')} with ${amount(of.of('slots'), 'slot')}`,
     of.of('fetching') === 0 ? '' : `${of.of('fetching')} fetching`,
     of.of('waiting') === 0 ? '' : `${of.of('waiting')} waiting for a slot`,
     of.some('deletions_waiting', 'deletion waiting', 'deletions waiting'),
@@ -98,6 +97,14 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
     `${of.of('fetching')} of ${amount(of.of('slots'), 'slot')} fetching`,
     of.of('waiting') === 0 ? '' : `${of.of('waiting')} waiting`,
     of.of('bytes') === 0 ? '' : `${formatBytes(of.of('bytes'))} fetched since the start`,
+  ],
+  'lccd-cu': of => [
+    amount(of.of('connections'), 'connection'),
+    of.of('answering') === 0 ? '' : `${of.of('answering')} being answered`,
+    of.of('queries') === 0
+      ? ''
+      : `${amount(of.of('queries'), 'query', 'queries')} with ${amount(of.of('urls_sent'), 'url')} since the start`,
+    of.of('refused') === 0 ? '' : `${of.of('refused')} refused`,
   ],
   lccd: of => [
     `${of.list('children').filter(child => child['state'] === 'ready').length} of ${amount(of.of('children'), 'child', 'children')} ready`,

@@ -1,7 +1,7 @@
 /**
- * Sets from the spool to the Queue Manager, oldest first, over several connections: one set at a time on each, one of a
- * provider at a time, and only one large one, so that nobody waits for somebody else's million. Those whose turn it
- * is not (turns.ts) are left for later, and the ones of other providers go on.
+ * Sets from the spool to the Queue Manager, each provider's oldest first, over several connections: one set at a time on
+ * each, one of a provider at a time, and only one large one, so that nobody waits for somebody else's million. Which is
+ * next is for backlog.ts to say. The Queue Manager commits those that come at the same time together.
  *
  *     idle ──an entry──▶ verified ──▶ sent ──absorbed──▶ removed
  *                           │           ├──refused──▶ set aside
@@ -15,27 +15,26 @@ import { createHash } from 'node:crypto';
 import type { Connection } from '../daemon/types.js';
 import type { SessionStore, Unnoted } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
+import type { DutyCycle } from '../lib/duty-cycle.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import type { Spool } from '../lib/spool.js';
-import type { SpoolEntry, SpoolHeader } from '../lib/spool-frames.js';
+import type { SpoolHeader } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
 import { damageNote, SET_END, sessionNote, setStart, unsHello, type SetHead } from '../wire/uns-qm.js';
-import { parseLabel, type EntryLabel } from './label.js';
+import { Backlog, type SpooledSet } from './backlog.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
 import { LOOK_MS, type Turns } from './turns.js';
 
 /** Notes sent between two sets. */
 const NOTES_AT_A_TIME = 100;
-/** Sets of more urls take the Queue Manager long enough for others to notice: a tenth of a second. */
-const LARGE_SET_URLS = 10_000;
-
 export interface ForwarderParts {
   options: UnsOptions;
   spool: Spool;
   sessions: SessionStore;
   turns: Turns;
+  duty: DutyCycle<number>;
   clock: Clock;
   log: Log;
 }
@@ -44,7 +43,7 @@ export interface ForwarderParts {
 interface Stream {
   link: QmLink;
   /** What it is sending. */
-  entry: SpoolEntry | undefined;
+  set: SpooledSet | undefined;
   /** Ends its idleness; undefined while it has something to do. */
   wake: (() => void) | undefined;
 }
@@ -52,7 +51,9 @@ interface Stream {
 export class Forwarder {
   readonly #parts: ForwarderParts;
   readonly #streams = new Set<Stream>();
-  readonly #labels = new WeakMap<SpoolEntry, EntryLabel>();
+  readonly #backlog: Backlog;
+  /** Providers with sessions to be told of, if the sets that wait do not tell of them. */
+  readonly #noteLater = new Set<number>();
   #endHandOver = () => {};
   #absorbed = 0;
   #notesWait = true;
@@ -60,6 +61,12 @@ export class Forwarder {
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
+    const { spool, turns, clock } = parts;
+    this.#backlog = new Backlog({
+      clock,
+      entries: () => spool.entries,
+      isNext: label => turns.isNext(label),
+    });
   }
 
   get connected(): boolean {
@@ -76,8 +83,9 @@ export class Forwarder {
     for (const { wake } of this.#streams) if (wake !== undefined) return wake();
   }
 
-  /** There is a session the QM has not heard of. */
-  noteSession(): void {
+  /** There was a session of the provider. A set of it that waits tells the QM of that, too. */
+  noteSession(pid: number): void {
+    if (this.#backlog.has(pid)) return void this.#noteLater.add(pid);
     this.#notesWait = true;
     this.wake();
   }
@@ -86,7 +94,7 @@ export class Forwarder {
   async serve(connection: Connection): Promise<void> {
     const { options, log, clock } = this.#parts;
     const link = new QmLink(connection.socket, { xml: options.xml, timeoutMs: options.qmTimeoutMs, clock });
-    const stream: Stream = { link, entry: undefined, wake: undefined };
+    const stream: Stream = { link, set: undefined, wake: undefined };
     try {
       await link.ask(unsHello(`${options.id}.${this.#parts.spool.id}`), 'qm');
       this.#join(stream);
@@ -110,51 +118,23 @@ export class Forwarder {
 
   #leave(stream: Stream): void {
     if (!this.#streams.delete(stream)) return;
+    if (stream.set !== undefined) this.#backlog.back(stream.set);
     if (this.#streams.size === 0) this.#endHandOver();
     // What it was sending can go over another.
     this.wake();
   }
 
   async #step(stream: Stream): Promise<void> {
-    const entry = this.#next();
-    if (entry !== undefined) {
-      stream.entry = entry;
+    const set = this.#backlog.take();
+    if (set !== undefined) {
+      stream.set = set;
       // There may be more.
       this.wake();
-      await this.#forward(stream.link, entry);
-      stream.entry = undefined;
+      await this.#forward(stream.link, set);
+      stream.set = undefined;
     }
     if (this.#notesWait && !this.#noting) await this.#sendNotes(stream.link);
-    else if (entry === undefined) await this.#idle(stream);
-  }
-
-  /** The oldest entry whose turn it is. */
-  #next(): SpoolEntry | undefined {
-    const { spool, turns } = this.#parts;
-    const sent = new Set([...this.#streams].map(({ entry }) => entry));
-    const busy = new Set([...sent].map(entry => entry && this.#labelOf(entry)?.pid));
-    const isLargeSent = [...sent].some(entry => entry !== undefined && this.#isLarge(entry));
-    for (const entry of spool.entries) {
-      if (sent.has(entry)) continue;
-      const label = this.#labelOf(entry);
-      if (label === undefined) return entry;
-      if (busy.has(label.pid)) continue;
-      if (!(isLargeSent && this.#isLarge(entry)) && turns.isNext(label)) return entry;
-      busy.add(label.pid);
-    }
-    return undefined;
-  }
-
-  #labelOf(entry: SpoolEntry): EntryLabel | undefined {
-    const known = this.#labels.get(entry);
-    if (known !== undefined) return known;
-    const label = parseLabel(entry.label);
-    if (label !== undefined) this.#labels.set(entry, label);
-    return label;
-  }
-
-  #isLarge(entry: SpoolEntry): boolean {
-    return (this.#labelOf(entry)?.received ?? 0) > LARGE_SET_URLS;
+    else if (set === undefined) await this.#idle(stream);
   }
 
   async #idle(stream: Stream): Promise<void> {
@@ -170,25 +150,36 @@ export class Forwarder {
     }
   }
 
-  /** The entry will not be sent again. */
-  #done(entry: SpoolEntry, how: 'remove' | 'setAside'): void {
+  /** The set will not be sent again. */
+  #done(set: SpooledSet, how: 'remove' | 'setAside'): void {
     const { spool, turns } = this.#parts;
-    spool[how](entry.id);
-    turns.done(this.#labelOf(entry));
+    spool[how](set.entry.id);
+    turns.done(set.label);
+    this.#backlog.done(set);
+    if (this.#noteLater.size < NOTES_AT_A_TIME && !(this.#noteLater.size > 0 && this.#backlog.isEmpty))
+      return;
+    this.#noteLater.clear();
+    this.#notesWait = true;
   }
 
-  async #forward(link: QmLink, entry: SpoolEntry): Promise<void> {
-    const { spool, log } = this.#parts;
+  async #forward(link: QmLink, spooled: SpooledSet): Promise<void> {
+    const { entry, label, isLarge } = spooled;
+    const { spool, log, duty, clock } = this.#parts;
+    if (label !== undefined) duty.note(label.pid);
+    let startedMs = clock.monotonicMs();
     // Taken here, not while the CP waits for its answer.
     const content = createHash('md5');
     let said: SpoolHeader;
     try {
-      said = await spool.verify(entry.id, piece => void content.update(piece));
+      said = await spool.verify(entry.id, async piece => {
+        content.update(piece);
+        if (isLarge && label !== undefined) await duty.rest(label.pid, clock.monotonicMs() - startedMs);
+        startedMs = clock.monotonicMs();
+      });
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
-      return this.#reportDamage(link, entry, error);
+      return this.#reportDamage(link, spooled, error);
     }
-    const label = this.#labelOf(entry);
     const errseen = Number(said['errseen'] ?? 0);
     const set = said['set'] === 'full' ? 'full' : 'partial';
     const urlprefix = String(said['urlprefix'] ?? '');
@@ -216,25 +207,26 @@ export class Forwarder {
         code: answer.code,
         reason: answer.reason,
       });
-      return this.#done(entry, 'setAside');
+      return this.#done(spooled, 'setAside');
     }
     if (answer.kind !== 'absorbed' || answer.entry !== entry.id) {
       throw new LccError('peer.protocol', `Queue Manager: answered another set than ${entry.id}`);
     }
     this.#absorbed += 1;
     const { queued, duplicate, unchanged, deleted } = answer;
-    this.#done(entry, 'remove');
+    this.#done(spooled, 'remove');
     log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
     this.#parts.sessions.confirm(head.pid, head.seq, errseen);
   }
 
   /** The provider must be asked for everything: what it was promised can no longer be read. */
-  async #reportDamage(link: QmLink, entry: SpoolEntry, error: LccError): Promise<void> {
+  async #reportDamage(link: QmLink, damaged: SpooledSet, error: LccError): Promise<void> {
     const { log } = this.#parts;
-    const pid = this.#labelOf(entry)?.pid;
+    const { entry, label } = damaged;
+    const pid = label?.pid;
     log.error('damaged set, set aside', { entry: entry.id, pid, error: messageOf(error) });
     if (pid !== undefined) await link.ask(damageNote({ entry: entry.id, pid }), 'noted');
-    this.#done(entry, 'setAside');
+    this.#done(damaged, 'setAside');
   }
 
   async #sendNotes(link: QmLink): Promise<void> {

@@ -2,15 +2,18 @@
 import type { PidbReader, Provider } from '../db/pidb.js';
 import type { Beginning, Begun, SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
+import { GroupCommit } from '../lib/group-commit.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { passwordMatches } from '../lib/password.js';
 import type { InitAccepted } from '../wire/cp-uns/server.js';
-import { LoginBackoff } from './backoff.js';
+import { LoginBackoff } from '../lib/login-backoff.js';
 import type { Intake } from './intake.js';
 import type { UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
+
+const LOGINS_AT_A_TIME = 1000;
 
 export interface Credentials {
   id: string;
@@ -30,12 +33,6 @@ export interface Admission {
   status: InitAccepted;
 }
 
-interface Waiting {
-  beginning: Beginning;
-  resolve: (begun: Begun) => void;
-  reject: (error: unknown) => void;
-}
-
 export class Logins {
   readonly #options: UnsOptions;
   readonly #pidb: PidbReader;
@@ -45,7 +42,7 @@ export class Logins {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #backoff: LoginBackoff;
-  #waiting: Waiting[] = [];
+  readonly #commits: GroupCommit;
 
   constructor(
     options: UnsOptions,
@@ -66,6 +63,11 @@ export class Logins {
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#backoff = new LoginBackoff(parts.clock);
+    this.#commits = new GroupCommit({
+      commit: change => this.#commit(change),
+      clock: parts.clock,
+      maxWeight: () => LOGINS_AT_A_TIME,
+    });
   }
 
   /**
@@ -110,26 +112,19 @@ export class Logins {
     }
   }
 
-  /** All logins of one turn of the event loop share one durable transaction. */
+  /** Logins that come at the same time share one durable transaction. */
   #begin(beginning: Beginning): Promise<Begun> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ beginning, resolve, reject });
-      if (this.#waiting.length === 1) setImmediate(() => this.#beginAll());
-    });
+    return this.#commits.add(() => this.#sessions.number(beginning));
   }
 
-  #beginAll(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
+  #commit<T>(change: () => T): T {
     try {
-      const begun = this.#sessions.begin(waiting.map(({ beginning }) => beginning));
-      for (const [index, one] of begun.entries()) waiting[index]?.resolve(one);
+      return this.#sessions.commit(change);
     } catch (error) {
       this.#log.error('cannot number connections', { error: messageOf(error) });
-      const refusal = isFull(error)
+      throw isFull(error)
         ? new Refusal(102, 'no room on disk, try again later')
         : new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, { cause: error });
-      for (const { reject } of waiting) reject(refusal);
     }
   }
 

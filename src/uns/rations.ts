@@ -5,6 +5,7 @@
  */
 import { fullSetRation, type FullSetRation, type PidbReader, type Provider } from '../db/pidb.js';
 import type { Clock } from '../lib/clock.js';
+import { KeyedLock } from '../lib/keyed-lock.js';
 import type { Intake } from './intake.js';
 import type { UnsOptions } from './options.js';
 import { Refusal } from './refusal.js';
@@ -16,8 +17,8 @@ export class Rations {
   readonly #pidb: PidbReader;
   readonly #intake: Intake;
   readonly #clock: Clock;
-  /** By provider: the acceptance of a full set that others wait for. */
-  readonly #busy = new Map<number, Promise<void>>();
+  /** By provider. */
+  readonly #accepting = new KeyedLock<number>();
 
   constructor(options: UnsOptions, parts: { pidb: PidbReader; intake: Intake; clock: Clock }) {
     this.#options = options;
@@ -46,19 +47,12 @@ export class Rations {
 
   /** Accepts a full set, one of a provider at a time. @throws Refusal 201; what `commit` throws */
   async accept(provider: Provider, commit: () => Promise<void>): Promise<void> {
-    const { pid } = provider;
-    const before = this.#busy.get(pid);
-    let release = () => {};
-    const mine = new Promise<void>(resolve => (release = resolve));
-    const chain = (before ?? Promise.resolve()).then(() => mine);
-    this.#busy.set(pid, chain);
+    const release = await this.#accepting.take(provider.pid);
     try {
-      await before;
       this.demand(provider);
       await commit();
     } finally {
       release();
-      if (this.#busy.get(pid) === chain) this.#busy.delete(pid);
     }
   }
 }

@@ -6,6 +6,7 @@ import { OrderStore } from '../db/order.js';
 import { SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
+import { DutyCycle } from '../lib/duty-cycle.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
@@ -74,11 +75,13 @@ export class UnsServer {
     this.#sessions = new SessionStore(options.sessionsDb);
     this.#pidb = new PidbReader(options.lccDb);
     this.#connections = new Connections(options, clock);
+    const duty = new DutyCycle<number>(clock);
     this.#forwarder = new Forwarder({
       options,
       spool: this.#spool,
       sessions: this.#sessions,
       turns: this.#turns,
+      duty,
       clock,
       log,
     });
@@ -91,6 +94,7 @@ export class UnsServer {
       log,
       intake,
       rations,
+      duty,
       logins: new Logins(options, {
         pidb: this.#pidb,
         sessions: this.#sessions,
@@ -177,7 +181,7 @@ export class UnsServer {
       // The CP will be shown the same errors again: harmless.
       this.#log.error('cannot remember which errors were received', { pid, error: messageOf(error) });
     }
-    this.#forwarder.noteSession();
+    this.#forwarder.noteSession(pid);
   }
 
   async #turnAway(line: Line, why: Refusal): Promise<void> {

@@ -11,6 +11,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
+import type { DutyCycle } from '../lib/duty-cycle.js';
 import type { Log } from '../lib/log.js';
 import {
   CpReader,
@@ -25,7 +26,7 @@ import type { Place } from './connections.js';
 import type { Intake } from './intake.js';
 import type { Line } from './line.js';
 import type { Admission, Logins } from './logins.js';
-import type { UnsOptions } from './options.js';
+import { LARGE_SET_URLS, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import { SetIntake } from './set-intake.js';
@@ -38,6 +39,8 @@ export interface SessionParts {
   logins: Logins;
   intake: Intake;
   rations: Rations;
+  /** Of providers: those with large sets make room for the others. */
+  duty: DutyCycle<number>;
   /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
   parted(pid: number, errseen: number): void;
   counted(what: 'accepted' | 'refused' | 'urls', by: number): void;
@@ -131,14 +134,24 @@ export class CpSession {
       this.#watch.heard(chunk?.length ?? 0);
       if (chunk === undefined) break;
       this.#set?.countBytes(chunk.length);
+      const startedMs = this.#parts.clock.monotonicMs();
       yield* reader.read(chunk);
+      const workedMs = this.#parts.clock.monotonicMs() - startedMs;
       await this.#set?.paced();
+      await this.#makeRoom(workedMs);
     }
     const [problem] = reader.end();
     if (problem?.kind === 'problem' && this.#admission !== undefined) {
       throw new Refusal(204, `set incomplete: ${problem.text}`);
     }
     if (problem !== undefined) yield problem;
+  }
+
+  /** Large sets are not read any faster than leaves others their share. */
+  async #makeRoom(workedMs: number): Promise<void> {
+    if (this.#set === undefined || this.#admission === undefined) return;
+    if (this.#set.received > LARGE_SET_URLS)
+      await this.#parts.duty.rest(this.#admission.provider.pid, workedMs);
   }
 
   async #logIn(id: string, password: string): Promise<void> {
@@ -161,6 +174,7 @@ export class CpSession {
       ip: this.#address,
       atS: Math.floor(clock.nowMs() / 1000),
     });
+    this.#parts.duty.note(this.#admission.provider.pid);
     this.#watch.setOpened();
     this.#line.say(SET_RESULT_START);
     this.#result = 'begun';

@@ -192,8 +192,7 @@ function setsInSpools(root: string): Map<string, Map<number, WaitingEntry>> {
     spools.set(folder.name, sets);
     for (const text of spooledLabels(join(root, folder.name))) {
       const label = parseLabel(text);
-      if (label?.order !== undefined)
-        sets.set(label.order, { pid: label.pid, full: label.set === 'full', urls: label.received });
+      if (label?.order !== undefined) sets.set(label.order, waitingEntry(label));
     }
   }
   return spools;

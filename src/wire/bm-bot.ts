@@ -7,6 +7,7 @@
  *           <fetched id="19" status="recalled"/>          not begun when its lane was recalled
  *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>
  *           <recall lane="7"/>                            whatever of the lane has not begun is to come back
+ *           <recall lane="7" begun="yes"/>                and what has begun is to be given up
  *
  * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
  * alone. Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
@@ -27,7 +28,7 @@ import {
 } from './fields.js';
 import type { ErrorReach, FetchRequest, FetchResult } from './fetch.js';
 import { MessageChannel, type ChannelOptions } from './messages.js';
-import { formatRecall, formatRecalled, formatRoots, readRoots } from './qm-bm.js';
+import { formatRecall, formatRecalled, formatRoots, readRecall, readRoots } from './qm-bm.js';
 
 /** What a robot is told: also where to write. Without roots redirects may lead anywhere. */
 export interface RobotRequest extends Omit<FetchRequest, 'lane'> {
@@ -60,6 +61,8 @@ function formatRobotFetchOf(id: number, file: string, request: Omit<RobotRequest
     formatAttribute('timeout', request.timeoutMs === undefined ? undefined : request.timeoutMs / 1000) +
     (request.roots.length === 0 ? '' : formatAttribute('roots', formatRoots(request.roots))) +
     (request.enforce === true ? ' enforce="yes"' : '') +
+    formatAttribute('useragent', request.userAgent) +
+    formatAttribute('login', request.login) +
     '/>\n'
   );
 }
@@ -73,7 +76,7 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
     file: requiredText(element, attributes, 'file'),
     roots: readRoots(attributes['roots']),
   };
-  const { lane, mtime, etag, mimetype, md5 } = attributes;
+  const { lane, mtime, etag, mimetype, md5, useragent, login } = attributes;
   if (lane !== undefined && lane !== '') request.lane = lane;
   if (mtime !== undefined && mtime !== '') request.lastModified = mtime;
   if (etag !== undefined && etag !== '') request.etag = etag;
@@ -85,6 +88,8 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
   if (maxBytes !== undefined) request.maxBytes = maxBytes;
   const timeoutMs = optionalSeconds(element, attributes, 'timeout');
   if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
+  if (useragent !== undefined && useragent !== '') request.userAgent = useragent;
+  if (login !== undefined && login !== '') request.login = login;
   if (optionalFlag(element, attributes, 'enforce') === true) request.enforce = true;
   return request;
 }
@@ -186,7 +191,7 @@ export function readRobotFetched(attributes: Attributes, text: string): FetchRes
 export interface ManagerHandlers {
   fetch(request: RobotRequest): void;
   /** What has not begun of the lane is to be given back. */
-  recall(lane: string): void;
+  recall(lane: string, begun: boolean): void;
   /** No more requests will come, but results may still be sent; without this handler the connection is closed then. */
   ended?(): void;
   closed(reason: LccError | undefined): void;
@@ -201,7 +206,7 @@ export class ManagerPeer {
       {
         message: (name, attributes) => {
           if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
-          else if (name === 'recall') handlers.recall(requiredText(name, attributes, 'lane'));
+          else if (name === 'recall') handlers.recall(...readRecall(attributes));
           else
             throw this.channel.violation(
               `<${name}> is nothing a robot does; <fetch id url file/> and <recall lane/> are`,
@@ -275,7 +280,7 @@ export class RobotPeer {
     this.channel.send(formatRobotFetchOf(id, file, request));
   }
   /** Asks for what has not begun of the lane. */
-  recall(lane: string): void {
-    this.channel.send(formatRecall(lane));
+  recall(lane: string, begun = false): void {
+    this.channel.send(formatRecall(lane, begun));
   }
 }

@@ -12,6 +12,7 @@ export const CODES = {
   105: 'provider disabled',
   106: 'limit exceeded',
   107: 'not the store that rows point into',
+  108: 'full resync needed',
   // 2xx: the set
   201: 'no full sets left',
   202: 'file quota exceeded',
@@ -42,6 +43,9 @@ export const CODES = {
   613: 'store full',
   614: 'never permitted by its hours',
 } as const;
+/** A store has no room, for one content or for any: nothing that the url is to blame for. */
+export const STORE_FULL = 613;
+
 export type LccCode = keyof typeof CODES;
 
 /** The English text of a code; an HTTP status (or an unknown code) gets a generic one. */

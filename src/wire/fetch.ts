@@ -21,6 +21,10 @@ export interface FetchRequest {
   /** Limits of this provider, where they are tighter than the robot's own. */
   maxBytes?: number;
   timeoutMs?: number;
+  /** User-Agent, instead of the robot's own. */
+  userAgent?: string;
+  /** `user:password` (RFC 7617) for the origin of `url`, and for no other that a redirect leads to. */
+  login?: string;
 }
 
 /**

@@ -1,30 +1,25 @@
 /**
  * QM ↔ BM, and BM ↔ BM: fetch requests and deletions down, results and slots up (lcc-protocol(5)).
  *
- *     up:   <lococa:bm machineid="m1" slots="64" store="…"/>  first, and again whenever slots change
+ *     up:   <lococa:bm machineid="m1" slots="64" store="…"/>  first, and again whenever that changes
+ *           <lococa:bm machineid="m1 m2" slots="96" store="… …" relay="yes"/>   the same of a relay: all below it
  *           <fetched id="17" status="ok" md5="…" len="5123" … machineid="m1" fileid="ab/cd/1f.0"/>
  *           <fetched id="18" status="error" code="404" reach="real" …>Not Found</fetched>
  *           <fetched id="20" status="recalled"/>          not begun when its lane was recalled
- *           <deleted id="19" status="ok"/>  <pong/>
+ *           <deleted id="19" status="ok"/>  <checked …/>  <synced …/> (upkeep.ts)  <pong/>
  *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>
  *           <recall lane="7"/>                            whatever of the lane has not begun is to come back
- *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping/>
+ *           <recall lane="7" begun="yes"/>                and what has begun is to be given up
+ *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping intervalms="15000"/>
+ *           <check …/>  <sync …/> (upkeep.ts)
+ *           <refuse machineid="m2">why</refuse>           to a relay: that machine is not to be one of this LCC
+ *
+ * Here are the messages as text; who sends which is in qm-bm-peers.ts.
  */
-import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings.js';
-import { LccError } from '../lib/errors.js';
-import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape.js';
+import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
-import type { DeleteRequest, DeleteResult, ErrorReach, FetchRequest, FetchResult } from './fetch.js';
-import { MessageChannel, type ChannelOptions } from './messages.js';
-
-export interface LinkOptions extends ChannelOptions {
-  /** The upper side pings this often and gives up a peer silent for twice as long. */
-  pingIntervalMs: number;
-  /** How long a new connection may take to say who it is. */
-  helloTimeoutMs: number;
-}
+import type { ErrorReach, FetchRequest, FetchResult } from './fetch.js';
 
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
 const STATUSES: readonly FetchResult['status'][] = ['ok', 'unchanged', 'error', 'recalled'];
@@ -43,6 +38,8 @@ export function formatFetch(request: FetchRequest): string {
     (request.enforce === true ? ' enforce="yes"' : '') +
     formatAttribute('maxbytes', request.maxBytes) +
     formatAttribute('timeoutms', request.timeoutMs) +
+    formatAttribute('useragent', request.userAgent) +
+    formatAttribute('login', request.login) +
     '/>\n'
   );
 }
@@ -56,7 +53,7 @@ export function readFetch(attributes: Attributes): FetchRequest {
     url: requiredText(element, attributes, 'url'),
     roots: readRoots(attributes['roots']),
   };
-  const { mimetype, lastmodified, etag, md5 } = attributes;
+  const { mimetype, lastmodified, etag, md5, useragent, login } = attributes;
   if (mimetype !== undefined) request.mimetype = mimetype;
   if (lastmodified !== undefined) request.lastModified = lastmodified;
   if (etag !== undefined) request.etag = etag;
@@ -68,6 +65,8 @@ export function readFetch(attributes: Attributes): FetchRequest {
   if (maxBytes !== undefined) request.maxBytes = maxBytes;
   const timeoutMs = optionalInteger(element, attributes, 'timeoutms');
   if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
+  if (useragent !== undefined) request.userAgent = useragent;
+  if (login !== undefined) request.login = login;
   return request;
 }
 
@@ -112,8 +111,15 @@ export function formatRecalled(id: number): string {
   return `<fetched id="${id}" status="recalled"/>\n`;
 }
 
-export function formatRecall(lane: string): string {
-  return `<recall${formatAttribute('lane', lane)}/>\n`;
+/** @param begun what has begun is to be given up, too */
+export function formatRecall(lane: string, begun = false): string {
+  return `<recall${formatAttribute('lane', lane)}${begun ? ' begun="yes"' : ''}/>\n`;
+}
+
+/** @throws LccError `peer.protocol` */
+export function readRecall(attributes: Attributes): [lane: string, begun: boolean] {
+  const element = 'recall';
+  return [requiredText(element, attributes, 'lane'), optionalFlag(element, attributes, 'begun') === true];
 }
 
 /** @throws LccError `peer.protocol` */
@@ -180,165 +186,4 @@ export function formatRoots(roots: readonly string[]): string {
 
 export function readRoots(text: string | undefined): string[] {
   return text === undefined || text === '' ? [] : text.trim().split(/\s+/);
-}
-
-/** What a Bot Manager asks of the code that serves its connection to the source. */
-export interface SourceHandlers {
-  fetch(request: FetchRequest): void;
-  /** What has not begun of the lane is to be given back. */
-  recall(lane: string): void;
-  delete(request: DeleteRequest): void;
-  closed(reason: LccError | undefined): void;
-}
-
-/** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
-export class SourcePeer {
-  readonly channel: MessageChannel;
-  readonly #handlers: SourceHandlers;
-
-  constructor(stream: Duplex, handlers: SourceHandlers, options: ChannelOptions) {
-    this.#handlers = handlers;
-    this.channel = new MessageChannel(
-      stream,
-      {
-        message: (name, attributes) => this.#message(name, attributes),
-        closed: reason => handlers.closed(reason),
-      },
-      options,
-    );
-  }
-
-  /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
-  hello(machineIds: readonly string[], slots: number, storeIds: readonly string[] = []): void {
-    const store = formatAttribute('store', storeIds.length === 0 ? undefined : storeIds.join(' '));
-    this.channel.send(
-      `<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}${store}/>\n`,
-    );
-  }
-  fetched(result: FetchResult): void {
-    this.channel.send(formatFetched(result));
-  }
-  deleted(result: DeleteResult): void {
-    this.channel.send(`<deleted id="${result.id}" status="${result.status}"/>\n`);
-  }
-
-  #message(name: string, attributes: Attributes): void {
-    switch (name) {
-      case 'fetch':
-        return this.#handlers.fetch(readFetch(attributes));
-      case 'recall':
-        return this.#handlers.recall(requiredText(name, attributes, 'lane'));
-      case 'delete':
-        return this.#handlers.delete({
-          id: requiredInteger(name, attributes, 'id'),
-          machineId: requiredText(name, attributes, 'machineid'),
-          fileId: requiredText(name, attributes, 'fileid'),
-        });
-      case 'ping':
-        return this.channel.send('<pong/>\n');
-      default:
-        throw this.channel.violation(
-          `<${name}> is not a message of a source; fetch, recall, delete and ping are`,
-        );
-    }
-  }
-}
-
-/** What a source asks of the code that serves a Bot Manager below it. */
-export interface BotManagerHandlers {
-  /**
-   * First of all, and again whenever it changes.
-   * @param storeIds the store of each machine, in their order; empty when it was not said
-   */
-  hello(machineIds: string[], slots: number, storeIds: string[]): void;
-  fetched(result: FetchResult): void;
-  deleted(result: DeleteResult): void;
-  closed(reason: LccError | undefined): void;
-}
-
-/** The upper side's end: a QM (or a relaying Bot Manager) talking to a Bot Manager below it. */
-export class BotManagerPeer {
-  readonly channel: MessageChannel;
-  readonly #handlers: BotManagerHandlers;
-  readonly #options: LinkOptions;
-  #greeted = false;
-  #heard = true;
-  #cancelTimer: () => void;
-
-  constructor(stream: Duplex, handlers: BotManagerHandlers, options: LinkOptions) {
-    this.#handlers = handlers;
-    this.#options = options;
-    this.channel = new MessageChannel(
-      stream,
-      {
-        message: (name, attributes, text) => this.#message(name, attributes, text),
-        closed: reason => {
-          this.#cancelTimer();
-          handlers.closed(reason);
-        },
-      },
-      options,
-    );
-    this.#cancelTimer = options.clock.after(options.helloTimeoutMs, () => {
-      const limit = limitText('wire.hello_timeout_ms', options.helloTimeoutMs);
-      this.channel.refuse(this.channel.violation(`has not said who it is for ${limit}`));
-    });
-  }
-
-  fetch(request: FetchRequest): void {
-    this.channel.send(formatFetch(request));
-  }
-  /** Asks for what has not begun of the lane; each such request comes back as `recalled`, any other as it ends. */
-  recall(lane: string): void {
-    this.channel.send(formatRecall(lane));
-  }
-  delete(request: DeleteRequest): void {
-    const { id, machineId: machineid, fileId: fileid } = request;
-    this.channel.send(`<delete${formatAttributes({ id, machineid, fileid })}/>\n`);
-  }
-
-  #message(name: string, attributes: Attributes, text: string): void {
-    this.#heard = true;
-    if (name === 'bm') {
-      const words = (text = '') => text.split(' ').filter(id => id !== '');
-      const machineIds = words(attributes['machineid']);
-      const storeIds = words(attributes['store']);
-      if (storeIds.length > 0 && storeIds.length !== machineIds.length)
-        throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
-      this.#handlers.hello(machineIds, requiredInteger(name, attributes, 'slots'), storeIds);
-      if (!this.#greeted) this.#watch();
-      this.#greeted = true;
-      return;
-    }
-    if (!this.#greeted) throw this.channel.violation(`<${name}> before <lococa:bm>`);
-    switch (name) {
-      case 'fetched':
-        return this.#handlers.fetched(readFetched(attributes, text));
-      case 'deleted':
-        return this.#handlers.deleted({
-          id: requiredInteger(name, attributes, 'id'),
-          status: requiredWord(name, attributes, 'status', ['ok', 'away']),
-        });
-      case 'pong':
-        return;
-      default:
-        throw this.channel.violation(`<${name}> is not a message of a Bot Manager; fetched and deleted are`);
-    }
-  }
-
-  #watch(): void {
-    this.#cancelTimer();
-    if (!this.channel.open) return;
-    if (!this.#heard) {
-      const limit = limitText('wire.ping_interval_ms', this.#options.pingIntervalMs);
-      this.channel.destroy(
-        new LccError('peer.unavailable', `${this.channel.where}: silent for two intervals of ${limit}`),
-      );
-      return;
-    }
-    this.#heard = false;
-    this.channel.send('<ping/>\n');
-    // One interval to ping again, one more to be heard.
-    this.#cancelTimer = this.#options.clock.after(this.#options.pingIntervalMs * 2, () => this.#watch());
-  }
 }

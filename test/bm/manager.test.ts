@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { Store } from '../../src/bm/store.js';
 import { silentLog } from '../../src/lib/log.js';
 import { settle } from '../support/duplex.js';
-import { fetch, fileOf, HELLO, numberOf, ok, World } from './support.js';
+import { Far, fetch, fileOf, HELLO, numberOf, ok, World } from './support.js';
 
 describe('a Bot Manager', () => {
   it('tells its source how much can be done, again whenever robots come, change and go', async () => {
@@ -71,6 +71,32 @@ describe('a Bot Manager', () => {
     await world.stop();
   });
 
+  it('gives back what waits when no robot comes for a while, also what came while there was none', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1) + fetch(2));
+    await robot.leave();
+    await world.pass(4000);
+    assert.equal(world.manager.status()['waiting'], 2, 'one that is started again finds its work');
+    const heir = await world.robot(1);
+    await world.pass(4000);
+    await heir.say(ok(1));
+    await heir.leave();
+    await source.hear();
+    await source.say(fetch(3));
+    await world.pass(5000);
+    assert.deepEqual(await source.hear(), [
+      '<fetched id="2" status="recalled"/>',
+      '<fetched id="3" status="recalled"/>',
+    ]);
+    await source.say(fetch(4));
+    await world.pass(5000);
+    assert.deepEqual(await source.hear(), ['<fetched id="4" status="recalled"/>']);
+    assert.equal(world.manager.status().idle, true);
+    await world.stop();
+  });
+
   it('gives up a request over which robot after robot ends, and goes on with its lane', async () => {
     const world = new World();
     const source = world.source();
@@ -125,6 +151,18 @@ describe('a Bot Manager', () => {
     await world.stop();
   });
 
+  it('counts robots that have connected and said nothing yet', async () => {
+    const world = new World({ maxRobots: 1 });
+    const silent = new Far(stream => world.manager.robot(stream, 'silent'));
+    const second = await world.robot(1);
+    assert.match((await second.hear())[0] ?? '', /code="106">robot: there are 1/);
+    await second.leave();
+    await silent.leave();
+    await world.robot(1);
+    assert.equal(world.manager.status()['robots'], 1);
+    await world.stop();
+  });
+
   it('fetches one url of a lane at a time, in order', async () => {
     const world = new World();
     const source = world.source();
@@ -146,7 +184,10 @@ describe('a Bot Manager', () => {
     await source.say(fetch(1, 'a') + fetch(2, 'a') + fetch(3, 'b') + fetch(4, 'b'));
     const [first, third] = await robot.hear();
     await source.leave();
-    assert.deepEqual(await robot.hear(), ['<recall lane="a"/>', '<recall lane="b"/>']);
+    assert.deepEqual(await robot.hear(), [
+      '<recall lane="a" begun="yes"/>',
+      '<recall lane="b" begun="yes"/>',
+    ]);
     assert.deepEqual([world.manager.status()['waiting'], world.manager.status()['fetching']], [0, 2]);
 
     const anew = world.source();

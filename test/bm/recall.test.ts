@@ -6,7 +6,7 @@ import { NamesDb } from '../../src/db/names.js';
 import { fetch, fileOf, numberOf, ok, World, type Far } from './support.js';
 
 const recalled = (id: number) => `<fetched id="${id}" status="recalled"/>`;
-const recall = (lane: string) => `<recall lane="${lane}"/>`;
+const recall = (lane: string, more = '') => `<recall lane="${lane}"${more}/>`;
 const results = (lines: string[]) => lines.filter(line => line.startsWith('<fetched'));
 
 describe('a Bot Manager whose source recalls a lane', () => {
@@ -33,6 +33,17 @@ describe('a Bot Manager whose source recalls a lane', () => {
       files.slice(1, 3).toSorted(),
       'the names of what came back serve the next',
     );
+    await world.stop();
+  });
+
+  it('passes on that what has begun is to be given up', async () => {
+    const world = new World({ laneWindow: 2 });
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1, 'a'));
+    await robot.hear();
+    await source.say(recall('a', ' begun="yes"'));
+    assert.deepEqual(await robot.hear(), [recall('a', ' begun="yes"')]);
     await world.stop();
   });
 
@@ -77,7 +88,7 @@ describe('a Bot Manager whose source recalls a lane', () => {
     await world.stop();
   });
 
-  it('has a robot fetch nothing for a source that is gone or was replaced, but what that has begun', async () => {
+  it('has a robot drop all for a source that is gone or was replaced, and waits for what that has begun', async () => {
     const world = new World({ laneWindow: 2 });
     const source = world.source();
     const robot = await world.robot(1);
@@ -85,7 +96,7 @@ describe('a Bot Manager whose source recalls a lane', () => {
     await robot.hear();
     const anew = world.source();
     await anew.say(fetch(1, 'a'));
-    assert.deepEqual(await robot.hear(), [recall('a')], 'the window is full');
+    assert.deepEqual(await robot.hear(), [recall('a', ' begun="yes"')], 'the window is full');
     await robot.say(recalled(2));
     const [again] = await robot.hear();
     assert.match(again ?? '', /url="http:\/\/h\/1"/);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { after } from 'node:test';
 import { BotManager, type BotManagerOptions } from '../../src/bm/manager.js';
+import { Relay, type RelayOptions } from '../../src/bm/relay.js';
 import { Store } from '../../src/bm/store.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -76,6 +77,7 @@ export class World {
       laneWindow: 1,
       maxLosses: 3,
       attemptTimeoutMs: 60_000,
+      robotWaitMs: 5000,
       refused: reason => assert.fail(reason.message),
       ...more,
     });
@@ -110,3 +112,57 @@ export const ok = (number: number) =>
 export const HELLO = (slots: number) => `<lococa:bm machineid="m1" slots="${slots}"/>`;
 export const fileOf = (line: string | undefined) => /file="([^"]+)"/.exec(line ?? '')?.[1] ?? '';
 export const numberOf = (line: string | undefined) => Number(/id="(\d+)"/.exec(line ?? '')?.[1]);
+
+/** A relay whose source and Bot Managers are played by a test. */
+export class RelayWorld {
+  readonly clock = new ManualClock();
+  readonly refusals: string[] = [];
+  readonly relay: Relay;
+  constructor(more: Partial<RelayOptions> = {}) {
+    this.relay = new Relay({
+      clock: this.clock,
+      log: silentLog,
+      channel: { ...channelOptions(), helloTimeoutMs: 60_000, pingIntervalMs: 600_000 },
+      maxWaiting: 100,
+      maxBranches: 10,
+      laneWindow: 4,
+      overbookPercent: 0,
+      maxLosses: 3,
+      refused: reason => void this.refusals.push(reason.message),
+      ...more,
+    });
+  }
+  source(): Far {
+    return new Far(stream => this.relay.source(stream, 'source'));
+  }
+  /** A Bot Manager of one machine, or with several ids a relay. */
+  async branch(slots: number, machines: string, stores = machines.replaceAll('m', 's')): Promise<Far> {
+    const far = new Far(stream => this.relay.branch(stream, `bot manager of ${machines}`));
+    await far.say(branchHello(slots, machines, stores));
+    assert.deepEqual(await far.hear(), ['<ping intervalms="600000"/>']);
+    return far;
+  }
+  async pass(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await settle();
+  }
+  async stop(): Promise<void> {
+    const stopped = this.relay.stop();
+    this.clock.advance(10_000);
+    await stopped;
+  }
+}
+
+/** What a Bot Manager says first; with several machines it is a relay. */
+export function branchHello(slots: number, machines: string, stores: string): string {
+  const relay = machines.includes(' ') ? ' relay="yes"' : '';
+  return `<lococa:bm machineid="${machines}" slots="${slots}" store="${stores}"${relay}/>`;
+}
+
+/** What a relay says of those below it. */
+export const offered = (slots: number, machines: string) =>
+  `<lococa:bm machineid="${machines}" slots="${slots}"${machines === '' ? '' : ` store="${machines.replaceAll('m', 's')}"`} relay="yes"/>`;
+
+/** A machine's result of a request that a relay has sent it. */
+export const stored = (number: number, machine: string, file = `00/00/0000000${number}.0`) =>
+  `<fetched id="${number}" status="ok" http="200" md5="${'0'.repeat(32)}" len="1" wirebytes="1" elapsedms="1" machineid="${machine}" fileid="${file}"/>`;

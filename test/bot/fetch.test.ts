@@ -70,7 +70,68 @@ describe('a fetch', () => {
     assert.ok(lines.includes(`host: 127.0.0.1:${server.port}`));
     assert.ok(lines.includes('user-agent: test/1 (+mailto:robots@example.org)'));
     assert.ok(lines.includes('accept: text/xml,*/*;q=0.1'));
-    assert.ok(lines.includes('accept-encoding: gzip, br'));
+    assert.ok(lines.includes('accept-encoding: gzip, br, zstd'));
+  });
+
+  it('says what a provider wants it to say, and no header that is none', async () => {
+    const server = await rawServer(socket => void socket.write(answer('')));
+    const ask = async (userAgent: string) => {
+      await fetchOnce(newEngine(), { url: server.url, file: fresh(), userAgent });
+      return /^user-agent: (.*)$/m.exec(server.requests.at(-1) ?? '')?.[1]?.trim();
+    };
+    assert.equal(await ask('house/7 (it@example.org)'), 'house/7 (it@example.org)');
+    assert.equal(await ask('x\r\nX-Injected: yes'), 'test/1 (+mailto:robots@example.org)');
+  });
+
+  it('gives a login to the origin it is for, through its redirects, and to no other', async () => {
+    const other = await rawServer(socket => void socket.write(answer('there')));
+    const site = await rawServer((socket, request) => {
+      const to = /GET \/(here|there) /.exec(request)?.[1];
+      const target = { here: '/end', there: other.url }[to ?? ''];
+      socket.write(target === undefined ? answer('') : answer('', `Location: ${target}\r\n`, '302 Found'));
+    });
+    const given = (request = '') => /^authorization: (.*)$/m.exec(request)?.[1]?.trim();
+    // RFC 7617, section 2.1.
+    const login = 'test:123\u00a3';
+    await fetchOnce(newEngine(), { url: `${site.url}here`, file: fresh(), login });
+    assert.deepEqual(site.requests.map(given), ['Basic dGVzdDoxMjPCow==', 'Basic dGVzdDoxMjPCow==']);
+    await fetchOnce(newEngine(), { url: `${site.url}there`, file: fresh(), login });
+    assert.deepEqual(other.requests.map(given), [undefined]);
+  });
+
+  it('is limited in time as its provider wants it, where that is less', async () => {
+    const server = await rawServer(() => undefined);
+    const outcome = await fetchOnce(newEngine(), { url: server.url, file: fresh(), timeoutMs: 100 });
+    assert.equal(verdict(outcome), 603);
+  });
+
+  it('asks for urls of any length', async () => {
+    const server = await rawServer(socket => void socket.write(answer('long')));
+    for (const length of [65_535, 65_536]) {
+      const url = server.url.padEnd(length, 'a');
+      assert.equal(verdict(await fetchOnce(newEngine(), { url, file: fresh() })), 'ok');
+      assert.equal(server.requests.at(-1)?.split(' ')[1], new URL(url).pathname);
+    }
+  });
+
+  it('gives content to who wants it piece by piece, decoded and limited as any', async () => {
+    const page = Buffer.from('a page of a spider '.repeat(20_000));
+    const server = await rawServer(
+      socket => void socket.write(answer(gzipSync(page), 'Content-Encoding: gzip\r\n')),
+    );
+    const into = async (maxBytes: number, take: (chunk: Uint8Array) => void) =>
+      fetchOnce(newEngine(), { url: server.url, maxBytes, sink: take });
+    const pieces: Uint8Array[] = [];
+    const outcome = await into(1_000_000, chunk => void pieces.push(chunk));
+    assert.ok(outcome.status === 'ok' && outcome.md5 === md5(page) && outcome.len === page.length);
+    assert.ok(Buffer.concat(pieces).equals(page));
+    let bytes = 0;
+    assert.equal(verdict(await into(100_000, chunk => (bytes += chunk.length))), 606);
+    assert.ok(bytes <= 100_000);
+    const full = () => {
+      throw new Error('no room');
+    };
+    assert.equal(verdict(await into(1_000_000, full)), 613);
   });
 
   it('asks conditionally and takes 304 for unchanged', async () => {
@@ -342,7 +403,7 @@ describe('a store that does not take content', () => {
     it(`is code 613 when the disk is full for ${name} content`, { skip: full === undefined }, async () => {
       const server = await rawServer(socket => void socket.write(answer(content)));
       const outcome = await fetchOnce(newEngine(), { url: server.url, file: join(full ?? '', 'file') });
-      assert.ok(outcome.status === 'error' && outcome.code === 613 && outcome.reach === 'provider');
+      assert.ok(outcome.status === 'error' && outcome.code === 613 && outcome.reach === 'url');
       assert.match(outcome.message, /ENOSPC/);
       assert.deepEqual(filesBelow(full ?? ''), []);
     });

@@ -87,6 +87,21 @@ describe('a robot whose lane is recalled', () => {
     assert.equal(scene.robot.status().idle, true);
   });
 
+  it('gives up what it has begun when that is asked for, and goes on with the lane', async () => {
+    const scene = await newScene(2);
+    const { fetch } = scene;
+    scene.say(fetch(1, 'a') + fetch(2, 'a') + fetch(3, 'b'));
+    await scene.untilAsked(2);
+    scene.say('<recall lane="a" begun="yes"/>' + fetch(4, 'a'));
+    assert.deepEqual((await scene.results(2)).toSorted(), ['1 error', '2 recalled']);
+    await scene.untilAsked(3);
+    scene.answer('/3');
+    scene.answer('/4');
+    assert.deepEqual((await scene.results(4)).slice(2).toSorted(), ['3 ok', '4 ok']);
+    assert.ok(!scene.isStored(1));
+    assert.equal(scene.robot.status().idle, true);
+  });
+
   it('hands back a lane that has no slot yet, and takes requests of it again', async () => {
     const scene = await newScene(1);
     const { fetch } = scene;

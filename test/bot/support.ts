@@ -16,6 +16,7 @@ const OPTIONS: EngineOptions = {
   totalTimeoutMs: 60_000,
   maxContentBytes: 1024 * 1024,
   maxHeaderBytes: 16 * 1024,
+  http2: true,
   maxRedirects: 10,
   contentLimitText: '1 MB (bot.max_content_bytes)',
   headerLimitText: '16 KB (bot.max_header_bytes)',
@@ -65,7 +66,9 @@ export function filesBelow(folder: string): string[] {
 /** One fetch; the promise fails when there is a second result. */
 export function fetchOnce(
   engine: FetchEngine,
-  job: Partial<FetchJob> & { url: string; file: string },
+  job: Partial<Omit<FetchJob, 'file' | 'sink'>> & { url: string } & (
+      { file: string } | { sink(chunk: Uint8Array): void }
+    ),
 ): Promise<FetchOutcome> {
   return new Promise((resolve, reject) => {
     let results = 0;
@@ -128,7 +131,7 @@ export function answer(body: string | Buffer, headers = '', status = '200 OK'): 
 }
 
 /** Writes `text` every `everyMs` until the connection is gone. */
-export function drip(socket: Socket, text: string, everyMs = 20): void {
+export function drip(socket: Socket, text: string | Buffer, everyMs = 20): void {
   const timer = setInterval(() => socket.write(text), everyMs);
   socket.on('close', () => clearInterval(timer));
 }

@@ -1,79 +1,26 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:https';
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { newFolder } from './support.js';
+import { createServer as createTlsServer } from 'node:tls';
+import { Authority, type Certificate } from './authority.js';
+import { drip, newFolder } from './support.js';
 import { askOnce } from './lccbot.js';
 
-const dir = newFolder();
+const authority = new Authority();
 const servers: Server[] = [];
 after(() => {
   for (const server of servers) server.close();
 });
 
-function openssl(...args: string[]): void {
-  execFileSync('openssl', args, { cwd: dir, stdio: 'ignore' });
+async function serve({ key, cert }: Certificate): Promise<string> {
+  const server = createServer({ key, cert }, (_request, response) => void response.end('secret page'));
+  return listen(server);
 }
 
-openssl(
-  'req',
-  '-x509',
-  '-newkey',
-  'rsa:2048',
-  '-nodes',
-  '-keyout',
-  'ca.key',
-  '-out',
-  'ca.pem',
-  '-days',
-  '30',
-  '-subj',
-  '/CN=Test CA',
-);
-
-/** A certificate of our CA. */
-function issue(name: string, host: string, days: number): void {
-  openssl(
-    'req',
-    '-new',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-keyout',
-    `${name}.key`,
-    '-out',
-    `${name}.csr`,
-    '-subj',
-    `/CN=${host}`,
-  );
-  writeFileSync(join(dir, `${name}.ext`), `subjectAltName=DNS:${host}\n`);
-  openssl(
-    'x509',
-    '-req',
-    '-in',
-    `${name}.csr`,
-    '-CA',
-    'ca.pem',
-    '-CAkey',
-    'ca.key',
-    '-CAcreateserial',
-    '-out',
-    `${name}.pem`,
-    '-days',
-    String(days),
-    '-extfile',
-    `${name}.ext`,
-  );
-}
-
-async function serve(name: string): Promise<string> {
-  const server = createServer(
-    { key: readFileSync(join(dir, `${name}.key`)), cert: readFileSync(join(dir, `${name}.pem`)) },
-    (_request, response) => void response.end('secret page'),
-  );
+async function listen(server: Server): Promise<string> {
   servers.push(server);
   server.unref();
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
@@ -81,12 +28,11 @@ async function serve(name: string): Promise<string> {
 }
 
 const file = () => join(newFolder(), 'page');
-const trusted = { NODE_EXTRA_CA_CERTS: join(dir, 'ca.pem') };
+const trusted = authority.env;
 
 describe('a robot over TLS', () => {
   it('takes content from a server whose certificate is right', async () => {
-    issue('good', 'localhost', 30);
-    const result = await askOnce(`url="${await serve('good')}" file="${file()}"`, trusted);
+    const result = await askOnce(`url="${await serve(authority.issue())}" file="${file()}"`, trusted);
     assert.match(result, /status="ok".* len="11"/);
   });
 
@@ -97,9 +43,8 @@ describe('a robot over TLS', () => {
   ];
   for (const [what, host, days, env, why] of refused) {
     it(`refuses a certificate ${what}`, async () => {
-      issue('bad', host, days);
       const path = file();
-      const result = await askOnce(`url="${await serve('bad')}" file="${path}"`, env);
+      const result = await askOnce(`url="${await serve(authority.issue(host, days))}" file="${path}"`, env);
       assert.match(result, /status="error" code="604" reach="provider"/);
       assert.match(result, why);
       assert.throws(() => readFileSync(path), { code: 'ENOENT' });
@@ -107,21 +52,58 @@ describe('a robot over TLS', () => {
   }
 
   it('refuses a certificate a server signed itself', async () => {
-    openssl(
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      'self.key',
-      '-out',
-      'self.pem',
-      '-days',
-      '30',
-      '-subj',
-      '/CN=localhost',
-    );
-    assert.match(await askOnce(`url="${await serve('self')}" file="${file()}"`), /code="604".*self.signed/);
+    const result = await askOnce(`url="${await serve(authority.selfSigned())}" file="${file()}"`);
+    assert.match(result, /code="604".*self.signed/);
+  });
+
+  const deadlines = join(newFolder(), 'lcc.toml');
+  writeFileSync(deadlines, '[bot]\nconnect_timeout_ms = 400\nheaders_timeout_ms = 800\n');
+
+  it('gives a handshake up that is never finished, or drips', async () => {
+    const silent = createTcpServer(socket => void socket.on('error', () => undefined));
+    const dripping = createTcpServer(socket => {
+      // A record that announces 16 KB of a server's hello.
+      socket.write(Buffer.from('1603034000020000', 'hex'));
+      drip(socket, 'x');
+      socket.on('error', () => undefined);
+    });
+    for (const server of [silent, dripping]) {
+      const result = await askOnce(`url="${await listen(server)}" file="${file()}"`, {
+        ...trusted,
+        LCC_CONFIG: deadlines,
+      });
+      assert.match(result, /code="603" reach="provider"/);
+    }
+  });
+
+  it('gives one result where a server starts a handshake anew in the middle', async () => {
+    const { key, cert } = authority.issue();
+    const outcomes: (Error | null)[] = [];
+    const server = createTlsServer({ key, cert, maxVersion: 'TLSv1.2' }, socket => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe');
+        socket.renegotiate({}, error => {
+          outcomes.push(error);
+          socket.write('llo');
+        });
+      });
+    });
+    const path = file();
+    const result = await askOnce(`url="${await listen(server)}" file="${path}"`, {
+      ...trusted,
+      LCC_CONFIG: deadlines,
+    });
+    assert.match(result, /status="ok".* len="5"|code="60[345]"/);
+    if (result.includes('status="ok"')) assert.equal(readFileSync(path, 'utf8'), 'hello');
+  });
+
+  it('calls plain text on a port of TLS, and garbage, what they are', async () => {
+    const plain = createTcpServer(socket => {
+      socket.on('error', () => undefined);
+      socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+    });
+    const result = await askOnce(`url="${await listen(plain)}" file="${file()}"`, trusted);
+    assert.match(result, /code="604" reach="provider"/);
   });
 });

@@ -233,7 +233,7 @@ describe('lccctl', { timeout: 90_000 }, () => {
         status: 75,
         stdout: '',
         stderr:
-          'lccctl: lccd-qm has not answered in 0.2 s: not known whether "pause 2" is done, and it may yet be; ' +
+          'lccctl: lccd-qm has not answered (no answer within 0.2 s): not known whether "pause --pid=2" is done, and it may yet be; ' +
           'see lccstat, then say it again\n',
       });
     } finally {
@@ -242,6 +242,24 @@ describe('lccctl', { timeout: 90_000 }, () => {
     // It was told, and does so once it goes on.
     while (!/"paused":1/.test(await lcc.run('lccpidb show --pid=2 --json')));
     assert.match((await lcc.sh('lccctl resume --pid=2')).stderr, /^lccctl: provider 2 is fetched from\n$/);
+  });
+
+  it('says that nobody knows whether it is done when the Queue Manager ends before it has answered', async () => {
+    const home = join(lcc.dir, 'other');
+    mkdirSync(join(home, 'run'), { recursive: true });
+    const ending = createNetServer(socket => socket.once('data', () => socket.destroy()));
+    await new Promise<void>(resolve => void ending.listen(join(home, 'run/lccd-qm.ctl.sock'), resolve));
+    try {
+      assert.deepEqual(await lcc.sh('lccctl pause --pid=2', { LCC_HOME: home }), {
+        status: 75,
+        stdout: '',
+        stderr:
+          'lccctl: lccd-qm has not answered (closed without an answer): not known whether "pause --pid=2" is done, and it may ' +
+          'yet be; see lccstat, then say it again\n',
+      });
+    } finally {
+      ending.close();
+    }
   });
 
   it('says 69 when the Queue Manager is away, and changes nothing', async () => {

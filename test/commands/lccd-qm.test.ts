@@ -7,7 +7,9 @@ import { absolute, failure, ok, url } from '../qm/support.js';
 
 let qm: Qm;
 beforeEach(() => {
-  qm = new Qm('[qm]\nlane_window = 16\nretries = 3\nretry_delay_ms = 1\nbackoff_min_ms = 20\n');
+  qm = new Qm(
+    '[qm]\nlane_window = 16\nshared_window = 0\nretries = 3\nretry_delay_ms = 1\nbackoff_min_ms = 20\n',
+  );
 });
 afterEach(() => qm.close());
 
@@ -330,4 +332,22 @@ test('a Bot Manager whose store is full rests; its urls are given to another, an
   uns.socket.destroy();
   full.close();
   bm.close();
+});
+
+test('a machine with another store is refused, and told of until it comes with the right one', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const first = new Bm(qm, { storeId: 's1' });
+  first.onFetch = request => ({ ...stored(request), machineId: 'm1' });
+  await uns.set('e1', urls(1));
+  await idle();
+  first.close();
+  const other = new Bm(qm, { storeId: 's2' });
+  await once(other.socket, 'close');
+  const refused = (status: Record<string, unknown>) => status['machines_refused'] as { machine: string }[];
+  await qm.until(status => refused(status)[0]?.machine === 'm1');
+  const again = new Bm(qm, { storeId: 's1' });
+  await qm.until(status => refused(status).length === 0);
+  again.close();
+  uns.socket.destroy();
 });

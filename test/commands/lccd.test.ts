@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { ask } from '../support/cu.js';
 import { ROOT } from '../support/tree.js';
 
 let home: string;
@@ -102,6 +103,17 @@ describe('lccd', () => {
     assert.deepEqual(pids.filter(runs), []);
     const stops = [...log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
     assert.deepEqual(stops.slice(0, 4), ['lccd', 'lccd-uns', 'lccd-qm', 'lccd-bm']);
+  });
+
+  it('runs a server of content users where one is to listen, and stops it first', async () => {
+    const { child, log } = await lccd('--cu-listen=127.0.0.1:0', `--cu-listen=unix:${home}/cu.sock`);
+    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+    assert.match(run('lccstat').stdout, /^lccd-cu +idle +\d+ s +\d+ MB +0 connections$/m);
+    assert.match(await ask(`${home}/cu.sock`, '<query/>'), /^<lococa:result [^>]+>\n<\/lococa:result>\n$/);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    const stops = [...log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    assert.deepEqual(stops.slice(0, 3), ['lccd', 'lccd-cu', 'lccd-uns']);
   });
 
   it('starts a daemon again that was killed -9', async () => {

@@ -43,6 +43,22 @@ describe('lccpidb', () => {
     assert.equal(statSync(join(home, 'lcc.db')).mode & 0o007, 0, 'others cannot read the hashes');
   });
 
+  it('refuses terms where nothing is set, and says that --pid is missing: 64', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=7', '--root=http://h/');
+    const refusals: [string[], string][] = [
+      [['show', '--pid=7', '--timeofday=25'], '--timeofday is for add and set, not for show'],
+      [['list', '--fuse-urls=3'], '--fuse-urls is for add and set, not for list'],
+      [['show'], "--pid=N is missing: give the provider's number, 1 or more"],
+      [['set', '--priority=2'], "--pid=N is missing: give the provider's number, 1 or more"],
+    ];
+    for (const [args, why] of refusals) {
+      const { status, stdout, stderr } = lccpidb(home, ...args);
+      assert.deepEqual([status, stdout], [64, ''], stderr);
+      assert.ok(stderr.includes(why), stderr);
+    }
+  });
+
   it('sets the terms given and no others', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--priority=2', '--timeofday=22-5');
@@ -109,6 +125,60 @@ describe('lccpidb', () => {
       [wrong.status, wrong.stderr],
       [64, 'lccpidb: --fuse-percent=101: give 0 to 100, or default\n'],
     );
+  });
+
+  it('sets what a robot is told of one fetch, and back to what is configured', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--maxlen=2MB', '--timeout=2.5');
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--user-agent=x/1 (m@example.org)').status, 0);
+    const terms = () => {
+      const { maxlen, fetchtimeout, useragent } = provider(home, 1) ?? {};
+      return [maxlen, fetchtimeout, useragent];
+    };
+    assert.deepEqual(terms(), [2 * 2 ** 20, 2500, 'x/1 (m@example.org)']);
+    const shown = lccpidb(home, 'show', '--pid=1').stdout;
+    assert.match(shown, /^longest content: +2097152 bytes\ntimeout: +2\.5 s\nuser agent: +x\/1 \(m@example/m);
+    for (const wrong of [
+      '--maxlen=0',
+      '--timeout=0',
+      '--timeout=3601',
+      '--user-agent=a\tb',
+      '--user-agent=é',
+    ])
+      assert.equal(lccpidb(home, 'set', '--pid=1', wrong).status, 64, wrong);
+    lccpidb(home, 'set', '--pid=1', '--maxlen=default', '--timeout=default', '--user-agent=default');
+    assert.deepEqual(terms(), [null, null, null]);
+  });
+
+  it('takes the login for a site from a file, shows its user only, and forgets it', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
+    const file = join(parent, 'login');
+    const login = () => {
+      const db = openReadOnly(join(home, 'lcc.db'));
+      const found = db.prepare('SELECT login FROM sitelogin WHERE pid = 1').pluck().get();
+      db.close();
+      return found;
+    };
+    writeFileSync(file, 'käthe:se:cret \r\nmore\n');
+    assert.equal(lccpidb(home, 'set', '--pid=1', `--loginfile=${file}`).status, 0);
+    assert.equal(login(), 'käthe:se:cret ');
+    const shown = lccpidb(home, 'show', '--pid=1').stdout;
+    assert.match(shown, /^login: +käthe, with a password$/m);
+    const printed = [shown, lccpidb(home, 'list').stdout, lccpidb(home, 'list', '--json').stdout];
+    printed.push(lccpidb(home, 'show', '--pid=1', '--json').stdout);
+    assert.doesNotMatch(printed.join(''), /cret/);
+    for (const wrong of ['', 'user', ':word', 'us\u0001er:word']) {
+      writeFileSync(file, `${wrong}\n`);
+      const refused = lccpidb(home, 'set', '--pid=1', `--loginfile=${file}`);
+      assert.deepEqual([refused.status, /write user:password/.test(refused.stderr)], [78, true], wrong);
+      assert.doesNotMatch(refused.stderr, /word\n.*word/);
+    }
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--loginfile=/nowhere').status, 66);
+    assert.equal(login(), 'käthe:se:cret ');
+    lccpidb(home, 'set', '--pid=1', '--loginfile=none');
+    assert.equal(login(), undefined);
+    assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^login: +none$/m);
   });
 
   it('adds and removes roots', () => {

@@ -437,7 +437,7 @@ describe('lccq --format=fts5-sql', () => {
     assert.equal(status, 1);
     assert.match(
       stderr,
-      /^lccq: http:\/\/x\/1: not indexed: \/.* is missing;.*\nlccq: http:\/\/x\/2: not indexed: \/.* is altered.*\n$/,
+      /^lccq: http:\/\/x\/1: left out: \/.* is missing;.*\nlccq: http:\/\/x\/2: left out: \/.* is altered.*\n$/,
     );
     assert.deepEqual(found('one OR two OR three'), ['http://x/3']);
   });
@@ -447,6 +447,17 @@ describe('lccq --format=fts5-sql', () => {
     cache.put({ curl: 'http://x/2', mimetype: 'text/plain', content: 'words' });
     const { status, stderr } = feed();
     assert.deepEqual([status, stderr], [0, 'lccq: 1 rows without text in them were not indexed\n']);
+  });
+
+  it('goes on after changes none of which were selected', () => {
+    const only = '--mime=text/plain';
+    cache.put({ curl: 'http://x/1', mimetype: 'text/plain', content: 'one' });
+    assert.equal(feed(only).status, 0);
+    cache.put({ curl: 'http://x/2' });
+    assert.equal(feed(only).status, 0);
+    cache.put({ curl: 'http://x/3', mimetype: 'text/plain', content: 'three' });
+    assert.deepEqual(feed(only), { status: 0, stdout: '', stderr: '' });
+    assert.deepEqual(found('one OR three'), ['http://x/1', 'http://x/3']);
   });
 
   it('fails instead of leaving a gap when the index was lost but not its cursor', () => {
@@ -465,7 +476,7 @@ describe('lccq --format=fts5-sql', () => {
 });
 
 describe('damage', () => {
-  for (const format of ['xml', 'tsv', 'jsonl', 'urls', 'paths', 'fts5-sql']) {
+  for (const format of ['xml', 'tsv', 'csv', 'jsonl', 'urls', 'paths', 'fts5-sql']) {
     it(`leaves a row with a flipped bit out of ${format}, and reports it: 1`, () => {
       for (const curl of ['http://a/1', 'http://a/2', 'http://a/3']) cache.put({ curl });
       const run = () =>

@@ -73,7 +73,11 @@ describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
   const seen = new Set<string>();
   before(async () => {
     // Nobody listens on port 9.
-    lcc = await startLcc('http://127.0.0.1:9/', '[qm]\nbackoff_min_ms = "1h"\n');
+    const readers = join(home, 'cu.sock');
+    lcc = await startLcc(
+      'http://127.0.0.1:9/',
+      `[cu]\nlisten = ["unix:${readers}"]\n[qm]\nbackoff_min_ms = "1h"\n`,
+    );
     const urls = Array.from({ length: 40 }, (_, i) => `<url curl="p${i}" mimetype="text/html"/>\n`);
     writeFileSync(join(lcc.dir, 'urls'), urls.join(''));
     await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=http://127.0.0.1:9/ <urls`);
@@ -152,6 +156,7 @@ describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
     const notNow = new Set([
       'problem',
       'rests_ms',
+      'machine',
       'reason',
       'back',
       'off',

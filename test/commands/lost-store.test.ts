@@ -32,6 +32,7 @@ async function refused(): Promise<{ status: number | string; log: string }> {
   const bm = startDaemon('lccd-bm', lcc.home, [
     `--source=unix:${lcc.home}/b.sock`,
     `--listen=unix:${lcc.home}/r.sock`,
+    `--store=${store()}`,
   ]);
   const status = await bm.ended;
   qm.child.kill('SIGTERM');
@@ -70,6 +71,26 @@ test('a store made anew while rows point into another is given no work: 78, and 
       log,
     );
   }
+});
+
+test('lccq says so once instead of advice for each row: 78', () => {
+  const env = { ...process.env, LCC_HOME: lcc.home, LCC_CONFIG: '' };
+  const args = [join(ROOT, 'bin/lccq'), '--format=jsonl', '--content'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  assert.deepEqual(
+    [status, stdout, stderr],
+    [
+      78,
+      '',
+      `lccq: ${store()}: rows point to files of machine "local" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost\n`,
+    ],
+  );
+});
+
+test('a look at it does not advise the repair that its finding warns of', () => {
+  const { status, stdout, stderr } = fsck('--quick');
+  assert.deepEqual([status, stdout], [1, storeLine()]);
+  assert.match(stderr, /: 3 rows, their store is not here, 0 files, 0 bytes read: 1 found, 0 repaired\n$/);
 });
 
 test('a repair leaves its rows alone', () => {

@@ -132,7 +132,7 @@ test(
   { skip: noScript && 'no script(1)' },
   () => {
     const work = (options: string) =>
-      `(echo a; sleep 1.2; echo b; sleep 0.1) | ${join(ROOT, 'bin/file2url')} ${options} >/dev/null`;
+      `(echo a; sleep 2.5; echo b; sleep 0.1) | ${join(ROOT, 'bin/file2url')} ${options} >/dev/null`;
     const terminal = (command: string) =>
       spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'latin1' }).stdout;
     assert.match(terminal(work('')), /\r\u001b\[Kfile2url: 2 files, \d\/s.*\r\u001b\[K/s);

@@ -15,6 +15,7 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { metricsEndpoint, serveMetrics } from '../../src/daemon/metrics.js';
 import { describe as describeSocket } from '../../src/daemon/listeners.js';
 import type { MetricRow } from '../../src/daemon/types.js';
+import { startDaemon, type Daemon } from '../support/daemon.js';
 import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { manPages } from '../support/mdoc.js';
 
@@ -70,6 +71,7 @@ function documented(): { ours: string[]; process: string[] } {
 
 describe('metrics of a whole LCC', { timeout: 60_000 }, () => {
   let lcc: TestLcc;
+  let relay: Daemon;
   before(async () => {
     lcc = await startLcc(
       'http://127.0.0.1:9/',
@@ -80,16 +82,28 @@ metrics_listen = "127.0.0.1:0"
 metrics_listen = "0"
 [bm]
 metrics_listen = "0"
+[cu]
+listen = ["127.0.0.1:0"]
+metrics_listen = "0"
 `,
     );
+    relay = startDaemon('lccd-bm', lcc.home, [
+      `--source=unix:${lcc.home}/run/qm-bm.sock`,
+      `--listen=unix:${lcc.home}/relay.sock`,
+    ]);
+    await relay.ready;
   });
-  after(() => lcc.destroy());
+  after(async () => {
+    relay.child.kill('SIGKILL');
+    await relay.ended;
+    await lcc.destroy();
+  });
 
   it('are those of the manual, both ways, each with a value and in the format of Prometheus', async () => {
     const endpoints = [
-      ...lcc.log().matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
+      ...(lcc.log() + relay.log()).matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
-    assert.equal(endpoints.length, 4);
+    assert.equal(endpoints.length, 6);
     const all: Family[] = [];
     for (const [, endpoint] of endpoints) {
       const response = await fetch(`http://${endpoint}/metrics`);
@@ -100,7 +114,8 @@ metrics_listen = "0"
     const { ours, process } = documented();
     assert.ok(ours.length > 30 && process.length > 20);
     const printed = all.filter(({ name }) => name.startsWith('lcc_'));
-    assert.deepEqual(printed.map(({ name, type }) => `${name} ${type}`).sort(), ours.toSorted());
+    const names = new Set(printed.map(({ name, type }) => `${name} ${type}`));
+    assert.deepEqual([...names].sort(), ours.toSorted());
     assert.deepEqual(
       printed.filter(({ samples }) => samples.length === 0).map(({ name }) => name),
       [],

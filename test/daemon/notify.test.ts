@@ -43,12 +43,14 @@ it(
       stdio: 'ignore',
       env: { ...process.env, LCC_HOME: home, NOTIFY_SOCKET: path, WATCHDOG_USEC: '200000' },
     });
+    // Its last message goes through another process, and may arrive after its end.
+    const exited = once(daemon, 'exit');
     try {
       await hear('READY=1');
       await hear('WATCHDOG=1');
       daemon.kill('SIGTERM');
       await hear('STOPPING=1');
-      await once(daemon, 'exit');
+      await exited;
     } finally {
       daemon.kill('SIGKILL');
       receiver.kill('SIGKILL');

@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { migration001 } from '../../src/db/migrations/001.js';
+import { migration002 } from '../../src/db/migrations/002.js';
 import { openDatabase, openReadOnly, SCHEMA_VERSION } from '../../src/db/open.js';
+import { readProvider } from '../../src/db/pidb.js';
 import { LccError } from '../../src/lib/errors.js';
 
 let dir = '';
@@ -62,6 +65,29 @@ test('a database of an older LCC is upgraded when opened for writing, refused fo
   assert.throws(() => openReadOnly(path), refused('config', /start lccd to upgrade/));
   openDatabase(path).close();
   openReadOnly(path).close();
+});
+
+test('a database of schema 2 is upgraded with all it holds', () => {
+  const path = join(dir, 'lcc.db');
+  const older = new Database(path);
+  older.exec(`${migration001};${migration002}`);
+  older.exec(
+    `INSERT INTO pidb(pid, password, priority) VALUES (7, 'x', 2); INSERT INTO meta VALUES ('store_id', 'id');
+     UPDATE counter SET value = 41 WHERE name = 'seq'; INSERT INTO store VALUES ('m1', 's1');
+     INSERT INTO tombstone VALUES (40, 3, 7, 'http://x/3', 'text/html', NULL, 1795000000)`,
+  );
+  older.pragma('user_version = 2');
+  older.close();
+  const db = openDatabase(path);
+  assert.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
+  const { priority, maxlen, fetchtimeout, useragent } = readProvider(db, 7) ?? {};
+  assert.deepEqual([priority, maxlen, fetchtimeout, useragent], [2, null, null, null]);
+  assert.equal(db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get(), 'id');
+  // What an older LCC deleted was a row, not a browse URL alone.
+  assert.deepEqual(db.prepare('SELECT id, moved FROM tombstone').all(), [{ id: 3, moved: 0 }]);
+  // What an older LCC stored counts as synced.
+  assert.equal(db.prepare("SELECT syncedseq FROM store WHERE machineid = 'm1'").pluck().get(), 41);
+  db.close();
 });
 
 test('a reader creates nothing and cannot write', () => {

@@ -181,11 +181,11 @@ test('all that the operator, the scheduler and the fuse know survives', async ()
     UPDATE qpsdb SET absorbedat = 16;
     INSERT INTO held VALUES (3, 7, 1, 0, 2, 'd', 17);
     INSERT INTO agemark VALUES (1, 2, 3);
-    INSERT INTO store VALUES ('m1', 's1');
+    INSERT INTO store VALUES ('m1', 's1', 0);
     INSERT INTO helddelete VALUES (3, 'x', 'text/html'), (3, 'y', 'text/html');
     INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'gone', ' curl="x"');
     INSERT INTO freed(machineid, fileid) VALUES ('m1', 'f1');
-    INSERT INTO tombstone VALUES (1000, 1, 7, 'x', 'text/html', NULL, 18);
+    INSERT INTO tombstone VALUES (1000, 1, 7, 'x', 'text/html', NULL, 18, 1);
   `);
   const rest = () =>
     [

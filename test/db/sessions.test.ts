@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { SessionStore } from '../../src/db/sessions.js';
+import { SessionStore, type Beginning, type Begun } from '../../src/db/sessions.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'lcc-sessions-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -11,22 +11,27 @@ let files = 0;
 const newPath = () => join(dir, `${++files}.db`);
 const NEVER = { seq: 0, ip: '' };
 
+/** Numbers connections, all in one transaction. */
+function begin(store: SessionStore, beginnings: readonly Beginning[]): Begun[] {
+  return store.commit(() => beginnings.map(beginning => store.number(beginning)));
+}
+
 describe('the numbers of connections', () => {
   it('go on after a restart, and remember where the last one came from', () => {
     const path = newPath();
     const first = new SessionStore(path);
-    const [begun] = first.begin([{ pid: 7, ip: '192.0.2.1', known: NEVER }]);
+    const [begun] = begin(first, [{ pid: 7, ip: '192.0.2.1', known: NEVER }]);
     assert.deepEqual(begun, { seq: 1, lastIp: '', errseen: 0 });
     first.close();
     const second = new SessionStore(path);
-    const [next] = second.begin([{ pid: 7, ip: '192.0.2.2', known: NEVER }]);
+    const [next] = begin(second, [{ pid: 7, ip: '192.0.2.2', known: NEVER }]);
     assert.deepEqual([next?.seq, next?.lastIp], [2, '192.0.2.1']);
     second.close();
   });
 
   it('go on from the database when that is ahead, as after the loss of the spool', () => {
     const store = new SessionStore(newPath());
-    const [begun] = store.begin([{ pid: 7, ip: '', known: { seq: 41, ip: '192.0.2.9' } }]);
+    const [begun] = begin(store, [{ pid: 7, ip: '', known: { seq: 41, ip: '192.0.2.9' } }]);
     assert.deepEqual([begun?.seq, begun?.lastIp], [42, '192.0.2.9']);
     store.close();
   });
@@ -35,7 +40,7 @@ describe('the numbers of connections', () => {
     const path = newPath();
     const [one, other] = [new SessionStore(path), new SessionStore(path)];
     const seqs = [one, other, one, other].map(
-      store => store.begin([{ pid: 7, ip: '', known: NEVER }])[0]?.seq,
+      store => begin(store, [{ pid: 7, ip: '', known: NEVER }])[0]?.seq,
     );
     assert.deepEqual(seqs, [1, 2, 3, 4]);
     one.close();
@@ -45,7 +50,7 @@ describe('the numbers of connections', () => {
   it('are given one after the other within one batch', () => {
     const store = new SessionStore(newPath());
     const login = { pid: 7, ip: 'a', known: NEVER };
-    const begun = store.begin([login, { ...login, ip: 'b' }, { ...login, pid: 8 }]);
+    const begun = begin(store, [login, { ...login, ip: 'b' }, { ...login, pid: 8 }]);
     assert.deepEqual(
       begun.map(({ seq, lastIp }) => [seq, lastIp]),
       [
@@ -62,7 +67,7 @@ describe('notes to the Queue Manager', () => {
   it('are due for every session until they are confirmed, also across a restart', () => {
     const path = newPath();
     const store = new SessionStore(path);
-    store.begin([{ pid: 7, ip: 'a', known: NEVER }]);
+    begin(store, [{ pid: 7, ip: 'a', known: NEVER }]);
     store.received(7, 12);
     assert.deepEqual(store.unnoted(10), [{ pid: 7, seq: 1, ip: 'a', errseen: 12 }]);
     store.confirm(7, 1, 12);
@@ -70,14 +75,14 @@ describe('notes to the Queue Manager', () => {
     store.close();
     const again = new SessionStore(path);
     assert.deepEqual(again.unnoted(10), []);
-    again.begin([{ pid: 7, ip: 'a', known: NEVER }]);
+    begin(again, [{ pid: 7, ip: 'a', known: NEVER }]);
     assert.equal(again.unnoted(10).length, 1);
     again.close();
   });
 
   it('say again when the mark has moved on, and never move it back', () => {
     const store = new SessionStore(newPath());
-    store.begin([{ pid: 7, ip: 'a', known: NEVER }]);
+    begin(store, [{ pid: 7, ip: 'a', known: NEVER }]);
     store.confirm(7, 1, 0);
     store.received(7, 12);
     store.received(7, 5);
@@ -85,7 +90,7 @@ describe('notes to the Queue Manager', () => {
       store.unnoted(10).map(({ errseen }) => errseen),
       [12],
     );
-    const [begun] = store.begin([{ pid: 7, ip: 'a', known: NEVER }]);
+    const [begun] = begin(store, [{ pid: 7, ip: 'a', known: NEVER }]);
     assert.equal(begun?.errseen, 12);
     store.close();
   });

@@ -28,7 +28,9 @@ const site = new Site();
 let lcc: WholeLcc;
 
 /** Checks the LCC in this process. */
-async function fsck(...options: ('repair' | 'quick' | 'storeLost' | 'removeOrphans')[]): Promise<Finding[]> {
+async function fsck(
+  ...options: ('repair' | 'quick' | 'storeLost' | 'removeOrphans' | 'recheck')[]
+): Promise<Finding[]> {
   const findings: Finding[] = [];
   await runFsck(
     {
@@ -42,6 +44,7 @@ async function fsck(...options: ('repair' | 'quick' | 'storeLost' | 'removeOrpha
       storeLost: options.includes('storeLost'),
       startEmpty: false,
       removeOrphans: options.includes('removeOrphans'),
+      recheck: options.includes('recheck'),
       errorsKept: 1000,
       nowMs: Date.now,
     },
@@ -367,4 +370,14 @@ test('a store that is not there is a finding, and no reason to drop what it hold
   );
   assert.equal(one('SELECT count(*) FROM lccurl'), rows);
   renameSync(`${store()}.away`, store());
+});
+
+test('a recheck has all content read again, on every machine', async () => {
+  withDb(db => db.prepare("INSERT OR REPLACE INTO store VALUES ('elsewhere', 's', 3)").run());
+  await fsck('repair');
+  const synced = () =>
+    withDb(db => db.prepare("SELECT syncedseq FROM store WHERE machineid = 'elsewhere'").pluck().get());
+  assert.equal(synced(), 3);
+  await fsck('repair', 'recheck');
+  assert.equal(synced(), 0);
 });

@@ -168,3 +168,9 @@ test('examples of systemd units are understood by systemd', t => {
     .filter(line => line !== '' && !line.includes('is not executable'));
   assert.deepEqual(complaints, []);
 });
+
+test('the reference of the library is what its docstrings say', () => {
+  const made = spawnSync(process.execPath, [join(ROOT, 'scripts/api.mjs')], { encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  assert.equal(readProjectFile('docs/api.md'), made.stdout, 'run npm run docs');
+});

@@ -48,7 +48,7 @@ test('writes nothing before a block is full and everything after flush, bytes in
   out.write('\xff');
   assert.equal(readFileSync(path, 'latin1'), 'abc\xff');
   out.write('x');
-  out.writeBytes(Buffer.from('yz'));
+  out.write(Buffer.from('yz'));
   assert.equal(readFileSync(path, 'latin1'), 'abc\xffxyz');
   out.write('!');
   out.flush();

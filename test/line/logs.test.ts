@@ -15,7 +15,7 @@ function eventsInCode(): Set<string> {
     .filter(path => path.endsWith('.ts'))
     .map(readProjectFile)
     .join('\n');
-  const calls = code.matchAll(/\blog\.(?:error|warn|info|debug)\(([^{;]*)/g);
+  const calls = code.matchAll(/\blog(?:\.(?:error|warn|info|debug)|\[[^\]]*\])\(([^{;]*)/g);
   return new Set(
     [...calls].flatMap(([, first = '']) => [...first.matchAll(/'([^']+)'/g)].map(m => m[1] ?? '')),
   );

@@ -164,7 +164,7 @@ test('a provider that holds content and has been silent is asked for a full set;
   start({ oldMs: 90 * DAY_MS });
   await store('a');
   run(80 * DAY_MS);
-  bench.intake.note({ pid: 7, seq: 99, ip: '', errseen: 0 });
+  await bench.intake.note({ pid: 7, seq: 99, ip: '', errseen: 0 });
   run(20 * DAY_MS);
   assert.equal(wanted(), null, 'it has connected');
   run(80 * DAY_MS);

@@ -17,6 +17,7 @@ function simulate(more: Partial<SimulationOptions>): Simulation {
     lanes: {
       overbookPercent: 25,
       turn: 32,
+      sharedWindow: 0,
       ageingMs: 600_000,
       delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },

@@ -9,7 +9,8 @@ import { openDatabase, openReadOnly, type Db } from '../../src/db/open.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { escapeAttribute } from '../../src/lib/xml/escape.js';
 import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { SourcePeer } from '../../src/wire/qm-bm.js';
+import { SourcePeer } from '../../src/wire/qm-bm-peers.js';
+import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
 import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 
@@ -179,12 +180,20 @@ export class Bm {
   readonly socket: Socket;
   readonly fetches: FetchRequest[] = [];
   readonly deletes: DeleteRequest[] = [];
+  readonly upkeeps: UpkeepRequest[] = [];
   /** Lanes it was told to give back. */
   readonly recalls: string[] = [];
   onFetch: ((request: FetchRequest) => FetchResult | undefined) | undefined;
+  /** `ok` for what it says nothing of. */
+  onUpkeep: ((request: UpkeepRequest) => UpkeepResult['status'] | undefined) | undefined;
+  /** Asked behind `onUpkeep`. */
+  answersUpkeep = () => true;
   readonly #seen = new Set<() => void>();
 
-  constructor(qm: Qm, options: { slots?: number; machineId?: string; answerDeletes?: boolean } = {}) {
+  constructor(
+    qm: Qm,
+    options: { slots?: number; machineId?: string; storeId?: string; answerDeletes?: boolean } = {},
+  ) {
     this.socket = connect(qm.bmPath);
     this.peer = new SourcePeer(
       this.socket,
@@ -204,6 +213,13 @@ export class Bm {
           if (options.answerDeletes !== false) this.peer.deleted({ id: request.id, status: 'ok' });
           this.#wake();
         },
+        upkeep: request => {
+          this.upkeeps.push(request);
+          const status = this.onUpkeep?.(request) ?? 'ok';
+          if (this.answersUpkeep()) this.peer.upkept({ kind: request.kind, id: request.id, status });
+          this.#wake();
+        },
+        refused() {},
         closed: () => this.#wake(),
       },
       {
@@ -214,7 +230,12 @@ export class Bm {
         stallTimeoutMs: 60_000,
       },
     );
-    this.peer.hello([options.machineId ?? 'm1'], options.slots ?? 4);
+    this.peer.hello({
+      machineIds: [options.machineId ?? 'm1'],
+      slots: options.slots ?? 4,
+      storeIds: options.storeId === undefined ? [] : [options.storeId],
+      relays: false,
+    });
   }
 
   /** Resolves when the condition holds; it is looked at whenever something arrives. */

@@ -120,6 +120,7 @@ async function live({
     lanes: {
       overbookPercent: 25,
       turn: 32,
+      sharedWindow: 0,
       ageingMs: 10 * DAY,
       delays: { gridMs: 4 * SECOND, horizonMs: HOUR },
     },

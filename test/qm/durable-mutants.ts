@@ -5,8 +5,8 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   {
     without: 'synchronous=FULL',
     edits: [
-      edit('db/open.js', "db.pragma('synchronous = FULL');", "db.pragma('synchronous = NORMAL');"),
-      edit('db/open.js', "db.pragma('synchronous', { simple: true }) !== 2", 'false'),
+      edit('db/wal.js', 'db.pragma(`synchronous = ${synchronous}`);', "db.pragma('synchronous = NORMAL');"),
+      edit('db/wal.js', "db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS[synchronous]", 'false'),
     ],
     by: {
       file: 'db/open',
@@ -15,7 +15,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the assertion that SQLite took it',
-    edits: [edit('db/open.js', "db.pragma('synchronous = FULL');", '')],
+    edits: [edit('db/wal.js', 'db.pragma(`synchronous = ${synchronous}`);', '')],
     by: {
       file: 'db/open',
       test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',

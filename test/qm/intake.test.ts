@@ -117,8 +117,9 @@ test('unchanged content with a new browse URL is a change content users see, wit
   const before = bench.value("SELECT value FROM counter WHERE name = 'seq'");
   await bench.send(7, [url('a', { len: '1', burl: 'shown' })]);
   assert.deepEqual(waiting(), []);
+  // The first of the two numbers says that the former browse URL is gone.
   assert.deepEqual(bench.all('SELECT burl, seq FROM lccurl'), [
-    { burl: absolute('shown'), seq: Number(before) + 1 },
+    { burl: absolute('shown'), seq: Number(before) + 2 },
   ]);
 });
 
@@ -258,7 +259,7 @@ test('errors are forgotten only up to the one the CP has received', async () => 
     bench.answer(row, failure(404, 'real'));
   }
   const first = Number(bench.value('SELECT min(errseq) FROM pierr'));
-  bench.intake.note({ pid: 7, seq: 5, ip: '192.0.2.9', errseen: first });
+  await bench.intake.note({ pid: 7, seq: 5, ip: '192.0.2.9', errseen: first });
   assert.deepEqual(bench.all('SELECT errseq FROM pierr'), [{ errseq: first + 1 }]);
   assert.deepEqual(bench.all('SELECT nurlerrs, lastconnseq, lastconnip FROM pidb'), [
     { nurlerrs: 1, lastconnseq: 5, lastconnip: '192.0.2.9' },
@@ -319,4 +320,77 @@ test('while a full set removes what it did not name, results and sets of others 
   );
   assert.deepEqual(await ended, { queued: 1, duplicate: 0, unchanged: 0, deleted: 20 });
   assert.deepEqual(heldUrls(), [absolute('a')]);
+});
+
+/** Sets of one url each that end in the same turn of the event loop. */
+async function sendTogether(pids: readonly number[]): Promise<unknown[]> {
+  const intakes = await Promise.all(
+    pids.map(pid => bench.intake.begin(`u${pid}`, bench.head(pid, 1, { entry: `of-${pid}` }))),
+  );
+  for (const intake of intakes) intake.urls([url('a')]);
+  return Promise.all(intakes.map(intake => intake.end()));
+}
+const PIDS = [9, 7, 8];
+
+test('small sets that end together share a commit, and each is a set of its own', async () => {
+  for (const pid of [8, 9]) bench.provider(pid);
+  let commits = 0;
+  const transaction = bench.store.transaction.bind(bench.store);
+  bench.store.transaction = change => {
+    commits++;
+    return transaction(change);
+  };
+  const answers = await sendTogether(PIDS);
+  assert.equal(commits, 1);
+  assert.deepEqual(
+    answers,
+    PIDS.map(() => ({ queued: 1, duplicate: 0, unchanged: 0, deleted: 0 })),
+  );
+  const sets = bench.all('SELECT pid, uns, entry, complete FROM absorbed ORDER BY psetid');
+  assert.deepEqual(
+    sets,
+    PIDS.map(pid => ({ pid, uns: `u${pid}`, entry: `of-${pid}`, complete: 1 })),
+  );
+  assert.deepEqual(
+    bench.sets.map(set => set.pid),
+    PIDS,
+  );
+  assert.equal(bench.value('SELECT min(nurlproc) FROM pidb'), 1);
+});
+
+test('of sets that share a commit that fails nothing stays, and each is taken when it comes again', async () => {
+  for (const pid of [8, 9]) bench.provider(pid);
+  bench.db.exec(`CREATE TEMP TRIGGER no_room BEFORE INSERT ON qpsdb WHEN new.pid = 8
+                 BEGIN SELECT RAISE(ABORT, 'no room'); END`);
+  const intakes = await Promise.all(
+    PIDS.map(pid => bench.intake.begin('u1', bench.head(pid, 1, { entry: `of-${pid}` }))),
+  );
+  for (const intake of intakes) intake.urls([url('a')]);
+  const ends = await Promise.allSettled(intakes.map(intake => intake.end()));
+  assert.deepEqual(
+    ends.map(end => end.status),
+    PIDS.map(() => 'rejected'),
+  );
+  assert.equal(bench.value('SELECT count(*) FROM absorbed'), 0);
+  assert.equal(bench.value('SELECT count(*) FROM qdb'), 0);
+  assert.deepEqual(bench.sets, []);
+  bench.db.exec('DROP TRIGGER no_room');
+  const answers = await sendTogether(PIDS);
+  assert.deepEqual(
+    answers,
+    PIDS.map(() => ({ queued: 1, duplicate: 0, unchanged: 0, deleted: 0 })),
+  );
+  assert.equal(bench.value('SELECT total(nurlproc) FROM pidb'), 3);
+});
+
+test('a set that cannot even begin does not hold up the next one of its provider', async () => {
+  const { absorb } = bench.store;
+  const find = absorb.find.bind(absorb);
+  absorb.find = () => {
+    throw new Error('disk I/O error');
+  };
+  await assert.rejects(bench.intake.begin('u1', bench.head(7, 1)), /disk I\/O error/);
+  absorb.find = find;
+  assert.equal(bench.intake.open, 0);
+  assert.deepEqual(await bench.send(7, [url('a')]), { queued: 1, duplicate: 0, unchanged: 0, deleted: 0 });
 });

@@ -55,6 +55,7 @@ export class Life {
       lanes: {
         overbookPercent: rules.overbookPercent,
         turn: window * 4,
+        sharedWindow: 0,
         ageingMs: 0,
         delays: { gridMs: 4000, horizonMs: 3_600_000 },
       },

@@ -69,10 +69,21 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'qm/set-intake.js',
-        'return this.#complete();\n            this.#commit();',
+        'return await this.#complete();\n            this.#commit();',
         '{ setImmediate(() => this.#complete()); return { queued: 0, duplicate: 0, unchanged: 0, deleted: 0 }; }\n            this.#commit();',
       ),
     ],
+  },
+  {
+    without: 'the answers waiting for the commit of their group',
+    edits: [
+      edit(
+        'lib/group-commit.js',
+        'const values = commit(() => group.map(({ change }) => change()));',
+        'for (const { done } of group) done({ state: {} });\n            const values = commit(() => group.map(({ change }) => change()));',
+      ),
+    ],
+    by: { file: 'lib/group-commit', test: 'nobody is told before the commit that all share' },
   },
   {
     without: 'incomplete sets being kept from the order',
@@ -151,8 +162,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'db/cache/content.js',
-        'this.free(held.fetched_machineid, held.fetched_fileid);\n            this.#tally',
-        'this.#tally',
+        'this.#letGo(seq, key.pid, held, nowS);\n            this.#tally',
+        '{}\n            this.#tally',
       ),
     ],
   },
@@ -214,7 +225,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the wait before a retry',
-    edits: [edit('qm/dispatch.js', 'nowMs + this.#waits.retryMs(tries)', 'nowMs')],
+    edits: [edit('qm/dispatch.js', 'nowMs + this.#waits.retryMs(tries, result)', 'nowMs')],
   },
   {
     without: 'the pause of a provider',

@@ -163,7 +163,8 @@ export class Pair implements Scene {
       case 'received': {
         const errseen = this.#inspector.errseqOf(event.pid, event.count);
         model.delivered(event.pid, event.count);
-        this.#life.intake.note({ pid: event.pid, seq: 0, ip: '', errseen });
+        const noted = this.#life.intake.note({ pid: event.pid, seq: 0, ip: '', errseen });
+        await Promise.all([noted, this.#turns.run(ALL_TURNS)]);
         return;
       }
     }

@@ -21,6 +21,7 @@ function begin(...priorities: number[]): void {
     lanes: {
       overbookPercent: 0,
       turn: 16,
+      sharedWindow: 0,
       ageingMs: AGEING,
       delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },

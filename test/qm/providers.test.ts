@@ -21,6 +21,7 @@ test('a provider that is removed is forgotten, and an LCC without others is idle
     lanes: {
       overbookPercent: 0,
       turn: 16,
+      sharedWindow: 0,
       ageingMs: 600_000,
       delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },

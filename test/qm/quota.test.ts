@@ -234,7 +234,7 @@ test('over any history the counters of the providers are what the tables say', a
             );
             break;
           case 'seen':
-            bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: one.errseen });
+            await bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: one.errseen });
             break;
           case 'crash':
             bench.reopen();

@@ -40,7 +40,7 @@ test('the wish stays until a full set is absorbed, and that one costs nothing', 
   want();
   assert.deepEqual(ration(), { allowed: 2, wanted: 'operator' });
   await bench.send(7, [url('a')]);
-  bench.intake.note({ pid: 7, seq: 9, ip: '', errseen: 0 });
+  await bench.intake.note({ pid: 7, seq: 9, ip: '', errseen: 0 });
   assert.equal(ration().wanted, 'operator');
   await absorbFull();
   assert.deepEqual(ration(), { allowed: 2, wanted: undefined });

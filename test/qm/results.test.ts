@@ -1,23 +1,27 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ResultBatch } from '../../src/qm/results.js';
+import { Simulation } from './simulation.js';
 import { Bench, ok, url } from './support.js';
 
 const PID = 7;
 let bench: Bench;
 let batch: ResultBatch;
 let commits: number[];
+/** How long a commit takes. */
+let commitMs: number;
 
 beforeEach(async () => {
   bench = new Bench();
   bench.provider(PID);
   commits = [];
+  commitMs = 0;
   batch = new ResultBatch({
     store: bench.store,
     clock: bench.clock,
     postpone: () => 'again',
     alongside: () => undefined,
-    close: () => undefined,
+    close: () => bench.clock.advance(commitMs),
     committed: arrivals => commits.push(arrivals.length),
     failed: error => {
       throw error;
@@ -31,30 +35,33 @@ beforeEach(async () => {
 afterEach(() => bench.close());
 
 /** The result of the next url. */
-function arrive(): void {
+function arrive(endsSet = false): void {
   const [set] = bench.sets;
   assert.ok(set);
   const [row] = bench.store.queue.next(set, next, 1);
   assert.ok(row);
   next = row.pos;
   const { pos, gen, pid, tries, mtime, md5, len, urlSum } = row;
-  batch.add({
-    sent: {
-      pos,
-      gen,
-      pid,
-      tries,
-      mtime,
-      md5,
-      len,
-      urlSum,
-      set,
-      conditional: false,
-      held: false,
-      backoffs: 0,
+  batch.add(
+    {
+      sent: {
+        pos,
+        gen,
+        pid,
+        tries,
+        mtime,
+        md5,
+        len,
+        urlSum,
+        set,
+        conditional: false,
+        held: false,
+        backoffs: 0,
+      },
+      result: ok('x'),
     },
-    result: ok('x'),
-  });
+    endsSet,
+  );
 }
 let next = 0;
 beforeEach(() => void (next = 0));
@@ -75,6 +82,33 @@ test('results that keep coming are committed together, and not kept for ever', (
   assert.deepEqual(commits, [50]);
 });
 
+test('the last of a set does not wait for a stream of others to end', () => {
+  for (let ms = 0; ms < 10; ms++) {
+    arrive(ms === 7);
+    bench.clock.advance(1);
+  }
+  assert.deepEqual(commits, [10]);
+  for (let ms = 0; ms < 20; ms++) {
+    arrive();
+    bench.clock.advance(1);
+  }
+  assert.deepEqual(commits, [10], 'what follows is a stream again');
+});
+
+test('commits that take long have more time between them, one among short ones has not', () => {
+  const commitOne = (tookMs: number) => {
+    commitMs = tookMs;
+    arrive();
+    const before = commits.length;
+    let waitedMs = 0;
+    for (; commits.length === before; waitedMs++) bench.clock.advance(1);
+    return waitedMs;
+  };
+  assert.deepEqual([1, 60, 1].map(commitOne), [5, 5, 5]);
+  assert.deepEqual([10, 10, 10].map(commitOne), [5, 5, 40]);
+  assert.deepEqual([300, 300, 300].map(commitOne), [40, 40, 100]);
+});
+
 test('a stream that has ended is committed after a moment', () => {
   for (let i = 0; i < 10; i++) arrive();
   bench.clock.advance(5);
@@ -93,4 +127,42 @@ test('stopping commits what has come', () => {
   arrive();
   batch.flush();
   assert.deepEqual(commits, [1]);
+});
+
+test('a small set is done while a large one of another provider is being fetched', async () => {
+  const sim = new Simulation({
+    startMs: Date.UTC(2026, 5, 1),
+    workerSlots: 4,
+    slots: 24,
+    window: 8,
+    bandwidthBytesPerS: 0,
+    lanes: {
+      overbookPercent: 0,
+      turn: 16,
+      sharedWindow: 0,
+      ageingMs: 600_000,
+      delays: { gridMs: 4000, horizonMs: 3_600_000 },
+    },
+    backoff: { minMs: 10_000, maxMs: 3_600_000 },
+    retryDelayMs: 10_000,
+    random: () => 0.5,
+    site: ({ url: asked }) => ({ result: ok(asked), tookMs: 1 }),
+  });
+  try {
+    for (const pid of [1, 2]) sim.bench.provider(pid);
+    sim.start();
+    await sim.send(
+      1,
+      Array.from({ length: 500 }, (_, i) => url(`large${i}`)),
+    );
+    await sim.pass(60);
+    await sim.send(2, [url('small')]);
+    const rows = (pid: number) => Number(sim.bench.value(`SELECT count(*) FROM lccurl WHERE pid = ${pid}`));
+    let tookMs = 0;
+    for (; rows(2) === 0 && tookMs < 100; tookMs++) await sim.pass(1);
+    assert.ok(tookMs <= 12, `${tookMs} ms`);
+    assert.ok(rows(1) < 200, 'the large one is still being fetched');
+  } finally {
+    sim.close();
+  }
 });

@@ -26,6 +26,7 @@ function begin(more: Partial<SimulationOptions> = {}, columns: Record<string, nu
     lanes: {
       overbookPercent: 0,
       turn: 32,
+      sharedWindow: 0,
       ageingMs: 600_000,
       delays: { gridMs: 4000, horizonMs: HOUR },
     },

@@ -22,6 +22,7 @@ function begin(site: Site, more: { startMs?: number; retries?: number } = {}): v
     lanes: {
       overbookPercent: 0,
       turn: 16,
+      sharedWindow: 0,
       ageingMs: 10 * MINUTE,
       delays: { gridMs: 4000, horizonMs: HOUR },
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ProviderQueue, QueueShape } from '../../src/db/queue/shape.js';
-import { formatShape, stateOf } from '../../src/run/queue.js';
+import type { ProviderQueue, QueueShape, QueueSummary } from '../../src/db/queue/shape.js';
+import { formatShape, formatSummary, stateOf } from '../../src/run/queue.js';
 
 /** A Friday, 13:30 local time. */
 const NOW_MS = new Date(2026, 10, 20, 13, 30).getTime();
@@ -88,4 +88,10 @@ it('the table has a line a provider, ages across, and says in words what goes on
 and 2 providers more with 7 urls (--limit shows more)
 `,
   );
+});
+
+it('the line for the glance does not say that nothing waits while the Queue Manager does not answer', () => {
+  const empty = { providers: 1, urls: 0 } as QueueSummary;
+  assert.equal(formatSummary(empty, NOW_MS), 'nothing waits');
+  assert.equal(formatSummary(empty, NOW_MS, false), 'not known what waits: lccd-qm does not answer');
 });

@@ -80,6 +80,12 @@ describe('why nothing moves', () => {
       /^the Bot Manager of m1 is given nothing for 10 s: store full: f1$/,
     ],
     [
+      'a machine that is refused',
+      lcc('lccd-qm', { machines_refused: [{ machine: 'm2', reason: 'another store' }] }),
+      {},
+      /^machine m2 is refused: another store$/,
+    ],
+    [
       'a queue that is full',
       lcc('lccd-qm', { unses_shut_out: true }),
       {},
@@ -87,10 +93,16 @@ describe('why nothing moves', () => {
     ],
     ['no robot', lcc('lccd-bm', { robots: 0 }), {}, /^no robot is connected to lccd-bm/],
     [
-      'a store without room',
-      lcc('lccd-bm', { store_full: true }),
+      'a relay without Bot Managers',
+      lcc('lccd-bm', { relay: true, bot_managers: [] }),
       {},
-      /nearly full.*bm\.min_free_disk_percent/,
+      /^no Bot Manager is connected to lccd-bm: nothing can be fetched$/,
+    ],
+    [
+      'a store without room',
+      lcc('lccd-bm', { store_full: true, machineid: 'm1' }),
+      {},
+      /store full on machine m1: .*bm\.min_free_disk_percent/,
     ],
     [
       'a Bot Manager without its source',

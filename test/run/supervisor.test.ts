@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/lib/clock.js';
+import type { LccError } from '../../src/lib/errors.js';
 import { createLog, silentLog } from '../../src/lib/log.js';
 import { askStatus } from '../../src/run/ask.js';
 import type { ChildSpec } from '../../src/run/child.js';
@@ -59,6 +60,7 @@ function supervisorOf(children: ChildSpec[], options: Partial<SupervisorOptions>
     restartMaxMs: 200,
     startTimeoutMs: 20_000,
     stopTimeoutMs: 8000,
+    failed: error => assert.fail(error.message),
     answers: async name => (await pidOf(name)) !== undefined,
     isReady: async (name, pid) => (await pidOf(name)) === pid || existsSync(join(home, name)),
     ...options,
@@ -161,6 +163,26 @@ describe('a supervisor', () => {
     const supervisor = supervisorOf([echo('a'), script('wrong', 'exit 78')]);
     await assert.rejects(supervisor.start(), { code: 'config', message: /wrong exited with 78/ });
     await until(async () => (await pidOf('echo-a')) === undefined);
+  });
+
+  it('gives up on a child that was ready and is found configured wrongly later, and stops the others', async () => {
+    const failures: LccError[] = [];
+    const supervisor = supervisorOf(
+      [
+        echo('a'),
+        script('late', 'touch $READY; while [ ! -e $HOME_DIR/wrong ]; do sleep 0.02; done; exit 78'),
+      ],
+      { failed: error => void failures.push(error) },
+    );
+    await supervisor.start();
+    writeFileSync(join(home, 'wrong'), '');
+    await until(() => failures.length > 0);
+    assert.deepEqual(
+      failures.map(({ code, message }) => [code, message]),
+      [['config', 'late exited with 78; its message is above']],
+    );
+    assert.equal(await pidOf('echo-a'), undefined);
+    assert.ok(supervisor.status().children.every(({ state }) => state === 'stopped'));
   });
 
   it('gives up on a child that does not become ready in time', async () => {

@@ -49,6 +49,11 @@ describe('a daemon in words', () => {
       '1 robot with 64 slots, 3 fetching, 2 waiting for a slot',
     ],
     [
+      'a relay',
+      status('lccd-bm-relay', { relay: true, machines: 2, slots: 96, fetching: 3 }),
+      'relays to 2 machines with 96 slots, 3 fetching',
+    ],
+    [
       'a robot',
       status('lccbot-2', { slots: 64, fetching: 3, bytes: 2048 }),
       '3 of 64 slots fetching, 2.0 KB fetched since the start',

@@ -17,9 +17,16 @@ export interface Daemon {
   logged(text: string): Promise<void>;
 }
 
-/** Starts `bin/NAME` with its $LCC_HOME. */
-export function startDaemon(name: string, home: string, args: string[], env: NodeJS.ProcessEnv = {}): Daemon {
-  const child = spawn(process.execPath, [join(ROOT, 'bin', name), ...args], {
+/** Starts `bin/NAME` with its $LCC_HOME. @param via a command that runs the one after it, elsewhere say */
+export function startDaemon(
+  name: string,
+  home: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+  via: readonly string[] = [],
+): Daemon {
+  const [file = '', ...rest] = [...via, process.execPath, join(ROOT, 'bin', name), ...args];
+  const child = spawn(file, rest, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, LCC_HOME: home, ...env },
   });

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
 export interface Site {
-  /** `http://127.0.0.1:PORT/` */
+  /** `http://127.0.0.1:PORT/`, or https. */
   url: string;
   port: number;
   /** One line per request served: `GET /path 200`. */
@@ -19,12 +19,24 @@ export interface Site {
 export const noNginx =
   spawnSync('nginx', ['-v']).error !== undefined && process.env['CI'] !== 'true' && 'no nginx';
 
+/** More for nginx.conf, by where it stands; `listen`: parameters of the directive, with `ssl` the site is https. */
+export interface SiteExtras {
+  location?: string;
+  server?: string;
+  listen?: string;
+}
+
 /** Serves `docroot`; `stateDir` holds the configuration, logs and temporary files. */
-export async function startSite(docroot: string, stateDir: string, extra = ''): Promise<Site> {
+export async function startSite(
+  docroot: string,
+  stateDir: string,
+  extra: string | SiteExtras = '',
+): Promise<Site> {
+  const extras = typeof extra === 'string' ? { location: extra } : extra;
   mkdirSync(stateDir, { recursive: true });
   const port = await freePort();
   const log = join(stateDir, 'access.log');
-  writeFileSync(join(stateDir, 'nginx.conf'), configuration(docroot, stateDir, port, log, extra));
+  writeFileSync(join(stateDir, 'nginx.conf'), configuration(docroot, stateDir, port, log, extras));
   const nginx = spawn(
     'nginx',
     ['-p', stateDir, '-c', join(stateDir, 'nginx.conf'), '-e', join(stateDir, 'error.log')],
@@ -36,7 +48,7 @@ export async function startSite(docroot: string, stateDir: string, extra = ''): 
   let forgotten = 0;
   const lines = () => readFileSync(log, 'utf8').split('\n').slice(0, -1);
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url: `${extras.listen?.includes('ssl') === true ? 'https' : 'http'}://127.0.0.1:${port}/`,
     port,
     requests: () => lines().slice(forgotten),
     forgetRequests: () => void (forgotten = lines().length),
@@ -47,7 +59,13 @@ export async function startSite(docroot: string, stateDir: string, extra = ''): 
   };
 }
 
-function configuration(docroot: string, stateDir: string, port: number, log: string, extra: string): string {
+function configuration(
+  docroot: string,
+  stateDir: string,
+  port: number,
+  log: string,
+  { location = '', server = '', listen = '' }: SiteExtras,
+): string {
   return `daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes 1;
@@ -64,15 +82,16 @@ http {
   keepalive_requests 100000;
   sendfile on;
   server {
-    listen 127.0.0.1:${port} backlog=4096;
-    location / { root "${docroot}"; ${extra} }
+    listen 127.0.0.1:${port} ${listen} backlog=4096;
+    ${server}
+    location / { root "${docroot}"; ${location} }
   }
 }
 `;
 }
 
 /** A port nobody listens on; below the ephemeral range, so that no client socket sits on it later. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
     const free = await new Promise<boolean>(resolve => {

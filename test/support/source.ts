@@ -3,17 +3,22 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { systemClock } from '../../src/lib/clock.js';
 import type { DeleteResult, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { BotManagerPeer } from '../../src/wire/qm-bm.js';
+import { BotManagerPeer } from '../../src/wire/qm-bm-peers.js';
+import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
 import { channelOptions } from './duplex.js';
+
+type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never;
 
 export class TestSource {
   readonly #server: Server;
   #peer: BotManagerPeer | undefined;
   #id = 0;
   #slots = 0;
+  #machines = '';
   #watchers = new Set<() => void>();
   #fetches = new Map<number, (result: FetchResult | undefined) => void>();
   #deletes = new Map<number, (result: DeleteResult | undefined) => void>();
+  #upkeep = new Map<number, (result: UpkeepResult | undefined) => void>();
 
   private constructor(server: Server) {
     this.#server = server;
@@ -26,13 +31,15 @@ export class TestSource {
       const peer = new BotManagerPeer(
         socket,
         {
-          hello: (_machines, slots) => {
+          hello: ({ machineIds, slots }) => {
             source.#peer = peer;
             source.#slots = slots;
+            source.#machines = machineIds.toSorted().join(' ');
             for (const check of source.#watchers) check();
           },
           fetched: result => source.#settle(source.#fetches, result),
           deleted: result => source.#settle(source.#deletes, result),
+          upkept: result => source.#settle(source.#upkeep, result),
           closed: () => source.#lost(peer),
         },
         { ...channelOptions(), clock: systemClock, helloTimeoutMs: 10_000, pingIntervalMs: 1000 },
@@ -43,12 +50,16 @@ export class TestSource {
     return source;
   }
 
-  /** Resolves when a Bot Manager is connected that offers this many slots. */
-  async slots(wanted: number): Promise<void> {
-    if (this.#peer !== undefined && this.#slots === wanted) return;
+  /** Resolves when a Bot Manager is connected that offers this many slots, on these machines if any are named. */
+  async slots(wanted: number, ...machines: string[]): Promise<void> {
+    const isSo = () =>
+      this.#peer !== undefined &&
+      this.#slots === wanted &&
+      (machines.length === 0 || this.#machines === machines.join(' '));
+    if (isSo()) return;
     await new Promise<void>(resolve => {
       const check = () => {
-        if (this.#slots !== wanted) return;
+        if (!isSo()) return;
         this.#watchers.delete(check);
         resolve();
       };
@@ -81,6 +92,16 @@ export class TestSource {
     });
   }
 
+  /** Has a file checked, or the store synced. */
+  upkeep(request: DistributiveOmit<UpkeepRequest, 'id'>): Promise<UpkeepResult | undefined> {
+    const id = ++this.#id;
+    return new Promise(resolve => {
+      if (this.#peer === undefined) return resolve(undefined);
+      this.#upkeep.set(id, resolve);
+      this.#peer.upkeep({ ...request, id });
+    });
+  }
+
   /** Cuts the connection, as a source that is killed does. */
   cut(): void {
     this.#peer?.channel.destroy();
@@ -100,9 +121,10 @@ export class TestSource {
     if (this.#peer !== peer) return;
     this.#peer = undefined;
     this.#slots = 0;
-    const lost = [...this.#fetches.values(), ...this.#deletes.values()];
+    const lost = [...this.#fetches.values(), ...this.#deletes.values(), ...this.#upkeep.values()];
     this.#fetches.clear();
     this.#deletes.clear();
+    this.#upkeep.clear();
     for (const resolve of lost) resolve(undefined);
   }
 }

@@ -10,14 +10,18 @@ import { promisify } from 'node:util';
 import { ROOT } from './tree.js';
 
 const PID = 7;
+const LOG_KEPT = 4_000_000;
 const runFile = promisify(execFile);
 
 /** Pages by path, served over loopback; a change of the map is a change of the site. */
 export class Site {
   readonly pages = new Map<string, string>();
+  /** Whether requests are answered. */
+  answers = true;
   readonly #server: Server;
   constructor() {
     this.#server = createServer((request, response) => {
+      if (!this.answers) return;
       const page = this.pages.get(request.url ?? '');
       response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' });
       response.end(page);
@@ -44,26 +48,36 @@ export interface Holdings {
 }
 
 export class WholeLcc {
-  readonly home = mkdtempSync(join(tmpdir(), 'lcc-whole-'));
+  readonly home: string;
   readonly site: Site;
   /** Errors of fetches that the CP was told of: `404 page.html`. */
   readonly reported = new Set<string>();
   #password = '';
   #daemon: ChildProcess | undefined;
+  #log = '';
+  #isAbandoned = false;
 
-  constructor(site: Site) {
+  /** @param parent where its home is made */
+  constructor(site: Site, parent = tmpdir()) {
+    this.home = mkdtempSync(join(parent, 'lcc-whole-'));
     this.site = site;
+    this.configure('');
+  }
+
+  /** What its daemons have logged, the last of it. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** For the next start: more keys of lcc.toml, each with its section. */
+  configure(more: string): void {
     writeFileSync(
       join(this.home, 'lcc.toml'),
-      `[uns]
-listen = ["unix:${this.home}/cp.sock"]
-[bm]
-grace_ms = 0
-[bot]
-allow_addresses = ["127.0.0.0/8"]
-[lccd]
-restart_min_ms = 10
-`,
+      `uns.listen = ["unix:${this.home}/cp.sock"]
+bm.grace_ms = 0
+bot.allow_addresses = ["127.0.0.0/8"]
+lccd.restart_min_ms = 10
+${more}`,
     );
   }
 
@@ -81,10 +95,28 @@ restart_min_ms = 10
 
   /** Starts `lccd` with more in its environment. It brings its children back by itself. */
   start(env: Record<string, string> = {}): void {
-    this.#daemon = spawn(process.execPath, [join(ROOT, 'bin/lccd'), '--quiet'], {
+    this.#daemon = spawn(process.execPath, [join(ROOT, 'bin/lccd')], {
       env: { ...process.env, LCC_HOME: this.home, LCC_CONFIG: '', ...env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
+    this.#daemon.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#log = (this.#log + text).slice(-LOG_KEPT);
+    });
+  }
+
+  /** Kills everything that runs on this home, as a machine that stops does, and waits until it is gone. */
+  async killAll(): Promise<void> {
+    for (;;) {
+      const pids = processesOf(this.home);
+      if (pids.length === 0) return;
+      pids.forEach(killHard);
+      await new Promise(resolve => void setTimeout(resolve, 5));
+    }
+  }
+
+  /** Sets that are not accepted yet never will be. */
+  abandon(): void {
+    this.#isAbandoned = true;
   }
 
   async stop(): Promise<void> {
@@ -100,12 +132,13 @@ restart_min_ms = 10
     const text =
       `<lococa:init><provider id="${PID}" passwd="${this.#password}"/></lococa:init>` +
       `<lococa:set set="${set}" urlprefix="${this.site.url}/">${urls.join('')}</lococa:set>`;
-    for (;;) {
+    while (!this.#isAbandoned) {
       const reply = await this.#say(text);
       if (reply.includes('<set_accepted')) return;
       if (reply.includes('_rejected')) throw new Error(reply);
       await new Promise(resolve => void setTimeout(resolve, 20));
     }
+    throw new Error('the set is abandoned');
   }
 
   /** Asks for the status only, as a CP that closes in good order. */
@@ -181,4 +214,28 @@ restart_min_ms = 10
 /** One `<url/>` of a set. */
 export function urlTag(name: string, more = ''): string {
   return `<url curl="${name}" mimetype="text/html"${more}/>`;
+}
+
+/** Living processes with that home in their environment, but not this one. */
+function processesOf(home: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => {
+      try {
+        return (
+          pid > 0 && readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`LCC_HOME=${home}`)
+        );
+      } catch {
+        // It has ended, or is another user's.
+        return false;
+      }
+    });
+}
+
+function killHard(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }

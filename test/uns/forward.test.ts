@@ -7,6 +7,7 @@ import { after, describe, it } from 'node:test';
 import { OrderStore } from '../../src/db/order.js';
 import { SessionStore } from '../../src/db/sessions.js';
 import { ManualClock } from '../../src/lib/clock.js';
+import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
 import { Forwarder } from '../../src/uns/forward.js';
@@ -36,7 +37,15 @@ function uns(name: string) {
   turns.agree(join(root, name));
   const sessions = new SessionStore(join(root, name, 'sessions.db'));
   const options = { id: 'a', xml: LIMITS, qmTimeoutMs: 60_000 } as UnsOptions;
-  const forwarder = new Forwarder({ options, spool, sessions, turns, clock, log: silentLog });
+  const forwarder = new Forwarder({
+    options,
+    spool,
+    sessions,
+    turns,
+    duty: new DutyCycle(clock),
+    clock,
+    log: silentLog,
+  });
   /** Sets that have been sent, in the order in which they ended, and what lets the Queue Manager answer. */
   const open: { pid: number; seq: number; take: () => void; cut: () => void }[] = [];
   return {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings.js';
 import { ManualClock } from '../../src/lib/clock.js';
-import { LoginBackoff } from '../../src/uns/backoff.js';
+import { LoginBackoff } from '../../src/lib/login-backoff.js';
 import { Connections } from '../../src/uns/connections.js';
 import { unsOptions } from '../../src/uns/options.js';
 import type { Refusal } from '../../src/uns/refusal.js';

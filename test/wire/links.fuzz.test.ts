@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
-import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm.js';
+import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 import { readProjectFile } from '../support/tree.js';
 
@@ -14,9 +14,13 @@ const SIDES = {
   'manager-to-robot': (stream: ReturnType<typeof ends>['ours'], closed: () => void) =>
     new ManagerPeer(stream, { fetch() {}, recall() {}, closed }, options()),
   'source-to-bm': (stream: ReturnType<typeof ends>['ours'], closed: () => void) =>
-    new SourcePeer(stream, { fetch() {}, recall() {}, delete() {}, closed }, options()),
+    new SourcePeer(
+      stream,
+      { fetch() {}, recall() {}, delete() {}, upkeep() {}, refused() {}, closed },
+      options(),
+    ),
   'bm-to-source': (stream: ReturnType<typeof ends>['ours'], closed: () => void) =>
-    new BotManagerPeer(stream, { hello() {}, fetched() {}, deleted() {}, closed }, options()),
+    new BotManagerPeer(stream, { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed }, options()),
 };
 const options = () => ({ ...channelOptions(), helloTimeoutMs: 1000, pingIntervalMs: 1000 });
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ManagerPeer, RobotPeer, type RobotRequest } from '../../src/wire/bm-bot.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm.js';
+import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
+import type { UpkeepRequest } from '../../src/wire/upkeep.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 import { readProjectFile } from '../support/tree.js';
 
@@ -56,9 +57,20 @@ const RICH: FetchRequest = {
   enforce: true,
   maxBytes: 100,
   timeoutMs: 2500,
+  userAgent: 'bot/1 (mail@example.org)',
+  login: 'user:pass word"é',
 };
 const forRobot = (request: FetchRequest, file: string): RobotRequest => ({ ...request, file });
 const DELETE: DeleteRequest = { id: 3, machineId: 'm1', fileId: '00/00/00000000.0' };
+const CHECK: UpkeepRequest = {
+  kind: 'check',
+  id: 5,
+  machineId: 'm1',
+  fileId: '00/00/00000001.0',
+  md5: '0cc175b9c0f1b6a831c399e269772661',
+  len: 1,
+};
+const SYNC: UpkeepRequest = { kind: 'sync', id: 6, machineId: 'm1' };
 
 /** Plays a transcript to one side, whole or byte by byte, and gives all the events it made there. */
 async function play(
@@ -186,12 +198,23 @@ for (const cut of ['whole', 'byte by byte'] as const) {
             fetch: request => event(request),
             recall: lane => event('recall', lane),
             delete: request => event(request),
+            upkeep: request => event(request),
+            refused: (machineId, why) => event('refused', machineId, why),
             closed: reason => event(reason?.message),
           },
           options(),
         );
       });
-      assert.deepEqual(events, [[PLAIN], [RICH], ['recall', '7.1'], [DELETE], [undefined]]);
+      assert.deepEqual(events, [
+        [PLAIN],
+        [RICH],
+        ['recall', '7.1'],
+        [DELETE],
+        [CHECK],
+        [SYNC],
+        ['refused', 'm2', 'taken <twice>'],
+        [undefined],
+      ]);
     });
 
     it('a Bot Manager to its source', async () => {
@@ -199,23 +222,26 @@ for (const cut of ['whole', 'byte by byte'] as const) {
         void new BotManagerPeer(
           stream,
           {
-            hello: (machineIds, slots) => event('hello', machineIds, slots),
+            hello: offer => event('hello', offer),
             fetched: result => event('fetched', result),
             deleted: (result: DeleteResult) => event('deleted', result),
+            upkept: result => event(result),
             closed: reason => event('closed', reason?.message),
           },
           options(),
         );
       });
       assert.deepEqual(events, [
-        ['hello', ['m1'], 64],
+        ['hello', { machineIds: ['m1'], slots: 64, storeIds: [], relays: false }],
         ['fetched', { ...OK, machineId: 'm1', fileId: '00/00/00000000.0' }],
         ['fetched', UNCHANGED],
         ['fetched', FAILED],
         ['fetched', RECALLED],
         ['deleted', { id: 3, status: 'ok' }],
         ['deleted', { id: 4, status: 'away' }],
-        ['hello', ['m1', 'm2'], 32],
+        [{ kind: 'check', id: 5, status: 'bad' }],
+        [{ kind: 'sync', id: 6, status: 'ok' }],
+        ['hello', { machineIds: ['m1', 'm2'], slots: 32, storeIds: ['s1', 's2'], relays: true }],
         ['closed', undefined],
       ]);
     });
@@ -245,11 +271,18 @@ describe('what is written', () => {
 
   it('is the golden transcript: a source to a Bot Manager', async () => {
     const { ours, theirs, received } = ends();
-    const peer = new BotManagerPeer(ours, { hello() {}, fetched() {}, deleted() {}, closed() {} }, options());
+    const peer = new BotManagerPeer(
+      ours,
+      { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed() {} },
+      options(),
+    );
     peer.fetch(PLAIN);
     peer.fetch(RICH);
     peer.recall('7.1');
     peer.delete(DELETE);
+    peer.upkeep(CHECK);
+    peer.upkeep(SYNC);
+    peer.refuse('m2', 'taken <twice>');
     await settle();
     theirs.write('<lococa:bm machineid="m1" slots="1"/>');
     await settle();
@@ -258,18 +291,24 @@ describe('what is written', () => {
 
   it('is the golden transcript: a Bot Manager to its source', async () => {
     const { ours, theirs, received } = ends();
-    const peer = new SourcePeer(ours, { fetch() {}, recall() {}, delete() {}, closed() {} }, options());
-    peer.hello(['m1'], 64);
+    const peer = new SourcePeer(
+      ours,
+      { fetch() {}, recall() {}, delete() {}, upkeep() {}, refused() {}, closed() {} },
+      options(),
+    );
+    peer.hello({ machineIds: ['m1'], slots: 64, storeIds: [], relays: false });
     peer.fetched({ ...OK, machineId: 'm1', fileId: '00/00/00000000.0' });
     peer.fetched(UNCHANGED);
     peer.fetched(FAILED);
     peer.fetched(RECALLED);
     peer.deleted({ id: 3, status: 'ok' });
     peer.deleted({ id: 4, status: 'away' });
+    peer.upkept({ kind: 'check', id: 5, status: 'bad' });
+    peer.upkept({ kind: 'sync', id: 6, status: 'ok' });
     await settle();
     theirs.write('<ping/>');
     await settle();
-    peer.hello(['m1', 'm2'], 32, ['s1', 's2']);
+    peer.hello({ machineIds: ['m1', 'm2'], slots: 32, storeIds: ['s1', 's2'], relays: true });
     await settle();
     assert.equal(received(), golden('bm-to-source'));
   });
@@ -319,10 +358,18 @@ describe('what the rules of a conversation forbid', () => {
           void new ManagerPeer(ours, { fetch() {}, recall() {}, closed }, options());
           break;
         case 'source':
-          void new SourcePeer(ours, { fetch() {}, recall() {}, delete() {}, closed }, options());
+          void new SourcePeer(
+            ours,
+            { fetch() {}, recall() {}, delete() {}, upkeep() {}, refused() {}, closed },
+            options(),
+          );
           break;
         case 'bm':
-          void new BotManagerPeer(ours, { hello() {}, fetched() {}, deleted() {}, closed }, options());
+          void new BotManagerPeer(
+            ours,
+            { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed },
+            options(),
+          );
           break;
       }
       theirs.write(input);
@@ -338,7 +385,11 @@ describe('what the rules of a conversation forbid', () => {
       (stream: ReturnType<typeof ends>['ours'], settings: ReturnType<typeof options>) =>
         new RobotPeer(stream, { hello() {}, fetched() {}, closed() {} }, settings),
       (stream: ReturnType<typeof ends>['ours'], settings: ReturnType<typeof options>) =>
-        new BotManagerPeer(stream, { hello() {}, fetched() {}, deleted() {}, closed() {} }, settings),
+        new BotManagerPeer(
+          stream,
+          { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed() {} },
+          settings,
+        ),
     ]) {
       const { ours, received } = ends();
       const settings = options();
@@ -351,25 +402,86 @@ describe('what the rules of a conversation forbid', () => {
 });
 
 describe('a source', () => {
-  it('gives up a Bot Manager that has been silent for two intervals, not one that answers', async () => {
+  it('gives up a Bot Manager that has been silent for three intervals, not one that answers', async () => {
     const { ours, theirs } = ends();
     const settings = options();
     let reason: string | undefined;
     void new BotManagerPeer(
       ours,
-      { hello() {}, fetched() {}, deleted() {}, closed: error => (reason = error?.message) },
+      { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed: error => (reason = error?.message) },
       settings,
     );
     theirs.write('<lococa:bm machineid="m" slots="1"/>');
     await settle();
     for (let i = 0; i < 3; i++) {
-      settings.clock.advance(1900);
+      settings.clock.advance(2900);
       theirs.write('<pong/>');
       await settle();
     }
     assert.equal(reason, undefined);
-    settings.clock.advance(4000);
+    settings.clock.advance(2000);
     await settle();
-    assert.match(reason ?? '', /silent for two intervals of 1 s \(wire.ping_interval_ms\)/);
+    assert.equal(reason, undefined);
+    settings.clock.advance(2000);
+    await settle();
+    assert.match(reason ?? '', /silent for 3 intervals of 1 s \(wire.ping_interval_ms\)/);
+  });
+});
+
+describe('a Bot Manager', () => {
+  const serve = () => {
+    const { ours, theirs, received } = ends();
+    const settings = options();
+    const end = { reason: undefined as string | undefined };
+    const peer = new SourcePeer(
+      ours,
+      {
+        fetch() {},
+        recall() {},
+        delete() {},
+        upkeep() {},
+        refused() {},
+        closed: error => (end.reason = error?.message ?? 'closed'),
+      },
+      settings,
+    );
+    const pass = async (ms: number) => {
+      settings.clock.advance(ms);
+      await settle();
+    };
+    return { peer, theirs, received, end, pass };
+  };
+
+  it('gives up a source that does not ping any more, before that gives it up', async () => {
+    const { theirs, end, pass } = serve();
+    for (let i = 0; i < 3; i++) {
+      theirs.write('<ping intervalms="1000"/>');
+      await settle();
+      await pass(1900);
+    }
+    assert.equal(end.reason, undefined);
+    await pass(200);
+    assert.match(end.reason ?? '', /silent for 2 times the 1 s it pings at/);
+  });
+
+  it('never does so while it reads nothing itself, and says that it is there', async () => {
+    const { peer, theirs, received, end, pass } = serve();
+    theirs.write('<ping intervalms="1000"/>');
+    await settle();
+    peer.hold(true);
+    for (let i = 0; i < 3; i++) await pass(2000);
+    assert.equal(end.reason, undefined);
+    assert.equal(received(), '<pong/>\n'.repeat(4));
+    peer.hold(false);
+    await pass(2000);
+    assert.match(end.reason ?? '', /silent/);
+  });
+
+  it('waits for ever for a source that never said how often it pings', async () => {
+    const { theirs, end, pass } = serve();
+    theirs.write('<ping/>');
+    await settle();
+    await pass(3_600_000);
+    assert.equal(end.reason, undefined);
   });
 });

@@ -5,43 +5,34 @@
  * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
  * leaves nothing behind. The index remembers how far it is; a stream that would leave a gap fails.
  */
-import { holdsText, readContent, textOf } from '../text/content.js';
-import type { Format, FormatContext } from './types.js';
+import { holdsText, textOf } from '../text/content.js';
+import { CONTENT_COLUMNS, type Format, type FormatContext } from './types.js';
 
-const COLUMNS = ['op', 'id', 'burl', 'mimetype', 'mtime', 'md5', 'localfileid', 'fetched_machineid'] as const;
+const COLUMNS = [...CONTENT_COLUMNS, 'op', 'id', 'burl', 'mimetype', 'mtime'] as const;
 
 export const fts5Sql: Format = {
   sides: ['held', 'gone'],
   takesFields: false,
+  tellsReached: true,
   open(context) {
     let withoutText = 0;
     return {
       columns: COLUMNS,
       head: head(context),
-      record([op, id, burl, mimetype, mtime, md5, fileid, machine]) {
+      record(values) {
+        const [op, id, burl, mimetype, mtime] = values.slice(CONTENT_COLUMNS.length);
         const forget = `DELETE FROM pages WHERE rowid = ${id};\n`;
         if (op === 'delete' || burl === '') return forget;
         if (!holdsText(String(mimetype))) {
           withoutText++;
           return forget;
         }
-        if (fileid === null) {
-          context.reject(`${burl}: not indexed: its content is on machine ${machine}, not on this one`);
-          return forget;
-        }
-        const file = `${context.storeDir}/${fileid}`;
-        const content = readContent(file, String(md5));
-        if (!content.ok) {
-          context.reject(
-            `${burl}: not indexed: ${file} is ${content.why}; touch it on its site to have it fetched again`,
-          );
-          return forget;
-        }
-        const { title, text } = textOf(content.bytes, String(mimetype));
-        const values = [String(burl), title, text, String(mimetype), String(mtime ?? '')]
-          .map(quote)
-          .join(', ');
-        return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${id}, ${values});\n`;
+        const content = context.openContent(values);
+        if (content === undefined) return forget;
+        const { title, text } = textOf(content.bytes(), String(mimetype));
+        content.close();
+        const row = [String(burl), title, text, String(mimetype), String(mtime ?? '')].map(quote).join(', ');
+        return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${id}, ${row});\n`;
       },
       tail(reachedSeq) {
         if (withoutText > 0) context.note(`${withoutText} rows without text in them were not indexed`);

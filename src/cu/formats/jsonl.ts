@@ -1,22 +1,114 @@
-/** One JSON object a line with all fields, null where a row has none. */
+/**
+ * One JSON object a line (jsonlines.org) with all fields, null where a row has none. With content: `text` where it is
+ * text once decoded, else `base64`, the last key, so that a line that was cut is no object. With text: `title`,
+ * `language`, `charset` and the readable `text` of it, null where there is none.
+ */
+import type { ColumnValue } from '../../db/cache/columns.js';
 import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
-import type { Format } from './types.js';
+import type { StoredContent } from '../stored-content.js';
+import { holdsText, isMarkup, textOf } from '../text/content.js';
+import { decodeText } from '../text/decode.js';
+import { base64Of } from './base64.js';
+import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
+
+/** Longer content is base64 whatever it is: decoded text has to be in memory as a whole. */
+const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 export const jsonl: Format = {
   sides: ['held', 'gone'],
+  independent: ['held', 'gone'],
   takesFields: true,
+  takesContent: true,
+  takesText: true,
   open(context) {
     const names = context.fields ?? FIELD_NAMES;
     const keys = names.map((name, i) => `${i === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+    const objectOf = (values: readonly ColumnValue[]) => {
+      let line = '';
+      for (const [i, name] of names.entries()) {
+        line += keys[i] + JSON.stringify(fieldValue(name, values[i] ?? null, context.storeDir));
+      }
+      return line;
+    };
+    const columns = names.map(name => FIELDS[name]);
+    if (!context.content && !context.text) return { columns, record: values => `${objectOf(values)}}\n` };
+    const before = [...CONTENT_COLUMNS, 'op', 'mimetype'] as const;
     return {
-      columns: names.map(name => FIELDS[name]),
+      columns: [...before, ...columns],
       record(values) {
-        let line = '';
-        for (const [i, name] of names.entries()) {
-          line += keys[i] + JSON.stringify(fieldValue(name, values[i] ?? null, context.storeDir));
-        }
-        return `${line}}\n`;
+        const [op, mimetype] = values.slice(CONTENT_COLUMNS.length);
+        const object = objectOf(values.slice(before.length));
+        if (op === 'delete') return `${object}}\n`;
+        const withIt = context.text ? withText : withContent;
+        return withIt(context, values, object, String(mimetype));
       },
     };
   },
 };
+
+function withContent(
+  context: FormatContext,
+  values: readonly ColumnValue[],
+  object: string,
+  mimetype: string,
+): Part | Iterable<Part> {
+  const content = context.openContent(values);
+  if (content === undefined) return '';
+  const text = content.length > MAX_TEXT_BYTES ? undefined : decodedText(content, mimetype);
+  if (text === undefined) return inBase64(object, content);
+  content.close();
+  return `${object},"text":${JSON.stringify(text)}}\n`;
+}
+
+/** What is too long to be decoded is reported: it is no page for readers. */
+function withText(
+  context: FormatContext,
+  values: readonly ColumnValue[],
+  object: string,
+  mimetype: string,
+): Part {
+  const keys = (title: string | null, language: string | null, charset: string | null, text: string | null) =>
+    `${object},"title":${JSON.stringify(title)},"language":${JSON.stringify(language)},` +
+    `"charset":${JSON.stringify(charset)},"text":${JSON.stringify(text)}}\n`;
+  if (!holdsText(mimetype)) return keys(null, null, null, null);
+  const content = context.openContent(values);
+  if (content === undefined) return '';
+  try {
+    if (content.length > MAX_TEXT_BYTES) {
+      context.reject(
+        `${values[0]}: ${content.length} bytes are too long for its text; without --text it is told`,
+      );
+      return keys(null, null, null, null);
+    }
+    const { title, language, charset, text } = textOf(content.bytes(), mimetype, 'readable');
+    return keys(title, language ?? null, charset, text);
+  } finally {
+    content.close();
+  }
+}
+
+function* inBase64(object: string, content: StoredContent): Generator<Part> {
+  try {
+    yield `${object},"base64":"`;
+    yield* base64Of(content);
+    yield '"}\n';
+  } finally {
+    content.close();
+  }
+}
+
+/** undefined where it is none: with a NUL in it, or of a type that is not text and not in UTF-8 either. */
+function decodedText(content: StoredContent, mimetype: string): string | undefined {
+  const bytes = content.bytes();
+  let text: string;
+  if (holdsText(mimetype)) {
+    text = decodeText(bytes, isMarkup(mimetype));
+  } else {
+    try {
+      text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    } catch {
+      return undefined;
+    }
+  }
+  return text.includes('\0') ? undefined : text;
+}

@@ -16,5 +16,16 @@ function pathsEndingWith(end: string): Format {
   };
 }
 
+/** Paths that are no longer current: of content that was replaced or deleted. A path never comes back. */
+export const gonePaths: Format = {
+  sides: ['gone'],
+  takesFields: false,
+  ofOldPaths: true,
+  open: context => ({
+    columns: ['localfileid'],
+    record: ([fileid]) => `${context.storeDir}/${fileid}\n`,
+  }),
+};
+
 export const paths = pathsEndingWith('\n');
 export const paths0 = pathsEndingWith('\0');

@@ -13,6 +13,7 @@ const escape = (text: string) => ESCAPES.reduce((value, [from, to]) => value.rep
 
 export const tsv: Format = {
   sides: ['held', 'gone'],
+  independent: ['held', 'gone'],
   takesFields: true,
   open(context) {
     const store = escape(`${context.storeDir}/`);

@@ -2,27 +2,52 @@
 import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
 import type { LineTemplate } from '../../db/cache/template.js';
 import type { FieldName } from '../fields.js';
+import type { EncodedSink, Sink } from '../sink.js';
+import type { StoredContent } from '../stored-content.js';
 
 /** What a format may know of the run. */
 export interface FormatContext {
   storeId: string;
+  /** When the answer was begun: milliseconds since 1970. */
+  nowMs: number;
   /** The stream holds the changes after this number of the change sequence; 0: everything. */
   sinceSeq: number;
   /** Absolute path of the store on this machine. */
   storeDir: string;
   /** As asked for; undefined: the format's own choice. */
   fields: readonly FieldName[] | undefined;
+  /** Whether records shall carry the content, where the format leaves the choice (`takesContent`). */
+  content: boolean;
+  /** Instead of the content, the readable text of it (`takesText`). */
+  text: boolean;
+  /**
+   * The verified content of a row; close it when the record is made. Undefined where it is missing, altered or on
+   * another machine: that has been reported, and the record is left out or says that the row holds nothing.
+   * @param values those of `CONTENT_COLUMNS`, in that order
+   */
+  openContent(values: readonly ColumnValue[]): StoredContent | undefined;
   /** A row that could not be written as it should: reported, and the exit status says so. */
   reject(message: string): void;
   /** Something worth knowing that is no fault. */
   note(message: string): void;
 }
 
+/** What `openContent` looks at: formats with content put these first among their columns. */
+export const CONTENT_COLUMNS = [
+  'curl',
+  'localfileid',
+  'fetched_machineid',
+  'md5',
+] as const satisfies readonly ColumnName[];
+
+/** A piece of a record: text goes out as UTF-8. Bytes may be overwritten once the next piece is asked for. */
+export type Part = string | Uint8Array;
+
 interface Framed {
   /** Before the first record. */
-  head?: string;
+  head?: Part;
   /** After the last record; `reachedSeq`: all changes up to this number have been written. */
-  tail?(reachedSeq: number): string;
+  tail?(reachedSeq: number): Part;
 }
 
 /** Lines that SQLite puts together: fastest, for formats without content. */
@@ -33,8 +58,12 @@ export interface LineWriter extends Framed {
 /** Records made here, one row at a time. */
 export interface RowWriter extends Framed {
   columns: readonly ColumnName[];
-  /** The record of one row, whose values stand in the order of `columns`; '' for none. */
-  record(values: readonly ColumnValue[]): string;
+  /**
+   * The record of one row, whose values stand in the order of `columns`: in one piece, '' for none, or piece by piece
+   * as whoever takes them has room. What a generator opened it closes in a `finally`: it may be given up half-way. A
+   * promise is one that is made in another thread; the next ones are begun meanwhile, and they are written in order.
+   */
+  record(values: readonly ColumnValue[]): Part | Promise<Part> | Iterable<Part> | AsyncIterable<Part>;
 }
 
 export type Writer = LineWriter | RowWriter;
@@ -43,9 +72,32 @@ export interface Format {
   /** What it can show: deletions only where the format has a way to say them. */
   sides: readonly TableSide[];
   takesFields: boolean;
+  /**
+   * Sides whose records each follow from their own row, with nothing kept from one to the next: ranges of them can be
+   * made apart (ranges.ts). Default: none.
+   */
+  independent?: readonly TableSide[];
+  /** Whether `--content` means something: formats that always or never carry content do not take it. */
+  takesContent?: boolean;
+  /** Whether `--text` means something. */
+  takesText?: boolean;
   /** Only rows with their content on this machine. */
   local?: boolean;
   /** Only rows with a browse URL. */
   browsable?: boolean;
+  /**
+   * Records are known by their browse URL, not by their row: URLs that are gone while their row lives on are deletions,
+   * and what is shown under one URL is told once (db/cache/pages.ts). Not for lines that SQLite puts together.
+   */
+  keyedByUrl?: boolean;
+  /** Records are files that were let go of (`CacheReader.oldPaths`); its only column is `localfileid`. */
+  ofOldPaths?: boolean;
+  /**
+   * Whoever takes it remembers how far it is and refuses a gap, so it is also told of changes none of which were
+   * selected: by a stream without a record.
+   */
+  tellsReached?: boolean;
+  /** A compression of the whole stream; its end is written only after a complete stream. */
+  encode?(sink: Sink): EncodedSink;
   open(context: FormatContext): Writer;
 }

@@ -1,10 +1,15 @@
-/** `<url …/>` lines as every tool of the LCC reads them, in a root element between the marks of a whole stream. */
+/**
+ * `<url …/>` lines as every tool of the LCC reads them, in a root element between the marks of a whole stream. With
+ * content, `<url …>` holds it as base64.
+ */
 import { escapeAttribute } from '../../lib/xml/escape.js';
-import type { Piece } from '../../db/cache/template.js';
-import type { ColumnName } from '../../db/cache/columns.js';
+import type { ColumnName, ColumnValue } from '../../db/cache/columns.js';
+import { columnsOf, type Piece } from '../../db/cache/template.js';
 import type { FieldName } from '../fields.js';
+import type { StoredContent } from '../stored-content.js';
 import { STREAM_END, streamHead } from '../../wire/url-stream.js';
-import type { Format } from './types.js';
+import { base64Of } from './base64.js';
+import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
 
 /** In the canonical order of `wire/url.ts`. What equals its default (burl, furl) is left out, as providers do. */
 const ATTRIBUTES: readonly [FieldName, ColumnName][] = [
@@ -36,7 +41,9 @@ const DEFAULT = ATTRIBUTES.map(([name]) => name).filter(name => name !== 'id');
 
 export const xml: Format = {
   sides: ['held', 'gone'],
+  independent: ['held', 'gone'],
   takesFields: true,
+  takesContent: true,
   open(context) {
     const wanted = [...REQUIRED, ...(context.fields ?? DEFAULT)];
     const attributes = ATTRIBUTES.filter(([name]) => wanted.includes(name));
@@ -47,17 +54,51 @@ export const xml: Format = {
         if (name === 'op') return deletion ? [' op="delete"'] : [];
         return [{ before: ` ${name}="${name === 'file' ? store : ''}`, column, after: '"' }];
       }),
-      '/>',
     ];
+    const head = `${streamHead({ store: context.storeId, since: context.sinceSeq })}<urls>\n`;
+    const tail = () => `</urls>\n${STREAM_END}`;
+    if (context.content) return { head, tail, ...withContent(context, pieces) };
+    const line = (deletion: boolean) => [...pieces(deletion), '/>'];
     return {
-      head: `${streamHead({ store: context.storeId, since: context.sinceSeq })}<urls>\n`,
-      template: {
-        held: pieces(false),
-        gone: pieces(true),
-        end: '\n',
-        escapes: ESCAPES,
-      },
-      tail: () => `</urls>\n${STREAM_END}`,
+      head,
+      template: { held: line(false), gone: line(true), end: '\n', escapes: ESCAPES },
+      tail,
     };
   },
 };
+
+function withContent(context: FormatContext, pieces: (deletion: boolean) => Piece[]): RowWriter {
+  const held = pieces(false);
+  const gone = pieces(true);
+  const columns = columnsOf(held);
+  const before = [...CONTENT_COLUMNS, 'op'] as const;
+  const element = (isDelete: boolean, values: readonly ColumnValue[]) => {
+    let at = before.length;
+    return (isDelete ? gone : held)
+      .map(piece => {
+        if (typeof piece === 'string') return piece;
+        const value = values[at++] ?? null;
+        return value === null ? '' : piece.before + escapeAttribute(String(value)) + piece.after;
+      })
+      .join('');
+  };
+  return {
+    columns: [...before, ...columns],
+    record(values) {
+      const isDelete = values[CONTENT_COLUMNS.length] === 'delete';
+      if (isDelete) return `${element(true, values)}/>\n`;
+      const content = context.openContent(values);
+      return content === undefined ? '' : filled(element(false, values), content);
+    },
+  };
+}
+
+function* filled(element: string, content: StoredContent): Generator<Part> {
+  try {
+    yield `${element}>`;
+    yield* base64Of(content);
+    yield '</url>\n';
+  } finally {
+    content.close();
+  }
+}

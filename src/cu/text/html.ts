@@ -1,39 +1,44 @@
 /**
- * The title and the text of an HTML or XML document, for indexing: markup taken away, words kept apart where a browser
- * would. Reads each character a bounded number of times, whatever the document looks like.
+ * The title and the text of an HTML or XML document, in one pass over its tags: no tree is built, so that time is in
+ * proportion to the document and depth costs nothing, whatever it looks like (docs/design/text.md has the alternatives).
  */
-import { resolveReferences } from './references.js';
+import { Tokenizer } from 'htmlparser2';
+import { BESIDE, BESIDE_ROLES, ENDED_BY_NEXT, INLINE, SILENT, VOID } from './elements.js';
+import { readableOf, type Block } from './readable.js';
 
 export interface PageText {
   title: string;
   text: string;
+  /** As the document declares it (BCP 47, e.g. `de-AT`), where it does. */
+  language?: string;
 }
 
-/** Elements that do not separate words: `un<b>believ</b>able` is one. Every other tag does. */
-const INLINE = new Set(
-  'a abbr acronym b bdi bdo big cite code dfn em font i ins kbd mark q s samp small span strike strong sub sup tt u var wbr'.split(
-    ' ',
-  ),
-);
-/** Elements whose content is no text. */
-const SKIPPED = new Set(['script', 'style', 'template']);
+/**
+ * `all`: every word, on one line, for an index. `readable`: the content without what surrounds it, a line per paragraph,
+ * for readers.
+ */
+export type TextWanted = 'all' | 'readable';
 
-/** @param document decoded; may be cut off or malformed */
-export function pageText(document: string): PageText {
-  const scanner = new Scanner(document);
-  let title = '';
-  let text = '';
-  while (!scanner.atEnd) {
-    text += scanner.text();
-    const tag = scanner.tag();
-    if (tag === undefined) continue;
-    if (!INLINE.has(tag.name)) text += ' ';
-    if (tag.closing) continue;
-    if (SKIPPED.has(tag.name)) scanner.rawText(tag.name);
-    // SVG has titles too; the document's own comes first.
-    else if (tag.name === 'title' && title === '') title = scanner.rawText('title');
-  }
-  return { title: tidy(resolveReferences(title)), text: tidy(resolveReferences(text)) };
+/** Names and values are looked at this far. */
+const LOOKED_AT = 256;
+const ATTRIBUTES = new Set('lang xml:lang role hidden aria-hidden style http-equiv content'.split(' '));
+
+/** An element that is open, and how many of its name are. */
+interface Within {
+  name: string;
+  depth: number;
+}
+
+/**
+ * @param document decoded; may be cut off or malformed
+ * @param xml whether it is XML rather than HTML: CDATA sections, empty elements
+ */
+export function pageText(document: string, wanted: TextWanted = 'all', xml = false): PageText {
+  const page = new Page(document, wanted === 'readable', xml);
+  const { title, language } = page;
+  const blocks = wanted === 'readable' ? readableOf(page.blocks) : page.blocks;
+  const text = blocks.map(block => block.text).join(wanted === 'readable' ? '\n' : ' ');
+  return { title: tidy(title), text, ...(language === undefined ? {} : { language }) };
 }
 
 /** White space as a reader sees it: one blank between words. */
@@ -41,89 +46,147 @@ export function tidy(text: string): string {
   return text.replaceAll('\0', '').replace(/\s+/g, ' ').trim();
 }
 
-class Scanner {
+class Page {
+  readonly blocks: Block[] = [];
+  title = '';
+  language: string | undefined;
   readonly #source: string;
-  #lower: string | undefined;
-  #at = 0;
-  /** Once a quote was never closed, looking for others would read the rest again for each tag. */
-  #quotesBroken = false;
+  /** Leave out what surrounds the content. */
+  readonly #readable: boolean;
+  #inTitle = false;
+  #text = '';
+  #linkLength = 0;
+  #inLink = false;
+  #main: Within | undefined;
+  #articles = 0;
+  /** The tag being read. */
+  #name = '';
+  #attributes = new Map<string, string>();
+  #attribute = '';
+  #value = '';
+  /** Inside an element that is left out. */
+  #without: Within | undefined;
 
-  constructor(source: string) {
+  constructor(source: string, readable: boolean, xml: boolean) {
     this.#source = source;
+    this.#readable = readable;
+    const tokenizer = new Tokenizer(
+      { decodeEntities: true, recognizeSelfClosing: xml },
+      {
+        isInForeignContext: () => xml,
+        ontext: (start, end) => this.#add(source.slice(start, end)),
+        ontextentity: code => this.#add(String.fromCodePoint(code)),
+        oncdata: (start, end, offset) => this.#add(source.slice(start, end - offset)),
+        onopentagname: (start, end) => {
+          this.#name = this.#nameAt(start, end);
+          this.#attributes.clear();
+        },
+        onattribname: (start, end) => {
+          this.#attribute = this.#nameAt(start, end);
+          this.#value = '';
+        },
+        onattribdata: (start, end) => {
+          if (this.#value.length < LOOKED_AT)
+            this.#value += source.slice(start, Math.min(end, start + LOOKED_AT));
+        },
+        onattribentity: code => {
+          if (this.#value.length < LOOKED_AT) this.#value += String.fromCodePoint(code);
+        },
+        onattribend: () => {
+          const name = this.#attribute;
+          if (ATTRIBUTES.has(name) && !this.#attributes.has(name)) this.#attributes.set(name, this.#value);
+        },
+        onopentagend: () => this.#open(),
+        onselfclosingtag: () => {
+          this.#open();
+          if (xml) this.#close(this.#name);
+        },
+        onclosetag: (start, end) => this.#close(this.#nameAt(start, end)),
+        oncomment: nothing,
+        ondeclaration: nothing,
+        onprocessinginstruction: nothing,
+        onend: nothing,
+      },
+    );
+    tokenizer.write(source);
+    tokenizer.end();
+    this.#endBlock();
   }
 
-  get atEnd(): boolean {
-    return this.#at >= this.#source.length;
+  #nameAt(start: number, end: number): string {
+    return this.#source.slice(start, Math.min(end, start + LOOKED_AT)).toLowerCase();
   }
 
-  /** Everything up to the next markup, a `<` that begins none included. */
-  text(): string {
-    const start = this.#at;
-    let at = start;
-    for (;;) {
-      at = this.#source.indexOf('<', at);
-      if (at < 0) {
-        this.#at = this.#source.length;
-        break;
-      }
-      if (/[A-Za-z!?/]/.test(this.#source[at + 1] ?? '')) {
-        this.#at = at;
-        break;
-      }
-      at++;
+  #add(text: string): void {
+    if (this.#inTitle) this.title += text;
+    else if (this.#without === undefined) {
+      this.#text += text;
+      if (this.#inLink) this.#linkLength += text.length;
     }
-    return this.#source.slice(start, this.#at);
   }
 
-  /** Passes the markup that begins here; undefined for what is no tag (comment, declaration, instruction, CDATA mark). */
-  tag(): { name: string; closing: boolean } | undefined {
-    const source = this.#source;
-    if (this.atEnd) return undefined;
-    if (source.startsWith('<!--', this.#at)) return this.#skipPast('-->', 4);
-    // The text inside CDATA is text; its end mark is dropped with the brackets by whoever splits words.
-    if (source.startsWith('<![CDATA[', this.#at)) {
-      this.#at += 9;
-      return undefined;
+  #open(): void {
+    const name = this.#name;
+    if (this.#without !== undefined) {
+      if (this.#without.name !== name) return;
+      if (!ENDED_BY_NEXT.has(name)) this.#without.depth++;
+      else this.#without = undefined;
+      if (this.#without !== undefined) return;
     }
-    if (source[this.#at + 1] === '!' || source[this.#at + 1] === '?') return this.#skipPast('>', 2);
-    const closing = source[this.#at + 1] === '/';
-    const nameStart = this.#at + (closing ? 2 : 1);
-    const nameEnd = nameStart + (/^[^\s/>]*/.exec(source.slice(nameStart, nameStart + 64))?.[0].length ?? 0);
-    this.#at = this.#tagEnd(nameEnd);
-    return { name: source.slice(nameStart, nameEnd).toLowerCase(), closing };
+    if (!INLINE.has(name)) this.#endBlock();
+    this.#declare(name);
+    if (VOID.has(name)) return;
+    // SVG has titles too; the document's own comes first.
+    if (name === 'title' && this.title === '') this.#inTitle = true;
+    else if (SILENT.has(name) || (this.#readable && this.#isBeside(name))) this.#without = { name, depth: 1 };
+    else if (name === 'a') this.#inLink = true;
+    else if (name === 'article') this.#articles++;
+    if (this.#main?.name === name) this.#main.depth++;
+    else if (name === 'main' || this.#attributes.get('role') === 'main') this.#main ??= { name, depth: 1 };
   }
 
-  /** The content of an element without markup, up to its end tag, which is passed. */
-  rawText(name: string): string {
-    this.#lower ??= this.#source.toLowerCase();
-    const start = this.#at;
-    const end = this.#lower.indexOf(`</${name}`, start);
-    this.#at = end < 0 ? this.#source.length : this.#tagEnd(end + 2 + name.length);
-    return this.#source.slice(start, end < 0 ? undefined : end);
-  }
-
-  /** Where the tag ends whose attributes begin at `at`; a `>` inside a quoted value does not end it. */
-  #tagEnd(from: number): number {
-    const source = this.#source;
-    let at = from;
-    for (let end = source.indexOf('>', at); end >= 0;) {
-      const quoted = this.#quotesBroken ? null : /=\s*(["'])/.exec(source.slice(at, end));
-      if (quoted === null) return end + 1;
-      const open = at + quoted.index + quoted[0].length;
-      const close = source.indexOf(quoted[1] ?? '', open);
-      if (close < 0) {
-        this.#quotesBroken = true;
-        return end + 1;
-      }
-      at = close + 1;
-      if (at > end) end = source.indexOf('>', at);
+  #close(name: string): void {
+    if (name === 'title') this.#inTitle = false;
+    if (this.#without !== undefined) {
+      if (this.#without.name === name && --this.#without.depth === 0) this.#without = undefined;
+      return;
     }
-    return source.length;
+    if (!INLINE.has(name)) this.#endBlock();
+    if (name === 'a') this.#inLink = false;
+    else if (name === 'article') this.#articles = Math.max(0, this.#articles - 1);
+    if (this.#main?.name === name && --this.#main.depth === 0) this.#main = undefined;
   }
 
-  #skipPast(mark: string, from: number): undefined {
-    const end = this.#source.indexOf(mark, this.#at + from);
-    this.#at = end < 0 ? this.#source.length : end + mark.length;
-    return undefined;
+  #declare(name: string): void {
+    if (this.language !== undefined) return;
+    const value = (attribute: string) => this.#attributes.get(attribute)?.trim() || undefined;
+    if (name === 'html' || name === 'body') this.language = value('lang') ?? value('xml:lang');
+    else if (name === 'meta' && value('http-equiv')?.toLowerCase() === 'content-language')
+      this.language = value('content');
+  }
+
+  #isBeside(name: string): boolean {
+    const attributes = this.#attributes;
+    return (
+      BESIDE.has(name) ||
+      // The heading of the content itself stands in one, too.
+      (name === 'header' && this.#main === undefined && this.#articles === 0) ||
+      BESIDE_ROLES.has(attributes.get('role') ?? '') ||
+      attributes.has('hidden') ||
+      attributes.get('aria-hidden') === 'true' ||
+      /display:\s*none/i.test(attributes.get('style') ?? '')
+    );
+  }
+
+  #endBlock(): void {
+    const text = tidy(this.#text);
+    if (text !== '') {
+      const main = this.#main !== undefined;
+      this.blocks.push({ text, linkLength: this.#linkLength, main, article: this.#articles > 0 });
+    }
+    this.#text = '';
+    this.#linkLength = 0;
   }
 }
+
+function nothing(): void {}

@@ -36,6 +36,8 @@ const TABLE = {
   mtime: held('mtime'),
   fetched_time: { ...held('fetched_time'), always: true },
   deleted_time: { held: 'NULL', gone: 'deleted_time', always: true },
+  /** Of the change that `seq` numbers. */
+  changed_time: { held: 'coalesce(changed_time, fetched_time)', gone: 'deleted_time', always: true },
   fetched_machineid: { ...held('fetched_machineid'), always: true },
   fetched_fileid: { ...held('fetched_fileid'), always: true },
   /** The fileid where the content is on this machine (bound as $machine), else NULL. */

@@ -9,25 +9,12 @@ import { contentSum, isSoundContent, urlSumOf, type SummedContent } from '../sum
 import type { Tally } from './tally.js';
 
 /** What is held of a url. */
-export interface Held {
-  id: number;
-  seq: number;
+export interface Held extends SummedContent {
   curl: string;
   mimetype: string;
   subtype: string | null;
   burl: string | null;
   givenfurl: string | null;
-  md5: string;
-  len: number;
-  mtime: string | null;
-  saidmd5: string | null;
-  saidlen: number | null;
-  etag: string | null;
-  lastmodified: string | null;
-  verified: number;
-  fetched_time: number;
-  fetched_machineid: string;
-  fetched_fileid: string;
   psetid: number;
   sum: number | null;
 }
@@ -76,6 +63,7 @@ export class ContentStore {
   readonly #delete;
   readonly #bury;
   readonly #free;
+  readonly #leave;
   readonly #tally: Tally;
   readonly #damage: DamageRules;
 
@@ -101,10 +89,11 @@ export class ContentStore {
     this.#replace = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
          etag = ?, lastmodified = ?, verified = ?, fetched_time = ?, fetched_machineid = ?, fetched_fileid = ?,
-         psetid = ?, seq = ?, sum = ? WHERE id = ?`,
+         psetid = ?, seq = ?, sum = ?, changed_time = NULL WHERE id = ?`,
     );
     this.#refresh = db.prepare(
-      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ?, sum = ? WHERE id = ?`,
+      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ?, sum = ?,
+         changed_time = ? WHERE id = ?`,
     );
     this.#validate = db.prepare(
       'UPDATE lccurl SET etag = ?, lastmodified = ?, psetid = ?, sum = ? WHERE id = ?',
@@ -112,9 +101,18 @@ export class ContentStore {
     this.#stamp = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
     this.#delete = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
     this.#bury = db.prepare(
-      'INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      `INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#leave = db.prepare(
+      'INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time) VALUES (?, ?, ?, ?, ?, ?)',
     );
     this.#free = db.prepare<[string, string]>('INSERT INTO freed(machineid, fileid) VALUES (?, ?)');
+  }
+
+  /** The row of that id, sound or not. */
+  row(id: number): (Held & { pid: number }) | undefined {
+    return this.#byId.get(id);
   }
 
   /** What is held; a damaged row is removed, as if nothing were. */
@@ -139,6 +137,7 @@ export class ContentStore {
     held: Held | undefined,
     nowS: number,
   ): void {
+    if (held !== undefined) this.#buryBurl(key.pid, held, said.burl, nowS);
     const seq = this.#tally.takeSeq();
     const saidmd5 = said.md5 === arrived.md5 ? null : said.md5;
     const saidlen = said.len === arrived.len ? null : said.len;
@@ -170,7 +169,7 @@ export class ContentStore {
     } else {
       this.#replace.run(...tail, held.id);
       if (held.fetched_machineid !== arrived.machineid || held.fetched_fileid !== arrived.fileid)
-        this.free(held.fetched_machineid, held.fetched_fileid);
+        this.#letGo(seq, key.pid, held, nowS);
       this.#tally.content(key.pid, 0, arrived.len - held.len);
     }
   }
@@ -230,6 +229,7 @@ export class ContentStore {
     held: Held,
     said: Said,
     psetid: number,
+    nowS: number,
     validators?: { etag: string | null; lastmodified: string | null },
   ): void {
     const { subtype, burl, furl } = said;
@@ -237,9 +237,10 @@ export class ContentStore {
     const url = { pid, curl: held.curl, mimetype: held.mimetype, subtype, burl, furl };
     let { seq } = held;
     if (subtype !== held.subtype || burl !== held.burl || furl !== held.givenfurl || mtime !== held.mtime) {
+      this.#buryBurl(pid, held, burl, nowS);
       seq = this.#tally.takeSeq();
       const sum = contentSum(urlSumOf(url), { ...held, mtime, seq });
-      this.#refresh.run(subtype, burl, furl, mtime, psetid, seq, sum, held.id);
+      this.#refresh.run(subtype, burl, furl, mtime, psetid, seq, sum, nowS, held.id);
     } else if (validators === undefined && psetid !== held.psetid) {
       this.#stamp.run(psetid, held.id);
     }
@@ -261,10 +262,25 @@ export class ContentStore {
    * @param file `kept` where it may be another's
    */
   remove(pid: number, held: Held, nowS: number, file: 'freed' | 'kept' = 'freed'): void {
-    this.#bury.run(this.#tally.takeSeq(), held.id, pid, held.curl, held.mimetype, held.burl, nowS);
-    if (file === 'freed') this.free(held.fetched_machineid, held.fetched_fileid);
+    const seq = this.#tally.takeSeq();
+    this.#bury.run(seq, held.id, pid, held.curl, held.mimetype, held.burl, nowS, 0);
+    if (file === 'freed') this.#letGo(seq, pid, held, nowS);
     this.#delete.run(held.id);
     this.#tally.content(pid, -1, -held.len);
+  }
+
+  /** The file of a row is no longer its file. */
+  #letGo(seq: number, pid: number, held: Held, nowS: number): void {
+    const { mimetype, fetched_machineid, fetched_fileid } = held;
+    this.#leave.run(seq, pid, mimetype, fetched_machineid, fetched_fileid, nowS);
+    this.free(fetched_machineid, fetched_fileid);
+  }
+
+  /** A row that gets another browse URL: the one it had is gone, whether or not it has one from now on. */
+  #buryBurl(pid: number, held: Held, burl: string | null, nowS: number): void {
+    const { id, curl, mimetype } = held;
+    if (held.burl === '' || (held.burl ?? curl) === (burl ?? curl)) return;
+    this.#bury.run(this.#tally.takeSeq(), id, pid, curl, mimetype, held.burl, nowS, 1);
   }
 
   /** Whether a row agrees with its sum, and is the one that was looked for. */
@@ -280,7 +296,7 @@ export class ContentStore {
   #discard(pid: number, held: Held): void {
     this.#damage.found(pid, `row ${held.id} of the LCC DB`);
     const { id, curl, mimetype, burl } = held;
-    this.#bury.run(this.#tally.takeSeq(), id, pid, curl, mimetype, burl, this.#damage.nowS());
+    this.#bury.run(this.#tally.takeSeq(), id, pid, curl, mimetype, burl, this.#damage.nowS(), 0);
     this.#delete.run(held.id);
     this.#tally.recount(pid);
   }

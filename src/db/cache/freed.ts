@@ -19,6 +19,8 @@ export class FreedStore {
   readonly #oldest;
   readonly #forget;
   readonly #purged;
+  readonly #newest;
+  readonly #correct;
 
   constructor(db: Db) {
     this.#page = db.prepare<[string, number, number], FreedFile>(
@@ -32,10 +34,23 @@ export class FreedStore {
     this.#count = db
       .prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM freed LIMIT ${COUNT_MAX})`)
       .pluck();
-    this.#oldest = db.prepare<[number], { seq: number; deleted_time: number }>(
-      'SELECT seq, deleted_time FROM tombstone ORDER BY seq LIMIT ?',
+    this.#oldest = db.prepare<[number], { seq: number; at: number }>(
+      `SELECT seq, deleted_time AS at FROM tombstone UNION SELECT seq, left_time FROM oldpath ORDER BY seq LIMIT ?`,
     );
-    this.#forget = db.prepare<[number]>('DELETE FROM tombstone WHERE seq <= ?');
+    this.#forget = ['tombstone', 'oldpath'].map(table =>
+      db.prepare<[number]>(`DELETE FROM ${table} WHERE seq <= ?`),
+    );
+    this.#newest = db
+      .prepare<[{ below: number; limit: number }], number>(
+        `SELECT seq FROM tombstone WHERE seq < $below UNION SELECT seq FROM oldpath WHERE seq < $below
+         ORDER BY seq DESC LIMIT $limit`,
+      )
+      .pluck();
+    this.#correct = ['tombstone SET deleted_time', 'oldpath SET left_time'].map(column =>
+      db.prepare<[number, number, number, number]>(
+        `UPDATE ${column} = ? WHERE seq >= ? AND seq < ? AND ${column.split(' ').at(-1)} > ?`,
+      ),
+    );
     this.#purged = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'purged'");
   }
 
@@ -66,23 +81,35 @@ export class FreedStore {
     return this.#count.get() ?? 0;
   }
 
-  /** Whether there is a tombstone to forget. */
+  /** Whether there is a tombstone, or an old path, to forget. */
   hasTombstones(beforeS: number): boolean {
     const oldest = this.#oldest.get(1);
-    return oldest !== undefined && oldest.deleted_time < beforeS;
+    return oldest !== undefined && oldest.at < beforeS;
   }
 
   /**
-   * Forgets tombstones made before `beforeS`, `limit` at most, in the order of the change sequence. Inside a transaction.
+   * Tombstones and old paths made while the clock was ahead count as made now: else they, and all behind them, were kept
+   * that much longer. The `limit` newest with numbers below `belowSeq` are looked at. Inside a transaction.
+   * @returns the least of their numbers; undefined when there is none
+   */
+  correctTombstones(belowSeq: number, limit: number, nowS: number): number | undefined {
+    const least = this.#newest.all({ below: belowSeq, limit }).at(-1);
+    if (least === undefined) return undefined;
+    for (const correct of this.#correct) correct.run(nowS, least, belowSeq, nowS);
+    return least;
+  }
+
+  /**
+   * Forgets tombstones and old paths made before `beforeS`, `limit` at most, in the order of the change sequence. Inside a transaction.
    * @returns how many
    */
   purgeTombstones(beforeS: number, limit: number): number {
     const rows = this.#oldest.all(limit);
-    const kept = rows.findIndex(row => row.deleted_time >= beforeS);
+    const kept = rows.findIndex(row => row.at >= beforeS);
     const old = kept < 0 ? rows : rows.slice(0, kept);
     const last = old.at(-1);
     if (last === undefined) return 0;
-    this.#forget.run(last.seq);
+    for (const forget of this.#forget) forget.run(last.seq);
     this.#purged.run(last.seq);
     return old.length;
   }

@@ -2,31 +2,19 @@
  * The read side of the LCC DB: what is held (lccurl) and what is gone (tombstone), along the change sequence, from one
  * snapshot. Memory does not grow with the number of rows.
  */
+import { crc32 } from 'node:zlib';
 import { LccError } from '../../lib/errors.js';
 import { openReadOnly, type Db, type Statement } from '../open.js';
-import { CONTENT_SUM_TEXT, isSoundText } from '../sums.js';
+import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
+import { readStoreMark } from '../store-mark.js';
+import { CONTENT_SUM_TEXT, isSoundText, SUM_TEXT_OWN } from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
+import { Pages } from './pages.js';
+import { oldPathsSql, union, type Selection } from './selection.js';
+import { StoreRegister } from './stores.js';
 import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from './template.js';
 
-/** What to read; what is undefined does not restrict. */
-export interface Selection {
-  /** Rows that are held, deletions, or both. */
-  sides: readonly TableSide[];
-  /** Changes after this number of the change sequence. */
-  sinceSeq?: number | undefined;
-  /** Changed (fetched, deleted) at this time or later, before that time: seconds since 1970. */
-  since?: number | undefined;
-  until?: number | undefined;
-  pid?: number | undefined;
-  /** Beginning of the conceptual URL. */
-  prefix?: string | undefined;
-  /** A glob(7) pattern for the mimetype. */
-  mime?: string | undefined;
-  /** Only what has its content on this machine. */
-  local?: boolean;
-  /** Only what has a browse URL. */
-  browsable?: boolean;
-}
+export type { Selection } from './selection.js';
 
 /** Is told of rows that do not agree with their checksum: they are left out. */
 export type Damaged = (id: number) => void;
@@ -40,15 +28,17 @@ const SUM_COLUMNS: Record<TableSide, string> = {
 /** Lines put together in one go: enough to make the crossing cheap, few enough for malloc(3) to reuse the memory (128 KB). */
 const LINES_AT_A_TIME = 250;
 
-/** One snapshot of the LCC DB: all reads of a reader see the same state, whatever is written meanwhile. */
+/**
+ * One snapshot of the LCC DB: all reads of a reader see the same state, whatever is written meanwhile, until `renew`. As
+ * long as a snapshot is open the write-ahead log cannot be used anew and grows: who waits for others calls `rest` first.
+ */
 export class CacheReader {
   readonly #db: Db;
-  readonly #machineId: string;
+  /** Whose content counts as local. */
+  readonly machineId: string;
   readonly storeId: string;
-  /** The last number of the change sequence given out. */
-  readonly highWater: number;
-  /** The highest number of a tombstone that has been forgotten. */
-  readonly purged: number;
+  #highWater = 0;
+  #purged = 0;
 
   /**
    * @param machineId whose content counts as local (column `localfileid`)
@@ -56,18 +46,57 @@ export class CacheReader {
    */
   constructor(path: string, machineId: string) {
     this.#db = openReadOnly(path);
-    this.#machineId = machineId;
-    this.#db.exec('BEGIN');
-    const text = (sql: string) => this.#db.prepare(sql).pluck().get();
-    const storeId = text("SELECT value FROM meta WHERE key = 'store_id'");
+    this.machineId = machineId;
+    this.renew();
+    const storeId = this.#value("SELECT value FROM meta WHERE key = 'store_id'");
     if (typeof storeId !== 'string') throw new LccError('data.malformed', `${path}: meta has no store_id`);
     this.storeId = storeId;
-    this.highWater = Number(text("SELECT value FROM counter WHERE name = 'seq'"));
-    this.purged = Number(text("SELECT value FROM counter WHERE name = 'purged'"));
+  }
+
+  /** The last number of the change sequence given out. */
+  get highWater(): number {
+    return this.#highWater;
+  }
+
+  /** The highest number of a tombstone that has been forgotten. */
+  get purged(): number {
+    return this.#purged;
+  }
+
+  /** Looks at the database as it is now. */
+  renew(): void {
+    this.rest();
+    this.#db.exec('BEGIN');
+    this.#highWater = Number(this.#value("SELECT value FROM counter WHERE name = 'seq'"));
+    this.#purged = Number(this.#value("SELECT value FROM counter WHERE name = 'purged'"));
+  }
+
+  /** Lets the snapshot go; nothing may be read before `renew`. */
+  rest(): void {
+    if (this.#db.inTransaction) this.#db.exec('COMMIT');
+  }
+
+  /** Changes with every commit of others; asked for between `rest` and `renew`. */
+  dataVersion(): number {
+    return Number(this.#db.pragma('data_version', { simple: true }));
+  }
+
+  /**
+   * Whether the store there can be the one that rows point into; of one that bears no id, or rows that know none, nobody
+   * can tell.
+   */
+  canPointInto(storeDir: string): boolean {
+    const mark = readStoreMark(storeDir);
+    if (mark !== undefined && mark.storeId === undefined) return true;
+    return new StoreRegister(this.#db).fits(this.machineId, mark?.storeId ?? '');
   }
 
   close(): void {
     this.#db.close();
+  }
+
+  #value(sql: string): unknown {
+    return this.#db.prepare(sql).pluck().get();
   }
 
   count(selection: Selection): number {
@@ -92,6 +121,30 @@ export class CacheReader {
       if (isSoundText(String(text), sum as number | null)) yield wanted;
       else damaged(Number(id));
     }
+  }
+
+  /**
+   * The same for an index that knows pages by their browse URL, each at most once: as `upsert` with the values of the
+   * row that was changed last of all those selected that are shown under the URL, as `delete` when none is any more.
+   * `seq` is the change that made it be told; rows that are not browsable are left out.
+   */
+  *pages(
+    selection: Selection,
+    columns: readonly ColumnName[],
+    damaged: Damaged,
+  ): Generator<ColumnValue[], void> {
+    const changes = { ...selection, browsable: true, moved: true };
+    const pages = new Pages(this.#db, this.machineId, changes, columns);
+    for (const [op, seq, burl, ...values] of this.rows(changes, ['op', 'seq', 'burl', ...columns], damaged)) {
+      const told = pages.told(op === 'delete', Number(seq), String(burl), values);
+      if (told !== undefined) yield told;
+    }
+  }
+
+  /** `seq` and the fileid of each file of this machine that was let go of, whatever `columns` are asked for. */
+  *oldPaths(selection: Selection): Generator<ColumnValue[], void> {
+    const { sql, values } = oldPathsSql(selection);
+    yield* this.#prepare(sql).raw().iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>;
   }
 
   /** The lines of all rows in the order of the change sequence, some at a time, as UTF-8. */
@@ -132,11 +185,18 @@ export class CacheReader {
     active: LineTemplate['escapes'],
     damaged: Damaged,
   ): (after: number, max: number) => (LineBlock & { met: string[] }) | undefined {
-    const { inValues, inText } = splitHazards(template, active);
+    const { inValues, inText, countsEnds } = splitHazards(template, active);
+    // Checksums are of all values, so most characters can be looked for in what they are of, natively.
+    const inSums = inValues.filter(c => !SUM_TEXT_OWN.test(c));
+    const inSql = inValues.filter(c => SUM_TEXT_OWN.test(c));
     const { sql, values } = union(selection, side => {
       const pieces = piecesOf(template, side) ?? [];
-      const line = `${lineSql(pieces, side, active)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
-      return `${line}, id, ${SUM_COLUMNS[side]}`;
+      const unsummed = hazardSql(pieces, side, inValues);
+      const hazard =
+        side === 'gone' || unsummed === '0'
+          ? unsummed
+          : `iif(sum IS NULL, ${unsummed}, ${hazardSql(pieces, side, inSql)})`;
+      return `${lineSql(pieces, side, active)} AS line, ${hazard} AS hazard, id, ${SUM_COLUMNS[side]}`;
     });
     const some = `FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`;
     // One crossing for the checksums of all: texts end to end, and where each ends.
@@ -151,7 +211,12 @@ export class CacheReader {
       const found = statement.get(bound);
       const [count, lastSeq, hazard, bytes, ...sums] = found as [number, number, number, Buffer, ...Sums];
       if (count === 0) return undefined;
-      const met = [...(hazard === 0 ? [] : inValues), ...inText.filter(c => bytes.includes(c))];
+      const met = [
+        ...(hazard === 0 ? [] : inValues),
+        ...inSums.filter(c => sums[0].includes(c)),
+        ...inText.filter(c => bytes.includes(c)),
+        ...(countsEnds && occurrences(bytes, template.end) !== count ? [template.end] : []),
+      ];
       if (met.length > 0 || areSound(...sums)) return { count, lastSeq, bytes, met };
       const sound = (oneByOne.all({ ...bound, end: template.end }) as SummedLine[]).filter(row => {
         const isSound = isSoundText(row.sumtext, row.sum);
@@ -167,7 +232,7 @@ export class CacheReader {
   }
 
   #bound(values: Record<string, ColumnValue>): Record<string, ColumnValue> {
-    return { machine: this.#machineId, ...values };
+    return { machine: this.machineId, ...values };
   }
 }
 
@@ -180,17 +245,25 @@ interface SummedLine {
 
 type Sums = [texts: Buffer, lengths: string, sums: string];
 
+/** Whether all agree; false also where that cannot be told at a glance. */
 function areSound(texts: Buffer, lengths: string, sums: string): boolean {
-  const ends = lengths.split(',');
   const wanted = sums.split(',');
-  let start = 0;
-  for (const [index, length] of ends.entries()) {
-    const end = start + Number(length);
-    const sum = wanted[index] ?? '';
-    if (!isSoundText(texts.subarray(start, end), sum === '' ? null : Number(sum))) return false;
-    start = end;
+  let index = 0;
+  let joined = 0;
+  for (const text of lengths.split(',')) {
+    const length = Number(text);
+    const sum = wanted[index++] ?? '';
+    if (length > MAX_JOINED_BYTES || (sum === '' && length > 0)) return false;
+    if (sum !== '') joined = joinCrc(joined, Number(sum), length);
   }
-  return true;
+  return joined === crc32(texts);
+}
+
+function occurrences(bytes: Buffer, character: string): number {
+  const code = character.charCodeAt(0);
+  let count = 0;
+  for (let at = bytes.indexOf(code); at >= 0; at = bytes.indexOf(code, at + 1)) count++;
+  return count;
 }
 
 export interface LineBlock {
@@ -198,37 +271,4 @@ export interface LineBlock {
   /** The change sequence number of its last line. */
   lastSeq: number;
   bytes: Buffer;
-}
-
-const TABLES = {
-  held: { table: 'lccurl', time: 'fetched_time' },
-  gone: { table: 'tombstone', time: 'deleted_time' },
-} as const;
-
-/** One SELECT over the tables asked for: the given columns, and `seq` last. */
-function union(
-  selection: Selection,
-  columns: (side: TableSide) => string,
-): { sql: string; values: Record<string, ColumnValue> } {
-  const values: Record<string, ColumnValue> = {};
-  const bind = (name: string, value: ColumnValue) => {
-    values[name] = value;
-    return `$${name}`;
-  };
-  const selects = selection.sides.map(side => {
-    const { table, time } = TABLES[side];
-    const conditions = [`seq > ${bind('sinceSeq', selection.sinceSeq ?? 0)}`];
-    if (selection.since !== undefined) conditions.push(`${time} >= ${bind('since', selection.since)}`);
-    if (selection.until !== undefined) conditions.push(`${time} < ${bind('until', selection.until)}`);
-    if (selection.pid !== undefined) conditions.push(`pid = ${bind('pid', selection.pid)}`);
-    if (selection.mime !== undefined) conditions.push(`mimetype GLOB ${bind('mime', selection.mime)}`);
-    if (selection.prefix !== undefined) {
-      const prefix = bind('prefix', selection.prefix);
-      conditions.push(`substr(curl, 1, length(${prefix})) = ${prefix}`);
-    }
-    if (selection.local) conditions.push(`${COLUMNS.localfileid[side]} IS NOT NULL`);
-    if (selection.browsable) conditions.push(`burl IS NOT ''`);
-    return `SELECT ${columns(side)}, seq FROM ${table} WHERE ${conditions.join(' AND ')}`;
-  });
-  return { sql: selects.join(' UNION ALL '), values };
 }

@@ -1,36 +1,86 @@
 /**
- * Which store of each machine the rows point into. A store that was made anew gives out the names of the lost one again:
- * as long as rows or deletions name files of that one, the new one is not the machine's store.
+ * Which store of each machine the rows point into, and how much of it is known to be on disk. A store that was made anew
+ * gives out the names of the lost one again: as long as rows or deletions name files of that one, the new one is not the
+ * machine's store.
  */
+import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
 
+/** A row of lccurl, as far as its content is concerned. */
+export interface StoredContent {
+  id: number;
+  seq: number;
+  machineid: string;
+  fileid: string;
+  md5: string;
+  len: number;
+}
+
 export class StoreRegister {
+  readonly #seq: Counter;
   readonly #known;
   readonly #remember;
   readonly #named;
+  readonly #synced;
+  readonly #noteSynced;
+  readonly #since;
 
   constructor(db: Db) {
+    this.#seq = new Counter(db, 'seq');
     this.#known = db.prepare<[string], string>('SELECT storeid FROM store WHERE machineid = ?').pluck();
-    this.#remember = db.prepare<[string, string]>('INSERT OR REPLACE INTO store VALUES (?, ?)');
+    this.#remember = db.prepare<[string, string, number]>(
+      'INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES (?, ?, ?)',
+    );
     this.#named = db
       .prepare<[string, string], number>(
         `SELECT EXISTS(SELECT 1 FROM lccurl WHERE fetched_machineid = ?)
           OR EXISTS(SELECT 1 FROM freed WHERE machineid = ?)`,
       )
       .pluck();
+    this.#synced = db.prepare<[string], number>('SELECT syncedseq FROM store WHERE machineid = ?').pluck();
+    this.#noteSynced = db.prepare<[number, string]>('UPDATE store SET syncedseq = ? WHERE machineid = ?');
+    this.#since = db.prepare<[number, number], StoredContent>(
+      `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
+       WHERE seq > ? ORDER BY seq LIMIT ?`,
+    );
   }
 
   /** Whether rows can point into this store: it is the one that is known, or nothing names files of another. */
   fits(machineid: string, storeid: string): boolean {
     const known = this.#known.get(machineid);
-    return known === undefined || known === storeid || this.#named.get(machineid, machineid) === 0;
+    return known === undefined || known === storeid || !this.#isNamed(machineid);
   }
 
   knows(machineid: string, storeid: string): boolean {
     return this.#known.get(machineid) === storeid;
   }
 
+  /** Inside a transaction. */
   remember(machineid: string, storeid: string): void {
-    this.#remember.run(machineid, storeid);
+    this.#remember.run(machineid, storeid, this.#isNamed(machineid) ? 0 : this.#seq.last());
+  }
+
+  /** The number of the last change of the LCC DB. */
+  lastSeq(): number {
+    return this.#seq.last();
+  }
+
+  /** Content of the machine with numbers up to this one is on its disk; undefined for a machine without a known store. */
+  synced(machineid: string): number | undefined {
+    return this.#synced.get(machineid);
+  }
+
+  /** Inside a transaction. */
+  noteSynced(machineid: string, seq: number): void {
+    this.#noteSynced.run(seq, machineid);
+  }
+
+  /** Content of all machines that was stored or changed behind `afterSeq`, in the order of the change sequence. */
+  since(afterSeq: number, limit: number): StoredContent[] {
+    return this.#since.all(afterSeq, limit);
+  }
+
+  #isNamed(machineid: string): boolean {
+    return this.#named.get(machineid, machineid) !== 0;
   }
 }

@@ -14,7 +14,7 @@ export interface LineTemplate {
   held: readonly Piece[];
   /** For tombstones; undefined where they have no line. */
   gone?: readonly Piece[];
-  /** What ends every line; one character. */
+  /** What ends every line. */
   end: string;
   /** Characters that no value may hold as they are, and what stands for each; replaced in this order. */
   escapes: readonly (readonly [character: string, replacement: string])[];
@@ -68,21 +68,28 @@ function valueSql(column: ColumnName, side: TableSide, escapes: LineTemplate['es
 
 /**
  * Splits the characters that are not replaced yet: those that the template's own text holds must be looked for in the values, by SQL
- * (`hazardSql`); the others can be looked for in the finished text, which is far cheaper.
+ * (`hazardSql`); the others can be looked for in the finished text, which is far cheaper. `countsEnds`: the one that ends
+ * lines stands in no value where there are as many as lines.
  */
 export function splitHazards(
   template: LineTemplate,
   active: LineTemplate['escapes'],
-): { inValues: string[]; inText: string[] } {
-  const own = [...template.held, ...(template.gone ?? []), template.end]
+): { inValues: string[]; inText: string[]; countsEnds: boolean } {
+  const own = [...template.held, ...(template.gone ?? [])]
     .map(piece => (typeof piece === 'string' ? piece : piece.before + piece.after))
     .join('');
   const all = template.escapes.filter(pair => !active.includes(pair)).map(([character]) => character);
-  return { inValues: all.filter(c => own.includes(c)), inText: all.filter(c => !own.includes(c)) };
+  const countsEnds = all.includes(template.end) && !own.includes(template.end);
+  return {
+    inValues: all.filter(c => own.includes(c)),
+    inText: all.filter(c => !own.includes(c) && c !== template.end),
+    countsEnds,
+  };
 }
 
 /** SQL that is not 0 when a value of the row holds one of `characters`. */
 export function hazardSql(pieces: readonly Piece[], side: TableSide, characters: readonly string[]): string {
+  if (characters.length === 0) return '0';
   const free = columnsOf(pieces).filter(column => COLUMNS[column].free && COLUMNS[column][side] !== 'NULL');
   const found = (column: ColumnName) =>
     characters.map(c => `instr(${COLUMNS[column][side]}, ${literal(c)})`).join(' + ') || '0';

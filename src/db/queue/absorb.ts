@@ -183,6 +183,7 @@ export class AbsorbWriter {
       state,
       full,
       withheld,
+      nowS,
       summed: false,
       quota,
       mark: state.firstpos + state.rowsdone,
@@ -271,7 +272,7 @@ export class AbsorbWriter {
       if (settled) {
         state.unchanged++;
         if (ifabsent) this.#content.stamp(held, state.psetid);
-        else this.#content.confirm(state.pid, held, url, state.psetid);
+        else this.#content.confirm(state.pid, held, url, state.psetid, slice.nowS);
         quota.keeps(held);
         return;
       }
@@ -325,6 +326,7 @@ interface Slice {
   state: SetState;
   full: boolean;
   withheld: boolean;
+  nowS: number;
   /** Whether what earlier sets need is no mere bound. */
   summed: boolean;
   quota: IntakeQuota;

@@ -42,7 +42,7 @@ interface Key {
 }
 
 const TAKING = 0;
-const HELD = 1;
+export const HELD = 1;
 export const RELEASED = 2;
 export const DISCARDED = 3;
 

@@ -17,13 +17,19 @@ export interface Provider {
   backoffuntil: number;
   /** When its bandwidth permits the next fetch (milliseconds). */
   dueat: number;
+  /** Of one fetch: bytes, milliseconds, User-Agent, `user:password`; null = the robot's own, none. */
+  maxlen: number | null;
+  fetchtimeout: number | null;
+  useragent: string | null;
+  login: string | null;
 }
 
 /** Why a provider is asked for all it has. */
 export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'operator';
 
 const COLUMNS =
-  'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat';
+  'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat, ' +
+  'maxlen, fetchtimeout, useragent, login';
 
 export class ProviderStore {
   readonly #get;
@@ -44,7 +50,9 @@ export class ProviderStore {
   readonly #setWholeDue;
 
   constructor(db: Db) {
-    this.#get = db.prepare<[number], Provider>(`SELECT ${COLUMNS} FROM pidb WHERE pid = ?`);
+    this.#get = db.prepare<[number], Provider>(
+      `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
+    );
     this.#roots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
     this.#backoff = db.prepare<[number, number, number]>(
       'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',

@@ -3,6 +3,7 @@
  * the row and generation that was sent: what arrives for another is let go of, and the row, if it still asks for
  * anything, is fetched again.
  */
+import { STORE_FULL } from '../../wire/codes.js';
 import type { FetchDone, FetchFailed, FetchOk } from '../../wire/fetch.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
@@ -152,7 +153,7 @@ export class ResultWriter {
     }
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
     if (held === undefined) return 'again';
-    this.#content.confirm(row.pid, held, row, row.named, {
+    this.#content.confirm(row.pid, held, row, row.named, nowS, {
       etag: result.etag ?? null,
       lastmodified: result.lastModified ?? null,
     });
@@ -162,7 +163,8 @@ export class ResultWriter {
 
   #failed(row: QueueRow, result: FetchFailed, nowS: number): Outcome {
     if (result.reach === 'provider') return 'site';
-    if (result.reach === 'url' && row.tries < this.#rules.retries) {
+    // That there is no room for it says nothing of the url: it waits for as long as it takes.
+    if (result.reach === 'url' && (row.tries < this.#rules.retries || result.code === STORE_FULL)) {
       this.#fail.run(row.pos);
       return 'bad';
     }

@@ -12,6 +12,7 @@ import {
   type Slots,
 } from '../../config/hours.js';
 import type { Db } from '../open.js';
+import { HELD } from './held.js';
 
 /** Upper bounds of the age groups in minutes; one more group holds what is older. */
 export const AGE_MINUTES: readonly number[] = [5, 10, 20, 40, 80, 160, 320, 640, 1280];
@@ -20,7 +21,6 @@ const GROUPS = AGE_MINUTES.length + 1;
 const COUNTED_ROWS = 200_000;
 /** Sets of which first and last url are looked up; beyond that they are taken to be whole. */
 const LOOKED_UP_SETS = 20_000;
-const HELD = 1;
 /** Providers with urls waiting that the operator has not stopped. */
 const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
 

@@ -10,6 +10,7 @@ import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held.js';
 import { ProviderStore } from './providers.js';
 import { Reconciler } from './reconcile.js';
+import { Refetcher } from './refetch.js';
 import { ResultWriter } from './results.js';
 import { QueueReader } from './sets.js';
 import { SlotStore } from './slots.js';
@@ -32,6 +33,7 @@ export class QueueStore {
   readonly freed: FreedStore;
   readonly absorb: AbsorbWriter;
   readonly reconciler: Reconciler;
+  readonly refetch: Refetcher;
   readonly held: HeldStore;
   readonly age: AgeStore;
   readonly providers: ProviderStore;
@@ -59,6 +61,7 @@ export class QueueStore {
     this.age = new AgeStore(db, stores);
     this.absorb = new AbsorbWriter(db, { ...stores, held: this.held });
     this.reconciler = new Reconciler(db, stores);
+    this.refetch = new Refetcher(db, stores);
     this.results = new ResultWriter(db, stores, { ...rules, damaged });
     this.slots = new SlotStore(db, stores);
     this.stores = new StoreRegister(db);
@@ -78,6 +81,7 @@ export class QueueStore {
       return value;
     } catch (error) {
       this.absorb.reset();
+      this.refetch.reset();
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       throw storageError(this.#db.name, error);
     }

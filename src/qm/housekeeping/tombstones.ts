@@ -5,12 +5,18 @@ import type { Chore } from './chore.js';
 const EVERY_MS = 60_000;
 const PAUSE_MS = 500;
 const PAGE_ROWS = 1000;
+/** By how much the wall clock must have gone back against the other one to be looked into. */
+const BACK_MS = 60_000;
 
 /** Forgets deletions after `keepMs`. */
 export class Tombstones implements Chore {
   readonly #store: QueueStore;
   readonly #clock: Clock;
   readonly #keepMs: number;
+  /** How far the wall clock was ahead of the other one when it was last looked at; undefined at the start. */
+  #aheadMs: number | undefined;
+  /** Times of tombstones below this number are yet to be looked at; undefined: of none. */
+  #belowSeq: number | undefined;
 
   constructor(store: QueueStore, clock: Clock, keepMs: number) {
     this.#store = store;
@@ -19,11 +25,31 @@ export class Tombstones implements Chore {
   }
 
   run(): number {
+    this.#watchClock();
+    if (this.#belowSeq !== undefined) {
+      this.#correct(this.#belowSeq);
+      return PAUSE_MS;
+    }
     const { freed } = this.#store;
     const beforeS = Math.floor((this.#clock.nowMs() - this.#keepMs) / 1000);
     if (!freed.hasTombstones(beforeS)) return EVERY_MS;
     const purged = this.#store.transaction(() => freed.purgeTombstones(beforeS, PAGE_ROWS));
     // A full page: there is more.
     return purged === PAGE_ROWS ? PAUSE_MS : EVERY_MS;
+  }
+
+  /** A clock that was ahead has been set right, maybe while nobody looked. */
+  #watchClock(): void {
+    const aheadMs = this.#clock.nowMs() - this.#clock.monotonicMs();
+    if (this.#aheadMs === undefined || aheadMs < this.#aheadMs - BACK_MS)
+      this.#belowSeq = Number.MAX_SAFE_INTEGER;
+    this.#aheadMs = aheadMs;
+  }
+
+  #correct(belowSeq: number): void {
+    const nowS = Math.floor(this.#clock.nowMs() / 1000);
+    this.#belowSeq = this.#store.transaction(() =>
+      this.#store.freed.correctTombstones(belowSeq, PAGE_ROWS, nowS),
+    );
   }
 }

@@ -14,49 +14,9 @@
  * when those on their way are done. A lane is recalled, so that it ends with the url being fetched, when a higher
  * priority waits and no slot is free, and when its provider is hindered.
  */
-import { DelayTable, type DelayRules } from './delays.js';
+import { DelayTable } from './delays.js';
+import type { Grant, Hindrance, Lane, LaneProvider, LaneRules } from './lane.js';
 import { WaitingLine } from './waiting.js';
-
-export interface LaneRules {
-  overbookPercent: number;
-  /** Urls of one lane before an equal that waits gets it. */
-  turn: number;
-  /** Who has waited so long counts one priority higher. */
-  ageingMs: number;
-  delays: DelayRules;
-}
-
-export interface LaneProvider {
-  pid: number;
-  priority: 0 | 1 | 2;
-  parallel: number;
-  /** Urls on their way in one lane. */
-  window: number;
-}
-
-export interface Lane {
-  /** What requests of this lane carry: `pid`, or `pid.n` for the further ones of a parallel provider. */
-  name: string;
-  pid: number;
-  worker: number;
-  inFlight: number;
-  turnLeft: number;
-  /** What its provider counted as when it was opened, until the turn is over. */
-  priority: number;
-  /** It ends: what it has not begun comes back. */
-  recalled: boolean;
-  /** It is beyond the slots. */
-  spare: boolean;
-}
-
-/** Leave to send up to `room` urls of a provider into a lane. */
-export interface Grant {
-  lane: Lane;
-  room: number;
-}
-
-/** Stopped by the operator; outside its hours; its sets are being put together. */
-export type Hindrance = 'stopped' | 'closed' | 'joining';
 
 interface Provider extends LaneProvider {
   hasUrls: boolean;
@@ -74,6 +34,7 @@ interface Worker {
 }
 
 const PRIORITIES = 3;
+const REFILL_URLS = 128;
 
 export class LaneTable {
   readonly #rules: LaneRules;
@@ -229,8 +190,7 @@ export class LaneTable {
     lane.inFlight--;
     // Whose bandwidth is limited has a turn of one url: it waits with the others for the next.
     if (lane.inFlight === 0 && this.#providers.get(lane.pid)?.window === 1) this.#close(lane);
-    // Refilled by halves: urls are read from the queue several at a time.
-    else if (lane.inFlight * 2 <= this.#windowOf(lane)) this.#hungry.add(lane);
+    else if (this.#isHungry(lane)) this.#hungry.add(lane);
   }
 
   /** Lanes that are to be recalled; each is named once. */
@@ -352,12 +312,21 @@ export class LaneTable {
     if (this.#mayFetch(provider) && provider.lanes.size < most) this.#waiting.add(pid, priority, this.#nowMs);
     else this.#waiting.remove(pid, priority);
     for (const lane of provider.lanes.values()) {
-      if (lane.inFlight * 2 <= this.#windowOf(lane)) this.#hungry.add(lane);
+      if (this.#isHungry(lane)) this.#hungry.add(lane);
     }
   }
 
+  /** Urls are read from the queue several at a time, but not so many that the others wait for it. */
+  #isHungry(lane: Lane): boolean {
+    const window = this.#windowOf(lane);
+    return window - lane.inFlight >= Math.min(window / 2, REFILL_URLS);
+  }
+
+  /** Few lanes have large windows: a Queue Manager that writes results must not leave them without urls meanwhile. */
   #windowOf(lane: Lane): number {
-    return lane.spare ? 1 : (this.#providers.get(lane.pid)?.window ?? 1);
+    const window = lane.spare ? 1 : (this.#providers.get(lane.pid)?.window ?? 1);
+    const lanes = this.#workers.get(lane.worker)?.lanes.size ?? 1;
+    return window === 1 ? 1 : Math.max(window, Math.floor(this.#rules.sharedWindow / lanes));
   }
 
   /** Lanes beyond the slots have one now, as far as there are free ones. */

@@ -129,6 +129,11 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return taken;
   }
 
+  /** Whether all rows of a set have been taken that have not failed. */
+  isRead(set: S): boolean {
+    return this.#find(set)?.read === true;
+  }
+
   /** The row at `pos` needs nothing more. */
   done(set: S, pos: number): void {
     const progress = this.#find(set);
@@ -233,7 +238,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       const rows = this.#source.next(progress.set, progress.cursor, wanted);
       for (const row of rows) if (!progress.skip?.has(row.pos)) push(progress, row, taken);
       progress.cursor = rows.at(-1)?.pos ?? progress.cursor;
-      progress.read = rows.length < wanted;
+      progress.read = rows.length < wanted || progress.cursor >= progress.set.lastpos;
     }
   }
 

@@ -33,6 +33,13 @@ const zeros = Buffer.alloc(64 * 1024 * 1024);
 const bomb = gzipSync(zeros);
 const brotliBomb = brotliCompressSync(zeros);
 
+/** Blocks that each say `128 KB of zeros` in four bytes; the window is 8 MB unless another is asked for. */
+function zstdBomb(blocks: number, window = 0x68): Buffer {
+  const block = (last: number) => Buffer.from([0x02 | last, 0, 0x10, 0]);
+  const repeated = Buffer.concat(Array.from({ length: blocks - 1 }, () => block(0)));
+  return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, window]), repeated, block(1)]);
+}
+
 export const REDIRECTS: HostileCase[] = [
   {
     name: 'endless redirects',
@@ -213,7 +220,7 @@ export const HEADERS: HostileCase[] = [
   },
   {
     name: '103 drips for ever',
-    serve: socket => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 100),
+    serve: socket => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 400),
     expect: 603,
   },
   {
@@ -351,6 +358,16 @@ export const CODINGS: HostileCase[] = [
     serve: coded('gzip', gzipSync(noise(300_000)).subarray(0, 200_000)),
     expect: 611,
   },
+  {
+    name: 'cut brotli',
+    serve: coded('br', brotliCompressSync('a'.repeat(999)).subarray(0, -3)),
+    expect: 611,
+  },
+  {
+    name: 'cut brotli, large',
+    serve: coded('br', brotliCompressSync(noise(300_000)).subarray(0, 200_000)),
+    expect: 611,
+  },
   { name: 'not gzip at all', serve: coded('gzip', Buffer.from('plain text')), expect: 611 },
   { name: 'not brotli at all', serve: coded('br', Buffer.from('plain text')), expect: 611 },
   {
@@ -380,7 +397,11 @@ export const CODINGS: HostileCase[] = [
     expect: 603,
   },
   { name: 'deflate, unasked', serve: coded('deflate', Buffer.from('x')), expect: 611 },
-  { name: 'zstd, unasked', serve: coded('zstd', Buffer.from('x')), expect: 611 },
+  { name: 'a zstd bomb', serve: coded('zstd', zstdBomb(4000)), expect: 606 },
+  { name: 'cut zstd', serve: coded('zstd', zstdBomb(2).subarray(0, -1)), expect: 611 },
+  { name: 'zstd that wants 2 GB at once', serve: coded('zstd', zstdBomb(2, 0xa8)), expect: 611 },
+  { name: 'not zstd at all', serve: coded('zstd', Buffer.from('plain text')), expect: 611 },
+  { name: 'gzip in zstd', serve: coded('gzip, zstd', zstdBomb(2)), expect: 611 },
 ];
 
 export const PROTOCOL: HostileCase[] = [

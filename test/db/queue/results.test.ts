@@ -111,8 +111,12 @@ test('a 304 leaves the row as it is and takes no number; what the CP newly says 
   assert.deepEqual(bench.all('SELECT etag, md5 FROM lccurl'), [{ etag: '"2"', md5: md5Of('x') }]);
   await bench.send(7, [url('a', { burl: '' })]);
   assert.equal(bench.answer(rowOf('a'), unchanged, true), 'done');
-  assert.equal(seq(), before + 1);
-  assert.deepEqual(bench.all('SELECT burl, seq FROM lccurl'), [{ burl: '', seq: before + 1 }]);
+  // One that the URL it was shown under is gone, and one of the row.
+  assert.equal(seq(), before + 2);
+  assert.deepEqual(bench.all('SELECT burl, seq FROM lccurl'), [{ burl: '', seq: before + 2 }]);
+  assert.deepEqual(bench.all('SELECT burl, seq, moved FROM tombstone'), [
+    { burl: null, seq: before + 1, moved: 1 },
+  ]);
 });
 
 test('a 304 that was not asked for is an error, not content', async () => {
@@ -180,10 +184,10 @@ test('so many errors are kept, and all counted', async () => {
   assert.equal(bench.value('SELECT count(*) FROM pierr'), 3);
   assert.equal(use()?.['errors'], 5);
   const first = Number(bench.value('SELECT min(errseq) FROM pierr'));
-  bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: first });
-  bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: first });
+  await bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: first });
+  await bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: first });
   assert.equal(use()?.['errors'], 4, 'those that were only counted are still to be told of');
-  bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: first + 2 });
+  await bench.intake.note({ pid: 7, seq: 1, ip: '', errseen: first + 2 });
   assert.equal(use()?.['errors'], 0, 'with the last one kept the provider has been told of all');
 });
 

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import {
-  LaneTable,
-  type Grant,
-  type Lane,
-  type LaneProvider,
-  type LaneRules,
-} from '../../../src/qm/schedule/lanes.js';
+import type { Grant, Lane, LaneProvider, LaneRules } from '../../../src/qm/schedule/lane.js';
+import { LaneTable } from '../../../src/qm/schedule/lanes.js';
 
 const rules: LaneRules = {
   overbookPercent: 0,
   turn: 8,
+  sharedWindow: 0,
   ageingMs: 60_000,
   delays: { gridMs: 4000, horizonMs: 3_600_000 },
 };
@@ -302,3 +298,25 @@ test('whose bandwidth is limited has a turn of one url', () => {
   }
   assert.deepEqual(seen, ['1', '2', '1', '2']);
 });
+
+test('the fewer lanes a Bot Manager has, the more urls are on their way in each', () => {
+  table = new LaneTable({ ...rules, sharedWindow: 12 });
+  table.setWorker(1, 8);
+  provider(1, 100);
+  provider(2, 100, { window: 1 });
+  assert.deepEqual(count(send()), { 1: 12, 2: 1 }, 'whose window is one has no other');
+  finish(2);
+  provider(2, 0);
+  provider(3, 100);
+  assert.deepEqual(count(send()), { 3: 6 });
+  finish(1, 9);
+  assert.deepEqual(count(send()), { 1: 3 }, 'as many as the other');
+  for (const pid of [4, 5, 6]) provider(pid, 100);
+  assert.deepEqual(count(send()), { 4: 4, 5: 4, 6: 4 }, 'never fewer than a window');
+});
+
+function count(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}

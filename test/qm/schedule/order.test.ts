@@ -67,6 +67,18 @@ test('urls come in the order of sets and of places, whatever the portions', () =
   assert.deepEqual(take(2), []);
 });
 
+test('a set is read when its last place has been taken, without a look behind it', () => {
+  const [first, second] = [add(1, [1, 2, 3]), add(2, [10])];
+  const read = () => [first, second].map(set => order.isRead(set));
+  assert.deepEqual(read(), [false, false]);
+  take(2);
+  assert.deepEqual(read(), [false, false]);
+  take(1);
+  assert.deepEqual(read(), [true, false]);
+  take(1);
+  assert.deepEqual(read(), [true, true]);
+});
+
 test('what is to be fetched again comes first, in its place', () => {
   const first = add(1, [1, 2, 3, 4]);
   add(2, [10]);

@@ -39,6 +39,7 @@ test('nobody starves, whatever comes with whatever priority', () => {
         const table = new LaneTable({
           overbookPercent: 0,
           turn: 8,
+          sharedWindow: 0,
           ageingMs: AGEING,
           delays: { gridMs: 4000, horizonMs: 3_600_000 },
         });

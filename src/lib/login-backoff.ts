@@ -1,5 +1,5 @@
 /**
- * Guessing passwords takes time: after a few failures for one provider from one address, its attempts (right ones,
+ * Guessing passwords takes time: after a few failures for one account from one address, its attempts (right ones,
  * too, or an attacker would see the difference) are answered one after the other, ever more slowly.
  */
 import type { Clock } from '../lib/clock.js';
@@ -8,7 +8,7 @@ const FREE_FAILURES = 3;
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 5000;
 const FORGOTTEN_AFTER_MS = 10 * 60 * 1000;
-/** Pairs of provider and address remembered; beyond, the oldest is forgotten. */
+/** Pairs of account and address remembered; beyond, the oldest is forgotten. */
 const MAX_REMEMBERED = 10_000;
 
 interface Suspect {

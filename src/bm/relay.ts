@@ -1,0 +1,381 @@
+/**
+ * A Bot Manager without a store: it passes on what others do. Bot Managers and further relays connect to it, it connects
+ * to its source, and to that it looks like one Bot Manager with all their machines and slots. Why it is built as it is:
+ * docs/design/relay.md.
+ *
+ * A request: waiting ──▶ with a branch ──▶ answered
+ *   branch gone             → given to another branch that has a slot, else answered with `recalled`
+ *   handed back unasked     → the same (its Bot Manager stops, or has no robots)
+ *   store full (613)        → the same, and the branch is given nothing until it has room
+ *   lane recalled           → what waits is answered with `recalled`, the branch is asked for the rest
+ *   source gone             → recalled, also what has begun; what is stored nevertheless is deleted where it lies
+ * A deletion or check goes to the branch of its machine; when that is not there, or vanishes, it is answered with `away`.
+ */
+import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
+import type { Clock } from '../lib/clock.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { STORE_FULL } from '../wire/codes.js';
+import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import { Machines, refuseMachine, type Refusal } from '../wire/machines.js';
+import { BotManagerPeer, type LinkOptions, type Offer } from '../wire/qm-bm-peers.js';
+import { Branch, type RelayTask } from './branches.js';
+import { Distributor } from './distribute.js';
+import { Errands } from './errands.js';
+import { Upstream } from './upstream.js';
+
+export interface RelayOptions {
+  clock: Clock;
+  log: Log;
+  channel: Omit<LinkOptions, 'where' | 'clock'>;
+  /** Requests and deletions waiting here at which the source is not read any more. */
+  maxWaiting: number;
+  maxBranches: number;
+  /** Requests of one lane at a branch at a time. */
+  laneWindow: number;
+  /** Lanes given to a branch beyond its slots. */
+  overbookPercent: number;
+  /** Branches that may vanish over one request, or hand it back unasked, before it is answered. */
+  maxLosses: number;
+  /** Called when the source does not want this relay. */
+  refused(reason: LccError): void;
+}
+
+/** How long a branch whose store is full is given nothing, at most, unless it says that it has room. */
+const FULL_REST_MS = 30_000;
+/** How long `stop` waits for what branches have begun. */
+const STOP_WAIT_MS = 5000;
+
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #log: Log;
+  readonly #upstream: Upstream;
+  readonly #distributor: Distributor<RelayTask>;
+  readonly #machines = new Machines<Branch>();
+  /** Those that have said who they are, and where they are connected from. */
+  readonly #branches = new Map<Branch, string>();
+  readonly #errands: Errands;
+  /** Connections from below, also of those that have said nothing yet. */
+  #connections = 0;
+  /** The last number given to anything on its way down. */
+  #lastNumber = 0;
+  #stopping = false;
+  #drained: (() => void) | undefined;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#distributor = new Distributor<RelayTask>(options.laneWindow, (task, begun) =>
+      this.#lost(task, begun),
+    );
+    this.#upstream = new Upstream(options, {
+      fetch: (source, request) => this.#request(source, request),
+      recall: (source, lane, begun) => {
+        this.#takeBack(task => task.source === source, lane, begun);
+        this.#settle();
+      },
+      delete: (source, request) => {
+        this.#errands.delete(source, request);
+        this.#balance();
+      },
+      upkeep: (source, request) => {
+        this.#errands.upkeep(source, request);
+        this.#balance();
+      },
+      refused: (machineId, why) => this.#refuse(this.#machines.linkOf(machineId), machineId, why),
+      lost: (source, reason) => this.#sourceLost(source, reason),
+    });
+    this.#errands = new Errands(
+      machineId => this.#machines.linkOf(machineId),
+      () => ++this.#lastNumber,
+      this.#upstream,
+    );
+  }
+
+  /** Serves a connection to the source; an earlier one, if it still stands, is given up for it. */
+  source(stream: Duplex, where: string): void {
+    this.#upstream.serve(stream, where);
+    this.#offer();
+  }
+
+  /** Serves a Bot Manager or relay below. */
+  branch(stream: Duplex, where: string): void {
+    const { channel, clock, maxBranches, overbookPercent } = this.#options;
+    const peer = new BotManagerPeer(
+      stream,
+      {
+        hello: offer => this.#hello(branch, offer, where),
+        fetched: result => {
+          if (!this.#done(branch, result))
+            this.#log.warn('a result that was not asked for', { peer: where, id: result.id });
+        },
+        deleted: ({ id, status }) => {
+          this.#errands.done(branch, id, status);
+          this.#settle();
+        },
+        upkept: ({ id, status }) => {
+          this.#errands.done(branch, id, status);
+          this.#settle();
+        },
+        closed: reason => {
+          this.#connections--;
+          this.#branchGone(branch, reason);
+        },
+      },
+      { ...channel, clock, where },
+    );
+    const branch = new Branch(peer, overbookPercent);
+    if (++this.#connections > maxBranches) {
+      const limit = limitText('bm.max_robots', maxBranches);
+      peer.channel.refuse(new LccError('limit', `${where}: there are ${limit} Bot Managers already`));
+    }
+  }
+
+  status(): { idle: boolean; [name: string]: unknown } {
+    const { waiting, given, lanes } = this.#distributor;
+    return {
+      idle: waiting === 0 && given === 0 && this.#errands.size === 0,
+      relay: true,
+      source: this.#upstream.connected,
+      bot_managers: [...this.#branches].map(([branch, peer]) => ({
+        peer,
+        machines: this.#machines.of(branch),
+        slots: branch.offered,
+        relay: branch.relays,
+      })),
+      machines: this.#machines.all().machineIds.length,
+      slots: this.#slots(),
+      waiting,
+      fetching: given,
+      lanes,
+      deletions_waiting: this.#errands.deletions,
+    };
+  }
+
+  /** Lets branches finish what they have begun, a few seconds long, gives back the rest, then lets go of everything. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#offer();
+    this.#takeBack(() => true);
+    if (this.#upstream.connected && this.#distributor.given > 0) {
+      await new Promise<void>(resolve => {
+        this.#drained = resolve;
+        this.#options.clock.after(STOP_WAIT_MS, resolve);
+      });
+    }
+    this.#upstream.end();
+    for (const branch of this.#branches.keys()) branch.peer.channel.end();
+  }
+
+  #hello(branch: Branch, offer: Offer, where: string): void {
+    branch.relays = offer.relays;
+    const refusals = this.#machines.set(branch, offer);
+    this.#cameAnew(refusals.filter(({ link }) => link !== branch));
+    for (const { link, machineId, why } of refusals) this.#refuse(link, machineId, why);
+    if (!branch.peer.channel.open) return;
+    branch.offer(offer.slots);
+    if (this.#branches.has(branch)) this.#distributor.pump();
+    else {
+      this.#log.info(offer.relays ? 'a relay is here' : 'a Bot Manager is here', {
+        peer: where,
+        slots: offer.slots,
+        machines: offer.machineIds.join(' '),
+      });
+      this.#branches.set(branch, where);
+      this.#distributor.join(branch);
+    }
+    this.#offer();
+    this.#settle();
+  }
+
+  /** Machines at another connection than before, maybe after a power cut: the source must not take them for having stayed. */
+  #cameAnew(replaced: readonly Refusal<Branch>[]): void {
+    if (replaced.length === 0) return;
+    for (const { link, machineId } of replaced) this.#errands.leave(link, machineId);
+    this.#offer(replaced.map(({ machineId }) => machineId));
+  }
+
+  #branchGone(branch: Branch, reason: LccError | undefined): void {
+    this.#machines.remove(branch);
+    if (!this.#branches.delete(branch)) return;
+    this.#log.warn('a Bot Manager is gone', {
+      peer: branch.peer.channel.where,
+      reason: reason && messageOf(reason),
+    });
+    const lanes = this.#distributor.leave(branch);
+    this.#errands.leave(branch);
+    this.#offer();
+    this.#returnStranded(lanes);
+    this.#settle();
+  }
+
+  #request(source: number, request: FetchRequest): void {
+    if (this.#stopping || this.#slots() === 0)
+      return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
+    const number = ++this.#lastNumber;
+    this.#distributor.add({ number, lane: request.lane, request, source, losses: 0, recalled: false });
+    this.#balance();
+  }
+
+  /** A branch's answer; false when it was not asked that. */
+  #done(branch: Branch, result: FetchResult): boolean {
+    const task = this.#distributor.taskOf(branch, result.id);
+    if (task === undefined) return false;
+    const isUnwanted = !this.#upstream.has(task.source);
+    const isUndone = this.#isUndone(branch, result);
+    if (isUndone && !isUnwanted && !task.recalled) this.#handedBack(branch, task);
+    else {
+      this.#distributor.finish(branch, task.number);
+      if (isUnwanted) this.#discard(branch, result);
+      else this.#answer(task, isUndone ? { id: 0, status: 'recalled' } : result);
+    }
+    this.#settle();
+    return true;
+  }
+
+  /** Whether the request is as if it had never been given to this branch. */
+  #isUndone(branch: Branch, result: FetchResult): boolean {
+    switch (result.status) {
+      case 'recalled':
+        return true;
+      case 'error':
+        // One content that is too large for it (reach url) says nothing of the next.
+        if (result.code !== STORE_FULL || result.reach === 'url') return false;
+        this.#rest(branch, Math.min(result.retryAfterMs ?? FULL_REST_MS, FULL_REST_MS), result.message);
+        return true;
+      case 'ok':
+        // A machine below it that was refused, or has gone over to another branch: its file is not to be pointed to.
+        return this.#machines.linkOf(result.machineId ?? '') !== branch;
+      case 'unchanged':
+        return false;
+    }
+  }
+
+  #handedBack(branch: Branch, task: RelayTask): void {
+    if (++task.losses < this.#options.maxLosses) {
+      this.#distributor.again(branch, task.number);
+      this.#distributor.pump();
+      this.#returnStranded([task.lane]);
+      return;
+    }
+    this.#distributor.finish(branch, task.number);
+    this.#answer(task, { id: 0, status: 'recalled' });
+  }
+
+  /** The task's branch is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
+  #lost(task: RelayTask, begun: boolean): boolean {
+    if (!this.#upstream.has(task.source)) return false;
+    if (task.recalled) {
+      this.#answer(task, { id: 0, status: 'recalled' });
+      return false;
+    }
+    if (begun) task.losses++;
+    if (task.losses < this.#options.maxLosses) return true;
+    this.#answer(task, {
+      id: 0,
+      status: 'error',
+      code: 605,
+      message: `${task.losses} Bot Managers vanished while fetching this`,
+      reach: 'url',
+      wireBytes: 0,
+      elapsedMs: 0,
+    });
+    return false;
+  }
+
+  /** What no branch has a slot for now goes back to the source: another machine of its may have one. */
+  #returnStranded(lanes: readonly string[]): void {
+    for (const lane of lanes) {
+      if (!this.#distributor.isStranded(lane)) continue;
+      for (const task of this.#distributor.withdraw(() => true, lane))
+        this.#answer(task, { id: 0, status: 'recalled' });
+    }
+  }
+
+  #takeBack(wanted: (task: RelayTask) => boolean, lane?: string, begun = false): void {
+    for (const task of this.#distributor.recall(wanted, lane, begun))
+      this.#answer(task, { id: 0, status: 'recalled' });
+  }
+
+  #answer(task: RelayTask, result: FetchResult): void {
+    result.id = task.request.id;
+    this.#upstream.answer(task.source, result);
+  }
+
+  /** Nobody will ever point to this file. */
+  #discard(branch: Branch, result: FetchResult): void {
+    if (result.status !== 'ok' || result.machineId === undefined || result.fileId === undefined) return;
+    const { machineId, fileId } = result;
+    branch.peer.delete({ id: ++this.#lastNumber, machineId, fileId });
+  }
+
+  #refuse(branch: Branch | undefined, machineId: string, why: string): void {
+    if (branch === undefined) return;
+    this.#log.error('a Bot Manager is refused', {
+      peer: branch.peer.channel.where,
+      machine: machineId,
+      error: why,
+    });
+    this.#machines.drop(branch, machineId);
+    refuseMachine(branch.peer, branch.relays, machineId, why);
+    this.#offer();
+  }
+
+  #sourceLost(source: number, reason: LccError | undefined): void {
+    if (reason?.code === 'config') this.#options.refused(reason);
+    this.#takeBack(task => task.source === source, undefined, true);
+    this.#drained?.();
+    if (!this.#stopping)
+      this.#log[reason === undefined ? 'info' : 'warn']('source gone', {
+        reason: reason === undefined ? 'closed by the other side' : messageOf(reason),
+        fetching: this.#distributor.given,
+      });
+  }
+
+  #rest(branch: Branch, restMs: number, reason: string): void {
+    if (branch.offered === 0) return;
+    this.#log.warn('the store of a Bot Manager takes nothing', { peer: branch.peer.channel.where, reason });
+    branch.rest(true);
+    this.#offer();
+    this.#options.clock.after(restMs, () => {
+      branch.rest(false);
+      this.#distributor.pump();
+      this.#offer();
+    });
+  }
+
+  #slots(): number {
+    let slots = 0;
+    for (const branch of this.#branches.keys()) slots += branch.offered;
+    return slots;
+  }
+
+  /** Says who is below and how much all can do, when that has changed. */
+  #offer(without: readonly string[] = []): void {
+    this.#upstream.offer({
+      ...this.#machines.all(without),
+      slots: this.#stopping ? 0 : this.#slots(),
+      relays: true,
+    });
+  }
+
+  /** After something ended: gives what waits to whoever is free, and reads on or not. */
+  #settle(): void {
+    this.#distributor.pump();
+    // Nobody is left to wait for.
+    if (this.#slots() === 0) this.#withdrawAll();
+    this.#balance();
+    if (this.#distributor.given === 0) this.#drained?.();
+  }
+
+  #withdrawAll(): void {
+    for (const task of this.#distributor.withdraw(() => true))
+      this.#answer(task, { id: 0, status: 'recalled' });
+  }
+
+  #balance(): void {
+    const waiting = this.#distributor.waiting + this.#errands.size;
+    this.#upstream.hold(waiting >= this.#options.maxWaiting);
+  }
+}

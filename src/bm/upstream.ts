@@ -1,0 +1,128 @@
+/**
+ * The connection to whoever asks for fetches (a QM, or a Bot Manager above): one at a time, a new one replaces the one
+ * before. What was asked over a connection is answered over it or not at all.
+ */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../lib/clock.js';
+import { LccError } from '../lib/errors.js';
+import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { ChannelLimits } from '../wire/messages.js';
+import { SourcePeer, type Offer } from '../wire/qm-bm-peers.js';
+import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
+
+export interface UpstreamHandlers {
+  /** @param source the number of the connection, never used again */
+  fetch(source: number, request: FetchRequest): void;
+  recall(source: number, lane: string, begun: boolean): void;
+  delete(source: number, request: DeleteRequest): void;
+  upkeep(source: number, request: UpkeepRequest): void;
+  refused(machineId: string, why: string): void;
+  /** The connection is gone: nobody waits for what it asked any more. */
+  lost(source: number, reason: LccError | undefined): void;
+}
+
+export interface UpstreamOptions {
+  channel: ChannelLimits;
+  clock: Clock;
+}
+
+interface Source {
+  readonly number: number;
+  readonly peer: SourcePeer;
+  /** Ids of requests not yet answered. */
+  readonly open: Set<number>;
+}
+
+export class Upstream {
+  readonly #options: UpstreamOptions;
+  readonly #handlers: UpstreamHandlers;
+  #source: Source | undefined;
+  #sources = 0;
+  /** The last offer made over this connection, as text to compare with. */
+  #offered = '';
+
+  constructor(options: UpstreamOptions, handlers: UpstreamHandlers) {
+    this.#options = options;
+    this.#handlers = handlers;
+  }
+
+  get connected(): boolean {
+    return this.#source !== undefined;
+  }
+
+  /** Whether a request of that connection can still be answered. */
+  has(source: number): boolean {
+    return this.#source?.number === source;
+  }
+
+  /** Serves a connection; an earlier one, if it still stands, is given up for it. */
+  serve(stream: Duplex, where: string): void {
+    const earlier = this.#source;
+    if (earlier !== undefined) {
+      this.#closed(earlier, new LccError('peer.unavailable', `${where}: another connection to it`));
+      earlier.peer.channel.destroy();
+    }
+    const open = new Set<number>();
+    const number = ++this.#sources;
+    const handlers = this.#handlers;
+    const peer = new SourcePeer(
+      stream,
+      {
+        fetch: request => {
+          if (open.has(request.id))
+            throw peer.channel.violation(`<fetch id="${request.id}">: that id is being fetched`);
+          open.add(request.id);
+          handlers.fetch(number, request);
+        },
+        recall: (lane, begun) => handlers.recall(number, lane, begun),
+        delete: request => handlers.delete(number, request),
+        upkeep: request => handlers.upkeep(number, request),
+        refused: (machineId, why) => handlers.refused(machineId, why),
+        closed: reason => this.#closed(source, reason),
+      },
+      { ...this.#options.channel, clock: this.#options.clock, where },
+    );
+    const source: Source = { number, peer, open };
+    this.#source = source;
+    this.#offered = '';
+  }
+
+  /** Answers a request, under the id it came with; nothing happens when its connection is gone. */
+  answer(source: number, result: FetchResult): void {
+    if (this.#source?.number !== source) return;
+    this.#source.open.delete(result.id);
+    this.#source.peer.fetched(result);
+  }
+
+  deleted(source: number, result: DeleteResult): void {
+    if (this.#source?.number === source) this.#source.peer.deleted(result);
+  }
+
+  upkept(source: number, result: UpkeepResult): void {
+    if (this.#source?.number === source) this.#source.peer.upkept(result);
+  }
+
+  /** Says who is here and how much can be done, when that has changed. */
+  offer(offer: Offer): void {
+    if (this.#source === undefined) return;
+    const text = `${offer.slots} ${offer.machineIds.join(' ')}\n${offer.storeIds.join(' ')}`;
+    if (text === this.#offered) return;
+    this.#offered = text;
+    this.#source.peer.hello(offer);
+  }
+
+  /** Reads on (false) or reads no more (true), so that what waits here stays bounded. */
+  hold(held: boolean): void {
+    this.#source?.peer.hold(held);
+  }
+
+  end(): void {
+    this.#source?.peer.channel.end();
+  }
+
+  #closed(source: Source, reason: LccError | undefined): void {
+    if (this.#source !== source) return;
+    this.#source = undefined;
+    this.#handlers.lost(source.number, reason);
+  }
+}

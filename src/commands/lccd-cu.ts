@@ -1,0 +1,91 @@
+/** lccd-cu(8): answers the queries of content users over sockets, and keeps the list of who may ask. */
+import { loadConfig } from '../config/load.js';
+import { CU_METRICS } from '../cu/server/metrics.js';
+import { cuOptions, readersFileOf } from '../cu/server/options.js';
+import { addReader, readReaders, removeReader } from '../cu/server/readers.js';
+import { CuServer } from '../cu/server/server.js';
+import type { Services } from '../daemon/types.js';
+import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
+import { EXIT, LccError } from '../lib/errors.js';
+import { openFilesLimit } from '../lib/open-files.js';
+import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+/** Where content users connect when an endpoint names no port. */
+const DEFAULT_PORT = 9010;
+
+export const command: CommandSpec = {
+  name: 'lccd-cu',
+  summary: 'Content User server: answers XML queries for what the LCC holds and what changed.',
+  options: [
+    {
+      flags: '--listen <ENDPOINT>',
+      help: `where content users connect; may be repeated (cu.listen; port ${DEFAULT_PORT})`,
+      repeat: true,
+    },
+    CONFIG_OPTION,
+    { flags: '--add-reader <NAME>', help: 'let NAME read; prints its new password, once, and ends' },
+    { flags: '--remove-reader <NAME>', help: 'let NAME read no more, and end' },
+    { flags: '--list-readers', help: 'print who may read, and end' },
+  ],
+  example: 'lccd-cu --listen=unix:/run/lcc/cu.sock --listen=tls:0.0.0.0:9010',
+  run,
+};
+
+function run(context: CommandContext): Promise<number> | number {
+  const { listen, addReader: added, removeReader: removed, listReaders: list } = context.options;
+  const asked = [added, removed, list].filter(value => value !== undefined);
+  if (asked.length > 0) {
+    if (asked.length > 1 || listen !== undefined)
+      throw new LccError(
+        'usage',
+        'give one of --add-reader, --remove-reader, --list-readers and nothing else',
+      );
+    return administer(context, { added, removed });
+  }
+  return runAsDaemon(
+    context,
+    { name: 'lccd-cu', metrics: { listen: 'cu.metrics_listen', rows: CU_METRICS }, start },
+    { 'cu.listen': Array.isArray(listen) ? listen : undefined },
+  );
+}
+
+function administer(
+  context: CommandContext,
+  { added, removed }: { added: unknown; removed: unknown },
+): number {
+  const { config: file } = context.options;
+  const readers = readersFileOf(
+    loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined }),
+  );
+  if (typeof added === 'string') process.stdout.write(`${addReader(readers, added)}\n`);
+  else if (typeof removed === 'string') removeReader(readers, removed);
+  else for (const name of [...readReaders(readers).keys()].sort()) process.stdout.write(`${name}\n`);
+  return EXIT.ok;
+}
+
+async function start(services: Services) {
+  const { config, clock, log } = services;
+  const texts = config.get('cu.listen');
+  if (texts.length === 0)
+    throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
+  const options = cuOptions(config, openFilesLimit());
+  const server = new CuServer({ options, clock, log, fail: error => services.fail(error) });
+  const endpoints = texts.map(text => parseEndpoint(text, DEFAULT_PORT));
+  if (options.anonymous && endpoints.some(({ kind }) => kind !== 'unix'))
+    log.warn('anybody who can connect may read everything (cu.anonymous)');
+  const listeners = await Promise.all(
+    endpoints.map(endpoint => services.listen(endpoint, connection => server.accept(connection))),
+  );
+  for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
+  return {
+    status: () => ({
+      ...server.status(),
+      listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
+    }),
+    async stop() {
+      for (const listener of listeners) void listener.close();
+      await server.stop();
+    },
+  };
+}

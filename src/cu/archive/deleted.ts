@@ -1,0 +1,31 @@
+/**
+ * What is gone, in an archive that can only hold files: members `.lcc/deleted-NUMBER.txt`, a path a line, each written
+ * when it is full, so that memory does not grow with the deletions. NUMBER is that of the last change in it.
+ */
+
+const PATHS_OF_A_LIST = 1000;
+
+export interface DeletedList {
+  path: string;
+  bytes: Buffer;
+}
+
+export class DeletedPaths {
+  #lines: string[] = [];
+  #lastSeq = 0;
+
+  /** @returns a list that is full */
+  add(path: string, seq: number): DeletedList | undefined {
+    this.#lines.push(`${path}\n`);
+    this.#lastSeq = seq;
+    return this.#lines.length < PATHS_OF_A_LIST ? undefined : this.take();
+  }
+
+  /** What has not been written yet; undefined when there is nothing. */
+  take(): DeletedList | undefined {
+    if (this.#lines.length === 0) return undefined;
+    const bytes = Buffer.from(this.#lines.join(''));
+    this.#lines = [];
+    return { path: `.lcc/deleted-${String(this.#lastSeq).padStart(15, '0')}.txt`, bytes };
+  }
+}

@@ -1,0 +1,67 @@
+/** Headers of tar archives: POSIX ustar, with pax extended headers (POSIX.1-2001) where a value does not fit. */
+
+const BLOCK_BYTES = 512;
+const NAME_BYTES = 100;
+/** What eleven octal digits hold: 8 GiB less one, the year 2242. */
+const MAX_OCTAL = 8 ** 11 - 1;
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** What ends an archive: without it the archive was cut. */
+export const TAR_END = Buffer.alloc(2 * BLOCK_BYTES);
+
+const ZEROS = Buffer.alloc(BLOCK_BYTES);
+
+/** The zeros after `length` bytes of content. */
+export function tarPadding(length: number): Uint8Array {
+  return ZEROS.subarray(0, (BLOCK_BYTES - (length % BLOCK_BYTES)) % BLOCK_BYTES);
+}
+
+/**
+ * What stands before the content of a regular file.
+ * @param mtimeS seconds since 1970, whole
+ */
+export function tarHeader(path: string, length: number, mtimeS: number): Uint8Array {
+  let extended = '';
+  if (!ASCII.test(path) || path.length > NAME_BYTES) extended += paxRecord('path', path);
+  if (length > MAX_OCTAL) extended += paxRecord('size', String(length));
+  if (mtimeS < 0 || mtimeS > MAX_OCTAL) extended += paxRecord('mtime', String(mtimeS));
+  const header = block(path, length, mtimeS, '0');
+  if (extended === '') return header;
+  const bytes = Buffer.from(extended);
+  return Buffer.concat([
+    block(`pax/${path}`, bytes.length, mtimeS, 'x'),
+    bytes,
+    tarPadding(bytes.length),
+    header,
+  ]);
+}
+
+function block(path: string, length: number, mtimeS: number, type: '0' | 'x'): Buffer {
+  const header = Buffer.alloc(BLOCK_BYTES);
+  // Who does not know pax headers sees the beginning of the name.
+  header.write(path, 0, NAME_BYTES, 'utf8');
+  header.write('0000644', 100, 'latin1');
+  header.write('0000000', 108, 'latin1');
+  header.write('0000000', 116, 'latin1');
+  header.write(octal(length), 124, 'latin1');
+  header.write(octal(mtimeS), 136, 'latin1');
+  header.write(`        ${type}`, 148, 'latin1');
+  header.write('ustar\u000000', 257, 'latin1');
+  let sum = 0;
+  for (let i = 0; i < BLOCK_BYTES; i++) sum += header[i] ?? 0;
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return header;
+}
+
+function octal(value: number): string {
+  return `${Math.min(Math.max(value, 0), MAX_OCTAL).toString(8).padStart(11, '0')}\0`;
+}
+
+/** `LENGTH key=value\n`, where the length counts its own digits too. */
+function paxRecord(key: string, value: string): string {
+  const rest = ` ${key}=${value}\n`;
+  const bytes = Buffer.byteLength(rest);
+  let length = bytes + String(bytes).length;
+  length = bytes + String(length).length;
+  return `${length}${rest}`;
+}

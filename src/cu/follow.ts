@@ -1,0 +1,128 @@
+/**
+ * Answers that go on: what is there, then each change as it is committed. The snapshot is let go before anybody waits,
+ * for a commit or for whoever reads, because the write-ahead log of the database grows as long as one is open. So this
+ * is no look at one moment, but complete along the change sequence: what is changed again before it was read is met
+ * again, further on.
+ */
+import type { ColumnValue } from '../db/cache/columns.js';
+import type { CacheReader, LineBlock } from '../db/cache/read.js';
+import type { DatabaseWatch } from '../db/watch.js';
+import { Answer } from './answer.js';
+import {
+  contextOf,
+  isReachedTold,
+  kindOf,
+  Rejects,
+  selectionOf,
+  type Query,
+  type QueryResult,
+  type QueryTalk,
+} from './query.js';
+import type { Sink } from './sink.js';
+import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
+
+/** One stream from the beginning of the answer until `stop`, or as many records as the query asks for. */
+export async function followQuery(
+  reader: CacheReader,
+  query: Query,
+  sink: Sink,
+  { watch, stop }: { watch: DatabaseWatch; stop: AbortSignal },
+  talk: QueryTalk,
+): Promise<QueryResult> {
+  const stream = new Stream(reader, query, () => sink, talk);
+  try {
+    await stream.answer.open();
+    for (;;) {
+      reader.rest();
+      const seen = reader.dataVersion();
+      await stream.catchUp(stop);
+      await stream.answer.flush();
+      if (stop.aborted || stream.isFull) return await stream.finish();
+      await watch.changedSince(seen, stop);
+    }
+  } catch (error) {
+    stream.answer.destroy();
+    throw error;
+  }
+}
+
+/** What is there now, as one whole stream; the sink is asked for when there is something. */
+export async function runInSlices(
+  reader: CacheReader,
+  query: Query,
+  open: () => Sink,
+  stop: AbortSignal,
+  talk: QueryTalk,
+): Promise<QueryResult> {
+  const stream = new Stream(reader, query, open, talk);
+  try {
+    await stream.catchUp(stop);
+    return await stream.finish();
+  } catch (error) {
+    stream.answer.destroy();
+    throw error;
+  }
+}
+
+class Stream {
+  readonly answer: Answer;
+  readonly #reader: CacheReader;
+  readonly #query: Query;
+  readonly #talk: QueryTalk;
+  readonly #rejects: Rejects;
+  #records = 0;
+  #reachedSeq: number;
+
+  constructor(reader: CacheReader, query: Query, open: () => Sink, talk: QueryTalk) {
+    this.#reader = reader;
+    this.#query = query;
+    this.#talk = talk;
+    this.#rejects = new Rejects(talk);
+    this.#reachedSeq = query.selection.sinceSeq ?? 0;
+    this.answer = new Answer(query.format, contextOf(reader, query, this.#rejects, talk), open);
+  }
+
+  get isFull(): boolean {
+    return this.#records === this.#query.limit;
+  }
+
+  /** What is there now; not what is added while it is read, or a batch would have no end while sites are busy. */
+  async catchUp(stop: AbortSignal): Promise<void> {
+    for (const window of this.#windows(this.#highWater())) {
+      for (const item of window.items) {
+        const written =
+          'bytes' in item ? this.answer.addLines(item.bytes) : this.answer.addRow(item.slice(1));
+        if (written !== undefined) await written;
+      }
+      this.#records += window.count;
+      this.#talk.advance?.(window.count);
+      this.#reachedSeq = window.reachedSeq;
+      if (stop.aborted) return;
+    }
+  }
+
+  async finish(): Promise<QueryResult> {
+    if (this.#records > 0 || isReachedTold(this.#query, this.#reachedSeq)) await this.answer.open();
+    await this.answer.finish(this.#reachedSeq);
+    return { records: this.#records, rejected: this.#rejects.count, reachedSeq: this.#reachedSeq };
+  }
+
+  #highWater(): number {
+    this.#reader.renew();
+    this.#reader.rest();
+    return this.#reader.highWater;
+  }
+
+  #windows(to: number): Iterable<Window<LineBlock | ColumnValue[]>> {
+    const query = this.#query;
+    const reader = this.#reader;
+    const limit = (query.limit ?? Infinity) - this.#records;
+    const range: Range = { since: this.#reachedSeq, to, limit };
+    const { writer } = this.answer;
+    const { damaged } = this.#rejects;
+    const selection = selectionOf(query);
+    return 'template' in writer
+      ? lineWindows(reader, selection, range, writer.template, damaged)
+      : rowWindows(reader, selection, range, writer.columns, damaged, kindOf(query.format));
+  }
+}

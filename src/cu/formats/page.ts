@@ -1,0 +1,81 @@
+/** What formats for indexers share: the text of a row's page, or why there is none. */
+import type { ColumnValue } from '../../db/cache/columns.js';
+import { holdsText } from '../text/content.js';
+import { CONTENT_COLUMNS, type FormatContext } from './types.js';
+
+/** Columns of a page, in this order at the beginning of a format's own. */
+export const PAGE_COLUMNS = [
+  ...CONTENT_COLUMNS,
+  'op',
+  'id',
+  'burl',
+  'mimetype',
+  'mtime',
+  'len',
+  'changed_time',
+] as const;
+
+export interface Page {
+  op: 'upsert' | 'delete';
+  id: number;
+  /** Without what a line cannot hold; '' where the row is not shown. */
+  burl: string;
+  mimetype: string;
+  /** RFC 3339; undefined where neither the provider nor the server said. */
+  mtime: string | undefined;
+  /** Bytes of the content. */
+  len: number;
+  /** Seconds since 1970. */
+  changedTime: number;
+}
+
+/** @param values those of `PAGE_COLUMNS` */
+export function pageOf(values: readonly ColumnValue[]): Page {
+  const [op, id, burl, mimetype, mtime, len, changedTime] = values.slice(CONTENT_COLUMNS.length);
+  return {
+    op: op === 'delete' ? 'delete' : 'upsert',
+    id: Number(id),
+    burl: onOneLine(String(burl)),
+    mimetype: String(mimetype),
+    mtime: mtime === null || mtime === undefined ? undefined : String(mtime),
+    len: Number(len),
+    changedTime: Number(changedTime),
+  };
+}
+
+/** Control characters of a URL as a URL can hold them. */
+function onOneLine(burl: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  return burl.replace(/[\u0000-\u0020\u007f]/g, character => encodeURIComponent(character));
+}
+
+/** Gives out the content of pages with text in them, and counts those without. */
+export class TextPages {
+  readonly #context: FormatContext;
+  #withoutText = 0;
+
+  constructor(context: FormatContext) {
+    this.#context = context;
+  }
+
+  /** The verified content; undefined where there is no text, or no content (which has been reported). */
+  bytesOf(page: Page, values: readonly ColumnValue[]): Buffer | undefined {
+    if (!holdsText(page.mimetype)) {
+      this.#withoutText++;
+      return undefined;
+    }
+    const content = this.#context.openContent(values);
+    if (content === undefined) return undefined;
+    try {
+      return content.bytes();
+    } finally {
+      content.close();
+    }
+  }
+
+  /** Says how many there were without text: at the end of the stream. */
+  end(): void {
+    if (this.#withoutText > 0)
+      this.#context.note(`${this.#withoutText} rows without text in them were not indexed`);
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Records for Xapian Omega: `scriptindex DB examples/xapian-omega/lcc.script`, version 1 of lccq-indexers(5).
+ *
+ * A record is a line `field=value` per field, continued by lines that begin with `=`, ended by an empty one; one of the
+ * key alone deletes. The key is the row's id and stands last: a record cut before it is skipped, not taken for a deletion.
+ */
+import { textOf } from '../text/content.js';
+import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
+import type { Format } from './types.js';
+
+export const scriptindex: Format = {
+  sides: ['held', 'gone'],
+  takesFields: false,
+  open(context) {
+    const pages = new TextPages(context);
+    return {
+      columns: PAGE_COLUMNS,
+      record(values) {
+        const page = pageOf(values);
+        const key = `id=${page.id}\n\n`;
+        if (page.op === 'delete' || page.burl === '') return key;
+        const bytes = pages.bytesOf(page, values);
+        if (bytes === undefined) return key;
+        const { title, text } = textOf(bytes, page.mimetype);
+        const changed = page.mtime === undefined ? page.changedTime : Date.parse(page.mtime) / 1000;
+        return (
+          field('mime', page.mimetype) +
+          field('mtime', String(changed)) +
+          field('size', String(page.len)) +
+          field('title', title) +
+          field('text', text) +
+          field('url', page.burl) +
+          key
+        );
+      },
+      tail() {
+        pages.end();
+        return '';
+      },
+    };
+  },
+};
+
+function field(name: string, value: string): string {
+  return value === '' ? '' : `${name}=${value.replaceAll('\n', '\n=')}\n`;
+}

@@ -1,0 +1,57 @@
+/**
+ * Documents for SWISH-E 2.4: `swish-e -S prog -i stdin`, version 1 of lccq-indexers(5).
+ *
+ * An index of SWISH-E cannot be changed, only merged with another, where of two documents with one path the one with the
+ * later Last-Mtime wins: that is the time of the change in the LCC, for documents may come with any date. A deletion is a
+ * document of one word. Within one index equal paths stay beside each other, so every page is told once.
+ */
+import { textOf } from '../text/content.js';
+import { decodeText } from '../text/decode.js';
+import { asciiHtml, asciiText, latin1Text } from '../text/encode.js';
+import { escapeText } from '../../lib/xml/escape.js';
+import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
+import type { Format, Part } from './types.js';
+
+/** All that a deleted page consists of: an index of nothing but empty documents cannot be made. */
+const TOMBSTONE = Buffer.from('lccdeletedpage\n');
+
+export const swishE: Format = {
+  sides: ['held', 'gone'],
+  takesFields: false,
+  keyedByUrl: true,
+  open(context) {
+    const pages = new TextPages(context);
+    const isDelta = context.sinceSeq > 0;
+    return {
+      columns: PAGE_COLUMNS,
+      record(values) {
+        const page = pageOf(values);
+        const bytes = page.op === 'delete' ? undefined : pages.bytesOf(page, values);
+        if (bytes !== undefined) return document(page, ...bodyOf(bytes, page.mimetype));
+        // A first load has nothing to forget.
+        return isDelta ? document(page, 'TXT*', TOMBSTONE) : '';
+      },
+      tail() {
+        pages.end();
+        return '';
+      },
+    };
+  },
+};
+
+function* document({ burl, changedTime }: Page, type: string, body: Buffer): Generator<Part, void> {
+  yield `Path-Name: ${burl}\nContent-Length: ${body.length}\nLast-Mtime: ${changedTime}\nDocument-Type: ${type}\n\n`;
+  yield body;
+}
+
+/** HTML as it is, for its headings and keywords count; of XML the text, for the parser gives up at the first mistake. */
+function bodyOf(bytes: Buffer, mimetype: string): [type: string, body: Buffer] {
+  if (mimetype === 'text/html' || mimetype === 'application/xhtml+xml')
+    return ['HTML*', asciiHtml(decodeText(bytes, true))];
+  const { title, text } = textOf(bytes, mimetype);
+  if (!/[/+]xml$/.test(mimetype)) return ['TXT*', latin1Text(text)];
+  const xml =
+    '<?xml version="1.0" encoding="us-ascii"?>\n' +
+    `<page><swishtitle>${escapeText(title)}</swishtitle>\n${escapeText(text)}</page>\n`;
+  return ['XML*', Buffer.from(asciiText(xml), 'latin1')];
+}

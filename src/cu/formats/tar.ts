@@ -1,0 +1,87 @@
+/**
+ * Archives that tar(1) restores: a file a page, at the path of `archive/path.ts` with the time of the document, and lists
+ * of what is gone (`archive/deleted.ts`). Cut ones lack the end that tar looks for, compressed ones that of the compression.
+ */
+import type { ColumnValue } from '../../db/cache/columns.js';
+import { gzipInto, zstdInto } from '../archive/compress.js';
+import { DeletedPaths, type DeletedList } from '../archive/deleted.js';
+import { archivePath } from '../archive/path.js';
+import { TAR_END, tarHeader, tarPadding } from '../archive/tar.js';
+import type { EncodedSink, Sink } from '../sink.js';
+import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
+import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
+
+const COLUMNS = [
+  ...CONTENT_COLUMNS,
+  'op',
+  'seq',
+  'burl',
+  'mimetype',
+  'mtime',
+  'fetched_time',
+  'deleted_time',
+] as const;
+
+function tarFormat(encode?: (sink: Sink) => EncodedSink): Format {
+  return {
+    sides: ['held', 'gone'],
+    // What is gone is listed, many in one member.
+    independent: ['held'],
+    takesFields: false,
+    keyedByUrl: true,
+    open,
+    ...(encode === undefined ? {} : { encode }),
+  };
+}
+
+export const tar = tarFormat();
+export const tarGz = tarFormat(gzipInto);
+export const tarZst = tarFormat(zstdInto);
+
+function open(context: FormatContext): RowWriter {
+  const deleted = new DeletedPaths();
+  let lastTimeS = 0;
+  const listed = (list: DeletedList | undefined) =>
+    list === undefined
+      ? []
+      : [tarHeader(list.path, list.bytes.length, lastTimeS), list.bytes, tarPadding(list.bytes.length)];
+  return {
+    columns: COLUMNS,
+    record(values) {
+      const [op, seq, burl, mimetype, mtime, fetchedS, deletedS] = values.slice(CONTENT_COLUMNS.length);
+      const path = archivePath(String(burl), String(mimetype));
+      if (op === 'delete') {
+        lastTimeS = Number(deletedS);
+        return listed(deleted.add(path, Number(seq)));
+      }
+      const content = context.openContent(values);
+      return content === undefined ? '' : member(path, timeOf(mtime, fetchedS), content);
+    },
+    tail: () => Buffer.concat([...listed(deleted.take()), TAR_END]),
+  };
+}
+
+/** The document's own time, else when it was fetched. */
+function timeOf(mtime: ColumnValue | undefined, fetchedS: ColumnValue | undefined): number {
+  const ms = typeof mtime === 'string' ? Date.parse(mtime) : NaN;
+  return Number.isNaN(ms) ? Number(fetchedS) : Math.floor(ms / 1000);
+}
+
+function member(path: string, timeS: number, content: StoredContent): Iterable<Part> {
+  const header = tarHeader(path, content.length, timeS);
+  const padding = tarPadding(content.length);
+  if (content.length > WHOLE_BYTES) return inPieces(header, content, padding);
+  const bytes = content.bytes();
+  content.close();
+  return [header, bytes, padding];
+}
+
+function* inPieces(header: Part, content: StoredContent, padding: Part): Generator<Part> {
+  try {
+    yield header;
+    yield* content.chunks();
+    yield padding;
+  } finally {
+    content.close();
+  }
+}

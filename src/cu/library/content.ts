@@ -1,0 +1,56 @@
+/** The content of changes, for programs. */
+import { LccError } from '../../lib/errors.js';
+import { openStored, type StoredContent } from '../stored-content.js';
+import { holdsText, textOf } from '../text/content.js';
+import type { Change, Text } from './types.js';
+
+/**
+ * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each piece is the
+ * caller's own.
+ * @throws LccError `data.refused` for a deletion and for content on another machine, `input.missing` where the file is
+ *   gone (the url has changed since, and comes again) or altered, `data.cut` where it is altered while it is read
+ */
+export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, void> {
+  const content = openContent(change);
+  try {
+    for (const chunk of content.chunks()) {
+      yield Uint8Array.from(chunk);
+      // A large file must not keep the program from everything else.
+      await new Promise<void>(resolve => void setImmediate(resolve));
+    }
+  } finally {
+    content.close();
+  }
+}
+
+/**
+ * All of it at once.
+ * @throws as `contentOf`
+ */
+export function bytesOf(change: Change): Uint8Array {
+  const content = openContent(change);
+  try {
+    return Uint8Array.from(content.bytes());
+  } finally {
+    content.close();
+  }
+}
+
+/**
+ * Title, readable text and language of a page; undefined where its mimetype is none of text.
+ * @param wanted `readable` (the default): the content of a page, a line per paragraph; `all`: every word, on one line
+ * @throws as `contentOf`
+ */
+export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readable'): Text | undefined {
+  return holdsText(change.mimetype) ? textOf(bytesOf(change), change.mimetype, wanted) : undefined;
+}
+
+function openContent({ curl, op, file, md5, machineId }: Change): StoredContent {
+  if (op === 'delete' || md5 === null)
+    throw new LccError('data.refused', `${curl}: deleted: it has no content`);
+  if (file === null)
+    throw new LccError('data.refused', `${curl}: its content is on machine ${machineId}, not on this one`);
+  const opened = openStored(file, md5);
+  if (opened.ok) return opened.content;
+  throw new LccError('input.missing', `${curl}: ${file} is ${opened.why}`);
+}

@@ -1,0 +1,200 @@
+/** An LCC as programs read it. */
+import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
+import { CacheReader, type Selection } from '../../db/cache/read.js';
+import { DatabaseWatch } from '../../db/watch.js';
+import { systemClock } from '../../lib/clock.js';
+import { LccError } from '../../lib/errors.js';
+import { startOf } from '../cursor.js';
+import { rowWindows, type Range, type Window } from '../windows.js';
+import { parseCursor } from './cursors.js';
+import type { Change, ChangesOptions, Cursor } from './types.js';
+
+const COLUMNS = [
+  'op',
+  'id',
+  'pid',
+  'curl',
+  'mimetype',
+  'subtype',
+  'burl',
+  'furl',
+  'md5',
+  'len',
+  'mtime',
+  'fetched_time',
+  'deleted_time',
+  'fetched_machineid',
+  'localfileid',
+] as const satisfies readonly ColumnName[];
+
+/** Where an LCC lies. */
+export interface LccLocation {
+  /** Its database, `lcc.db`. */
+  db: string;
+  /** Its store of content. */
+  store: string;
+  /** Name of this machine in it: whose content is here. */
+  machineId: string;
+}
+
+/**
+ * An LCC that is open for reading. Nothing in it is locked, nobody is hindered: a program may take hours over one
+ * change. Any number of iterations may be under way at a time.
+ */
+export class Lcc {
+  readonly #reader: CacheReader;
+  readonly #db: string;
+  readonly #store: string;
+  readonly #closed = new AbortController();
+  /** Identity of the store: cursors of another one are refused. */
+  readonly storeId: string;
+
+  /** @throws LccError `input.missing`, `config`, `data.malformed` when the database cannot be read */
+  constructor({ db, store, machineId }: LccLocation) {
+    this.#reader = new CacheReader(db, machineId);
+    this.#reader.rest();
+    this.#db = db;
+    this.#store = store;
+    this.storeId = this.#reader.storeId;
+  }
+
+  /** How far the LCC has come: a program that begins with this one sees what changes from now on. */
+  now(): Cursor {
+    return { storeId: this.storeId, seq: this.#looked().highWater };
+  }
+
+  /**
+   * What is held, or what changed since a cursor, in the order of the changes. A url that changes while the iteration
+   * goes on may be missing from it and then comes with the next one, or later in the same one with `follow`; it may come
+   * twice, and is never lost.
+   * @throws LccError `data.refused` from the first step where the changes since the cursor cannot be told any more
+   *   (start anew without one) and where the database is replaced by another while it is followed, `data.malformed` for
+   *   a damaged row, `usage` when the LCC was closed; the reason of `signal`
+   */
+  async *changes(options: ChangesOptions = {}): AsyncGenerator<Change, void> {
+    const { follow = false, signal, cursor } = options;
+    const given = typeof cursor === 'string' ? parseCursor(cursor) : cursor;
+    const { storeId, highWater, purged } = this.#looked();
+    let since = given === undefined ? 0 : startOf('cursor', given, { storeId, highWater, purged });
+    let left = options.limit ?? Infinity;
+    const stop = AbortSignal.any([this.#closed.signal, ...(signal === undefined ? [] : [signal])]);
+    const watch = follow
+      ? new DatabaseWatch(this.#db, () => this.#reader.dataVersion(), systemClock)
+      : undefined;
+    try {
+      for (;;) {
+        this.#mustBeOpen();
+        const seen = this.#reader.dataVersion();
+        const to = this.#looked().highWater;
+        for await (const window of this.#windows(options, { since, to, limit: left })) {
+          for (const row of window.items) {
+            signal?.throwIfAborted();
+            yield this.#changeOf(row);
+            this.#mustBeOpen();
+          }
+          left -= window.count;
+          since = window.reachedSeq;
+        }
+        signal?.throwIfAborted();
+        if (watch === undefined || left <= 0) return;
+        await watch.changedSince(seen, stop);
+        signal?.throwIfAborted();
+      }
+    } finally {
+      watch?.close();
+    }
+  }
+
+  /** One after the other, with a turn for others between them. */
+  async *#windows(options: ChangesOptions, range: Range): AsyncGenerator<Window<ColumnValue[]>, void> {
+    const selection = selectionOf(options);
+    const damaged = options.damaged ?? refuseDamaged;
+    for (const window of rowWindows(this.#reader, selection, range, COLUMNS, damaged)) {
+      yield window;
+      await new Promise<void>(resolve => void setImmediate(resolve));
+      this.#mustBeOpen();
+    }
+  }
+
+  /** Lets go of the database; iterations that are under way throw. */
+  close(): void {
+    this.#closed.abort();
+    this.#reader.close();
+  }
+
+  /** The reader, at rest after a look at the database as it is now. */
+  #looked(): CacheReader {
+    this.#mustBeOpen();
+    this.#reader.renew();
+    this.#reader.rest();
+    return this.#reader;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed.signal.aborted) throw new LccError('usage', 'this LCC was closed; open it again');
+  }
+
+  #changeOf([seq, ...values]: readonly ColumnValue[]): Change {
+    const [
+      op,
+      id,
+      pid,
+      curl,
+      mimetype,
+      subtype,
+      burl,
+      furl,
+      md5,
+      len,
+      mtime,
+      fetched,
+      deleted,
+      machineId,
+      file,
+    ] = values as [Change['op'], number, number, string, string, ...(string & number)[]];
+    return {
+      op,
+      seq: Number(seq),
+      id,
+      pid,
+      curl,
+      mimetype,
+      subtype: subtype ?? null,
+      burl: burl ?? curl,
+      furl: furl ?? null,
+      md5: md5 ?? null,
+      len: len ?? null,
+      mtime: mtime ?? null,
+      time: new Date(Number(fetched ?? deleted) * 1000),
+      machineId: machineId ?? null,
+      file: file === null || file === undefined ? null : `${this.#store}/${String(file)}`,
+      cursor: { storeId: this.storeId, seq: Number(seq) },
+    };
+  }
+}
+
+function selectionOf({ since, until, pid, prefix, mime, ...options }: ChangesOptions): Selection {
+  const secondsOf = (time: Date | undefined) =>
+    time === undefined ? undefined : Math.floor(Number(time) / 1000);
+  return {
+    sides: sidesOf({ since, ...options }),
+    since: secondsOf(since),
+    until: secondsOf(until),
+    pid,
+    prefix,
+    mime,
+  };
+}
+
+function sidesOf({ deleted, cursor, since, follow }: ChangesOptions): TableSide[] {
+  if (deleted === 'only') return ['gone'];
+  const isChangeStream = cursor !== undefined || since !== undefined || follow === true || deleted === 'yes';
+  return deleted !== 'no' && isChangeStream ? ['held', 'gone'] : ['held'];
+}
+
+function refuseDamaged(id: number): never {
+  throw new LccError(
+    'data.malformed',
+    `row ${id} does not agree with its checksum; lccfsck --repair removes it`,
+  );
+}

@@ -1,0 +1,81 @@
+/** What programs see of an LCC: plain values, documented in docs/api.md. */
+
+/**
+ * How far a program has come: everything up to the change `seq` of the store `storeId`. Write it down as text with
+ * `formatCursor`, or into a file that `lccq --cursor` shares, with `openCursor`.
+ */
+export interface Cursor {
+  readonly storeId: string;
+  readonly seq: number;
+}
+
+/** Which changes are wanted; what is left out does not restrict. */
+export interface ChangesOptions {
+  /**
+   * Changes after this one; as text, too. Without it everything that is held, in the order in which it last changed.
+   */
+  cursor?: Cursor | string | undefined;
+  /** Changed (fetched, deleted) at this time or later. */
+  since?: Date | undefined;
+  /** Changed before this time. */
+  until?: Date | undefined;
+  /** Of this provider. */
+  pid?: number | undefined;
+  /** Whose conceptual URL begins so. */
+  prefix?: string | undefined;
+  /** Whose mimetype matches this glob, e.g. `text/*`. */
+  mime?: string | undefined;
+  /** Deletions: `yes` besides what is held (the default with `cursor`, `since` and `follow`), `no`, or `only` they. */
+  deleted?: 'yes' | 'no' | 'only' | undefined;
+  /** At most so many. */
+  limit?: number | undefined;
+  /** Go on with what is committed from now on, within a second, until `signal` says stop. */
+  follow?: boolean | undefined;
+  /** Ends the iteration: it throws the signal's reason, as Node's own iterators do. */
+  signal?: AbortSignal | undefined;
+  /** Is told the id of a row that does not agree with its checksum and is left out; without it, that throws. */
+  damaged?: ((id: number) => void) | undefined;
+}
+
+/** One url as it is now: held (`upsert`), or gone (`delete`). */
+export interface Change {
+  readonly op: 'upsert' | 'delete';
+  /** Place in the change sequence of the store; grows from one change to the next. */
+  readonly seq: number;
+  /** Of the row, never used again: what an index can be keyed by. */
+  readonly id: number;
+  /** Provider. */
+  readonly pid: number;
+  /** Conceptual URL: with provider and mimetype, the key. */
+  readonly curl: string;
+  readonly mimetype: string;
+  readonly subtype: string | null;
+  /** What people are shown; empty: nothing may be shown. */
+  readonly burl: string;
+  /** Where it was fetched from; null for deletions. */
+  readonly furl: string | null;
+  /** Of the content, 32 hexadecimal digits; null for deletions. */
+  readonly md5: string | null;
+  /** Bytes of content; null for deletions. */
+  readonly len: number | null;
+  /** Modification time as RFC 3339, where it is known. */
+  readonly mtime: string | null;
+  /** When it was fetched, or deleted. */
+  readonly time: Date;
+  /** Machine that holds the content; null for deletions. */
+  readonly machineId: string | null;
+  /** Absolute path of the content; null for deletions, and where it is on another machine. */
+  readonly file: string | null;
+  /** What to go on with once this change has been dealt with. */
+  readonly cursor: Cursor;
+}
+
+/** The text of a page. */
+export interface Text {
+  title: string;
+  text: string;
+  /** As the page declares it, e.g. `de-AT`. */
+  language?: string;
+  /** The encoding it was found in, as the Encoding Standard names it. */
+  charset: string;
+}

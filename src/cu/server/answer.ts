@@ -1,0 +1,157 @@
+/** The answer to one query, window by window: nothing of the database is held while the client reads. */
+import type { CacheReader, Selection } from '../../db/cache/read.js';
+import type { ColumnValue, TableSide } from '../../db/cache/columns.js';
+import { parseWhen } from '../../lib/when.js';
+import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
+import { Batch } from '../batch.js';
+import { startOf } from '../cursor.js';
+import { FIELD_NAMES } from '../fields.js';
+import type { FormatContext, RowWriter } from '../formats/types.js';
+import { xml } from '../formats/xml.js';
+import type { Sink } from '../sink.js';
+import { openStored } from '../stored-content.js';
+import { lineWindows, rowWindows, type Range } from '../windows.js';
+
+/** Where files lie here, and the numbers they have, is nobody's business elsewhere. */
+const FIELDS = FIELD_NAMES.filter(name => !['file', 'id', 'fetched_fileid'].includes(name));
+
+export interface AnswerParts {
+  reader: CacheReader;
+  storeDir: string;
+  nowMs: number;
+  sink: Sink;
+  /** Lets others have their turn. */
+  pause(): Promise<void>;
+}
+
+export interface Answered {
+  urls: number;
+  /** Urls that could not be sent as asked for. */
+  omitted: number;
+}
+
+/**
+ * Writes the whole answer.
+ * @throws LccError `data.refused` where the cursor cannot be continued from, `usage` for a time that is none; what the
+ *   sink throws
+ */
+export async function answer(query: CuQuery, parts: AnswerParts): Promise<Answered> {
+  const { reader } = parts;
+  reader.renew();
+  const { storeId, highWater, purged } = reader;
+  reader.rest();
+  const since =
+    query.cursor === undefined ? 0 : startOf('cursor', query.cursor, { storeId, highWater, purged });
+  const selection = selectionOf(query, parts.nowMs);
+  const range: Range = { since, to: highWater, limit: query.limit ?? Infinity };
+  const writing = new Writing(query, selection, range, parts);
+  const batch = new Batch(() => Promise.resolve(parts.sink));
+  await batch.add(resultStart(storeId, query.limit === undefined ? { storeId, seq: highWater } : undefined));
+  for await (const part of writing.parts()) {
+    const written = batch.add(part);
+    if (written !== undefined) await written;
+  }
+  if (query.limit !== undefined) await batch.add(resultLimited({ storeId, seq: writing.reachedSeq }));
+  await batch.add(RESULT_END);
+  await batch.flush();
+  return { urls: writing.urls, omitted: writing.omitted };
+}
+
+class Writing {
+  urls = 0;
+  omitted = 0;
+  reachedSeq: number;
+  readonly #query: CuQuery;
+  readonly #selection: Selection;
+  readonly #range: Range;
+  readonly #parts: AnswerParts;
+  /** Rows left out since the last one, as they are told. */
+  #told = '';
+  #row: readonly ColumnValue[] = [];
+
+  constructor(query: CuQuery, selection: Selection, range: Range, parts: AnswerParts) {
+    this.#query = query;
+    this.#selection = selection;
+    this.#range = range;
+    this.#parts = parts;
+    this.reachedSeq = range.since;
+  }
+
+  async *parts(): AsyncGenerator<string | Uint8Array, void> {
+    const { reader } = this.#parts;
+    const damaged = (id: number) => this.#omit({ id }, 'damaged row');
+    const writer = xml.open(this.#context());
+    const windows =
+      'template' in writer
+        ? lineWindows(reader, this.#selection, this.#range, writer.template, damaged)
+        : rowWindows(reader, this.#selection, this.#range, writer.columns, damaged);
+    for (const { items, count, reachedSeq } of windows) {
+      for (const item of items) {
+        if ('bytes' in item) yield item.bytes;
+        else if ('columns' in writer) yield* this.#record(writer, item);
+      }
+      yield this.#toldSoFar();
+      this.urls += count;
+      this.reachedSeq = reachedSeq;
+      await this.#parts.pause();
+    }
+  }
+
+  async *#record(writer: RowWriter, row: readonly ColumnValue[]): AsyncGenerator<string | Uint8Array> {
+    this.#row = row;
+    const record = await writer.record(row.slice(1));
+    if (typeof record === 'string' || record instanceof Uint8Array) yield record;
+    else yield* record;
+    yield this.#toldSoFar();
+  }
+
+  #toldSoFar(): string {
+    const told = this.#told;
+    this.#told = '';
+    return told;
+  }
+
+  #omit(url: Parameters<typeof omitted>[0], why: string): void {
+    this.omitted++;
+    this.#told += omitted(url, why);
+  }
+
+  #context(): FormatContext {
+    const { storeDir, reader, nowMs } = this.#parts;
+    return {
+      nowMs,
+      storeId: reader.storeId,
+      sinceSeq: this.#range.since,
+      storeDir,
+      fields: FIELDS,
+      content: this.#query.content,
+      text: false,
+      // In the order of CONTENT_COLUMNS.
+      openContent: ([curl, fileid, , md5]) => {
+        const opened =
+          fileid === null || fileid === undefined
+            ? { ok: false as const, why: 'on another machine' }
+            : openStored(`${storeDir}/${fileid}`, String(md5));
+        if (opened.ok) return opened.content;
+        this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, opened.why);
+        return undefined;
+      },
+      reject: () => undefined,
+      note: () => undefined,
+    };
+  }
+}
+
+/** @throws LccError `usage` */
+function selectionOf(query: CuQuery, nowMs: number): Selection {
+  const { since, until, pid, prefix, mime } = query;
+  const at = (text: string | undefined) => (text === undefined ? undefined : parseWhen(text, nowMs));
+  return { sides: sidesOf(query), since: at(since), until: at(until), pid, prefix, mime };
+}
+
+/** As lccq: a change stream has the deletions in it, a listing of what is held has none. */
+function sidesOf({ deleted, cursor, since }: CuQuery): TableSide[] {
+  if (deleted === 'only') return ['gone'];
+  const isChangeStream = cursor !== undefined || since !== undefined || deleted === 'yes';
+  return deleted !== 'no' && isChangeStream ? ['held', 'gone'] : ['held'];
+}

@@ -1,0 +1,44 @@
+/** The database of all sessions: one connection, whose snapshots nobody holds while they wait. */
+import { statSync } from 'node:fs';
+import { CacheReader } from '../../db/cache/read.js';
+
+export class SharedCache {
+  readonly #path: string;
+  readonly #machineId: string;
+  #reader: CacheReader | undefined;
+  #file = '';
+
+  constructor(path: string, machineId: string) {
+    this.#path = path;
+    this.#machineId = machineId;
+  }
+
+  /**
+   * The reader, at rest; another one when the file is another since (a damaged one was set aside).
+   * @throws LccError as CacheReader
+   */
+  reader(): CacheReader {
+    const file = fileOf(this.#path);
+    if (this.#reader === undefined || file !== this.#file) {
+      this.close();
+      this.#reader = new CacheReader(this.#path, this.#machineId);
+      this.#reader.rest();
+      this.#file = file;
+    }
+    return this.#reader;
+  }
+
+  close(): void {
+    this.#reader?.close();
+    this.#reader = undefined;
+  }
+}
+
+function fileOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev} ${ino}`;
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Stored content, trusted only after its md5 was taken (semantics.md, rule 16). It is verified before the first byte is
+ * given out, because formats write the length, or a header, first: what is altered must not leave half a record behind.
+ * Small files are read once and kept; of large ones the same descriptor is read twice, so memory does not depend on
+ * their size, and a file that is freed meanwhile stays readable.
+ */
+import { createHash, hash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { errnoOf, LccError } from '../lib/errors.js';
+import { CHUNK_BYTES, readChunksAt } from '../lib/stdio.js';
+
+/** What is read in one piece and kept until it is closed. */
+export const WHOLE_BYTES = 1024 * 1024;
+
+export interface StoredContent {
+  readonly length: number;
+  /**
+   * The bytes in pieces, from the beginning each time. A piece may be overwritten by the next one.
+   * @throws LccError `data.cut` when the file was altered since it was verified: the stream must be given up
+   */
+  chunks(): Generator<Buffer, void>;
+  /** All bytes in one piece: for what has to be in memory as a whole, after a look at `length`. */
+  bytes(): Buffer;
+  close(): void;
+}
+
+export type Opened = { ok: true; content: StoredContent } | { ok: false; why: string };
+
+/**
+ * Opens and verifies a stored file; `why` says what is wrong with one that cannot be used.
+ * @param md5 as the LCC DB has it, 32 hexadecimal digits
+ */
+export function openStored(file: string, md5: string): Opened {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch (error) {
+    return { ok: false, why: errnoOf(error) === 'ENOENT' ? 'missing' : unreadable(error) };
+  }
+  let kept = false;
+  try {
+    const { size } = fstatSync(fd);
+    const whole = size <= WHOLE_BYTES ? readWhole(fd, size) : undefined;
+    const digest = whole === undefined ? digestOf(fd, file) : hash('md5', whole, 'hex');
+    if (digest !== md5) return { ok: false, why: 'altered: its md5 differs' };
+    if (whole !== undefined) return { ok: true, content: inMemory(whole) };
+    kept = true;
+    return { ok: true, content: onDisk(fd, file, size, md5) };
+  } catch (error) {
+    return { ok: false, why: unreadable(error) };
+  } finally {
+    if (!kept) closeSync(fd);
+  }
+}
+
+function unreadable(error: unknown): string {
+  return `not readable (${errnoOf(error instanceof LccError ? error.cause : error) ?? 'unknown error'})`;
+}
+
+/** As much as there is, up to `size`; a file that grew since is altered, as its md5 will tell. */
+function readWhole(fd: number, size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size + 1);
+  let length = 0;
+  for (let got = -1; got !== 0 && length < bytes.length; length += got)
+    got = readSync(fd, bytes, length, bytes.length - length, length);
+  return bytes.subarray(0, length);
+}
+
+function digestOf(fd: number, file: string): string {
+  const hash = createHash('md5');
+  for (const chunk of readChunksAt(fd, 0, file)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+function inMemory(bytes: Buffer): StoredContent {
+  return {
+    length: bytes.length,
+    *chunks() {
+      if (bytes.length > 0) yield bytes;
+    },
+    bytes: () => bytes,
+    close: () => undefined,
+  };
+}
+
+function onDisk(fd: number, file: string, length: number, md5: string): StoredContent {
+  function* chunks(): Generator<Buffer, void> {
+    const hash = createHash('md5');
+    let left = length;
+    for (const chunk of readChunksAt(fd, 0, file, 4 * CHUNK_BYTES)) {
+      left -= chunk.length;
+      if (left < 0) break;
+      hash.update(chunk);
+      yield chunk;
+    }
+    if (left !== 0 || hash.digest('hex') !== md5)
+      throw new LccError('data.cut', `${file}: altered while it was read; the stream is cut here, run again`);
+  }
+  return {
+    length,
+    chunks,
+    bytes() {
+      const whole = Buffer.allocUnsafe(length);
+      let at = 0;
+      for (const chunk of chunks()) at += chunk.copy(whole, at);
+      return whole;
+    },
+    close: () => closeSync(fd),
+  };
+}

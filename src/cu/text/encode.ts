@@ -1,0 +1,56 @@
+/** Documents for programs that know one byte a character. */
+
+/** How far a declaration is looked for: parsers do not believe one that comes later. */
+const HEAD_LENGTH = 64 * 1024;
+/** What the encoding is declared with, at most so far behind the beginning of its tag. */
+const DECLARATION =
+  /(<meta\s[^>]{0,1000}?charset\s*=\s*["']?\s*|<\?xml\s[^>]{0,200}?encoding\s*=\s*["'])[\w.:-]+/gi;
+// Parsers stop at them, or at the first of them.
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufdd0-\ufdef\ufffe\uffff]/g;
+
+/** HTML in ASCII: what is beyond as numeric references, what it declares itself to be set right, no control characters. */
+export function asciiHtml(document: string): Buffer {
+  const head = document.slice(0, HEAD_LENGTH).replace(DECLARATION, '$1us-ascii');
+  const text = (head + document.slice(HEAD_LENGTH)).replace(CONTROLS, ' ');
+  return Buffer.from(asciiText(text), 'latin1');
+}
+
+/** Everything beyond ASCII as numeric references; what is no character as U+FFFD. */
+export function asciiText(text: string): string {
+  return text.replace(/[^\p{ASCII}]/gu, character => {
+    const code = character.codePointAt(0) ?? 0xfffd;
+    return `&#${code >= 0xd800 && code <= 0xdfff ? 0xfffd : code};`;
+  });
+}
+
+/** Plain text in Latin-1: letters that it has not become those they are made of, else a question mark. */
+export function latin1Text(text: string): Buffer {
+  const plain = text
+    .normalize('NFC')
+    .replace(CONTROLS, ' ')
+    .replace(/[\u0100-\u{10ffff}]/gu, character => {
+      const composed = PLAIN[character] ?? character.normalize('NFKD').replace(/\p{M}/gu, '');
+      return composed !== '' && !/[\u0100-\u{10ffff}]/u.test(composed) ? composed : '?';
+    });
+  return Buffer.from(plain, 'latin1');
+}
+
+/** What is common in text and not taken apart by Unicode. */
+const PLAIN: Readonly<Record<string, string>> = {
+  Œ: 'OE',
+  œ: 'oe',
+  Ł: 'L',
+  ł: 'l',
+  ı: 'i',
+  '‘': "'",
+  '’': "'",
+  '‚': "'",
+  '“': '"',
+  '”': '"',
+  '„': '"',
+  '–': '-',
+  '—': '-',
+  '−': '-',
+  '€': 'EUR',
+};

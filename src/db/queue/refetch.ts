@@ -1,0 +1,79 @@
+/**
+ * Content that cannot be trusted any more: its row goes, with a tombstone, and its url is queued again, in a set of its own
+ * for each provider. What else was said of it stays said; md5 and length are left to what will arrive.
+ */
+import type { ContentStore, Held } from '../cache/content.js';
+import type { Tally } from '../cache/tally.js';
+import { Counter } from '../counters.js';
+import type { Db } from '../open.js';
+import { QueueInserter } from './insert.js';
+import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
+
+/** A row of lccurl and whose it is. */
+export interface ContentRow extends Held {
+  pid: number;
+}
+
+/** `file`: whether it goes, too; `kept` where it may be another's. */
+export interface Spoilt {
+  row: ContentRow;
+  file: 'freed' | 'kept';
+}
+
+export class Refetcher {
+  readonly #content: ContentStore;
+  readonly #queue: QueueReader;
+  readonly #tally: Tally;
+  readonly #insert: QueueInserter;
+  readonly #psetids: Counter;
+  readonly #places: Counter;
+  readonly #waiting;
+  readonly #named;
+
+  constructor(db: Db, stores: { content: ContentStore; queue: QueueReader; tally: Tally }) {
+    this.#content = stores.content;
+    this.#queue = stores.queue;
+    this.#tally = stores.tally;
+    this.#insert = new QueueInserter(db);
+    this.#psetids = new Counter(db, 'psetid');
+    this.#places = new Counter(db, 'pos');
+    this.#waiting = db.prepare('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?');
+    this.#named = db.prepare<[number, number]>('UPDATE qdb SET named = ? WHERE pos = ?');
+  }
+
+  /** Inside a transaction. @returns the sets made */
+  again(spoilt: readonly Spoilt[], nowS: number): WaitingSet[] {
+    for (const { row, file } of spoilt) {
+      this.#content.remove(row.pid, row, nowS, file);
+      this.#queue.changed(row.pid);
+    }
+    const pids = [...new Set(spoilt.map(({ row }) => row.pid))];
+    return pids.flatMap(pid => {
+      const rows = spoilt.map(({ row }) => row).filter(row => row.pid === pid);
+      return this.#enqueue(pid, rows) ?? [];
+    });
+  }
+
+  /** Forgets what is not yet written: after a rollback. */
+  reset(): void {
+    this.#insert.reset();
+  }
+
+  #enqueue(pid: number, rows: readonly ContentRow[]): WaitingSet | undefined {
+    const missing = rows.filter(row => this.#waiting.get(pid, row.curl, row.mimetype) === undefined);
+    if (missing.length === 0 || this.#tally.use(pid) === undefined) return undefined;
+    const psetid = this.#psetids.take();
+    const firstpos = this.#places.take(missing.length);
+    missing.forEach(({ curl, mimetype, subtype, burl, givenfurl: furl, mtime }, index) => {
+      const said = { subtype, burl, furl, md5: null, len: null, mtime };
+      this.#insert.add(firstpos + index, pid, psetid, { curl, mimetype, ...said, tod: null, flags: 0 });
+    });
+    this.#insert.flush();
+    // A full set that is being taken removes what it does not name, this too.
+    missing.forEach((row, index) => this.#named.run(row.psetid, firstpos + index));
+    this.#tally.waiting(pid, missing.length);
+    const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos: firstpos + missing.length - 1 };
+    this.#queue.addSet(set);
+    return set;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * A store on a machine that has no LCC DB: what its Bot Manager noted of names against the files, and what robots left
+ * behind. Whether a row points to a file only the Queue Manager's machine knows; it has content read again when the Bot
+ * Manager connects (`--recheck`).
+ */
+import { existsSync, readdirSync, unlinkSync, type Dirent } from 'node:fs';
+import { join } from 'node:path';
+import { NamesDb, type Name } from '../db/names.js';
+import { nameOf } from '../db/naming.js';
+import { LccError } from '../lib/errors.js';
+import { leftover, OWN_FILES } from './store.js';
+import type { Extent, Finding } from './types.js';
+
+const PAGE_ROWS = 1000;
+
+/** @throws LccError `try.later` when a Bot Manager has the store */
+export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent): Generator<Finding> {
+  const path = join(storeDir, 'names.db');
+  if (!existsSync(path)) {
+    yield { kind: 'store', where: path, what: 'there is none; lccd-bm makes it anew', repaired: false };
+    return;
+  }
+  let names: NamesDb;
+  try {
+    names = new NamesDb(path, 0);
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+    yield { kind: 'free-list', where: path, what: 'damaged; lccd-bm sets it aside', repaired: false };
+    return;
+  }
+  try {
+    yield* damagedNames(names, isRepair);
+    yield* files(storeDir, names, isRepair, extent);
+  } finally {
+    names.close();
+  }
+}
+
+function* damagedNames(names: NamesDb, isRepair: boolean): Generator<Finding> {
+  const lost: Name[] = [];
+  for (const { id, gen, sound } of names.rows(PAGE_ROWS)) {
+    if (sound) continue;
+    // What cannot be known is lost, never doubled.
+    lost.push({ id, gen });
+    const what = 'its row in names.db does not agree with its checksum';
+    yield { kind: 'free-list', where: `id ${id}`, what, repaired: isRepair };
+  }
+  if (isRepair) names.claim(lost);
+}
+
+function* files(storeDir: string, names: NamesDb, isRepair: boolean, extent: Extent): Generator<Finding> {
+  const beyond: Name[] = [];
+  for (const { folder, entry } of entriesBelow(storeDir, '')) {
+    const where = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    const name = entry.isFile() ? nameOf(where) : undefined;
+    if (name === undefined) {
+      yield leftover(storeDir, isRepair, folder, entry);
+      continue;
+    }
+    extent.files++;
+    if (name.id >= names.nextId) {
+      beyond.push(name);
+      const what = `ids from ${names.nextId} on are said never to have been given out`;
+      yield { kind: 'free-list', where, what, repaired: isRepair };
+    } else if (isStale(name, names)) {
+      if (isRepair) unlinkSync(join(storeDir, where));
+      yield { kind: 'orphan', where, what: 'its name is free again', repaired: isRepair };
+    }
+  }
+  if (isRepair) names.claim(beyond);
+}
+
+/** It was deleted, or never told of: a power cut brings back what had been unlinked. */
+function isStale({ id, gen }: Name, names: NamesDb): boolean {
+  const noted = names.row(id);
+  return (
+    noted !== undefined && noted.sound && (noted.gen > gen || (noted.gen === gen && noted.state === 'free'))
+  );
+}
+
+/** All that is no folder, but for what the store itself has. */
+function* entriesBelow(storeDir: string, folder: string): Generator<{ folder: string; entry: Dirent }> {
+  for (const entry of readdirSync(join(storeDir, folder), { withFileTypes: true })) {
+    if (entry.isDirectory())
+      yield* entriesBelow(storeDir, folder === '' ? entry.name : `${folder}/${entry.name}`);
+    else if (folder !== '' || !OWN_FILES.test(entry.name)) yield { folder, entry };
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The library behind `lccq`: what a Local Content Cache holds, what changed, what is gone, for programs.
+ *
+ *     import { openLcc, pageTextOf } from 'lcc';
+ *     const lcc = openLcc();
+ *     for await (const change of lcc.changes({ mime: 'text/*' })) console.log(change.op, change.burl);
+ *     lcc.close();
+ */
+import { loadConfig } from './config/load.js';
+import { Lcc } from './cu/library/lcc.js';
+
+export { Lcc };
+export type { LccLocation } from './cu/library/lcc.js';
+export { bytesOf, contentOf, pageTextOf } from './cu/library/content.js';
+export { formatCursor, openCursor, parseCursor, type CursorFile } from './cu/library/cursors.js';
+export type { Change, ChangesOptions, Cursor, Text } from './cu/library/types.js';
+export { LccError, type ErrorCode } from './lib/errors.js';
+
+/** Which LCC; what is left out is found as every command finds it: lcc.toml(5), `$LCC_HOME`. */
+export interface OpenOptions {
+  /** Its home, instead of `$LCC_HOME`; then the environment is not looked at. */
+  home?: string | undefined;
+  /** File of settings, instead of `$LCC_CONFIG` and `lcc.toml` in the home. */
+  config?: string | undefined;
+}
+
+/**
+ * Opens an LCC for reading; its daemons need not run. Close it when it is no longer needed.
+ * @throws LccError `input.missing`, `config`, `data.malformed` when there is none, or none that can be read
+ */
+export function openLcc({ home, config: file }: OpenOptions = {}): Lcc {
+  const env = home === undefined ? process.env : { LCC_HOME: home };
+  const config = loadConfig({ env, file });
+  const { db, store } = config.home;
+  return new Lcc({ db, store, machineId: config.get('bm.machine_id') });
+}

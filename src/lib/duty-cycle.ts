@@ -1,0 +1,53 @@
+/**
+ * Room for small work beside large: whoever works on somebody's million of urls rests for as long as it worked, whenever
+ * others had something to do lately. Alone it never rests, and never waits longer than a moment.
+ */
+import type { Clock } from './clock.js';
+
+/** Where others had something to do, more will come. */
+const LATELY_MS = 1000;
+/** Timers are not exact: shorter rests are saved up. */
+const SHORTEST_REST_MS = 2;
+const LONGEST_REST_MS = 50;
+
+export class DutyCycle<Who> {
+  readonly #clock: Clock;
+  /** Who had something to do last, and who else before. */
+  #last: { who: Who; atMs: number } | undefined;
+  #before: { who: Who; atMs: number } | undefined;
+  #owedMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `who` has something to do. */
+  note(who: Who): void {
+    if (this.#last?.who !== who) this.#before = this.#last;
+    this.#last = { who, atMs: this.#clock.monotonicMs() };
+  }
+
+  /** Whether anybody else had something to do lately. */
+  hasOthers(who: Who): boolean {
+    const other = this.#last?.who === who ? this.#before : this.#last;
+    return other !== undefined && this.#clock.monotonicMs() - other.atMs < LATELY_MS;
+  }
+
+  /** Whether two had something to do lately. */
+  get isShared(): boolean {
+    return this.#last !== undefined && this.hasOthers(this.#last.who);
+  }
+
+  /** After `workedMs` of large work for `who`: resolves when it may go on. */
+  async rest(who: Who, workedMs: number): Promise<void> {
+    if (!this.hasOthers(who)) {
+      this.#owedMs = 0;
+      return;
+    }
+    this.#owedMs += workedMs;
+    if (this.#owedMs < SHORTEST_REST_MS) return;
+    const restMs = Math.min(LONGEST_REST_MS, this.#owedMs);
+    this.#owedMs = 0;
+    await new Promise<void>(resolve => void this.#clock.after(restMs, resolve));
+  }
+}

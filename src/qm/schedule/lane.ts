@@ -1,0 +1,45 @@
+/** What lanes are made of: the rules, a provider's wishes, a lane, leave to send. */
+import type { DelayRules } from './delays.js';
+
+export interface LaneRules {
+  overbookPercent: number;
+  /** Urls on their way to a Bot Manager that its lanes share when that makes their windows larger. */
+  sharedWindow: number;
+  /** Urls of one lane before an equal that waits gets it. */
+  turn: number;
+  /** Who has waited so long counts one priority higher. */
+  ageingMs: number;
+  delays: DelayRules;
+}
+
+export interface LaneProvider {
+  pid: number;
+  priority: 0 | 1 | 2;
+  parallel: number;
+  /** Urls on their way in one lane, at least; 1: exactly one. */
+  window: number;
+}
+
+export interface Lane {
+  /** What requests of this lane carry: `pid`, or `pid.n` for the further ones of a parallel provider. */
+  name: string;
+  pid: number;
+  worker: number;
+  inFlight: number;
+  turnLeft: number;
+  /** What its provider counted as when it was opened, until the turn is over. */
+  priority: number;
+  /** It ends: what it has not begun comes back. */
+  recalled: boolean;
+  /** It is beyond the slots. */
+  spare: boolean;
+}
+
+/** Leave to send up to `room` urls of a provider into a lane. */
+export interface Grant {
+  lane: Lane;
+  room: number;
+}
+
+/** Stopped by the operator; outside its hours; its sets are being put together. */
+export type Hindrance = 'stopped' | 'closed' | 'joining';

@@ -1,0 +1,292 @@
+/**
+ * Content that a machine may lose (semantics.md, rule 16). It is not synced file by file: now and then a machine syncs its
+ * whole store, and up to which number of the change sequence that reaches is noted, its sync point. Of a machine that
+ * connects nobody knows how it stopped: what its rows say of later numbers is read again there, a page at a time while
+ * everything else goes on. A row whose content suffered goes, and its url is fetched again.
+ *
+ *     connected ──check a page──▶ … ──no row is left──▶ checked ──sync, every interval──▶ sync point noted
+ *                     ▲   ╰──────a sync while checking reaches to the page before─────────────────▲
+ *                     ╰── all since the sync point is taken for lost, unread ──◀── a sync failed ─╯
+ *
+ * A row that takes a new number meanwhile (a CP said something else of it) is met again further on. One that was made
+ * since the machine connected, told by its id, needs no reading.
+ */
+import type { StoredContent } from '../db/cache/stores.js';
+import type { Spoilt } from '../db/queue/refetch.js';
+import type { WaitingSet } from '../db/queue/sets.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { Clock } from '../lib/clock.js';
+import type { Log } from '../lib/log.js';
+import { step } from '../lib/steps.js';
+import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
+
+export interface SyncPointsOptions {
+  store: QueueStore;
+  clock: Clock;
+  log: Log;
+  /** Time between two syncs of a store that has something new. */
+  intervalMs: number;
+  /** Files of a machine that are read at a time. */
+  window: number;
+  nextId: () => number;
+  /** Urls are queued again. */
+  onSet: (set: WaitingSet) => void;
+  /** Something was committed: there may be files to delete. */
+  onCommit: () => void;
+  /** A transaction failed; true: try again later. */
+  failed: (error: unknown) => boolean;
+}
+
+/** How a machine is asked. */
+export interface UpkeepTarget {
+  upkeep(request: UpkeepRequest): void;
+}
+
+interface Page {
+  /** The number it reaches to. */
+  toSeq: number;
+  isLast: boolean;
+  /** By request. */
+  out: Map<number, StoredContent>;
+  bad: StoredContent[];
+  isUnable: boolean;
+}
+
+interface Machine {
+  readonly id: string;
+  readonly target: UpkeepTarget;
+  /** Rows with numbers up to this one are known to be whole, as far as they were here when it connected. */
+  checkedSeq: number;
+  isChecked: boolean;
+  /** Rows with higher ids were made later: their content is whole. */
+  newIds: number;
+  /** Nothing is read: a sync said that something is lost, and not what. */
+  isLost: boolean;
+  page: Page | undefined;
+  sync: { id: number; seq: number } | undefined;
+  isUnableToSync: boolean;
+  files: number;
+  suffered: number;
+  cancelSync: () => void;
+  cancelPage: () => void;
+}
+
+const RETRY_MS = 1000;
+
+export class SyncPoints {
+  readonly #options: SyncPointsOptions;
+  readonly #machines = new Map<string, Machine>();
+
+  constructor(options: SyncPointsOptions) {
+    this.#options = options;
+  }
+
+  /** Machines whose content is being checked. */
+  get checking(): number {
+    return [...this.#machines.values()].filter(machine => !machine.isChecked).length;
+  }
+
+  /** Machines with a store that can be reached through `target`, instead of those before. */
+  setMachines(target: UpkeepTarget, machineIds: readonly string[]): void {
+    for (const machine of this.#machines.values())
+      if (machine.target === target && !machineIds.includes(machine.id)) this.#drop(machine);
+    for (const id of machineIds) {
+      const known = this.#machines.get(id);
+      if (known?.target === target) continue;
+      if (known !== undefined) this.#drop(known);
+      this.#begin(id, target);
+    }
+  }
+
+  /** The connection is gone. */
+  removeTarget(target: UpkeepTarget): void {
+    this.setMachines(target, []);
+  }
+
+  /** What was not asked, or not over this connection, is passed over. */
+  answered(target: UpkeepTarget, { id, status }: UpkeepResult): void {
+    for (const machine of this.#machines.values()) {
+      if (machine.target !== target) continue;
+      const content = machine.page?.out.get(id);
+      if (machine.sync?.id !== id && content === undefined) continue;
+      // Below a relay the machine went away: it begins anew when the relay names it again.
+      if (status === 'away') this.#drop(machine);
+      else if (content === undefined) this.#synced(machine, status);
+      else this.#checked(machine, id, content, status);
+      return;
+    }
+  }
+
+  stop(): void {
+    for (const machine of this.#machines.values()) this.#drop(machine);
+  }
+
+  #begin(id: string, target: UpkeepTarget): void {
+    const { stores } = this.#options.store;
+    const checkedSeq = stores.synced(id);
+    if (checkedSeq === undefined) return;
+    const machine: Machine = {
+      id,
+      target,
+      checkedSeq,
+      isChecked: false,
+      newIds: stores.lastSeq(),
+      isLost: false,
+      page: undefined,
+      sync: undefined,
+      isUnableToSync: false,
+      files: 0,
+      suffered: 0,
+      cancelSync: () => undefined,
+      cancelPage: () => undefined,
+    };
+    this.#machines.set(id, machine);
+    this.#syncLater(machine);
+    this.#readPage(machine);
+  }
+
+  #drop(machine: Machine): void {
+    machine.cancelSync();
+    machine.cancelPage();
+    if (this.#machines.get(machine.id) === machine) this.#machines.delete(machine.id);
+  }
+
+  #readPage(machine: Machine): void {
+    const { store, window, nextId } = this.#options;
+    const rows = store.stores.since(machine.checkedSeq, window);
+    const asked = rows.filter(row => row.machineid === machine.id && row.id <= machine.newIds);
+    const page: Page = {
+      toSeq: rows.at(-1)?.seq ?? machine.checkedSeq,
+      isLast: rows.length < window,
+      out: new Map(),
+      bad: machine.isLost ? asked : [],
+      isUnable: false,
+    };
+    machine.page = page;
+    machine.files += asked.length;
+    if (machine.isLost || asked.length === 0) return this.#finishPage(machine, page);
+    for (const content of asked) page.out.set(nextId(), content);
+    for (const [id, { machineid: machineId, fileid: fileId, md5, len }] of page.out)
+      machine.target.upkeep({ kind: 'check', id, machineId, fileId, md5, len });
+  }
+
+  #checked(
+    machine: Machine,
+    id: number,
+    content: StoredContent,
+    status: Exclude<UpkeepResult['status'], 'away'>,
+  ): void {
+    const { page } = machine;
+    if (page === undefined) return;
+    page.out.delete(id);
+    if (status === 'bad') page.bad.push(content);
+    if (status === 'unable') page.isUnable = true;
+    if (page.out.size === 0) this.#finishPage(machine, page);
+  }
+
+  #finishPage(machine: Machine, page: Page): void {
+    machine.page = undefined;
+    const isSettled = this.#fetchAgain(machine, page.bad);
+    if (isSettled === undefined) return;
+    if (!isSettled || page.isUnable) return this.#readLater(machine, RETRY_MS);
+    machine.checkedSeq = page.toSeq;
+    if (!page.isLast) return this.#readLater(machine, 0);
+    machine.isChecked = true;
+    machine.isLost = false;
+    const { id, files, suffered } = machine;
+    if (files > 0) {
+      const level = suffered > 0 ? 'warn' : 'info';
+      this.#options.log[level]('content stored since the last sync point was checked', {
+        machine: id,
+        files,
+        fetched_again: suffered,
+      });
+    }
+  }
+
+  #readLater(machine: Machine, delayMs: number): void {
+    machine.cancelPage = this.#options.clock.after(delayMs, () => this.#readPage(machine));
+  }
+
+  /** @returns whether their rows are gone; undefined after a failure that will not pass */
+  #fetchAgain(machine: Machine, bad: readonly StoredContent[]): boolean | undefined {
+    if (bad.length === 0) return true;
+    const { store, clock, onSet, onCommit, failed } = this.#options;
+    const nowS = Math.floor(clock.nowMs() / 1000);
+    try {
+      const { sets, count } = store.transaction(() => {
+        const spoilt = bad.flatMap(content => this.#spoilt(content));
+        return { sets: store.refetch.again(spoilt, nowS), count: spoilt.length };
+      });
+      step('qm.refetch.committed');
+      machine.suffered += count;
+      sets.forEach(onSet);
+      onCommit();
+      return true;
+    } catch (error) {
+      return failed(error) ? false : undefined;
+    }
+  }
+
+  /** The row, if it still points to that file. */
+  #spoilt({ id, machineid, fileid }: StoredContent): Spoilt[] {
+    const { content } = this.#options.store;
+    const row = content.row(id);
+    if (row === undefined || row.fetched_machineid !== machineid || row.fetched_fileid !== fileid) return [];
+    // A row that does not agree with its sum is removed by this, and says nothing of a file.
+    if (content.find(row.pid, row.curl, row.mimetype) === undefined) return [];
+    return [{ row, file: 'freed' }];
+  }
+
+  #syncLater(machine: Machine): void {
+    machine.cancelSync = this.#options.clock.after(this.#options.intervalMs, () => {
+      this.#syncLater(machine);
+      this.#sync(machine);
+    });
+  }
+
+  #sync(machine: Machine): void {
+    if (machine.sync !== undefined) return;
+    const { stores } = this.#options.store;
+    const seq = machine.isChecked ? stores.lastSeq() : machine.checkedSeq;
+    if (seq <= (stores.synced(machine.id) ?? seq)) return;
+    machine.sync = { id: this.#options.nextId(), seq };
+    machine.target.upkeep({ kind: 'sync', id: machine.sync.id, machineId: machine.id });
+  }
+
+  #synced(machine: Machine, status: Exclude<UpkeepResult['status'], 'away'>): void {
+    const { store, log, failed } = this.#options;
+    const seq = machine.sync?.seq;
+    machine.sync = undefined;
+    if (seq === undefined) return;
+    if (status === 'unable') {
+      if (!machine.isUnableToSync) log.warn('a machine cannot sync its store', { machine: machine.id });
+      machine.isUnableToSync = true;
+      return;
+    }
+    if (status === 'bad') return this.#mistrust(machine);
+    machine.isUnableToSync = false;
+    try {
+      store.transaction(() => store.stores.noteSynced(machine.id, seq));
+      step('qm.synced.noted');
+    } catch (error) {
+      // The next one reaches further.
+      failed(error);
+    }
+  }
+
+  #mistrust(machine: Machine): void {
+    const { store, log } = this.#options;
+    log.error('a machine has lost content; all since its last sync point is fetched again', {
+      machine: machine.id,
+    });
+    machine.cancelPage();
+    machine.checkedSeq = store.stores.synced(machine.id) ?? 0;
+    machine.newIds = store.stores.lastSeq();
+    machine.isChecked = false;
+    machine.isLost = true;
+    machine.files = 0;
+    machine.suffered = 0;
+    this.#readPage(machine);
+  }
+}

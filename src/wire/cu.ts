@@ -1,0 +1,217 @@
+/**
+ * CU ↔ LCC: queries of a content user in, answers out (protocol.md, section 5). Who may say what, in which order:
+ *
+ *     start ─[<reader/>]─▶ known ─<query/>─▶ answered ─<query/>─▶ …
+ *
+ * One query after the other; the answer to one is complete before the next is looked at. Prefixes are not needed. An
+ * attribute that is not known is refused: a filter that was misspelt would select everything.
+ */
+import { LccError } from '../lib/errors.js';
+import { escapeText, formatAttributes } from '../lib/xml/escape.js';
+import { XmlReader } from '../lib/xml/reader.js';
+import type { Attributes, XmlLimits } from '../lib/xml/types.js';
+import type { LccCode } from './codes.js';
+import { localName, NAMESPACE } from './prefix.js';
+
+/** How far a content user has come: written `STORE:SEQ`. */
+export interface CuCursor {
+  storeId: string;
+  seq: number;
+}
+
+export interface CuQuery {
+  /** Changes after this. */
+  cursor?: CuCursor;
+  /** Times as people write them (lib/when.ts). */
+  since?: string;
+  until?: string;
+  pid?: number;
+  /** Beginning of the conceptual URL. */
+  prefix?: string;
+  /** A glob for the mimetype. */
+  mime?: string;
+  /** Deletions alone, none, or both (undefined: both where the query is about changes). */
+  deleted?: 'only' | 'no' | 'yes';
+  /** Whether the content is sent, too. */
+  content: boolean;
+  /** At most that many urls. */
+  limit?: number;
+}
+
+export type CuEvent =
+  | { kind: 'reader'; name: string; password: string }
+  | { kind: 'query'; query: CuQuery }
+  /** Nothing more can be read of this client: 103, 104 or 106. */
+  | { kind: 'problem'; code: LccCode; text: string };
+
+const STRAY_TEXT = /[^ \t\r\n]/;
+const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})$/;
+const NUMBER = /^[1-9]\d{0,14}$/;
+
+export class CuReader {
+  readonly #where: string;
+  readonly #reader: XmlReader;
+  #events: CuEvent[] = [];
+  /** An element whose end tag has not come: nothing is answered that may yet turn out to be cut. */
+  #begun: CuEvent | undefined;
+  #done = false;
+
+  constructor(limits: XmlLimits, where: string) {
+    this.#where = where;
+    this.#reader = new XmlReader(
+      {
+        open: (name, attributes, empty) => {
+          if (this.#begun !== undefined) throw violation(`<${localName(name)}> inside another element`);
+          const event = eventOf(localName(name), attributes);
+          if (empty) this.#events.push(event);
+          else this.#begun = event;
+        },
+        close: () => {
+          if (this.#begun !== undefined) this.#events.push(this.#begun);
+          this.#begun = undefined;
+        },
+        text: text => {
+          if (STRAY_TEXT.test(text)) throw violation(`text: "${text.trim().slice(0, 40)}"`);
+        },
+      },
+      limits,
+      { where },
+    );
+  }
+
+  /** What the next bytes say, in order. A `problem` is the last event there will be. */
+  read(chunk: Uint8Array): CuEvent[] {
+    return this.#collect(() => this.#reader.write(chunk));
+  }
+
+  /** Nothing more comes: a `problem` when something was begun and not finished. */
+  end(): CuEvent[] {
+    return this.#collect(() => this.#reader.end());
+  }
+
+  #collect(action: () => void): CuEvent[] {
+    if (this.#done) return [];
+    this.#events = [];
+    try {
+      action();
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      this.#done = true;
+      this.#events.push(this.#problemOf(error));
+    }
+    return this.#events;
+  }
+
+  #problemOf(error: LccError): CuEvent {
+    const code = error.code === 'limit' ? 106 : error.code === 'peer.protocol' ? 104 : 103;
+    const { line, column } = this.#reader.position;
+    const located = error.message.startsWith(`${this.#where}:`)
+      ? error.message.slice(this.#where.length + 1)
+      : `${line}:${column}: ${error.message}`;
+    return { kind: 'problem', code, text: located.replace(/^(\d+):(\d+):/, 'line $1, column $2:') };
+  }
+}
+
+function eventOf(name: string, attributes: Attributes): CuEvent {
+  if (name === 'reader') {
+    const { name: reader = '', passwd, password = passwd ?? '' } = attributes;
+    return { kind: 'reader', name: reader, password };
+  }
+  if (name === 'query') return { kind: 'query', query: queryOf(attributes) };
+  throw violation(`<${name}> is not expected here; there are <reader> and <query>`);
+}
+
+function queryOf(attributes: Attributes): CuQuery {
+  const query: CuQuery = { content: false };
+  for (const [name, value] of Object.entries(attributes)) {
+    switch (name) {
+      case 'cursor':
+        // A shell that has no cursor yet writes an empty one: everything.
+        if (value !== '') query.cursor = cursorOf(value);
+        break;
+      case 'since':
+      case 'until':
+      case 'prefix':
+      case 'mime':
+        query[name] = value;
+        break;
+      case 'pid':
+      case 'limit':
+        if (!NUMBER.test(value)) throw wrong(name, value, 'a number from 1');
+        query[name] = Number(value);
+        break;
+      case 'deleted':
+        if (value !== 'only' && value !== 'no' && value !== 'yes')
+          throw wrong(name, value, 'only, no or yes');
+        query.deleted = value;
+        break;
+      case 'content':
+        if (value !== 'yes' && value !== 'no') throw wrong(name, value, 'yes or no');
+        query.content = value === 'yes';
+        break;
+      default:
+        if (name !== 'xmlns' && !name.startsWith('xmlns:')) throw violation(`<query>: no attribute ${name}`);
+    }
+  }
+  if (query.cursor !== undefined && query.since !== undefined)
+    throw violation('<query>: give cursor or since');
+  return query;
+}
+
+function cursorOf(text: string): CuCursor {
+  const cursor = parseCuCursor(text);
+  if (cursor === undefined)
+    throw wrong('cursor', text, 'one that an answer had, STORE:SEQ, or leave it out for everything');
+  return cursor;
+}
+
+/** undefined for a text that is none. */
+export function parseCuCursor(text: string): CuCursor | undefined {
+  const [, storeId, seq] = CURSOR.exec(text) ?? [];
+  return storeId === undefined ? undefined : { storeId, seq: Number(seq) };
+}
+
+export function formatCuCursor({ storeId, seq }: CuCursor): string {
+  return `${storeId}:${seq}`;
+}
+
+function wrong(name: string, value: string, wanted: string): LccError {
+  return violation(`<query ${name}="${value.slice(0, 40)}">: give ${wanted}`);
+}
+
+function violation(what: string): LccError {
+  return new LccError('peer.protocol', what);
+}
+
+// Answers
+
+/**
+ * The beginning of an answer; `<url>` elements follow.
+ * @param cursor what the client asks with the next time, once it has read this answer whole; undefined where a limit
+ *   decides how far the answer goes
+ */
+export function resultStart(storeId: string, cursor: CuCursor | undefined): string {
+  const attributes = {
+    'xmlns:lococa': NAMESPACE,
+    store: storeId,
+    cursor: cursor && formatCuCursor(cursor),
+  };
+  return `<lococa:result${formatAttributes(attributes)}>\n`;
+}
+
+/** In the place of a url that cannot be sent as it was asked for: its content is missing, or its row is damaged. */
+export function omitted(url: { curl?: string; id?: number; seq?: number }, why: string): string {
+  return `<omitted${formatAttributes({ curl: url.curl, id: url.id, seq: url.seq })}>${escapeText(why)}</omitted>\n`;
+}
+
+/** Where an answer ends because of its limit: what the client goes on with. */
+export function resultLimited(cursor: CuCursor): string {
+  return `<limited cursor="${formatCuCursor(cursor)}"/>\n`;
+}
+
+export const RESULT_END = '</lococa:result>\n';
+
+/** The last word to a client that is sent away, in the middle of an answer, too: that one has no end. */
+export function refused(code: LccCode, text: string): string {
+  return `<lococa:refused xmlns:lococa="${NAMESPACE}" code="${code}">${escapeText(text)}</lococa:refused>\n`;
+}

@@ -1,0 +1,271 @@
+/**
+ * The two ends of the conversation QM ↔ BM, BM ↔ BM (its messages: qm-bm.ts).
+ *
+ * A link can be cut without either side being told. The upper one pings every interval and gives the lower one up after
+ * three of silence; the lower one gives up after two, so that it has stopped asking sites for more before its work is
+ * given to another.
+ */
+import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
+import type { Clock } from '../lib/clock.js';
+import { LccError } from '../lib/errors.js';
+import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape.js';
+import type { Attributes } from '../lib/xml/types.js';
+import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
+import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
+import { MessageChannel, type ChannelOptions } from './messages.js';
+import { formatFetch, formatFetched, formatRecall, readFetch, readFetched, readRecall } from './qm-bm.js';
+import {
+  formatUpkeep,
+  formatUpkept,
+  readUpkeep,
+  readUpkept,
+  type UpkeepRequest,
+  type UpkeepResult,
+} from './upkeep.js';
+
+export interface LinkOptions extends ChannelOptions {
+  /** The upper side pings this often, and gives up a peer that is silent for three such intervals. */
+  pingIntervalMs: number;
+  /** How long a new connection may take to say who it is. */
+  helloTimeoutMs: number;
+}
+
+/** Intervals of silence after which a side gives up the other. */
+const UPPER_PATIENCE = 3;
+const LOWER_PATIENCE = 2;
+/** What a Bot Manager asks of the code that serves its connection to the source. */
+export interface SourceHandlers {
+  fetch(request: FetchRequest): void;
+  /** What has not begun of the lane is to be given back. */
+  recall(lane: string, begun: boolean): void;
+  delete(request: DeleteRequest): void;
+  upkeep(request: UpkeepRequest): void;
+  /** A machine below may not be one of this LCC; a Bot Manager is told that by the end of its connection (code 107). */
+  refused(machineId: string, why: string): void;
+  closed(reason: LccError | undefined): void;
+}
+
+/** Who is at the lower end of a connection, or below it. */
+export interface Offer {
+  machineIds: readonly string[];
+  /** Fetches at a time, of all together. */
+  slots: number;
+  /** The store of each machine, in their order; empty when it was not said. */
+  storeIds: readonly string[];
+  /** It passes on what others do. */
+  relays: boolean;
+}
+
+/** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
+export class SourcePeer {
+  readonly channel: MessageChannel;
+  readonly #handlers: SourceHandlers;
+  readonly #clock: Clock;
+  #held = false;
+  #cancelSilence: (() => void) | undefined;
+
+  constructor(stream: Duplex, handlers: SourceHandlers, options: ChannelOptions) {
+    this.#handlers = handlers;
+    this.#clock = options.clock;
+    this.channel = new MessageChannel(
+      stream,
+      {
+        message: (name, attributes, text) => this.#message(name, attributes, text),
+        closed: reason => {
+          this.#cancelSilence?.();
+          handlers.closed(reason);
+        },
+      },
+      options,
+    );
+  }
+
+  /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
+  hello({ machineIds, slots, storeIds, relays }: Offer): void {
+    const store = formatAttribute('store', storeIds.length === 0 ? undefined : storeIds.join(' '));
+    const relay = relays ? ' relay="yes"' : '';
+    this.channel.send(
+      `<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}${store}${relay}/>\n`,
+    );
+  }
+  /** Stops (true) or goes on (false) taking requests. */
+  hold(held: boolean): void {
+    this.#held = held;
+    this.channel.hold(held);
+  }
+  fetched(result: FetchResult): void {
+    this.channel.send(formatFetched(result));
+  }
+  deleted(result: DeleteResult): void {
+    this.channel.send(`<deleted id="${result.id}" status="${result.status}"/>\n`);
+  }
+  upkept(result: UpkeepResult): void {
+    this.channel.send(formatUpkept(result));
+  }
+
+  #message(name: string, attributes: Attributes, text: string): void {
+    switch (name) {
+      case 'fetch':
+        return this.#handlers.fetch(readFetch(attributes));
+      case 'recall':
+        return this.#handlers.recall(...readRecall(attributes));
+      case 'delete':
+        return this.#handlers.delete({
+          id: requiredInteger(name, attributes, 'id'),
+          machineId: requiredText(name, attributes, 'machineid'),
+          fileId: requiredText(name, attributes, 'fileid'),
+        });
+      case 'refuse':
+        return this.#handlers.refused(requiredText(name, attributes, 'machineid'), text);
+      case 'ping':
+        this.#listenFor(optionalInteger(name, attributes, 'intervalms'));
+        return this.channel.send('<pong/>\n');
+      default: {
+        const request = readUpkeep(name, attributes);
+        if (request !== undefined) return this.#handlers.upkeep(request);
+        throw this.channel.violation(
+          `<${name}> is not a message of a source; fetch, recall, delete, check, sync and ping are`,
+        );
+      }
+    }
+  }
+
+  /** Gives the source up unless it pings again in time. */
+  #listenFor(intervalMs: number | undefined): void {
+    this.#cancelSilence?.();
+    this.#cancelSilence = undefined;
+    if (intervalMs === undefined || !this.channel.open) return;
+    this.#cancelSilence = this.#clock.after(intervalMs * LOWER_PATIENCE, () => {
+      if (this.#held) {
+        // Its pings lie unread here: it must not take that for silence.
+        this.channel.send('<pong/>\n');
+        this.#listenFor(intervalMs);
+        return;
+      }
+      const limit = `${LOWER_PATIENCE} times the ${intervalMs / 1000} s it pings at`;
+      this.channel.destroy(
+        new LccError('peer.unavailable', `${this.channel.where}: silent for ${limit}; the link may be cut`),
+      );
+    });
+  }
+}
+
+/** What a source asks of the code that serves a Bot Manager below it. */
+export interface BotManagerHandlers {
+  /** First of all, and again whenever it changes. */
+  hello(offer: Offer): void;
+  fetched(result: FetchResult): void;
+  deleted(result: DeleteResult): void;
+  upkept(result: UpkeepResult): void;
+  closed(reason: LccError | undefined): void;
+}
+
+/** The upper side's end: a QM (or a relaying Bot Manager) talking to a Bot Manager below it. */
+export class BotManagerPeer {
+  readonly channel: MessageChannel;
+  readonly #handlers: BotManagerHandlers;
+  readonly #options: LinkOptions;
+  #greeted = false;
+  /** Pings sent since something was heard. */
+  #unheard = 0;
+  #cancelTimer: () => void;
+
+  constructor(stream: Duplex, handlers: BotManagerHandlers, options: LinkOptions) {
+    this.#handlers = handlers;
+    this.#options = options;
+    this.channel = new MessageChannel(
+      stream,
+      {
+        message: (name, attributes, text) => this.#message(name, attributes, text),
+        closed: reason => {
+          this.#cancelTimer();
+          handlers.closed(reason);
+        },
+      },
+      options,
+    );
+    this.#cancelTimer = options.clock.after(options.helloTimeoutMs, () => {
+      const limit = limitText('wire.hello_timeout_ms', options.helloTimeoutMs);
+      this.channel.refuse(this.channel.violation(`has not said who it is for ${limit}`));
+    });
+  }
+
+  fetch(request: FetchRequest): void {
+    this.channel.send(formatFetch(request));
+  }
+  /** Asks for what has not begun of the lane; each such request comes back as `recalled`, any other as it ends. */
+  recall(lane: string, begun = false): void {
+    this.channel.send(formatRecall(lane, begun));
+  }
+  delete(request: DeleteRequest): void {
+    const { id, machineId: machineid, fileId: fileid } = request;
+    this.channel.send(`<delete${formatAttributes({ id, machineid, fileid })}/>\n`);
+  }
+  upkeep(request: UpkeepRequest): void {
+    this.channel.send(formatUpkeep(request));
+  }
+  /** Tells a relay that a machine below it may not be one of this LCC. */
+  refuse(machineid: string, why: string): void {
+    this.channel.send(`<refuse${formatAttributes({ machineid })}>${escapeText(why)}</refuse>\n`);
+  }
+
+  #message(name: string, attributes: Attributes, text: string): void {
+    this.#unheard = 0;
+    if (name === 'bm') {
+      const words = (list = '') => list.split(' ').filter(id => id !== '');
+      const machineIds = words(attributes['machineid']);
+      const storeIds = words(attributes['store']);
+      if (storeIds.length > 0 && storeIds.length !== machineIds.length)
+        throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
+      const slots = requiredInteger(name, attributes, 'slots');
+      const relays = optionalFlag(name, attributes, 'relay') === true;
+      this.#handlers.hello({ machineIds, slots, storeIds, relays });
+      if (!this.#greeted) this.#watch();
+      this.#greeted = true;
+      return;
+    }
+    if (name === 'bot')
+      throw this.channel.violation(
+        '<bot>: robots connect to an lccd-bm with a store (--store or --machineid); here Bot Managers do',
+      );
+    if (!this.#greeted) throw this.channel.violation(`<${name}> before <lococa:bm>`);
+    switch (name) {
+      case 'fetched':
+        return this.#handlers.fetched(readFetched(attributes, text));
+      case 'deleted':
+        return this.#handlers.deleted({
+          id: requiredInteger(name, attributes, 'id'),
+          status: requiredWord(name, attributes, 'status', ['ok', 'away']),
+        });
+      case 'pong':
+        return;
+      default: {
+        const result = readUpkept(name, attributes);
+        if (result !== undefined) return this.#handlers.upkept(result);
+        throw this.channel.violation(
+          `<${name}> is not a message of a Bot Manager; fetched, deleted, checked and synced are`,
+        );
+      }
+    }
+  }
+
+  #watch(): void {
+    this.#cancelTimer();
+    if (!this.channel.open) return;
+    const { pingIntervalMs, clock } = this.#options;
+    if (this.#unheard >= UPPER_PATIENCE) {
+      const limit = limitText('wire.ping_interval_ms', pingIntervalMs);
+      this.channel.destroy(
+        new LccError(
+          'peer.unavailable',
+          `${this.channel.where}: silent for ${UPPER_PATIENCE} intervals of ${limit}`,
+        ),
+      );
+      return;
+    }
+    this.#unheard++;
+    this.channel.send(`<ping intervalms="${pingIntervalMs}"/>\n`);
+    this.#cancelTimer = clock.after(pingIntervalMs, () => this.#watch());
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Server } from 'node:net';
+import { Authority } from '../authority.js';
+import { talk } from '../lccbot.js';
+import { filesBelow, newFolder } from '../support.js';
+import { HTTP2_CASES, mutantOf, serveHttp2, VERDICTS } from './http2.js';
+
+const MUTANTS = 100;
+
+describe('a robot among hostile HTTP/2 servers', () => {
+  const authority = new Authority();
+  const servers: Server[] = [];
+  const folder = newFolder();
+  const results = new Map<number, string>();
+  after(() => servers.forEach(server => server.close()));
+
+  before(async () => {
+    const certificate = authority.issue();
+    const config = join(newFolder(), 'lcc.toml');
+    writeFileSync(
+      config,
+      '[bot]\nconnect_timeout_ms = 8000\nheaders_timeout_ms = 6000\nidle_timeout_ms = 6000\ntotal_timeout_ms = 8000\nmax_content_bytes = "1MB"\n',
+    );
+    const fetches = await Promise.all(
+      HTTP2_CASES.map(async (wanted, id) => {
+        const { url, server } = await serveHttp2(certificate, wanted);
+        servers.push(server);
+        return `<fetch id="${id}" url="${url}" file="${join(folder, String(id))}"/>\n`;
+      }),
+    );
+    let seed = 0;
+    const mutants = await serveHttp2(certificate, {
+      name: '',
+      expect: '',
+      serve: socket => mutantOf(++seed)(socket),
+    });
+    servers.push(mutants.server);
+    for (let n = 0; n < MUTANTS; n++) {
+      const id = HTTP2_CASES.length + n;
+      fetches.push(`<fetch id="${id}" url="${mutants.url}${n}" file="${join(folder, String(id))}"/>\n`);
+    }
+    const { out, status } = await talk(fetches.join(''), [`--config=${config}`, '--slots=64'], authority.env);
+    assert.equal(status, 0);
+    for (const line of out.split('\n')) {
+      const id = /^<fetched id="(\d+)"/.exec(line)?.[1];
+      if (id === undefined) continue;
+      assert.ok(!results.has(Number(id)), `a second result of ${id}`);
+      results.set(Number(id), line);
+    }
+  });
+
+  it('gives one result to each of many answers that are nearly good, and takes none for what it is not', () => {
+    for (let id = HTTP2_CASES.length; id < HTTP2_CASES.length + MUTANTS; id++)
+      assert.match(results.get(id) ?? '', / status="ok" | code="(?:4\d\d|5\d\d|60[3-7]|611)" /, String(id));
+  });
+
+  // Nothing else is going on then that would keep the process alive until the deadline.
+  for (const name of ['content before the head', 'a frame of 16 MB']) {
+    it(`gives one result when it is alone with it, its input at an end: ${name}`, async () => {
+      const wanted = HTTP2_CASES.find(each => each.name === name);
+      assert.ok(wanted !== undefined);
+      const { url, server } = await serveHttp2(authority.issue(), wanted);
+      servers.push(server);
+      const config = join(newFolder(), 'lcc.toml');
+      writeFileSync(config, '[bot]\ntotal_timeout_ms = 2000\n');
+      const request = `<fetch id="1" url="${url}" file="${join(newFolder(), '1')}"/>\n`;
+      const { out, status } = await talk(request, [`--config=${config}`], authority.env);
+      assert.match(out, /^<fetched id="1" status="error" code="6\d\d" /m);
+      assert.equal(status, 0);
+    });
+  }
+
+  HTTP2_CASES.forEach(({ name, expect }, id) => {
+    it(`gives one result and leaves nothing behind: ${name}`, () => {
+      const line = results.get(id) ?? '';
+      const code = / code="(\d+)"/.exec(line)?.[1];
+      const verdict = code === undefined ? / status="(\w+)"/.exec(line)?.[1] : Number(code);
+      const expected = VERDICTS[expect] ?? [expect];
+      assert.ok(verdict !== undefined && expected.includes(verdict), `${line} instead of ${expect}`);
+      assert.deepEqual(
+        filesBelow(folder).filter(file => file.split('.')[0] === String(id)),
+        verdict === 'ok' ? [String(id)] : [],
+      );
+    });
+  });
+});

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import { TestCache } from '../support/cache.js';
+import { administer, ask, BIN, Cu, startCu, stopCu, type CuDaemon } from '../support/cu.js';
+import { statusOf } from '../support/daemon.js';
+import { ROOT } from '../support/tree.js';
+
+const SITE = 'http://www.example.org/';
+const caches: TestCache[] = [];
+const daemons: CuDaemon[] = [];
+afterEach(async () => {
+  for (const daemon of daemons.splice(0)) await stopCu(daemon);
+});
+after(() => {
+  for (const cache of caches) cache.close();
+});
+
+function newCache(): TestCache {
+  const cache = new TestCache();
+  caches.push(cache);
+  return cache;
+}
+
+async function served(cache: TestCache, toml = ''): Promise<CuDaemon> {
+  const daemon = await startCu(cache, toml);
+  daemons.push(daemon);
+  return daemon;
+}
+
+const storeOf = (cache: TestCache) =>
+  String(cache.db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get());
+const codeOf = (reply: string) => Number(/<lococa:refused [^>]*code="(\d+)"/.exec(reply)?.[1] ?? NaN);
+const curlsOf = (reply: string) => [...reply.matchAll(/<url curl="([^"]*)"/g)].map(([, curl]) => curl);
+const cursorOf = (reply: string) => /^<lococa:result [^>]*cursor="([^"]+)"/m.exec(reply)?.[1] ?? '';
+
+describe('lccd-cu', () => {
+  it('answers queries whole and byte by byte alike, and is well-formed for other readers', async () => {
+    const cache = newCache();
+    cache.put({ curl: `${SITE}a?b&c`, burl: `${SITE}"a"`, mtime: '2026-11-20T10:13:01Z', content: 'one' });
+    cache.put({ curl: `${SITE}b.txt`, mimetype: 'text/plain', content: 'two', pid: 2 });
+    cache.remove(`${SITE}b.txt`, { pid: 2, mimetype: 'text/plain' });
+    const { unix } = await served(cache);
+    const queries = ['<lococa:query/>', '<query deleted="yes" pid="2"></query>'];
+    const whole = await ask(unix, ...queries);
+    const start = `<lococa:result xmlns:lococa="http://www.lococa.org/1.0" store="${storeOf(cache)}" cursor="${storeOf(cache)}:3">\n`;
+    assert.equal(
+      whole,
+      `${start}<url curl="${SITE}a?b&amp;c" mimetype="text/html" burl="${SITE}&quot;a&quot;" ` +
+        'md5="f97c5d29941bfb1b2fdab0874906ab82" len="3" mtime="2026-11-20T10:13:01Z" pid="1" seq="1" ' +
+        'fetched_time="1795000000" fetched_machineid="local" status="ok"/>\n</lococa:result>\n' +
+        `${start}<url curl="${SITE}b.txt" mimetype="text/plain" op="delete" pid="2" seq="3" status="deleted" ` +
+        'deleted_time="1795000000"/>\n</lococa:result>\n',
+    );
+    const dripped = new Cu(unix);
+    await dripped.drip(queries.join('\n'));
+    assert.equal(await dripped.end().reply, whole);
+    for (const document of whole.split(/(?<=<\/lococa:result>\n)/).filter(text => text !== ''))
+      execFileSync('xmllint', ['--noout', '-'], { input: document });
+  });
+
+  it('sends content inline in base64, verified, and says what it cannot send', async () => {
+    const cache = newCache();
+    const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, i) => i % 251));
+    cache.put({ curl: `${SITE}good`, content: bytes });
+    const missing = cache.put({ curl: `${SITE}missing`, content: 'gone' });
+    const altered = cache.put({ curl: `${SITE}altered`, content: 'before' });
+    cache.put({ curl: `${SITE}elsewhere`, content: 'x', machineid: 'other' });
+    cache.put({ curl: `${SITE}empty`, content: '' });
+    rmSync(missing);
+    writeFileSync(altered, 'beforf');
+    const { unix } = await served(cache);
+    const reply = await ask(unix, '<query content="yes"/>');
+    const contents = new Map(
+      [...reply.matchAll(/<url curl="([^"]*)"[^>]*[^/]>([^<]*)<\/url>/g)].map(([, curl = '', text = '']) => [
+        curl,
+        Buffer.from(text, 'base64'),
+      ]),
+    );
+    assert.deepEqual(contents.get(`${SITE}good`), bytes);
+    assert.deepEqual([...contents.keys()], [`${SITE}good`, `${SITE}empty`]);
+    assert.deepEqual(reply.match(/<omitted .*/g), [
+      `<omitted curl="${SITE}missing" seq="2">missing</omitted>`,
+      `<omitted curl="${SITE}altered" seq="3">altered: its md5 differs</omitted>`,
+      `<omitted curl="${SITE}elsewhere" seq="4">on another machine</omitted>`,
+    ]);
+    assert.match(reply, /<\/lococa:result>\n$/);
+  });
+
+  it('resumes at a cursor, or at the last url that was read, and tells deletions', async () => {
+    const cache = newCache();
+    for (const name of ['a', 'b', 'c']) cache.put({ curl: SITE + name });
+    const { unix } = await served(cache);
+    const first = await ask(unix, '<query limit="2"/>');
+    assert.deepEqual(curlsOf(first), [`${SITE}a`, `${SITE}b`]);
+    assert.equal(cursorOf(first), '', 'how far a limited answer goes is told at its end');
+    const limited = /<limited cursor="([^"]+)"\/>/.exec(first)?.[1];
+    assert.equal(limited, `${storeOf(cache)}:2`);
+    const second = await ask(unix, `<query cursor="${limited}"/>`);
+    assert.deepEqual(curlsOf(second), [`${SITE}c`]);
+    cache.remove(`${SITE}a`);
+    cache.put({ curl: `${SITE}b`, content: 'changed' });
+    const third = await ask(unix, `<query cursor="${cursorOf(second)}"/>`);
+    assert.deepEqual(curlsOf(third), [`${SITE}a`, `${SITE}b`]);
+    assert.match(third, /a" mimetype="text\/html" op="delete"/);
+    assert.deepEqual(curlsOf(await ask(unix, `<query cursor="${cursorOf(third)}"/>`)), []);
+  });
+
+  it('refuses cursors of another store, ahead of it, or older than its deletions', async () => {
+    const cache = newCache();
+    for (const name of ['a', 'b', 'c']) cache.put({ curl: SITE + name });
+    cache.remove(`${SITE}a`);
+    cache.forgetDeletions();
+    const { unix } = await served(cache);
+    for (const [cursor, why] of [
+      ['00000000-0000-0000-0000-000000000000:1', 'another store'],
+      [`${storeOf(cache)}:99`, 'ahead of the store'],
+      [`${storeOf(cache)}:2`, 'older than the deletions'],
+    ] as const) {
+      const reply = await ask(unix, `<query cursor="${cursor}"/>`);
+      assert.equal(codeOf(reply), 108, reply);
+      assert.match(reply, new RegExp(`${why}.*full resync needed`));
+    }
+  });
+
+  it('selects by time, provider, prefix and mimetype', async () => {
+    const cache = newCache();
+    cache.put({ curl: `${SITE}old`, at: 1_700_000_000 });
+    cache.put({ curl: `${SITE}docs/new`, pid: 2 });
+    cache.put({ curl: `${SITE}docs/pdf`, mimetype: 'application/pdf' });
+    const { unix } = await served(cache);
+    for (const [query, names] of [
+      ['since="2024-01-01"', ['docs/new', 'docs/pdf']],
+      ['until="2024-01-01"', ['old']],
+      ['pid="2"', ['docs/new']],
+      [`prefix="${SITE}docs/"`, ['docs/new', 'docs/pdf']],
+      ['mime="application/*"', ['docs/pdf']],
+      [`pid="3"`, []],
+    ] as const) {
+      assert.deepEqual(
+        curlsOf(await ask(unix, `<query ${query}/>`)),
+        names.map(name => SITE + name),
+        query,
+      );
+    }
+  });
+
+  it('sends every row of a large cache once, whatever the windows', async () => {
+    const cache = newCache();
+    cache.fill(1200, i => `${SITE}${i % 97 === 0 ? 'x&y'.repeat(500) : 'page'}/${i}`);
+    // A gap wider than a window in the sequence.
+    cache.db.exec("UPDATE counter SET value = value + 20000 WHERE name = 'seq'");
+    cache.put({ curl: `${SITE}last` });
+    const { unix } = await served(cache);
+    const all = curlsOf(await ask(unix, '<query/>'));
+    assert.equal(all.length, 1201);
+    assert.equal(new Set(all).size, 1201);
+    assert.equal(all.at(-1), `${SITE}last`);
+    assert.equal(curlsOf(await ask(unix, '<query limit="777"/>')).length, 777);
+    assert.equal(curlsOf(await ask(unix, '<query content="yes" limit="777"/>')).length, 777);
+  });
+});
+
+describe('readers of lccd-cu', () => {
+  it('need a name and a password over TCP, which are made once and stored as a hash', async () => {
+    const cache = newCache();
+    cache.put({ curl: SITE });
+    const { port } = await served(cache);
+    const password = administer(cache, '--add-reader=search').trim();
+    assert.match(password, /^[\w-]{27}$/);
+    assert.equal(administer(cache, '--list-readers'), 'search\n');
+    const file = join(cache.home, 'readers');
+    assert.equal(statSync(file).mode & 0o007, 0, 'nobody else reads the hashes');
+    const login = (name: string, passwd: string) => `<lococa:reader name="${name}" passwd="${passwd}"/>`;
+    assert.deepEqual(curlsOf(await ask(port, login('search', password), '<query/>')), [SITE]);
+    const unknown = await ask(port, login('nobody', password), '<query/>');
+    assert.equal(
+      await ask(port, login('search', 'wrong'), '<query/>'),
+      unknown,
+      'an unknown name shows nothing',
+    );
+    assert.equal(codeOf(unknown), 101);
+    assert.equal(codeOf(await ask(port, '<query/>')), 101);
+    const renewed = administer(cache, '--add-reader=search').trim();
+    assert.equal(codeOf(await ask(port, login('search', password), '<query/>')), 101, 'the old one is void');
+    assert.deepEqual(curlsOf(await ask(port, login('search', renewed), '<query/>')), [SITE]);
+    administer(cache, '--remove-reader=search');
+    assert.equal(codeOf(await ask(port, login('search', renewed), '<query/>')), 101);
+  });
+
+  it('need none where everybody may read', async () => {
+    const cache = newCache();
+    cache.put({ curl: SITE });
+    const { port } = await served(cache, '[cu]\nanonymous = true\n');
+    assert.deepEqual(curlsOf(await ask(port, '<query/>')), [SITE]);
+  });
+
+  it('are refused names that would not be found again, and removing one that is not there', () => {
+    const cache = newCache();
+    const run = (...args: string[]) =>
+      spawnSync(BIN, args, { env: { ...process.env, LCC_HOME: cache.home } });
+    assert.equal(run('--add-reader=a b').status, 64);
+    assert.equal(run('--remove-reader=a').status, 66);
+    assert.equal(run('--add-reader=a', '--list-readers').status, 64);
+    assert.equal(run().status, 64);
+  });
+});
+
+describe('clients of lccd-cu that behave badly', () => {
+  it('do not hold the database: one that stops reading lets the log be used anew, and others read on', async () => {
+    const cache = newCache();
+    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
+    const { unix } = await served(cache);
+    const slow = new Cu(unix);
+    slow.socket.pause();
+    slow.send('<query/>');
+    while (!Number((await statusOf(cache.home, 'lccd-cu'))['answering'])) await new Promise(setImmediate);
+    cache.fill(500, i => `${SITE}meanwhile/${i}`);
+    const [checkpoint] = cache.db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[];
+    assert.deepEqual([checkpoint?.busy, checkpoint?.log], [0, 0]);
+    assert.equal(curlsOf(await ask(unix, `<query prefix="${SITE}meanwhile/"/>`)).length, 500);
+    assert.equal(
+      Number((await statusOf(cache.home, 'lccd-cu'))['answering']),
+      1,
+      'the slow one still stands there',
+    );
+    slow.socket.destroy();
+  });
+
+  it('are cut off when they take nothing for long, and have no whole answer then', async () => {
+    const cache = newCache();
+    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
+    const { unix } = await served(cache, '[cu]\nstall_timeout_ms = 200\n');
+    const slow = new Cu(unix);
+    slow.socket.pause();
+    slow.send('<query/>');
+    while (Number((await statusOf(cache.home, 'lccd-cu'))['queries']) === 0) await new Promise(setImmediate);
+    while (Number((await statusOf(cache.home, 'lccd-cu'))['connections']) > 0)
+      await new Promise(setImmediate);
+    slow.socket.resume();
+    assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
+  });
+
+  it('end their own connection only', async () => {
+    const cache = newCache();
+    cache.put({ curl: SITE });
+    const { unix } = await served(
+      cache,
+      '[cu]\nquery_timeout_ms = 300\nmax_query_bytes = 1000\nmax_connections = 3\n',
+    );
+    const good = new Cu(unix).send('<query/>');
+    await good.heard(/<\/lococa:result>/);
+    for (const [document, code] of [
+      ['<query>', 106],
+      ['', 106],
+      [' '.repeat(3000), 106],
+      [`<!-- ${'x'.repeat(3000)}`, 106],
+      ['<query/', 106],
+      ['GET / HTTP/1.0\r\n\r\n', 103],
+      ['\0\u0001\u0002', 103],
+      ['<!DOCTYPE a [<!ENTITY b "c">]><query prefix="&b;"/>', 103],
+      ['<a>'.repeat(20), 104],
+      ['<query since="yesterdayish"/>', 104],
+    ] as const) {
+      const reply = await new Cu(unix).send(document).reply;
+      assert.equal(codeOf(reply), code, JSON.stringify(document.slice(0, 40)) + reply);
+    }
+    const crowd = [new Cu(unix), new Cu(unix), new Cu(unix), new Cu(unix)];
+    const codes = (await Promise.all(crowd.map(one => one.reply))).map(codeOf);
+    assert.ok(codes.includes(102), codes.join(' '));
+    assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [SITE]);
+    const half = new Cu(unix).send('<query content="yes"/><query/>');
+    half.socket.destroy();
+    assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [SITE]);
+  });
+});
+
+describe('the daemon lccd-cu', () => {
+  it('says what it has done, to lccstat and to Prometheus', async () => {
+    const cache = newCache();
+    cache.put({ curl: SITE });
+    const daemon = await served(cache, '[cu]\nmetrics_listen = "127.0.0.1:0"\n');
+    await ask(daemon.unix, '<query/>');
+    await ask(daemon.unix, '<query/><nonsense/>');
+    const status = await statusOf(cache.home, 'lccd-cu');
+    assert.deepEqual(
+      [status['queries'], status['urls_sent'], status['refused'], status['idle']],
+      [2, 2, 1, true],
+    );
+    const shown = execFileSync(join(ROOT, 'bin/lccstat'), { env: { ...process.env, LCC_HOME: cache.home } });
+    assert.match(shown.toString(), /lccd-cu +idle .* 2 queries with 2 urls since the start, 1 refused/);
+    const endpoint = /metrics can be read","endpoint":"([^"]+)"/.exec(daemon.log())?.[1];
+    const metrics = await (await fetch(`http://${endpoint}/metrics`)).text();
+    assert.match(metrics, /^lcc_cu_queries_total 2$/m);
+  });
+
+  it('goes on with a database that took the place of another', async () => {
+    const cache = newCache();
+    cache.put({ curl: `${SITE}before` });
+    const { unix } = await served(cache);
+    assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [`${SITE}before`]);
+    const other = newCache();
+    other.put({ curl: `${SITE}after` });
+    other.db.pragma('wal_checkpoint(TRUNCATE)');
+    execFileSync('cp', ['--remove-destination', other.dbPath, `${cache.dbPath}.new`]);
+    cache.db.pragma('wal_checkpoint(TRUNCATE)');
+    for (const suffix of ['-wal', '-shm']) rmSync(cache.dbPath + suffix, { force: true });
+    execFileSync('mv', [`${cache.dbPath}.new`, cache.dbPath]);
+    assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [`${SITE}after`]);
+  });
+
+  it('sends its clients away when it is told to stop', async () => {
+    const cache = newCache();
+    cache.put({ curl: SITE });
+    const daemon = await startCu(cache);
+    const waiting = new Cu(daemon.unix).send('<query/>');
+    await waiting.heard(/<\/lococa:result>/);
+    assert.equal(await stopCu(daemon), 0);
+    assert.equal(codeOf(await waiting.reply), 102);
+  });
+});

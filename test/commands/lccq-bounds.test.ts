@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { FORMAT_NAMES } from '../../src/cu/formats/index.js';
+import { TestCache } from '../support/cache.js';
+import { runLccq } from '../support/lccq.js';
+
+let cache: TestCache;
+let cursor: string;
+beforeEach(() => {
+  cache = new TestCache();
+  cursor = join(cache.home, 'test.cursor');
+});
+afterEach(() => cache.close());
+
+describe('a stream killed half-way', () => {
+  for (const format of FORMAT_NAMES) {
+    it(`of ${format} leaves the cursor where it was, and everything comes again`, () => {
+      // More than a pipe holds, whatever the format makes of it.
+      const noise = (i: number) => Array.from({ length: 800 }, (_, j) => Math.sin(i * 1000 + j)).join(' ');
+      cache.db.transaction(() => {
+        for (let i = 0; i < 12; i++) {
+          const curl = `http://x/${i}/${'y'.repeat(3000)}`;
+          cache.put({ curl });
+          cache.put({ curl, content: `<p>${noise(i)}` });
+        }
+      })();
+      const into = (...command: string[]) =>
+        runLccq(cache, [`--cursor=${cursor}`, `--format=${format}`, '--', ...command]);
+      const killed = into('sh', '-c', 'head -c 2000 >/dev/null; kill -9 $PPID');
+      assert.equal(killed.status, null);
+      assert.ok(!existsSync(cursor));
+      const whole = into('cat');
+      assert.equal(whole.status, 0, whole.stderr);
+      assert.ok(existsSync(cursor));
+      assert.ok(whole.stdout.length > 0);
+      assert.equal(into('cat').stdout.length, 0);
+    });
+  }
+});
+
+describe('memory', () => {
+  /** What lccq needed at most until its consumer had all of it. */
+  const peakKilobytes = (...args: string[]) => {
+    const consumer = 'cat >/dev/null; sed -n "s/^VmHWM: *\\([0-9]*\\) kB/\\1/p" /proc/$PPID/status';
+    const { status, stdout, stderr } = runLccq(cache, [...args, '--', 'sh', '-c', consumer]);
+    assert.equal(status, 0, stderr);
+    return Number(stdout.toString());
+  };
+
+  for (const args of [
+    ['--format=tar'],
+    ['--format=tar.gz'],
+    ['--format=warc'],
+    ['--format=jsonl', '--content'],
+    ['--format=xml', '--content'],
+  ]) {
+    it(`of ${args.join(' ')} does not depend on the size of content`, () => {
+      cache.put({ curl: 'http://x/1', mimetype: 'image/png', content: Buffer.alloc(1_000_000) });
+      const small = peakKilobytes(...args);
+      cache.put({ curl: 'http://x/1', mimetype: 'image/png', content: Buffer.alloc(100_000_000) });
+      const large = peakKilobytes(...args);
+      assert.ok(large - small < 40 * 1024, `${small} kB, then ${large} kB`);
+    });
+  }
+});

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { TestCache } from '../support/cache.js';
+import { run, runLccq } from '../support/lccq.js';
+
+let cache: TestCache;
+beforeEach(() => {
+  cache = new TestCache();
+});
+afterEach(() => cache.close());
+
+/** Every byte value, on and on: no text, and no multiple of three. */
+const binary = (length: number) => Buffer.from(Array.from({ length }, (_, i) => i % 256));
+
+function objects(...args: string[]): Record<string, unknown>[] {
+  const { status, stdout, stderr } = runLccq(cache, ['--format=jsonl', ...args]);
+  assert.equal(status, 0, stderr);
+  return stdout
+    .toString()
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('lccq --format=csv', () => {
+  it('is read by a CSV reader of other hands, the empty text and no value told apart', () => {
+    const file = cache.put({ curl: 'http://x/a,"b"\r\nc\t', subtype: '', content: 'four' });
+    cache.put({ curl: 'http://x/ü', burl: '' });
+    cache.remove('http://x/ü');
+    const { stdout } = runLccq(cache, [
+      '--format=csv',
+      '--fields=op,curl,subtype,len,file,burl',
+      '--since=0',
+    ]);
+    assert.match(
+      stdout.toString(),
+      /^op,curl,subtype,len,file,burl\r\nupsert,"http:\/\/x\/a,""b""\r\nc\t","",4,/,
+    );
+    assert.match(stdout.toString(), /\r\ndelete,"http:\/\/x\/ü",,,,""\r\n$/);
+    const script = 'import csv,json,sys;print(json.dumps(list(csv.reader(open(0,newline="")))))';
+    const read = run('python3', ['-c', script], { input: stdout });
+    assert.deepEqual(JSON.parse(read.stdout.toString()), [
+      ['op', 'curl', 'subtype', 'len', 'file', 'burl'],
+      ['upsert', 'http://x/a,"b"\r\nc\t', '', '4', file, 'http://x/a,"b"\r\nc\t'],
+      ['delete', 'http://x/ü', '', '', '', ''],
+    ]);
+  });
+});
+
+describe('lccq --format=changed-urls', () => {
+  it('names what changed and what is gone once, under browse URLs', () => {
+    cache.put({ curl: 'http://x/1', burl: 'http://b/1' });
+    cache.put({ curl: 'http://x/2' });
+    cache.put({ curl: 'http://x/3', burl: '' });
+    cache.put({ curl: 'http://x/4', burl: 'http://b/\n4' });
+    cache.remove('http://x/2');
+    cache.put({ curl: 'http://x/4', burl: 'http://b/1' });
+    const { stdout } = runLccq(cache, ['--format=changed-urls', '--since=0']);
+    assert.equal(stdout.toString(), 'http://x/2\nhttp://b/%0A4\nhttp://b/1\n');
+    assert.equal(runLccq(cache, ['--format=changed-urls', '--since=0', '--count']).stdout.toString(), '3\n');
+  });
+});
+
+describe('lccq --format=gone-paths', () => {
+  it('names the files of this machine that were let go of, since a cursor, and is none of them again', () => {
+    const cursor = join(cache.home, 'paths.cursor');
+    const next = () =>
+      runLccq(cache, [`--cursor=${cursor}`, '--format=gone-paths', '--', 'cat']).stdout.toString();
+    const first = cache.put({ curl: 'http://x/1' });
+    const second = cache.put({ curl: 'http://x/2', mimetype: 'text/plain' });
+    cache.put({ curl: 'http://x/3', machineid: 'elsewhere' });
+    assert.equal(next(), '');
+    const third = cache.put({ curl: 'http://x/1', content: 'new' });
+    assert.equal(next(), `${first}\n`);
+    cache.remove('http://x/2', { mimetype: 'text/plain' });
+    cache.remove('http://x/3');
+    cache.remove('http://x/1');
+    assert.equal(next(), `${second}\n${third}\n`);
+    const all = (...args: string[]) => runLccq(cache, ['--format=gone-paths', ...args]).stdout.toString();
+    assert.equal(all(), `${first}\n${second}\n${third}\n`);
+    assert.equal(all('--mime=text/plain'), `${second}\n`);
+    assert.equal(all('--count'), '3\n');
+    assert.equal(runLccq(cache, ['--format=gone-paths', '--prefix=http://x/']).status, 64);
+    cache.forgetDeletions();
+    assert.equal(all(), '');
+  });
+
+  it('asks for a full resync when paths have been forgotten since', () => {
+    const cursor = join(cache.home, 'paths.cursor');
+    const run = () => runLccq(cache, [`--cursor=${cursor}`, '--format=gone-paths', '--', 'cat']);
+    cache.put({ curl: 'http://x/1' });
+    run();
+    cache.put({ curl: 'http://x/1', content: 'new' });
+    cache.forgetDeletions();
+    assert.equal(run().status, 65);
+  });
+});
+
+describe('lccq --format=jsonl --content', () => {
+  it('has text as text, in whatever encoding it was, and everything else as base64', () => {
+    cache.put({ curl: 'http://x/1', content: Buffer.from('<p>d\u00e9j\u00e0 "vu"\u2028\n', 'latin1') });
+    cache.put({ curl: 'http://x/2', content: '<meta charset=utf-8><p>d\u00e9j\u00e0 \u{1f600}' });
+    cache.put({ curl: 'http://x/3', mimetype: 'application/json', content: '{"a":"\u00e9"}' });
+    cache.put({ curl: 'http://x/4', mimetype: 'image/png', content: binary(1000) });
+    cache.put({ curl: 'http://x/5', mimetype: 'text/plain', content: 'a\0b' });
+    cache.put({ curl: 'http://x/6', content: '' });
+    cache.put({ curl: 'http://x/7' });
+    cache.remove('http://x/7');
+    assert.deepEqual(objects('--content', '--fields=op,curl', '--since=0'), [
+      { op: 'upsert', curl: 'http://x/1', text: '<p>d\u00e9j\u00e0 "vu"(\n' },
+      { op: 'upsert', curl: 'http://x/2', text: '<meta charset=utf-8><p>d\u00e9j\u00e0 \u{1f600}' },
+      { op: 'upsert', curl: 'http://x/3', text: '{"a":"\u00e9"}' },
+      { op: 'upsert', curl: 'http://x/4', base64: binary(1000).toString('base64') },
+      { op: 'upsert', curl: 'http://x/5', base64: Buffer.from('a\0b').toString('base64') },
+      { op: 'upsert', curl: 'http://x/6', text: '' },
+      { op: 'delete', curl: 'http://x/7' },
+    ]);
+  });
+
+  it('carries content that is read in pieces byte by byte', () => {
+    const big = binary(3 * 1024 * 1024 + 1);
+    cache.put({ curl: 'http://x/1', mimetype: 'image/png', content: big });
+    const [object] = objects('--content', '--fields=len');
+    assert.ok(Buffer.from(String(object?.['base64']), 'base64').equals(big));
+  });
+
+  it('without --content has none', () => {
+    cache.put({ curl: 'http://x/1', content: 'words' });
+    assert.deepEqual(
+      Object.keys(objects()[0] ?? {}).filter(key => /text|base64/.test(key)),
+      [],
+    );
+  });
+});
+
+describe('lccq --format=jsonl --text', () => {
+  it('has title, language, encoding and readable text of what is text, and nulls of what is not', () => {
+    const page = (title: string, body: string) =>
+      `<html lang=ja><meta charset=shift_jis><title>${title}</title><nav><a href=/>x</a></nav><p>${body}<p>2`;
+    const [before = '', after = ''] = page('|', 'b').split('|');
+    const japanese = Buffer.from('93fa967b8cea', 'hex');
+    cache.put({
+      curl: 'http://x/1',
+      content: Buffer.concat([Buffer.from(before), japanese, Buffer.from(after)]),
+    });
+    cache.put({ curl: 'http://x/2', mimetype: 'text/plain', content: ' a  b\r\n\r\nc\n' });
+    cache.put({ curl: 'http://x/3', mimetype: 'image/png', content: binary(100) });
+    cache.put({ curl: 'http://x/4' });
+    cache.remove('http://x/4');
+    assert.deepEqual(objects('--text', '--content', '--fields=op,curl', '--since=0'), [
+      {
+        op: 'upsert',
+        curl: 'http://x/1',
+        title: '日本語',
+        language: 'ja',
+        charset: 'shift_jis',
+        text: 'b\n2',
+      },
+      { op: 'upsert', curl: 'http://x/2', title: '', language: null, charset: 'utf-8', text: 'a b\nc' },
+      { op: 'upsert', curl: 'http://x/3', title: null, language: null, charset: null, text: null },
+      { op: 'delete', curl: 'http://x/4' },
+    ]);
+  });
+
+  it('reports what is too long to be read as a page', () => {
+    cache.put({ curl: 'http://x/1', content: 'word '.repeat(4_000_000) });
+    const { status, stderr, stdout } = runLccq(cache, ['--format=jsonl', '--text', '--fields=curl']);
+    assert.equal(status, 1);
+    assert.match(stderr, /http:\/\/x\/1: 20000000 bytes are too long for its text/);
+    assert.equal((JSON.parse(stdout.toString()) as { text: unknown }).text, null);
+  });
+
+  it('is refused by other formats', () => {
+    assert.equal(runLccq(cache, ['--text']).status, 64);
+  });
+});
+
+describe('lccq --format=xml --content', () => {
+  it('holds the content as base64 in its element, deletions none', () => {
+    cache.put({ curl: 'http://x/1?a&b', content: binary(700) });
+    cache.put({ curl: 'http://x/2', content: '' });
+    cache.put({ curl: 'http://x/3' });
+    cache.remove('http://x/3');
+    const { status, stdout } = runLccq(cache, ['--content', '--since=0', '--fields=md5']);
+    assert.equal(status, 0);
+    const query = (xpath: string) =>
+      run('xmllint', ['--xpath', xpath, '-'], { input: stdout }).stdout.toString().trim();
+    assert.equal(query('string(//url[1]/@curl)'), 'http://x/1?a&b');
+    assert.ok(Buffer.from(query('string(//url[1])'), 'base64').equals(binary(700)));
+    assert.equal(
+      query('concat(//url[2]/@curl, "|", //url[2], "|", //url[2]/@md5)'),
+      'http://x/2||d41d8cd98f00b204e9800998ecf8427e',
+    );
+    assert.equal(query('concat(//url[3]/@curl, //url[3]/@op)'), 'http://x/3delete');
+  });
+});
+
+describe('content that cannot be had whole', () => {
+  for (const args of [
+    ['--format=jsonl', '--content'],
+    ['--format=xml', '--content'],
+  ]) {
+    it(`is reported and left out of ${args.join(' ')}, never begun: 1`, () => {
+      const big = binary(2 * 1024 * 1024);
+      rmSync(cache.put({ curl: 'http://x/missing' }));
+      appendFileSync(cache.put({ curl: 'http://x/altered' }), 'x');
+      appendFileSync(cache.put({ curl: 'http://x/large', content: big }), 'x');
+      cache.put({ curl: 'http://x/elsewhere', machineid: 'other' });
+      cache.put({ curl: 'http://x/good' });
+      const { status, stdout, stderr } = runLccq(cache, args);
+      assert.equal(status, 1);
+      for (const [name, why] of [
+        ['missing', 'is missing; touch it on its site to have it fetched again'],
+        ['altered', 'is altered: its md5 differs; touch'],
+        ['large', 'is altered: its md5 differs; touch'],
+        ['elsewhere', 'its content is on machine other, not on this one'],
+      ] as const)
+        assert.match(stderr, new RegExp(`^lccq: http://x/${name}: left out: .*${why}`, 'm'));
+      assert.match(stdout.toString(), /http:\/\/x\/good/);
+      assert.doesNotMatch(stdout.toString(), /missing|altered|large|elsewhere/);
+    });
+  }
+
+  it('is refused where the format has no choice of content', () => {
+    const { status, stderr } = runLccq(cache, ['--content', '--format=tsv']);
+    assert.equal(status, 64);
+    assert.match(stderr, /leave out --content/);
+  });
+});

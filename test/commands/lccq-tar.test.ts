@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { TestCache } from '../support/cache.js';
+import { run, runLccq } from '../support/lccq.js';
+
+let cache: TestCache;
+let where: string;
+beforeEach(() => {
+  cache = new TestCache();
+  where = join(cache.home, 'restored');
+  mkdirSync(where);
+});
+afterEach(() => cache.close());
+
+/** What GNU tar says and leaves behind. */
+function restore(archive: Buffer, ...args: string[]): string[] {
+  const { status, stderr } = run('tar', ['-x', '-f', '-', '-C', where, ...args], { input: archive });
+  assert.equal(status, 0, stderr);
+  assert.equal(stderr, '');
+  const found = run('find', ['.', '-type', 'f', '-printf', '%P\\n'], { cwd: where });
+  return found.stdout.toString().split('\n').slice(0, -1).sort();
+}
+
+const restored = (path: string) => readFileSync(join(where, path));
+
+describe('lccq --format=tar', () => {
+  it('restores with GNU tar: every page at its path, with its bytes and its time', () => {
+    const binary = Buffer.from(Array.from({ length: 3_000_001 }, (_, i) => i % 251));
+    const long = `http://x/${'long-directory-name/'.repeat(20)}${'n'.repeat(245)}.html`;
+    cache.put({ curl: 'http://x/', content: 'root', mtime: '1999-12-31T23:59:59Z' });
+    cache.put({ curl: 'http://x/docs', content: 'page', at: 1_700_000_000 });
+    cache.put({ curl: 'http://x/docs/b.html', content: '' });
+    cache.put({
+      curl: 'http://x/d%C3%A9j%C3%A0/é.html',
+      burl: 'http://b/é.html',
+      content: Buffer.alloc(512, 1),
+    });
+    cache.put({ curl: 'http://x/big.bin', mimetype: 'image/png', content: binary });
+    cache.put({ curl: long, content: 'long' });
+    cache.put({ curl: 'http://x/../../up.html', content: 'up' });
+    cache.put({ curl: 'http://x/old.html', content: 'old', mtime: '1960-01-01T00:00:00Z' });
+    cache.put({ curl: 'http://x/hidden.html', burl: '', content: 'hidden' });
+    const { status, stdout, stderr } = runLccq(cache, ['--format=tar']);
+    assert.deepEqual([status, stderr], [0, '']);
+    // It warns of times before 1970.
+    const files = restore(stdout, '--warning=no-timestamp');
+    assert.deepEqual(
+      files.filter(path => !/%2E%2E/.test(path)),
+      [
+        'b/é.html',
+        'x/big.bin',
+        'x/docs/b.html',
+        'x/docs~.html',
+        'x/index.html',
+        long.slice('http://'.length),
+        'x/old.html',
+      ].sort(),
+    );
+    assert.equal(files.length, 8);
+    assert.ok(restored('x/big.bin').equals(binary));
+    assert.equal(restored('x/index.html').toString(), 'root');
+    assert.equal(restored('x/docs/b.html').length, 0);
+    assert.equal(statSync(join(where, 'x/index.html')).mtime.toISOString(), '1999-12-31T23:59:59.000Z');
+    assert.equal(statSync(join(where, 'x/old.html')).mtime.toISOString(), '1960-01-01T00:00:00.000Z');
+    assert.equal(statSync(join(where, 'x/docs~.html')).mtimeMs, 1_700_000_000_000);
+    assert.equal(statSync(join(where, 'x/big.bin')).mode & 0o777, 0o644);
+  });
+
+  it('is read by a second reader of other hands', () => {
+    cache.put({ curl: `http://x/${'é'.repeat(90)}.html`, content: 'a' });
+    cache.put({ curl: 'http://x/b.html', content: 'bb' });
+    const { stdout } = runLccq(cache, ['--format=tar']);
+    const script =
+      'import sys,tarfile,io;print([(m.name,m.size,m.isreg()) for m in tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()))])';
+    const read = run('python3', ['-c', script], {
+      input: stdout,
+      env: { ...process.env, PYTHONIOENCODING: 'utf8' },
+    });
+    assert.equal(read.stdout.toString(), `[('x/${'é'.repeat(90)}.html', 1, True), ('x/b.html', 2, True)]\n`);
+  });
+
+  for (const [format, program] of [
+    ['tar.gz', 'gzip'],
+    ['tar.zst', 'zstd'],
+  ] as const) {
+    it(`${format} is whole for ${program}, and holds the same`, () => {
+      cache.fill(500, i => `http://x/${i}.html`);
+      const plain = runLccq(cache, ['--format=tar']);
+      const { status, stdout, stderr } = runLccq(cache, [`--format=${format}`]);
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.equal(run(program, ['-t'], { input: stdout }).status, 0);
+      assert.ok(run(program, ['-dc'], { input: stdout }).stdout.equals(plain.stdout));
+      assert.equal(restore(run(program, ['-dc'], { input: stdout }).stdout).length, 500);
+      const cut = run(program, ['-t'], { input: stdout.subarray(0, -5) });
+      assert.notEqual(cut.status, 0);
+    });
+  }
+
+  it('says what is missing when there is no zstd', () => {
+    cache.put({ curl: 'http://x/1' });
+    const bin = join(cache.home, 'bin');
+    mkdirSync(bin);
+    for (const program of ['node', 'sh', 'dirname', 'readlink', 'env'])
+      symlinkSync(
+        run('sh', ['-c', `command -v ${program}`])
+          .stdout.toString()
+          .trim(),
+        join(bin, program),
+      );
+    const { status, stderr } = runLccq(cache, ['--format=tar.zst'], { PATH: bin });
+    assert.equal(status, 69);
+    assert.equal(stderr, 'lccq: zstd is not installed; install it, or take tar.gz\n');
+  });
+
+  it('lists what is gone, to be removed once the rest is restored: the copy follows', () => {
+    cache.put({ curl: 'http://x/kept.html', content: 'kept' });
+    cache.put({ curl: 'http://x/gone.html', content: 'gone' });
+    cache.put({ curl: 'http://x/moved.html', content: 'moved' });
+    cache.put({ curl: 'http://x/again.html', content: 'again' });
+    const next = () => {
+      const cursor = join(cache.home, 'tar.cursor');
+      const { stdout } = runLccq(cache, [`--cursor=${cursor}`, '--format=tar', '--', 'cat']);
+      restore(stdout);
+      const apply =
+        'cat .lcc/deleted-*.txt | xargs -r -d "\\n" rm -f --; rm -rf .lcc; find . -type f | cut -c 3- | sort';
+      return run('sh', ['-c', apply], { cwd: where }).stdout.toString().split('\n').slice(0, -1);
+    };
+    next();
+    cache.remove('http://x/gone.html');
+    cache.remove('http://x/again.html');
+    cache.put({ curl: 'http://x/again.html', content: 'again, new' });
+    cache.put({ curl: 'http://x/moved.html', burl: 'http://x/there.html', content: 'moved' });
+    assert.deepEqual(next(), ['x/again.html', 'x/kept.html', 'x/there.html']);
+    assert.equal(restored('x/again.html').toString(), 'again, new');
+  });
+
+  it('writes more deletions than one list holds in several', () => {
+    cache.put({ curl: 'http://x/1.html' });
+    cache.fill(2500, i => `http://y/${i}.html`);
+    cache.db.transaction(() => {
+      for (let i = 1; i <= 2500; i++) cache.remove(`http://y/${i}.html`);
+    })();
+    const { stdout } = runLccq(cache, ['--format=tar', '--since=0']);
+    const files = restore(stdout);
+    assert.equal(files.length, 4);
+    const lines = files.slice(0, 3).flatMap(path => restored(path).toString().split('\n').slice(0, -1));
+    assert.equal(new Set(lines).size, 2500);
+    assert.ok(lines.includes('y/2500.html'));
+  });
+
+  it('leaves out what is altered before anything of it was written: 1', () => {
+    appendFileSync(cache.put({ curl: 'http://x/small.html' }), 'x');
+    appendFileSync(cache.put({ curl: 'http://x/large.html', content: Buffer.alloc(2_000_000) }), 'x');
+    rmSync(cache.put({ curl: 'http://x/missing.html' }));
+    cache.put({ curl: 'http://x/good.html' });
+    const { status, stdout, stderr } = runLccq(cache, ['--format=tar']);
+    assert.equal(status, 1);
+    assert.equal(stderr.split('\n').length, 4);
+    assert.deepEqual(restore(stdout), ['x/good.html']);
+  });
+
+  it('of no rows is an archive of nothing', () => {
+    assert.deepEqual(restore(runLccq(cache, ['--format=tar.gz']).stdout, '-z'), []);
+  });
+});

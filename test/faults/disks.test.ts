@@ -1,0 +1,181 @@
+/** Disks that are full, read-only or broken: each ends in a clear line, nothing is lost, and work resumes by itself. */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Disk, noDisk } from '../support/disk.js';
+import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+
+const MB = 1024 * 1024;
+const PAGES = 20;
+const names = Array.from({ length: PAGES }, (_, n) => `p${n}.html`);
+const changed = (name: string) => urlTag(name, ' mtime="2026-11-20T10:13:01Z"');
+/** Waits are short: what the disk holds up is tried again at once. */
+const TOML = `qm.backoff_min_ms = 100
+qm.backoff_max_ms = 500
+qm.retry_delay_ms = 50
+lccd.restart_max_ms = 200
+`;
+
+describe('a disk', { skip: noDisk('ext4') }, () => {
+  let site: Site;
+  let lcc: WholeLcc;
+  let disk: Disk;
+
+  beforeEach(async () => {
+    site = new Site();
+    await site.listen();
+    for (const name of names) site.pages.set(`/${name}`, `page ${name} `.repeat(300));
+  });
+  afterEach(async () => {
+    lcc.abandon();
+    await lcc.killAll();
+    disk.makeRoom();
+    await disk.remove();
+    await lcc.remove();
+    site.close();
+  });
+
+  /** An LCC whose store alone is on the disk. */
+  async function withStoreDisk(bytes: number, toml = ''): Promise<void> {
+    lcc = new WholeLcc(site);
+    mkdirSync(join(lcc.home, 'store'));
+    disk = new Disk('ext4', bytes, join(lcc.home, 'store'));
+    lcc.configure(TOML + toml);
+    await lcc.addProvider();
+    lcc.start();
+  }
+
+  /** An LCC that is on the disk with all it has. */
+  async function withHomeDisk(bytes: number): Promise<void> {
+    disk = new Disk('ext4', bytes);
+    lcc = new WholeLcc(site, disk.path);
+    lcc.configure(TOML);
+    await lcc.addProvider();
+    lcc.start();
+  }
+
+  const status = () => lcc.run('lccstat', '--json');
+  async function until(
+    condition: (text: string) => boolean,
+    look: () => Promise<string> = status,
+  ): Promise<void> {
+    // A daemon that is being started again does not answer.
+    while (!condition(await look().catch(() => '')));
+  }
+  const held = async () => (await lcc.holdings()).rows.map(row => row.split(' ', 1).join(''));
+  async function holdsAll(): Promise<void> {
+    await lcc.untilIdle();
+    const { rows } = await lcc.holdings();
+    assert.deepEqual(rows.map(row => row.split(' ', 1).join('')).toSorted(), names.toSorted());
+    assert.ok(rows.every(row => !row.includes('but said to be')));
+    assert.deepEqual([...lcc.reported], []);
+  }
+
+  it('with less room than one file needs takes what comes behind it, and the file when there is room', async () => {
+    await withStoreDisk(24 * MB, 'bot.max_content_bytes = "100MB"\nbm.min_free_disk_percent = 0\n');
+    site.pages.set('/larger.html', 'x'.repeat(30 * MB));
+    await lcc.deliver(
+      'partial',
+      ['larger.html', ...names].map(name => urlTag(name)),
+    );
+    await until(text => text.includes('"rows_queued":1,'));
+    assert.deepEqual((await held()).toSorted(), names.toSorted());
+    assert.deepEqual([...lcc.reported], [], 'it waits, however often it was tried');
+    site.pages.set('/larger.html', 'x'.repeat(10 * MB));
+    await lcc.untilIdle();
+    assert.ok((await held()).includes('larger.html'));
+  });
+
+  it('that is full stops fetching, not deleting and reading, says so, and goes on by itself', async () => {
+    await withStoreDisk(24 * MB);
+    await lcc.deliver(
+      'partial',
+      names.map(name => urlTag(name)),
+    );
+    await lcc.untilIdle();
+    disk.fill();
+    await until(
+      text => /^! store full on machine local: /m.test(text),
+      () => lcc.run('lccstat'),
+    );
+    site.pages.set('/p0.html', 'changed');
+    site.pages.delete('/p1.html');
+    await lcc.deliver('partial', [changed('p0.html'), urlTag('p1.html', ' op="delete"')]);
+    await until(text => text.includes('"rows_queued":1,'));
+    assert.ok(!(await held()).includes('p1.html'));
+    assert.deepEqual([...lcc.reported], []);
+    disk.makeRoom();
+    await lcc.untilIdle();
+    const { rows } = await lcc.holdings();
+    assert.equal(rows.length, PAGES - 1);
+    assert.ok(rows.every(row => !row.includes('but said to be')));
+  });
+
+  it('that is full under the whole LCC turns CPs away for later, loses nothing, and goes on by itself', async () => {
+    await withHomeDisk(48 * MB);
+    await lcc.deliver(
+      'partial',
+      names.slice(0, 10).map(name => urlTag(name)),
+    );
+    disk.fill();
+    await until(text => text.includes('"no_room":"'));
+    const delivered = lcc.deliver(
+      'partial',
+      names.slice(10).map(name => urlTag(name)),
+    );
+    await assert.rejects(delivered, /code="102"/);
+    assert.ok((await lcc.run('lccq', '--count')).length > 0, 'reading goes on');
+    disk.makeRoom();
+    await until(text => text.includes('"no_room":null'));
+    await lcc.deliver(
+      'partial',
+      names.slice(10).map(name => urlTag(name)),
+    );
+    await holdsAll();
+  });
+
+  it('that fails under the store is told of, and everything is fetched once it is back', async () => {
+    await withStoreDisk(24 * MB);
+    await lcc.deliver(
+      'partial',
+      names.slice(0, 10).map(name => urlTag(name)),
+    );
+    await lcc.untilIdle();
+    disk.cutPower();
+    await lcc.deliver(
+      'partial',
+      names.slice(10).map(name => urlTag(name)),
+    );
+    await until(
+      () => /"level":"(warn|error)"[^\n]*\b(I\/O error|EIO)/i.test(lcc.log),
+      () => new Promise(resolve => void setTimeout(resolve, 20, '')),
+    );
+    assert.deepEqual([...lcc.reported], []);
+    await lcc.killAll();
+    await disk.unmount();
+    disk.mount();
+    lcc.start();
+    await holdsAll();
+  });
+
+  it('that is read-only lets nothing start, in one line that says so', async () => {
+    await withHomeDisk(48 * MB);
+    await lcc.deliver(
+      'partial',
+      names.map(name => urlTag(name)),
+    );
+    await lcc.untilIdle();
+    await lcc.stop();
+    disk.setReadOnly(true);
+    const failure = await lcc.run('lccd').then(
+      () => '',
+      (error: unknown) => String((error as { stderr?: string }).stderr),
+    );
+    assert.match(failure, /"event":"cannot start","error":"[^"]*read-?only/i);
+    assert.doesNotMatch(failure, /\bat .*\.c?js:\d+/);
+    disk.setReadOnly(false);
+    lcc.start();
+    await holdsAll();
+  });
+});

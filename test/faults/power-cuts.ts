@@ -1,0 +1,217 @@
+/**
+ * A whole LCC on a disk of its own whose power is cut, again and again, while a CP delivers sets and is told that they
+ * are accepted. What was accepted is never sent again. At the end every page is stored as it is, and nothing else.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { Disk, XFS_BYTES, type FileSystem } from '../support/disk.js';
+import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+
+/** Of one set: each waits until the LCC is up again. */
+const MAX_TRIES = 1000;
+const EXT4_BYTES = 192 * 1024 * 1024;
+
+export interface PowerFigures {
+  cuts: number;
+  accepted: number;
+  stored: number;
+  /** Rows whose content had suffered, as the log tells. */
+  fetchedAgain: number;
+  lost: string[];
+  wrong: string[];
+  /** Stored although it was deleted. */
+  revived: string[];
+  /** What lccfsck found, by kind, before its repair, and all it found after. */
+  found: Record<string, number>;
+  left: string;
+}
+
+/** Sync points come often, so that cuts meet them. */
+const TOML = `qm.check_window = 16
+qm.retry_delay_ms = 50
+qm.backoff_min_ms = 50
+qm.backoff_max_ms = 200
+bm.min_free_disk_percent = 0
+uns.min_free_disk_percent = 0
+`;
+
+/** An LCC on a disk that loses its power. */
+export class PoweredLcc {
+  readonly site = new Site();
+  readonly disk: Disk;
+  readonly lcc: WholeLcc;
+  /** Of the daemons, always. */
+  readonly env: Record<string, string>;
+  cuts = 0;
+  /** @param env of the daemons, always */
+  constructor(type: FileSystem, syncIntervalMs: number, env: Record<string, string> = {}) {
+    this.disk = new Disk(type, type === 'xfs' ? XFS_BYTES : EXT4_BYTES);
+    this.lcc = new WholeLcc(this.site, this.disk.path);
+    this.lcc.configure(`qm.sync_interval_ms = ${syncIntervalMs}\n${TOML}`);
+    this.env = env;
+  }
+
+  async open(): Promise<void> {
+    await this.site.listen();
+    await this.lcc.addProvider();
+    // What an operator has set up is there for long.
+    this.disk.sync();
+  }
+
+  start(env: Record<string, string> = {}): void {
+    this.lcc.start({ ...this.env, ...env });
+  }
+
+  /** The power goes, and comes again. */
+  async cut(env: Record<string, string> = {}): Promise<void> {
+    this.cuts++;
+    this.disk.cutPower();
+    await this.lcc.killAll();
+    await this.disk.unmount();
+    this.disk.mount();
+    this.start(env);
+  }
+
+  get fetchedAgain(): number {
+    let sum = 0;
+    for (const [, count] of this.lcc.log.matchAll(/"fetched_again":(\d+)/g)) sum += Number(count);
+    return sum;
+  }
+
+  /** Pages that are not stored as they are, and what is stored of them. */
+  async judge(): Promise<Pick<PowerFigures, 'stored' | 'lost' | 'wrong' | 'revived'>> {
+    await this.lcc.untilIdle();
+    const { rows } = await this.lcc.holdings();
+    const held = new Map(rows.map(row => [row.slice(0, row.indexOf(' ')), row.slice(row.indexOf(' ') + 1)]));
+    const verdict = {
+      stored: rows.length,
+      lost: [] as string[],
+      wrong: [] as string[],
+      revived: [] as string[],
+    };
+    for (const [path, page] of this.site.pages) {
+      const found = held.get(path.slice(1));
+      held.delete(path.slice(1));
+      if (found === undefined) verdict.lost.push(path);
+      else if (found !== md5Of(page)) verdict.wrong.push(`${path}: ${found}`);
+    }
+    verdict.revived = [...held.keys()];
+    return verdict;
+  }
+
+  async close(): Promise<void> {
+    await this.lcc.killAll();
+    this.site.close();
+    await this.disk.remove();
+  }
+}
+
+export interface PowerOptions {
+  type: FileSystem;
+  cuts: number;
+  /** Changed in every set. */
+  pages: number;
+  seed: number;
+  /** Half of the cuts come when one of these has been reached and its process was killed. */
+  steps: readonly string[];
+}
+
+export async function powerRun({ type, cuts, pages, seed, steps }: PowerOptions): Promise<PowerFigures> {
+  const powered = new PoweredLcc(type, 1000);
+  const { site, lcc } = powered;
+  const random = randomFrom(seed);
+  let accepted = 0;
+  const state = { isOver: false };
+  try {
+    await powered.open();
+    powered.start();
+    const delivering = (async () => {
+      for (let version = 1; !state.isOver; version++)
+        accepted += await change(lcc, site, version, pages, random);
+    })();
+    // It is waited for below; should something else fail before, that is what is told.
+    delivering.catch(() => undefined);
+    for (let n = 0; n < cuts; n++) {
+      const step = n % 2 === 0 ? undefined : steps[Math.floor(random() * steps.length)];
+      const crashed = powered.disk.outside(`crashed-${n}`);
+      if (step !== undefined) {
+        // The next life has it; this one ends like any other.
+        await powered.cut({
+          LCC_CRASH_AT: `${step}:${1 + Math.floor(random() * 3)}`,
+          LCC_CRASH_ONCE: crashed,
+        });
+        await untilThere(crashed, 4000);
+      } else {
+        await new Promise(resolve => void setTimeout(resolve, 300 + random() * 1500));
+      }
+      await powered.cut();
+    }
+    state.isOver = true;
+    await delivering;
+    const verdict = await powered.judge();
+    const { fetchedAgain } = powered;
+    await lcc.stop();
+    const found = kindsOf(await lcc.run('lccfsck', '-q', '--repair'));
+    const left = await lcc.run('lccfsck', '-q');
+    return { cuts: powered.cuts, accepted, ...verdict, fetchedAgain, found, left };
+  } finally {
+    state.isOver = true;
+    lcc.abandon();
+    await powered.close();
+  }
+}
+
+/** Some pages change, come and go; a set says so until it is accepted. @returns urls accepted */
+async function change(
+  lcc: WholeLcc,
+  site: Site,
+  version: number,
+  count: number,
+  random: () => number,
+): Promise<number> {
+  const tags = new Map<string, string>();
+  for (let n = 0; n < count; n++) {
+    const name = `p${Math.floor(random() * count * 8)}.html`;
+    if (random() < 0.1) {
+      site.pages.delete(`/${name}`);
+      tags.set(name, urlTag(name, ' op="delete"'));
+    } else {
+      site.pages.set(`/${name}`, `version ${version} of ${name} ${'x'.repeat(random() * 9000)}`);
+      tags.set(name, urlTag(name));
+    }
+  }
+  for (let tries = 1, isAccepted = false; !isAccepted; tries++) {
+    if (tries > MAX_TRIES) throw new Error('no set is accepted any more');
+    // A disk without power is a reason to come back later.
+    isAccepted = await lcc.deliver('partial', [...tags.values()]).then(
+      () => true,
+      () => false,
+    );
+  }
+  return tags.size;
+}
+
+async function untilThere(path: string, atMostMs: number): Promise<void> {
+  for (const endMs = Date.now() + atMostMs; !existsSync(path) && Date.now() < endMs;)
+    await new Promise(resolve => void setTimeout(resolve, 5));
+}
+
+function md5Of(text: string): string {
+  return createHash('md5').update(text).digest('hex');
+}
+
+/** How often each kind stands at the beginning of a line. */
+export function kindsOf(findings: string): Record<string, number> {
+  const kinds: Record<string, number> = {};
+  for (const line of findings.split('\n').slice(0, -1)) {
+    const kind = line.split('\t')[0] ?? '';
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+  }
+  return kinds;
+}
+
+/** Repeatable numbers in [0, 1) from a seed. */
+export function randomFrom(seed: number): () => number {
+  let drawn = 0;
+  return () => createHash('md5').update(`${seed} ${drawn++}`).digest().readUInt32BE() / 2 ** 32;
+}

@@ -1,0 +1,3 @@
+import { keepsItsPromises } from './acceptance.js';
+
+keepsItsPromises('libraries');

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { noNginx, startSite, type Site } from '../support/nginx.js';
+
+describe('an LCC that follows another', { skip: noNginx }, () => {
+  let scratch: string;
+  let docroot: string;
+  let site: Site;
+  let first: TestLcc;
+  let second: TestLcc;
+
+  before(async () => {
+    scratch = mkdtempSync(join(tmpdir(), 'lcc-mirror-'));
+    docroot = join(scratch, 'docs');
+    mkdirSync(docroot);
+    site = await startSite(docroot, join(scratch, 'nginx'));
+    first = await startLcc(site.url);
+    second = await startLcc(site.url);
+  });
+  after(async () => {
+    await Promise.all([first?.destroy(), second?.destroy()]);
+    await site?.stop();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  /** The site's provider tells the first LCC. */
+  async function publish(): Promise<void> {
+    const files = `file2url --docroot=${docroot} --find ${docroot} -type f`;
+    await first.run(
+      `${files} | lcccpstate --statefile=state | lcccp -q --uns=${first.uns} --pid=1 --urlprefix=${site.url}`,
+    );
+    await first.idle();
+  }
+
+  /** The line of the manual: the first LCC is a provider of the second. */
+  const republish = (uns = second.uns) =>
+    first.sh(`lccq --cursor=mirror.cursor -- lcccp -q --uns=${uns} --pid=1`, {
+      LCC_PWD: second.env['LCC_PWD'],
+    });
+
+  const held = async (lcc: TestLcc) =>
+    (await lcc.run('lccq --format=tsv --fields=curl,mimetype,burl,md5,len,mtime')).split('\n').sort();
+  const cursor = () => readFileSync(join(first.dir, 'mirror.cursor'), 'utf8');
+
+  it('gets what it holds, fetched from the site, under the same browse URLs', async () => {
+    for (const name of ['a.html', 'b&c.html', 'd é.txt'])
+      writeFileSync(join(docroot, name), `content of ${name}`);
+    await publish();
+    site.forgetRequests();
+    const { status, stderr } = await republish();
+    assert.equal(status, 0, stderr);
+    await second.idle();
+    assert.deepEqual(await held(second), await held(first));
+    assert.equal((await held(second)).length, 4);
+    assert.equal(site.requests().length, 3, 'each file once, from the site itself');
+  });
+
+  it('gets additions, changes and deletions, and nothing else', async () => {
+    writeFileSync(join(docroot, 'a.html'), 'another content');
+    writeFileSync(join(docroot, 'new.html'), 'new content');
+    rmSync(join(docroot, 'b&c.html'));
+    await publish();
+    site.forgetRequests();
+    assert.equal((await republish()).status, 0);
+    await second.idle();
+    assert.deepEqual(await held(second), await held(first));
+    assert.deepEqual(
+      site
+        .requests()
+        .map(line => line.split(' ')[1] ?? '')
+        .sort(),
+      ['/a.html', '/new.html'],
+    );
+    site.forgetRequests();
+    const before = cursor();
+    assert.equal((await republish()).status, 0);
+    assert.equal(cursor(), before);
+    assert.deepEqual(site.requests(), []);
+  });
+
+  it('misses nothing when it was away: the cursor stays until it has accepted', async () => {
+    const before = cursor();
+    writeFileSync(join(docroot, 'while-away.html'), 'told later');
+    await publish();
+    const away = await republish(`unix:${second.dir}/nobody.sock`);
+    assert.notEqual(away.status, 0);
+    assert.equal(cursor(), before);
+    assert.equal((await republish()).status, 0);
+    await second.idle();
+    assert.deepEqual(await held(second), await held(first));
+    assert.notEqual(cursor(), before);
+  });
+});

@@ -1,0 +1,3 @@
+import { survivesMachines } from './support/scenarios.js';
+
+survivesMachines('machines that are connected to a relay', { relay: true, cuts: ['silent'] });

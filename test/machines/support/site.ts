@@ -1,0 +1,130 @@
+/** A web site on a machine: nginx there, and behind it, over a Unix socket, pages that the test makes, delays and holds. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Machine } from './network.js';
+
+const PORT = 8080;
+
+export class MachineSite {
+  readonly #machine: Machine;
+  readonly #dir: string;
+  readonly #app: Server;
+  #nginx: ChildProcess | undefined;
+  /** How long a page takes. */
+  latencyMs = 0;
+  /** Part of every page: another version is other content. */
+  version = 1;
+  /** Requests being answered: the folder they are for, and the address they came from. */
+  readonly open = new Set<{ folder: string; from: string }>();
+  /** The most requests that one folder had open at a time since `forget`. */
+  mostAtOnce = 0;
+  #gate: Promise<void> | undefined;
+
+  constructor(machine: Machine, dir: string) {
+    this.#machine = machine;
+    this.#dir = dir;
+    this.#app = createServer((request, response) => {
+      const path = request.url ?? '';
+      const visit = { folder: path.split('/')[1] ?? '', from: String(request.headers['x-real-ip']) };
+      this.open.add(visit);
+      const together = [...this.open].filter(({ folder }) => folder === visit.folder).length;
+      this.mostAtOnce = Math.max(this.mostAtOnce, together);
+      response.on('close', () => this.open.delete(visit));
+      void this.#turn().then(() => {
+        // nginx passes on what it has got: the next request may come before `close`.
+        this.open.delete(visit);
+        response.setHeader('content-type', 'text/html');
+        response.end(this.contentOf(path));
+      });
+    });
+  }
+
+  get url(): string {
+    return `http://${this.#machine.address}:${PORT}/`;
+  }
+
+  contentOf(path: string): string {
+    return `${path} version ${this.version}\n`.repeat(40);
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.#dir, { recursive: true });
+    const socket = join(this.#dir, 'app.sock');
+    if (!this.#app.listening) await new Promise<void>(resolve => void this.#app.listen(socket, resolve));
+    const [pid, conf, errors] = ['nginx.pid', 'nginx.conf', 'error.log'].map(name => join(this.#dir, name));
+    writeFileSync(conf ?? '', this.#configuration(socket));
+    const [file, ...args] = [...this.#machine.via, 'nginx', '-p', this.#dir, '-c', conf ?? '', '-e'];
+    const nginx = spawn(file, [...args, errors ?? ''], { stdio: 'ignore' });
+    this.#nginx = nginx;
+    // It is written when all sockets are open.
+    while (!existsSync(pid ?? '') || readFileSync(pid ?? '', 'utf8') === '') {
+      if (nginx.exitCode !== null) throw new Error(`nginx: ${readFileSync(errors ?? '', 'utf8')}`);
+      await pause(10);
+    }
+  }
+
+  /** Holds every answer until the function returned is called. */
+  hold(): () => void {
+    let release = () => {};
+    this.#gate = new Promise<void>(resolve => (release = resolve));
+    return () => {
+      this.#gate = undefined;
+      release();
+    };
+  }
+
+  /** Resolves when a request from each of these machines is being answered. */
+  async asked(...machines: Machine[]): Promise<void> {
+    const isOpen = ({ address }: Machine) => [...this.open].some(({ from }) => from === address);
+    while (!machines.every(isOpen)) await pause(5);
+  }
+
+  forget(): void {
+    this.mostAtOnce = 0;
+  }
+
+  async stop(): Promise<void> {
+    this.#app.closeAllConnections();
+    this.#app.close();
+    const nginx = this.#nginx;
+    if (nginx === undefined || nginx.exitCode !== null || nginx.signalCode !== null) return;
+    nginx.kill('SIGTERM');
+    await once(nginx, 'exit');
+  }
+
+  async #turn(): Promise<void> {
+    await this.#gate;
+    if (this.latencyMs > 0) await pause(this.latencyMs);
+  }
+
+  #configuration(app: string): string {
+    const dir = this.#dir;
+    return `daemon off;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+worker_processes 1;
+pid ${dir}/nginx.pid;
+error_log ${dir}/error.log;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  client_body_temp_path ${dir}/t1; proxy_temp_path ${dir}/t2; fastcgi_temp_path ${dir}/t3;
+  uwsgi_temp_path ${dir}/t4; scgi_temp_path ${dir}/t5;
+  keepalive_requests 100000;
+  upstream app { server unix:${app}; keepalive 64; }
+  server {
+    listen ${this.#machine.address}:${PORT};
+    location / {
+      proxy_pass http://app;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header X-Real-IP $remote_addr;
+    }
+  }
+}
+`;
+  }
+}

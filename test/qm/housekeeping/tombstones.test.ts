@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Tombstones } from '../../../src/qm/housekeeping/tombstones.js';
+import { Bench } from '../support.js';
+
+const DAY_MS = 86_400_000;
+
+describe('tombstones', () => {
+  let bench: Bench;
+  let chore: Tombstones;
+  beforeEach(() => {
+    bench = new Bench();
+    bench.db.pragma('synchronous = OFF');
+    bench.clock.advance(1000 * DAY_MS);
+    chore = new Tombstones(bench.store, bench.clock, 90 * DAY_MS);
+  });
+  afterEach(() => bench.close());
+
+  const nowS = () => Math.floor(bench.clock.nowMs() / 1000);
+  const bury = (seq: number) =>
+    bench.db
+      .prepare(
+        "INSERT INTO tombstone(seq, id, pid, curl, mimetype, deleted_time) VALUES (?, 1, 7, 'c', 'a/b', ?)",
+      )
+      .run(seq, nowS());
+  const kept = () => bench.all<{ seq: number }>('SELECT seq FROM tombstone ORDER BY seq').map(row => row.seq);
+  /** Lets days pass, with the chore running whenever it wants to, an hour later at the most. */
+  function pass(days: number): void {
+    const endMs = bench.clock.monotonicMs() + days * DAY_MS;
+    while (bench.clock.monotonicMs() < endMs) bench.clock.advance(Math.max(chore.run(), DAY_MS / 24));
+  }
+
+  it('are forgotten after their time', () => {
+    bury(1);
+    pass(50);
+    bury(2);
+    pass(41);
+    assert.deepEqual(kept(), [2]);
+  });
+
+  it('made while the clock was ahead are kept from the moment on that it was set right, and hold up no other', () => {
+    pass(1);
+    const rightMs = bench.clock.nowMs();
+    bench.clock.jumpTo(rightMs + 400 * DAY_MS);
+    pass(1);
+    for (let seq = 1; seq <= 2500; seq++) bury(seq);
+    bench.clock.jumpTo(rightMs + DAY_MS);
+    pass(1);
+    bury(3000);
+    pass(88);
+    assert.equal(kept().length, 2501);
+    pass(2);
+    assert.deepEqual(kept(), [3000]);
+    pass(1);
+    assert.deepEqual(kept(), []);
+  });
+
+  it('made while it was ahead are found after a start, too', () => {
+    bench.clock.jumpTo(bench.clock.nowMs() + 400 * DAY_MS);
+    bury(1);
+    bench.clock.jumpTo(bench.clock.nowMs() - 400 * DAY_MS);
+    chore = new Tombstones(bench.store, bench.clock, 90 * DAY_MS);
+    pass(91);
+    assert.deepEqual(kept(), []);
+  });
+});

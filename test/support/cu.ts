@@ -1,0 +1,91 @@
+/** A real lccd-cu on a cache of a test, and content users at its socket. */
+import { execFileSync } from 'node:child_process';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { startDaemon, type Daemon } from './daemon.js';
+import type { TestCache } from './cache.js';
+import { ROOT } from './tree.js';
+
+export const BIN = join(ROOT, 'bin/lccd-cu');
+
+export interface CuDaemon extends Daemon {
+  unix: string;
+  port: number;
+}
+
+/** Listens on a Unix socket and on a port of the loopback. */
+export async function startCu(cache: TestCache, toml = ''): Promise<CuDaemon> {
+  writeFileSync(join(cache.home, 'lcc.toml'), toml);
+  const unix = join(cache.home, 'cu.sock');
+  const daemon = startDaemon('lccd-cu', cache.home, [`--listen=unix:${unix}`, '--listen=127.0.0.1:0']);
+  await daemon.ready;
+  const port = Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(daemon.log())?.[1]);
+  return { ...daemon, unix, port };
+}
+
+export async function stopCu(daemon: Daemon): Promise<number | string> {
+  daemon.child.kill('SIGTERM');
+  return daemon.ended;
+}
+
+/** `lccd-cu ARGS` that administers readers. */
+export function administer(cache: TestCache, ...args: string[]): string {
+  return execFileSync(BIN, args, { env: { ...process.env, LCC_HOME: cache.home }, encoding: 'utf8' });
+}
+
+/** One conversation. */
+export class Cu {
+  readonly socket: Socket;
+  /** All that was said, once the daemon has ended the connection. */
+  readonly reply: Promise<string>;
+  #heard = '';
+  #wake: (() => void) | undefined;
+
+  constructor(at: string | number) {
+    this.socket = typeof at === 'string' ? connect({ path: at }) : connect({ port: at, host: '127.0.0.1' });
+    this.socket.setEncoding('utf8').on('data', (text: string) => {
+      this.#heard += text;
+      this.#wake?.();
+    });
+    this.socket.on('error', () => undefined);
+    this.reply = new Promise(resolve => {
+      this.socket.on('close', () => {
+        this.#wake?.();
+        resolve(this.#heard);
+      });
+    });
+  }
+
+  send(text: string): this {
+    this.socket.write(text);
+    return this;
+  }
+
+  /** Sends byte by byte. */
+  async drip(text: string): Promise<this> {
+    for (const byte of Buffer.from(text))
+      await new Promise(resolve => void this.socket.write(Buffer.from([byte]), resolve));
+    return this;
+  }
+
+  /** The last word; what comes back is read on. */
+  end(): this {
+    this.socket.end();
+    return this;
+  }
+
+  /** What has been heard once it matches. */
+  async heard(pattern: RegExp): Promise<string> {
+    while (!pattern.test(this.#heard)) {
+      if (this.socket.closed) throw new Error(`closed before ${String(pattern)}:\n${this.#heard}`);
+      await new Promise<void>(resolve => (this.#wake = resolve));
+    }
+    return this.#heard;
+  }
+}
+
+/** Asks and reads the answer to its end. */
+export function ask(at: string | number, ...elements: string[]): Promise<string> {
+  return new Cu(at).send(elements.join('\n')).end().reply;
+}

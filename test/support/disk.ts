@@ -1,0 +1,100 @@
+/** A disk of its own for tests: a file system in a file, mounted, that can be filled, made read-only, or lose its power. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from './tree.js';
+
+export type FileSystem = 'ext4' | 'xfs';
+
+/** Options of mkfs; a small disk keeps nothing back for the administrator. */
+const MKFS: Record<FileSystem, string[]> = { ext4: ['-q', '-F', '-m', '0'], xfs: ['-q', '-f'] };
+/** The least that mkfs.xfs takes is 300 MB. */
+export const XFS_BYTES = 320 * 1024 * 1024;
+
+/** Why no such disk can be had here, or false: for `skip`. Under CI missing programs are a failure, not a skip. */
+export function noDisk(type: FileSystem): string | false {
+  if (process.getuid?.() !== 0) return 'mounting needs root';
+  if (!existsSync('/dev/loop-control')) return 'no loop devices';
+  if (process.env['CI'] === 'true') return false;
+  const missing = [`mkfs.${type}`, 'mount', 'python3'].find(
+    program => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0,
+  );
+  return missing === undefined ? false : `no ${missing}`;
+}
+
+/** A killed process lets go of its files in a moment. */
+const UNMOUNT_TRIES = 200;
+
+export class Disk {
+  readonly path: string;
+  readonly #dir = mkdtempSync(join(tmpdir(), 'lcc-disk-'));
+  readonly #image = join(this.#dir, 'image');
+  get #filler(): string {
+    return join(this.path, 'filler');
+  }
+
+  /** @param path where it is mounted, a folder that is there; a new one by default */
+  constructor(type: FileSystem, bytes: number, path?: string) {
+    this.path = path ?? join(this.#dir, 'mnt');
+    if (path === undefined) mkdirSync(this.path);
+    run('truncate', '-s', String(bytes), this.#image);
+    run(`mkfs.${type}`, ...MKFS[type], this.#image);
+    this.mount();
+  }
+
+  /** Leaves no room: a file takes all there is, until it is removed. */
+  fill(): void {
+    const { status } = spawnSync('dd', ['if=/dev/zero', `of=${this.#filler}`, 'bs=64k'], { stdio: 'ignore' });
+    if (status === 0) throw new Error(`${this.path}: it cannot be filled`);
+  }
+
+  makeRoom(): void {
+    rmSync(this.#filler, { force: true });
+  }
+
+  /** A path beside it, on a disk that keeps its power. */
+  outside(name: string): string {
+    return join(this.#dir, name);
+  }
+
+  mount(): void {
+    run('mount', '-o', 'loop', this.#image, this.path);
+  }
+
+  /** Everything that uses it must be ending. */
+  async unmount(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return run('umount', this.path);
+      } catch (error) {
+        if (tries === UNMOUNT_TRIES) throw error;
+        await new Promise(resolve => void setTimeout(resolve, 50));
+      }
+    }
+  }
+
+  sync(): void {
+    run('sync', '-f', this.path);
+  }
+
+  /** What was not synced is gone; until it is mounted again every use fails with EIO. */
+  cutPower(): void {
+    run('python3', join(ROOT, 'test/fixtures/power-cut.py'), this.path);
+  }
+
+  setReadOnly(isReadOnly: boolean): void {
+    run('mount', '-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, this.path);
+  }
+
+  async remove(): Promise<void> {
+    await this.unmount();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+function run(command: string, ...args: string[]): void {
+  const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(' ')}: ${stderr || (error?.message ?? String(status))}`);
+}

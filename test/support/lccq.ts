@@ -1,0 +1,31 @@
+/** The real lccq, and whatever reads what it writes, run on a cache of a test. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { TestCache } from './cache.js';
+import { ROOT } from './tree.js';
+
+export const LCCQ = join(ROOT, 'bin/lccq');
+
+export interface Ran {
+  status: number | null;
+  stdout: Buffer;
+  stderr: string;
+}
+
+export function runLccq(cache: TestCache, args: readonly string[], env: NodeJS.ProcessEnv = {}): Ran {
+  return run(LCCQ, args, { env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '', ...env } });
+}
+
+/** Any program; its output whole. */
+export function run(
+  program: string,
+  args: readonly string[],
+  options: { env?: NodeJS.ProcessEnv; input?: string | Uint8Array; cwd?: string } = {},
+): Ran {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    ...options,
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  if (error !== undefined) throw error;
+  return { status, stdout, stderr: stderr.toString() };
+}
