@@ -42,6 +42,8 @@ export interface UnsLinksOptions {
 
 const CHECK_MS = 500;
 const LINGER_MS = 2000;
+/** Counting what is queued takes one part in so many of the time at most. */
+const COUNT_SHARE = 100;
 
 export class UnsLinks {
   readonly #options: UnsLinksOptions;
@@ -50,6 +52,10 @@ export class UnsLinks {
   #listeners: Listener[] = [];
   readonly #connections = new Map<Connection, UnsSession>();
   #shut = false;
+  #queued = 0;
+  /** Taken since that was counted, whatever of it has been fetched meanwhile. */
+  #taken = 0;
+  #countAgainMs = -Infinity;
   #opening: Promise<void> | undefined;
   #stopped = false;
   #cancelCheck: (() => void) | undefined;
@@ -73,9 +79,16 @@ export class UnsLinks {
 
   async open(): Promise<void> {
     const { listen } = this.#options;
-    this.#listeners = await Promise.all(
+    const opened = await Promise.allSettled(
       this.#endpoints.map(endpoint => listen(endpoint, connection => void this.#serve(connection))),
     );
+    this.#listeners = opened.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []));
+    const failure = opened.find(one => one.status === 'rejected');
+    if (failure !== undefined) {
+      // Of several none stays open.
+      this.#close();
+      throw failure.reason;
+    }
     this.#endpoints = this.#listeners.map(listener => listener.endpoint);
   }
 
@@ -92,6 +105,7 @@ export class UnsLinks {
     const cancelHello = clock.after(helloTimeoutMs, () => socket.destroy());
     const session = new UnsSession(this.#options, connection, {
       isFull: () => this.#isFull(),
+      took: urls => (this.#taken += urls),
       overloaded: reason => this.#shutOut(reason, connection),
     });
     this.#connections.set(connection, session);
@@ -112,7 +126,22 @@ export class UnsLinks {
   }
 
   #isFull(): boolean {
-    return this.#shut || this.#options.queued() >= this.#options.maxQueued;
+    return this.#shut || this.#queuedLately() >= this.#options.maxQueued;
+  }
+
+  /**
+   * Asked for every set, and counted over all providers: as seldom as keeps it a small share of the time, but before
+   * anything is taken that there might be no room for.
+   */
+  #queuedLately(): number {
+    const { clock, queued, maxQueued } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const atMost = this.#queued + this.#taken;
+    if (nowMs < this.#countAgainMs && (atMost < maxQueued || this.#taken === 0)) return atMost;
+    this.#queued = queued();
+    this.#taken = 0;
+    this.#countAgainMs = nowMs + (clock.monotonicMs() - nowMs) * COUNT_SHARE;
+    return this.#queued;
   }
 
   #shutOut(reason: string, told: Connection): void {
@@ -158,6 +187,8 @@ class Overload extends Error {}
 
 interface Load {
   isFull: () => boolean;
+  /** So many urls have become urls that will be fetched. */
+  took: (urls: number) => void;
   overloaded: (reason: string) => void;
 }
 
@@ -202,7 +233,7 @@ class UnsSession {
       },
       urls: async records => {
         this.#cancelStall();
-        await this.#try(() => this.#set?.urls(records));
+        await this.#try(() => this.#set?.take(records));
         this.#expectMore();
       },
       setEnds: async () => {
@@ -212,6 +243,7 @@ class UnsSession {
         const answer = await this.#try(() => set.end());
         this.#set = undefined;
         this.taking = false;
+        if (!isRefusal(answer)) this.#load.took(answer.queued);
         await this.#say(
           isRefusal(answer)
             ? { kind: 'refused', entry: this.#entry, ...answer }
