@@ -10,6 +10,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { serveNames, type Zone } from './dns.js';
 
@@ -83,6 +84,8 @@ async function main(): Promise<void> {
     const width = address.includes(':') ? 128 : 32;
     execFileSync('ip', ['addr', 'add', `${address}/${width}`, 'dev', 'lo']);
   }
+  // The kernel looks for duplicates later, in a queue of its own; nobody can listen on an address before.
+  while (execFileSync('ip', ['-6', 'addr', 'show', 'tentative']).length > 0) await turn();
   // What is sent there arrives nowhere, and nobody says so.
   for (const command of [
     'link add hole type veth peer name bottom',
