@@ -8,31 +8,11 @@
  */
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { errnoOf, messageOf } from '../lib/errors.js';
-import { failure, FetchError, responseFailure, type Failure } from './failure.js';
-import { readHead, type ResponseHead } from './head.js';
+import { errnoOf } from '../lib/errors.js';
+import { checkInterim, endWith, guarded, type ExchangeLimits, type ExchangeOwner } from './exchange-owner.js';
+import { failure, FetchError, responseFailure } from './failure.js';
+import { readHead } from './head.js';
 import type { Link, Links } from './links.js';
-
-/** 1xx answers accepted before the real one. */
-export const MAX_INTERIM_ANSWERS = 20;
-
-export interface ExchangeLimits {
-  maxHeaderBytes: number;
-  /** The header limit, for the message that refuses. */
-  headerLimitText: string;
-}
-
-export interface ExchangeOwner {
-  /** Connected, the request is on its way. */
-  onSent(): void;
-  onHead(head: ResponseHead): void;
-  onBody(chunk: Buffer): void;
-  onEnd(): void;
-  /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
-  onFailure(failure: Failure, stale: boolean): void;
-  /** The link has an HTTP/2 session now: nothing was asked yet, the request is to be made there. */
-  onHttp2(link: Link): void;
-}
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #links: Links;
@@ -109,14 +89,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#over) return true;
     if (status >= 200) {
       this.#inBody = true;
-      this.#guarded(() => this.#owner.onHead(readHead(status, raw)));
-    } else if (++this.#interim > MAX_INTERIM_ANSWERS)
-      this.#give(failure(611, `more than ${MAX_INTERIM_ANSWERS} interim answers`));
+      guarded(this, this.#owner, () => this.#owner.onHead(readHead(status, raw)));
+    } else checkInterim(this, this.#owner, ++this.#interim);
     return true;
   }
 
   onData(chunk: Buffer): boolean {
-    if (!this.#over) this.#guarded(() => this.#owner.onBody(chunk));
+    if (!this.#over) guarded(this, this.#owner, () => this.#owner.onBody(chunk));
     return true;
   }
 
@@ -126,27 +105,27 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // The end may have been among the bytes read before the hold; the next exchange must be able to read.
     if (this.#held) this.#unhold();
     this.#links.release(this.#link);
-    this.#guarded(() => this.#owner.onEnd());
+    guarded(this, this.#owner, () => this.#owner.onEnd());
   }
 
   onError(error: Error): void {
     if (this.#over) return;
     this.#finish();
     if (this.#link.session !== undefined) {
-      this.#guarded(() => this.#owner.onHttp2(this.#link));
+      guarded(this, this.#owner, () => this.#owner.onHttp2(this.#link));
       return;
     }
     this.#links.discard(this.#link);
     const broken = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errnoOf(error) ?? '');
     const stale = this.#link.reused && this.#sent && !this.#answered && broken;
-    this.#guarded(() =>
+    guarded(this, this.#owner, () =>
       this.#owner.onFailure(responseFailure(error, this.#inBody, this.#limits.headerLimitText), stale),
     );
   }
 
   onUpgrade(_status: number, _raw: Buffer[] | string[] | null, socket: { destroy(): unknown }): void {
     socket.destroy();
-    this.#give(failure(611, 'the server switched protocols'));
+    endWith(this, this.#owner, failure(611, 'the server switched protocols'));
   }
 
   #finish(): void {
@@ -156,20 +135,5 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #count(): number {
     return this.#sent ? (this.#link.socket?.bytesRead ?? 0) - this.#bytesBefore : 0;
-  }
-
-  #give(reason: Failure): void {
-    this.cancel();
-    this.#owner.onFailure(reason, false);
-  }
-
-  /** An exception in here would end up in undici's parser or in a socket's event, and the fetch without a result. */
-  #guarded(action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      this.cancel();
-      this.#owner.onFailure(failure(605, `a bug here: ${messageOf(error)}`), false);
-    }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
 import { messageOf } from '../lib/errors.js';
-import { MAX_INTERIM_ANSWERS, type ExchangeLimits, type ExchangeOwner } from './exchange.js';
+import { checkInterim, endWith, guarded, type ExchangeLimits, type ExchangeOwner } from './exchange-owner.js';
 import { failure, http2Failure, type Failure } from './failure.js';
 import { readHead } from './head.js';
 import type { Link, Links } from './links.js';
@@ -116,8 +116,7 @@ export class Http2Exchange {
 
   #onInterim(): void {
     this.#answered = true;
-    if (!this.#over && ++this.#interim > MAX_INTERIM_ANSWERS)
-      this.#give(failure(611, `more than ${MAX_INTERIM_ANSWERS} interim answers`));
+    if (!this.#over) checkInterim(this, this.#owner, ++this.#interim);
   }
 
   #onResponse(status: number, fields: readonly string[]): void {
@@ -126,11 +125,11 @@ export class Http2Exchange {
     const raw = fields.map(text => Buffer.from(text, 'latin1'));
     const bytes = raw.reduce((sum, part) => sum + part.length + 2, 0);
     if (bytes > this.#limits.maxHeaderBytes) {
-      this.#give(failure(611, `headers larger than ${this.#limits.headerLimitText}`));
+      endWith(this, this.#owner, failure(611, `headers larger than ${this.#limits.headerLimitText}`));
       return;
     }
     this.#hasHead = true;
-    this.#guarded(() => this.#owner.onHead(readHead(status, raw, true)));
+    guarded(this, this.#owner, () => this.#owner.onHead(readHead(status, raw, true)));
     const early = this.#early;
     this.#early = [];
     for (const chunk of early) this.#onData(chunk);
@@ -139,7 +138,7 @@ export class Http2Exchange {
   #onData(chunk: Buffer): void {
     if (this.#over) return;
     // Of the packet that brought the head; its event comes a moment later than those of the content.
-    if (this.#hasHead) this.#guarded(() => this.#owner.onBody(chunk));
+    if (this.#hasHead) guarded(this, this.#owner, () => this.#owner.onBody(chunk));
     else this.#early.push(chunk);
   }
 
@@ -147,7 +146,7 @@ export class Http2Exchange {
     if (this.#over || !this.#isWhole || !this.#hasHead) return;
     this.#finish();
     this.#links.release(this.#link);
-    this.#guarded(() => this.#owner.onEnd());
+    guarded(this, this.#owner, () => this.#owner.onEnd());
   }
 
   #fail(reason: Failure): void {
@@ -159,7 +158,7 @@ export class Http2Exchange {
     this.#links.discard(this.#link);
     // What was refused or never answered has not been looked at: a connection that was idle may have been closed.
     const stale = !this.#answered && (wantsHttp1 || (this.#link.reused && reason.code === 605));
-    this.#guarded(() => this.#owner.onFailure(reason, stale));
+    guarded(this, this.#owner, () => this.#owner.onFailure(reason, stale));
   }
 
   #finish(): void {
@@ -170,20 +169,5 @@ export class Http2Exchange {
 
   #count(): number {
     return (this.#link.socket?.bytesRead ?? 0) - this.#bytesBefore;
-  }
-
-  #give(reason: Failure): void {
-    this.cancel();
-    this.#owner.onFailure(reason, false);
-  }
-
-  /** An exception in here would end up in an event of the session, and the fetch without a result. */
-  #guarded(action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      this.cancel();
-      this.#owner.onFailure(failure(605, `a bug here: ${messageOf(error)}`), false);
-    }
   }
 }

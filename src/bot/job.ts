@@ -1,7 +1,7 @@
 /** What a fetch is given and what comes of it. */
 import type { Clock } from '../lib/clock.js';
 import type { FetchDone, FetchRequest } from '../wire/fetch.js';
-import type { ExchangeLimits } from './exchange.js';
+import type { ExchangeLimits } from './exchange-owner.js';
 import type { Links } from './links.js';
 import type { FileWriter } from './writer.js';
 

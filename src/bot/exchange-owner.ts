@@ -1,0 +1,51 @@
+/** What an exchange owes to who asked for it, whatever the protocol below. */
+import { messageOf } from '../lib/errors.js';
+import { failure, type Failure } from './failure.js';
+import type { ResponseHead } from './head.js';
+import type { Link } from './links.js';
+
+export interface ExchangeLimits {
+  maxHeaderBytes: number;
+  /** The header limit, for the message that refuses. */
+  headerLimitText: string;
+}
+
+export interface ExchangeOwner {
+  /** Connected, the request is on its way. */
+  onSent(): void;
+  onHead(head: ResponseHead): void;
+  onBody(chunk: Buffer): void;
+  onEnd(): void;
+  /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
+  onFailure(failure: Failure, stale: boolean): void;
+  /** The link has an HTTP/2 session now: nothing was asked yet, the request is to be made there. */
+  onHttp2(link: Link): void;
+}
+
+interface Cancellable {
+  cancel(): void;
+}
+
+/** 1xx answers accepted before the real one. */
+const MAX_INTERIM_ANSWERS = 20;
+
+/** Ends the exchange with a failure found here. */
+export function endWith(exchange: Cancellable, owner: ExchangeOwner, reason: Failure): void {
+  exchange.cancel();
+  owner.onFailure(reason, false);
+}
+
+/** @param interim 1xx answers so far, with the one that has just come */
+export function checkInterim(exchange: Cancellable, owner: ExchangeOwner, interim: number): void {
+  if (interim > MAX_INTERIM_ANSWERS)
+    endWith(exchange, owner, failure(611, `more than ${MAX_INTERIM_ANSWERS} interim answers`));
+}
+
+/** An exception in `action` would end up in a parser or in an event of a socket, and the fetch without a result. */
+export function guarded(exchange: Cancellable, owner: ExchangeOwner, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    endWith(exchange, owner, failure(605, `a bug here: ${messageOf(error)}`));
+  }
+}
