@@ -12,6 +12,7 @@ import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import type { LccCode } from './codes.js';
 import { localName, NAMESPACE } from './prefix.js';
+import { problemOf, STRAY_TEXT, violation, type Problem } from './problem.js';
 
 /** How far a content user has come: written `STORE:SEQ`. */
 export interface CuCursor {
@@ -39,12 +40,8 @@ export interface CuQuery {
 }
 
 export type CuEvent =
-  | { kind: 'reader'; name: string; password: string }
-  | { kind: 'query'; query: CuQuery }
-  /** Nothing more can be read of this client: 103, 104 or 106. */
-  | { kind: 'problem'; code: LccCode; text: string };
+  { kind: 'reader'; name: string; password: string } | { kind: 'query'; query: CuQuery } | Problem;
 
-const STRAY_TEXT = /[^ \t\r\n]/;
 const CURSOR = /^([0-9a-f-]{36}):(\d{1,15})$/;
 const NUMBER = /^[1-9]\d{0,14}$/;
 
@@ -97,18 +94,9 @@ export class CuReader {
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       this.#done = true;
-      this.#events.push(this.#problemOf(error));
+      this.#events.push(problemOf(error, this.#where, this.#reader.position));
     }
     return this.#events;
-  }
-
-  #problemOf(error: LccError): CuEvent {
-    const code = error.code === 'limit' ? 106 : error.code === 'peer.protocol' ? 104 : 103;
-    const { line, column } = this.#reader.position;
-    const located = error.message.startsWith(`${this.#where}:`)
-      ? error.message.slice(this.#where.length + 1)
-      : `${line}:${column}: ${error.message}`;
-    return { kind: 'problem', code, text: located.replace(/^(\d+):(\d+):/, 'line $1, column $2:') };
   }
 }
 
@@ -177,10 +165,6 @@ export function formatCuCursor({ storeId, seq }: CuCursor): string {
 
 function wrong(name: string, value: string, wanted: string): LccError {
   return violation(`<query ${name}="${value.slice(0, 40)}">: give ${wanted}`);
-}
-
-function violation(what: string): LccError {
-  return new LccError('peer.protocol', what);
 }
 
 // Answers

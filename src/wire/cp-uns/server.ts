@@ -10,8 +10,8 @@ import { LccError } from '../../lib/errors.js';
 import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
 import { XmlReader } from '../../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
-import type { LccCode } from '../codes.js';
 import { localName } from '../prefix.js';
+import { problemOf, STRAY_TEXT, violation, type Problem } from '../problem.js';
 import { formatUrl, type UrlRecord } from '../url.js';
 import { recordOf } from '../url-read.js';
 import { setKindOf, type SetKind } from './names.js';
@@ -28,12 +28,9 @@ export type CpEvent =
   | { kind: 'set'; set: SetKind; urlprefix: string }
   | { kind: 'urls'; urls: SentUrl[] }
   | { kind: 'setEnd' }
-  /** Nothing more can be read of this CP: 103, 104 or 106. */
-  | { kind: 'problem'; code: LccCode; text: string };
+  | Problem;
 
 type Place = 'top' | 'notify' | 'init' | 'provider' | 'set' | 'url';
-
-const STRAY_TEXT = /[^ \t\r\n]/;
 
 export class CpReader {
   readonly #where: string;
@@ -78,21 +75,12 @@ export class CpReader {
       if (!(error instanceof LccError)) throw error;
       this.#flush();
       // What follows the last word is nobody's business.
-      if (!this.#done) this.#push(this.#problemOf(error));
+      if (!this.#done) this.#push(problemOf(error, this.#where, this.#reader.position));
       this.#done = true;
     }
     const events = this.#events;
     this.#events = [];
     return events;
-  }
-
-  #problemOf(error: LccError): CpEvent {
-    const code = error.code === 'limit' ? 106 : error.code === 'peer.protocol' ? 104 : 103;
-    const { line, column } = this.#reader.position;
-    const located = error.message.startsWith(`${this.#where}:`)
-      ? error.message.slice(this.#where.length + 1)
-      : `${line}:${column}: ${error.message}`;
-    return { kind: 'problem', code, text: located.replace(/^(\d+):(\d+):/, 'line $1, column $2:') };
   }
 
   #open(name: string, attributes: Attributes, empty: boolean, raw: string): void {
@@ -166,10 +154,6 @@ export class CpReader {
     this.#push({ kind: 'urls', urls: this.#urls });
     this.#urls = [];
   }
-}
-
-function violation(what: string): LccError {
-  return new LccError('peer.protocol', what);
 }
 
 // Replies
