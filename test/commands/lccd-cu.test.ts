@@ -208,6 +208,12 @@ describe('readers of lccd-cu', () => {
   });
 });
 
+/** A client sees the end of its connection before lccd-cu does. */
+async function atMost(connections: number, cache: TestCache): Promise<void> {
+  while (Number((await statusOf(cache.home, 'lccd-cu'))['connections']) > connections)
+    await new Promise(setImmediate);
+}
+
 describe('clients of lccd-cu that behave badly', () => {
   it('do not hold the database: one that stops reading lets the log be used anew, and others read on', async () => {
     const cache = newCache();
@@ -237,8 +243,7 @@ describe('clients of lccd-cu that behave badly', () => {
     slow.socket.pause();
     slow.send('<query/>');
     while (Number((await statusOf(cache.home, 'lccd-cu'))['queries']) === 0) await new Promise(setImmediate);
-    while (Number((await statusOf(cache.home, 'lccd-cu'))['connections']) > 0)
-      await new Promise(setImmediate);
+    await atMost(0, cache);
     slow.socket.resume();
     assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
   });
@@ -270,10 +275,27 @@ describe('clients of lccd-cu that behave badly', () => {
     const crowd = [new Cu(unix), new Cu(unix), new Cu(unix), new Cu(unix)];
     const codes = (await Promise.all(crowd.map(one => one.reply))).map(codeOf);
     assert.ok(codes.includes(102), codes.join(' '));
+    await atMost(1, cache);
     assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [SITE]);
     const half = new Cu(unix).send('<query content="yes"/><query/>');
     half.socket.destroy();
     assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [SITE]);
+  });
+
+  it('have so many connections from one address, and a place again for each they end', async () => {
+    const cache = newCache();
+    cache.put({ curl: SITE });
+    const { unix, port } = await served(cache, '[cu]\nanonymous = true\nmax_connections_per_address = 2\n');
+    const stays = new Cu(port).send('<query/>');
+    const leaves = new Cu(port).send('<query/>');
+    for (const one of [stays, leaves]) await one.heard(/<\/lococa:result>/);
+    const refused = await ask(port, '<query/>');
+    assert.equal(codeOf(refused), 102);
+    assert.match(refused, /the limit is 2 \(cu\.max_connections_per_address\)/);
+    assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [SITE], 'a Unix socket has no address');
+    leaves.end();
+    await atMost(1, cache);
+    assert.deepEqual(curlsOf(await ask(port, '<query/>')), [SITE]);
   });
 });
 
