@@ -3,6 +3,7 @@
  * are taken, the one that has waited longest makes room, so that a crowd of idle ones cannot keep a CP out.
  */
 import type { Clock } from '../lib/clock.js';
+import { Counts } from '../lib/counts.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { Refusal } from './refusal.js';
 
@@ -29,8 +30,8 @@ export class Connections {
   readonly #members = new Set<Member>();
   /** Insertion order is the order of arrival. */
   readonly #strangers = new Set<Member>();
-  readonly #perAddress = new Map<string, number>();
-  readonly #perProvider = new Map<number, number>();
+  readonly #perAddress = new Counts<string>();
+  readonly #perProvider = new Counts<number>();
 
   constructor(options: UnsOptions, clock: Clock) {
     this.#options = options;
@@ -52,7 +53,7 @@ export class Connections {
    */
   enter(address: string, evict: (why: Refusal) => void): Place {
     const { limits } = this.#options;
-    if (address !== '' && (this.#perAddress.get(address) ?? 0) >= limits['uns.max_connections_per_address']) {
+    if (address !== '' && this.#perAddress.of(address) >= limits['uns.max_connections_per_address']) {
       throw new Refusal(
         102,
         `too many connections from ${address}, try again later: the limit is ${limitOf(this.#options, 'uns.max_connections_per_address')}`,
@@ -62,7 +63,7 @@ export class Connections {
     const member: Member = { address, sinceMs: this.#clock.monotonicMs(), pid: undefined, evict };
     this.#members.add(member);
     this.#strangers.add(member);
-    if (address !== '') change(this.#perAddress, address, 1);
+    if (address !== '') this.#perAddress.change(address, 1);
     return {
       loggedIn: pid => this.#logIn(member, pid),
       leave: () => this.#leave(member),
@@ -82,7 +83,7 @@ export class Connections {
 
   #logIn(member: Member, pid: number): void {
     if (!this.#members.has(member)) throw new Refusal(102);
-    if ((this.#perProvider.get(pid) ?? 0) >= this.#options.limits['uns.max_connections_per_provider']) {
+    if (this.#perProvider.of(pid) >= this.#options.limits['uns.max_connections_per_provider']) {
       throw new Refusal(
         102,
         `provider ${pid} is connected already, try again later: the limit is ${limitOf(this.#options, 'uns.max_connections_per_provider')}`,
@@ -90,19 +91,13 @@ export class Connections {
     }
     member.pid = pid;
     this.#strangers.delete(member);
-    change(this.#perProvider, pid, 1);
+    this.#perProvider.change(pid, 1);
   }
 
   #leave(member: Member): void {
     if (!this.#members.delete(member)) return;
     this.#strangers.delete(member);
-    if (member.address !== '') change(this.#perAddress, member.address, -1);
-    if (member.pid !== undefined) change(this.#perProvider, member.pid, -1);
+    if (member.address !== '') this.#perAddress.change(member.address, -1);
+    if (member.pid !== undefined) this.#perProvider.change(member.pid, -1);
   }
-}
-
-function change<K>(counts: Map<K, number>, key: K, by: number): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count > 0) counts.set(key, count);
-  else counts.delete(key);
 }

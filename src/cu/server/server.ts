@@ -1,6 +1,7 @@
 /** lccd-cu as a whole: connections become sessions, up to limits; sessions share one database connection. */
 import type { Connection } from '../../daemon/types.js';
 import type { Clock } from '../../lib/clock.js';
+import { Counts } from '../../lib/counts.js';
 import type { Log } from '../../lib/log.js';
 import { LoginBackoff } from '../../lib/login-backoff.js';
 import { refused } from '../../wire/cu.js';
@@ -25,7 +26,9 @@ export class CuServer {
   readonly #fail: (error: unknown) => void;
   readonly #session: SessionParts;
   readonly #cache: SharedCache;
-  readonly #open = new Map<CuSession, { address: string; ended: Promise<void> }>();
+  /** Each with the end of its run. */
+  readonly #open = new Map<CuSession, Promise<void>>();
+  readonly #perAddress = new Counts<string>();
   readonly #counts = { queries: 0, urls: 0, omitted: 0, refused: 0, bytes: 0 };
   #stopping = false;
 
@@ -46,7 +49,8 @@ export class CuServer {
 
   /** A content user has connected. */
   accept(connection: Connection): void {
-    const why = this.#noRoomFor(connection.address);
+    const { address } = connection;
+    const why = this.#noRoomFor(address);
     if (why !== undefined) {
       this.#counts.refused++;
       connection.socket.resume();
@@ -55,8 +59,12 @@ export class CuServer {
       return;
     }
     const session = new CuSession(this.#session, connection);
-    const ended = session.run().finally(() => this.#open.delete(session));
-    this.#open.set(session, { address: connection.address, ended });
+    const ended = session.run().finally(() => {
+      this.#open.delete(session);
+      this.#perAddress.change(address, -1);
+    });
+    this.#open.set(session, ended);
+    this.#perAddress.change(address, 1);
     ended.catch(this.#fail);
   }
 
@@ -80,7 +88,7 @@ export class CuServer {
     this.#stopping = true;
     for (const session of this.#open.keys())
       session.refuse(new Refused(102, 'temporarily off-line, try again later: the daemon stops'));
-    await Promise.allSettled([...this.#open.values()].map(({ ended }) => ended));
+    await Promise.allSettled(this.#open.values());
     this.#cache.close();
   }
 
@@ -90,8 +98,7 @@ export class CuServer {
     const full = (key: 'cu.max_connections' | 'cu.max_connections_per_address') =>
       new Refused(102, `too many connections, try again later: the limit is ${limitOf(this.#options, key)}`);
     if (this.#open.size >= limits['cu.max_connections']) return full('cu.max_connections');
-    const same = [...this.#open.values()].filter(other => other.address === address).length;
-    return address !== '' && same >= limits['cu.max_connections_per_address']
+    return address !== '' && this.#perAddress.of(address) >= limits['cu.max_connections_per_address']
       ? full('cu.max_connections_per_address')
       : undefined;
   }
