@@ -47,8 +47,6 @@ export interface BotManagerOptions {
 
 /** How often the disk's room and hung robots are looked at. */
 const WATCH_INTERVAL_MS = 1000;
-/** How long `stop` waits for what robots have begun. */
-const STOP_WAIT_MS = 5000;
 
 export class BotManager {
   readonly #options: BotManagerOptions;
@@ -64,7 +62,6 @@ export class BotManager {
   #tended = 0;
   #full: boolean;
   #stopping = false;
-  #drained: (() => void) | undefined;
   #cancelWatch: () => void;
   #cancelRobotWait: (() => void) | undefined;
 
@@ -93,7 +90,10 @@ export class BotManager {
       },
       upkeep: (source, request) => void this.#tend(source, request),
       refused: (_machineId, why) => options.refused(new LccError('config', why)),
-      lost: (source, reason) => this.#sourceLost(source, reason),
+      lost: source => {
+        const dropped = this.#takeBack(task => task.source === source, undefined, true);
+        return { dropped, fetching: this.#distributor.given };
+      },
     });
     this.#full = options.store.full();
     this.#cancelWatch = options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
@@ -173,12 +173,7 @@ export class BotManager {
     this.#stopping = true;
     this.#offer();
     this.#takeBack(() => true);
-    if (this.#upstream.connected && this.#distributor.given > 0) {
-      await new Promise<void>(resolve => {
-        this.#drained = resolve;
-        this.#options.clock.after(STOP_WAIT_MS, resolve);
-      });
-    }
+    await this.#upstream.drain(this.#distributor.given);
     this.#cancelWatch();
     this.#cancelRobotWait?.();
     this.#store.close();
@@ -230,7 +225,7 @@ export class BotManager {
     this.#answer(task, result);
     this.#distributor.pump();
     this.#balance();
-    if (this.#distributor.given === 0) this.#drained?.();
+    if (this.#distributor.given === 0) this.#upstream.drained();
     return true;
   }
 
@@ -267,19 +262,6 @@ export class BotManager {
       elapsedMs: 0,
     });
     return false;
-  }
-
-  #sourceLost(source: number, reason: LccError | undefined): void {
-    this.#drained?.();
-    if (reason?.code === 'config') this.#options.refused(reason);
-    const dropped = this.#takeBack(task => task.source === source, undefined, true);
-    if (!this.#stopping) {
-      this.#log[reason === undefined ? 'info' : 'warn']('source gone', {
-        reason: reason === undefined ? 'closed by the other side' : messageOf(reason),
-        dropped,
-        fetching: this.#distributor.given,
-      });
-    }
   }
 
   /** Says how much can be done, when that has changed. */

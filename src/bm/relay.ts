@@ -44,8 +44,6 @@ export interface RelayOptions {
 
 /** How long a branch whose store is full is given nothing, at most, unless it says that it has room. */
 const FULL_REST_MS = 30_000;
-/** How long `stop` waits for what branches have begun. */
-const STOP_WAIT_MS = 5000;
 
 export class Relay {
   readonly #options: RelayOptions;
@@ -61,7 +59,6 @@ export class Relay {
   /** The last number given to anything on its way down. */
   #lastNumber = 0;
   #stopping = false;
-  #drained: (() => void) | undefined;
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -84,7 +81,10 @@ export class Relay {
         this.#balance();
       },
       refused: (machineId, why) => this.#refuse(this.#machines.linkOf(machineId), machineId, why),
-      lost: (source, reason) => this.#sourceLost(source, reason),
+      lost: source => {
+        this.#takeBack(task => task.source === source, undefined, true);
+        return { fetching: this.#distributor.given };
+      },
     });
     this.#errands = new Errands(
       machineId => this.#machines.linkOf(machineId),
@@ -158,12 +158,7 @@ export class Relay {
     this.#stopping = true;
     this.#offer();
     this.#takeBack(() => true);
-    if (this.#upstream.connected && this.#distributor.given > 0) {
-      await new Promise<void>(resolve => {
-        this.#drained = resolve;
-        this.#options.clock.after(STOP_WAIT_MS, resolve);
-      });
-    }
+    await this.#upstream.drain(this.#distributor.given);
     this.#upstream.end();
     for (const branch of this.#branches.keys()) branch.peer.channel.end();
   }
@@ -322,17 +317,6 @@ export class Relay {
     this.#offer();
   }
 
-  #sourceLost(source: number, reason: LccError | undefined): void {
-    if (reason?.code === 'config') this.#options.refused(reason);
-    this.#takeBack(task => task.source === source, undefined, true);
-    this.#drained?.();
-    if (!this.#stopping)
-      this.#log[reason === undefined ? 'info' : 'warn']('source gone', {
-        reason: reason === undefined ? 'closed by the other side' : messageOf(reason),
-        fetching: this.#distributor.given,
-      });
-  }
-
   #rest(branch: Branch, restMs: number, reason: string): void {
     if (branch.offered === 0) return;
     this.#log.warn('the store of a Bot Manager takes nothing', { peer: branch.peer.channel.where, reason });
@@ -366,7 +350,7 @@ export class Relay {
     // Nobody is left to wait for.
     if (this.#slots() === 0) this.#withdrawAll();
     this.#balance();
-    if (this.#distributor.given === 0) this.#drained?.();
+    if (this.#distributor.given === 0) this.#upstream.drained();
   }
 
   #withdrawAll(): void {

@@ -4,7 +4,8 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
-import { LccError } from '../lib/errors.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { SourcePeer, type Offer } from '../wire/qm-bm-peers.js';
@@ -17,14 +18,20 @@ export interface UpstreamHandlers {
   delete(source: number, request: DeleteRequest): void;
   upkeep(source: number, request: UpkeepRequest): void;
   refused(machineId: string, why: string): void;
-  /** The connection is gone: nobody waits for what it asked any more. */
-  lost(source: number, reason: LccError | undefined): void;
+  /** The connection is gone: nobody waits for what it asked any more. @returns what the log says of that */
+  lost(source: number): Record<string, number>;
 }
 
 export interface UpstreamOptions {
   channel: ChannelLimits;
   clock: Clock;
+  log: Log;
+  /** Called when the source does not want this Bot Manager. */
+  refused(reason: LccError): void;
 }
+
+/** How long a stop waits for what has begun. */
+const STOP_WAIT_MS = 5000;
 
 interface Source {
   readonly number: number;
@@ -40,6 +47,8 @@ export class Upstream {
   #sources = 0;
   /** The last offer made over this connection, as text to compare with. */
   #offered = '';
+  #stopping = false;
+  #drained: (() => void) | undefined;
 
   constructor(options: UpstreamOptions, handlers: UpstreamHandlers) {
     this.#options = options;
@@ -116,6 +125,21 @@ export class Upstream {
     this.#source?.peer.hold(held);
   }
 
+  /** A stop: waits for `drained`, a few seconds long, as long as there is somebody to be answered. */
+  async drain(begun: number): Promise<void> {
+    this.#stopping = true;
+    if (this.#source === undefined || begun === 0) return;
+    await new Promise<void>(resolve => {
+      this.#drained = resolve;
+      this.#options.clock.after(STOP_WAIT_MS, resolve);
+    });
+  }
+
+  /** Nothing has begun any more. */
+  drained(): void {
+    this.#drained?.();
+  }
+
   end(): void {
     this.#source?.peer.channel.end();
   }
@@ -123,6 +147,13 @@ export class Upstream {
   #closed(source: Source, reason: LccError | undefined): void {
     if (this.#source !== source) return;
     this.#source = undefined;
-    this.#handlers.lost(source.number, reason);
+    if (reason?.code === 'config') this.#options.refused(reason);
+    const counts = this.#handlers.lost(source.number);
+    this.drained();
+    if (!this.#stopping)
+      this.#options.log[reason === undefined ? 'info' : 'warn']('source gone', {
+        reason: reason === undefined ? 'closed by the other side' : messageOf(reason),
+        ...counts,
+      });
   }
 }
