@@ -21,7 +21,8 @@ import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
-import { RobotWorker, storeFull, type FetchTask } from './robots.js';
+import { storeFull, tooManyLosses } from './outcomes.js';
+import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
 import { Upstream } from './upstream.js';
 
@@ -252,15 +253,7 @@ export class BotManager {
     }
     if (begun) task.losses++;
     if (task.losses < this.#options.maxLosses) return true;
-    this.#answer(task, {
-      id: task.number,
-      status: 'error',
-      code: 605,
-      message: `${task.losses} robots ended while fetching this`,
-      reach: 'url',
-      wireBytes: 0,
-      elapsedMs: 0,
-    });
+    this.#answer(task, tooManyLosses(task.number, `${task.losses} robots ended`));
     return false;
   }
 

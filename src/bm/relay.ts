@@ -23,6 +23,7 @@ import { BotManagerPeer, type LinkOptions, type Offer } from '../wire/qm-bm-peer
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
+import { tooManyLosses } from './outcomes.js';
 import { Upstream } from './upstream.js';
 
 export interface RelayOptions {
@@ -267,15 +268,7 @@ export class Relay {
     }
     if (begun) task.losses++;
     if (task.losses < this.#options.maxLosses) return true;
-    this.#answer(task, {
-      id: 0,
-      status: 'error',
-      code: 605,
-      message: `${task.losses} Bot Managers vanished while fetching this`,
-      reach: 'url',
-      wireBytes: 0,
-      elapsedMs: 0,
-    });
+    this.#answer(task, tooManyLosses(0, `${task.losses} Bot Managers vanished`));
     return false;
   }
 

@@ -3,6 +3,7 @@ import type { Name } from '../db/names.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { RobotPeer } from '../wire/bm-bot.js';
 import type { Task, Worker } from './distribute.js';
+import { storeFull } from './outcomes.js';
 import type { Store } from './store.js';
 
 /** A request of the source on its way to a robot. */
@@ -63,21 +64,4 @@ export class RobotWorker implements Worker<FetchTask> {
   cut(reason: Parameters<RobotPeer['channel']['destroy']>[0]): void {
     this.#peer.channel.destroy(reason);
   }
-}
-
-/** How long a source is asked to wait before it sends again what found the store full. */
-const FULL_RETRY_MS = 30_000;
-
-/** The answer to a request there is no room for: the provider waits, and nothing of it is lost. */
-export function storeFull(id: number): FetchResult {
-  return {
-    id,
-    status: 'error',
-    code: 613,
-    message: 'store full; free some disk space or lower bm.min_free_disk_percent',
-    reach: 'provider',
-    wireBytes: 0,
-    elapsedMs: 0,
-    retryAfterMs: FULL_RETRY_MS,
-  };
 }

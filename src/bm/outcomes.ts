@@ -1,0 +1,33 @@
+/** Answers that no robot gave. */
+import { STORE_FULL } from '../wire/codes.js';
+import type { FetchResult } from '../wire/fetch.js';
+
+/** How long a source is asked to wait before it sends again what found the store full. */
+const FULL_RETRY_MS = 30_000;
+
+/** The answer to a request there is no room for: the provider waits, and nothing of it is lost. */
+export function storeFull(id: number): FetchResult {
+  return {
+    id,
+    status: 'error',
+    code: STORE_FULL,
+    message: 'store full; free some disk space or lower bm.min_free_disk_percent',
+    reach: 'provider',
+    wireBytes: 0,
+    elapsedMs: 0,
+    retryAfterMs: FULL_RETRY_MS,
+  };
+}
+
+/** @param whom `2 robots ended`: they went one after the other, over this request maybe */
+export function tooManyLosses(id: number, whom: string): FetchResult {
+  return {
+    id,
+    status: 'error',
+    code: 605,
+    message: `${whom} while fetching this`,
+    reach: 'url',
+    wireBytes: 0,
+    elapsedMs: 0,
+  };
+}
