@@ -31,8 +31,6 @@ export interface Lane {
   priority: number;
   /** It ends: what it has not begun comes back. */
   recalled: boolean;
-  /** It is beyond the slots. */
-  spare: boolean;
 }
 
 /** Leave to send up to `room` urls of a provider into a lane. */

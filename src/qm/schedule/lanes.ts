@@ -273,11 +273,10 @@ export class LaneTable {
       turnLeft: this.#rules.turn,
       priority,
       recalled: false,
-      spare: worker[1].lanes.size >= worker[1].slots,
     };
     provider.lanes.set(lane.name, lane);
+    if (worker[1].lanes.size >= worker[1].slots) worker[1].spares.add(lane);
     worker[1].lanes.add(lane);
-    if (lane.spare) worker[1].spares.add(lane);
     this.#running[priority]?.add(lane);
     // If it may have another one it has only begun to wait for that.
     this.#waiting.remove(provider.pid, provider.priority);
@@ -324,8 +323,9 @@ export class LaneTable {
 
   /** Few lanes have large windows: a Queue Manager that writes results must not leave them without urls meanwhile. */
   #windowOf(lane: Lane): number {
-    const window = lane.spare ? 1 : (this.#providers.get(lane.pid)?.window ?? 1);
-    const lanes = this.#workers.get(lane.worker)?.lanes.size ?? 1;
+    const worker = this.#workers.get(lane.worker);
+    const window = worker?.spares.has(lane) === true ? 1 : (this.#providers.get(lane.pid)?.window ?? 1);
+    const lanes = worker?.lanes.size ?? 1;
     return window === 1 ? 1 : Math.max(window, Math.floor(this.#rules.sharedWindow / lanes));
   }
 
@@ -334,7 +334,6 @@ export class LaneTable {
     for (const lane of worker.spares) {
       if (worker.lanes.size - worker.spares.size >= worker.slots) return;
       worker.spares.delete(lane);
-      lane.spare = false;
       this.#hungry.add(lane);
     }
   }
