@@ -9,20 +9,8 @@ const MINUTE = 60_000;
 function simulate(more: Partial<SimulationOptions>): Simulation {
   const random = randomFrom(5);
   return new Simulation({
-    startMs: Date.UTC(2026, 5, 1),
     workerSlots: 16,
-    slots: 24,
-    window: 8,
-    bandwidthBytesPerS: 0,
-    lanes: {
-      overbookPercent: 25,
-      turn: 32,
-      sharedWindow: 0,
-      ageingMs: 600_000,
-      delays: { gridMs: 4000, horizonMs: 3_600_000 },
-    },
-    backoff: { minMs: 10_000, maxMs: 86_400_000 },
-    retryDelayMs: 10_000,
+    lanes: { overbookPercent: 25, turn: 32 },
     random,
     site: request => ({
       result: ok(request.url, { wireBytes: Math.round(2000 + random() * 6000), fileId: request.url }),

@@ -113,19 +113,9 @@ async function live({
   const sim = new Simulation({
     startMs,
     workerSlots: slots,
-    retries: 3,
     slots: 168,
-    window: 8,
     bandwidthBytesPerS,
-    lanes: {
-      overbookPercent: 25,
-      turn: 32,
-      sharedWindow: 0,
-      ageingMs: 10 * DAY,
-      delays: { gridMs: 4 * SECOND, horizonMs: HOUR },
-    },
-    backoff: { minMs: 10 * SECOND, maxMs: DAY },
-    retryDelayMs: 10 * SECOND,
+    lanes: { overbookPercent: 25, turn: 32, ageingMs: 10 * DAY },
     random,
     site(request, pid, atMs) {
       const provider = providers.get(pid);

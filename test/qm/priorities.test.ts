@@ -13,21 +13,8 @@ afterEach(() => sim.close());
 /** One slot, and a second for each url. @param priorities of the providers 1, 2, … */
 function begin(...priorities: number[]): void {
   sim = new Simulation({
-    startMs: Date.UTC(2026, 5, 1),
     workerSlots: 1,
-    slots: 24,
-    window: 8,
-    bandwidthBytesPerS: 0,
-    lanes: {
-      overbookPercent: 0,
-      turn: 16,
-      sharedWindow: 0,
-      ageingMs: AGEING,
-      delays: { gridMs: 4000, horizonMs: 3_600_000 },
-    },
-    backoff: { minMs: 10_000, maxMs: 86_400_000 },
-    retryDelayMs: 10_000,
-    random: () => 0.5,
+    lanes: { ageingMs: AGEING },
     site: request => ({ result: ok(request.url, { fileId: request.url }), tookMs: SECOND }),
   });
   priorities.forEach((priority, index) => sim.bench.provider(index + 1, { priority }));

@@ -12,24 +12,7 @@ afterEach(() => {
 });
 
 test('a provider that is removed is forgotten, and an LCC without others is idle', async () => {
-  sim = new Simulation({
-    startMs: Date.UTC(2026, 5, 1),
-    workerSlots: 4,
-    slots: 24,
-    window: 8,
-    bandwidthBytesPerS: 0,
-    lanes: {
-      overbookPercent: 0,
-      turn: 16,
-      sharedWindow: 0,
-      ageingMs: 600_000,
-      delays: { gridMs: 4000, horizonMs: 3_600_000 },
-    },
-    backoff: { minMs: 10_000, maxMs: 3_600_000 },
-    retryDelayMs: 10_000,
-    random: () => 0.5,
-    site: request => ({ result: ok(request.url), tookMs: 10 }),
-  });
+  sim = new Simulation({ site: request => ({ result: ok(request.url), tookMs: 10 }) });
   sim.bench.provider(1, { paused: 1 });
   sim.start();
   await sim.send(1, [url('a'), url('b')]);

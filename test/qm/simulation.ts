@@ -118,16 +118,36 @@ class SimulatedWorker implements Worker {
   }
 }
 
-export interface SimulationOptions extends Pick<
+type Queueing = Pick<
   DispatchOptions,
-  'slots' | 'bandwidthBytesPerS' | 'window' | 'lanes' | 'backoff' | 'retryDelayMs'
-> {
-  startMs: number;
-  workerSlots: number;
-  retries?: number;
-  random: () => number;
+  'slots' | 'bandwidthBytesPerS' | 'window' | 'lanes' | 'backoff' | 'retryDelayMs' | 'random'
+>;
+
+export interface SimulationOptions extends Partial<Omit<Queueing, 'lanes'>> {
   site: Site;
+  startMs?: number;
+  workerSlots?: number;
+  retries?: number;
+  lanes?: Partial<Queueing['lanes']>;
 }
+
+/** What is so where a test says nothing else. */
+const USUAL: Queueing = {
+  slots: 24,
+  window: 8,
+  bandwidthBytesPerS: 0,
+  lanes: {
+    overbookPercent: 0,
+    turn: 16,
+    sharedWindow: 0,
+    ageingMs: 600_000,
+    delays: { gridMs: 4000, horizonMs: 3_600_000 },
+  },
+  backoff: { minMs: 10_000, maxMs: 86_400_000 },
+  retryDelayMs: 10_000,
+  random: () => 0.5,
+};
+const START_MS = Date.UTC(2026, 5, 1);
 
 export class Simulation {
   readonly clock: ManualClock;
@@ -137,24 +157,26 @@ export class Simulation {
   onBegin: (fetch: Fetch) => void = () => undefined;
   onEnd: (fetch: Fetch) => void = () => undefined;
   recalls = 0;
-  readonly #options: SimulationOptions;
+  readonly #queueing: Queueing;
+  readonly #workerSlots: number;
   #dispatcher!: Dispatcher;
   #worker!: SimulatedWorker;
   #life = { dead: false };
   #workerId = 0;
 
   constructor(options: SimulationOptions) {
-    this.#options = options;
-    this.site = options.site;
-    this.bench = new Bench({ errorsKept: 100_000, retries: options.retries ?? 3 });
+    const { site, startMs = START_MS, workerSlots = 4, retries = 3, lanes, ...queueing } = options;
+    this.#queueing = { ...USUAL, ...queueing, lanes: { ...USUAL.lanes, ...lanes } };
+    this.#workerSlots = workerSlots;
+    this.site = site;
+    this.bench = new Bench({ errorsKept: 100_000, retries });
     this.clock = this.bench.clock;
-    this.clock.jumpTo(options.startMs);
+    this.clock.jumpTo(startMs);
     this.bench.db.pragma('synchronous = OFF');
   }
 
   /** Starts the Queue Manager and the Bot Manager. */
   start(): void {
-    const { startMs: _start, workerSlots, retries: _retries, site: _site, ...options } = this.#options;
     const life = { dead: false };
     this.#life = life;
     const { clock } = this;
@@ -168,7 +190,7 @@ export class Simulation {
         }),
     };
     this.#dispatcher = new Dispatcher({
-      ...options,
+      ...this.#queueing,
       store: this.bench.store,
       clock: ownClock,
       log: silentLog,
@@ -179,8 +201,8 @@ export class Simulation {
       committed: nothing,
     });
     this.#dispatcher.start();
-    this.#worker = new SimulatedWorker(this, workerSlots);
-    this.#dispatcher.setWorker(++this.#workerId, this.#worker, workerSlots);
+    this.#worker = new SimulatedWorker(this, this.#workerSlots);
+    this.#dispatcher.setWorker(++this.#workerId, this.#worker, this.#workerSlots);
   }
 
   /** Kills both; results that were not committed are lost. */

@@ -19,20 +19,7 @@ afterEach(() => sim.close());
 function begin(more: Partial<SimulationOptions> = {}, columns: Record<string, number | string> = {}): void {
   sim = new Simulation({
     startMs: MORNING,
-    workerSlots: 4,
-    slots: 24,
-    window: 8,
-    bandwidthBytesPerS: 0,
-    lanes: {
-      overbookPercent: 0,
-      turn: 32,
-      sharedWindow: 0,
-      ageingMs: 600_000,
-      delays: { gridMs: 4000, horizonMs: HOUR },
-    },
-    backoff: { minMs: 10_000, maxMs: 24 * HOUR },
-    retryDelayMs: 10_000,
-    random: () => 0.5,
+    lanes: { turn: 32 },
     site: request => ({ result: ok(request.url, { fileId: request.url }), tookMs: 1000 }),
     ...more,
   });

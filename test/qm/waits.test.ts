@@ -15,20 +15,7 @@ afterEach(() => sim.close());
 function begin(site: Site, more: { startMs?: number; retries?: number } = {}): void {
   sim = new Simulation({
     startMs: NOW,
-    workerSlots: 4,
-    slots: 24,
-    window: 8,
-    bandwidthBytesPerS: 0,
-    lanes: {
-      overbookPercent: 0,
-      turn: 16,
-      sharedWindow: 0,
-      ageingMs: 10 * MINUTE,
-      delays: { gridMs: 4000, horizonMs: HOUR },
-    },
     backoff: { minMs: 10_000, maxMs: HOUR },
-    retryDelayMs: 10_000,
-    random: () => 0.5,
     site,
     ...more,
   });
