@@ -33,6 +33,16 @@ describe('sync points', () => {
   const syncedSeq = () => qm.rows('SELECT syncedseq FROM store')[0]?.['syncedseq'];
   const held = () => qm.rows('SELECT fetched_fileid AS f FROM lccurl ORDER BY f').map(row => row['f']);
 
+  /** A Queue Manager that asks for syncs often, with a UNS and a Bot Manager. */
+  async function syncing(more = ''): Promise<{ uns: Uns; bm: Bm }> {
+    await qm.close();
+    qm = new Qm(`[qm]\nsync_interval_ms = 100\n${more}`);
+    await qm.start();
+    const bm = new Bm(qm, STORE);
+    bm.onFetch = stored;
+    return { uns: new Uns(qm), bm };
+  }
+
   async function storeSome(count: number): Promise<void> {
     await qm.start();
     const uns = new Uns(qm);
@@ -126,12 +136,7 @@ describe('sync points', () => {
   });
 
   it('a machine syncs when something is new, and not before all it had was checked', async () => {
-    await qm.close();
-    qm = new Qm('[qm]\nsync_interval_ms = 100\ncheck_window = 2\n');
-    await qm.start();
-    const uns = new Uns(qm);
-    const bm = new Bm(qm, STORE);
-    bm.onFetch = stored;
+    const { uns, bm } = await syncing('check_window = 2\n');
     await uns.set('e1', urls(5));
     await bm.until(() => syncs(bm) > 0);
     while (syncedSeq() !== 5) await new Promise(resolve => setTimeout(resolve, 5));
@@ -147,12 +152,7 @@ describe('sync points', () => {
   });
 
   it('all since the last one is fetched again, once, when a sync says that something is lost', async () => {
-    await qm.close();
-    qm = new Qm('[qm]\nsync_interval_ms = 100\ncheck_window = 2\n');
-    await qm.start();
-    const uns = new Uns(qm);
-    const bm = new Bm(qm, STORE);
-    bm.onFetch = stored;
+    const { uns, bm } = await syncing('check_window = 2\n');
     let failures = 0;
     bm.onUpkeep = request => (request.kind === 'sync' && failures++ === 0 ? 'bad' : 'ok');
     await uns.set('e1', urls(5));
@@ -170,12 +170,7 @@ describe('sync points', () => {
   });
 
   it('a machine that cannot sync has none, and says so once', async () => {
-    await qm.close();
-    qm = new Qm('[qm]\nsync_interval_ms = 100\n');
-    await qm.start();
-    const uns = new Uns(qm);
-    const bm = new Bm(qm, STORE);
-    bm.onFetch = stored;
+    const { uns, bm } = await syncing();
     bm.onUpkeep = request => (request.kind === 'sync' ? 'unable' : 'ok');
     await uns.set('e1', urls(5));
     await bm.until(() => syncs(bm) >= 3);
