@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../../src/commands/version.js';
@@ -130,13 +132,25 @@ const noScript = spawnSync('script', ['--version']).error !== undefined && proce
 test(
   'progress is shown on a terminal while work lasts, and nowhere else',
   { skip: noScript && 'no script(1)' },
-  () => {
-    const work = (options: string) =>
-      `(echo a; sleep 2.5; echo b; sleep 0.1) | ${join(ROOT, 'bin/file2url')} ${options} >/dev/null`;
-    const terminal = (command: string) =>
-      spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'latin1' }).stdout;
-    assert.match(terminal(work('')), /\r\u001b\[Kfile2url: 2 files, \d\/s.*\r\u001b\[K/s);
-    assert.doesNotMatch(terminal(work('-q')), /files,/);
-    assert.doesNotMatch(spawnSync('bash', ['-c', work('')], { encoding: 'latin1' }).stderr, /files,/);
+  async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'lcc-run-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const seen = join(folder, 'seen');
+    const work = (names: string, options = '') =>
+      `(${names}) | ${join(ROOT, 'bin/file2url')} ${options} >/dev/null`;
+    const terminal = (command: string) => spawn('script', ['-qec', command, '/dev/null']);
+
+    // It lasts until progress is seen, however long the start takes.
+    const lasting = `for i in $(seq 600); do [ -e ${seen} ] && break; echo a; sleep 0.1; done`;
+    let shown = '';
+    for await (const chunk of terminal(work(lasting)).stdout.setEncoding('latin1')) {
+      shown += String(chunk);
+      if (shown.includes(' files,')) writeFileSync(seen, '');
+    }
+    assert.match(shown, /\r\u001b\[Kfile2url: \d+ files, \d+\/s.*\r\u001b\[K/s);
+
+    const long = 'echo a; sleep 2.5; echo b';
+    assert.doesNotMatch((await terminal(work(long, '-q')).stdout.toArray()).join(''), /files,/);
+    assert.doesNotMatch(spawnSync('bash', ['-c', work(long)], { encoding: 'latin1' }).stderr, /files,/);
   },
 );
