@@ -125,7 +125,9 @@ rmSync(scratch, { recursive: true });
 
 for (const name of names) {
   const launcher = join(root, 'bin', name);
-  const text = `#!/usr/bin/env node\nrequire('../dist/bin/${name}.cjs');\n`;
+  const text = `#!/usr/bin/env node
+try { require('../dist/bin/${name}.cjs'); } catch (error) { require('./not-built.cjs')('${name}', error); }
+`;
   if (!existsSync(launcher) || readFileSync(launcher, 'utf8') !== text) {
     writeFileSync(launcher, text);
     chmodSync(launcher, 0o755);

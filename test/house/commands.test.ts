@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
 import { COMMON_OPTIONS, type CommandSpec } from '../../src/commands/run.js';
+import { EXIT } from '../../src/lib/errors.js';
 import { VERSION } from '../../src/commands/version.js';
 import { listedOptions, manPages, pageOf, references } from '../support/mdoc.js';
 import { commandNames, projectFiles, readProjectFile, ROOT } from '../support/tree.js';
@@ -27,17 +39,38 @@ test('there are commands, and each knows its own name', async () => {
 });
 
 test('every command has its launcher, every launcher its command', () => {
-  const launchers = projectFiles('bin').filter(path => path !== 'bin/package.json');
+  const launchers = projectFiles('bin').filter(path => !/\.(json|cjs)$/.test(path));
   assert.deepEqual(
     launchers,
     names.map(name => `bin/${name}`),
   );
   for (const path of launchers) {
     accessSync(join(ROOT, path), constants.X_OK);
-    const lines = readFileSync(join(ROOT, path), 'utf8').trimEnd().split('\n');
-    assert.equal(lines[0], '#!/usr/bin/env node', path);
-    assert.equal(lines.length, 2, `${path} does more than load its command`);
+    const name = path.slice('bin/'.length);
+    assert.equal(
+      readFileSync(join(ROOT, path), 'utf8'),
+      `#!/usr/bin/env node
+try { require('../dist/bin/${name}.cjs'); } catch (error) { require('./not-built.cjs')('${name}', error); }
+`,
+      `${path} does more than load its command`,
+    );
   }
+});
+
+test('before the first build a launcher says on one line what to do', () => {
+  const clone = realpathSync(mkdtempSync(join(tmpdir(), 'lcc-clone-')));
+  cpSync(join(ROOT, 'bin'), join(clone, 'bin'), { recursive: true });
+  const { status, stderr } = spawnSync(join(clone, 'bin/lccq'), ['--help'], { encoding: 'utf8' });
+  assert.equal(stderr, `lccq: not built yet; run npm ci && npm run build in ${clone}\n`);
+  assert.equal(status, EXIT.config);
+  mkdirSync(join(clone, 'dist/bin'), { recursive: true });
+  writeFileSync(join(clone, 'dist/bin/lccq.cjs'), `throw new Error('a fault of the command');\n`);
+  assert.match(
+    spawnSync(join(clone, 'bin/lccq'), { encoding: 'utf8' }).stderr,
+    /Error: a fault of the command/,
+    'what else goes wrong is not taken for a missing build',
+  );
+  rmSync(clone, { recursive: true });
 });
 
 test('package.json installs every command', () => {
