@@ -3,6 +3,7 @@
  *
  *     starting ──answers──▶ ready ──dies──▶ waiting ──delay──▶ starting
  *         ╰───────dies────────────────────────▲
+ *     any ──dies, and no other start would mend it──▶ stopped
  *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
  *
  * Each death doubles the delay, within bounds; a process that lived longer than the longest delay starts afresh. Children
@@ -29,8 +30,8 @@ export interface ChildContext {
   restartMaxMs: number;
   /** Whether the process with this id is up and answering. */
   isReady: (pid: number) => Promise<boolean>;
-  /** It has died, and is going to be started again: `lastEnd` says how. */
-  died: () => void;
+  /** It has died: `lastEnd` says how. @returns whether it is to be started again */
+  died: () => boolean;
 }
 
 /** What is needed of a running process. */
@@ -156,6 +157,11 @@ export class Child {
       this.#onceStopped?.();
       return;
     }
+    if (!this.#context.died()) {
+      this.#state = 'stopped';
+      log.warn('child died, another start would not mend it', { child: this.name, what });
+      return;
+    }
     if (livedMs > restartMaxMs) this.#delayMs = restartMinMs;
     const delayMs = this.#delayMs;
     this.#delayMs = Math.min(restartMaxMs, delayMs * 2);
@@ -165,6 +171,5 @@ export class Child {
       this.#restarts++;
       this.start();
     });
-    this.#context.died();
   }
 }

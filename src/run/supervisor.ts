@@ -97,12 +97,15 @@ export class Supervisor {
     return undefined;
   }
 
-  /** While all are started, `start` sees to it. */
-  #childDied(name: string): void {
+  /** Stops all for a child that no other start will mend; while they start, `start` does. @returns whether one may */
+  #childDied(name: string): boolean {
     const child = this.#children.find(each => each.name === name);
-    if (!this.#isUp || child === undefined || !HOPELESS.includes(child.lastEnd?.status)) return;
+    if (child === undefined || !(this.#isUp ? HOPELESS : PERMANENT).includes(child.lastEnd?.status))
+      return true;
+    if (!this.#isUp) return false;
     this.#isUp = false;
     void this.stop().then(() => this.#options.failed(cannotStart(child)));
+    return false;
   }
 
   /** Stops the children in their order, one after the other; those of one name together. */

@@ -69,6 +69,13 @@ function supervisorOf(children: ChildSpec[], options: Partial<SupervisorOptions>
   return supervisor;
 }
 
+/** A log of warnings, and the lines written to it. */
+function warnings() {
+  const lines: { event: string; child: string; delay_ms: number }[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]);
+  return { lines, log: createLog({ name: 'test', level: 'warn', human: false, write }) };
+}
+
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const endMs = Date.now() + 20_000;
   while (!(await condition())) {
@@ -110,15 +117,7 @@ describe('a supervisor', () => {
   });
 
   it('waits twice as long before each further start, within bounds', async () => {
-    const delays: number[] = [];
-    const log = createLog({
-      name: 'test',
-      level: 'warn',
-      human: false,
-      write: line => {
-        delays.push((JSON.parse(line) as { delay_ms: number }).delay_ms);
-      },
-    });
+    const { lines, log } = warnings();
     const supervisor = supervisorOf([script('dying', 'touch $READY; exit 1')], {
       log,
       restartMaxMs: 45,
@@ -126,8 +125,11 @@ describe('a supervisor', () => {
       clock: { ...systemClock, monotonicMs: () => 0 },
     });
     await supervisor.start();
-    await until(() => delays.length >= 5);
-    assert.deepEqual(delays.slice(0, 5), [10, 20, 40, 45, 45]);
+    await until(() => lines.length >= 5);
+    assert.deepEqual(
+      lines.slice(0, 5).map(line => line.delay_ms),
+      [10, 20, 40, 45, 45],
+    );
   });
 
   it('stops its children in the order given, each after the one before has gone', async () => {
@@ -165,19 +167,25 @@ describe('a supervisor', () => {
   });
 
   it('gives up at once on a child that is configured wrongly, and stops the others', async () => {
-    const supervisor = supervisorOf([echo('a'), script('wrong', 'exit 78')]);
+    const { lines, log } = warnings();
+    const supervisor = supervisorOf([echo('a'), script('wrong', 'exit 78')], { log });
     await assert.rejects(supervisor.start(), { code: 'config', message: /wrong exited with 78/ });
+    assert.deepEqual(
+      lines.map(({ event, child }) => [event, child]),
+      [['child died, another start would not mend it', 'wrong']],
+    );
     await until(async () => (await pidOf('echo-a')) === undefined);
   });
 
   it('gives up on a child that was ready and is found configured wrongly later, and stops the others', async () => {
     const failures: LccError[] = [];
+    const { lines, log } = warnings();
     const supervisor = supervisorOf(
       [
         echo('a'),
         script('late', 'touch $READY; while [ ! -e $HOME_DIR/wrong ]; do sleep 0.02; done; exit 78'),
       ],
-      { failed: error => void failures.push(error) },
+      { log, failed: error => void failures.push(error) },
     );
     await supervisor.start();
     writeFileSync(join(home, 'wrong'), '');
@@ -185,6 +193,10 @@ describe('a supervisor', () => {
     assert.deepEqual(
       failures.map(({ code, message }) => [code, message]),
       [['config', 'late exited with 78; its message is above']],
+    );
+    assert.deepEqual(
+      lines.map(({ event }) => event),
+      ['child died, another start would not mend it'],
     );
     assert.equal(await pidOf('echo-a'), undefined);
     assert.ok(supervisor.status().children.every(({ state }) => state === 'stopped'));
