@@ -104,8 +104,9 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** The message of anything thrown, on one line. */
+/** The message of anything thrown, on one line. Of several errors (a name with several addresses): each one's. */
 export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/\s*\n\s*/g, '; ');
 }

@@ -57,6 +57,12 @@ test('anything else thrown is a bug', () => {
 test('a message is one line whatever was thrown', () => {
   assert.equal(messageOf(new Error('first\n  second\n\nthird')), 'first; second; third');
   assert.equal(messageOf('plain'), 'plain');
+  const refused = [new Error('connect ECONNREFUSED ::1:80'), new Error('connect ECONNREFUSED 127.0.0.1:80')];
+  assert.equal(
+    messageOf(new AggregateError(refused)),
+    'connect ECONNREFUSED ::1:80; connect ECONNREFUSED 127.0.0.1:80',
+    'of a name with several addresses',
+  );
   assert.equal(messageOf(undefined), 'undefined');
 });
 
