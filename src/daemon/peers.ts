@@ -20,14 +20,31 @@ export interface ConnectContext {
   config: Config;
   clock: Clock;
   log: Log;
+  /** By endpoint, shared by all connections of a daemon. */
+  servers: Map<string, Server>;
 }
 
-/** Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to 5 s. */
+/** What has been said of a server to which there may be many connections: it comes, goes and stays away as one. */
+interface Server {
+  /** Connections that are up. */
+  up: number;
+  /** Whether it was logged that it cannot be reached, since it was last. */
+  missed: boolean;
+}
+
+/**
+ * Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to 5 s. Logged
+ * at debug, except for the first connection to a server and the loss of the last.
+ */
 export function keepConnected(
   endpoint: Endpoint,
   context: ConnectContext,
   onConnect: (connection: Connection) => void,
 ): Peer {
+  const { clock, log, servers } = context;
+  const to = formatEndpoint(endpoint);
+  const server = servers.get(to) ?? { up: 0, missed: false };
+  servers.set(to, server);
   let closed = false;
   let connected = false;
   let failures = 0;
@@ -41,8 +58,9 @@ export function keepConnected(
       current.setTimeout(0);
       current.setKeepAlive(true, KEEP_ALIVE_MS);
       connected = true;
-      openedAtMs = context.clock.monotonicMs();
-      context.log.info('connected', { to: formatEndpoint(endpoint) });
+      openedAtMs = clock.monotonicMs();
+      log[server.up++ === 0 ? 'info' : 'debug']('connected', { to });
+      server.missed = false;
       onConnect(describe(current));
     });
     socket = current;
@@ -53,21 +71,24 @@ export function keepConnected(
     current.on('error', error => (cause = messageOf(error)));
     current.on('close', () => {
       connected = false;
+      if (openedAtMs !== undefined) server.up--;
       if (closed) return;
-      const lived = openedAtMs === undefined ? 0 : context.clock.monotonicMs() - openedAtMs;
+      const lived = openedAtMs === undefined ? 0 : clock.monotonicMs() - openedAtMs;
       failures = lived >= GOOD_AFTER_MS ? 0 : failures + 1;
       const delayMs =
         Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
       // A server that ends closes its connections, in good order or because it was killed: what matters is whether it
       // comes back.
-      if (openedAtMs !== undefined)
-        context.log[cause === '' ? 'info' : 'warn']('connection lost', {
-          to: formatEndpoint(endpoint),
+      if (openedAtMs !== undefined) {
+        log[server.up > 0 ? 'debug' : cause === '' ? 'info' : 'warn']('connection lost', {
+          to,
           cause: cause === '' ? 'closed by the other side' : cause,
         });
-      else if (failures === 5)
-        context.log.warn('cannot connect, trying on', { to: formatEndpoint(endpoint), cause });
-      cancelRetry = context.clock.after(delayMs, attempt);
+      } else if (failures === 5 && server.up === 0 && !server.missed) {
+        server.missed = true;
+        log.warn('cannot connect, trying on', { to, cause });
+      }
+      cancelRetry = clock.after(delayMs, attempt);
     });
   };
   attempt();

@@ -18,7 +18,7 @@ import { serveControl } from './control.js';
 import { listenOn } from './listeners.js';
 import { metricsEndpoint, serveMetrics } from './metrics.js';
 import { createNotifier } from './notify.js';
-import { keepConnected } from './peers.js';
+import { keepConnected, type ConnectContext } from './peers.js';
 import type { Control, DaemonSpec, Listener, Running, Services } from './types.js';
 
 /** Time a daemon has to finish what it began once told to stop. */
@@ -108,13 +108,15 @@ function servicesOf(
   reloads: (() => void)[],
   fail: (error: unknown) => void,
 ): Services {
+  const servers: ConnectContext['servers'] = new Map();
   return {
     config,
     log,
     clock: systemClock,
     listen: (endpoint, onConnection) =>
       listenOn(endpoint, { config, log, onReload: action => void reloads.push(action) }, onConnection),
-    connect: (endpoint, onConnect) => keepConnected(endpoint, { config, clock: systemClock, log }, onConnect),
+    connect: (endpoint, onConnect) =>
+      keepConnected(endpoint, { config, clock: systemClock, log, servers }, onConnect),
     fail,
   };
 }
