@@ -109,6 +109,10 @@ export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(errnoOf(error) ?? '');
 }
 
+/** What to do when nothing can be read of the database. */
+export const START_EMPTY =
+  'put back a backup of it, or stop lccd and begin with nothing: lccfsck --repair --start-empty';
+
 /**
  * What SQLite reports of the disk or the file, as an LccError: `io.full`, `io` or `data.malformed`; all else as it is.
  * @param remedy what to do about damage
@@ -116,7 +120,7 @@ export function isDamage(error: unknown): boolean {
 export function storageError(
   path: string,
   error: unknown,
-  remedy = 'stop lccd and run lccfsck --repair',
+  remedy = errnoOf(error) === 'SQLITE_NOTADB' ? START_EMPTY : 'stop lccd and run lccfsck --repair',
 ): unknown {
   const code = errnoOf(error) ?? '';
   const message = `${path}: ${messageOf(error)}`;

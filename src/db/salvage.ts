@@ -15,7 +15,7 @@ import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { damagedContent, damagedWaiting } from './damage.js';
 import { raiseCounters } from './counters.js';
-import { isDamage, openDatabase, type Db } from './open.js';
+import { isDamage, openDatabase, START_EMPTY, type Db } from './open.js';
 import { rebuildSets } from './queue/ranges.js';
 
 /** Tables copied, providers first; of qpsdb only what the urls do not tell is kept. */
@@ -43,7 +43,8 @@ const BELIEVED_MS = 24 * 3600 * 1000;
 
 /** Notes that reading the database showed damage: the next opening looks at all of it. */
 export function suspectDatabase(path: string): void {
-  writeFileDurably(suspectOf(path), '');
+  const note = `${path} showed damage: it is checked whole at the next start of lccd; lccd-qm(8) has more\n`;
+  writeFileDurably(suspectOf(path), note);
 }
 
 /** Suspects the database when what ended its Queue Manager cannot come from a sound one. */
@@ -69,7 +70,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
     db.close();
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
-    log.error('the database is damaged', { path, error: error.message });
+    log.error('the database is damaged', { path, error: messageOf(error.cause) });
   }
   const aside = `${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`;
   const copied = buildNew(path, log, fromNothing);
@@ -117,10 +118,7 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
     const isNothing = (copied['pidb'] ?? 0) === 0 && (old === undefined || !canRead(old, 'pidb'));
     old?.close();
     if (isNothing && !fromNothing) {
-      throw new LccError(
-        'config',
-        `${path}: damaged, and no provider can be read of it; put back a backup of it, or begin with nothing: lccfsck --repair --start-empty`,
-      );
+      throw new LccError('config', `${path}: damaged, and no provider can be read of it; ${START_EMPTY}`);
     }
     db.pragma('wal_checkpoint(TRUNCATE)');
   } catch (error) {

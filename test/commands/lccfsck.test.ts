@@ -111,9 +111,20 @@ test('a database damaged in the middle: readers say where and what to do; withou
   assert.match(said.stderr, /a new database has been started; .*pidb 1,.*lccurl 0/);
   writeFileSync(path, whole);
   overwrite(0, 100);
+  const remedy =
+    'put back a backup of it, or stop lccd and begin with nothing: lccfsck --repair --start-empty\n';
+  await assert.rejects(
+    lcc.run('lccq'),
+    (error: { stderr: string }) =>
+      error.stderr === `lccq: ${path}: database damaged (file is not a database); ${remedy}`,
+  );
   const lost = await fsck(['--repair']);
   assert.equal(lost.status, 78);
-  assert.match(lost.stderr, /no provider can be read of it; put back a backup of it, or begin with nothing/);
+  assert.ok(lost.stderr.endsWith(`damaged, and no provider can be read of it; ${remedy}`), lost.stderr);
+  assert.match(
+    readFileSync(`${path}.suspect`, 'utf8'),
+    /lcc\.db showed damage: it is checked whole at the next/,
+  );
   assert.equal((await fsck(['--repair', '--start-empty'])).status, 0);
   assert.equal(await lcc.run('lccpidb', 'list'), '');
 });

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
 import { noteFailure, openOrSalvage, SALVAGED_TABLES, suspectDatabase } from '../../src/db/salvage.js';
 import type { LccError } from '../../src/lib/errors.js';
-import { silentLog } from '../../src/lib/log.js';
+import { silentLog, type LogFields } from '../../src/lib/log.js';
 import { Bench, url } from '../qm/support.js';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 13, 1);
@@ -124,6 +124,14 @@ test('a database that surely had no providers is replaced', () => {
   overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
   open();
   assert.equal(aside().length, 1);
+});
+
+test('what salvages the database does not say that something should', () => {
+  overwrite(0, 100);
+  const said: unknown[] = [];
+  const error = (_: string, fields: LogFields = {}) => void said.push(fields['error']);
+  openOrSalvage(bench.path, NOW, { ...silentLog, error }, true).close();
+  assert.deepEqual(said, ['file is not a database']);
 });
 
 test('of a database without a readable beginning a new one is started, the old one set aside byte by byte', () => {
