@@ -28,20 +28,20 @@ const restored = (path: string) => readFileSync(join(where, path));
 describe('lccq --format=tar', () => {
   it('restores with GNU tar: every page at its path, with its bytes and its time', () => {
     const binary = Buffer.from(Array.from({ length: 3_000_001 }, (_, i) => i % 251));
-    const long = `http://x/${'long-directory-name/'.repeat(20)}${'n'.repeat(245)}.html`;
-    cache.put({ curl: 'http://x/', content: 'root', mtime: '1999-12-31T23:59:59Z' });
-    cache.put({ curl: 'http://x/docs', content: 'page', at: 1_700_000_000 });
-    cache.put({ curl: 'http://x/docs/b.html', content: '' });
+    const long = `https://x/${'long-directory-name/'.repeat(20)}${'n'.repeat(245)}.html`;
+    cache.put({ curl: 'https://x/', content: 'root', mtime: '1999-12-31T23:59:59Z' });
+    cache.put({ curl: 'https://x/docs', content: 'page', at: 1_700_000_000 });
+    cache.put({ curl: 'https://x/docs/b.html', content: '' });
     cache.put({
-      curl: 'http://x/d%C3%A9j%C3%A0/é.html',
-      burl: 'http://b/é.html',
+      curl: 'https://x/d%C3%A9j%C3%A0/é.html',
+      burl: 'https://b/é.html',
       content: Buffer.alloc(512, 1),
     });
-    cache.put({ curl: 'http://x/big.bin', mimetype: 'image/png', content: binary });
+    cache.put({ curl: 'https://x/big.bin', mimetype: 'image/png', content: binary });
     cache.put({ curl: long, content: 'long' });
-    cache.put({ curl: 'http://x/../../up.html', content: 'up' });
-    cache.put({ curl: 'http://x/old.html', content: 'old', mtime: '1960-01-01T00:00:00Z' });
-    cache.put({ curl: 'http://x/hidden.html', burl: '', content: 'hidden' });
+    cache.put({ curl: 'https://x/../../up.html', content: 'up' });
+    cache.put({ curl: 'https://x/old.html', content: 'old', mtime: '1960-01-01T00:00:00Z' });
+    cache.put({ curl: 'https://x/hidden.html', burl: '', content: 'hidden' });
     const { status, stdout, stderr } = runLccq(cache, ['--format=tar']);
     assert.deepEqual([status, stderr], [0, '']);
     // It warns of times before 1970.
@@ -54,7 +54,7 @@ describe('lccq --format=tar', () => {
         'x/docs/b.html',
         'x/docs~.html',
         'x/index.html',
-        long.slice('http://'.length),
+        long.slice('https://'.length),
         'x/old.html',
       ].sort(),
     );
@@ -69,8 +69,8 @@ describe('lccq --format=tar', () => {
   });
 
   it('is read by a second reader of other hands', () => {
-    cache.put({ curl: `http://x/${'é'.repeat(90)}.html`, content: 'a' });
-    cache.put({ curl: 'http://x/b.html', content: 'bb' });
+    cache.put({ curl: `https://x/${'é'.repeat(90)}.html`, content: 'a' });
+    cache.put({ curl: 'https://x/b.html', content: 'bb' });
     const { stdout } = runLccq(cache, ['--format=tar']);
     const script =
       'import sys,tarfile,io;print([(m.name,m.size,m.isreg()) for m in tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()))])';
@@ -86,7 +86,7 @@ describe('lccq --format=tar', () => {
     ['tar.zst', 'zstd'],
   ] as const) {
     it(`${format} is whole for ${program}, and holds the same`, () => {
-      cache.fill(500, i => `http://x/${i}.html`);
+      cache.fill(500, i => `https://x/${i}.html`);
       const plain = runLccq(cache, ['--format=tar']);
       const { status, stdout, stderr } = runLccq(cache, [`--format=${format}`]);
       assert.deepEqual([status, stderr], [0, '']);
@@ -99,7 +99,7 @@ describe('lccq --format=tar', () => {
   }
 
   it('says what is missing when there is no zstd', () => {
-    cache.put({ curl: 'http://x/1' });
+    cache.put({ curl: 'https://x/1' });
     const bin = join(cache.home, 'bin');
     mkdirSync(bin);
     for (const program of ['node', 'sh', 'dirname', 'readlink', 'env'])
@@ -115,10 +115,10 @@ describe('lccq --format=tar', () => {
   });
 
   it('lists what is gone, to be removed once the rest is restored: the copy follows', () => {
-    cache.put({ curl: 'http://x/kept.html', content: 'kept' });
-    cache.put({ curl: 'http://x/gone.html', content: 'gone' });
-    cache.put({ curl: 'http://x/moved.html', content: 'moved' });
-    cache.put({ curl: 'http://x/again.html', content: 'again' });
+    cache.put({ curl: 'https://x/kept.html', content: 'kept' });
+    cache.put({ curl: 'https://x/gone.html', content: 'gone' });
+    cache.put({ curl: 'https://x/moved.html', content: 'moved' });
+    cache.put({ curl: 'https://x/again.html', content: 'again' });
     const next = () => {
       const cursor = join(cache.home, 'tar.cursor');
       const { stdout } = runLccq(cache, [`--cursor=${cursor}`, '--format=tar', '--', 'cat']);
@@ -128,19 +128,19 @@ describe('lccq --format=tar', () => {
       return run('sh', ['-c', apply], { cwd: where }).stdout.toString().split('\n').slice(0, -1);
     };
     next();
-    cache.remove('http://x/gone.html');
-    cache.remove('http://x/again.html');
-    cache.put({ curl: 'http://x/again.html', content: 'again, new' });
-    cache.put({ curl: 'http://x/moved.html', burl: 'http://x/there.html', content: 'moved' });
+    cache.remove('https://x/gone.html');
+    cache.remove('https://x/again.html');
+    cache.put({ curl: 'https://x/again.html', content: 'again, new' });
+    cache.put({ curl: 'https://x/moved.html', burl: 'https://x/there.html', content: 'moved' });
     assert.deepEqual(next(), ['x/again.html', 'x/kept.html', 'x/there.html']);
     assert.equal(restored('x/again.html').toString(), 'again, new');
   });
 
   it('writes more deletions than one list holds in several', () => {
-    cache.put({ curl: 'http://x/1.html' });
-    cache.fill(2500, i => `http://y/${i}.html`);
+    cache.put({ curl: 'https://x/1.html' });
+    cache.fill(2500, i => `https://y/${i}.html`);
     cache.db.transaction(() => {
-      for (let i = 1; i <= 2500; i++) cache.remove(`http://y/${i}.html`);
+      for (let i = 1; i <= 2500; i++) cache.remove(`https://y/${i}.html`);
     })();
     const { stdout } = runLccq(cache, ['--format=tar', '--since=0']);
     const files = restore(stdout);
@@ -151,10 +151,10 @@ describe('lccq --format=tar', () => {
   });
 
   it('leaves out what is altered before anything of it was written: 1', () => {
-    appendFileSync(cache.put({ curl: 'http://x/small.html' }), 'x');
-    appendFileSync(cache.put({ curl: 'http://x/large.html', content: Buffer.alloc(2_000_000) }), 'x');
-    rmSync(cache.put({ curl: 'http://x/missing.html' }));
-    cache.put({ curl: 'http://x/good.html' });
+    appendFileSync(cache.put({ curl: 'https://x/small.html' }), 'x');
+    appendFileSync(cache.put({ curl: 'https://x/large.html', content: Buffer.alloc(2_000_000) }), 'x');
+    rmSync(cache.put({ curl: 'https://x/missing.html' }));
+    cache.put({ curl: 'https://x/good.html' });
     const { status, stdout, stderr } = runLccq(cache, ['--format=tar']);
     assert.equal(status, 1);
     assert.equal(stderr.split('\n').length, 4);

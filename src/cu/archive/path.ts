@@ -1,22 +1,22 @@
 /**
  * The path of a page in an archive: host, then the path of its URL, such as people would look for it. A pure function of
- * the URL and the mimetype, so that the same page has the same path in every archive; two URLs never have one path
- * except those of the table's last line.
+ * the URL and the mimetype, so that the same page has the same path in every archive; two URLs never have one path.
  *
  *     of the URL                              in the path
- *     http://h/docs/a.html                    h/docs/a.html
- *     http://h/docs/                          h/docs/index.html
- *     http://h/docs/index.html                h/docs/index.html~.html
- *     http://h/docs (a page and a directory)  h/docs~.html     by the mimetype: ~.txt, ~.pdf, ~.bin
- *     http://h/a.html/b.html (a directory)    h/a.html~/b.html
- *     http://h/p.php?id=1                     h/p.php?id=1~.html
- *     http://h/a.html~/b.html                 h/a.html~~/b.html
- *     http://h:8080/, ftp://h/                h+8080/, ftp~h/
+ *     https://h/docs/a.html                   h/docs/a.html
+ *     https://h/docs/                         h/docs/index.html
+ *     https://h/docs/index.html               h/docs/index.html~.html
+ *     https://h/docs (a page and a directory) h/docs~.html     by the mimetype: ~.txt, ~.pdf, ~.bin
+ *     https://h/java.base                     h/java.base~.html, for the directory h/java.base/ is as it is
+ *     https://h/a.html/b.html (a directory)   h/a.html~/b.html
+ *     https://h/p.php?id=1                    h/p.php?id=1~.html
+ *     https://h/a.html~/b.html                h/a.html~~/b.html
+ *     http://h/, ftp://h/, https://h:8080/    http~h/, ftp~h/, h+8080/
  *     `.`, `..`, empty names, control characters, \, a / in the query, #, names over 255 bytes, a~.html
  *                                             escaped as %XX, cut, and the name ends with ~ and a hash of the URL
  *     no URL with a host, paths over 4000 bytes
  *                                             ~other/HASH.html
- *     http and https of one host, a host in capitals and small letters: the same path, the last one wins
+ *     a host in capitals and small letters, a default port: the same path, for it is the same URL
  *
  * Percent-escapes of the URL stay as they are. Nothing leaves the directory in which the archive is restored.
  */
@@ -30,16 +30,31 @@ const PARTS = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]+)([^?#]*)(.*)$/is;
 /** A host, with a port. Also IPv6, and names in Unicode. */
 const HOST = /^((?!\.)[\p{L}\p{M}\p{N}_.-]+|\[[0-9a-f:.]+\])(?::(\d*))?$/iu;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' };
-/** A name that tells what is in the file: not the first character, and no version number. */
-const HAS_EXTENSION = /.\.[a-z][a-z0-9]{0,9}$/i;
-const DIRECTORY_LIKE_A_FILE = /.\.[a-z][a-z0-9]{0,9}~*$/i;
+/** Its URLs have no mark before their host: what is browsed today. */
+const PLAIN_SCHEME = 'https';
+/**
+ * Ends of names that tell what is in a file. Such a directory is marked, any other file is: neither is ever the other.
+ * Every extension given by mimetype is among them. The list is part of the format: a name added to it moves files.
+ */
+const FILE_EXTENSIONS = `
+  html htm xhtml shtml php php3 php4 php5 phtml asp aspx jsp jspx cgi cfm
+  txt text md markdown rst csv tsv xml xsl xsd dtd rss atom rdf json jsonl json5 yaml yml toml ini log tex bib
+  css scss less js mjs cjs ts map wasm
+  pdf ps eps doc docx xls xlsx ppt pptx odt ods odp rtf epub mobi djvu
+  png jpg jpeg jpe gif svg webp avif bmp tif tiff ico heic jxl psd
+  mp3 ogg oga opus wav flac m4a aac mid mp4 m4v webm mov avi mkv ogv mpg mpeg wmv srt vtt
+  zip gz tgz bz2 xz zst tar 7z rar jar war deb rpm iso img dmg exe msi apk
+  woff woff2 ttf otf eot ics vcf swf bin dat c h cc cpp hpp rs go py rb pl sh java diff patch asc sig
+`.match(/\S+/g);
+const HAS_EXTENSION = new RegExp(`.\\.(?:${FILE_EXTENSIONS?.join('|')})$`, 'i');
+const DIRECTORY_LIKE_A_FILE = new RegExp(`.\\.(?:${FILE_EXTENSIONS?.join('|')})~*$`, 'i');
 const MARKED_EXTENSION = /~\.[a-z][a-z0-9]{0,9}$/i;
 // eslint-disable-next-line no-control-regex
 const UNSAFE =
   /[\u0000-\u001f\u007f-\u009f\\/#\u2028\u2029]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** By which extension programs know a type; everything else is `.bin`. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
+export const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/html': 'html',
   'application/xhtml+xml': 'xhtml',
   'text/plain': 'txt',
@@ -77,8 +92,8 @@ export function archivePath(url: string, mimetype: string): string {
 function topOf(scheme: string, authority: string): string | undefined {
   const [, host, port = ''] = HOST.exec(authority) ?? [];
   if (host === undefined || Buffer.byteLength(authority) > MAX_NAME_BYTES - 32) return undefined;
-  const known = DEFAULT_PORTS[scheme];
-  return (known === undefined ? `${scheme}~` : '') + host + (port === '' || port === known ? '' : `+${port}`);
+  const isUsual = port === '' || port === DEFAULT_PORTS[scheme];
+  return (scheme === PLAIN_SCHEME ? '' : `${scheme}~`) + host + (isUsual ? '' : `+${port}`);
 }
 
 function fileName(name: string, extension: string): string {
