@@ -152,6 +152,10 @@ export function contextOf(
       );
       return undefined;
     },
+    formerTypes(burl, mimetype) {
+      if (!query.selection.sides.includes('gone')) return [];
+      return reader.typesUnder(query.selection, burl).filter(type => type !== mimetype);
+    },
     reject: rejects.add,
     note: message => talk.note(message),
   };

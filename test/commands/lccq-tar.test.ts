@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { run, runLccq } from '../support/lccq.js';
+import { LCCQ, run, runLccq } from '../support/lccq.js';
+import { pageOf } from '../support/mdoc.js';
 
 let cache: TestCache;
 let where: string;
@@ -24,6 +25,32 @@ function restore(archive: Buffer, ...args: string[]): string[] {
 }
 
 const restored = (path: string) => readFileSync(join(where, path));
+
+/** Does what lccq-archive(5) says to make a copy follow. @returns the files in the copy */
+function follow(...options: string[]): string[] {
+  const lines = pageOf('lccq-archive')?.lines ?? [];
+  const start = lines.findIndex(
+    (line, i) => line.startsWith('.Bd') && lines[i + 1]?.startsWith('lccq --cursor='),
+  );
+  const recipe = lines
+    .slice(start + 1, lines.indexOf('.Ed', start))
+    .map(line => line.replaceAll('\\e', '\\'))
+    .join('\n')
+    .replaceAll('/srv/copy', where)
+    .replace('lccq', ['lccq', ...options].join(' '));
+  const env = {
+    ...process.env,
+    LCC_HOME: cache.home,
+    LCC_CONFIG: '',
+    PATH: `${dirname(LCCQ)}:${process.env['PATH']}`,
+  };
+  const { status, stderr } = run('sh', ['-e', '-c', recipe], { cwd: cache.home, env });
+  assert.deepEqual([status, stderr], [0, '']);
+  const found = run('find', ['.', '-path', './.lcc', '-prune', '-o', '-type', 'f', '-printf', '%P\\n'], {
+    cwd: where,
+  });
+  return found.stdout.toString().split('\n').slice(0, -1).sort();
+}
 
 describe('lccq --format=tar', () => {
   it('restores with GNU tar: every page at its path, with its bytes and its time', () => {
@@ -114,26 +141,48 @@ describe('lccq --format=tar', () => {
     assert.equal(stderr, 'lccq: zstd is not installed; install it, or take tar.gz\n');
   });
 
-  it('lists what is gone, to be removed once the rest is restored: the copy follows', () => {
+  it('lists what is gone: with the recipe of the manual, as it stands there, a copy follows', () => {
     cache.put({ curl: 'https://x/kept.html', content: 'kept' });
     cache.put({ curl: 'https://x/gone.html', content: 'gone' });
     cache.put({ curl: 'https://x/moved.html', content: 'moved' });
     cache.put({ curl: 'https://x/again.html', content: 'again' });
-    const next = () => {
-      const cursor = join(cache.home, 'tar.cursor');
-      const { stdout } = runLccq(cache, [`--cursor=${cursor}`, '--format=tar', '--', 'cat']);
-      restore(stdout);
-      const apply =
-        'cat .lcc/deleted-*.txt | xargs -r -d "\\n" rm -f --; rm -rf .lcc; find . -type f | cut -c 3- | sort';
-      return run('sh', ['-c', apply], { cwd: where }).stdout.toString().split('\n').slice(0, -1);
-    };
-    next();
+    follow();
+    assert.deepEqual(follow(), ['x/again.html', 'x/gone.html', 'x/kept.html', 'x/moved.html'], 'no change');
+    cache.put({ curl: 'https://x/kept.html', content: 'kept, new' });
+    follow();
+    assert.equal(restored('x/kept.html').toString(), 'kept, new', 'nothing is gone');
     cache.remove('https://x/gone.html');
     cache.remove('https://x/again.html');
     cache.put({ curl: 'https://x/again.html', content: 'again, new' });
     cache.put({ curl: 'https://x/moved.html', burl: 'https://x/there.html', content: 'moved' });
-    assert.deepEqual(next(), ['x/again.html', 'x/kept.html', 'x/there.html']);
+    assert.deepEqual(follow(), ['x/again.html', 'x/kept.html', 'x/there.html']);
     assert.equal(restored('x/again.html').toString(), 'again, new');
+  });
+
+  it('lists the path that a page had under another mimetype', () => {
+    const docs = { curl: 'https://x/docs', mimetype: 'text/plain' };
+    cache.put({ curl: 'https://x/a' });
+    cache.put(docs);
+    cache.put({ curl: 'https://x/view' });
+    assert.deepEqual(follow(), ['x/a~.html', 'x/docs~.txt', 'x/view~.html']);
+    cache.remove('https://x/docs', docs);
+    cache.put({ ...docs, mimetype: 'application/pdf' });
+    cache.put({ curl: 'https://x/view', mimetype: 'text/xml' });
+    assert.deepEqual(follow(), ['x/a~.html', 'x/docs~.pdf', 'x/view~.xml'], 'replaced, and beside another');
+    cache.put({ curl: 'https://x/view', content: 'html again' });
+    assert.deepEqual(follow(), ['x/a~.html', 'x/docs~.pdf', 'x/view~.html']);
+    cache.remove('https://x/view');
+    cache.remove('https://x/view', { mimetype: 'text/xml' });
+    assert.deepEqual(
+      follow(),
+      ['x/a~.html', 'x/docs~.pdf'],
+      'the row deleted last was not the one in the copy',
+    );
+    cache.put({ curl: 'https://x/a', mimetype: 'text/css' });
+    assert.deepEqual(follow(), ['x/a~.css', 'x/docs~.pdf']);
+    cache.put({ curl: 'https://x/a', content: 'new' });
+    const others = follow('--mime=text/html');
+    assert.deepEqual(others, ['x/a~.css', 'x/a~.html', 'x/docs~.pdf'], 'what is not selected stays');
   });
 
   it('writes more deletions than one list holds in several', () => {

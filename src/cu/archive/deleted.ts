@@ -14,11 +14,16 @@ export class DeletedPaths {
   #lines: string[] = [];
   #lastSeq = 0;
 
-  /** @returns a list that is full */
-  add(path: string, seq: number): DeletedList | undefined {
-    this.#lines.push(`${path}\n`);
+  /**
+   * Adds the paths of a change, fewer than one list takes; they stand in one.
+   * @returns the list before, when it is full
+   */
+  add(paths: readonly string[], seq: number): DeletedList | undefined {
+    if (paths.length === 0) return undefined;
+    const full = this.#lines.length + paths.length > PATHS_OF_A_LIST ? this.take() : undefined;
+    for (const path of paths) this.#lines.push(`${path}\n`);
     this.#lastSeq = seq;
-    return this.#lines.length < PATHS_OF_A_LIST ? undefined : this.take();
+    return full;
   }
 
   /** What has not been written yet; undefined when there is nothing. */

@@ -49,16 +49,30 @@ function open(context: FormatContext): RowWriter {
     columns: COLUMNS,
     record(values) {
       const [op, seq, burl, mimetype, mtime, fetchedS, deletedS] = values.slice(CONTENT_COLUMNS.length);
-      const path = archivePath(String(burl), String(mimetype));
+      const [url, type] = [String(burl), String(mimetype)];
+      const path = archivePath(url, type);
+      const number = Number(seq);
       if (op === 'delete') {
         lastTimeS = Number(deletedS);
-        return listed(deleted.add(path, Number(seq)));
+        return listed(deleted.add([path, ...formerPaths(context, url, type)], number));
       }
+      const former = formerPaths(context, url, type);
       const content = context.openContent(values);
-      return content === undefined ? '' : member(path, timeOf(mtime, fetchedS), content);
+      if (content === undefined) return '';
+      if (former.length > 0) lastTimeS = Number(fetchedS);
+      return member(path, timeOf(mtime, fetchedS), content, listed(deleted.add(former, number)));
     },
     tail: () => Buffer.concat([...listed(deleted.take()), TAR_END]),
   };
+}
+
+/** Where an earlier archive may have put the page, which then had another mimetype. */
+function formerPaths(context: FormatContext, url: string, mimetype: string): string[] {
+  const path = archivePath(url, mimetype);
+  // Most paths follow from the URL alone.
+  if (path === archivePath(url, mimetype === 'text/html' ? 'text/plain' : 'text/html')) return [];
+  const paths = context.formerTypes(url, mimetype).map(type => archivePath(url, type));
+  return [...new Set(paths)].filter(each => each !== path);
 }
 
 /** The document's own time, else when it was fetched. */
@@ -67,18 +81,19 @@ function timeOf(mtime: ColumnValue | undefined, fetchedS: ColumnValue | undefine
   return Number.isNaN(ms) ? Number(fetchedS) : Math.floor(ms / 1000);
 }
 
-function member(path: string, timeS: number, content: StoredContent): Iterable<Part> {
+/** @param before whole members before it */
+function member(path: string, timeS: number, content: StoredContent, before: Part[]): Iterable<Part> {
   const header = tarHeader(path, content.length, timeS);
   const padding = tarPadding(content.length);
-  if (content.length > WHOLE_BYTES) return inPieces(header, content, padding);
+  if (content.length > WHOLE_BYTES) return inPieces([...before, header], content, padding);
   const bytes = content.bytes();
   content.close();
-  return [header, bytes, padding];
+  return [...before, header, bytes, padding];
 }
 
-function* inPieces(header: Part, content: StoredContent, padding: Part): Generator<Part> {
+function* inPieces(before: Part[], content: StoredContent, padding: Part): Generator<Part> {
   try {
-    yield header;
+    yield* before;
     yield* content.chunks();
     yield padding;
   } finally {

@@ -26,6 +26,11 @@ export interface FormatContext {
    * @param values those of `CONTENT_COLUMNS`, in that order
    */
   openContent(values: readonly ColumnValue[]): StoredContent | undefined;
+  /**
+   * Other mimetypes under which whoever follows may know the page of a browse URL: of rows that were shown under it since
+   * the stream began, and of those held besides. None where deletions are not told.
+   */
+  formerTypes(burl: string, mimetype: string): string[];
   /** A row that could not be written as it should: reported, and the exit status says so. */
   reject(message: string): void;
   /** Something worth knowing that is no fault. */

@@ -137,6 +137,7 @@ class Writing {
         return undefined;
       },
       reject: () => undefined,
+      formerTypes: () => [],
       note: () => undefined,
     };
   }

@@ -49,19 +49,14 @@ export class Pages {
     const isMet = conditions.change('held');
     const gone = conditions.change('gone');
     const values = { ...conditions.values, machine: machineId };
-    // A row without a browse URL of its own is found by its curl, in each provider that can have it.
-    const shownUnder = (what: string) =>
-      `SELECT ${what} FROM lccurl WHERE burl = $burl AND ${identity}
-       UNION ALL
-       SELECT ${what} FROM (SELECT value AS provider FROM json_each($pids)) CROSS JOIN lccurl ON pid = provider
-       WHERE curl = $burl AND burl IS NULL AND ${identity}`;
-    this.#seqs = bound(db.prepare<[object], number>(shownUnder('seq')).pluck(), values);
+    this.#seqs = bound(db.prepare<[object], number>(shownUnder('seq', identity)).pluck(), values);
     this.#rows = bound(
       db
         .prepare<[object], ColumnValue[]>(
           `${shownUnder(
             `lccurl.seq AS seq, ${isMet} AS met, ${CONTENT_SUM_TEXT} AS sumtext, sum,
              ${columns.map((column, i) => `${COLUMNS[column].held} AS c${i}`).join(', ')}`,
+            identity,
           )} ORDER BY seq DESC`,
         )
         .raw(),
@@ -102,6 +97,40 @@ export class Pages {
     }
     return undefined;
   }
+}
+
+/** The mimetypes of all rows that are shown under a URL, or were at some time since the stream began. */
+export class TypesUnder {
+  readonly #types;
+  readonly #providers: Providers;
+
+  constructor(db: Db, selection: Selection) {
+    this.#providers = new Providers(db);
+    const conditions = new Conditions(selection);
+    const identity = conditions.identity();
+    const sinceSeq = conditions.bind('sinceSeq', selection.streamSinceSeq ?? selection.sinceSeq ?? 0);
+    this.#types = bound(
+      db
+        .prepare<[object], string>(
+          `SELECT DISTINCT mimetype FROM (${shownUnder('mimetype', identity)} UNION ALL
+           SELECT mimetype FROM tombstone WHERE coalesce(burl, curl) = $burl AND seq > ${sinceSeq} AND ${identity})`,
+        )
+        .pluck(),
+      conditions.values,
+    );
+  }
+
+  of(burl: string): string[] {
+    return this.#types({ burl, pids: this.#providers.of(burl) });
+  }
+}
+
+/** Rows under $burl. One without a browse URL of its own is found by its curl, in each provider that can have it. */
+function shownUnder(what: string, identity: string): string {
+  return `SELECT ${what} FROM lccurl WHERE burl = $burl AND ${identity}
+    UNION ALL
+    SELECT ${what} FROM (SELECT value AS provider FROM json_each($pids)) CROSS JOIN lccurl ON pid = provider
+    WHERE curl = $burl AND burl IS NULL AND ${identity}`;
 }
 
 /** A statement that always gets these values besides its own. */

@@ -9,7 +9,7 @@ import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
 import { readStoreMark } from '../store-mark.js';
 import { CONTENT_SUM_TEXT, isSoundText, SUM_TEXT_OWN } from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
-import { Pages } from './pages.js';
+import { Pages, TypesUnder } from './pages.js';
 import { oldPathsSql, union, type Selection } from './selection.js';
 import { StoreRegister } from './stores.js';
 import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from './template.js';
@@ -39,6 +39,8 @@ export class CacheReader {
   readonly storeId: string;
   #highWater = 0;
   #purged = 0;
+  /** For the last selection asked about; knows the providers there are. */
+  #types: { selection: Selection; under: TypesUnder } | undefined;
 
   /**
    * @param machineId whose content counts as local (column `localfileid`)
@@ -66,6 +68,7 @@ export class CacheReader {
   /** Looks at the database as it is now. */
   renew(): void {
     this.rest();
+    this.#types = undefined;
     this.#db.exec('BEGIN');
     this.#highWater = Number(this.#value("SELECT value FROM counter WHERE name = 'seq'"));
     this.#purged = Number(this.#value("SELECT value FROM counter WHERE name = 'purged'"));
@@ -139,6 +142,13 @@ export class CacheReader {
       const told = pages.told(op === 'delete', Number(seq), String(burl), values);
       if (told !== undefined) yield told;
     }
+  }
+
+  /** Mimetypes of all rows that are shown under a browse URL, or were at some time since the stream began. */
+  typesUnder(selection: Selection, burl: string): string[] {
+    if (this.#types?.selection !== selection)
+      this.#types = { selection, under: new TypesUnder(this.#db, selection) };
+    return this.#types.under.of(burl);
   }
 
   /** `seq` and the fileid of each file of this machine that was let go of, whatever `columns` are asked for. */
