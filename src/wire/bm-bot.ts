@@ -41,12 +41,11 @@ export interface RobotRequest extends Omit<FetchRequest, 'lane'> {
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
 const STATUSES: readonly FetchResult['status'][] = ['ok', 'unchanged', 'error', 'recalled'];
 
-export function formatRobotFetch(request: RobotRequest): string {
-  return formatRobotFetchOf(request.id, request.file, request);
-}
-
-/** The same, of a request that knows neither its id there nor its file. */
-function formatRobotFetchOf(id: number, file: string, request: Omit<RobotRequest, 'id' | 'file'>): string {
+export function formatRobotFetch(
+  id: number,
+  file: string,
+  request: Omit<RobotRequest, 'id' | 'file'>,
+): string {
   return (
     `<fetch id="${id}"` +
     formatAttribute('lane', request.lane) +
@@ -277,7 +276,7 @@ export class RobotPeer {
 
   /** Asks for a request of the source, under the id the robot is to answer with. */
   fetch(id: number, file: string, request: Omit<FetchRequest, 'id'>): void {
-    this.channel.send(formatRobotFetchOf(id, file, request));
+    this.channel.send(formatRobotFetch(id, file, request));
   }
   /** Asks for what has not begun of the lane. */
   recall(lane: string, begun = false): void {

@@ -85,8 +85,10 @@ test('the robot’s conversation of the page is what is spoken', () => {
   const requests = said('BM');
   assert.deepEqual(requests.splice(-1), [formatRecall('7').trim()]);
   assert.equal(requests.length, 4);
-  for (const line of requests)
-    assert.equal(formatRobotFetch(readRobotFetch(element(line).attributes)), `${line}\n`);
+  for (const line of requests) {
+    const request = readRobotFetch(element(line).attributes);
+    assert.equal(formatRobotFetch(request.id, request.file, request), `${line}\n`);
+  }
   const [hello, ...results] = said('BOT');
   assert.equal(hello, '<lococa:bot slots="64"/>');
   assert.equal(results.length, 4);
