@@ -23,13 +23,6 @@ export function encodePath(name: string): string {
   return colon > first ? path : path.slice(0, first).replaceAll(':', '%3A') + path.slice(first);
 }
 
-/** The latin1 name behind a path. */
-export function decodePath(path: string): string {
-  return path.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-}
-
 /** A latin1 name as people can read it on one line of a terminal. */
 export function displayName(name: string): string {
   const text = Buffer.from(name, 'latin1').toString('utf8');

@@ -15,8 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { decodePath } from '../../src/cp/url-path.js';
-import { HOSTILE_NAMES } from '../support/hostile-names.js';
+import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
 import { ROOT } from '../support/tree.js';
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'file2url-')));

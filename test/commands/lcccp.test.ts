@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
-import { decodePath } from '../../src/cp/url-path.js';
-import { HOSTILE_NAMES } from '../support/hostile-names.js';
+import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
 import { ROOT } from '../support/tree.js';
 import { Home, Receiver, SITE, type Daemon } from '../support/uns.js';
 

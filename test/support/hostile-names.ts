@@ -40,3 +40,10 @@ export const HOSTILE_NAMES: readonly string[] = [
   '\xef\xbf\xbf nonchar',
   'CON.html',
 ];
+
+/** The latin1 name behind the path of a url. */
+export function decodePath(path: string): string {
+  return path.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
