@@ -121,9 +121,6 @@ const TERMS = [
   'useragent',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
-/** The highest pid: SQLite and JavaScript agree on integers up to here. */
-export const MAX_PID = Number.MAX_SAFE_INTEGER;
-
 /** One provider with its roots. */
 export function readProvider(db: Db, pid: number): Provider | undefined {
   const row = db.prepare('SELECT * FROM pidb WHERE pid = ?').get(pid) as Row | undefined;

@@ -4,7 +4,7 @@ import { LccError } from './errors.js';
 export type Endpoint = { kind: 'unix'; path: string } | { kind: 'tcp' | 'tls'; host: string; port: number };
 
 /** The port of lccd-uns when an endpoint names none. */
-export const DEFAULT_UNS_PORT = 9000;
+const DEFAULT_UNS_PORT = 9000;
 
 /**
  * Reads an endpoint. Without a host it is loopback: nothing listens on the outside unless told to.

@@ -30,7 +30,7 @@ export function formatOverview(
 }
 
 /** One line a daemon, columns aligned. */
-export function formatTable(looks: readonly Look[]): string {
+function formatTable(looks: readonly Look[]): string {
   const rows = [HEAD, ...looks.map(rowOf)];
   const widths = HEAD.map((_, i) => Math.max(...rows.map(row => row[i]?.length ?? 0)));
   return rows
