@@ -95,6 +95,10 @@ export class Lcc {
           left -= window.count;
           since = window.reachedSeq;
         }
+        if (since === to) {
+          await options.caughtUp?.({ storeId, seq: since });
+          this.#mustBeOpen();
+        }
         signal?.throwIfAborted();
         if (watch === undefined || left <= 0) return;
         await watch.changedSince(seen, stop);

@@ -31,6 +31,12 @@ export interface ChangesOptions {
   limit?: number | undefined;
   /** Go on with what is committed from now on, within a second, until `signal` says stop. */
   follow?: boolean | undefined;
+  /**
+   * Is told, and awaited, whenever everything that there is for now has been dealt with: at the end, and with `follow`
+   * before each wait. Its cursor is also past what was not selected, so keep it: the deletions between an old cursor and
+   * the present may be forgotten some day. Not called where `limit` or the program ends the iteration before.
+   */
+  caughtUp?: ((cursor: Cursor) => void | Promise<void>) | undefined;
   /** Ends the iteration: it throws the signal's reason, as Node's own iterators do. */
   signal?: AbortSignal | undefined;
   /** Is told the id of a row that does not agree with its checksum and is left out; without it, that throws. */

@@ -13,6 +13,7 @@ import {
   parseCursor,
   type Change,
   type ChangesOptions,
+  type Cursor,
   type Lcc,
 } from '../../../src/index.js';
 import { TestCache } from '../../support/cache.js';
@@ -90,6 +91,48 @@ describe('the library', () => {
     assert.deepEqual(curls(await all({ pid: 2 })), ['upsert docs/new']);
     assert.deepEqual(curls(await all({ prefix: `${SITE}docs/`, mime: 'text/*' })), ['upsert docs/new']);
     assert.deepEqual(curls(await all({ limit: 1 })), ['upsert old']);
+  });
+
+  it('tells how far it has come, past what is not selected, when there is no more', async () => {
+    const reached: number[] = [];
+    const caughtUp = ({ storeId, seq }: Cursor) => {
+      assert.equal(storeId, lcc.storeId);
+      reached.push(seq);
+    };
+    await all({ caughtUp });
+    cache.put({ curl: `${SITE}a` });
+    cache.fill(6000, i => `${SITE}${i}`);
+    assert.deepEqual(await all({ pid: 7, caughtUp }), []);
+    assert.deepEqual(reached, [0, 6001]);
+    await all({ limit: 1, caughtUp });
+    for await (const _ of lcc.changes({ caughtUp })) break;
+    assert.deepEqual(reached, [0, 6001], 'there was more');
+    cache.remove(`${SITE}a`);
+    cache.forgetDeletions();
+    const last = { storeId: lcc.storeId, seq: reached.at(-1) ?? 0 };
+    await assert.rejects(
+      all({ cursor: last, pid: 7 }),
+      coded('data.refused'),
+      'what not keeping it leads to',
+    );
+  });
+
+  it('tells so before each wait when it follows, once all of it has been dealt with', async () => {
+    const stop = new AbortController();
+    const told: (string | number)[] = [];
+    const caughtUp = async ({ seq }: Cursor) => {
+      await new Promise<void>(resolve => void setImmediate(resolve));
+      told.push(seq);
+      if (seq === 1) cache.put({ curl: `${SITE}image`, mimetype: 'image/png' });
+      if (seq === 2) cache.put({ curl: `${SITE}b` });
+      if (seq === 3) stop.abort();
+    };
+    cache.put({ curl: `${SITE}a` });
+    const options = { follow: true, mime: 'text/*', signal: stop.signal, caughtUp };
+    await assert.rejects(async () => {
+      for await (const change of lcc.changes(options)) told.push(...curls([change]));
+    }, /abort/i);
+    assert.deepEqual(told, ['upsert a', 1, 2, 'upsert b', 3]);
   });
 
   it('refuses cursors that nothing can be told from', async () => {
