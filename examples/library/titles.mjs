@@ -10,30 +10,46 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop.abort(
 
 const lcc = openLcc();
 const position = openCursor(cursorFile);
-const titles = existsSync(listFile) && position.cursor ? JSON.parse(readFileSync(listFile, 'utf8')) : {};
+const isKnown = existsSync(listFile) && position.cursor !== undefined;
+const titles = new Map(isKnown ? Object.entries(JSON.parse(readFileSync(listFile, 'utf8'))) : []);
+/** Changes in `titles` that are not in the file yet, and the cursor of the last one. */
+let unsaved = 0;
+let reached = position.cursor;
 
 try {
   const changes = lcc.changes({
-    cursor: position.cursor,
+    cursor: isKnown ? position.cursor : undefined,
     deleted: 'yes',
     mime: 'text/*',
     follow: follow === 'follow',
     signal: stop.signal,
+    // Nothing more for now: the cursor given is also past what is no text.
+    caughtUp: save,
   });
   for await (const change of changes) {
     // Keyed by the row's id: a page whose URL changed leaves nothing behind.
-    delete titles[change.id];
-    if (change.op === 'upsert' && change.burl !== '') titles[change.id] = entryOf(change);
-    // First the list, then the cursor: a death between the two repeats a change, which does no harm.
-    writeFileSync(`${listFile}.tmp`, `${JSON.stringify(titles, undefined, 1)}\n`);
-    renameSync(`${listFile}.tmp`, listFile);
-    position.save(change.cursor);
+    titles.delete(String(change.id));
+    if (change.op === 'upsert' && change.burl !== '') titles.set(String(change.id), entryOf(change));
+    reached = change.cursor;
+    // The file is written whole: as much must have changed as it holds, or many changes would write it very often.
+    if (++unsaved >= Math.max(1000, titles.size / 2)) save(reached);
   }
 } catch (error) {
   if (error.name !== 'AbortError') throw error;
+  if (unsaved > 0) save(reached);
 } finally {
   position.close();
   lcc.close();
+}
+
+/** First the list, then the cursor: a death between the two repeats some changes, which does no harm. */
+function save(cursor) {
+  if (unsaved > 0) {
+    writeFileSync(`${listFile}.tmp`, `${JSON.stringify(Object.fromEntries(titles), undefined, 1)}\n`, { flush: true });
+    renameSync(`${listFile}.tmp`, listFile);
+    unsaved = 0;
+  }
+  position.save(cursor);
 }
 
 function entryOf(change) {

@@ -80,6 +80,32 @@ describe('the library, installed as a package', () => {
     assert.deepEqual(titles(), ['Drei', 'Zwei']);
   });
 
+  it('serves it without writing its file anew for each change', () => {
+    cache.fill(5000, i => `http://many/${i}`);
+    // Counts what becomes the list.
+    const counting = `
+      import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
+      const { renameSync } = fs; let count = 0;
+      fs.renameSync = (from, to) => { count += to === 'many'; renameSync(from, to); };
+      syncBuiltinESMExports(); process.on('exit', () => console.log(count));`;
+    const { stdout, stderr } = spawnSync(
+      'node',
+      [`--import=data:text/javascript,${encodeURIComponent(counting)}`, 'titles.mjs', 'many', 'many.cursor'],
+      { cwd: dir, env: env(), encoding: 'utf8' },
+    );
+    assert.equal(stderr, '');
+    assert.equal(Object.keys(JSON.parse(readFileSync(join(dir, 'many'), 'utf8')) as object).length, 5002);
+    assert.ok(Number(stdout) <= 8, stdout);
+  });
+
+  it('moves its cursor past what it does not select', () => {
+    cache.put({ curl: 'http://x/image', mimetype: 'image/png' });
+    const run = spawnSync('node', ['titles.mjs', 'list', 'cursor'], { cwd: dir, env: env() });
+    assert.equal(run.status, 0);
+    const seq = Number(readFileSync(join(dir, 'cursor'), 'utf8').split(' ').at(-1));
+    assert.equal(seq, Number(cache.db.prepare("SELECT value FROM counter WHERE name = 'seq'").pluck().get()));
+  });
+
   it('is type-checked by TypeScript, strictly and with its declarations, and says what is wrong', () => {
     const check = (name: string, program: string) => {
       writeFileSync(join(dir, name), program);
