@@ -1,50 +1,36 @@
 /** Relays over real sockets, three levels deep: source ← top ← middle ← low ← machine m1; middle ← m2; top ← m3. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openDatabase } from '../../src/db/open.js';
 import { Qm } from '../qm/daemon.js';
-import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { Daemons, statusOf, type Daemon } from '../support/daemon.js';
+import { TestSite } from '../support/site.js';
 import { TestSource } from '../support/source.js';
 
-const homes: string[] = [];
-const running: Daemon[] = [];
 let dir: string;
-let site: Server;
-let answer: RequestListener;
+let site: TestSite;
+let daemons: Daemons;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'lcc-relay-'));
-  homes.push(dir);
   writeFileSync(join(dir, 'lcc.toml'), '[bm]\ngrace_ms = 0\n');
-  answer = (request, response) => response.end(`content of ${request.url}`);
-  site = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1');
-  await once(site, 'listening');
+  daemons = new Daemons();
+  site = await TestSite.listen((request, response) => response.end(`content of ${request.url}`));
 });
 afterEach(async () => {
-  for (const { child } of running) child.kill('SIGKILL');
-  await Promise.all(running.map(({ ended }) => ended));
-  running.length = 0;
-  site.closeAllConnections();
+  await daemons.end();
   site.close();
-});
-after(() => {
-  for (const home of homes) rmSync(home, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true });
 });
 
 const socketOf = (name: string) => `unix:${dir}/${name}.sock`;
-const urlOf = (path: string) => `http://127.0.0.1:${(site.address() as AddressInfo).port}${path}`;
 
 function start(command: string, home: string, args: string[], env: NodeJS.ProcessEnv = {}): Daemon {
-  const daemon = startDaemon(command, join(dir, home), args, env);
-  running.push(daemon);
-  return daemon;
+  return daemons.start(command, join(dir, home), args, env);
 }
 
 /** A relay and a machine whose names say where they listen. */
@@ -76,7 +62,7 @@ describe('lccd-bm as a relay, three levels deep', () => {
 
   it('has urls fetched on all machines, one of a lane at a time, and files deleted where they lie', async () => {
     const at = new Map<string, number>();
-    answer = (request, response) => {
+    site.answer = (request, response) => {
       const lane = request.url?.split('/')[1] ?? '';
       at.set(lane, (at.get(lane) ?? 0) + 1);
       assert.equal(at.get(lane), 1, 'two of one lane at once');
@@ -91,7 +77,7 @@ describe('lccd-bm as a relay, three levels deep', () => {
     await source.slots(12, 'm1', 'm2', 'm3');
     const paths = Array.from({ length: 240 }, (_, i) => `/${i % 12}/${i}`);
     const results = await Promise.all(
-      paths.map(path => source.fetch({ lane: path.split('/')[1] ?? '', url: urlOf(path) })),
+      paths.map(path => source.fetch({ lane: path.split('/')[1] ?? '', url: site.urlOf(path) })),
     );
     const byMachine = new Map<string, number>();
     for (const [i, result] of results.entries()) {
@@ -116,14 +102,14 @@ describe('lccd-bm as a relay, three levels deep', () => {
     const begun: string[] = [];
     let release = () => {};
     const released = new Promise<void>(resolve => (release = resolve));
-    answer = (request, response) => {
+    site.answer = (request, response) => {
       begun.push(request.url ?? '');
       void released.then(() => response.end(`content of ${request.url}`));
     };
     const first = machine('m1', 'low', 2);
     await source.slots(2, 'm1');
     const fetches = ['/a/1', '/a/2', '/b/1', '/b/2'].map(path =>
-      source.fetch({ lane: path.split('/')[1] ?? '', url: urlOf(path) }),
+      source.fetch({ lane: path.split('/')[1] ?? '', url: site.urlOf(path) }),
     );
     while (begun.length < 2) await pause(5);
     machine('m2', 'top', 2);
@@ -144,12 +130,12 @@ describe('lccd-bm as a relay, three levels deep', () => {
   it('connects again to a relay that was killed, with all that is below', async () => {
     machine('m1', 'low', 2);
     await source.slots(2, 'm1');
-    const middle = running[1];
+    const middle = daemons.all[1];
     middle?.child.kill('SIGKILL');
     await source.slots(0);
     relay('middle', 'top');
     await source.slots(2, 'm1');
-    const result = await source.fetch({ lane: '1', url: urlOf('/x') });
+    const result = await source.fetch({ lane: '1', url: site.urlOf('/x') });
     assert.equal(result?.status, 'ok');
     assert.ok(existsSync(contentOf('m1', result.fileId ?? '')));
   });

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startDaemon, type Daemon } from '../support/daemon.js';
+import { TestSite } from '../support/site.js';
 import { TestSource } from '../support/source.js';
 
 const STEPS = [
@@ -59,12 +57,7 @@ class KeptManager {
 async function history(crashAt: string | undefined) {
   const home = mkdtempSync(join(tmpdir(), 'lcc-bm-crash-'));
   writeFileSync(join(home, 'lcc.toml'), '[bm]\ngrace_ms = 0\nname_block = 7\nmin_free_disk_percent = 0\n');
-  const site = createServer((request, response) => response.end(`content of ${request.url}`)).listen(
-    0,
-    '127.0.0.1',
-  );
-  await once(site, 'listening');
-  const base = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  const site = await TestSite.listen((request, response) => response.end(`content of ${request.url}`));
   const source = await TestSource.listen(join(home, 'qm.sock'));
   const ends = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1'];
   const env = crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(home, 'crashed') };
@@ -80,7 +73,7 @@ async function history(crashAt: string | undefined) {
     // Whatever was not answered is asked for again, as a Queue Manager does.
     const add = async (path: string): Promise<void> => {
       await source.slots(SLOTS);
-      const result = await source.fetch({ lane: path, url: base + path });
+      const result = await source.fetch({ lane: path, url: site.urlOf(path) });
       if (result === undefined) return add(path);
       assert.ok(result.status === 'ok' && result.fileId !== undefined, JSON.stringify(result));
       const before = named.get(result.fileId);
@@ -115,7 +108,6 @@ async function history(crashAt: string | undefined) {
     robot.child.kill('SIGKILL');
     await robot.ended;
     source.close();
-    site.closeAllConnections();
     site.close();
     rmSync(home, { recursive: true, force: true });
   }

@@ -10,53 +10,41 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { FetchOk } from '../../src/wire/fetch.js';
-import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { Daemons, startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { TestSite } from '../support/site.js';
 import { TestSource } from '../support/source.js';
 
 let home: string;
 let source: TestSource;
-let site: Server;
-let answer: RequestListener;
-const homes: string[] = [];
-const running: Daemon[] = [];
+let site: TestSite;
+let daemons: Daemons;
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'lcc-bm-cmd-'));
-  homes.push(home);
   writeFileSync(join(home, 'lcc.toml'), '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\n');
+  daemons = new Daemons();
   source = await TestSource.listen(join(home, 'qm.sock'));
-  answer = (request, response) => response.end(contentOf(request.url ?? ''));
-  site = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1');
-  await once(site, 'listening');
+  site = await TestSite.listen((request, response) => response.end(contentOf(request.url ?? '')));
 });
 afterEach(async () => {
-  for (const { child } of running) child.kill('SIGKILL');
-  await Promise.all(running.map(({ ended }) => ended));
-  running.length = 0;
+  await daemons.end();
   source.close();
-  site.closeAllConnections();
   site.close();
-});
-after(() => {
-  for (const dir of homes) rmSync(dir, { recursive: true, force: true });
+  rmSync(home, { recursive: true, force: true });
 });
 
 const contentOf = (path: string) => `content of ${path}\n`.repeat(50);
 const md5 = (text: string) => createHash('md5').update(text).digest('hex');
-const urlOf = (path: string) => `http://127.0.0.1:${(site.address() as AddressInfo).port}${path}`;
 const fileOf = (result: FetchOk) => join(home, 'store', result.fileId ?? '');
 
 function startManager(env: NodeJS.ProcessEnv = {}, more: string[] = []): Daemon {
   const args = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1', ...more];
-  const daemon = startDaemon('lccd-bm', home, args, env);
-  running.push(daemon);
-  return daemon;
+  return daemons.start('lccd-bm', home, args, env);
 }
 function startRobot(name: string, slots: number): Daemon {
   const args = [
@@ -65,12 +53,10 @@ function startRobot(name: string, slots: number): Daemon {
     '--allow-address=127.0.0.0/8',
     `--name=${name}`,
   ];
-  const daemon = startDaemon('lccbot', home, args);
-  running.push(daemon);
-  return daemon;
+  return daemons.start('lccbot', home, args);
 }
 async function fetchOk(path: string, lane = path): Promise<FetchOk> {
-  const result = await source.fetch({ lane, url: urlOf(path) });
+  const result = await source.fetch({ lane, url: site.urlOf(path) });
   assert.equal(result?.status, 'ok', JSON.stringify(result));
   return result;
 }
@@ -99,7 +85,7 @@ describe('lccd-bm', () => {
     let now = 0;
     let most = 0;
     const order: string[] = [];
-    answer = (request, response) => {
+    site.answer = (request, response) => {
       most = Math.max(most, ++now);
       order.push(request.url ?? '');
       setImmediate(() => {
@@ -122,7 +108,7 @@ describe('lccd-bm', () => {
     const held: (() => void)[] = [];
     let beginning = () => {};
     const begun = new Promise<void>(resolve => (beginning = resolve));
-    answer = (request, response) => {
+    site.answer = (request, response) => {
       asked.push(request.url ?? '');
       if (asked.length > 1) return void response.end('x');
       held.push(() => response.end('x'));
@@ -133,7 +119,7 @@ describe('lccd-bm', () => {
     startRobot('lccbot', 4);
     await source.slots(4);
     const [first, ...rest] = Array.from({ length: 8 }, (_, i) =>
-      source.fetch({ lane: '7', url: urlOf(`/${i}`) }),
+      source.fetch({ lane: '7', url: site.urlOf(`/${i}`) }),
     );
     await begun;
     source.recall('7');
@@ -154,7 +140,7 @@ describe('lccd-bm', () => {
     let requests = 0;
     let allBegun = () => {};
     const fourBegun = new Promise<void>(resolve => (allBegun = resolve));
-    answer = (request, response) => {
+    site.answer = (request, response) => {
       requests++;
       const content = contentOf(request.url ?? '');
       if (begun >= 4) {
@@ -203,7 +189,7 @@ describe('lccd-bm', () => {
     const typist = connect(join(home, 'bm.sock'));
     typist.write("<lococa:bot slots='1'/>\r\n");
     await source.slots(1);
-    const fetching = source.fetch({ lane: '1', url: urlOf('/x') });
+    const fetching = source.fetch({ lane: '1', url: site.urlOf('/x') });
     const [asked] = (await once(typist, 'data')) as [Buffer];
     assert.match(
       asked.toString(),
@@ -226,20 +212,20 @@ describe('lccd-bm', () => {
     const held: (() => void)[] = [];
     let asked = () => {};
     const twoAsked = new Promise<void>(resolve => (asked = resolve));
-    answer = (request, response) => {
+    site.answer = (request, response) => {
       held.push(() => response.end(contentOf(request.url ?? '')));
       if (held.length === 2) asked();
     };
     const manager = startManager();
     startRobot('lccbot', 2);
     await source.slots(2);
-    const lost = ['/a', '/b', '/c'].map(path => source.fetch({ lane: path, url: urlOf(path) }));
+    const lost = ['/a', '/b', '/c'].map(path => source.fetch({ lane: path, url: site.urlOf(path) }));
     await twoAsked;
     source.cut();
     assert.deepEqual(await Promise.all(lost), [undefined, undefined, undefined]);
     await manager.logged('source gone');
     await source.slots(2);
-    answer = (request, response) => response.end(contentOf(request.url ?? ''));
+    site.answer = (request, response) => response.end(contentOf(request.url ?? ''));
     for (const release of held) release();
     const again = await Promise.all(['/a', '/b', '/c'].map(path => fetchOk(path)));
     // One more round trip: what was fetched for nobody has been noted by then, and is swept before the daemon ends.
@@ -337,7 +323,7 @@ describe('lccd-bm looks after what is stored', () => {
     startRobot('r', 2);
     await source.slots(2);
     const results = await Promise.all(
-      ['/a', '/b', '/c', '/d'].map(path => source.fetch({ lane: path, url: urlOf(path) })),
+      ['/a', '/b', '/c', '/d'].map(path => source.fetch({ lane: path, url: site.urlOf(path) })),
     );
     const [a, b, c, d] = results.map(result => (result?.status === 'ok' ? result : assert.fail()));
     assert.ok(a && b && c && d);

@@ -54,6 +54,24 @@ export function startDaemon(
   return { child, ready, ended, log: () => log, logged };
 }
 
+/** The daemons of one test. */
+export class Daemons {
+  /** As they were started. */
+  readonly all: Daemon[] = [];
+
+  readonly start: typeof startDaemon = (...args) => {
+    const daemon = startDaemon(...args);
+    this.all.push(daemon);
+    return daemon;
+  };
+
+  /** Kills them and waits until they are gone. */
+  async end(): Promise<void> {
+    for (const { child } of this.all) child.kill('SIGKILL');
+    await Promise.all(this.all.map(({ ended }) => ended));
+  }
+}
+
 /** What a daemon says of itself on its control socket. */
 export async function statusOf(home: string, name: string): Promise<Record<string, unknown>> {
   const socket = connect(join(home, 'run', `${name}.ctl.sock`));
