@@ -45,7 +45,9 @@ try {
 /** First the list, then the cursor: a death between the two repeats some changes, which does no harm. */
 function save(cursor) {
   if (unsaved > 0) {
-    writeFileSync(`${listFile}.tmp`, `${JSON.stringify(Object.fromEntries(titles), undefined, 1)}\n`, { flush: true });
+    writeFileSync(`${listFile}.tmp`, `${JSON.stringify(Object.fromEntries(titles), undefined, 1)}\n`, {
+      flush: true,
+    });
     renameSync(`${listFile}.tmp`, listFile);
     unsaved = 0;
   }

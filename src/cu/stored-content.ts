@@ -26,16 +26,20 @@ export interface StoredContent {
 
 export type Opened = { ok: true; content: StoredContent } | { ok: false; why: string };
 
+/** What says that the file itself is no use. Anything else, such as EMFILE and EACCES, passes or can be put right. */
+const USELESS: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'EIO']);
+
 /**
  * Opens and verifies a stored file; `why` says what is wrong with one that cannot be used.
  * @param md5 as the LCC DB has it, 32 hexadecimal digits
+ * @throws LccError `try.later` where it cannot be told whether there is something wrong with it
  */
 export function openStored(file: string, md5: string): Opened {
   let fd: number;
   try {
     fd = openSync(file, 'r');
   } catch (error) {
-    return { ok: false, why: errnoOf(error) === 'ENOENT' ? 'missing' : unreadable(error) };
+    return { ok: false, why: errnoOf(error) === 'ENOENT' ? 'missing' : unreadable(error, file) };
   }
   let kept = false;
   try {
@@ -47,14 +51,19 @@ export function openStored(file: string, md5: string): Opened {
     kept = true;
     return { ok: true, content: onDisk(fd, file, size, md5) };
   } catch (error) {
-    return { ok: false, why: unreadable(error) };
+    return { ok: false, why: unreadable(error, file) };
   } finally {
     if (!kept) closeSync(fd);
   }
 }
 
-function unreadable(error: unknown): string {
-  return `not readable (${errnoOf(error instanceof LccError ? error.cause : error) ?? 'unknown error'})`;
+function unreadable(error: unknown, file: string): string {
+  const errno = errnoOf(error instanceof LccError ? error.cause : error);
+  if (errno === undefined) throw error;
+  if (USELESS.has(errno)) return `not readable (${errno})`;
+  throw new LccError('try.later', `${file}: cannot be read now (${errno}); put that right and run again`, {
+    cause: error,
+  });
 }
 
 /** As much as there is, up to `size`; a file that grew since is altered, as its md5 will tell. */

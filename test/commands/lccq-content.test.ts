@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
@@ -222,6 +222,27 @@ describe('content that cannot be had whole', () => {
       assert.doesNotMatch(stdout.toString(), /missing|altered|large|elsewhere/);
     });
   }
+
+  it('for want of permission ends the stream, and the cursor stays: 75', () => {
+    const first = cache.put({ curl: 'http://x/1', content: 'first' });
+    const cursor = join(cache.home, 'content.cursor');
+    const lccq = (ids: object) =>
+      runLccq(cache, [`--cursor=${cursor}`, '--format=jsonl', '--content', '--', 'cat'], {}, ids);
+    assert.equal(lccq({}).status, 0);
+    const before = readFileSync(cursor, 'utf8');
+    const file = cache.put({ curl: 'http://x/2', content: 'second' });
+    chmodSync(first, 0);
+    chmodSync(file, 0);
+    // Root may read everything; somebody else may all but these.
+    for (const path of [cache.home, ...readdirSync(cache.home).map(name => join(cache.home, name))])
+      chmodSync(path, 0o777);
+    const ended = lccq(process.geteuid?.() === 0 ? { uid: 65534, gid: 65534 } : {});
+    assert.equal(ended.stderr, `lccq: ${file}: cannot be read now (EACCES); put that right and run again\n`);
+    assert.equal(ended.status, 75);
+    assert.equal(readFileSync(cursor, 'utf8'), before);
+    chmodSync(file, 0o644);
+    assert.match(lccq({}).stdout.toString(), /"second"/);
+  });
 
   it('is refused where the format has no choice of content', () => {
     const { status, stderr } = runLccq(cache, ['--content', '--format=tsv']);

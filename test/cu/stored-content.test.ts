@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -71,5 +71,20 @@ describe('stored content', () => {
     writeFileSync(file, 'x');
     assert.deepEqual(openStored(file, md5(Buffer.of())), { ok: false, why: 'altered: its md5 differs' });
     assert.deepEqual(openStored(dir, md5(Buffer.of())), { ok: false, why: 'not readable (EISDIR)' });
+  });
+
+  it('that cannot be read for now is not taken for missing', () => {
+    writeFileSync(file, 'x');
+    chmodSync(file, 0);
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65534);
+    try {
+      assert.throws(() => openStored(file, md5(Buffer.from('x'))), {
+        code: 'try.later',
+        message: `${file}: cannot be read now (EACCES); put that right and run again`,
+      });
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
   });
 });

@@ -12,15 +12,27 @@ export interface Ran {
   stderr: string;
 }
 
-export function runLccq(cache: TestCache, args: readonly string[], env: NodeJS.ProcessEnv = {}): Ran {
-  return run(LCCQ, args, { env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '', ...env } });
+/** @param ids user and group to run as */
+export function runLccq(
+  cache: TestCache,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  ids: { uid?: number; gid?: number } = {},
+): Ran {
+  return run(LCCQ, args, { env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '', ...env }, ...ids });
 }
 
 /** Any program; its output whole. */
 export function run(
   program: string,
   args: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; input?: string | Uint8Array; cwd?: string } = {},
+  options: {
+    env?: NodeJS.ProcessEnv;
+    input?: string | Uint8Array;
+    cwd?: string;
+    uid?: number;
+    gid?: number;
+  } = {},
 ): Ran {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     ...options,

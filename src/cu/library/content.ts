@@ -8,7 +8,8 @@ import type { Change, Text } from './types.js';
  * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each piece is the
  * caller's own.
  * @throws LccError `data.refused` for a deletion and for content on another machine, `input.missing` where the file is
- *   gone (the url has changed since, and comes again) or altered, `data.cut` where it is altered while it is read
+ *   gone (the url has changed since, and comes again) or altered, `try.later` where it cannot be read for now,
+ *   `data.cut` where it is altered while it is read
  */
 export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, void> {
   const content = openContent(change);
