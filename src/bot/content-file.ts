@@ -34,6 +34,11 @@ export interface WholeContent {
   length: number;
 }
 
+/** Where the content of an attempt is until it is complete. */
+export function temporaryOf(path: string, attempt: string): string {
+  return `${path}.${attempt}.tmp`;
+}
+
 export class ContentFile {
   readonly #path: string;
   readonly #attempt: string;
@@ -47,7 +52,7 @@ export class ContentFile {
   constructor(path: string, attempt: string) {
     this.#path = path;
     this.#attempt = attempt;
-    this.#temporary = `${path}.${attempt}.tmp`;
+    this.#temporary = temporaryOf(path, attempt);
   }
 
   /** Bytes so far. */

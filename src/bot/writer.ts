@@ -3,28 +3,17 @@
  * fetching a small page, and all of it system calls that the thread of the connections need not wait for. What was
  * completed within a moment travels in one message there and one back; a message a file costs as much as it saves.
  * Messages leave after the requests that were made in the same turn: the site works on those meanwhile.
+ *
+ * A thread that ends, for want of memory say, is no fault of what it was given: that is written here, and what comes after
+ * gets a new thread.
  */
+import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import type { WholeContent } from './content-file.js';
+import { temporaryOf, type WholeContent } from './content-file.js';
 import { threadSource } from './thread-source.js';
+import { writeBatch, type WriteAnswer, type WriteBatch } from './write-batch.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
-
-/** To the thread: files by columns, their contents one after the other. */
-export interface WriteBatch {
-  paths: string[];
-  attempts: string[];
-  lengths: number[];
-  /** What the md5 must be for the file to be written; '' where that does not matter. */
-  expected: string[];
-  contents: Uint8Array;
-}
-
-/** From the thread: the md5 of each, and why some were not written. */
-export interface WriteAnswer {
-  md5s: string[];
-  errors: { index: number; code: string | undefined; message: string }[];
-}
 
 /** One in work, one ready; what completes meanwhile makes the next batch larger instead of more of them. */
 const MAX_BATCHES = 2;
@@ -40,14 +29,20 @@ const CROWDED_BYTES = 8 * 1024 * 1024;
 /** `error` is undefined when it is written, or was not because its md5 is not the expected one. */
 type Done = (error: unknown, md5: string) => void;
 
+interface Job {
+  content: WholeContent;
+  expected: string | undefined;
+  done: Done;
+}
+
 export class FileWriter {
   #thread: Worker | undefined;
-  #next: { content: WholeContent; expected: string | undefined; done: Done }[] = [];
+  #next: Job[] = [];
   #nextBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending = false;
-  /** What each batch on its way owes, in order. */
-  #owed: Done[][] = [];
+  /** The batches on their way, in order. */
+  #owed: Job[][] = [];
 
   /** Content comes faster than it is written. */
   get crowded(): boolean {
@@ -88,55 +83,72 @@ export class FileWriter {
     if (this.#owed.length >= MAX_BATCHES || this.#next.length === 0) return;
     const jobs = this.#next;
     this.#next = [];
-    // Not from the pool: its memory is given away.
-    const contents = Buffer.allocUnsafeSlow(this.#nextBytes);
     this.#nextBytes = 0;
-    let at = 0;
-    for (const { content } of jobs) {
-      for (const chunk of content.chunks) {
-        contents.set(chunk, at);
-        at += chunk.length;
-      }
-    }
-    const batch: WriteBatch = {
-      paths: jobs.map(job => job.content.path),
-      attempts: jobs.map(job => job.content.attempt),
-      lengths: jobs.map(job => job.content.length),
-      expected: jobs.map(job => job.expected ?? ''),
-      contents,
-    };
-    this.#owed.push(jobs.map(job => job.done));
+    const batch = batchOf(jobs);
+    this.#owed.push(jobs);
     const thread = (this.#thread ??= this.#start());
     thread.ref();
-    thread.postMessage(batch, [contents.buffer]);
+    thread.postMessage(batch, [batch.contents.buffer as ArrayBuffer]);
   }
 
   #start(): Worker {
     const thread = new Worker(threadSource('writer-thread.js', 'serveWriting'), { eval: true });
     thread.on('message', (answer: WriteAnswer) => this.#settle(answer));
-    thread.on('error', error => this.#lose(thread, error));
-    thread.on('exit', () => this.#lose(thread, new Error('the writing thread has ended')));
+    thread.on('error', () => this.#lose(thread));
+    thread.on('exit', () => this.#lose(thread));
     return thread;
   }
 
-  #settle({ md5s, errors }: WriteAnswer): void {
+  #settle(answer: WriteAnswer): void {
     const owed = this.#owed.shift() ?? [];
     if (this.#next.length > 0) this.#send();
     if (this.#owed.length === 0) this.#thread?.unref();
-    const problems = new Map(
-      errors.map(({ index, code, message }) => [index, Object.assign(new Error(message), { code })]),
-    );
-    for (const [index, done] of owed.entries()) done(problems.get(index), md5s[index] ?? '');
+    tell(owed, answer);
   }
 
-  /** Whatever it still owed has failed; the next batch gets a new thread. */
-  #lose(thread: Worker, error: unknown): void {
+  /** Nobody knows how far it came with what it still owed; that is done once more, here. */
+  #lose(thread: Worker): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
-    const owed = [...this.#owed.flat(), ...this.#next.map(job => job.done)];
+    const owed = this.#owed.flat();
     this.#owed = [];
-    this.#next = [];
-    this.#nextBytes = 0;
-    for (const done of owed) done(error, '');
+    for (const { content } of owed) removeQuietly(temporaryOf(content.path, content.attempt));
+    const answer = writeBatch(batchOf(owed));
+    if (this.#next.length > 0) this.#send();
+    tell(owed, answer);
   }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // What is wrong there is met and reported by who writes.
+  }
+}
+
+function batchOf(jobs: readonly Job[]): WriteBatch {
+  // Not from the pool: its memory is given away.
+  const contents = Buffer.allocUnsafeSlow(jobs.reduce((sum, { content }) => sum + content.length, 0));
+  let at = 0;
+  for (const { content } of jobs) {
+    for (const chunk of content.chunks) {
+      contents.set(chunk, at);
+      at += chunk.length;
+    }
+  }
+  return {
+    paths: jobs.map(job => job.content.path),
+    attempts: jobs.map(job => job.content.attempt),
+    lengths: jobs.map(job => job.content.length),
+    expected: jobs.map(job => job.expected ?? ''),
+    contents,
+  };
+}
+
+function tell(jobs: readonly Job[], { md5s, errors }: WriteAnswer): void {
+  const problems = new Map(
+    errors.map(({ index, code, message }) => [index, Object.assign(new Error(message), { code })]),
+  );
+  for (const [index, { done }] of jobs.entries()) done(problems.get(index), md5s[index] ?? '');
 }

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import type { Worker } from 'node:worker_threads';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { FileWriter } from '../../src/bot/writer.js';
 import { answer, fetchOnce, filesBelow, newEngine, newFolder, rawServer, verdict } from './support.js';
@@ -344,6 +345,36 @@ describe('many fetches at a time', () => {
       assert.ok(readFileSync(join(folder, `${n % 7}/${n}`)).equals(pageOf(n)));
     }
     assert.equal(filesBelow(folder).length, 1 + 300 - 60);
+  });
+
+  it('are written all the same when their thread ends before it answers', async () => {
+    const writer = new FileWriter();
+    const folder = newFolder();
+    const names = Array.from({ length: 300 }, (_, n) => `${n}`);
+    // As if it had ended in the middle of one, having put another in place.
+    writeFileSync(join(folder, '5.a.tmp'), 'beg');
+    writeFileSync(join(folder, '6'), 'content of 6');
+    let threads = 0;
+    const kill = (thread: Worker) => {
+      threads++;
+      void thread.terminate();
+    };
+    process.on('worker', kill);
+    const write = (name: string) =>
+      new Promise<unknown[]>(resolve => {
+        const bytes = Buffer.from(`content of ${name}`);
+        const content = { path: join(folder, name), attempt: 'a', chunks: [bytes], length: bytes.length };
+        writer.write(content, name === '7' ? md5('another') : undefined, (...result) => resolve(result));
+      });
+    const written = await Promise.all(names.map(write));
+    process.off('worker', kill);
+    assert.ok(threads > 0);
+    for (const [n, result] of written.entries())
+      assert.deepEqual(result, [undefined, md5(`content of ${n}`)]);
+    assert.deepEqual(await write('more'), [undefined, md5('content of more')]);
+    writer.close();
+    const expected = [...names.filter(name => name !== '7'), 'more'];
+    assert.deepEqual(filesBelow(folder).sort(), expected.sort());
   });
 
   it('go on with a new thread when theirs was ended', async () => {

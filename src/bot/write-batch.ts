@@ -1,0 +1,40 @@
+/** Small content that is written together: what FileWriter gives to its thread, and gets back. */
+import { errnoOf, messageOf } from '../lib/errors.js';
+import { ContentFile } from './content-file.js';
+
+/** Files by columns, their contents one after the other. */
+export interface WriteBatch {
+  paths: string[];
+  attempts: string[];
+  lengths: number[];
+  /** What the md5 must be for the file to be written; '' where that does not matter. */
+  expected: string[];
+  contents: Uint8Array;
+}
+
+/** The md5 of each, and why some were not written. */
+export interface WriteAnswer {
+  md5s: string[];
+  errors: { index: number; code: string | undefined; message: string }[];
+}
+
+/** Hashes all of them and puts them in place. */
+export function writeBatch({ paths, attempts, lengths, expected, contents }: WriteBatch): WriteAnswer {
+  const answer: WriteAnswer = { md5s: [], errors: [] };
+  let at = 0;
+  for (const [index, path] of paths.entries()) {
+    const length = lengths[index] ?? 0;
+    const file = new ContentFile(path, attempts[index] ?? '');
+    try {
+      file.write(contents.subarray(at, at + length));
+      const md5 = file.md5();
+      answer.md5s.push(md5);
+      if (expected[index] === '' || expected[index] === md5) file.commit();
+    } catch (error) {
+      answer.md5s[index] ??= '';
+      answer.errors.push({ index, code: errnoOf(error), message: messageOf(error) });
+    }
+    at += length;
+  }
+  return answer;
+}
