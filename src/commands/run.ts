@@ -18,8 +18,6 @@ export interface OptionSpec {
   default?: string | number | boolean;
   /** Collects repeated values into an array. */
   repeat?: boolean;
-  /** Not in `--help` (but in the man page). */
-  hidden?: boolean;
 }
 
 /** Option values by camel-cased name: what commander gives. */
@@ -169,7 +167,6 @@ function parseArguments(
     const option = new Option(row.flags, row.help);
     if (row.default !== undefined) option.default(row.default);
     if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), value]);
-    if (row.hidden) option.hideHelp();
     program.addOption(option);
   }
   try {

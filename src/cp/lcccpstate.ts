@@ -25,10 +25,6 @@ export interface StateOptions {
   maxDelete: DeletionLimit;
   limits: XmlLimits;
   progress?: Advance | undefined;
-  /** The old state up to this size is held in memory; default 48 MB. */
-  seenMaxBytes?: number;
-  /** Lines sorted in memory before a run goes to disk, in bytes. */
-  runBytes?: number;
 }
 
 /** How many urls of the old state may go at once: a number, or a share that small sites are exempt from. */
@@ -57,11 +53,11 @@ export function updateState(
       'data.malformed',
       `${old.path}: empty: restore it, or remove it to send every url again (--allow-empty: the site had none)`,
     );
-  const sorter = new LineSorter(old.path, options.runBytes);
+  const sorter = new LineSorter(old.path);
   let delta: Spill | undefined;
   let writer: PendingWriter | undefined;
   try {
-    const seen = new Seen(old, options.seenMaxBytes);
+    const seen = new Seen(old);
     const { urls, rejected } = readSite(chunks, seen, sorter, options, complain);
     if (!options.allowEmpty) refuseEmpty(urls);
     const base = { rejected, firstRun: !old.exists };

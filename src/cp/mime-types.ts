@@ -100,7 +100,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export const DEFAULT_TYPE = 'application/octet-stream';
 
 /** Extension (lower case, without its dot) → mimetype; `extra` wins over the built-in table. */
-export function mimeTable(extra: Iterable<readonly [string, string]> = []): Map<string, string> {
+export function mimeTable(extra: Iterable<readonly [string, string]>): Map<string, string> {
   const table = new Map<string, string>();
   for (const type in TYPES) for (const extension of TYPES[type]!.split(' ')) table.set(extension, type);
   for (const [extension, type] of extra) table.set(extension, type);

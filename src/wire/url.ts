@@ -63,9 +63,9 @@ export function isDelete(record: UrlRecord): boolean {
 
 const PRINTED = [...URL_ATTRIBUTES, ...RESULT_ATTRIBUTES] as const;
 
-/** The record as one line with its newline: canonical order, only what is there. `tag` is `url` but for prefixed dialects. */
-export function formatUrl(record: UrlRecord, tag = 'url'): string {
-  let line = `<${tag}`;
+/** The record as one line with its newline: canonical order, only what is there. */
+export function formatUrl(record: UrlRecord): string {
+  let line = '<url';
   for (const name of PRINTED) {
     const value = record[name];
     if (value !== undefined && (value !== '' || (name !== 'curl' && name !== 'mimetype'))) {
@@ -76,5 +76,5 @@ export function formatUrl(record: UrlRecord, tag = 'url'): string {
     for (const name in record.extra) line += ` ${name}="${escapeAttribute(record.extra[name] ?? '')}"`;
   }
   if (record.text === undefined) return `${line}/>\n`;
-  return `${line}>${escapeText(record.text)}</${tag}>\n`;
+  return `${line}>${escapeText(record.text)}</url>\n`;
 }

@@ -11,7 +11,6 @@ const spec: CommandSpec = {
     { flags: '-0, --null', help: 'names end with NUL' },
     { flags: '--size <BYTES>', help: 'how many', default: '7' },
     { flags: '--type <EXT=MIME>', help: 'more than once', repeat: true },
-    { flags: '--secret', help: 'not shown', hidden: true },
     { flags: '--find', help: 'the rest is for find(1)' },
   ],
   takesRest: 'find',

@@ -26,7 +26,6 @@ export class SiteInput {
   readonly #events: SiteInputEvents;
   readonly #seen: Seen;
   readonly #limits: XmlLimits;
-  readonly #where: string;
   /** The beginning of a line whose end has not come. */
   #carry: Buffer = EMPTY;
   #lines = 0;
@@ -35,11 +34,10 @@ export class SiteInput {
   #strict: UrlStreamReader | undefined;
 
   /** @param seen recognises lines that were canonical last time, cheaper than by their looks, and counts them */
-  constructor(events: SiteInputEvents, seen: Seen, limits: XmlLimits, where = 'standard input') {
+  constructor(events: SiteInputEvents, seen: Seen, limits: XmlLimits) {
     this.#events = events;
     this.#seen = seen;
     this.#limits = limits;
-    this.#where = where;
   }
 
   /** @param chunk may be overwritten afterwards @throws XmlError with line and column */
@@ -92,7 +90,7 @@ export class SiteInput {
   /** The XML reader, told what was read so far in as many lines, so that it counts on from there. */
   #startStrict(): UrlStreamReader {
     const reader = new UrlStreamReader({ url: record => this.#record(record) }, this.#limits, {
-      where: this.#where,
+      where: 'standard input',
     });
     const blank = '\n'.repeat(Math.max(0, this.#lines - (this.#head === '' ? 0 : 1)));
     const head = this.#head === '' ? '' : `${this.#head}\n`;
