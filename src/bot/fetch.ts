@@ -20,8 +20,9 @@ import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
 import type { FetchContext, FetchEvents, FetchJob, FetchOutcome, WithoutId } from './job.js';
 import type { Link } from './links.js';
 import { contradicts } from './mimetype.js';
+import { Redirects } from './redirects.js';
 import { requestHeaders } from './request-headers.js';
-import { isHttp, isWithin, parseUrl } from './target.js';
+import { isHttp, parseUrl } from './target.js';
 
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
@@ -41,7 +42,7 @@ export class Fetch {
   #url: URL | undefined;
   /** Where the login is for. */
   #origin = '';
-  #visited: Set<string> | undefined;
+  #redirects: Redirects | undefined;
   #exchange: Exchange | Http2Exchange | undefined;
   #wireBytesBefore = 0;
   #head: ResponseHead | undefined;
@@ -255,30 +256,12 @@ export class Fetch {
   }
 
   #redirect(head: ResponseHead): void {
-    const { limits } = this.#context;
     const from = this.#url;
     if (from === undefined) return;
-    if (head.location === undefined || head.location === '' || head.conflictingLocations) {
-      this.#fail(failure(611, `${head.status} with ${head.conflictingLocations ? 'two' : 'no'} Locations`));
-      return;
-    }
-    const to = parseUrl(head.location, from);
-    if (to === undefined) {
-      this.#fail(failure(611, `${head.status} to an unreadable Location`));
-      return;
-    }
-    to.hash = '';
-    from.hash = '';
-    this.#visited ??= new Set([from.href]);
-    if (!isHttp(to) || to.username !== '' || to.password !== '') this.#fail(failure(609, to.href));
-    else if (this.#visited.has(to.href)) this.#fail(failure(608, `${to.href} again`));
-    else if (this.#visited.size > limits.maxRedirects)
-      this.#fail(failure(608, `more than ${limits.maxRedirects} (bot.max_redirects)`));
-    else if (!isWithin(this.#job.roots, to)) this.#fail(failure(609, to.href));
-    else {
-      this.#visited.add(to.href);
-      this.#request(to, false);
-    }
+    this.#redirects ??= new Redirects(from, this.#job.roots, this.#context.limits.maxRedirects);
+    const to = this.#redirects.next(head, from);
+    if (to instanceof URL) this.#request(to, false);
+    else this.#fail(to);
   }
 
   #save(content: Content, head: ResponseHead, md5: string): void {
@@ -323,7 +306,7 @@ export class Fetch {
     if (essence !== undefined) outcome.mimetype = essence;
     if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
     if (head.etag !== undefined) outcome.etag = head.etag;
-    if (this.#visited !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
+    if (this.#redirects !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
     this.#settle(outcome);
   }
 
