@@ -136,7 +136,13 @@ describe('a robot and answers nobody thought of', () => {
     next = { bytes: good, cuts: [], end: 'stay' };
     const { port } = server.address() as AddressInfo;
     const file = join(folder, 'good');
-    assert.equal(verdict(await fetchOnce(engine, { url: `http://127.0.0.1:${port}/`, file })), 'ok');
+    // Its deadlines are so short that a slow machine may miss them.
+    for (let tries = 0; ; tries++) {
+      const found = verdict(await fetchOnce(engine, { url: `http://127.0.0.1:${port}/`, file }));
+      if (found === 603 && tries < 20) continue;
+      assert.equal(found, 'ok');
+      break;
+    }
     assert.ok(readFileSync(file).equals(CONTENT));
   });
 });
