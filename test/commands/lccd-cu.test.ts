@@ -322,8 +322,14 @@ describe('the daemon lccd-cu', () => {
   it('goes on with a database that took the place of another', async () => {
     const cache = newCache();
     cache.put({ curl: `${SITE}before` });
-    const { unix } = await served(cache);
-    assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [`${SITE}before`]);
+    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
+    const daemon = await served(cache);
+    const { unix } = daemon;
+    assert.deepEqual(curlsOf(await ask(unix, '<query limit="1"/>')), [`${SITE}before`]);
+    const slow = new Cu(unix);
+    slow.socket.pause();
+    slow.send('<query/>');
+    while (!Number((await statusOf(cache.home, 'lccd-cu'))['answering'])) await new Promise(setImmediate);
     const other = newCache();
     other.put({ curl: `${SITE}after` });
     other.db.pragma('wal_checkpoint(TRUNCATE)');
@@ -332,6 +338,13 @@ describe('the daemon lccd-cu', () => {
     for (const suffix of ['-wal', '-shm']) rmSync(cache.dbPath + suffix, { force: true });
     execFileSync('mv', [`${cache.dbPath}.new`, cache.dbPath]);
     assert.deepEqual(curlsOf(await ask(unix, '<query/>')), [`${SITE}after`]);
+    slow.socket.resume();
+    const cut = await slow.reply;
+    assert.equal(codeOf(cut), 102);
+    assert.match(cut, /the database was replaced, try again/);
+    assert.doesNotMatch(cut, /<\/lococa:result>/);
+    assert.match(await ask(unix, `<query cursor="${cursorOf(cut)}"/>`), /full resync needed/);
+    assert.doesNotMatch(daemon.log(), /"level":"error"/);
   });
 
   it('sends its clients away when it is told to stop', async () => {

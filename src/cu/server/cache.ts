@@ -28,6 +28,11 @@ export class SharedCache {
     return this.#reader;
   }
 
+  /** Whether that reader still reads: it does not once somebody was given one of a database that took its place. */
+  isOpen(reader: CacheReader): boolean {
+    return this.#reader === reader;
+  }
+
   close(): void {
     this.#reader?.close();
     this.#reader = undefined;

@@ -129,12 +129,13 @@ export class CuSession {
     this.#limit('cu.answer_timeout_ms', () =>
       this.refuse(this.#over('the answer takes too long; go on from the last url', 'cu.answer_timeout_ms')),
     );
+    const reader = cache.reader();
     this.answering = true;
     const before = this.#socket.bytesWritten;
     counted('queries', 1);
     try {
       const answered = await answer(query, {
-        reader: cache.reader(),
+        reader,
         storeDir: options.storeDir,
         nowMs: clock.nowMs(),
         sink: this.#sink(),
@@ -142,6 +143,10 @@ export class CuSession {
       });
       counted('urls', answered.urls);
       counted('omitted', answered.omitted);
+    } catch (error) {
+      // Whether its cursor is worth anything there is found out by asking.
+      if (!cache.isOpen(reader)) throw new Refused(102, 'the database was replaced, try again');
+      throw error;
     } finally {
       this.answering = false;
       counted('bytes', this.#socket.bytesWritten - before);
