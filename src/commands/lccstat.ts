@@ -7,7 +7,7 @@ import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { controlSocket, lookAround, tell } from '../run/ask.js';
 import { isIdle, untilIdle } from '../run/idle.js';
-import { formatShape, formatSummary, stateOf } from '../run/queue.js';
+import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { reasonsOf } from '../run/reasons.js';
 import { formatOverview } from '../run/table.js';
@@ -109,15 +109,17 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   return `${JSON.stringify({ idle, reasons, queue: queue ?? null, ...(rates && { rates }), daemons })}\n`;
 }
 
-async function queueText({ home, slots, limit, json }: Sight): Promise<string> {
-  const fetching = await fetchingNow(home);
+async function queueText({ home, slots, now, limit, json }: Sight): Promise<string> {
+  const told = new Map<number, Told>();
+  for (const [pid, heldUp] of heldUpOf(now.looks)) told.set(pid, { heldUp });
+  for (const [pid, fetching] of await fetchingNow(home)) told.set(pid, { ...told.get(pid), fetching });
   const nowMs = systemClock.nowMs();
   const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
-  if (!json) return formatShape(shape, fetching, nowMs, slots);
+  if (!json) return formatShape(shape, told, nowMs, slots);
   const providers = shape.providers.map(provider => ({
     ...provider,
-    fetching: fetching.get(provider.pid) ?? 0,
-    ...stateOf(provider, fetching.get(provider.pid) ?? 0, nowMs, slots),
+    fetching: told.get(provider.pid)?.fetching ?? 0,
+    ...stateOf(provider, told.get(provider.pid) ?? {}, nowMs, slots),
   }));
   return `${JSON.stringify({ age_minutes: AGE_MINUTES, ...shape, providers })}\n`;
 }

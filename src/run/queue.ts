@@ -1,25 +1,39 @@
 /** The queue as people read it: a line for the glance, a table by provider and age after qshape(1). */
 import type { Slots } from '../config/hours.js';
 import { AGE_MINUTES, type ProviderQueue, type QueueShape, type QueueSummary } from '../db/queue/shape.js';
+import type { Look } from './ask.js';
+import { listOf } from './figures.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
 import { amount, formatDuration, formatUntil } from './words.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
-export type ProviderState = Obstacle | { state: 'fetching' | 'waiting' | 'idle'; until_ms?: number };
+export type ProviderState =
+  Obstacle | { state: 'fetching' | 'waiting' | 'idle'; until_ms?: number } | ({ state: 'held-up' } & HeldUp);
 
-/**
- * @param fetching urls of it that are on their way, as the Queue Manager says
- * @param slots of the period, as the Queue Manager has it
- */
+/** Its sets wait in a UNS for earlier ones that the UNS `uns` has. */
+export interface HeldUp {
+  uns: string;
+  until_ms: number;
+}
+
+/** What daemons say of a provider, besides the database. */
+export interface Told {
+  /** Urls of it that are on their way. */
+  fetching?: number;
+  heldUp?: HeldUp;
+}
+
+/** @param slots of the period, as the Queue Manager has it */
 export function stateOf(
   provider: ProviderQueue,
-  fetching: number,
+  { fetching = 0, heldUp }: Told,
   nowMs: number,
   slots: Slots,
 ): ProviderState {
   const obstacle = obstacleOf(provider, nowMs, slots);
   if (obstacle !== undefined && ['disabled', 'paused', 'back-off'].includes(obstacle.state)) return obstacle;
-  if (provider.waiting === 0) return { state: 'idle' };
+  if (provider.waiting === 0)
+    return heldUp === undefined ? { state: 'idle' } : { state: 'held-up', ...heldUp };
   if (obstacle?.state === 'closed') return obstacle;
   if (fetching > 0) return { state: 'fetching' };
   return obstacle ?? { state: 'waiting' };
@@ -39,10 +53,23 @@ export function formatSummary(queue: QueueSummary, nowMs: number, answers = true
   return `${amount(queue.urls, 'url waits', 'urls wait')} for ${amount(queue.waiting, 'provider')}${age}`;
 }
 
+/** What the statuses of the UNSes say of providers whose turn is with another one; they name some. */
+export function heldUpOf(looks: readonly Look[]): Map<number, HeldUp> {
+  const named = looks.flatMap(look =>
+    'status' in look && look.name.startsWith('lccd-uns') ? listOf(look.status, 'held_up') : [],
+  );
+  return new Map(
+    named.map(({ pid, uns, until_ms: untilMs }) => [
+      Number(pid),
+      { uns: String(uns), until_ms: Number(untilMs) },
+    ]),
+  );
+}
+
 /** The table: providers down, ages in minutes across. Estimated ages are marked with ~. */
 export function formatShape(
   shape: QueueShape,
-  fetching: ReadonlyMap<number, number>,
+  told: ReadonlyMap<number, Told>,
   nowMs: number,
   slots: Slots,
 ): string {
@@ -59,7 +86,7 @@ export function formatShape(
     head,
     row('TOTAL', total.waiting, total.ages, total.exact, ''),
     ...shape.providers.map(provider => {
-      const state = describeProvider(provider, fetching.get(provider.pid) ?? 0, nowMs, slots);
+      const state = describeProvider(provider, told.get(provider.pid) ?? {}, nowMs, slots);
       return row(String(provider.pid), provider.waiting, provider.ages, provider.exact, state);
     }),
   ];
@@ -77,19 +104,22 @@ export function formatShape(
   return lines.map(line => `${line}\n`).join('');
 }
 
-function describeProvider(provider: ProviderQueue, fetching: number, nowMs: number, slots: Slots): string {
-  const { state, until_ms: untilMs } = stateOf(provider, fetching, nowMs, slots);
+function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, slots: Slots): string {
+  const found = stateOf(provider, told, nowMs, slots);
+  const { state, until_ms: untilMs } = found;
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
   const words =
     state === 'fetching'
-      ? `fetching ${fetching}`
+      ? `fetching ${told.fetching}`
       : state === 'back-off'
         ? `does not answer, left alone${until}`
         : state === 'later'
           ? `${provider.waiting === 1 ? 'its url waits for its' : 'all urls wait for their'} own hours${until}`
           : state === 'closed' && until === ''
             ? 'closed at all hours'
-            : `${state}${until}`;
+            : found.state === 'held-up'
+              ? `sets wait for earlier ones of the UNS ${found.uns}${until}`
+              : `${state}${until}`;
   return [
     words,
     provider.held === 0 ? '' : `${amount(provider.held, 'removal')} held back`,

@@ -95,7 +95,7 @@ function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
 /** Providers whose sets wait for another UNS; the first ones are named. */
 function ofTurns(uns: DaemonStatus, nowMs: number): string[] {
   const heldUp = figureOf(uns, 'providers_held_up');
-  const named = listOf(uns, 'held_up');
+  const named = listOf(uns, 'held_up').slice(0, NAMED);
   const [first] = named;
   if (heldUp === 0 || first === undefined) return [];
   const pids = named.map(({ pid }) => String(pid)).join(', ');
@@ -106,6 +106,9 @@ function ofTurns(uns: DaemonStatus, nowMs: number): string[] {
     `sets of ${who} wait in ${uns.daemon} for earlier ones that the UNS ${names} has; until ${formatUntil(untilMs, nowMs)} if that does not show itself (uns.order_wait_ms)`,
   ];
 }
+
+/** Providers that are named. */
+const NAMED = 3;
 
 /** Share of a limit from which on it is worth a word. */
 const NEARLY = 0.9;

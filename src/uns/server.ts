@@ -25,7 +25,7 @@ import { Turns } from './turns.js';
 /** Refused connections that may linger to read why; beyond, they are cut. */
 const MAX_AT_DOOR = 256;
 /** Providers named in the status of those whose turn is with another UNS. */
-const SHOWN_HELD_UP = 3;
+const SHOWN_HELD_UP = 100;
 
 export interface UnsParts {
   options: UnsOptions;

@@ -164,6 +164,7 @@ describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
       'delayed',
       'closed',
       'later',
+      'up',
       'uns',
     ]);
     const states = new Set(['fetching', 'waiting', 'disabled', 'idle']);
