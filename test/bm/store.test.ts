@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,6 +7,7 @@ import { Store, type StoreOptions } from '../../src/bm/store.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { LccError } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
+import { mountSmall } from '../support/disk.js';
 
 const dirs: string[] = [];
 after(() => {
@@ -214,8 +214,8 @@ describe('a store', () => {
 
   it('goes on by itself when a disk without any room has some again', t => {
     const dir = newDir();
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', dir]);
-    if (mounted.status !== 0) return t.skip('a small disk cannot be mounted here');
+    const unmount = mountSmall(dir, '256k');
+    if (unmount === undefined) return t.skip('a small disk cannot be mounted here');
     try {
       const { store, clock, events } = open(join(dir, 'store'), {
         graceMs: 0,
@@ -238,7 +238,7 @@ describe('a store', () => {
       assert.deepEqual(events, ['no room to note names']);
       store.close();
     } finally {
-      spawnSync('umount', ['-l', dir]);
+      unmount();
     }
   });
 

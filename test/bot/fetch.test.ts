@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { after, describe, it } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { FileWriter } from '../../src/bot/writer.js';
+import { mountSmall } from '../support/disk.js';
 import { answer, fetchOnce, filesBelow, newEngine, newFolder, rawServer, verdict } from './support.js';
 
 const md5 = (content: string | Buffer) => createHash('md5').update(content).digest('hex');
@@ -444,12 +444,9 @@ describe('a store that does not take content', () => {
 /** A file system of a few pages; undefined where only root could make one. */
 function mountSmallDisk(): string | undefined {
   const folder = newFolder();
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', folder], { stdio: 'ignore' });
-  } catch {
-    return undefined;
-  }
-  after(() => void execFileSync('umount', [folder]));
+  const unmount = mountSmall(folder, '16k');
+  if (unmount === undefined) return undefined;
+  after(unmount);
   return folder;
 }
 

@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
-import { Cp, Home, init, Receiver, set } from '../support/uns.js';
-
-const homes: Home[] = [];
-after(() => {
-  for (const home of homes) home.remove();
-});
-
-function newHome(): Home {
-  const home = new Home();
-  homes.push(home);
-  return home;
-}
+import { describe, it } from 'node:test';
+import { Cp, init, newHome, Receiver, set } from '../support/uns.js';
 
 /** Steps in the order in which they take effect; after the last nothing may be forgotten any more. */
 const SPOOLING = [

@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, describe, it } from 'node:test';
-import { Cp, Home, init, Receiver, set, SITE } from '../support/uns.js';
+import { afterEach, describe, it } from 'node:test';
+import { Cp, init, newHome, Receiver, set, SITE, type Home } from '../support/uns.js';
 import { ROOT } from '../support/tree.js';
 
-const homes: Home[] = [];
 const receivers: Receiver[] = [];
-after(() => {
-  for (const home of homes) home.remove();
-});
 afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.close();
 });
-
-function newHome(): Home {
-  const home = new Home();
-  homes.push(home);
-  return home;
-}
 
 async function receiverOf(home: Home): Promise<Receiver> {
   const receiver = await new Receiver().listen(home.qmPath);

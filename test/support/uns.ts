@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
 import { addProvider, type ProviderTerms } from '../../src/db/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
@@ -79,6 +80,18 @@ export class Home {
     for (const child of this.#children) child.kill('SIGKILL');
     rmSync(this.dir, { recursive: true, force: true });
   }
+}
+
+const homes: Home[] = [];
+after(() => {
+  for (const home of homes) home.remove();
+});
+
+/** A home that is there until the tests of the file are over. */
+export function newHome(): Home {
+  const home = new Home();
+  homes.push(home);
+  return home;
 }
 
 export class Daemon {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -11,8 +10,9 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { unsOptions } from '../../src/uns/options.js';
 import { UnsServer } from '../../src/uns/server.js';
+import { mountSmall } from '../support/disk.js';
 import { settle } from '../support/duplex.js';
-import { Cp, Home, init, set } from '../support/uns.js';
+import { Cp, init, newHome, set, type Home } from '../support/uns.js';
 
 interface Stage {
   home: Home;
@@ -23,7 +23,6 @@ interface Stage {
   server: Server;
 }
 
-const homes: Home[] = [];
 const stages: Stage[] = [];
 afterEach(async () => {
   for (const { uns, server, clock } of stages.splice(0)) {
@@ -35,15 +34,6 @@ afterEach(async () => {
     uns.close();
   }
 });
-after(() => {
-  for (const home of homes) home.remove();
-});
-
-function newHome(): Home {
-  const home = new Home();
-  homes.push(home);
-  return home;
-}
 
 /** The stage without its daemon: real sockets and files, time as the test wants it. */
 async function stage(home: Home, overrides: Partial<Record<SettingKey, string>> = {}): Promise<Stage> {
@@ -181,20 +171,17 @@ describe('the UNS', () => {
 });
 
 describe('a full disk', () => {
-  const mounted: string[] = [];
-  after(() => {
-    for (const dir of mounted) spawnSync('umount', ['-l', dir]);
-  });
+  const mounted: (() => void)[] = [];
+  after(() => mounted.forEach(unmount => unmount()));
 
   it('is told to the CP at once, and what was accepted before stays', async t => {
     const home = newHome();
     const password = home.addProvider(7);
     const dir = join(home.dir, 'spool');
     mkdirSync(dir);
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'none', dir]).status !== 0) {
-      return t.skip('mounting a small disk takes root');
-    }
-    mounted.push(dir);
+    const unmount = mountSmall(dir, '2m');
+    if (unmount === undefined) return t.skip('mounting a small disk takes root');
+    mounted.push(unmount);
     const { port, failures } = await stage(home, { 'uns.min_free_disk_percent': '0' });
     assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
     const curls = Array.from({ length: 3000 }, (_, i) => `${i}${'x'.repeat(1000)}`);
@@ -211,10 +198,9 @@ describe('a full disk', () => {
     const password = home.addProvider(7);
     const dir = join(home.dir, 'spool');
     mkdirSync(dir);
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'none', dir]).status !== 0) {
-      return t.skip('mounting a small disk takes root');
-    }
-    mounted.push(dir);
+    const unmount = mountSmall(dir, '2m');
+    if (unmount === undefined) return t.skip('mounting a small disk takes root');
+    mounted.push(unmount);
     const { port } = await stage(home, { 'uns.min_free_disk_percent': '90' });
     writeFileSync(join(dir, 'other'), Buffer.alloc(500_000));
     const refused = await new Cp(port).send(init(7, password)).reply;
