@@ -2,18 +2,42 @@
 
 // Also control characters that XML 1.0 forbids (section 2.2) and those that attribute-value normalisation would eat.
 const NEEDS_ATTRIBUTE_ESCAPE = /[&<>"\u0000-\u001f\ufffe\uffff]/;
-const ATTRIBUTE_ESCAPES = /[&<>"\u0000-\u001f\ufffe\uffff]/g;
 const NEEDS_TEXT_ESCAPE = /[&<>\u0000-\u0008\u000b-\u001f\ufffe\uffff]/;
-const TEXT_ESCAPES = /[&<>\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const AMPERSAND = 0x26;
+const LESS = 0x3c;
+const GREATER = 0x3e;
+const FIRST_NONCHARACTER = 0xfffe;
 
 /** A value for a double-quoted attribute. Characters XML cannot carry become U+FFFD. */
 export function escapeAttribute(value: string): string {
-  return NEEDS_ATTRIBUTE_ESCAPE.test(value) ? value.replace(ATTRIBUTE_ESCAPES, escapeOne) : value;
+  return NEEDS_ATTRIBUTE_ESCAPE.test(value) ? escapeEach(value, '') : value;
 }
 
 /** Character data. Characters XML cannot carry become U+FFFD. */
 export function escapeText(value: string): string {
-  return NEEDS_TEXT_ESCAPE.test(value) ? value.replace(TEXT_ESCAPES, escapeOne) : value;
+  return NEEDS_TEXT_ESCAPE.test(value) ? escapeEach(value, '"\t\n') : value;
+}
+
+/**
+ * A loop, for every etag has two quotes, and `replace` takes 0.4 µs for them.
+ * @param kept special characters that stay as they are
+ */
+function escapeEach(value: string, kept: string): string {
+  let text = '';
+  let from = 0;
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    const isSpecial =
+      code <= GREATER
+        ? code < SPACE || code === QUOTE || code === AMPERSAND || code === LESS || code === GREATER
+        : code >= FIRST_NONCHARACTER;
+    if (!isSpecial || kept.includes(value.charAt(at))) continue;
+    text += value.slice(from, at) + escapeOne(value.charAt(at));
+    from = at + 1;
+  }
+  return text + value.slice(from);
 }
 
 function escapeOne(character: string): string {

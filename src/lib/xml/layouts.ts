@@ -18,15 +18,14 @@ const DOUBLE_QUOTED = '"([^"<\\u0000-\\u001f\\ufffe\\uffff]*)"';
 const SINGLE_QUOTED = "'([^'<\\u0000-\\u001f\\ufffe\\uffff]*)'";
 const TEXT = '([^\\]<\\u0000-\\u001f\\ufffe\\uffff]*)';
 const SPECIAL_IN_EXPRESSION = /[.*+?^${}()|[\]\\/-]/g;
-const OTHER_REFERENCE = /&(?!(?:amp|lt|gt|quot|apos);)/;
-const REFERENCES = /&(?:amp|lt|gt|quot|apos);/g;
-const MEANINGS: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&apos;': "'",
-};
+/** Commonest first. */
+const REFERENCES = [
+  ['&quot;', '"'],
+  ['&amp;', '&'],
+  ['&lt;', '<'],
+  ['&gt;', '>'],
+  ['&apos;', "'"],
+] as const;
 
 export interface Layout {
   name: string;
@@ -69,8 +68,11 @@ export class Layouts {
     if (match === null) return false;
     if (!layout.empty) this.contentLength = (match.at(-1) as string).length;
     if (match[0].includes('&')) {
-      if (OTHER_REFERENCE.test(match[0])) return false;
-      for (let group = 1; group < match.length; group++) match[group] = resolved(match[group] as string);
+      for (let group = 1; group < match.length; group++) {
+        const value = resolved(match[group] as string);
+        if (value === undefined) return false;
+        match[group] = value;
+      }
     }
     this.match = match;
     return true;
@@ -127,6 +129,25 @@ function literal(text: string): string {
   return text.replace(SPECIAL_IN_EXPRESSION, '\\$&');
 }
 
-function resolved(value: string): string {
-  return value.includes('&') ? value.replace(REFERENCES, reference => MEANINGS[reference] as string) : value;
+/**
+ * The value without its references; undefined when one of them is not predefined. Every etag has two: an expression that
+ * looks for them, and a callback for each, took 0.8 µs.
+ */
+function resolved(value: string): string | undefined {
+  let at = value.indexOf('&');
+  if (at < 0) return value;
+  let text = '';
+  let from = 0;
+  for (; at >= 0; at = value.indexOf('&', from)) {
+    let reference;
+    for (const one of REFERENCES) {
+      if (!value.startsWith(one[0], at)) continue;
+      reference = one;
+      break;
+    }
+    if (reference === undefined) return undefined;
+    text += value.slice(from, at) + reference[1];
+    from = at + reference[0].length;
+  }
+  return text + value.slice(from);
 }

@@ -201,7 +201,8 @@ export class XmlReader {
         events.close(layout.name);
       }
       at = end;
-      if (text.charCodeAt(at) !== NEWLINE) return at;
+      // Looking beyond the end of a text makes V8 give up code it has optimised.
+      if (at >= text.length || text.charCodeAt(at) !== NEWLINE) return at;
       at += 1;
       this.#textLength = 1;
       this.#place.newLine(at);
@@ -209,7 +210,7 @@ export class XmlReader {
         this.#readTo = at;
         events.text?.('\n');
       }
-      if (text.charCodeAt(at) !== LESS) return at;
+      if (at >= text.length || text.charCodeAt(at) !== LESS) return at;
     }
   }
 
