@@ -6,11 +6,17 @@ import type { Name } from './names.js';
 
 const FORM = /^([0-9a-f]{2})\/([0-9a-f]{2})\/([0-9a-f]{8,13})\.(0|[1-9][0-9]{0,14})$/;
 
+/** The folder asked for last: ids are given out in their order. */
+let last = { folder: -1, path: '' };
+
 /** The folder of an id, relative to the store. */
 export function folderOf(id: number): string {
   const folder = Math.floor(id / 256) % 65_536;
-  const hex = folder.toString(16).padStart(4, '0');
-  return `${hex.slice(0, 2)}/${hex.slice(2)}`;
+  if (folder !== last.folder) {
+    const hex = folder.toString(16).padStart(4, '0');
+    last = { folder, path: `${hex.slice(0, 2)}/${hex.slice(2)}` };
+  }
+  return last.path;
 }
 
 /** The file of a name, relative to the store: what the LCC DB keeps as `fetched_fileid`. */

@@ -126,6 +126,7 @@ export class MessageChannel {
 
   /** Stops (true) or goes on (false) taking messages; those of the bytes already read still come. */
   hold(held: boolean): void {
+    if (held === this.#held) return;
     this.#held = held;
     this.#applyPause();
   }

@@ -19,7 +19,7 @@
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
-import type { ErrorReach, FetchRequest, FetchResult } from './fetch.js';
+import type { ErrorReach, FetchOk, FetchRequest, FetchResult } from './fetch.js';
 
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
 const STATUSES: readonly FetchResult['status'][] = ['ok', 'unchanged', 'error', 'recalled'];
@@ -134,7 +134,8 @@ export function readFetched(attributes: Attributes, text: string): FetchResult {
   switch (status) {
     case 'ok': {
       const { mimetype, finalurl, machineid, fileid } = attributes;
-      return {
+      // Spreads of what may be missing cost 0.4 µs, and ten times the code to compile.
+      const result: FetchOk = {
         id,
         status,
         http: requiredInteger(element, attributes, 'http'),
@@ -143,13 +144,14 @@ export function readFetched(attributes: Attributes, text: string): FetchResult {
         wireBytes,
         elapsedMs,
         verified: optionalFlag(element, attributes, 'verified') ?? true,
-        ...(mimetype === undefined ? undefined : { mimetype }),
-        ...(lastmodified === undefined ? undefined : { lastModified: lastmodified }),
-        ...(etag === undefined ? undefined : { etag }),
-        ...(finalurl === undefined ? undefined : { finalUrl: finalurl }),
-        ...(machineid === undefined ? undefined : { machineId: machineid }),
-        ...(fileid === undefined ? undefined : { fileId: fileid }),
       };
+      if (mimetype !== undefined) result.mimetype = mimetype;
+      if (lastmodified !== undefined) result.lastModified = lastmodified;
+      if (etag !== undefined) result.etag = etag;
+      if (finalurl !== undefined) result.finalUrl = finalurl;
+      if (machineid !== undefined) result.machineId = machineid;
+      if (fileid !== undefined) result.fileId = fileid;
+      return result;
     }
     case 'unchanged':
       return {
@@ -177,6 +179,9 @@ export function readFetched(attributes: Attributes, text: string): FetchResult {
   }
 }
 
+/** Those read last: urls of one provider follow each other, and say the same. */
+let lastRoots: { text: string; roots: readonly string[] } = { text: '', roots: [] };
+
 /** Roots as one attribute value: urls hold no white space. */
 export function formatRoots(roots: readonly string[]): string {
   return roots.length === 1 && roots[0] !== undefined && !roots[0].includes(' ')
@@ -184,6 +189,8 @@ export function formatRoots(roots: readonly string[]): string {
     : roots.map(root => root.replaceAll(' ', '%20')).join(' ');
 }
 
-export function readRoots(text: string | undefined): string[] {
-  return text === undefined || text === '' ? [] : text.trim().split(/\s+/);
+export function readRoots(text: string | undefined): readonly string[] {
+  if (text === undefined || text === '') return [];
+  if (text !== lastRoots.text) lastRoots = { text, roots: text.trim().split(/\s+/) };
+  return lastRoots.roots;
 }
