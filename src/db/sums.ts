@@ -76,13 +76,14 @@ export function checkWaiting(row: SummedWaiting & { op: number; sum: number | nu
   return row.sum === (row.op === 1 ? sum : ~sum) ? urlSumOf(row) : undefined;
 }
 
+/** Signed, as all sums here: V8 keeps larger numbers in objects of their own. */
 export function urlSumOf(url: SummedUrl): number {
-  return crc32(urlText(url.pid, url));
+  return crc32(urlText(url.pid, url)) | 0;
 }
 
 /** `lccurl.sum`. @param urlSum of the row's url */
 export function contentSum(urlSum: number, content: SummedContent): number {
-  return crc32(contentText(content), urlSum) | 0;
+  return crc32(contentText(content), urlSum >>> 0) | 0;
 }
 
 /** Whether a row of lccurl agrees with its sum. */

@@ -166,7 +166,7 @@ export class Dispatcher {
     } else {
       if (result.status === 'error' && known !== undefined) this.#waits.heed(known, arrival.backoffs, result);
       const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
-      this.#batch.add({ sent: arrival, result }, endsSet);
+      this.#batch.add({ sent: arrival, result, hours: undefined }, endsSet);
     }
     this.pump();
     return true;
@@ -290,9 +290,9 @@ export class Dispatcher {
   /** Nothing is sent for the row: it was deleted while it waited, or its hours do not include the present. */
   #pass(set: WaitingSet, row: WaitingRow, hours: Hours): void {
     this.#batch.add({
-      sent: { ...sentOf(row, set), conditional: false, held: false, backoffs: 0 },
+      sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
       result: undefined,
-      ...(row.op === 1 ? { hours } : undefined),
+      hours: row.op === 1 ? hours : undefined,
     });
   }
 
@@ -310,7 +310,7 @@ export class Dispatcher {
     this.#inFlight.add(id, {
       worker: lane.worker,
       lane,
-      arrival: { ...sentOf(row, set), conditional, held: row.held === 1, backoffs },
+      arrival: sentOf(row, set, { conditional, held: row.held === 1, backoffs }),
       expected: this.#waits.charge(known, row.len, nowMs),
       hours,
     });

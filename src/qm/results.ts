@@ -19,7 +19,7 @@ export interface Arrival {
   /** Undefined: its turn came and it had been deleted, or its hours did not permit it. */
   result: FetchDone | undefined;
   /** The hours that did not permit it. */
-  hours?: Hours;
+  hours?: Hours | undefined;
 }
 
 export interface ResultBatchOptions {

@@ -142,7 +142,7 @@ export class ContentStore {
     const saidmd5 = said.md5 === arrived.md5 ? null : said.md5;
     const saidlen = said.len === arrived.len ? null : said.len;
     const id = held?.id ?? seq;
-    const row = summed(arrived, { id, seq, saidmd5, saidlen, fetched_time: nowS });
+    const row = summed(arrived, { id, seq, mtime: arrived.mtime, saidmd5, saidlen, fetched_time: nowS });
     const sum = contentSum(urlSumOf({ ...key, ...said }), row);
     const tail = [
       said.subtype,
@@ -181,21 +181,20 @@ export class ContentStore {
    * @returns whether it was
    */
   move(
-    sent: Pick<Said, 'md5' | 'len' | 'mtime'> & { pid: number; pos: number; gen: number; urlSum: number },
+    sent: Pick<Said, 'md5' | 'len' | 'mtime'> & { pid: number; pos: number; gen: number },
+    urlSum: number,
     arrived: Arrived,
     nowS: number,
   ): boolean {
     const seq = this.#tally.nextSeq;
-    const row = summed(
-      { ...arrived, mtime: sent.mtime ?? arrived.mtime },
-      {
-        id: seq,
-        seq,
-        saidmd5: sent.md5 === arrived.md5 ? null : sent.md5,
-        saidlen: sent.len === arrived.len ? null : sent.len,
-        fetched_time: nowS,
-      },
-    );
+    const row = summed(arrived, {
+      id: seq,
+      seq,
+      mtime: sent.mtime ?? arrived.mtime,
+      saidmd5: sent.md5 === arrived.md5 ? null : sent.md5,
+      saidlen: sent.len === arrived.len ? null : sent.len,
+      fetched_time: nowS,
+    });
     const { changes } = this.#move.run(
       seq,
       arrived.md5,
@@ -210,7 +209,7 @@ export class ContentStore {
       arrived.machineid,
       arrived.fileid,
       seq,
-      contentSum(sent.urlSum, row),
+      contentSum(urlSum, row),
       sent.pos,
       sent.gen,
     );
@@ -315,19 +314,30 @@ export class ContentStore {
 
 /** Content that has arrived, as its sum takes it. */
 function summed(
-  { md5, len, mtime, etag, lastmodified, verified, machineid, fileid }: Arrived,
-  row: Pick<SummedContent, 'id' | 'seq' | 'saidmd5' | 'saidlen' | 'fetched_time'>,
+  { md5, len, etag, lastmodified, verified, machineid, fileid }: Arrived,
+  {
+    id,
+    seq,
+    mtime,
+    saidmd5,
+    saidlen,
+    fetched_time,
+  }: Pick<SummedContent, 'id' | 'seq' | 'mtime' | 'saidmd5' | 'saidlen' | 'fetched_time'>,
 ): SummedContent {
   return {
+    id,
+    seq,
     md5,
     len,
     mtime,
+    saidmd5,
+    saidlen,
     etag,
     lastmodified,
     verified: verified ? 1 : 0,
+    fetched_time,
     fetched_machineid: machineid,
     fetched_fileid: fileid,
-    ...row,
   };
 }
 

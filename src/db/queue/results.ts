@@ -111,8 +111,7 @@ export class ResultWriter {
     const use = this.#tally.use(sent.pid);
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
-    if (!this.#content.move({ ...sent, urlSum }, this.#arrived(result, sent.mtime !== null), nowS))
-      return false;
+    if (!this.#content.move(sent, urlSum, this.#arrived(result, sent.mtime !== null), nowS)) return false;
     this.#queue.drop(sent);
     return true;
   }
