@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { startSite, type Site } from '../test/support/nginx.js';
 import { openReadOnly } from '../src/db/open.js';
 import { median, requireProgram, type Outcome } from './harness.js';
-import { startLcc, type BenchLcc } from './lcc.js';
+import { piecesOf, startLcc, type BenchLcc } from './lcc.js';
 
 const SMALL_PROVIDERS = 50;
 const BIG_PROVIDER = SMALL_PROVIDERS + 1;
@@ -93,7 +93,7 @@ async function waitsMs(home: string, site: Site, withBig: boolean): Promise<numb
   };
   const looking = setInterval(look, POLL_MS);
   try {
-    const big = withBig ? lcc.notify(BIG_PROVIDER, bigSet()) : Promise.resolve();
+    const big = withBig ? lcc.notify(BIG_PROVIDER, piecesOf(bigSet())) : Promise.resolve();
     await Promise.all([big, ...announce(lcc, site, sentMs)]);
     const deadline = performance.now() + PATIENCE_MS;
     while (sentMs.size > 0) {
@@ -113,7 +113,7 @@ function announce(lcc: BenchLcc, site: Site, sentMs: Map<string, number>): Promi
     await new Promise(resolve => void setTimeout(resolve, n * EVERY_MS));
     const page = `page.html?small=${n}`;
     sentMs.set(site.url + page, performance.now());
-    await lcc.notify((n % SMALL_PROVIDERS) + 1, [page]);
+    await lcc.notify((n % SMALL_PROVIDERS) + 1, piecesOf([page]));
   });
 }
 

@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../src/db/open.js';
@@ -12,13 +12,13 @@ import { peakRssBytes } from './harness.js';
 
 const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
 const DAEMONS = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd'];
-/** Each answer costs a daemon half a millisecond that the line has not. */
+/** Each answer costs a daemon some of a millisecond that the line has not. */
 const POLL_MS = 25;
 
 export interface BenchLcc {
   home: string;
-  /** Sends urls of a provider (1 …) as a partial set, as a CP does; resolves when the UNS has accepted it. */
-  notify(pid: number, urls: Iterable<string>): Promise<void>;
+  /** Sends a partial set of a provider (1 …) as a CP does; resolves when the UNS has accepted it. */
+  notify(pid: number, pieces: Iterable<Piece>): Promise<void>;
   /** Waits until nothing is spooled, queued or being fetched. @returns since when, as `performance.now()` */
   untilIdle(): Promise<number>;
   /** Largest resident set of every daemon so far. */
@@ -26,6 +26,27 @@ export interface BenchLcc {
   /** Urls held. */
   held(): number;
   stop(): Promise<void>;
+}
+
+/** Some urls of a set as they are sent. */
+export interface Piece {
+  urls: number;
+  bytes: Buffer;
+}
+
+/** What a CP sends of these urls, below the root of its provider. */
+export function* piecesOf(names: Iterable<string>): Generator<Piece> {
+  let urls = 0;
+  let text = '';
+  for (const name of names) {
+    urls += 1;
+    text += `<url curl="${name}" mimetype="text/html" len="4096" mtime="2026-11-20T10:13:01Z"/>\n`;
+    if (text.length < 1 << 16) continue;
+    yield { urls, bytes: Buffer.from(text) };
+    urls = 0;
+    text = '';
+  }
+  yield { urls, bytes: Buffer.from(text) };
 }
 
 /** Starts an LCC in a new folder; resolves when it is ready. Every provider may name urls below `root`. */
@@ -49,21 +70,29 @@ export async function startLcc(home: string, providers: number, root: string): P
   });
   return {
     home,
-    notify: (pid, urls) => notify(socketPath, pid, passwords[pid - 1] ?? '', root, urls),
+    notify: (pid, pieces) => notify(socketPath, pid, passwords[pid - 1] ?? '', root, pieces),
     async untilIdle() {
+      const [uns, qm] = [control(home, 'lccd-uns'), control(home, 'lccd-qm')];
       // Twice in a row: a set between the two daemons is seen by neither.
       for (let since: number | undefined; ;) {
-        const [uns, qm] = [await status(home, 'lccd-uns'), await status(home, 'lccd-qm')];
-        const idle = uns.idle && qm.idle;
-        if (idle && since !== undefined) return since;
+        const [{ idle: unsIdle }, { idle: qmIdle }] = [await uns.status(), await qm.status()];
+        const idle = unsIdle && qmIdle;
+        if (idle && since !== undefined) {
+          uns.close();
+          qm.close();
+          return since;
+        }
         since = idle ? performance.now() : undefined;
         await new Promise(resolve => void setTimeout(resolve, POLL_MS));
       }
     },
     async rssBytes() {
-      const entries = DAEMONS.map(
-        async name => [name, peakRssBytes((await status(home, name)).pid)] as const,
-      );
+      const entries = DAEMONS.map(async name => {
+        const daemon = control(home, name);
+        const { pid } = await daemon.status();
+        daemon.close();
+        return [name, peakRssBytes(pid)] as const;
+      });
       return Object.fromEntries(await Promise.all(entries));
     },
     held: () => Number(spawnSync(join(bin, 'lccq'), ['--count'], { env }).stdout.toString()),
@@ -92,24 +121,22 @@ async function notify(
   pid: number,
   password: string,
   urlprefix: string,
-  urls: Iterable<string>,
+  pieces: Iterable<Piece>,
 ): Promise<void> {
   const socket = connect(socketPath);
   let answer = '';
   socket.on('data', (text: Buffer) => void (answer += text.toString()));
   const closed = once(socket, 'close');
-  let text =
+  socket.write(
     `<lococa:init xmlns:lococa="http://www.lococa.org/1.0"><provider id="${pid}" passwd="${password}"/></lococa:init>\n` +
-    `<lococa:set set="partial" urlprefix="${urlprefix}">\n`;
+      `<lococa:set set="partial" urlprefix="${urlprefix}">\n`,
+  );
   let count = 0;
-  for (const url of urls) {
-    count += 1;
-    text += `<url curl="${url}" mimetype="text/html" len="4096" mtime="2026-11-20T10:13:01Z"/>\n`;
-    if (text.length < 1 << 16) continue;
-    if (!socket.write(text)) await once(socket, 'drain');
-    text = '';
+  for (const { urls, bytes } of pieces) {
+    count += urls;
+    if (!socket.write(bytes)) await once(socket, 'drain');
   }
-  socket.write(`${text}</lococa:set>\n`);
+  socket.write('</lococa:set>\n');
   await closed;
   if (!answer.includes(`received="${count}"`)) throw new Error(`provider ${pid}: ${answer}`);
 }
@@ -119,16 +146,16 @@ interface Status {
   idle: boolean;
 }
 
-function status(home: string, daemon: string): Promise<Status> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(`${home}/run/${daemon}.ctl.sock`, () => void socket.write('status\n'));
-    let text = '';
-    socket.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      if (!text.endsWith('\n')) return;
-      socket.destroy();
-      resolve((JSON.parse(text) as { ok: Status }).ok);
-    });
-    socket.on('error', reject);
-  });
+/** A connection to a daemon's control socket, for one question at a time. */
+function control(home: string, daemon: string): { status(): Promise<Status>; close(): void } {
+  const socket: Socket = connect(`${home}/run/${daemon}.ctl.sock`);
+  return {
+    async status() {
+      socket.write('status\n');
+      let text = '';
+      while (!text.endsWith('\n')) text += String((await once(socket, 'data'))[0]);
+      return (JSON.parse(text) as { ok: Status }).ok;
+    },
+    close: () => void socket.destroy(),
+  };
 }

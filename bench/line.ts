@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSite, type Site } from '../test/support/nginx.js';
 import { compare, removeAtEnd, requireProgram, shell, type Contender, type Outcome } from './harness.js';
-import { startLcc, type BenchLcc } from './lcc.js';
+import { piecesOf, startLcc, type BenchLcc, type Piece } from './lcc.js';
 
 const FILES = Number(process.env['LCC_BENCH_URLS'] ?? 20_000);
 const BYTES = 4096;
@@ -59,7 +59,9 @@ async function endToEnd(scratch: string, site: Site, names: string[], providers:
   const urlFile = join(scratch, 'urls.txt');
   writeFileSync(list, urls.map((url, i) => `url = "${url}"\noutput = "c/${i}.html"\n`).join(''));
   writeFileSync(urlFile, urls.join('\n'));
-  const sets = Array.from({ length: providers }, (_, p) => names.filter((_name, i) => i % providers === p));
+  const sets = Array.from({ length: providers }, (_, p) => [
+    ...piecesOf(names.filter((_name, i) => i % providers === p)),
+  ]);
   return compare({
     work: `End to end: ${FILES} notifications of ${BYTES} bytes, ${providers} providers, durable`,
     amount: FILES,
@@ -100,7 +102,7 @@ async function oneProvider(scratch: string, site: Site, names: string[]): Promis
     amount: all.length,
     unit: 'urls',
     rounds: 3,
-    ours: lccContender('lcc, one provider', scratch, site, [all]),
+    ours: lccContender('lcc, one provider', scratch, site, [[...piecesOf(all)]]),
     peers: [
       {
         contender: emptied(
@@ -142,8 +144,11 @@ class S(scrapy.Spider):
   return [{ contender: { ...emptied(run, scratch, 'y'), once: true }, atLeast: 12 }];
 }
 
-/** An LCC that is running before the clock starts; `sets[p]` are the names provider p+1 announces. */
-function lccContender(name: string, scratch: string, site: Site, sets: string[][]): Contender {
+/**
+ * An LCC that is running before the clock starts; `sets[p]` is what the CP of provider p+1 sends: made before, as the
+ * lists are that the others read.
+ */
+function lccContender(name: string, scratch: string, site: Site, sets: Piece[][]): Contender {
   let lcc: BenchLcc | undefined;
   let round = 0;
   return {
@@ -163,7 +168,7 @@ function lccContender(name: string, scratch: string, site: Site, sets: string[][
       await Promise.all(cps);
       const seconds = ((await lcc.untilIdle()) - start) / 1000;
       const rssBytesOf = await lcc.rssBytes();
-      const wanted = sets.reduce((sum, set) => sum + set.length, 0);
+      const wanted = sets.flat().reduce((sum, { urls }) => sum + urls, 0);
       if (lcc.held() !== wanted) throw new Error(`${lcc.held()} of ${wanted} held`);
       await lcc.stop();
       return { seconds, maxRssBytes: Math.max(...Object.values(rssBytesOf)), rssBytesOf };
