@@ -32,16 +32,24 @@ export class Pages {
   readonly #columns: readonly ColumnName[];
   readonly #tellsHeld: boolean;
   readonly #tellsGone: boolean;
-  readonly #seqs;
+  readonly #later;
+  /** What #later looks for: one object for all, because it is asked once a row. */
+  readonly #looked: Record<string, ColumnValue>;
   readonly #rows;
   readonly #laterGone;
   readonly #providers: Providers;
 
-  constructor(db: Db, machineId: string, selection: Selection, columns: readonly ColumnName[]) {
+  constructor(
+    db: Db,
+    machineId: string,
+    selection: Selection,
+    columns: readonly ColumnName[],
+    providers: Providers,
+  ) {
     this.#columns = columns;
     this.#tellsHeld = selection.sides.includes('held');
     this.#tellsGone = selection.sides.includes('gone');
-    this.#providers = new Providers(db);
+    this.#providers = providers;
     // A part of a stream: what comes before or behind it is met as well, there or by the next stream.
     const sinceSeq = selection.streamSinceSeq ?? selection.sinceSeq;
     const conditions = new Conditions({ ...selection, sinceSeq, toSeq: undefined });
@@ -49,7 +57,14 @@ export class Pages {
     const isMet = conditions.change('held');
     const gone = conditions.change('gone');
     const values = { ...conditions.values, machine: machineId };
-    this.#seqs = bound(db.prepare<[object], number>(shownUnder('seq', identity)).pluck(), values);
+    this.#later = db
+      .prepare<[object], number>(
+        `SELECT 1 FROM (SELECT seq FROM lccurl WHERE burl = $burl AND ${identity}
+         UNION ALL SELECT seq FROM lccurl WHERE pid = $provider AND curl = $burl AND burl IS NULL AND ${identity})
+         WHERE seq > $seq LIMIT 1`,
+      )
+      .pluck();
+    this.#looked = { ...values, burl: '', provider: null, seq: 0 };
     this.#rows = bound(
       db
         .prepare<[object], ColumnValue[]>(
@@ -83,15 +98,31 @@ export class Pages {
   }
 
   #isLast(seq: number, burl: string): boolean {
-    const others = this.#seqs({ burl, pids: this.#providers.of(burl) });
-    if (others.every(other => other <= seq)) return true;
+    const pids = this.#providers.of(burl);
+    if (
+      !this.#isLater(seq, burl, pids[0] ?? null) &&
+      !pids.slice(1).some(pid => this.#isLater(seq, burl, pid))
+    )
+      return true;
     // Rare, and worth a second look: a damaged row is told nobody.
     return this.#shown(burl)?.seq === seq;
   }
 
+  /** Whether a row that was changed later is shown under the URL: one with that browse URL, or the provider's of that curl. */
+  #isLater(seq: number, burl: string, provider: number | null): boolean {
+    const looked = this.#looked;
+    looked['burl'] = burl;
+    looked['provider'] = provider;
+    looked['seq'] = seq;
+    return this.#later.get(looked) !== undefined;
+  }
+
   /** The sound row that was changed last of those shown under the URL. */
   #shown(burl: string): Shown | undefined {
-    for (const [seq, isMet, text, sum, ...values] of this.#rows({ burl, pids: this.#providers.of(burl) })) {
+    for (const [seq, isMet, text, sum, ...values] of this.#rows({
+      burl,
+      pids: JSON.stringify(this.#providers.of(burl)),
+    })) {
       if (isSoundText(String(text), sum as number | null))
         return { seq: Number(seq), isMet: isMet === 1, values };
     }
@@ -104,8 +135,8 @@ export class TypesUnder {
   readonly #types;
   readonly #providers: Providers;
 
-  constructor(db: Db, selection: Selection) {
-    this.#providers = new Providers(db);
+  constructor(db: Db, selection: Selection, providers: Providers) {
+    this.#providers = providers;
     const conditions = new Conditions(selection);
     const identity = conditions.identity();
     const sinceSeq = conditions.bind('sinceSeq', selection.streamSinceSeq ?? selection.sinceSeq ?? 0);
@@ -121,7 +152,7 @@ export class TypesUnder {
   }
 
   of(burl: string): string[] {
-    return this.#types({ burl, pids: this.#providers.of(burl) });
+    return this.#types({ burl, pids: JSON.stringify(this.#providers.of(burl)) });
   }
 }
 
@@ -142,27 +173,36 @@ function bound<Row>(
 }
 
 /** Which providers can hold a url: keys are ordered by provider and curl, so the first and last of each tell. */
-class Providers {
+export class Providers {
   readonly #db: Db;
-  #ranges: { pid: number; first: Buffer; last: Buffer }[] | undefined;
+  /** By their first url. */
+  #ranges: ProviderRange[] | undefined;
 
   constructor(db: Db) {
     this.#db = db;
   }
 
-  /** As a JSON array. */
-  of(curl: string): string {
+  of(curl: string): number[] {
     const bytes = Buffer.from(curl);
-    this.#ranges ??= this.#read();
-    const pids = this.#ranges
-      .filter(({ first, last }) => Buffer.compare(first, bytes) <= 0 && Buffer.compare(bytes, last) <= 0)
-      .map(({ pid }) => pid);
-    return JSON.stringify(pids);
+    const ranges = (this.#ranges ??= this.#read());
+    let below = 0;
+    for (let above = ranges.length; below < above;) {
+      const middle = (below + above) >> 1;
+      if (Buffer.compare((ranges[middle] as ProviderRange).first, bytes) <= 0) below = middle + 1;
+      else above = middle;
+    }
+    const pids: number[] = [];
+    for (let i = below - 1; i >= 0; i--) {
+      const { pid, last, lastUpTo } = ranges[i] as ProviderRange;
+      if (Buffer.compare(lastUpTo, bytes) < 0) break;
+      if (Buffer.compare(bytes, last) <= 0) pids.push(pid);
+    }
+    return pids;
   }
 
-  #read(): { pid: number; first: Buffer; last: Buffer }[] {
-    return this.#db
-      .prepare<[], { pid: number; first: Buffer; last: Buffer }>(
+  #read(): ProviderRange[] {
+    const ranges = this.#db
+      .prepare<[], Omit<ProviderRange, 'lastUpTo'>>(
         `WITH RECURSIVE provider(pid) AS (
            SELECT min(pid) FROM lccurl
            UNION ALL SELECT (SELECT min(pid) FROM lccurl WHERE lccurl.pid > provider.pid) FROM provider
@@ -171,6 +211,20 @@ class Providers {
            CAST((SELECT max(curl) FROM lccurl WHERE lccurl.pid = provider.pid) AS BLOB) AS last
          FROM provider WHERE pid IS NOT NULL`,
       )
-      .all();
+      .all()
+      .sort((a, b) => Buffer.compare(a.first, b.first));
+    let lastUpTo: Buffer = Buffer.alloc(0);
+    return ranges.map(range => {
+      if (Buffer.compare(lastUpTo, range.last) < 0) lastUpTo = range.last;
+      return { ...range, lastUpTo };
+    });
   }
+}
+
+interface ProviderRange {
+  pid: number;
+  first: Buffer;
+  last: Buffer;
+  /** The last url of this one and of all before it: where that is before a url, none of them can hold it. */
+  lastUpTo: Buffer;
 }

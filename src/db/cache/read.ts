@@ -9,8 +9,8 @@ import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
 import { readStoreMark } from '../store-mark.js';
 import { CONTENT_SUM_TEXT, isSoundText, SUM_TEXT_OWN } from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
-import { Pages, TypesUnder } from './pages.js';
-import { oldPathsSql, union, type Selection } from './selection.js';
+import { Pages, Providers, TypesUnder } from './pages.js';
+import { inOrder, oldPathsSql, union, type Selection } from './selection.js';
 import { StoreRegister } from './stores.js';
 import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from './template.js';
 
@@ -39,7 +39,9 @@ export class CacheReader {
   readonly storeId: string;
   #highWater = 0;
   #purged = 0;
-  /** For the last selection asked about; knows the providers there are. */
+  /** As they are in this snapshot. */
+  #providers: Providers | undefined;
+  /** For the last selection asked about. */
   #types: { selection: Selection; under: TypesUnder } | undefined;
 
   /**
@@ -69,6 +71,7 @@ export class CacheReader {
   renew(): void {
     this.rest();
     this.#types = undefined;
+    this.#providers = undefined;
     this.#db.exec('BEGIN');
     this.#highWater = Number(this.#value("SELECT value FROM counter WHERE name = 'seq'"));
     this.#purged = Number(this.#value("SELECT value FROM counter WHERE name = 'purged'"));
@@ -113,16 +116,18 @@ export class CacheReader {
     columns: readonly ColumnName[],
     damaged: Damaged,
   ): Generator<ColumnValue[], void> {
-    const { sql, values } = union(
-      selection,
-      side => `${SUM_COLUMNS[side]}, id, ${columns.map(column => COLUMNS[column][side]).join(', ')}`,
+    const wanted = columns.length;
+    const { sql, values } = inOrder(this.#planned(selection), side =>
+      [...columns.map(column => COLUMNS[column][side]), 'id', SUM_COLUMNS[side]].join(', '),
     );
-    const statement = this.#prepare(`SELECT * FROM (${sql}) ORDER BY seq`).raw();
-    // The last value is the sequence number that only the order needs; whoever wants it names it.
+    const statement = this.#prepare(sql).raw();
     for (const row of statement.iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>) {
-      const [text, sum, id, ...wanted] = row;
-      if (isSoundText(String(text), sum as number | null)) yield wanted;
-      else damaged(Number(id));
+      const isSound = isSoundText(String(row[wanted + 1]), row[wanted + 2] as number | null);
+      const id = Number(row[wanted]);
+      // What nobody asked for goes: the sum, and the sequence number that only the order needs.
+      row.length = wanted;
+      if (isSound) yield row;
+      else damaged(id);
     }
   }
 
@@ -137,9 +142,9 @@ export class CacheReader {
     damaged: Damaged,
   ): Generator<ColumnValue[], void> {
     const changes = { ...selection, browsable: true, moved: true };
-    const pages = new Pages(this.#db, this.machineId, changes, columns);
-    for (const [op, seq, burl, ...values] of this.rows(changes, ['op', 'seq', 'burl', ...columns], damaged)) {
-      const told = pages.told(op === 'delete', Number(seq), String(burl), values);
+    const pages = new Pages(this.#db, this.machineId, changes, columns, this.#knownProviders());
+    for (const row of this.rows(changes, ['op', 'seq', 'burl', ...columns], damaged)) {
+      const told = pages.told(row[0] === 'delete', Number(row[1]), String(row[2]), row.slice(3));
       if (told !== undefined) yield told;
     }
   }
@@ -147,7 +152,7 @@ export class CacheReader {
   /** Mimetypes of all rows that are shown under a browse URL, or were at some time since the stream began. */
   typesUnder(selection: Selection, burl: string): string[] {
     if (this.#types?.selection !== selection)
-      this.#types = { selection, under: new TypesUnder(this.#db, selection) };
+      this.#types = { selection, under: new TypesUnder(this.#db, selection, this.#knownProviders()) };
     return this.#types.under.of(burl);
   }
 
@@ -199,7 +204,7 @@ export class CacheReader {
     // Checksums are of all values, so most characters can be looked for in what they are of, natively.
     const inSums = inValues.filter(c => !SUM_TEXT_OWN.test(c));
     const inSql = inValues.filter(c => SUM_TEXT_OWN.test(c));
-    const { sql, values } = union(selection, side => {
+    const { sql, values } = inOrder(this.#planned(selection), side => {
       const pieces = piecesOf(template, side) ?? [];
       const unsummed = hazardSql(pieces, side, inValues);
       const hazard =
@@ -208,7 +213,7 @@ export class CacheReader {
           : `iif(sum IS NULL, ${unsummed}, ${hazardSql(pieces, side, inSql)})`;
       return `${lineSql(pieces, side, active)} AS line, ${hazard} AS hazard, id, ${SUM_COLUMNS[side]}`;
     });
-    const some = `FROM (SELECT * FROM (${sql}) ORDER BY seq LIMIT $max)`;
+    const some = `FROM (${sql} LIMIT $max)`;
     // One crossing for the checksums of all: texts end to end, and where each ends.
     const statement = this.#prepare(
       `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB),
@@ -237,8 +242,29 @@ export class CacheReader {
     };
   }
 
+  /** Finding and sorting n rows of a provider, for each block of lines, costs n² / 32 looks along the change sequence. */
+  #planned(selection: Selection): Selection {
+    const { pid, sinceSeq = 0, toSeq = this.#highWater } = selection;
+    if (pid === undefined) return selection;
+    const most = Math.floor(Math.sqrt(32 * Math.max(0, toSeq - sinceSeq)));
+    const sql = 'SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? LIMIT ?)';
+    return {
+      ...selection,
+      fewOfPid:
+        Number(
+          this.#prepare(sql)
+            .pluck()
+            .get(pid, most + 1),
+        ) <= most,
+    };
+  }
+
   #prepare(sql: string): Statement {
     return this.#db.prepare(sql);
+  }
+
+  #knownProviders(): Providers {
+    return (this.#providers ??= new Providers(this.#db));
   }
 
   #bound(values: Record<string, ColumnValue>): Record<string, ColumnValue> {
