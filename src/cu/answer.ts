@@ -1,7 +1,7 @@
 /** What one format writes into one sink: head, records, tail; the sink is asked for when the first of it is there. */
 import type { ColumnValue } from '../db/cache/columns.js';
 import { Batch } from './batch.js';
-import type { Format, FormatContext, RowWriter, Writer } from './formats/types.js';
+import type { Format, FormatContext, Part, RowWriter, Writer } from './formats/types.js';
 import type { EncodedSink, Sink } from './sink.js';
 
 type Made = ReturnType<RowWriter['record']>;
@@ -51,7 +51,7 @@ export class Answer {
   #addMade(record: Exclude<Made, Promise<unknown>>): void | Promise<void> {
     // Records in one piece need no waiting unless it is time to write.
     if (typeof record === 'string' || record instanceof Uint8Array) return this.#batch.add(record);
-    return this.#addParts(record);
+    return Symbol.asyncIterator in record ? this.#addParts(record) : this.#addAll(record[Symbol.iterator]());
   }
 
   async #addLater(record: Promise<string | Uint8Array>): Promise<void> {
@@ -71,14 +71,31 @@ export class Answer {
     while (this.#making.length > left) await this.#batch.add((await this.#making.shift()) ?? '');
   }
 
-  async #addParts(parts: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>): Promise<void> {
-    if (Symbol.asyncIterator in parts) {
-      for await (const part of parts) await this.#batch.add(part);
-      return;
+  async #addParts(parts: AsyncIterable<Part>): Promise<void> {
+    for await (const part of parts) await this.#batch.add(part);
+  }
+
+  /** A promise only where there is one of the batch: one for each record would cost more than most records. */
+  #addAll(parts: Iterator<Part>): void | Promise<void> {
+    const written = this.#addUntilFull(parts);
+    if (written !== undefined) return this.#addRest(written, parts);
+  }
+
+  async #addRest(written: Promise<void>, parts: Iterator<Part>): Promise<void> {
+    try {
+      let waiting: void | Promise<void> = written;
+      for (; waiting !== undefined; waiting = this.#addUntilFull(parts)) await waiting;
+    } catch (error) {
+      parts.return?.();
+      throw error;
     }
-    for (const part of parts) {
-      const written = this.#batch.add(part);
-      if (written !== undefined) await written;
+  }
+
+  /** Until it was time to write, or the end. */
+  #addUntilFull(parts: Iterator<Part>): void | Promise<void> {
+    for (let next = parts.next(); next.done !== true; next = parts.next()) {
+      const written = this.#batch.add(next.value);
+      if (written !== undefined) return written;
     }
   }
 

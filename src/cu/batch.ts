@@ -3,14 +3,16 @@ import type { Sink } from './sink.js';
 
 /** Enough that a write costs nothing beside what is in it; a pipe of Linux holds as much. */
 const BATCH_LENGTH = 64 * 1024;
+/** A unit of a string becomes three bytes of UTF-8 at most. */
+const UNIT_BYTES = 3;
 
 export class Batch {
   readonly #sink: () => Promise<Sink>;
-  #parts: (string | Uint8Array)[] = [];
-  #length = 0;
-  /** What bytes are copied to, end to end: those that follow each other are one part. */
-  readonly #bytes = Buffer.allocUnsafeSlow(2 * BATCH_LENGTH);
+  /** What there is: bytes end to end, then text. Text is made bytes when bytes follow, where there is always room. */
+  readonly #bytes = Buffer.allocUnsafeSlow((2 + UNIT_BYTES) * BATCH_LENGTH);
   #used = 0;
+  #text = '';
+  #length = 0;
 
   /** @param sink asked for with the first write */
   constructor(sink: () => Promise<Sink>) {
@@ -20,45 +22,35 @@ export class Batch {
   /** Adds a piece; a promise when it was time to write. Bytes are their owner's again afterwards. */
   add(part: string | Uint8Array): void | Promise<void> {
     if (typeof part === 'string') {
-      const last = this.#parts.length - 1;
-      const before = this.#parts[last];
-      if (typeof before === 'string') this.#parts[last] = before + part;
-      else if (part !== '') this.#parts.push(part);
-    } else if (part.length >= BATCH_LENGTH) {
-      return this.#writeThrough(part);
-    } else if (part.length > 0) {
-      this.#addCopy(part);
+      this.#text += part;
+    } else {
+      if (part.length >= BATCH_LENGTH) return this.#writeThrough(part);
+      this.#encodeText();
+      this.#bytes.set(part, this.#used);
+      this.#used += part.length;
     }
     this.#length += part.length;
     if (this.#length >= BATCH_LENGTH) return this.flush();
   }
 
   async flush(): Promise<void> {
-    const [first, ...more] = this.#parts;
-    if (first === undefined) return;
-    const chunk = more.length === 0 ? first : Buffer.concat(this.#parts.map(bytesOf));
-    this.#parts = [];
+    if (this.#length === 0) return;
+    if (this.#used > 0) this.#encodeText();
+    const chunk = this.#used > 0 ? this.#bytes.subarray(0, this.#used) : this.#text;
+    this.#text = '';
     this.#length = 0;
     await (await this.#sink()).write(chunk);
     this.#used = 0;
   }
 
-  #addCopy(part: Uint8Array): void {
-    const last = this.#parts.length - 1;
-    const before = this.#parts[last];
-    const follows = before instanceof Uint8Array;
-    const from = this.#used - (follows ? before.length : 0);
-    this.#bytes.set(part, this.#used);
-    this.#used += part.length;
-    this.#parts[follows ? last : last + 1] = this.#bytes.subarray(from, this.#used);
+  #encodeText(): void {
+    if (this.#text === '') return;
+    this.#used += this.#bytes.write(this.#text, this.#used);
+    this.#text = '';
   }
 
   async #writeThrough(bytes: Uint8Array): Promise<void> {
     await this.flush();
     await (await this.#sink()).write(bytes);
   }
-}
-
-function bytesOf(part: string | Uint8Array): Uint8Array {
-  return typeof part === 'string' ? Buffer.from(part) : part;
 }

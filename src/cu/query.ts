@@ -9,7 +9,7 @@ import type { FieldName } from './fields.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
 import type { Sink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
-import { openStored } from './stored-content.js';
+import { openStored, ReadBuffer } from './stored-content.js';
 
 export interface Query {
   selection: Selection;
@@ -127,6 +127,8 @@ export function contextOf(
   query: Query,
   rejects: Rejects,
   talk: QueryTalk,
+  // A record is written, or has made its own of the content, before the next one is begun.
+  buffer = new ReadBuffer(),
 ): FormatContext {
   return {
     storeId: reader.storeId,
@@ -142,7 +144,7 @@ export function contextOf(
         return undefined;
       }
       const file = `${query.storeDir}/${fileid}`;
-      const opened = openStored(file, String(md5));
+      const opened = openStored(file, String(md5), buffer);
       if (opened.ok) return opened.content;
       // To fetch again what is only not mounted would be the wrong advice, thousands of times.
       if (!reader.canPointInto(query.storeDir))
@@ -152,10 +154,9 @@ export function contextOf(
       );
       return undefined;
     },
-    formerTypes(burl, mimetype) {
-      if (!query.selection.sides.includes('gone')) return [];
-      return reader.typesUnder(query.selection, burl).filter(type => type !== mimetype);
-    },
+    formerTypes: query.selection.sides.includes('gone')
+      ? (burl, mimetype) => reader.typesUnder(query.selection, burl).filter(type => type !== mimetype)
+      : undefined,
     reject: rejects.add,
     note: message => talk.note(message),
   };
@@ -186,9 +187,9 @@ export function* itemsOf(
   const columns: ColumnName[] = ['seq', ...writer.columns];
   const rows = reader[kindOf(query.format)](selection, columns, damaged);
   let left = query.limit ?? Infinity;
-  for (const [seq, ...values] of rows) {
+  for (const row of rows) {
     if (left-- <= 0) break;
-    yield { values, count: 1, lastSeq: Number(seq) };
+    yield { values: row.slice(1), count: 1, lastSeq: Number(row[0]) };
   }
 }
 

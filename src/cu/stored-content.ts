@@ -3,6 +3,9 @@
  * given out, because formats write the length, or a header, first: what is altered must not leave half a record behind.
  * Small files are read once and kept; of large ones the same descriptor is read twice, so memory does not depend on
  * their size, and a file that is freed meanwhile stays readable.
+ *
+ * A small file costs three calls: open, one read that asks for more than there is, close. It was all of the file if the
+ * md5 says so.
  */
 import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -11,6 +14,16 @@ import { CHUNK_BYTES, readChunksAt } from '../lib/stdio.js';
 
 /** What is read in one piece and kept until it is closed. */
 export const WHOLE_BYTES = 1024 * 1024;
+
+/** Room for content that is read in one piece, one after the other. */
+export class ReadBuffer {
+  #bytes: Buffer | undefined;
+
+  /** For what is small, and for the end behind it. */
+  get bytes(): Buffer {
+    return (this.#bytes ??= Buffer.allocUnsafeSlow(WHOLE_BYTES + 1));
+  }
+}
 
 export interface StoredContent {
   readonly length: number;
@@ -32,9 +45,10 @@ const USELESS: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'ELOOP', 'ENA
 /**
  * Opens and verifies a stored file; `why` says what is wrong with one that cannot be used.
  * @param md5 as the LCC DB has it, 32 hexadecimal digits
+ * @param into where small content is read to: it is there until the next is opened. Default: memory of its own
  * @throws LccError `try.later` where it cannot be told whether there is something wrong with it
  */
-export function openStored(file: string, md5: string): Opened {
+export function openStored(file: string, md5: string, into?: ReadBuffer): Opened {
   let fd: number;
   try {
     fd = openSync(file, 'r');
@@ -43,13 +57,12 @@ export function openStored(file: string, md5: string): Opened {
   }
   let kept = false;
   try {
-    const { size } = fstatSync(fd);
-    const whole = size <= WHOLE_BYTES ? readWhole(fd, size) : undefined;
-    const digest = whole === undefined ? digestOf(fd, file) : hash('md5', whole, 'hex');
-    if (digest !== md5) return { ok: false, why: 'altered: its md5 differs' };
-    if (whole !== undefined) return { ok: true, content: inMemory(whole) };
+    const verified = verify(fd, file, md5, into?.bytes ?? roomFor(fd));
+    if (verified === 'altered') return { ok: false, why: 'altered: its md5 differs' };
+    if (verified !== 'large') return { ok: true, content: inMemory(verified) };
+    const content = onDisk(fd, file, fstatSync(fd).size, md5);
     kept = true;
-    return { ok: true, content: onDisk(fd, file, size, md5) };
+    return { ok: true, content };
   } catch (error) {
     return { ok: false, why: unreadable(error, file) };
   } finally {
@@ -66,18 +79,29 @@ function unreadable(error: unknown, file: string): string {
   });
 }
 
-/** As much as there is, up to `size`; a file that grew since is altered, as its md5 will tell. */
-function readWhole(fd: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size + 1);
-  let length = 0;
-  for (let got = -1; got !== 0 && length < bytes.length; length += got)
-    got = readSync(fd, bytes, length, bytes.length - length, length);
-  return bytes.subarray(0, length);
+/** For all of a file that is small, and for the end behind it. */
+function roomFor(fd: number): Buffer {
+  return Buffer.allocUnsafe(Math.min(fstatSync(fd).size, WHOLE_BYTES) + 1);
 }
 
-function digestOf(fd: number, file: string): string {
-  const hash = createHash('md5');
-  for (const chunk of readChunksAt(fd, 0, file)) hash.update(chunk);
+/** Reads a file; the bytes of one that leaves room in the buffer. */
+function verify(fd: number, file: string, md5: string, buffer: Buffer): Buffer | 'large' | 'altered' {
+  // One read gives all there is, but not on every file system.
+  for (let length = 0, got = -1; got !== 0;) {
+    got = readSync(fd, buffer, length, buffer.length - length, length);
+    if (got === 0 && length > 0) break;
+    length += got;
+    if (length === buffer.length) return digestOf(buffer, fd, file) === md5 ? 'large' : 'altered';
+    const whole = buffer.subarray(0, length);
+    if (hash('md5', whole, 'hex') === md5) return whole;
+  }
+  return 'altered';
+}
+
+/** Of a file whose beginning has been read. */
+function digestOf(beginning: Uint8Array, fd: number, file: string): string {
+  const hash = createHash('md5').update(beginning);
+  for (const chunk of readChunksAt(fd, beginning.length, file)) hash.update(chunk);
   return hash.digest('hex');
 }
 

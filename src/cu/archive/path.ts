@@ -86,7 +86,7 @@ export function archivePath(url: string, mimetype: string): string {
   const isTaken = MARKED_EXTENSION.test(last);
   const file = safe(isTaken ? last : fileName(last, extension), url, extension, isTaken);
   const whole = [top, ...directories, file].join('/');
-  return Buffer.byteLength(whole) > MAX_PATH_BYTES ? other() : whole;
+  return isWithin(whole, MAX_PATH_BYTES) ? whole : other();
 }
 
 function topOf(scheme: string, authority: string): string | undefined {
@@ -106,9 +106,14 @@ function fileName(name: string, extension: string): string {
 function safe(name: string, url: string, extension: string, isTaken = false): string {
   const isDots = name === '.' || name === '..' || name === '';
   const escaped = isDots ? name.replaceAll('.', '%2E') : name.replace(UNSAFE, escapeOne);
+  if (escaped === name && !isDots && !isTaken && isWithin(name, MAX_NAME_BYTES)) return name;
   const tail = `~${hashOf(url).slice(0, 16)}${extension === '' ? '' : `.${extension}`}`;
-  if (escaped === name && !isDots && !isTaken && Buffer.byteLength(name) <= MAX_NAME_BYTES) return name;
   return cut(escaped, MAX_NAME_BYTES - tail.length) + tail;
+}
+
+/** Whether a text has that many bytes at most; a character has three for each unit at most. */
+function isWithin(text: string, bytes: number): boolean {
+  return text.length * 3 <= bytes || Buffer.byteLength(text) <= bytes;
 }
 
 /** The first `bytes` bytes of a text, without the part of a character at their end. */

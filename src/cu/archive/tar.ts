@@ -36,22 +36,28 @@ export function tarHeader(path: string, length: number, mtimeS: number): Uint8Ar
   ]);
 }
 
+/** What all headers have in common; the checksum is taken with blanks in its place. */
+const COMMON = Buffer.alloc(BLOCK_BYTES);
+COMMON.write('0000644\u00000000000\u00000000000\0', 100, 'latin1');
+COMMON.write('        ', 148, 'latin1');
+COMMON.write('ustar\u000000', 257, 'latin1');
+
 function block(path: string, length: number, mtimeS: number, type: '0' | 'x'): Buffer {
-  const header = Buffer.alloc(BLOCK_BYTES);
+  const header = Buffer.allocUnsafe(BLOCK_BYTES);
+  COMMON.copy(header);
   // Who does not know pax headers sees the beginning of the name.
-  header.write(path, 0, NAME_BYTES, 'utf8');
-  header.write('0000644', 100, 'latin1');
-  header.write('0000000', 108, 'latin1');
-  header.write('0000000', 116, 'latin1');
-  header.write(octal(length), 124, 'latin1');
-  header.write(octal(mtimeS), 136, 'latin1');
-  header.write(`        ${type}`, 148, 'latin1');
-  header.write('ustar\u000000', 257, 'latin1');
-  let sum = 0;
-  for (let i = 0; i < BLOCK_BYTES; i++) sum += header[i] ?? 0;
+  const nameBytes = header.write(path, 0, NAME_BYTES, 'utf8');
+  header.write(octal(length) + octal(mtimeS), 124, 'latin1');
+  header.write(type, 156, 'latin1');
+  let sum = COMMON_SUM;
+  for (let i = 0; i < nameBytes; i++) sum += header[i] ?? 0;
+  for (let i = 124; i < 148; i++) sum += header[i] ?? 0;
+  sum += header[156] ?? 0;
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
   return header;
 }
+
+const COMMON_SUM = COMMON.reduce((sum, byte) => sum + byte, 0);
 
 function octal(value: number): string {
   return `${Math.min(Math.max(value, 0), MAX_OCTAL).toString(8).padStart(11, '0')}\0`;

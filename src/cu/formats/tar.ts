@@ -54,9 +54,9 @@ function open(context: FormatContext): RowWriter {
       const number = Number(seq);
       if (op === 'delete') {
         lastTimeS = Number(deletedS);
-        return listed(deleted.add([path, ...formerPaths(context, url, type)], number));
+        return listed(deleted.add([path, ...formerPaths(context, url, type, path)], number));
       }
-      const former = formerPaths(context, url, type);
+      const former = formerPaths(context, url, type, path);
       const content = context.openContent(values);
       if (content === undefined) return '';
       if (former.length > 0) lastTimeS = Number(fetchedS);
@@ -66,9 +66,9 @@ function open(context: FormatContext): RowWriter {
   };
 }
 
-/** Where an earlier archive may have put the page, which then had another mimetype. */
-function formerPaths(context: FormatContext, url: string, mimetype: string): string[] {
-  const path = archivePath(url, mimetype);
+/** Where an earlier archive may have put the page, which then had another mimetype. @param path where it is now */
+function formerPaths(context: FormatContext, url: string, mimetype: string, path: string): string[] {
+  if (context.formerTypes === undefined) return [];
   // Most paths follow from the URL alone.
   if (path === archivePath(url, mimetype === 'text/html' ? 'text/plain' : 'text/html')) return [];
   const paths = context.formerTypes(url, mimetype).map(type => archivePath(url, type));

@@ -28,9 +28,9 @@ export interface FormatContext {
   openContent(values: readonly ColumnValue[]): StoredContent | undefined;
   /**
    * Other mimetypes under which whoever follows may know the page of a browse URL: of rows that were shown under it since
-   * the stream began, and of those held besides. None where deletions are not told.
+   * the stream began, and of those held besides. Undefined where deletions are not told.
    */
-  formerTypes(burl: string, mimetype: string): string[];
+  formerTypes?: ((burl: string, mimetype: string) => string[]) | undefined;
   /** A row that could not be written as it should: reported, and the exit status says so. */
   reject(message: string): void;
   /** Something worth knowing that is no fault. */

@@ -137,7 +137,6 @@ class Writing {
         return undefined;
       },
       reject: () => undefined,
-      formerTypes: () => [],
       note: () => undefined,
     };
   }
