@@ -94,7 +94,8 @@ export function fullSetRation(
 }
 
 /** SQLite has no booleans. */
-type Row = Omit<Provider, 'enabled' | 'enforce' | 'roots'> & Record<'enabled' | 'enforce', number>;
+type Row = Omit<Provider, 'enabled' | 'enforce' | 'roots'> &
+  Record<'enabled' | 'enforce', number> & { roots: string };
 
 export interface ProviderError {
   errseq: number;
@@ -121,23 +122,24 @@ const TERMS = [
   'useragent',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
+/** In one statement, for every snapshot of a database that is being written has its price. */
+const PROVIDERS = `SELECT *, (SELECT json_group_array(root) FROM
+  (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root)) AS roots FROM pidb`;
+const PROVIDER = `${PROVIDERS} WHERE pid = ?`;
+
 /** One provider with its roots. */
 export function readProvider(db: Db, pid: number): Provider | undefined {
-  const row = db.prepare('SELECT * FROM pidb WHERE pid = ?').get(pid) as Row | undefined;
-  return row === undefined ? undefined : completed(db, row);
+  const row = db.prepare<[number], Row>(PROVIDER).get(pid);
+  return row === undefined ? undefined : completed(row);
 }
 
 /** All providers, ascending. */
 export function readProviders(db: Db): Provider[] {
-  const rows = db.prepare('SELECT * FROM pidb ORDER BY pid').all() as Row[];
-  return rows.map(row => completed(db, row));
+  return db.prepare<[], Row>(`${PROVIDERS} ORDER BY pid`).all().map(completed);
 }
 
-function completed(db: Db, row: Row): Provider {
-  const roots = db
-    .prepare('SELECT root FROM proots WHERE pid = ? ORDER BY root')
-    .pluck()
-    .all(row.pid) as string[];
+function completed(row: Row): Provider {
+  const roots = JSON.parse(row.roots) as string[];
   return { ...row, enabled: row.enabled !== 0, enforce: row.enforce !== 0, roots };
 }
 
@@ -147,7 +149,7 @@ function completed(db: Db, row: Row): Provider {
  */
 export class PidbReader {
   readonly #path: string;
-  #db: Db | undefined;
+  #view: View | undefined;
   #inode: bigint | undefined;
 
   constructor(path: string) {
@@ -156,7 +158,8 @@ export class PidbReader {
 
   /** @throws LccError `input.missing` while there is no database */
   provider(pid: number): Provider | undefined {
-    return readProvider(this.#open(), pid);
+    const row = this.#open().provider.get(pid);
+    return row === undefined ? undefined : completed(row);
   }
 
   /**
@@ -164,39 +167,45 @@ export class PidbReader {
    * received: kept ones above the mark, and ones that are only counted.
    */
   errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
-    const db = this.#open();
-    const shown = db
-      .prepare(
-        'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
-      )
-      .all(pid, mark, limit) as ProviderError[];
+    const { errors, total } = this.#open();
+    const shown = errors.all(pid, mark, limit);
     // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
-    const total = db
+    return { shown, total: shown.length === 0 ? 0 : (total.get({ pid, mark }) ?? 0) };
+  }
+
+  close(): void {
+    this.#view?.db.close();
+    this.#view = undefined;
+  }
+
+  #open(): View {
+    const inode = inodeOf(this.#path);
+    if (this.#view !== undefined && inode === this.#inode) return this.#view;
+    this.close();
+    this.#inode = inode;
+    return (this.#view = viewOf(openReadOnly(this.#path)));
+  }
+}
+
+type View = ReturnType<typeof viewOf>;
+
+/** A database, and what the UNS asks it at every login. */
+function viewOf(db: Db) {
+  return {
+    db,
+    provider: db.prepare<[number], Row>(PROVIDER),
+    errors: db.prepare<[number, number, number], ProviderError>(
+      'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+    ),
+    total: db
       .prepare<[{ pid: number; mark: number }], number>(
         `SELECT max(above, nurlerrs - below) FROM pidb,
            (SELECT count(*) FILTER (WHERE errseq > $mark) AS above, count(*) FILTER (WHERE errseq <= $mark) AS below
             FROM pierr WHERE pid = $pid)
          WHERE pid = $pid`,
       )
-      .pluck()
-      .get({ pid, mark });
-    return { shown, total: shown.length === 0 ? 0 : (total ?? 0) };
-  }
-
-  close(): void {
-    this.#db?.close();
-    this.#db = undefined;
-  }
-
-  #open(): Db {
-    const inode = inodeOf(this.#path);
-    if (this.#db === undefined || inode !== this.#inode) {
-      this.close();
-      this.#db = openReadOnly(this.#path);
-      this.#inode = inode;
-    }
-    return this.#db;
-  }
+      .pluck(),
+  };
 }
 
 function inodeOf(path: string): bigint | undefined {

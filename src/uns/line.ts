@@ -18,7 +18,8 @@ export class Line {
   #endedAfterReplies = false;
   #broken = false;
   #closed = false;
-  #failure: unknown;
+  /** Makes the error for whoever waits: of most connections nobody does any more. */
+  #failure: (() => Error) | undefined;
   #wake: (() => void) | undefined;
 
   constructor(socket: Socket, peer: string, clock: Clock) {
@@ -39,11 +40,11 @@ export class Line {
     socket.on('drain', () => this.#stir());
     socket.on('error', error => {
       this.#broken = true;
-      this.#fail(broken(peer, messageOf(error)));
+      this.#fail(() => broken(peer, messageOf(error)));
     });
     socket.on('close', () => {
       this.#closed = true;
-      this.#fail(broken(peer, 'closed'));
+      this.#fail(() => broken(peer, 'closed'));
     });
     socket.pause();
   }
@@ -57,7 +58,7 @@ export class Line {
       const chunk = this.#chunks.shift();
       if (chunk !== undefined) return chunk;
       if (this.#ended) return undefined;
-      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#failure !== undefined) throw this.#failure();
       this.#socket.resume();
       await this.#stirred();
     }
@@ -76,14 +77,14 @@ export class Line {
   /** Resolves when at most `bytes` of what was said are waiting. Throws like `next`. */
   async said(bytes: number): Promise<void> {
     while (this.#socket.writableLength > bytes) {
-      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#failure !== undefined) throw this.#failure();
       await this.#stirred();
     }
   }
 
   /** Makes a pending `next` or `said`, and every later one that would wait, throw `why`. */
   interrupt(why: Error): void {
-    this.#fail(why);
+    this.#fail(() => why);
   }
 
   /** Forgets an interruption, so that the last reply can still be said in good order. */
@@ -133,7 +134,7 @@ export class Line {
     wake?.();
   }
 
-  #fail(why: unknown): void {
+  #fail(why: () => Error): void {
     this.#failure ??= why;
     this.#stir();
   }

@@ -14,6 +14,7 @@ import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 
 const LOGINS_AT_A_TIME = 1000;
+const NO_ERRORS = { shown: [], total: 0 } as const;
 
 export interface Credentials {
   id: string;
@@ -129,12 +130,11 @@ export class Logins {
   }
 
   #describe(provider: Provider, begun: Begun): Admission {
-    const { pid, filesmax, filesused, spacemax, spaceused } = provider;
-    const { shown, total } = this.#pidb.errorsAbove(
-      pid,
-      begun.errseen,
-      this.#options.limits['uns.errors_shown'],
-    );
+    const { pid, filesmax, filesused, spacemax, spaceused, nurlerrs } = provider;
+    const { shown, total } =
+      nurlerrs === 0
+        ? NO_ERRORS
+        : this.#pidb.errorsAbove(pid, begun.errseen, this.#options.limits['uns.errors_shown']);
     const waiting = this.#intake.waiting(pid);
     return {
       provider,
