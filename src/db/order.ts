@@ -112,9 +112,9 @@ export class OrderStore {
     });
   }
 
-  /** A set of this UNS waits no longer. @throws LccError `io.full` or `io` */
-  leave(n: number): void {
-    this.#write(() => this.#statements.leave.run(n, this.#uns));
+  /** Sets of this UNS wait no longer. @throws LccError `io.full` or `io` */
+  leave(numbers: readonly number[]): void {
+    this.#write(() => numbers.forEach(n => this.#statements.leave.run(n, this.#uns)));
   }
 
   /** The other UNSes that have a set of the provider accepted before number `n`. @throws LccError `io` */

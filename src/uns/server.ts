@@ -169,6 +169,7 @@ export class UnsServer {
   /** Releases everything; nothing may be called any more. */
   close(): void {
     this.#sessions.close();
+    this.#turns.crossOut();
     this.#order.close();
     this.#pidb.close();
     this.#spool.close();

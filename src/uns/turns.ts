@@ -50,6 +50,8 @@ export class Turns implements Labelling {
   readonly #parts: TurnsParts;
   /** What was last seen of other UNSes that held up something, and when it was new. */
   readonly #seen = new Map<string, Seen>();
+  /** Numbers of entries that are gone, to be crossed out together. */
+  #gone: { n: number; pid: number }[] = [];
   /** Providers that are held up. */
   readonly #heldUp = new Map<number, { lookAtMs: number; uns: string }>();
 
@@ -77,15 +79,32 @@ export class Turns implements Labelling {
     this.done(parseLabel(label));
   }
 
-  /** The entry is gone from the spool. One that cannot be crossed out holds up other UNSes, never loses anything. */
+  /**
+   * The entry is gone from the spool. It is crossed out a moment later, with others that have gone meanwhile; one that
+   * cannot be crossed out holds up other UNSes, never loses anything.
+   */
   done(label: EntryLabel | undefined): void {
     if (label?.order === undefined) return;
+    this.#gone.push({ n: label.order, pid: label.pid });
+    if (this.#gone.length === 1) this.#parts.clock.after(0, () => this.crossOut());
+  }
+
+  /** Crosses out what has gone. */
+  crossOut(): void {
+    const gone = this.#gone;
+    const [first] = gone;
+    if (first === undefined) return;
+    this.#gone = [];
     try {
-      this.#parts.order.leave(label.order);
+      this.#parts.order.leave(gone.map(({ n }) => n));
       step('uns.order.left');
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
-      this.#parts.log.error('cannot say that a set has gone', { pid: label.pid, error: messageOf(error) });
+      this.#parts.log.error('cannot say that sets have gone', {
+        sets: gone.length,
+        pid: first.pid,
+        error: messageOf(error),
+      });
     }
   }
 

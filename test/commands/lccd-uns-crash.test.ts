@@ -106,6 +106,7 @@ describe('lccd-uns', () => {
     const daemon = await home.start({ LCC_STEP_LOG: log });
     await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply;
     await daemon.logged('set absorbed');
+    await daemon.stop();
     const steps = readFileSync(log, 'utf8')
       .trim()
       .split('\n')
@@ -114,7 +115,6 @@ describe('lccd-uns', () => {
     assert.deepEqual(durable, [...SPOOLING, 'uns.spool.removed', 'uns.order.left']);
     assert.ok(steps.indexOf('uns.accepted') > steps.indexOf('uns.spool.dirsynced'));
     assert.ok(steps.indexOf('uns.forwarded') < steps.indexOf('uns.spool.removed'));
-    await daemon.stop();
     await receiver.close();
   });
 });

@@ -37,12 +37,12 @@ describe('the order of sets over several UNSes', () => {
     assert.deepEqual(ids(b, 9, second), [], 'another provider');
     assert.deepEqual(ids(a, 7, first), [], 'the first');
     assert.deepEqual(ids(a, 7, second), [], 'its own');
-    b.leave(first);
+    b.leave([first]);
     assert.deepEqual(ids(b, 7, second), ['a'], 'only its owner crosses out a set');
-    a.leave(first);
+    a.leave([first]);
     assert.deepEqual(ids(b, 7, second), []);
     assert.deepEqual(ids(b, 8, second), ['a']);
-    a.leave(other);
+    a.leave([other]);
   });
 
   it('sums what waits for a provider everywhere', () => {
@@ -66,7 +66,7 @@ describe('the order of sets over several UNSes', () => {
     );
     assert.deepEqual(a.waiting(7), { urls: 6, fullSets: 0 });
     assert.deepEqual(ids(b, 7, lost + 1), ['a']);
-    a.leave(kept);
+    a.leave([kept]);
     assert.deepEqual(ids(b, 7, lost + 1), []);
   });
 
