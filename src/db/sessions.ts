@@ -16,6 +16,8 @@ CREATE TABLE IF NOT EXISTS session(
   notederrseen INTEGER NOT NULL DEFAULT 0
 )`;
 
+const UNNOTED = 'SELECT pid, seq, ip, errseen FROM session WHERE (seq > notedseq OR errseen > notederrseen)';
+
 /** A login that has been let in. */
 export interface Beginning {
   pid: number;
@@ -58,9 +60,8 @@ export class SessionStore {
       noted: prepare(
         'UPDATE session SET notedseq = max(notedseq, ?), notederrseen = max(notederrseen, ?) WHERE pid = ?',
       ),
-      unnoted: prepare(
-        'SELECT pid, seq, ip, errseen FROM session WHERE seq > notedseq OR errseen > notederrseen ORDER BY pid LIMIT ?',
-      ),
+      unnoted: prepare(`${UNNOTED} ORDER BY pid LIMIT ?`),
+      unnotedOf: prepare(`${UNNOTED} AND pid = ?`),
     };
   }
 
@@ -83,15 +84,21 @@ export class SessionStore {
     this.#transaction(() => this.#statements.seen.run(errseen, pid));
   }
 
+  /** The session of one provider, if the QM has not confirmed it. */
+  unnotedOf(pid: number): Unnoted | undefined {
+    const row = this.#statements.unnotedOf.get(pid) as Unnoted | undefined;
+    return row !== undefined && this.#isUnconfirmed(row) ? row : undefined;
+  }
+
   /** Sessions the QM has not confirmed, at most `limit`. */
   unnoted(limit: number): Unnoted[] {
     const rows = this.#statements.unnoted.all(limit + this.#confirmed.size) as Unnoted[];
-    return rows
-      .filter(row => {
-        const confirmed = this.#confirmed.get(row.pid);
-        return confirmed === undefined || row.seq > confirmed.seq || row.errseen > confirmed.errseen;
-      })
-      .slice(0, limit);
+    return rows.filter(row => this.#isUnconfirmed(row)).slice(0, limit);
+  }
+
+  #isUnconfirmed({ pid, seq, errseen }: Unnoted): boolean {
+    const confirmed = this.#confirmed.get(pid);
+    return confirmed === undefined || seq > confirmed.seq || errseen > confirmed.errseen;
   }
 
   /** The QM has confirmed a session. Written with the next transaction. */

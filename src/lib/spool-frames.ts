@@ -6,6 +6,7 @@
  * The first payload is the header (JSON), the last frame has no payload and ends the file. The checksum covers the
  * frame's place and length besides its payload, so a frame that was cut, repeated, moved or altered is not believed.
  */
+import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { errnoOf, LccError, messageOf } from './errors.js';
@@ -26,6 +27,8 @@ export const MAGIC = Buffer.from('spool 1\n', 'latin1');
 export const MAX_FRAME_BYTES = 1024 * 1024;
 export const FRAME_HEAD_BYTES = 8;
 const READ_BYTES = 512 * 1024;
+/** What is read in one go, and kept whole in memory. */
+const MAX_SMALL_BYTES = 256 * 1024;
 
 /** Writes the head of frame number `index` into its first bytes; the payload is all behind it. */
 export function writeFrameHead(frame: Buffer, index: number): void {
@@ -41,10 +44,62 @@ export function frameOf(index: number, payload: Uint8Array): Buffer {
   return frame;
 }
 
+/**
+ * Payloads of a small file, all of them verified. One read: thousands of small files are read several times as fast as by
+ * `readFrames`, whose buffers are big and whose reads are handed to other threads.
+ * @param bytes its size
+ * @returns undefined when it is not small
+ * @throws LccError as `readFrames`
+ */
+export function readSmallFrames(path: string, bytes: number): Buffer[] | undefined {
+  if (bytes > MAX_SMALL_BYTES) return undefined;
+  // One byte more: a file that has grown is damaged.
+  const held = Buffer.allocUnsafe(bytes + 1);
+  const length = readUpTo(path, held);
+  const payloads: Buffer[] = [];
+  if (length < MAGIC.length || !held.subarray(0, MAGIC.length).equals(MAGIC))
+    throw damagedAt(path, 0, 'no spool entry');
+  for (let at = MAGIC.length; ;) {
+    if (length < at + FRAME_HEAD_BYTES) throw damagedAt(path, at, 'the file ends too early');
+    const payloadBytes = held.readUInt32BE(at);
+    const from = at + FRAME_HEAD_BYTES;
+    if (payloadBytes > MAX_FRAME_BYTES) throw damagedAt(path, at, `a frame of ${payloadBytes} bytes`);
+    if (length < from + payloadBytes) throw damagedAt(path, at, 'the file ends too early');
+    const payload = held.subarray(from, from + payloadBytes);
+    if (checksum(payloads.length, payload) !== held.readUInt32BE(at + 4))
+      throw damagedAt(path, at, 'wrong checksum');
+    at = from + payloadBytes;
+    if (payloadBytes > 0) {
+      payloads.push(payload);
+      continue;
+    }
+    if (length > at) throw damagedAt(path, at, 'more than the entry');
+    return payloads;
+  }
+}
+
+/** @returns how many bytes there were, as far as there is room for them */
+function readUpTo(path: string, room: Buffer): number {
+  const fd = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (;;) {
+      const bytesRead = readSync(fd, room, length, room.length - length, null);
+      if (bytesRead === 0) return length;
+      length += bytesRead;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function damagedAt(path: string, offset: number, what: string): LccError {
+  return new LccError('data.malformed', `${path}: damaged at byte ${offset}: ${what}`);
+}
+
 /** Payloads in order. @throws LccError `data.malformed` naming the file and the offset of the first damage */
 export async function* readFrames(path: string): AsyncGenerator<Buffer, void> {
-  const damaged = (offset: number, what: string) =>
-    new LccError('data.malformed', `${path}: damaged at byte ${offset}: ${what}`);
+  const damaged = (offset: number, what: string) => damagedAt(path, offset, what);
   const file = await open(path, 'r');
   try {
     let held = Buffer.alloc(0);

@@ -1,6 +1,7 @@
 /** An entry of a spool being written: text in, frames on disk, bounded memory. See spool.ts for the life of an entry. */
 import { closeSync, fdatasync, fsync, openSync, unlink, writev } from 'node:fs';
 import { promisify } from 'node:util';
+import { writeAll } from './durable.js';
 import {
   asSpoolError,
   FRAME_HEAD_BYTES,
@@ -12,6 +13,10 @@ import {
 } from './spool-frames.js';
 import { step } from './steps.js';
 
+/** What an entry holds in memory before it has a file: most entries end before they have as much. */
+const HELD_BYTES = 32 * 1024;
+/** The same of all entries of a spool. */
+const MAX_HELD_BYTES = 2 * 1024 * 1024;
 /** A frame, and with it a write: smaller ones cost a wake-up of the writing thread each. */
 const FRAME_BYTES = 128 * 1024;
 /** The longest character: what a frame may lack to be full. */
@@ -21,6 +26,8 @@ const CHARACTER_BYTES = 4;
  * the final sync then takes as long as the rest of the work together.
  */
 const WRITE_BACK_BYTES = 8 * 1024 * 1024;
+
+const END = Buffer.alloc(0);
 
 const writeVector = promisify(writev);
 const sync = promisify(fsync);
@@ -35,6 +42,8 @@ export class FrameBuffers {
   readonly #free: Buffer[] = [];
   readonly #plenty: number;
   #lent = 0;
+  /** Bytes that entries without a file hold in memory. */
+  heldBytes = 0;
 
   /** @param plenty how many unused ones stay, and how many may be in use before they are scarce */
   constructor(plenty: number) {
@@ -63,6 +72,8 @@ export interface WriterHooks {
   fail: (error: unknown) => void;
   /** Bytes this entry adds to (negative: no longer takes from) what is being written. */
   onBytes: (bytes: number) => void;
+  /** A small entry is being synced; what it returns is called when that has ended, well with `promise` called before. */
+  syncing: () => () => void;
   /** Names the synced file; resolves once the name is synced, too. */
   promise: (label: string, bytes: number) => Promise<SpoolEntry>;
 }
@@ -70,7 +81,11 @@ export interface WriterHooks {
 export class SpoolWriter {
   readonly #path: string;
   readonly #hooks: WriterHooks;
-  readonly #fd: number;
+  readonly #head: Uint8Array[];
+  #fd: number | undefined;
+  /** Text of an entry that has no file yet, and its size in bytes. */
+  #held = '';
+  #heldBytes = 0;
   readonly #encoder = new TextEncoder();
   /** The frame being filled, and how far. */
   #frame: Buffer | undefined;
@@ -87,22 +102,15 @@ export class SpoolWriter {
   #error: unknown;
   #done = false;
 
-  /** @throws LccError `io.full` or `io` */
   constructor(path: string, header: SpoolHeader, hooks: WriterHooks) {
     this.#path = path;
     this.#hooks = hooks;
-    try {
-      this.#fd = openSync(path, 'wx', 0o640);
-    } catch (error) {
-      throw asSpoolError(path, error);
-    }
-    this.#enqueue(MAGIC);
-    this.#enqueue(frameOf(this.#frames++, Buffer.from(JSON.stringify(header))));
+    this.#head = [MAGIC, frameOf(this.#frames++, Buffer.from(JSON.stringify(header)))];
   }
 
   /** Bytes of the entry so far, written or waiting to be. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#heldBytes + this.#bytes;
   }
 
   /** Bytes waiting to be written: await `drained` when they are many. */
@@ -110,21 +118,61 @@ export class SpoolWriter {
     return this.#queuedBytes;
   }
 
-  /** Adds text. Errors of writing appear in `drained` and `commit`. */
+  /**
+   * Adds text. Errors of writing appear in `drained` and `commit`.
+   * @throws LccError `io.full` or `io` when no file can be made for it
+   */
   write(text: string): void {
+    if (this.#fd !== undefined) return this.#fill(this.#fd, text);
+    const bytes = Buffer.byteLength(text);
+    this.#held += text;
+    this.#hold(bytes);
+    if (this.#heldBytes > HELD_BYTES || this.#hooks.buffers.heldBytes > MAX_HELD_BYTES) this.#begin();
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    this.#hooks.buffers.heldBytes += bytes;
+    this.#hooks.onBytes(bytes);
+  }
+
+  /** Gives the entry a file, in which all that comes is written at once. */
+  #begin(): void {
+    const fd = (this.#fd = this.#open());
+    for (const piece of this.#head) this.#enqueue(fd, piece);
+    const held = this.#held;
+    this.#letGo();
+    this.#fill(fd, held);
+  }
+
+  #letGo(): void {
+    this.#held = '';
+    this.#hold(-this.#heldBytes);
+  }
+
+  #open(): number {
+    try {
+      return openSync(this.#path, 'wx', 0o640);
+    } catch (error) {
+      throw asSpoolError(this.#path, error);
+    }
+  }
+
+  #fill(fd: number, text: string): void {
     let rest = text;
     while (rest !== '') {
       this.#frame ??= this.#hooks.buffers.take();
       const { read, written } = this.#encoder.encodeInto(rest, this.#frame.subarray(this.#filled));
       this.#filled += written;
       rest = rest.slice(read);
-      if (rest !== '' || FRAME_BYTES - this.#filled < CHARACTER_BYTES) this.#cut();
+      if (rest !== '' || FRAME_BYTES - this.#filled < CHARACTER_BYTES) this.#cut(fd);
     }
-    if (this.#hooks.buffers.scarce) this.#cut();
+    if (this.#hooks.buffers.scarce) this.#cut(fd);
   }
 
   /** Resolves when what was cut into frames so far is written. @throws LccError `io.full` or `io` */
   async drained(): Promise<void> {
+    if (this.#fd === undefined) this.#begin();
     while (this.#pumping !== undefined) await this.#pumping;
     if (this.#error !== undefined) throw asSpoolError(this.#path, this.#error);
   }
@@ -134,24 +182,49 @@ export class SpoolWriter {
    * @throws LccError `io.full` or `io`; the entry is gone then
    */
   async commit(label: string): Promise<SpoolEntry> {
+    // Others are not to wait for a big one.
+    const ready = this.#fd === undefined ? this.#hooks.syncing() : () => {};
     try {
-      this.#cut();
-      this.#enqueue(frameOf(this.#frames, Buffer.alloc(0)));
-      await this.drained();
+      const fd = this.#fd === undefined ? this.#writeWhole() : await this.#writeEnd(this.#fd);
       step(`${this.#hooks.steps}.written`);
       await this.#writingBack;
-      await this.#synced(sync);
+      await this.#synced(fd, sync);
       step(`${this.#hooks.steps}.synced`);
-      closeSync(this.#fd);
+      closeSync(fd);
       this.#done = true;
-      const entry = await this.#hooks.promise(label, this.#bytes);
+      const promised = this.#hooks.promise(label, this.#bytes);
+      ready();
+      const entry = await promised;
       this.#hooks.onBytes(-this.#bytes);
       return entry;
     } catch (error) {
       if (!this.#done) await this.abort();
       else await this.#discard();
       throw asSpoolError(this.#path, error);
+    } finally {
+      ready();
     }
+  }
+
+  async #writeEnd(fd: number): Promise<number> {
+    this.#cut(fd);
+    this.#enqueue(fd, frameOf(this.#frames, END));
+    await this.drained();
+    return fd;
+  }
+
+  /** An entry of which nothing has been written: all of it in one call, sooner done than handed to another thread. */
+  #writeWhole(): number {
+    const pieces = [...this.#head];
+    if (this.#held !== '') pieces.push(frameOf(this.#frames++, Buffer.from(this.#held)));
+    pieces.push(frameOf(this.#frames, END));
+    const whole = Buffer.concat(pieces);
+    const fd = (this.#fd = this.#open());
+    this.#letGo();
+    this.#bytes = whole.length;
+    this.#hooks.onBytes(whole.length);
+    writeAll(fd, whole);
+    return fd;
   }
 
   /** Removes the entry as if it had never been begun. */
@@ -161,6 +234,8 @@ export class SpoolWriter {
     this.#queue = [];
     while (this.#pumping !== undefined) await this.#pumping;
     await this.#writingBack?.catch(() => undefined);
+    this.#letGo();
+    if (this.#fd === undefined) return;
     closeSync(this.#fd);
     for (const piece of this.#lent.keys()) this.#giveBack(piece);
     if (this.#frame !== undefined) this.#hooks.buffers.give(this.#frame);
@@ -173,7 +248,7 @@ export class SpoolWriter {
     await remove(this.#path).catch(() => undefined);
   }
 
-  #cut(): void {
+  #cut(fd: number): void {
     const frame = this.#frame;
     if (frame === undefined) return;
     const piece = frame.subarray(0, this.#filled);
@@ -181,33 +256,33 @@ export class SpoolWriter {
     this.#lent.set(piece, frame);
     this.#frame = undefined;
     this.#filled = FRAME_HEAD_BYTES;
-    this.#enqueue(piece);
+    this.#enqueue(fd, piece);
   }
 
-  #enqueue(piece: Uint8Array): void {
+  #enqueue(fd: number, piece: Uint8Array): void {
     this.#queue.push(piece);
     this.#queuedBytes += piece.length;
     this.#bytes += piece.length;
     this.#hooks.onBytes(piece.length);
-    this.#pumping ??= this.#pump();
+    this.#pumping ??= this.#pump(fd);
   }
 
-  async #pump(): Promise<void> {
+  async #pump(fd: number): Promise<void> {
     // What is added in this turn of the event loop goes out in one call.
     await Promise.resolve();
     try {
-      while (this.#queue.length > 0 && this.#error === undefined) await this.#writeQueue();
+      while (this.#queue.length > 0 && this.#error === undefined) await this.#writeQueue(fd);
     } catch (error) {
       this.#error = error;
     }
     this.#pumping = undefined;
   }
 
-  async #writeQueue(): Promise<void> {
+  async #writeQueue(fd: number): Promise<void> {
     const queue = this.#queue;
     this.#queue = [];
     for (let pieces = queue; pieces.length > 0;) {
-      const { bytesWritten } = await writeVector(this.#fd, pieces);
+      const { bytesWritten } = await writeVector(fd, pieces);
       this.#queuedBytes -= bytesWritten;
       this.#sinceWriteBack += bytesWritten;
       pieces = rest(pieces, bytesWritten);
@@ -215,7 +290,7 @@ export class SpoolWriter {
     for (const piece of queue) this.#giveBack(piece);
     if (this.#sinceWriteBack >= WRITE_BACK_BYTES && this.#writingBack === undefined) {
       this.#sinceWriteBack = 0;
-      this.#writingBack = this.#synced(syncData).finally(() => (this.#writingBack = undefined));
+      this.#writingBack = this.#synced(fd, syncData).finally(() => (this.#writingBack = undefined));
       this.#writingBack.catch((error: unknown) => (this.#error ??= error));
     }
   }
@@ -228,9 +303,9 @@ export class SpoolWriter {
   }
 
   /** A sync that fails for want of space has lost this entry alone; any other failure ends the process. */
-  async #synced(how: (fd: number) => Promise<void>): Promise<void> {
+  async #synced(fd: number, how: (fd: number) => Promise<void>): Promise<void> {
     try {
-      await how(this.#fd);
+      await how(fd);
     } catch (error) {
       const wrapped = asSpoolError(this.#path, error);
       if (wrapped.code !== 'io.full') this.#hooks.fail(wrapped);

@@ -19,7 +19,13 @@ import { join } from 'node:path';
 import { makeDirectoryDurably, syncDirectory, writeFileDurably } from './durable.js';
 import { errnoOf, LccError } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
-import { asSpoolError, readFrames, type SpoolEntry, type SpoolHeader } from './spool-frames.js';
+import {
+  asSpoolError,
+  readFrames,
+  readSmallFrames,
+  type SpoolEntry,
+  type SpoolHeader,
+} from './spool-frames.js';
 import { FrameBuffers, SpoolWriter } from './spool-writer.js';
 import { step } from './steps.js';
 
@@ -78,6 +84,8 @@ export class Spool {
   #openBytes = 0;
   #created = 0;
   #commits: Commit[] = [];
+  /** Small entries that are being synced. */
+  readonly #syncing = new Set<Promise<void>>();
   #committing = false;
 
   /**
@@ -135,6 +143,7 @@ export class Spool {
       steps: this.#options.steps,
       fail: this.#options.fail,
       onBytes: bytes => void (this.#openBytes += bytes),
+      syncing: () => this.#noteSyncing(),
       promise: (label, bytes) =>
         new Promise((resolve, reject) => {
           this.#commits.push({ temporary: path, label, bytes, resolve, reject });
@@ -159,6 +168,18 @@ export class Spool {
         yield* frames;
       })(),
     };
+  }
+
+  /**
+   * Reads a small entry whole: its header, and its content in pieces, nothing of it damaged.
+   * @returns undefined when it is not small: `verify` and `read` it
+   * @throws LccError `data.malformed` when it is damaged
+   */
+  readSmall({ id, bytes }: SpoolEntry): { header: SpoolHeader; content: Buffer[] } | undefined {
+    const frames = readSmallFrames(join(this.#options.dir, 'new', id), bytes);
+    if (frames === undefined) return undefined;
+    const [header, ...content] = frames;
+    return { header: JSON.parse(String(header)) as SpoolHeader, content };
   }
 
   /**
@@ -196,13 +217,24 @@ export class Spool {
     this.#lock.release();
   }
 
+  #noteSyncing(): () => void {
+    let over = () => {};
+    const ended = new Promise<void>(resolve => (over = resolve));
+    this.#syncing.add(ended);
+    return () => {
+      this.#syncing.delete(ended);
+      over();
+    };
+  }
+
   /** Names everything that waits and syncs the directory once for all of it: one sync serves a crowd. */
   async #commitAll(): Promise<void> {
     this.#committing = true;
-    // What is committed in this turn of the event loop shares the sync.
-    await Promise.resolve();
     const { dir, steps, fail } = this.#options;
     while (this.#commits.length > 0) {
+      // What is being synced, and what is committed in this turn of the event loop, shares the sync of the directory:
+      // for each by itself, a crowd would wait much longer than for its slowest.
+      await Promise.all(this.#syncing);
       const batch = this.#finish(this.#commits.splice(0));
       if (batch.length === 0) continue;
       const named: { commit: Commit; entry: SpoolEntry }[] = [];

@@ -54,11 +54,6 @@ export class Backlog {
     return this.#queues.has(pid);
   }
 
-  get isEmpty(): boolean {
-    this.#addNew();
-    return this.#queues.size === 0;
-  }
-
   /** The next set to be sent, one of a provider and one large one at a time; `done` or `back` must follow. */
   take(): SpooledSet | undefined {
     this.#addNew();

@@ -9,9 +9,10 @@
  *                           ╰──damaged──▶ QM told ──noted──▶ set aside
  *
  * An entry goes only after the QM has answered, so a crash anywhere sends it again; the QM knows it by its id. It is
- * read twice, verified first: half of a damaged set must not reach the queue.
+ * verified whole before anything of it is sent, for half of a damaged set must not reach the queue: a small one is read
+ * into memory, a large one is read twice.
  */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Connection } from '../daemon/types.js';
 import type { SessionStore, Unnoted } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
@@ -39,6 +40,13 @@ export interface ForwarderParts {
   log: Log;
 }
 
+/** An entry of which nothing is damaged. */
+interface Verified {
+  header: SpoolHeader;
+  /** Of its content. */
+  md5: string;
+}
+
 /** One connection to the Queue Manager. */
 interface Stream {
   link: QmLink;
@@ -52,11 +60,14 @@ export class Forwarder {
   readonly #parts: ForwarderParts;
   readonly #streams = new Set<Stream>();
   readonly #backlog: Backlog;
-  /** Providers with sessions to be told of, if the sets that wait do not tell of them. */
+  /** Providers with a session that the QM is to be told of … */
+  readonly #toNote = new Set<number>();
+  /** … and with one that sets of theirs, which wait, may tell of. */
   readonly #noteLater = new Set<number>();
+  /** Any provider may have one. */
+  #noteAll = true;
   #endHandOver = () => {};
   #absorbed = 0;
-  #notesWait = true;
   #noting = false;
 
   constructor(parts: ForwarderParts) {
@@ -85,8 +96,11 @@ export class Forwarder {
 
   /** There was a session of the provider. A set of it that waits tells the QM of that, too. */
   noteSession(pid: number): void {
+    // All are looked at when there is a connection again.
+    if (!this.connected) return;
     if (this.#backlog.has(pid)) return void this.#noteLater.add(pid);
-    this.#notesWait = true;
+    if (this.#parts.sessions.unnotedOf(pid) === undefined) return;
+    this.#toNote.add(pid);
     this.wake();
   }
 
@@ -113,7 +127,7 @@ export class Forwarder {
     if (this.#streams.size === 0) this.#endHandOver = turns.handOver(() => spool.entries.length > 0);
     this.#streams.add(stream);
     // Whatever was confirmed over the connection before may have been lost with it.
-    this.#notesWait = true;
+    this.#noteAll = true;
   }
 
   #leave(stream: Stream): void {
@@ -133,7 +147,7 @@ export class Forwarder {
       await this.#forward(stream.link, set);
       stream.set = undefined;
     }
-    if (this.#notesWait && !this.#noting) await this.#sendNotes(stream.link);
+    if ((this.#noteAll || this.#toNote.size > 0) && !this.#noting) await this.#sendNotes(stream.link);
     else if (set === undefined) await this.#idle(stream);
   }
 
@@ -156,49 +170,31 @@ export class Forwarder {
     spool[how](set.entry.id);
     turns.done(set.label);
     this.#backlog.done(set);
-    if (this.#noteLater.size < NOTES_AT_A_TIME && !(this.#noteLater.size > 0 && this.#backlog.isEmpty))
-      return;
-    this.#noteLater.clear();
-    this.#notesWait = true;
+    const pid = set.label?.pid;
+    if (pid === undefined || this.#backlog.has(pid) || !this.#noteLater.delete(pid)) return;
+    if (this.#parts.sessions.unnotedOf(pid) !== undefined) this.#toNote.add(pid);
   }
 
   async #forward(link: QmLink, spooled: SpooledSet): Promise<void> {
-    const { entry, label, isLarge } = spooled;
-    const { spool, log, duty, clock } = this.#parts;
+    const { entry, label } = spooled;
+    const { spool, log, duty } = this.#parts;
     if (label !== undefined) duty.note(label.pid);
-    let startedMs = clock.monotonicMs();
-    // Taken here, not while the CP waits for its answer.
-    const content = createHash('md5');
-    let said: SpoolHeader;
+    let head: SetHead;
+    let last: string | Uint8Array = SET_END;
     try {
-      said = await spool.verify(entry.id, async piece => {
-        content.update(piece);
-        if (isLarge && label !== undefined) await duty.rest(label.pid, clock.monotonicMs() - startedMs);
-        startedMs = clock.monotonicMs();
-      });
+      const small = spool.readSmall(entry);
+      head = headOf(spooled, small === undefined ? await this.#verify(spooled) : digested(small));
+      if (small !== undefined)
+        last = Buffer.concat([Buffer.from(setStart(head)), ...small.content, Buffer.from(SET_END)]);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       return this.#reportDamage(link, spooled, error);
     }
-    const errseen = Number(said['errseen'] ?? 0);
-    const set = said['set'] === 'full' ? 'full' : 'partial';
-    const urlprefix = String(said['urlprefix'] ?? '');
-    const head: SetHead = {
-      entry: entry.id,
-      pid: Number(said['pid']),
-      seq: Number(said['seq']),
-      set,
-      urlprefix,
-      received: label?.received ?? 0,
-      errseen,
-      ip: String(said['ip'] ?? ''),
-      atS: Number(said['atS'] ?? 0),
-      ...(label?.deletes === undefined ? {} : { deletes: label.deletes }),
-      digest: digestOf(set, urlprefix, content.digest('hex')),
-    };
-    await link.send(setStart(head));
-    for await (const piece of spool.read(entry.id).content) await link.send(piece);
-    const answer = await link.ask(SET_END, 'absorbed', 'refused');
+    if (last === SET_END) {
+      await link.send(setStart(head));
+      for await (const piece of spool.read(entry.id).content) await link.send(piece);
+    }
+    const answer = await link.ask(last, 'absorbed', 'refused');
     step('uns.forwarded');
     if (answer.kind === 'refused') {
       log.error('set refused by the Queue Manager, set aside', {
@@ -213,10 +209,24 @@ export class Forwarder {
       throw new LccError('peer.protocol', `Queue Manager: answered another set than ${entry.id}`);
     }
     this.#absorbed += 1;
+    this.#parts.sessions.confirm(head.pid, head.seq, head.errseen);
     const { queued, duplicate, unchanged, deleted } = answer;
     this.#done(spooled, 'remove');
     log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
-    this.#parts.sessions.confirm(head.pid, head.seq, errseen);
+  }
+
+  /** Reads a large entry once before anything of it is sent. */
+  async #verify({ entry, label, isLarge }: SpooledSet): Promise<Verified> {
+    const { spool, duty, clock } = this.#parts;
+    let startedMs = clock.monotonicMs();
+    // Taken here, not while the CP waits for its answer.
+    const content = createHash('md5');
+    const header = await spool.verify(entry.id, async piece => {
+      content.update(piece);
+      if (isLarge && label !== undefined) await duty.rest(label.pid, clock.monotonicMs() - startedMs);
+      startedMs = clock.monotonicMs();
+    });
+    return { header, md5: content.digest('hex') };
   }
 
   /** The provider must be asked for everything: what it was promised can no longer be read. */
@@ -229,18 +239,24 @@ export class Forwarder {
     this.#done(damaged, 'setAside');
   }
 
+  #nextNotes(): Unnoted[] {
+    const pids = [...this.#toNote].slice(0, NOTES_AT_A_TIME);
+    for (const pid of pids) this.#toNote.delete(pid);
+    return pids.flatMap(pid => this.#parts.sessions.unnotedOf(pid) ?? []);
+  }
+
   async #sendNotes(link: QmLink): Promise<void> {
     const { sessions } = this.#parts;
-    const notes: Unnoted[] = sessions.unnoted(NOTES_AT_A_TIME);
+    const notes = this.#noteAll ? sessions.unnoted(NOTES_AT_A_TIME) : this.#nextNotes();
     this.#noting = true;
-    this.#notesWait = notes.length === NOTES_AT_A_TIME;
+    this.#noteAll &&= notes.length === NOTES_AT_A_TIME;
     try {
       for (const note of notes) {
         await link.ask(sessionNote(note), 'noted');
         sessions.confirm(note.pid, note.seq, note.errseen);
       }
     } catch (error) {
-      this.#notesWait = true;
+      this.#noteAll = true;
       throw error;
     } finally {
       this.#noting = false;
@@ -248,7 +264,31 @@ export class Forwarder {
   }
 }
 
+function digested({ header, content }: { header: SpoolHeader; content: readonly Buffer[] }): Verified {
+  const [only = ''] = content;
+  return { header, md5: hash('md5', content.length > 1 ? Buffer.concat(content) : only, 'hex') };
+}
+
+/** What an entry says of its set. */
+function headOf({ entry, label }: SpooledSet, { header, md5 }: Verified): SetHead {
+  const set = header['set'] === 'full' ? 'full' : 'partial';
+  const urlprefix = String(header['urlprefix'] ?? '');
+  return {
+    entry: entry.id,
+    pid: Number(header['pid']),
+    seq: Number(header['seq']),
+    set,
+    urlprefix,
+    received: label?.received ?? 0,
+    errseen: Number(header['errseen'] ?? 0),
+    ip: String(header['ip'] ?? ''),
+    atS: Number(header['atS'] ?? 0),
+    ...(label?.deletes === undefined ? {} : { deletes: label.deletes }),
+    digest: digestOf(set, urlprefix, md5),
+  };
+}
+
 /** Sets that ask for the same have the same: urls mean nothing without what stands in front of them. */
 function digestOf(set: string, urlprefix: string, content: string): string {
-  return createHash('md5').update(`${set} ${urlprefix} ${content}`).digest('hex');
+  return hash('md5', `${set} ${urlprefix} ${content}`, 'hex');
 }

@@ -49,7 +49,7 @@ export class QmLink {
   }
 
   /** Sends a question and waits for its answer, which must be one of `kinds`. @throws LccError */
-  async ask(question: string, ...kinds: QmAnswer['kind'][]): Promise<QmAnswer> {
+  async ask(question: string | Uint8Array, ...kinds: QmAnswer['kind'][]): Promise<QmAnswer> {
     const answered = new Promise<QmAnswer>((resolve, reject) => (this.#pending = { resolve, reject }));
     answered.catch(() => undefined);
     if (this.#early !== undefined) this.#hear(this.#early);

@@ -18,6 +18,7 @@ import { LccError } from '../../src/lib/errors.js';
 import { Spool } from '../../src/lib/spool.js';
 
 const dirs: string[] = [];
+const SMALL_BYTES = 256 * 1024;
 after(() => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
 });
@@ -52,9 +53,12 @@ describe('a spool', () => {
       fc.asyncProperty(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 50_000 }), { maxLength: 8 }),
         async texts => {
-          const { id } = await put(spool, 'x', ...texts);
+          const { id, bytes } = await put(spool, 'x', ...texts);
           assert.deepEqual(await spool.verify(id), { label: 'x' });
           assert.equal(await textOf(spool, id), texts.join(''));
+          const small = spool.readSmall(spool.entries[0] ?? assert.fail());
+          assert.equal(small === undefined, bytes > SMALL_BYTES);
+          if (small !== undefined) assert.equal(Buffer.concat(small.content).toString(), texts.join(''));
           spool.remove(id);
         },
       ),
@@ -182,11 +186,45 @@ describe('a spool', () => {
     spool.close();
   });
 
-  it('names many entries with one sync of the directory, and answers all', async () => {
-    const spool = open(newDir());
+  it('names many entries with one sync of the directory, and answers all', async t => {
+    const dir = newDir();
+    const spool = open(dir);
+    await put(spool, 'first', 'x');
+    let syncs = 0;
+    const real = fs.fsyncSync;
+    fs.fsyncSync = fd => {
+      syncs += 1;
+      real(fd);
+    };
+    syncBuiltinESMExports();
+    t.after(() => {
+      fs.fsyncSync = real;
+      syncBuiltinESMExports();
+    });
     const entries = await Promise.all(Array.from({ length: 20 }, (_, i) => put(spool, `n${i}`, 'x')));
     assert.equal(new Set(entries.map(({ id }) => id)).size, 20);
-    assert.equal(spool.entries.length, 20);
+    assert.equal(spool.entries.length, 21);
+    assert.equal(syncs, 1);
+    spool.close();
+  });
+
+  it('holds small entries in memory until they end, but not many of them', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const files = () => readdirSync(join(dir, 'tmp')).length;
+    const writers = Array.from({ length: 200 }, () => spool.create({}));
+    for (const writer of writers.slice(0, 60)) writer.write('x'.repeat(32 * 1024));
+    assert.equal(files(), 0);
+    assert.ok(spool.bytes >= 60 * 32 * 1024);
+    for (const writer of writers.slice(60)) writer.write('x'.repeat(32 * 1024));
+    assert.ok(files() >= 200 - 2 * 32 && files() < 200, `${files()} files`);
+    await Promise.all(writers.map(writer => writer.abort()));
+    assert.deepEqual([files(), spool.bytes], [0, 0]);
+    const big = spool.create({});
+    big.write('x'.repeat(33 * 1024));
+    assert.equal(files(), 1);
+    await big.abort();
+    assert.deepEqual([files(), spool.bytes], [0, 0]);
     spool.close();
   });
 });
@@ -223,16 +261,18 @@ describe('a failed sync', () => {
 
 describe('a damaged entry', () => {
   /** Whether reading the altered file is refused, or gives back exactly what was written. */
-  async function survives(alter: (file: Buffer) => Buffer): Promise<void> {
+  async function survives(alter: (file: Buffer) => Buffer, pieces = 40_000): Promise<void> {
     const dir = newDir();
     const spool = open(dir);
-    const text = 'some text é '.repeat(40_000);
-    const { id } = await put(spool, 'x', text);
+    const text = 'some text é '.repeat(pieces);
+    const { id, bytes } = await put(spool, 'x', text);
     const path = join(dir, 'new', id);
     const file = readFileSync(path);
     const altered = alter(file);
     writeFileSync(path, altered);
     if (!altered.equals(file)) {
+      if (bytes <= SMALL_BYTES)
+        assert.throws(() => spool.readSmall({ id, label: 'x', bytes }), { code: 'data.malformed' });
       await assert.rejects(
         spool.verify(id),
         error => error instanceof LccError && error.code === 'data.malformed',
@@ -253,10 +293,22 @@ describe('a damaged entry', () => {
         altered.writeUInt8(altered.readUInt8(at) ^ (1 << bit), at);
         writeFileSync(path, altered);
         await assert.rejects(spool.verify(id), { code: 'data.malformed' });
+        assert.throws(() => spool.readSmall({ id, label: 'x', bytes }), { code: 'data.malformed' });
       }),
       { numRuns: 300 },
     );
     spool.close();
+  });
+
+  it('is not believed when it was cut or lengthened, however small', async () => {
+    for (const pieces of [0, 1, 12_000]) {
+      await survives(file => file.subarray(0, file.length - 1), pieces);
+      await survives(file => file.subarray(0, file.length - 8), pieces);
+      await survives(file => file.subarray(0, 11), pieces);
+      await survives(file => file.subarray(0, 7), pieces);
+      await survives(file => Buffer.concat([file, Buffer.from([0])]), pieces);
+      await survives(file => Buffer.concat([file, file.subarray(-8)]), pieces);
+    }
   });
 
   it('is not believed when it was cut, lengthened, or two frames changed places', async () => {
@@ -278,12 +330,12 @@ describe('a damaged entry', () => {
   it('names the file and the place', async () => {
     const dir = newDir();
     const spool = open(dir);
-    const { id } = await put(spool, 'x', 'text');
+    const { id, bytes } = await put(spool, 'x', 'text');
     const path = join(dir, 'new', id);
     writeFileSync(path, readFileSync(path).subarray(0, -3));
-    await assert.rejects(spool.verify(id), {
-      message: new RegExp(`${id}: damaged at byte \\d+: the file ends`),
-    });
+    const named = { message: new RegExp(`${id}: damaged at byte \\d+: the file ends`) };
+    await assert.rejects(spool.verify(id), named);
+    assert.throws(() => spool.readSmall({ id, label: 'x', bytes }), named);
     spool.close();
   });
 });

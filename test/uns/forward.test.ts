@@ -48,11 +48,17 @@ function uns(name: string) {
   });
   /** Sets that have been sent, in the order in which they ended, and what lets the Queue Manager answer. */
   const open: { pid: number; seq: number; take: () => void; cut: () => void }[] = [];
+  const noted: string[] = [];
   return {
     clock,
     spool,
     forwarder,
     open,
+    /** Sessions that the Queue Manager was told of by a note. */
+    noted,
+    logIn(pid: number): void {
+      sessions.commit(() => sessions.number({ pid, ip: '', known: { seq: 0, ip: '' } }));
+    },
     sent: () => open.map(({ pid, seq }) => `${pid}.${seq}`).toSorted(),
     async accept(pid: number, seq: number, received: number): Promise<void> {
       const writer = spool.create({ pid, seq, set: 'partial' });
@@ -79,7 +85,10 @@ function uns(name: string) {
             });
             say({ kind: 'absorbed', entry, queued: 1, duplicate: 0, unchanged: 0, deleted: 0 });
           },
-          session: ({ pid, seq }) => say({ kind: 'noted', pid, seq, entry: undefined }),
+          session({ pid, seq }) {
+            noted.push(`${pid}.${seq}`);
+            say({ kind: 'noted', pid, seq, entry: undefined });
+          },
           damaged() {},
         },
         { where: 'uns', xml: LIMITS },
@@ -172,5 +181,51 @@ describe('sets on their way to the Queue Manager', () => {
     assert.ok(looks <= 5, `${looks} looks`);
     a.take(1);
     await a.until(['1.2']);
+  });
+});
+
+describe('sessions', () => {
+  it('are noted by their sets; by themselves only when they brought none, and have ended', async () => {
+    const a = uns('sessions');
+    a.connect();
+    await a.until([]);
+    for (const pid of [1, 2, 3]) a.logIn(pid);
+    await a.accept(1, 1, 5);
+    a.forwarder.noteSession(1);
+    a.forwarder.noteSession(2);
+    await a.until(['1.1']);
+    a.take(1);
+    await a.until([]);
+    assert.deepEqual(a.noted, ['2.1']);
+    a.forwarder.noteSession(1);
+    a.forwarder.noteSession(3);
+    await a.until([]);
+    assert.deepEqual(a.noted, ['2.1', '3.1']);
+  });
+
+  it('are noted after their sets when those tell of earlier ones', async () => {
+    const a = uns('later');
+    a.connect();
+    await a.until([]);
+    a.logIn(1);
+    await a.accept(1, 1, 5);
+    await a.until(['1.1']);
+    a.logIn(1);
+    a.forwarder.noteSession(1);
+    a.take(1);
+    await a.until([]);
+    assert.deepEqual(a.noted, ['1.2']);
+  });
+
+  it('are all noted over a new connection, unless that is known', async () => {
+    const a = uns('all');
+    for (const pid of [1, 2]) a.logIn(pid);
+    a.forwarder.noteSession(1);
+    a.connect();
+    await a.until([]);
+    assert.deepEqual(a.noted, ['1.1', '2.1']);
+    a.connect();
+    await a.until([]);
+    assert.deepEqual(a.noted, ['1.1', '2.1']);
   });
 });
