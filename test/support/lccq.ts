@@ -1,6 +1,6 @@
 /** The real lccq, and whatever reads what it writes, run on a cache of a test. */
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { TestCache } from './cache.js';
 import { ROOT } from './tree.js';
 
@@ -20,6 +20,31 @@ export function runLccq(
   ids: { uid?: number; gid?: number } = {},
 ): Ran {
   return run(LCCQ, args, { env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '', ...env }, ...ids });
+}
+
+export interface Said {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The same, its output as text. */
+export function lccqSays(cache: TestCache, args: readonly string[], env?: NodeJS.ProcessEnv): Said {
+  return asText(runLccq(cache, args, env));
+}
+
+/** What bash says of a line, with lccq on its PATH. @param env variables of the line */
+export function shellSays(cache: TestCache, line: string, env: NodeJS.ProcessEnv = {}): Said {
+  const PATH = `${dirname(LCCQ)}:${process.env['PATH']}`;
+  return asText(
+    run('bash', ['-o', 'pipefail', '-c', line], {
+      env: { ...process.env, LCC_HOME: cache.home, PATH, ...env },
+    }),
+  );
+}
+
+function asText({ status, stdout, stderr }: Ran): Said {
+  return { status, stdout: stdout.toString(), stderr };
 }
 
 /** Any program; its output whole. */

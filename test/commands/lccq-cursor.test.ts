@@ -1,0 +1,190 @@
+/** What lccq sends once, and again when it was not taken. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { TestCache } from '../support/cache.js';
+import { LCCQ, lccqSays, shellSays } from '../support/lccq.js';
+
+let cache: TestCache;
+let cursor: string;
+
+beforeEach(() => {
+  cache = new TestCache();
+  cursor = join(cache.home, 'test.cursor');
+});
+afterEach(() => cache.close());
+
+const lccq = (args: string[], env?: NodeJS.ProcessEnv) => lccqSays(cache, args, env);
+const shell = (line: string) => shellSays(cache, line, { F: cursor });
+
+function cursorSeq(): number | undefined {
+  return existsSync(cursor) ? Number(readFileSync(cursor, 'utf8').trim().split(' ')[3]) : undefined;
+}
+
+describe('lccq --cursor -- CMD', () => {
+  const into = (...command: string[]) =>
+    lccq([`--cursor=${cursor}`, '--format=tsv', '--fields=op,curl', '--', ...command]);
+
+  it('pipes what is new into CMD, each change once', () => {
+    cache.put({ curl: 'http://x/1' });
+    cache.put({ curl: 'http://x/2' });
+    assert.equal(into('cat').stdout, 'upsert\thttp://x/1\nupsert\thttp://x/2\n');
+    cache.put({ curl: 'http://x/1', content: 'new' });
+    cache.remove('http://x/2');
+    assert.equal(into('cat').stdout, 'upsert\thttp://x/1\ndelete\thttp://x/2\n');
+    assert.equal(cursorSeq(), 4);
+  });
+
+  it('does not run CMD when nothing is new, and moves past what was not asked for', () => {
+    cache.put({ curl: 'http://x/1', pid: 2 });
+    const { status, stdout } = lccq([
+      `--cursor=${cursor}`,
+      '--pid=1',
+      '--',
+      'touch',
+      join(cache.home, 'ran'),
+    ]);
+    assert.deepEqual([status, stdout, cursorSeq()], [0, '', 1]);
+    assert.ok(!existsSync(join(cache.home, 'ran')));
+  });
+
+  it('keeps the cursor and passes the status on when CMD fails', () => {
+    cache.put({ curl: 'http://x/1' });
+    const { status, stderr } = into('sh', '-c', 'cat >/dev/null; exit 3');
+    assert.equal(status, 3);
+    assert.match(stderr, /^lccq: sh exited with 3; .*not moved\n$/);
+    assert.equal(cursorSeq(), undefined);
+    assert.equal(into('cat').stdout, 'upsert\thttp://x/1\n');
+  });
+
+  it('keeps the cursor when CMD is killed or cannot be run', () => {
+    cache.put({ curl: 'http://x/1' });
+    assert.equal(into('sh', '-c', 'kill -9 $$').status, 137);
+    assert.equal(into('no-such-program').status, 127);
+    assert.equal(into(cache.home).status, 126);
+    assert.equal(cursorSeq(), undefined);
+  });
+
+  it('keeps the cursor when CMD exits 0 without having taken everything', () => {
+    cache.fill(5000, i => `http://x/${i}/${'y'.repeat(50)}`);
+    const { status, stderr } = into('head', '-n', '1');
+    assert.equal(status, 74);
+    assert.match(stderr, /ended before it had read everything.*not moved/);
+    assert.equal(cursorSeq(), undefined);
+  });
+
+  it('stops at the limit and goes on there', () => {
+    for (let i = 1; i <= 5; i++) cache.put({ curl: `http://x/${i}` });
+    const seen: string[] = [];
+    for (let run = 0; run < 4; run++) {
+      const { stdout } = lccq([`--cursor=${cursor}`, '--limit=2', '--format=urls', '--', 'cat']);
+      seen.push(stdout.trim().replaceAll('\n', ' '));
+    }
+    assert.deepEqual(seen, ['http://x/1 http://x/2', 'http://x/3 http://x/4', 'http://x/5', '']);
+  });
+
+  it('tells a consumer of a stream that broke half-way nothing it could take for the whole', async () => {
+    cache.fill(20_000, i => `http://x/${i}`);
+    const out = join(cache.home, 'taken');
+    const child = spawn(
+      LCCQ,
+      [
+        `--cursor=${cursor}`,
+        '--',
+        'sh',
+        '-c',
+        `head -c 100 >/dev/null; echo on; sleep 60; cat; echo done >${out}`,
+      ],
+      {
+        env: { ...process.env, LCC_HOME: cache.home },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    );
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    const [status] = (await once(child, 'exit')) as [number];
+    assert.equal(status, 143);
+    assert.ok(!existsSync(out));
+    assert.equal(cursorSeq(), undefined);
+  });
+
+  it('lets only one run at a time use a cursor, and the next after a kill -9', async () => {
+    cache.put({ curl: 'http://x/1' });
+    const holder = spawn(LCCQ, [`--cursor=${cursor}`, '--', 'sh', '-c', 'echo on; sleep 60'], {
+      env: { ...process.env, LCC_HOME: cache.home },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    await once(holder.stdout, 'data');
+    const second = lccq([`--cursor=${cursor}`, '--', 'cat']);
+    assert.equal(second.status, 75);
+    assert.match(second.stderr, /another run is using this cursor/);
+    process.kill(-(holder.pid ?? 0), 'SIGKILL');
+    await once(holder, 'exit');
+    assert.equal(lccq([`--cursor=${cursor}`, '--', 'cat']).status, 0);
+  });
+
+  it('sends everything again when it dies before the cursor was moved, and nothing after', () => {
+    cache.put({ curl: 'http://x/1' });
+    const args = [`--cursor=${cursor}`, '--format=urls', '--', 'cat'];
+    const steps = join(cache.home, 'steps');
+    assert.equal(lccq(args, { LCC_CRASH_AT: 'cu.cursor.advanced', LCC_STEP_LOG: steps }).status, null);
+    assert.match(readFileSync(steps, 'utf8'), /cu\.cursor\.advanced/);
+    assert.deepEqual(lccq(args), { status: 0, stdout: '', stderr: '' });
+  });
+
+  it('asks for a full resync when the changes since cannot be told any more', () => {
+    cache.put({ curl: 'http://x/1' });
+    assert.equal(into('cat').status, 0);
+    const line = readFileSync(cursor, 'utf8');
+    cache.put({ curl: 'http://x/2' });
+    cache.remove('http://x/2');
+    cache.forgetDeletions();
+    for (const text of [
+      line,
+      line.replace(/\d+\n$/, '99\n'),
+      line.replace(/ [0-9a-f]{8}-/, ' 00000000-'),
+      'x\n',
+    ]) {
+      writeFileSync(cursor, text);
+      const { status, stderr, stdout } = into('cat');
+      assert.deepEqual([status, stdout], [65, '']);
+      assert.match(stderr, /full resync needed/);
+      assert.equal(readFileSync(cursor, 'utf8'), text);
+    }
+    rmSync(cursor);
+    assert.equal(into('cat').stdout, 'upsert\thttp://x/1\n');
+  });
+});
+
+describe('lccq --cursor | CMD && lccq --commit', () => {
+  it('moves the cursor after the pipe', () => {
+    cache.put({ curl: 'http://x/1' });
+    const line = 'lccq --cursor=$F --format=urls | cat && lccq --commit=$F';
+    assert.equal(shell(line).stdout, 'http://x/1\n');
+    assert.deepEqual(shell(line), { status: 0, stdout: '', stderr: '' });
+    cache.put({ curl: 'http://x/2' });
+    assert.equal(shell(line).stdout, 'http://x/2\n');
+  });
+
+  it('can be committed once the stream was whole, even when lccq died right after', () => {
+    cache.put({ curl: 'http://x/1' });
+    const { status, stdout } = lccq([`--cursor=${cursor}`, '--format=urls'], {
+      LCC_CRASH_AT: 'cu.cursor.offered',
+    });
+    assert.deepEqual([status, stdout, cursorSeq()], [null, 'http://x/1\n', undefined]);
+    assert.equal(lccq([`--commit=${cursor}`]).status, 0);
+    assert.equal(cursorSeq(), 1);
+  });
+
+  it('offers nothing to commit when the stream was not taken whole', () => {
+    cache.fill(5000, i => `http://x/${i}`);
+    writeFileSync(`${cursor}.next`, `lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 9\n`);
+    const { status } = shell('lccq --cursor=$F | head -n 1 >/dev/null; lccq --commit=$F');
+    assert.equal(status, 66);
+    assert.equal(cursorSeq(), undefined);
+  });
+});
