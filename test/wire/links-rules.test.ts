@@ -1,0 +1,180 @@
+/** What ends a connection between daemons: what is said against the rules, and silence. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
+import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
+import { channelOptions, ends, settle } from '../support/duplex.js';
+
+const options = () => ({ ...channelOptions(), helloTimeoutMs: 1000, pingIntervalMs: 1000 });
+
+describe('what the rules of a conversation forbid', () => {
+  const cases: ['robot' | 'bm' | 'manager' | 'source', string, RegExp][] = [
+    ['robot', '<fetched id="1" status="ok"/>', /&lt;fetched&gt; before &lt;lococa:bot&gt;/],
+    ['robot', '<bot/>', /attribute slots: it is required/],
+    ['robot', '<bot slots="many"/>', /attribute slots="many": give a whole number/],
+    ['robot', '<bot slots="-1"/>', /attribute slots="-1"/],
+    [
+      'robot',
+      '<bot slots="1"/><fetched id="1" status="fine"/>',
+      /status="fine": give one of ok, unchanged, error, recalled/,
+    ],
+    ['robot', '<bot slots="1"/><fetched id="1" status="ok" md5="x"/>', /attribute len: it is required/],
+    ['robot', '<bot slots="1"/><fetched id="1" status="error"/>', /attribute code: it is required/],
+    ['robot', '<bot slots="1"/><fetched id="1" status="error" code="1" reach="far"/>', /reach="far"/],
+    ['robot', '<bot slots="1"/><hello/>', /&lt;hello&gt; is nothing a robot says/],
+    ['manager', '<fetch id="1" url="http://h/"/>', /attribute file: it is required/],
+    ['manager', '<fetch id="1e3" url="http://h/" file="/f"/>', /attribute id="1e3"/],
+    ['manager', '<fetch id="1" url="http://h/" file="/f" timeout="1e9"/>', /timeout="1e9": give seconds/],
+    ['manager', '<fetch id="1" url="http://h/" file="/f" enforce="1"/>', /enforce="1": give yes or no/],
+    ['manager', '<recall/>', /attribute lane: it is required/],
+    ['manager', '<fetched id="1"/>', /nothing a robot does/],
+    ['source', '<fetch id="1" url="http://h/"/>', /attribute lane: it is required/],
+    ['source', '<delete id="1" machineid="m1"/>', /attribute fileid: it is required/],
+    ['source', '<delete id="99999999999999999999" machineid="m" fileid="f"/>', /give a whole number/],
+    ['source', '<recall lane=""/>', /attribute lane="": it is required/],
+    ['source', '<pong/>', /not a message of a source/],
+    ['bm', '<pong/>', /&lt;pong&gt; before/],
+    ['bm', '<bm machineid="m" slots="1"/><deleted id="1" status="maybe"/>', /status="maybe"/],
+    ['bm', '<bm machineid="m" slots="1"/><ping/>', /not a message of a Bot Manager/],
+  ];
+  for (const [side, input, answer] of cases) {
+    it(`is answered and ends the connection: ${input}`, async () => {
+      const { ours, theirs, received } = ends();
+      let reason: string | undefined;
+      const closed = (error: Error | undefined) => (reason = error?.message);
+      theirs.on('end', () => theirs.end());
+      switch (side) {
+        case 'robot':
+          void new RobotPeer(ours, { hello() {}, fetched() {}, closed }, options());
+          break;
+        case 'manager':
+          void new ManagerPeer(ours, { fetch() {}, recall() {}, closed }, options());
+          break;
+        case 'source':
+          void new SourcePeer(
+            ours,
+            { fetch() {}, recall() {}, delete() {}, upkeep() {}, refused() {}, closed },
+            options(),
+          );
+          break;
+        case 'bm':
+          void new BotManagerPeer(
+            ours,
+            { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed },
+            options(),
+          );
+          break;
+      }
+      theirs.write(input);
+      await settle();
+      assert.match(received(), /<lococa:error code="104">/);
+      assert.match(received(), answer);
+      assert.match(reason ?? '', /^peer: /);
+    });
+  }
+
+  it('includes saying nothing: a robot or Bot Manager that does not say who it is', async () => {
+    for (const serve of [
+      (stream: ReturnType<typeof ends>['ours'], settings: ReturnType<typeof options>) =>
+        new RobotPeer(stream, { hello() {}, fetched() {}, closed() {} }, settings),
+      (stream: ReturnType<typeof ends>['ours'], settings: ReturnType<typeof options>) =>
+        new BotManagerPeer(
+          stream,
+          { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed() {} },
+          settings,
+        ),
+    ]) {
+      const { ours, received } = ends();
+      const settings = options();
+      serve(ours, settings);
+      settings.clock.advance(1000);
+      await settle();
+      assert.match(received(), /has not said who it is for 1 s \(wire.hello_timeout_ms\)/);
+    }
+  });
+});
+
+describe('a source', () => {
+  it('gives up a Bot Manager that has been silent for three intervals, not one that answers', async () => {
+    const { ours, theirs } = ends();
+    const settings = options();
+    let reason: string | undefined;
+    void new BotManagerPeer(
+      ours,
+      { hello() {}, fetched() {}, deleted() {}, upkept() {}, closed: error => (reason = error?.message) },
+      settings,
+    );
+    theirs.write('<lococa:bm machineid="m" slots="1"/>');
+    await settle();
+    for (let i = 0; i < 3; i++) {
+      settings.clock.advance(2900);
+      theirs.write('<pong/>');
+      await settle();
+    }
+    assert.equal(reason, undefined);
+    settings.clock.advance(2000);
+    await settle();
+    assert.equal(reason, undefined);
+    settings.clock.advance(2000);
+    await settle();
+    assert.match(reason ?? '', /silent for 3 intervals of 1 s \(wire.ping_interval_ms\)/);
+  });
+});
+
+describe('a Bot Manager', () => {
+  const serve = () => {
+    const { ours, theirs, received } = ends();
+    const settings = options();
+    const end = { reason: undefined as string | undefined };
+    const peer = new SourcePeer(
+      ours,
+      {
+        fetch() {},
+        recall() {},
+        delete() {},
+        upkeep() {},
+        refused() {},
+        closed: error => (end.reason = error?.message ?? 'closed'),
+      },
+      settings,
+    );
+    const pass = async (ms: number) => {
+      settings.clock.advance(ms);
+      await settle();
+    };
+    return { peer, theirs, received, end, pass };
+  };
+
+  it('gives up a source that does not ping any more, before that gives it up', async () => {
+    const { theirs, end, pass } = serve();
+    for (let i = 0; i < 3; i++) {
+      theirs.write('<ping intervalms="1000"/>');
+      await settle();
+      await pass(1900);
+    }
+    assert.equal(end.reason, undefined);
+    await pass(200);
+    assert.match(end.reason ?? '', /silent for 2 times the 1 s it pings at/);
+  });
+
+  it('never does so while it reads nothing itself, and says that it is there', async () => {
+    const { peer, theirs, received, end, pass } = serve();
+    theirs.write('<ping intervalms="1000"/>');
+    await settle();
+    peer.hold(true);
+    for (let i = 0; i < 3; i++) await pass(2000);
+    assert.equal(end.reason, undefined);
+    assert.equal(received(), '<pong/>\n'.repeat(4));
+    peer.hold(false);
+    await pass(2000);
+    assert.match(end.reason ?? '', /silent/);
+  });
+
+  it('waits for ever for a source that never said how often it pings', async () => {
+    const { theirs, end, pass } = serve();
+    theirs.write('<ping/>');
+    await settle();
+    await pass(3_600_000);
+    assert.equal(end.reason, undefined);
+  });
+});
