@@ -78,10 +78,18 @@ const REASONS: Record<number, string> = {
   504: 'Gateway Timeout',
 };
 
+/** What this process or this machine has no more of: no site is to blame. */
+const EXHAUSTED: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
+
+function exhausted(what: string, errno: string): Failure {
+  return failure(605, `out of ${what} here (${errno}); raise the limit of open files`, 'provider');
+}
+
 /** A connection that could not be made. `tls`: it was to be an encrypted one. */
 export function connectFailure(error: unknown, peer: string, tls: boolean): Failure {
   if (error instanceof FetchError) return error.failure;
   const errno = errnoOf(error) ?? (error instanceof AggregateError ? errnoOf(error.errors[0]) : undefined);
+  if (errno !== undefined && EXHAUSTED.includes(errno)) return exhausted('sockets', errno);
   switch (errno ?? '') {
     case 'ENOTFOUND':
     case 'ENODATA':
@@ -101,11 +109,6 @@ export function connectFailure(error: unknown, peer: string, tls: boolean): Fail
     case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
       return failure(603, `connecting to ${peer}`, 'provider');
-    case 'EMFILE':
-    case 'ENFILE':
-    case 'ENOBUFS':
-    case 'ENOMEM':
-      return failure(605, `out of sockets here (${errno}); raise the limit of open files`, 'provider');
     default:
       return tls
         ? failure(604, `${peer}: ${tlsReason(error)}`)
@@ -162,6 +165,7 @@ const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 /** The store did not take the content: it has no room for this one (`url`), or takes none at all. */
 export function storeFailure(error: unknown, file: string): Failure {
   const errno = errnoOf(error);
+  if (errno !== undefined && EXHAUSTED.includes(errno)) return exhausted('files', errno);
   if (errno !== undefined && NO_ROOM.includes(errno)) return failure(613, `${file} (${errno})`, 'url');
   return {
     code: 613,

@@ -28,6 +28,14 @@ const WAL_KEEP_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 64 * 1024;
 
 /**
+ * Loads what the first database of a process loads. For those that open theirs late: should Node find no descriptor for
+ * it then, it takes the file for missing, for ever.
+ */
+export function loadSqlite(): void {
+  new Database(':memory:').close();
+}
+
+/**
  * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
  * only: it holds password hashes.
  * @throws LccError `config` when it was written by a newer LCC, `output.create` when it cannot be created,

@@ -1,5 +1,6 @@
 /** The database of all sessions: one connection, whose snapshots nobody holds while they wait. */
 import { statSync } from 'node:fs';
+import { loadSqlite } from '../../db/open.js';
 import { CacheReader } from '../../db/cache/read.js';
 
 export class SharedCache {
@@ -11,6 +12,7 @@ export class SharedCache {
   constructor(path: string, machineId: string) {
     this.#path = path;
     this.#machineId = machineId;
+    loadSqlite();
   }
 
   /**

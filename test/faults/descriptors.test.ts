@@ -1,0 +1,169 @@
+/** A process without a file descriptor left neither dies nor spins: it sends away what comes, and goes on when there are some. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { spawnBot } from '../bot/lccbot.js';
+import { TestCache } from '../support/cache.js';
+import { ask, startCu, stopCu, type CuDaemon } from '../support/cu.js';
+import { Cp, Home, init, Receiver, set } from '../support/uns.js';
+
+/** Processor time that a process may take which has nothing to do, in the ticks of proc(5), hundredths of a second. */
+const AT_REST_TICKS = 20;
+
+/** The lowest descriptor that a process at rest has free; a new one is always the lowest. */
+async function lowestFree(pid: number | undefined): Promise<number> {
+  for (let last = -1, same = 0; ;) {
+    const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+    let lowest = 0;
+    while (open.has(lowest)) lowest++;
+    same = lowest === last ? same + 1 : 0;
+    if (same === 20) return lowest;
+    last = lowest;
+    await new Promise<void>(resolve => void setImmediate(resolve));
+  }
+}
+
+/** Leaves a process descriptors below this number only. */
+function limitFiles(pid: number | undefined, limit: number): void {
+  execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${limit}:`]);
+}
+
+/** Processor time so far. */
+function ticksOf(pid: number | undefined): number {
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [user, system] = fields.split(' ').slice(11);
+  return Number(user) + Number(system);
+}
+
+describe('without a descriptor', () => {
+  const home = new Home();
+  const cache = new TestCache();
+  const site = createServer((request, response) => void response.end(`page ${request.url}`));
+  const daemons: CuDaemon[] = [];
+  after(() => {
+    for (const { child } of daemons) child.kill('SIGKILL');
+    home.remove();
+    cache.close();
+    site.close();
+  });
+
+  it('lccd-uns closes new connections, refuses sets with 102, and loses none that it accepted', async () => {
+    const password = home.addProvider(9);
+    home.configure('[uns]\nlogin_timeout_ms = 1000\n');
+    const qm = await new Receiver().listen(home.qmPath);
+    const uns = await home.start();
+    const { pid } = uns.child;
+    const send = (name: string) => new Cp(uns.port).send(init(9, password) + set('partial', name)).reply;
+    const accepted: string[] = [];
+    const sendAndNote = async (name: string): Promise<string> => {
+      const reply = await send(name);
+      const answer = /<set_accepted|code="\d+"/.exec(reply)?.[0] ?? 'closed';
+      if (answer === '<set_accepted') accepted.push(name);
+      return answer;
+    };
+    assert.equal(await sendAndNote('before'), '<set_accepted');
+    await qm.until(({ sets }) => sets.length === 1);
+
+    const stranger = new Cp(uns.port);
+    await uns.logged('"CP parted"');
+    const lowest = await lowestFree(pid);
+    const before = ticksOf(pid);
+    limitFiles(pid, lowest);
+    const crowd = await Promise.all(Array.from({ length: 20 }, (_, n) => sendAndNote(`crowd ${n}`)));
+    assert.deepEqual(new Set(crowd), new Set(['closed']));
+    await stranger.reply;
+    const ticks = ticksOf(pid) - before;
+    assert.ok(ticks < AT_REST_TICKS, `${ticks} ticks of processor time within a second of rest`);
+
+    const answers = new Set<string>();
+    for (let room = 0; room < 8; room++) {
+      limitFiles(pid, lowest + room);
+      answers.add(await sendAndNote(`room ${room}`));
+    }
+    const expected = ['<set_accepted', 'code="102"', 'closed'];
+    assert.deepEqual(
+      [...answers].filter(answer => !expected.includes(answer)),
+      [],
+    );
+
+    limitFiles(pid, 1000);
+    assert.equal(await sendAndNote('after'), '<set_accepted');
+    await qm.until(({ sets }) => sets.length === accepted.length);
+    assert.deepEqual(
+      qm.sets.map(({ curls }) => curls[0]),
+      accepted,
+    );
+    await uns.stop();
+    await qm.close();
+  });
+
+  it('lccd-cu closes new connections, refuses queries with 102, never leaves out what it holds', async () => {
+    const urls = Array.from({ length: 20 }, (_, i) => `http://x/${i}`);
+    for (const curl of urls) cache.put({ curl });
+    const cu = await startCu(cache);
+    daemons.push(cu);
+    const { pid } = cu.child;
+    const query = () => ask(cu.unix, '<query content="yes"/>');
+    const lowest = await lowestFree(pid);
+    // Its first query of all: what is only loaded now must not be missing for ever.
+    for (let room = 0; room < 12; room++) {
+      limitFiles(pid, lowest + room);
+      const reply = await query();
+      assert.doesNotMatch(reply, /<omitted/);
+      if (/<\/lococa:result>/.test(reply)) assert.equal(reply.match(/<url /g)?.length, urls.length);
+      else assert.match(reply, /code="102"|^$/);
+    }
+    limitFiles(pid, 1000);
+    assert.equal((await query()).match(/<\/url>/g)?.length, urls.length);
+    assert.equal(cu.child.exitCode, null);
+    assert.equal(await stopCu(cu), 0);
+  });
+
+  it('lccbot answers every request, with nothing that its url is to blame for', async () => {
+    await new Promise<void>(resolve => void site.listen(0, '127.0.0.1', resolve));
+    const { port } = site.address() as AddressInfo;
+    const bot = spawnBot(['--stdio', '--allow-address=127.0.0.0/8']);
+    const { stdin, stdout, pid } = bot.child;
+    assert.ok(stdin !== null && stdout !== null);
+    let said = '';
+    let wake = () => {};
+    stdout.on('data', (bytes: Buffer) => {
+      said += bytes.toString();
+      wake();
+    });
+    let asked = 0;
+    const results = () => said.match(/<fetched [^\n]*\n/g) ?? [];
+    const fetchSome = async (count: number): Promise<string[]> => {
+      const from = asked;
+      for (let i = 0; i < count; i++) {
+        const id = ++asked;
+        const file = join(bot.home, 'files', String(id));
+        stdin.write(
+          `<fetch id="${id}" url="http://127.0.0.1:${port}/${id}" file="${file}" lane="${id % 7}"/>\n`,
+        );
+      }
+      while (results().length < asked) await new Promise<void>(resolve => (wake = resolve));
+      return results().slice(from);
+    };
+    assert.match((await fetchSome(1))[0] ?? '', /status="ok"/);
+    const lowest = await lowestFree(pid);
+    const failures = new Set<string>();
+    for (const room of [0, 1, 2, 4, 8, 12]) {
+      limitFiles(pid, lowest + room);
+      for (const result of await fetchSome(60)) {
+        if (result.includes('status="ok"')) continue;
+        failures.add(/code="\d+" reach="\w+"/.exec(result)?.[0] ?? result);
+        assert.match(result, /\(EMFILE\); raise the limit of open files/);
+      }
+    }
+    assert.deepEqual([...failures], ['code="605" reach="provider"']);
+    limitFiles(pid, 1000);
+    for (const result of await fetchSome(60)) assert.match(result, /status="ok"/);
+    stdin.end();
+    assert.equal(await bot.exited, 0);
+  });
+});
