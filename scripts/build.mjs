@@ -75,7 +75,12 @@ const USUAL_WORK = {
   file2url: ['--docroot=SCRATCH', '--', 'SCRATCH/page.html'],
   lcccpstate: ['--statefile=SCRATCH/state', '--quiet', '--commit-now'],
   lcccp: ['--dry-run', '--quiet'],
+  lccq: ['--cursor=SCRATCH/cursor'],
 };
+/** What lccq finds. */
+const ROW = `INSERT INTO lccurl(pid, curl, mimetype, md5, len, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+  VALUES (1, 'http://a/', 'text/html', '', 0, 0, 'local', '', 1, 1);
+  UPDATE counter SET value = 1 WHERE name = 'seq'`;
 
 /** One CommonJS file of what `contents`, a module in src/commands, imports. */
 const bundle = (outName, contents) =>
@@ -107,6 +112,10 @@ await Promise.all([
 
 const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));
 writeFileSync(join(scratch, 'page.html'), '');
+if (tsc.status === 0) {
+  const { openDatabase } = await import('../dist/src/db/open.js');
+  openDatabase(join(scratch, 'lcc.db')).exec(ROW).close();
+}
 for (const [name, args] of Object.entries(USUAL_WORK)) {
   copyFileSync(join(root, 'scripts/start-cached.cjs'), join(outDir, `${name}.cjs`));
   const made = spawnSync(
@@ -116,7 +125,7 @@ for (const [name, args] of Object.entries(USUAL_WORK)) {
       join(outDir, `${name}.bundle.cjs`),
       ...args.map(arg => arg.replace('SCRATCH', scratch)),
     ],
-    { input: SITE, stdio: ['pipe', 'ignore', 'inherit'] },
+    { input: SITE, stdio: ['pipe', 'ignore', 'inherit'], env: { ...process.env, LCC_HOME: scratch } },
   );
   if (made.status !== 0)
     console.error(`build: ${name} fails (${made.status}): no code cache, it starts slowly`);

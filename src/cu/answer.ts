@@ -13,15 +13,22 @@ export class Answer {
   readonly writer: Writer;
   readonly #format: Format;
   readonly #outer: () => Sink;
-  readonly #batch = new Batch(() => this.open());
+  readonly #batch: Pick<Batch, 'add' | 'flush'>;
   /** In their order; none of them is written before those ahead of it. */
   readonly #making: Promise<string | Uint8Array>[] = [];
   #sink: Sink | undefined;
   #encoded: EncodedSink | undefined;
 
-  constructor(format: Format, context: FormatContext, outer: () => Sink) {
+  /** @param batch takes the records; default: one that writes them into the sink */
+  constructor(
+    format: Format,
+    context: FormatContext,
+    outer: () => Sink,
+    batch?: Pick<Batch, 'add' | 'flush'>,
+  ) {
     this.#format = format;
     this.#outer = outer;
+    this.#batch = batch ?? new Batch(() => this.open());
     this.writer = format.open(context);
   }
 

@@ -2,6 +2,7 @@
 import type { Advance } from '../lib/progress.js';
 import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
 import type { CacheReader, Damaged, Selection } from '../db/cache/read.js';
+import { giveBack } from '../lib/memory.js';
 import { strangeStore } from '../db/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
@@ -180,8 +181,11 @@ export function* itemsOf(
 ): Generator<Item, void> {
   const selection = selectionOf(query);
   if ('template' in writer) {
-    for (const { bytes, count, lastSeq } of reader.lines(selection, writer.template, damaged, query.limit))
+    for (const { bytes, count, lastSeq } of reader.lines(selection, writer.template, damaged, query.limit)) {
       yield { bytes, count, lastSeq };
+      // Whoever took it is done with it.
+      giveBack(bytes);
+    }
     return;
   }
   const columns: ColumnName[] = ['seq', ...writer.columns];

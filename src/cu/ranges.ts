@@ -7,6 +7,9 @@
  *
  * All that is SQLite, checksums and md5 is so done by two; a range that is too large to be handed over is declined, and
  * made here, piece by piece. So is everything that a thread which is lost still had.
+ *
+ * What is made lies in memory that both have, a slot for each range that is ahead: it is used again and again. Ranges are
+ * as wide as makes them RANGE_BYTES, and theirs wider than ours by as much as we have to do besides, which is writing.
  */
 import { availableParallelism } from 'node:os';
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
@@ -15,13 +18,25 @@ import type { Query } from './query.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a port of worker_threads has no origin */
 
-/** Numbers of the change sequence in a range: of lines, and of pages with their content. */
-const LINES_WIDTH = 5000;
+/** Numbers of the change sequence in the first ranges: of lines, and of pages with their content. */
+const LINES_WIDTH = 2000;
 const CONTENT_WIDTH = 250;
-/** Fewer ranges are not worth the start of a thread. */
-const MIN_RANGES = 10;
+const MIN_WIDTH = 10;
+const MAX_WIDTH = 5000;
+/** What a range is to come to. */
+const RANGE_BYTES = 1024 * 1024;
+/** What is handed over of one range at most. */
+const SLOT_BYTES = 8 * RANGE_BYTES;
+/** Fewer changes are not worth the start of a thread. */
+const MIN_LINES = 50_000;
+const MIN_CONTENTS = 2500;
 /** Ranges that the thread has, made or not. */
-const AHEAD = 4;
+const AHEAD = 3;
+/** Of the thread's heap, for what was made last. */
+const YOUNG_MB = 8;
+/** By how much their ranges become wider or narrower when one has waited for the other, and the bounds of it. */
+const SHARE_STEP = 1.1;
+const MAX_SHARE = 2;
 /** Commits may come between the two looks at the database: so often is it tried. */
 const MAX_LOOKS = 50;
 /** Time without an answer after which a thread is taken for dead. That it ended cannot be heard while waiting for it. */
@@ -33,17 +48,21 @@ export interface Span {
   to: number;
 }
 
-/** To the thread: a range, or to look at the database; `mark` notes its state before ours is looked at. */
-export type RangeRequest = Span | 'mark' | 'look' | 'end';
+/** To the thread: a range to be made in a slot, or to look at the database; `mark` notes its state before ours is looked at. */
+export type RangeRequest = (Span & { slot: number }) | 'mark' | 'look' | 'end';
 
-export interface MadeRange {
+interface Made {
   count: number;
-  bytes: Uint8Array;
   rejects: string[];
   notes: string[];
 }
-/** `looked`: whether nothing was committed since the mark. */
-export type RangeAnswer = { made: MadeRange } | { looked: boolean } | 'marked' | 'declined';
+
+export interface MadeRange extends Made {
+  /** There until the next range is asked for. */
+  bytes: Uint8Array;
+}
+/** `length`: of what is in the slot; `looked`: whether nothing was committed since the mark. */
+export type RangeAnswer = { made: Made; length: number } | { looked: boolean } | 'marked' | 'declined';
 
 export interface RangeWorkerData {
   dbPath: string;
@@ -53,6 +72,8 @@ export interface RangeWorkerData {
   port: MessagePort;
   /** Counts the answers. */
   answered: Int32Array;
+  /** Memory takes room only where it has been written. */
+  slots: SharedArrayBuffer[];
 }
 
 /** What is needed besides the query to have part of it made elsewhere. */
@@ -73,21 +94,25 @@ export function isWorthSplitting(query: Query, highWater: number): boolean {
     limit === undefined &&
     query.text !== true &&
     selection.sides.filter(side => sides.includes(side)).every(side => independent.includes(side)) &&
-    changes >= MIN_RANGES * widthOf(query) &&
+    changes >= (hasContent(query) ? MIN_CONTENTS : MIN_LINES) &&
     availableParallelism() > 1
   );
 }
 
-function widthOf({ format, content }: Query): number {
-  return content === true || format.keyedByUrl === true ? CONTENT_WIDTH : LINES_WIDTH;
+function hasContent({ format, content }: Query): boolean {
+  return content === true || format.keyedByUrl === true;
 }
 
 export class RangeThread {
   readonly #worker: Worker;
   readonly #port: MessagePort;
   readonly #answered = new Int32Array(new SharedArrayBuffer(4));
+  readonly #slots = Array.from({ length: AHEAD }, () => new SharedArrayBuffer(SLOT_BYTES));
   readonly #patienceMs: number;
-  readonly #width: number;
+  /** Of ours. */
+  #width: number;
+  /** Theirs to ours. */
+  #share = 1;
   #taken = 0;
   /** It has not answered for long: it is not waited for again. */
   #lost = false;
@@ -95,11 +120,19 @@ export class RangeThread {
   constructor({ script, ...data }: RangeHelp, query: Query, patienceMs = PATIENCE_MS) {
     const { port1, port2 } = new MessageChannel();
     const { format: _, ...plain } = query;
-    const workerData: RangeWorkerData = { ...data, query: plain, port: port2, answered: this.#answered };
+    const workerData: RangeWorkerData = {
+      ...data,
+      query: plain,
+      port: port2,
+      answered: this.#answered,
+      slots: this.#slots,
+    };
     this.#worker = new Worker(script, {
       workerData,
       transferList: [port2],
       trackUnmanagedFds: false,
+      // Most of what it makes is let go of at once: more room for that would only be more memory.
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
       // Otherwise Node opens ours to write to it what the thread says, and makes a pipe there non-blocking.
       stdout: true,
       stderr: true,
@@ -108,7 +141,7 @@ export class RangeThread {
     this.#worker.on('error', () => (this.#lost = true));
     this.#port = port1;
     this.#patienceMs = patienceMs;
-    this.#width = widthOf(query);
+    this.#width = hasContent(query) ? CONTENT_WIDTH : LINES_WIDTH;
   }
 
   /**
@@ -130,18 +163,50 @@ export class RangeThread {
 
   /** The ranges of all of it, in order; what is not made yet is to be made by who asks. */
   *ranges({ since, to }: Span): Generator<Span & { made?: MadeRange }, void> {
-    const starts = (index: number) => Math.min(to, since + index * this.#width);
-    let asked = 1;
-    for (let index = 0; starts(index) < to; index++) {
-      for (; asked < index + 2 * AHEAD && starts(asked) < to; asked += 2)
-        this.#port.postMessage({
-          since: starts(asked),
-          to: starts(asked + 1),
-        } satisfies RangeRequest);
-      const span = { since: starts(index), to: starts(index + 1) };
-      const answer = index % 2 === 0 ? undefined : this.#answer();
-      yield typeof answer === 'object' && 'made' in answer ? { ...span, made: answer.made } : span;
+    const planned: (Span & { slot?: number })[] = [];
+    let asked = 0;
+    let taken = 0;
+    for (let at = since; ;) {
+      while (at < to && asked - taken < AHEAD) {
+        planned.push({ since: at, to: (at = Math.min(to, at + this.#width)) });
+        if (at === to) break;
+        const slot = asked++ % AHEAD;
+        const theirs = {
+          since: at,
+          to: (at = Math.min(to, at + Math.ceil(this.#width * this.#share))),
+          slot,
+        };
+        this.#port.postMessage(theirs satisfies RangeRequest);
+        planned.push(theirs);
+      }
+      const span = planned.shift();
+      if (span === undefined) return;
+      if (span.slot === undefined) {
+        yield span;
+        continue;
+      }
+      const made = this.#made(span, span.slot, asked - taken);
+      yield made === undefined ? span : { ...span, made };
+      taken++;
     }
+  }
+
+  /** What the thread made of the first of those `asked` for; undefined: it declined. Sees to the width of ranges to come. */
+  #made({ since, to }: Span, slot: number, asked: number): MadeRange | undefined {
+    const before = this.#taken;
+    const ready = Atomics.load(this.#answered, 0) - before;
+    const answer = this.#answer();
+    if (typeof answer !== 'object' || !('made' in answer)) {
+      this.#width = Math.max(MIN_WIDTH, this.#width >> 2);
+      return undefined;
+    }
+    const { made, length } = answer;
+    const fit = (to - since) * (length === 0 ? 2 : Math.min(2, RANGE_BYTES / length));
+    this.#width = Math.max(MIN_WIDTH, Math.min(MAX_WIDTH, Math.round(fit / this.#share)));
+    // It was waited for, or it has nothing left to do.
+    if (ready === 0) this.#share = Math.max(1 / MAX_SHARE, this.#share / SHARE_STEP);
+    else if (ready === asked) this.#share = Math.min(MAX_SHARE, this.#share * SHARE_STEP);
+    return { ...made, bytes: new Uint8Array(this.#slots[slot] ?? new SharedArrayBuffer(0), 0, length) };
   }
 
   stop(): void {

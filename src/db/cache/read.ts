@@ -4,6 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { LccError } from '../../lib/errors.js';
+import { giveBack } from '../../lib/memory.js';
 import { openReadOnly, type Db, type Statement } from '../open.js';
 import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
 import { readStoreMark } from '../store-mark.js';
@@ -232,11 +233,13 @@ export class CacheReader {
         ...inText.filter(c => bytes.includes(c)),
         ...(countsEnds && occurrences(bytes, template.end) !== count ? [template.end] : []),
       ];
-      if (met.length > 0 || areSound(...sums)) return { count, lastSeq, bytes, met };
+      const isSound = met.length > 0 || areSound(...sums);
+      giveBack(sums[0]);
+      if (isSound) return { count, lastSeq, bytes, met };
       const sound = (oneByOne.all({ ...bound, end: template.end }) as SummedLine[]).filter(row => {
-        const isSound = isSoundText(row.sumtext, row.sum);
-        if (!isSound) damaged(row.id);
-        return isSound;
+        const agrees = isSoundText(row.sumtext, row.sum);
+        if (!agrees) damaged(row.id);
+        return agrees;
       });
       return { count: sound.length, lastSeq, bytes: Buffer.from(sound.map(row => row.line).join('')), met };
     };
