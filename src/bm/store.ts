@@ -6,7 +6,9 @@
  *     DIR/ab/cd/ID.GEN    content, written by robots, as it is (docs/design/compression-at-rest.md)
  *
  * Names are reserved in blocks, so that handing one out costs nothing; a deletion is noted durably (many in one commit)
- * before it is acknowledged, its file stays for the grace period, then it is unlinked and its id is free again.
+ * before it is acknowledged, its file stays for the grace period, then it is unlinked and its id is free again. Without
+ * room to note it the file goes all the same when its grace is over: its id is taken until that can be noted, so nothing
+ * new gets the name, and a disk that deletions alone can empty does not have to be emptied by hand.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, statfsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,6 +42,8 @@ export interface StoreOptions {
 /** Deletions are collected this long, so that one commit serves many. */
 const NOTE_DELAY_MS = 10;
 const NOTE_BATCH = 1000;
+/** The first of those that found no room: a smaller commit may find some. */
+const NOTE_FEW = 32;
 /** Files unlinked in one go: about 10 µs each. */
 const SWEEP_BATCH = 200;
 const SWEEP_INTERVAL_MS = 500;
@@ -51,6 +55,8 @@ interface Noting {
   name: Name;
   atMs: number;
   done: () => void;
+  /** Its file went before there was room to note it. */
+  isUnlinked?: boolean;
 }
 
 export class Store {
@@ -187,20 +193,38 @@ export class Store {
     this.#cancelNoting?.();
     this.#cancelNoting = undefined;
     if (this.#closed || this.#noting.length === 0) return;
-    const batch = this.#noting;
-    this.#noting = [];
-    const noted = this.#guarded(() => {
-      this.#names.note(batch);
-      return true;
-    });
-    if (noted === undefined) {
-      // No room to note it: it waits, unacknowledged, until there is.
-      this.#noting = [...batch, ...this.#noting];
-      this.#cancelNoting ??= this.#options.clock.after(FULL_RETRY_MS, () => this.#noteNow());
-      return;
+    for (let size = this.#namesFull ? NOTE_FEW : NOTE_BATCH; this.#noting.length > 0; size *= 2) {
+      const batch = this.#noting.slice(0, Math.min(size, NOTE_BATCH));
+      const noted = this.#guarded(() => {
+        this.#names.note(batch);
+        return true;
+      });
+      if (noted === undefined) {
+        // It waits, unacknowledged, until there is room: its own file may make some.
+        const delayMs = this.#unlinkUnnoted() > 0 ? 1 : FULL_RETRY_MS;
+        this.#cancelNoting ??= this.#options.clock.after(delayMs, () => this.#noteNow());
+        return;
+      }
+      this.#noting.splice(0, batch.length);
+      for (const { done } of batch) done();
+      step('bm.deletions.acknowledged');
     }
-    for (const { done } of batch) done();
-    step('bm.deletions.acknowledged');
+  }
+
+  /** Unlinks files whose grace is over and whose deletion finds no room to be noted. @returns how many */
+  #unlinkUnnoted(): number {
+    const nowMs = this.#nowMs();
+    const due = this.#noting
+      .filter(({ atMs, isUnlinked }) => isUnlinked !== true && atMs <= nowMs - this.#options.graceMs)
+      .slice(0, SWEEP_BATCH);
+    const taken = new Set(this.#names.taken(due.map(({ name }) => name)));
+    for (const noting of due) {
+      // The same as when it is noted: a deletion that is sent again must not touch what came after it.
+      if (!taken.has(noting.name) || this.#unlink(noting.name)) noting.isUnlinked = true;
+      else noting.atMs = nowMs;
+    }
+    if (due.length > 0) step('bm.files.unlinked');
+    return due.length;
   }
 
   #scheduleSweep(delayMs: number): void {
@@ -214,10 +238,12 @@ export class Store {
     if (due.length > 0) {
       const stuck = due.filter(name => !this.#unlink(name));
       step('bm.files.unlinked');
-      this.#guarded(() => {
+      const freed = this.#guarded(() => {
         this.#names.free(stuck.length === 0 ? due : due.filter(name => !stuck.includes(name)));
         this.#names.postpone(stuck, this.#nowMs());
+        return true;
       });
+      if (freed === undefined) return this.#scheduleSweep(FULL_RETRY_MS);
     }
     this.#scheduleSweep(due.length === SWEEP_BATCH ? 1 : SWEEP_INTERVAL_MS);
   }

@@ -147,17 +147,22 @@ export class NamesDb {
       const next = this.nextId;
       let count = 0;
       for (const { name, atMs } of deletions) {
-        const { id, gen } = name;
-        const [row] = this.#checked(this.#find.all(id));
-        const current = row ?? { gen: 0, state: TAKEN };
-        if (id >= next || current.gen !== gen || current.state !== TAKEN) continue;
-        this.#write(id, gen, GONE, atMs);
+        if (!this.#isTaken(name, next)) continue;
+        this.#write(name.id, name.gen, GONE, atMs);
         count++;
       }
       return count;
     });
     this.#goneCount += noted;
     step('bm.names.noted');
+  }
+
+  /** Those of the names that are in use: what `note` would note. Reads only. */
+  taken<N extends Name>(names: readonly N[]): N[] {
+    return this.#inTransaction(() => {
+      const next = this.nextId;
+      return names.filter(name => this.#isTaken(name, next));
+    });
   }
 
   /** Names that went at `atMs` or before, the longest gone first. */
@@ -229,6 +234,12 @@ export class NamesDb {
   /** 2 = FULL: what a commit promises. */
   get synchronous(): unknown {
     return this.#db.pragma('synchronous', { simple: true });
+  }
+
+  #isTaken({ id, gen }: Name, next: number): boolean {
+    const [row] = this.#checked(this.#find.all(id));
+    const current = row ?? { gen: 0, state: TAKEN };
+    return id < next && current.gen === gen && current.state === TAKEN;
   }
 
   #write(id: number, gen: number, state: number, atMs: number): void {

@@ -217,11 +217,7 @@ describe('a store', () => {
     const unmount = mountSmall(dir, '256k');
     if (unmount === undefined) return t.skip('a small disk cannot be mounted here');
     try {
-      const { store, clock, events } = open(join(dir, 'store'), {
-        graceMs: 0,
-        blockNames: 50,
-        minFreePercent: 0,
-      });
+      const { store, clock, events } = open(join(dir, 'store'), { blockNames: 50, minFreePercent: 0 });
       const fileIds = Array.from({ length: 50 }, () => write(store).fileId);
       assert.throws(() => writeFileSync(join(dir, 'fill'), Buffer.alloc(1024 * 1024)), { code: 'ENOSPC' });
       let done = 0;
@@ -237,6 +233,66 @@ describe('a store', () => {
       assert.ok(store.take());
       assert.deepEqual(events, ['no room to note names']);
       store.close();
+    } finally {
+      unmount();
+    }
+  });
+
+  it('frees a disk without any room by deletions alone, each acknowledged only when it is noted', t => {
+    const dir = newDir();
+    const unmount = mountSmall(dir, '2m');
+    if (unmount === undefined) return t.skip('a small disk cannot be mounted here');
+    try {
+      const how = { blockNames: 300, minFreePercent: 0 };
+      const first = open(join(dir, 'store'), how);
+      const files = Array.from({ length: 200 }, () => write(first.store));
+      first.store.close();
+      const fill = Buffer.alloc(4 * 1024 * 1024);
+      assert.throws(() => writeFileSync(join(dir, 'fill'), fill), { code: 'ENOSPC' });
+      const { store, clock } = open(join(dir, 'store'), how);
+      let done = 0;
+      for (const { fileId } of files) store.delete(fileId, () => done++);
+      clock.advance(59_000);
+      assert.deepEqual(
+        [done, files.filter(({ path }) => existsSync(path)).length],
+        [0, 200],
+        'the grace holds',
+      );
+      clock.advance(5000);
+      assert.deepEqual([done, files.filter(({ path }) => existsSync(path)).length], [200, 0]);
+      clock.advance(65_000);
+      assert.equal(store.freeNames, 300, 'and all ids are free again');
+      store.close();
+    } finally {
+      unmount();
+    }
+  });
+
+  it('uses no name again whose file went unnoted, also when it ends before there is room to note it', t => {
+    const dir = newDir();
+    const unmount = mountSmall(dir, '256k');
+    if (unmount === undefined) return t.skip('a small disk cannot be mounted here');
+    try {
+      const how = { graceMs: 0, blockNames: 4, minFreePercent: 0 };
+      const begun = open(join(dir, 'store'), how);
+      const { path, fileId } = write(begun.store, '');
+      begun.store.close();
+      assert.throws(() => writeFileSync(join(dir, 'fill'), Buffer.alloc(1024 * 1024)), { code: 'ENOSPC' });
+      const first = open(join(dir, 'store'), how);
+      let done = 0;
+      first.store.delete(fileId, () => done++);
+      first.clock.advance(5000);
+      assert.deepEqual([done, existsSync(path)], [0, false], 'an empty file makes no room');
+      first.store.close();
+      rmSync(join(dir, 'fill'));
+      const second = open(join(dir, 'store'), how);
+      const ids = Array.from({ length: 8 }, () => write(second.store).fileId);
+      assert.ok(!ids.includes(fileId));
+      second.store.delete(fileId, () => done++);
+      second.clock.advance(5000);
+      assert.equal(done, 1);
+      assert.ok(Array.from({ length: 4 }, () => write(second.store).fileId).includes('00/00/00000000.1'));
+      second.store.close();
     } finally {
       unmount();
     }

@@ -112,6 +112,24 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     assert.ok(rows.every(row => !row.includes('but said to be')));
   });
 
+  it('without any room is freed by deletions alone, also by an LCC that starts on it', async () => {
+    await withStoreDisk(24 * MB);
+    await lcc.deliver(
+      'partial',
+      names.map(name => urlTag(name)),
+    );
+    await lcc.untilIdle();
+    await lcc.stop();
+    disk.fill();
+    lcc.start();
+    await lcc.deliver(
+      'partial',
+      names.map(name => urlTag(name, ' op="delete"')),
+    );
+    await lcc.untilIdle();
+    assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
+  });
+
   it('that is full under the whole LCC turns CPs away for later, loses nothing, and goes on by itself', async () => {
     await withHomeDisk(48 * MB);
     await lcc.deliver(
