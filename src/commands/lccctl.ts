@@ -1,6 +1,6 @@
 /** lccctl(8): the operator's hand on the Queue Manager. */
 import { homeOf } from '../config/load.js';
-import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../run/ask.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -100,6 +100,10 @@ async function ask(runDir: string, line: string, timeoutMs: number): Promise<unk
         { cause: error },
       );
     if (!(error instanceof LccError) || error.code !== 'peer.unavailable') throw error;
+    if (errnoOf(error.cause) === 'EACCES')
+      throw new LccError('peer.unavailable', `nothing is changed: ${error.message}; ${AS_ITS_USER}`, {
+        cause: error,
+      });
     throw new LccError(
       'peer.unavailable',
       `the Queue Manager is away, nothing is changed: ${error.message}; start lccd, or set LCC_HOME`,

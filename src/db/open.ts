@@ -6,7 +6,9 @@
  */
 import Database from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
+import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { migration001 } from './migrations/001.js';
 import { migration002 } from './migrations/002.js';
 import { migration003 } from './migrations/003.js';
@@ -105,11 +107,24 @@ function refuseNewer(path: string, version: number): void {
 function asLccError(path: string, error: unknown): unknown {
   if (error instanceof LccError) return error;
   const code = errnoOf(error) ?? '';
+  if (/^SQLITE_(CANTOPEN|READONLY)/.test(code) && isForbidden(path))
+    return new LccError('input.missing', `${path}: permission denied; ${AS_ITS_USER}`, { cause: error });
   if (code === 'SQLITE_CANTOPEN' || code === 'ENOENT' || /does not exist/.test(messageOf(error)))
     return new LccError('input.missing', `${path}: ${messageOf(error)}; lccd creates it`, { cause: error });
   if (code.startsWith('E'))
     return new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
   return storageError(path, error);
+}
+
+/** Whether the file, or the folder where SQLite keeps what belongs to it, is closed to this user: SQLite does not say. */
+function isForbidden(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    accessSync(dirname(path), constants.W_OK | constants.X_OK);
+    return false;
+  } catch (error) {
+    return errnoOf(error) === 'EACCES';
+  }
 }
 
 /** Whether SQLite says that the file is damaged, or no database at all. */

@@ -98,6 +98,9 @@ export function exitStatusOf(error: unknown): ExitStatus {
   }
 }
 
+/** What to do when files of the LCC are another user's. */
+export const AS_ITS_USER = 'run this as the user that lccd runs as';
+
 /** The errno name (`ENOENT`, …) of a system error, else undefined. */
 export function errnoOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;

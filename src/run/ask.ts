@@ -128,6 +128,7 @@ function askLine(socketPath: string, question: string, timeoutMs: number): Promi
 
 function whyNot(error: unknown): string {
   const errno = errnoOf(error);
+  if (errno === 'EACCES') return 'permission denied';
   return errno === 'ECONNREFUSED' || errno === 'ENOENT' ? 'not running' : messageOf(error);
 }
 

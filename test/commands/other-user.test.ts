@@ -1,0 +1,52 @@
+/** The home of an LCC is its own: whoever else runs a command there is told so. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { TestCache } from '../support/cache.js';
+import { ROOT } from '../support/tree.js';
+
+const NOBODY = 65534;
+const missing = process.env['CI'] !== 'true' && process.geteuid?.() !== 0 && 'takes root';
+
+describe('somebody who may not read its files', { skip: missing }, () => {
+  let cache: TestCache;
+  const qm = createServer();
+  before(async () => {
+    cache = new TestCache();
+    mkdirSync(join(cache.home, 'run'));
+    const path = join(cache.home, 'run/lccd-qm.ctl.sock');
+    await new Promise<void>(resolve => void qm.listen(path, resolve));
+    chmodSync(cache.home, 0o755);
+    chmodSync(join(cache.home, 'run'), 0o700);
+    chmodSync(cache.dbPath, 0o640);
+  });
+  after(() => {
+    qm.close();
+    cache.close();
+  });
+
+  const said = (command: string, ...args: string[]) => {
+    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin', command), ...args], {
+      env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
+      uid: NOBODY,
+      gid: NOBODY,
+      encoding: 'utf8',
+    });
+    return { status, stderr };
+  };
+  const advice = 'permission denied; run this as the user that lccd runs as';
+
+  for (const [command, ...args] of [['lccq', '--count'], ['lccpidb', 'list'], ['lccfsck']] as const)
+    it(`is told by ${command} what to do`, () => {
+      const stderr = `${command}: ${cache.home}/lcc.db: ${advice}\n`;
+      assert.deepEqual(said(command, ...args), { status: 66, stderr });
+    });
+
+  it('is told by lccctl that nothing is changed, and not that nobody is there', () => {
+    const stderr = `lccctl: nothing is changed: ${cache.home}/run/lccd-qm.ctl.sock: ${advice}\n`;
+    assert.deepEqual(said('lccctl', 'pause'), { status: 69, stderr });
+  });
+});
