@@ -209,7 +209,8 @@ function amountOf(raw: unknown, unit: string): number | undefined {
 function didYouMean(key: string): string {
   let best: { key: string; distance: number } | undefined;
   for (const known of Object.keys(SETTINGS)) {
-    const distance = editDistance(key, known);
+    // The beginning of a name is nearer than any misspelling.
+    const distance = known.startsWith(key) ? 0 : editDistance(key, known);
     if (best === undefined || distance < best.distance) best = { key: known, distance };
   }
   return best !== undefined && best.distance <= Math.max(3, key.length / 2)

@@ -142,6 +142,7 @@ test('an unknown key is refused, naming the nearest known one', t => {
     ['[bm]\nslot = 3', 'bm.slots'],
     ['[uns]\nmax_conections = 3', 'uns.max_connections'],
     ['[bot]\nuser_agents = "x"', 'bot.user_agent'],
+    ['[bot]\nmax_content = "x"', 'bot.max_content_bytes'],
     ['[xlm]\ntoken_bytes = 3000', 'xml.token_bytes'],
   ] as const) {
     const expected = new RegExp(`did you mean ${nearest.replace('.', '\\.')}\\?$`);
