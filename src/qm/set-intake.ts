@@ -266,8 +266,12 @@ export class SetIntake {
       const state = this.#applySlice();
       const set = closeSet(store, state);
       const nowS = this.#nowS();
+      store.providers.noteSet(head.pid, nowS);
+      if (this.#full) {
+        const isRepeated = store.held.matches(head.pid, true, head.digest ?? '');
+        store.providers.noteFullSet(head.pid, nowS, Math.floor(fullSetPeriodMs / 1000), isRepeated);
+      }
       this.#settleRemovals(state, excess, nowS);
-      store.providers.noteSet(head.pid, this.#full, nowS, Math.floor(fullSetPeriodMs / 1000));
       noteSession(store, head, nowS);
       store.absorb.prune(this.#uns, state.psetid);
       return { state, set };

@@ -147,6 +147,18 @@ test('the same full set again removes what it does not name, and nothing is held
   assert.deepEqual([held(), heldSets()], [['p0'], []]);
 });
 
+test('the same full set again is paid for already, the next one is not', async () => {
+  await store(...names(0, 10));
+  const used = () => bench.value('SELECT fullsetsused FROM pidb');
+  const before = Number(used());
+  await sendFull('p0');
+  assert.equal(used(), before + 1);
+  await sendFull('p0');
+  assert.equal(used(), before + 1);
+  await sendFull('p0');
+  assert.equal(used(), before + 2);
+});
+
 test('a set without a digest is never the same', async () => {
   await store(...names(0, 10));
   for (let time = 0; time < 2; time++) await bench.send(7, [url('p0', { len: '1' })], { set: 'full' });

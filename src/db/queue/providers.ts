@@ -66,12 +66,12 @@ export class ProviderStore {
     );
     this.#setDone = db.prepare<[number, number]>('UPDATE pidb SET lastset = ? WHERE pid = ?');
     // As fullSetRation: also a period that began far ahead is over.
-    this.#fullSet = db.prepare<{ pid: number; now: number; period: number }>(
+    this.#fullSet = db.prepare<{ pid: number; now: number; period: number; free: 0 | 1 }>(
       `UPDATE pidb SET fullsetwanted = NULL,
-         fullsetsused = CASE WHEN fullsetwanted IS NOT NULL THEN fullsetsused
+         fullsetsused = CASE WHEN fullsetwanted IS NOT NULL OR $free THEN fullsetsused
                              WHEN abs($now - fullsetssince) > $period THEN 1 ELSE fullsetsused + 1 END,
-         fullsetssince = CASE WHEN fullsetwanted IS NULL AND abs($now - fullsetssince) > $period THEN $now
-                              ELSE fullsetssince END
+         fullsetssince = CASE WHEN fullsetwanted IS NULL AND NOT $free AND abs($now - fullsetssince) > $period
+                              THEN $now ELSE fullsetssince END
        WHERE pid = $pid`,
     );
     this.#want = db.prepare<[string, number]>(
@@ -145,10 +145,17 @@ export class ProviderStore {
     this.#session.run(seq, ip, atS, pid, seq);
   }
 
-  /** A set has been absorbed; a full one fulfils a wish for it or costs one of its ration. */
-  noteSet(pid: number, full: boolean, nowS: number, fullSetPeriodS: number): void {
+  /** A set has been absorbed. */
+  noteSet(pid: number, nowS: number): void {
     this.#setDone.run(nowS, pid);
-    if (full) this.#fullSet.run({ pid, now: nowS, period: fullSetPeriodS });
+  }
+
+  /**
+   * A full set has been absorbed: it fulfils a wish for it or costs one of its ration.
+   * @param isRepeated the provider has paid for it already: it repeats a set that is held back
+   */
+  noteFullSet(pid: number, nowS: number, fullSetPeriodS: number, isRepeated: boolean): void {
+    this.#fullSet.run({ pid, now: nowS, period: fullSetPeriodS, free: isRepeated ? 1 : 0 });
   }
 
   /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that changed */
