@@ -72,6 +72,12 @@ export class Distributor<T extends Task> {
   get given(): number {
     return this.#given;
   }
+  /** Tasks whose turn has come at their workers: one of each lane that has one. */
+  get begun(): number {
+    let lanes = 0;
+    for (const load of this.#workers.values()) lanes += load.lanes.size;
+    return lanes;
+  }
   get lanes(): number {
     return this.#lanes.size;
   }
@@ -195,6 +201,12 @@ export class Distributor<T extends Task> {
       if (given.some(wanted)) lane.worker?.recall(lane.name, given, begun);
     }
     return taken;
+  }
+
+  /** Has workers hand back what waits with them for its turn. */
+  recallWaiting(): void {
+    for (const lane of this.#lanes.values())
+      if (lane.given.size > 1) lane.worker?.recall(lane.name, [...lane.given.values()], false);
   }
 
   /** Of the tasks whose turn has come at the worker, one a lane, one that is wanted. */

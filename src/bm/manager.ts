@@ -9,7 +9,8 @@
  *   no robots for a while  → what waits is answered with `recalled`: another machine may have slots
  *   source gone            → dropped, also at robots: another machine may be asked for it now, and a site must not be by
  *                            both; what ends nevertheless has no answer (its lane stays shut that long), its file goes
- *   disk nearly full       → answered with code 613, and no slots are offered until there is room
+ *   disk nearly full       → answered with code 613, and no slots are offered until there is room; what waits at robots for
+ *                            its turn is answered with `recalled`, what has begun is finished
  */
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings.js';
@@ -184,6 +185,7 @@ export class BotManager {
 
   #request(source: number, request: FetchRequest): void {
     if (this.#stopping) return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
+    this.#heedRoom();
     if (this.#full) return this.#upstream.answer(source, storeFull(request.id));
     this.#distributor.add({
       number: ++this.#tasks,
@@ -224,6 +226,8 @@ export class BotManager {
     const task = this.#distributor.finish(worker, result.id);
     if (task === undefined) return false;
     this.#answer(task, result);
+    if (result.status === 'ok') this.#store.stored(result.len);
+    this.#heedRoom();
     this.#distributor.pump();
     this.#balance();
     if (this.#distributor.given === 0) this.#upstream.drained();
@@ -297,12 +301,23 @@ export class BotManager {
       const limit = limitText('bm.attempt_timeout_ms', attemptTimeoutMs);
       worker.cut(new LccError('limit', `${worker.where}: no answer within ${limit} for ${late.request.url}`));
     }
-    const full = this.#store.full();
+    this.#lookForRoom();
+  }
+
+  /** Looks when what came since the last look may have taken the room. */
+  #heedRoom(): void {
+    if (!this.#full && this.#store.mayBeFull(this.#distributor.begun)) this.#lookForRoom();
+  }
+
+  #lookForRoom(): void {
+    const full = this.#store.full(this.#distributor.begun);
     if (full === this.#full) return;
     this.#full = full;
     this.#log.warn(full ? 'store full, nothing is fetched' : 'store has room again', {});
-    if (full)
+    if (full) {
       for (const task of this.#distributor.withdraw(() => true)) this.#answer(task, storeFull(task.number));
+      this.#distributor.recallWaiting();
+    }
     this.#offer();
     this.#balance();
   }

@@ -10,7 +10,7 @@
  * room to note it the file goes all the same when its grace is over: its id is taken until that can be noted, so nothing
  * new gets the name, and a disk that deletions alone can empty does not have to be emptied by hand.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, statfsSync, unlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamesDb, type Name } from '../db/names.js';
 import { markStore, readStoreMark } from '../db/store-mark.js';
@@ -20,6 +20,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { fileIdOf, folderOf, nameOf } from '../db/naming.js';
+import { Room, spaceOf, type DiskSpace } from './room.js';
 import { Upkeep } from './upkeep.js';
 
 export interface StoreOptions {
@@ -29,14 +30,14 @@ export interface StoreOptions {
   graceMs: number;
   /** Names reserved at a time: what a crash may lose. */
   blockNames: number;
-  /** Free space of the disk below which `full` is true. */
+  /** Free space of the disk below which `full` is true; what is being fetched counts as stored. */
   minFreePercent: number;
   clock: Clock;
   log: Log;
   /** Called with an error after which nothing can be promised any more (a failed commit). */
   fail(error: unknown): void;
-  /** Free share of the disk in percent; the disk itself is asked by default. */
-  freePercent?(): number;
+  /** The disk itself is asked by default. */
+  space?: (this: void) => DiskSpace;
 }
 
 /** Deletions are collected this long, so that one commit serves many. */
@@ -65,6 +66,7 @@ export class Store {
   /** Of this store, and of no other that the machine ever had. */
   readonly id: string;
   readonly upkeep: Upkeep;
+  readonly #room: Room;
   readonly #startMs: number;
   readonly #baseMs: number;
   readonly #folders = new Set<string>();
@@ -84,6 +86,7 @@ export class Store {
     makeDirectoryDurably(options.dir, 0o755);
     this.id = claim(options.dir, options.machineId);
     this.#names = openNames(options);
+    this.#room = new Room(options.space ?? (() => spaceOf(options.dir)), options.minFreePercent);
     this.upkeep = new Upkeep(options.dir, options.log);
     this.#startMs = options.clock.monotonicMs();
     this.#baseMs = this.#names.lastAtMs;
@@ -105,11 +108,23 @@ export class Store {
     return this.#noting.length;
   }
 
-  /** Whether the disk has less room than it must keep. Asks the disk: a few microseconds. */
-  full(): boolean {
+  /**
+   * Whether the disk has less room than it must keep. Asks the disk: a few microseconds.
+   * @param fetching contents being fetched, which will take some of it
+   */
+  full(fetching = 0): boolean {
     if (this.#namesFull && !this.#refill()) return true;
-    const percent = this.#options.freePercent?.() ?? freePercentOf(this.#options.dir);
-    return percent < this.#options.minFreePercent;
+    return this.#room.isShort(fetching);
+  }
+
+  /** Whether `full` may have become true since the disk was asked. Asks nothing. */
+  mayBeFull(fetching: number): boolean {
+    return this.#room.isDoubtful(fetching);
+  }
+
+  /** A content of so many bytes was stored. */
+  stored(bytes: number): void {
+    this.#room.stored(bytes);
   }
 
   /** A name nothing holds, its folder made; undefined when the disk has no room even for noting it. */
@@ -329,9 +344,4 @@ function highestIdIn(dir: string): number {
     if (id !== undefined) highest = Math.max(highest, parseInt(id, 16));
   }
   return highest;
-}
-
-function freePercentOf(dir: string): number {
-  const { bavail, blocks } = statfsSync(dir);
-  return blocks === 0 ? 100 : (bavail / blocks) * 100;
 }

@@ -274,6 +274,26 @@ describe('a Bot Manager', () => {
     await world.stop();
   });
 
+  it('looks for room when content comes, and has what waits at robots handed back when there is none', async () => {
+    const world = new World({ laneWindow: 3 });
+    const source = world.source();
+    const robot = await world.robot(2);
+    await source.say([1, 2, 3, 4].map(id => fetch(id, 'a')).join('') + fetch(5, 'b'));
+    await source.hear();
+    const [first] = await robot.hear();
+    world.freePercent = 4;
+    const large = ok(numberOf(first)).replace('len="1"', 'len="60000000"');
+    await robot.say(large);
+    const heard = await source.hear();
+    assert.match(heard[0] ?? '', /^<fetched id="1" status="ok"/);
+    assert.match(heard[1] ?? '', /^<fetched id="4" status="error" code="613"/);
+    assert.deepEqual(heard.slice(2), [HELLO(0)]);
+    assert.deepEqual(await robot.hear(), ['<recall lane="a"/>']);
+    await robot.say('<fetched id="3" status="recalled"/>');
+    assert.deepEqual(await source.hear(), ['<fetched id="3" status="recalled"/>']);
+    await world.stop();
+  });
+
   it('reads no more from its source when too much waits, and goes on when there is room', async () => {
     const world = new World({ maxWaiting: 3 });
     const source = world.source();

@@ -204,12 +204,43 @@ describe('a store', () => {
 
   it('is full below the share of free disk it must keep', () => {
     let percent = 50;
-    const { store } = open(newDir(), { freePercent: () => percent });
+    const { store } = open(newDir(), { space: () => ({ freeBytes: percent * 1e6, totalBytes: 1e8 }) });
     assert.equal(store.full(), false);
     percent = 4.9;
     assert.equal(store.full(), true);
     store.close();
     assert.equal(open(newDir(), { minFreePercent: 0 }).store.full(), false, 'the real disk');
+  });
+
+  it('is full as soon as what was stored and what is being fetched need the room it must keep', () => {
+    const MB = 2 ** 20;
+    let freeBytes = 10 * MB;
+    const { store } = open(newDir(), { space: () => ({ freeBytes, totalBytes: 100 * MB }) });
+    assert.equal(store.full(4), false, 'nothing is known of sizes yet');
+    const one = 0.5 * MB;
+    const keep = () => {
+      freeBytes -= one;
+      store.stored(one);
+      return store.mayBeFull(4);
+    };
+    assert.equal(keep(), false);
+    while (!keep()) assert.equal(store.full(4), false);
+    assert.equal(store.full(4), true);
+    assert.equal(freeBytes, 6.5 * MB, 'less than the limit and four more contents');
+    freeBytes -= 4 * one;
+    assert.equal(
+      store.full(0),
+      true,
+      'what was being fetched is stored: fetching does not begin again for that',
+    );
+    freeBytes = 5.5 * MB;
+    assert.equal(store.full(0), true);
+    freeBytes = 6 * MB;
+    assert.equal(store.full(0), false, 'half of what was being fetched took no room, or somebody made some');
+    store.stored(50 * MB);
+    freeBytes = 10 * MB;
+    assert.equal(store.full(100), false, 'large contents count for as much as the limit');
+    store.close();
   });
 
   it('goes on by itself when a disk without any room has some again', t => {

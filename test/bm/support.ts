@@ -65,7 +65,7 @@ export class World {
       clock: this.clock,
       log: silentLog,
       fail: error => assert.fail(String(error)),
-      freePercent: () => this.freePercent,
+      space: () => ({ freeBytes: this.freePercent * 1e6, totalBytes: 1e8 }),
     });
     this.manager = new BotManager({
       store: this.store,

@@ -1,6 +1,6 @@
 /** Disks that are full, read-only or broken: each ends in a clear line, nothing is lost, and work resumes by itself. */
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Disk, noDisk } from '../support/disk.js';
@@ -110,6 +110,25 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     const { rows } = await lcc.holdings();
     assert.equal(rows.length, PAGES - 1);
     assert.ok(rows.every(row => !row.includes('but said to be')));
+  });
+
+  it('is filled down to the room that it must keep, and not further, by content that comes fast', async () => {
+    await withStoreDisk(32 * MB, 'bm.min_free_disk_percent = 20\nqm.lane_window = 1000\n');
+    const large = Array.from({ length: 400 }, (_, n) => `large${n}.html`);
+    for (const name of large) site.pages.set(`/${name}`, 'x'.repeat(100_000));
+    await lcc.deliver(
+      'partial',
+      large.map(name => urlTag(name)),
+    );
+    await until(
+      text => /^! store full on machine local: /m.test(text),
+      () => lcc.run('lccstat'),
+    );
+    await until(text => text.includes('"in_flight":0,'));
+    const { bavail, blocks } = statfsSync(disk.path);
+    const percent = (bavail / blocks) * 100;
+    assert.ok(percent > 18 && percent < 25, `${percent} % are left`);
+    assert.deepEqual([...lcc.reported], []);
   });
 
   it('without any room is freed by deletions alone, also by an LCC that starts on it', async () => {

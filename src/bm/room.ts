@@ -1,0 +1,71 @@
+/**
+ * Whether the disk of a store has room for more content. The disk is asked now and then, and at once when what was stored
+ * since may have taken the room; what is being fetched counts with the size that contents had of late. So the free space
+ * ends at its limit and not far below it, however fast content comes.
+ */
+import { statfsSync } from 'node:fs';
+
+export interface DiskSpace {
+  freeBytes: number;
+  totalBytes: number;
+}
+
+/** Contents over which their size is averaged. */
+const REMEMBERED = 32;
+/** What files occupy is a multiple of this, on most disks. */
+const BLOCK_BYTES = 4096;
+
+export class Room {
+  readonly #ask: (this: void) => DiskSpace;
+  readonly #minFreePercent: number;
+  #freeBytes = 0;
+  #limitBytes = 0;
+  /** What a content takes. */
+  #usualBytes = 0;
+  /** Free bytes from which on there is room again; 0 while there is. */
+  #neededBytes = 0;
+
+  /** @param ask the disk: some microseconds */
+  constructor(ask: (this: void) => DiskSpace, minFreePercent: number) {
+    this.#ask = ask;
+    this.#minFreePercent = minFreePercent;
+  }
+
+  /** A content was stored. */
+  stored(bytes: number): void {
+    const taken = Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES;
+    this.#freeBytes -= taken;
+    this.#usualBytes =
+      this.#usualBytes === 0 ? taken : this.#usualBytes + (taken - this.#usualBytes) / REMEMBERED;
+  }
+
+  /**
+   * Asks the disk whether it has less room than it must keep. Contents being fetched count for as much as the limit at most:
+   * a few large ones must not keep a small disk half empty.
+   * @param fetching contents being fetched
+   */
+  isShort(fetching: number): boolean {
+    const { freeBytes, totalBytes } = this.#ask();
+    this.#freeBytes = freeBytes;
+    this.#limitBytes = (totalBytes * this.#minFreePercent) / 100;
+    // In between it stays as it is: what was being fetched takes its room, and fetching must not begin again for that.
+    const isShort = freeBytes < (this.#neededBytes || this.#limitBytes + this.#onItsWay(fetching));
+    if (!isShort) this.#neededBytes = 0;
+    else this.#neededBytes ||= this.#limitBytes + this.#onItsWay(fetching) / 2;
+    return isShort;
+  }
+
+  /** Whether the disk should be asked now: what was stored since may have taken the room. Asks nothing. */
+  isDoubtful(fetching: number): boolean {
+    return this.#freeBytes < this.#limitBytes + this.#onItsWay(fetching);
+  }
+
+  #onItsWay(fetching: number): number {
+    return Math.min(this.#limitBytes, fetching * this.#usualBytes);
+  }
+}
+
+export function spaceOf(dir: string): DiskSpace {
+  const { bavail, blocks, bsize } = statfsSync(dir);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
