@@ -129,6 +129,11 @@ function ofProviders(queue: QueueSummary, nowMs: number): string[] {
     reasons.push(
       `${who(backed_off, 'site', 'sites')} ${is(backed_off, 'left alone, having failed as a whole; lccctl flush tries at once')}`,
     );
+  const { delayed, delayed_until_ms: delayedUntilMs } = queue;
+  if (delayed > 0 && delayedUntilMs !== null)
+    reasons.push(
+      `${who(delayed, 'provider', 'providers')} ${is(delayed, `delayed by its bandwidth${delayed === 1 ? ' until' : ', the first until'} ${formatUntil(delayedUntilMs, nowMs)} (lccpidb set --bandwidth)`)}`,
+    );
   const { closed, never_open: neverOpen, later_urls: laterUrls, later_until_ms: laterUntilMs } = queue;
   const shut = closed - neverOpen;
   if (shut > 0)

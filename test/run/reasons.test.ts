@@ -37,6 +37,8 @@ const QUEUE: QueueSummary = {
   backed_off: 0,
   closed: 0,
   never_open: 0,
+  delayed: 0,
+  delayed_until_ms: null,
   later_only: false,
   later_urls: 0,
   later_until_ms: null,
@@ -51,6 +53,12 @@ describe('why nothing moves', () => {
   it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE, NOW_MS), []));
 
   const cases: [string, Look[], Partial<QueueSummary>, RegExp][] = [
+    [
+      'a provider that has had its bandwidth',
+      lcc(),
+      { delayed: 1, delayed_until_ms: NOW_MS + 60_000 },
+      /^1 of 2 providers with urls waiting is delayed by its bandwidth until 13:31:00 \(lccpidb set --bandwidth\)$/,
+    ],
     [
       'a daemon that is away',
       [...lcc(), { name: 'lccbot-2', problem: 'not running' }],

@@ -40,6 +40,10 @@ export interface QueueSummary {
   closed: number;
   /** Of the closed ones those that are so at all hours. */
   never_open: number;
+  /** Providers that are none of these and wait because of their bandwidth; until when the first of them does. */
+  delayed: number;
+  /** Milliseconds since 1970, null = none. */
+  delayed_until_ms: number | null;
   /** All that waits does so for a later time slot. */
   later_only: boolean;
   /** Urls of providers that are open, all of whose urls wait for hours of their own; when the first of these begin. */
@@ -130,23 +134,27 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
   return read();
 }
 
-/** What is closed, and what waits for hours of its own. */
+/** What is closed, what waits for hours of its own, and what for its bandwidth. */
 function readHours(
   db: Db,
   nowMs: number,
   slots: Slots,
-): Pick<QueueSummary, 'closed' | 'never_open' | 'later_urls' | 'later_until_ms'> {
+): Pick<
+  QueueSummary,
+  'closed' | 'never_open' | 'later_urls' | 'later_until_ms' | 'delayed' | 'delayed_until_ms'
+> {
   const slot = slotOf(nowMs, slots);
-  const found = { closed: 0, never_open: 0, later_urls: 0 };
+  const found = { closed: 0, never_open: 0, later_urls: 0, delayed: 0 };
+  let delayedUntilMs: number | null = null;
   const begin = new Set<number>();
   const laterOf = readLater(db);
   const providers = db
-    .prepare<[number], { pid: number; nurlproc: number; timeofday: string }>(
-      `SELECT pid, nurlproc, timeofday FROM pidb WHERE ${ACTIVE} AND backoffuntil <= ?
-         AND (timeofday <> '' OR pid IN (SELECT pid FROM qpsdb WHERE starttimeslot >= 0))`,
+    .prepare<[number, number], { pid: number; nurlproc: number; timeofday: string; dueat: number }>(
+      `SELECT pid, nurlproc, timeofday, dueat FROM pidb WHERE ${ACTIVE} AND backoffuntil <= ?
+         AND (timeofday <> '' OR dueat > ? OR pid IN (SELECT pid FROM qpsdb WHERE starttimeslot >= 0))`,
     )
-    .all(Math.floor(nowMs / 1000));
-  for (const { pid, nurlproc, timeofday } of providers) {
+    .all(Math.floor(nowMs / 1000), nowMs);
+  for (const { pid, nurlproc, timeofday, dueat } of providers) {
     const hours = hoursOfMask(timeofday, slots);
     if (isNever(hours)) found.never_open++;
     if (!permits(hours, slot)) {
@@ -154,11 +162,17 @@ function readHours(
       continue;
     }
     const { later, later_slots: begins } = laterOf.get(pid) ?? NONE_LATER;
-    if (later < nurlproc) continue;
+    if (later < nurlproc) {
+      if (dueat <= nowMs) continue;
+      found.delayed++;
+      delayedUntilMs = Math.min(delayedUntilMs ?? Infinity, dueat);
+      continue;
+    }
     found.later_urls += later;
     for (const each of begins) begin.add(each);
   }
-  return { ...found, later_until_ms: opensAtMs(hoursOfSlots([...begin], slots), nowMs, slots) ?? null };
+  const laterUntilMs = opensAtMs(hoursOfSlots([...begin], slots), nowMs, slots) ?? null;
+  return { ...found, delayed_until_ms: delayedUntilMs, later_until_ms: laterUntilMs };
 }
 
 type Later = Pick<ProviderQueue, 'later' | 'later_slots'>;

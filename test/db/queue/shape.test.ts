@@ -124,6 +124,8 @@ describe('the shape of the queue', () => {
       backed_off: 1,
       closed: 0,
       never_open: 0,
+      delayed: 0,
+      delayed_until_ms: null,
       later_only: false,
       later_urls: 0,
       later_until_ms: null,
@@ -141,17 +143,16 @@ describe('the shape of the queue', () => {
     await bench.send(7, urls('a', 3));
     const seen = (columns: string) => {
       bench.all(`UPDATE pidb SET ${columns} WHERE pid = 7 RETURNING pid`);
-      const { disabled, paused, backed_off, closed, never_open } = readQueueSummary(
-        bench.db,
-        bench.clock.nowMs(),
-        24,
-      );
-      return [disabled, paused, backed_off, closed, never_open];
+      const found = readQueueSummary(bench.db, bench.clock.nowMs(), 24);
+      const { disabled, paused, backed_off, closed, never_open, delayed, delayed_until_ms } = found;
+      return [disabled, paused, backed_off, closed, never_open, delayed, delayed_until_ms];
     };
-    assert.deepEqual(seen(`timeofday = '${'0'.repeat(24)}'`), [0, 0, 0, 1, 1]);
-    assert.deepEqual(seen(`backoffuntil = ${nowS() + 60}`), [0, 0, 1, 0, 0]);
-    assert.deepEqual(seen('paused = 1'), [0, 1, 0, 0, 0]);
-    assert.deepEqual(seen('enabled = 0'), [1, 0, 0, 0, 0]);
+    const dueMs = bench.clock.nowMs() + 4000;
+    assert.deepEqual(seen(`dueat = ${dueMs}`), [0, 0, 0, 0, 0, 1, dueMs]);
+    assert.deepEqual(seen(`timeofday = '${'0'.repeat(24)}'`), [0, 0, 0, 1, 1, 0, null]);
+    assert.deepEqual(seen(`backoffuntil = ${nowS() + 60}`), [0, 0, 1, 0, 0, 0, null]);
+    assert.deepEqual(seen('paused = 1'), [0, 1, 0, 0, 0, 0, null]);
+    assert.deepEqual(seen('enabled = 0'), [1, 0, 0, 0, 0, 0, null]);
   });
 
   it('tells urls that wait for hours of their own from those of a provider that is closed', async () => {
