@@ -90,8 +90,13 @@ export class Answer {
 
   async #addRest(written: Promise<void>, parts: Iterator<Part>): Promise<void> {
     try {
-      let waiting: void | Promise<void> = written;
-      for (; waiting !== undefined; waiting = this.#addUntilFull(parts)) await waiting;
+      await written;
+      for (
+        let waiting = this.#addUntilFull(parts);
+        waiting !== undefined;
+        waiting = this.#addUntilFull(parts)
+      )
+        await waiting;
     } catch (error) {
       parts.return?.();
       throw error;
@@ -100,9 +105,15 @@ export class Answer {
 
   /** Until it was time to write, or the end. */
   #addUntilFull(parts: Iterator<Part>): void | Promise<void> {
-    for (let next = parts.next(); next.done !== true; next = parts.next()) {
-      const written = this.#batch.add(next.value);
-      if (written !== undefined) return written;
+    try {
+      for (let next = parts.next(); next.done !== true; next = parts.next()) {
+        const written = this.#batch.add(next.value);
+        if (written !== undefined) return written;
+      }
+    } catch (error) {
+      // Content is closed by whoever opened it.
+      parts.return?.();
+      throw error;
     }
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { formatNamed } from '../../src/cu/formats/index.js';
@@ -42,6 +42,15 @@ function threadFor(query: Query, formatName: string, script = SCRIPT, patienceMs
   const thread = new RangeThread(help, query, patienceMs);
   threads.push(thread);
   return thread;
+}
+
+/** What a symbolic link leads to; that of a descriptor is gone with it. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
 }
 
 interface Answered extends QueryResult {
@@ -130,6 +139,32 @@ describe('an answer made by two threads', () => {
       for (const range of thread.ranges({ since: 0, to: 600 })) made.push(range.made !== undefined);
       assert.deepEqual(made, [false, false, false]);
       assert.deepEqual(await answer(query, thread), await answer(query));
+    } finally {
+      large.close();
+    }
+  });
+
+  it('leaves no file open of a range that was declined half-way', async () => {
+    const large = new TestCache();
+    try {
+      for (let i = 1; i <= 600; i++)
+        large.put({
+          curl: `http://a/${i}`,
+          content: i > 250 && i < 260 ? Buffer.alloc(1_500_000, i) : `${i}`,
+        });
+      reader = new CacheReader(large.dbPath, 'local');
+      const query = { ...queryOf('tar'), storeDir: large.store };
+      const help = { script: SCRIPT, dbPath: large.dbPath, machineId: 'local', formatName: 'tar' };
+      const thread = new RangeThread(help, query);
+      threads.push(thread);
+      assert.ok(thread.lookTogether(reader));
+      for (const { made } of thread.ranges({ since: 0, to: 600 })) assert.equal(made, undefined);
+      assert.deepEqual(
+        readdirSync('/proc/self/fd')
+          .map(fd => targetOf(`/proc/self/fd/${fd}`))
+          .filter(target => target.startsWith(large.store)),
+        [],
+      );
     } finally {
       large.close();
     }
