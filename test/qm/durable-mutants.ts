@@ -39,7 +39,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'fsync before a spooled set gets its name',
-    edits: [edit('lib/spool-writer.js', 'await this.#synced(sync);', '')],
+    edits: [edit('lib/spool-writer.js', 'await this.#synced(fd, sync);', '')],
     by: { file: 'lib/spool', test: 'ends the process, and the entry is not promised' },
   },
   {

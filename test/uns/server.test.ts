@@ -187,6 +187,11 @@ describe('a full disk', () => {
     const curls = Array.from({ length: 3000 }, (_, i) => `${i}${'x'.repeat(1000)}`);
     const reply = await new Cp(port).send(init(7, password) + set('partial', ...curls)).reply;
     assert.match(reply, /<set_rejected code="102">/);
+    const small = new Cp(port).send(init(7, password));
+    await small.hears('</lococa:init_accepted>');
+    assert.throws(() => writeFileSync(join(dir, 'other'), Buffer.alloc(3_000_000)), { code: 'ENOSPC' });
+    assert.match(await small.send(set('partial', 'b')).reply, /<set_rejected code="102">/);
+    rmSync(join(dir, 'other'));
     assert.match(await new Cp(port).send(init(7, password) + set('partial', 'b')).reply, ACCEPTED);
     assert.deepEqual(readdirSync(join(dir, 'uns/uns/tmp')), []);
     assert.equal(home.spooled().length, 2);
