@@ -6,8 +6,8 @@
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
-import { step } from '../lib/steps.js';
 import type { FetchResult } from '../wire/fetch.js';
+import { FinishedSets } from './finished-sets.js';
 import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { requestOf, sentOf, validatorsOf } from './request.js';
@@ -53,6 +53,7 @@ export class Dispatcher {
   readonly #providers: KnownProviders;
   readonly #workers: Workers;
   readonly #inFlight = new InFlight();
+  readonly #finished: FinishedSets;
   /** Providers with urls that failed, and when those are to be tried again. */
   readonly #retries: DelayTable<number>;
   readonly #counts = { stored: 0, unchanged: 0, errors: 0, wire_bytes: 0 };
@@ -83,6 +84,7 @@ export class Dispatcher {
       slots: this.#slots,
     });
     this.#workers = new Workers(this.#table, options.log);
+    this.#finished = new FinishedSets(options);
     this.#batch = new ResultBatch({
       store: options.store,
       clock: options.clock,
@@ -91,7 +93,10 @@ export class Dispatcher {
         const known = this.#providers.get(arrival.sent.pid);
         if (known !== undefined) this.#waits.note(known, arrival);
       },
-      close: () => this.#waits.close(),
+      close: () => {
+        this.#waits.close();
+        this.#finished.remove();
+      },
       committed: (arrivals, outcomes) => this.#committed(arrivals, outcomes),
       failed: options.failed,
     });
@@ -115,6 +120,7 @@ export class Dispatcher {
     this.#slots.stop();
     this.#cancelWake?.();
     this.#batch.flush();
+    this.#finished.flush();
   }
 
   /** A set is complete. */
@@ -322,14 +328,8 @@ export class Dispatcher {
       .map(known => ({ known, sets: known.order.finished() }))
       .filter(({ sets }) => sets.length > 0);
     if (over.length === 0) return;
-    const { store, failed } = this.#options;
-    try {
-      store.transaction(() => over.forEach(({ sets }) => sets.forEach(set => store.queue.removeSet(set))));
-      step('qm.set.finished');
-    } catch (error) {
-      // Only an empty entry of qpsdb stays behind; it is found empty after the next start.
-      failed(error);
-    }
+    const sets = over.flatMap(({ sets }) => sets);
+    this.#finished.add(sets, this.#inFlight.size > 0 && !this.#stopped);
     for (const { known } of over) {
       if (known.order.sets > 0) continue;
       this.#retries.delete(known.provider.pid);
@@ -338,6 +338,7 @@ export class Dispatcher {
   }
 
   #committed(arrivals: readonly Arrival[], outcomes: readonly Outcome[]): void {
+    this.#finished.removed();
     const nowMs = this.#options.clock.monotonicMs();
     const touched = new Set<Known>();
     arrivals.forEach(({ sent, result }, index) => {
