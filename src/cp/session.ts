@@ -37,6 +37,9 @@ export class UnsSession {
   /** Called whenever something above has changed. */
   #wake: () => void = () => undefined;
 
+  /** It has said something. */
+  #isHeard = false;
+
   private constructor(socket: Socket, options: SessionOptions) {
     this.#options = options;
     this.#where = formatEndpoint(options.uns);
@@ -117,9 +120,16 @@ export class UnsSession {
   }
 
   #read(chunk: Buffer): void {
+    const isFirst = !this.#isHeard;
+    this.#isHeard = true;
     try {
       if (this.#failure === undefined) this.#reader.write(chunk);
     } catch (error) {
+      if (isFirst && chunk.subarray(0, 5).toString('latin1') === 'HTTP/') {
+        const text = `${this.#where} is no UNS, it speaks HTTP: name where lccd-uns listens`;
+        this.#socket.destroy();
+        return this.#fail(new LccError('peer.protocol', text, { cause: error }));
+      }
       this.#socket.destroy();
       this.#fail(
         error instanceof LccError
@@ -150,7 +160,10 @@ export class UnsSession {
   #end(error: Error | undefined): void {
     this.#isEnded = true;
     const how = error === undefined ? 'closed the connection' : `is gone: ${messageOf(error)}`;
-    const text = `the UNS at ${this.#where} ${how}; nothing was accepted`;
+    // A server of TLS hangs up on everything else without a word.
+    const isMute = !this.#isHeard && this.#options.uns.kind === 'tcp';
+    const advice = isMute ? `; if it speaks TLS, say --uns=tls:${this.#where}` : '';
+    const text = `the UNS at ${this.#where} ${how}; nothing was accepted${advice}`;
     this.#fail(new LccError('peer.unavailable', text, { cause: error }));
   }
 

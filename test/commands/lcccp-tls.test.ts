@@ -97,4 +97,11 @@ describe('lcccp over TLS', () => {
     assert.equal(status, 69);
     assert.match(stderr, /does not speak TLS/);
   });
+
+  it('is thought of where plain text is hung up on', async () => {
+    const where = `127.0.0.1:${tlsPort()}`;
+    const { status, stderr } = await lcccp(where);
+    assert.equal(status, 69);
+    assert.match(stderr, new RegExp(`; nothing was accepted; if it speaks TLS, say --uns=tls:${where}\n$`));
+  });
 });

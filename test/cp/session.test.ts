@@ -145,6 +145,14 @@ test('a UNS that hangs up before it has accepted leaves nothing accepted', async
   }
 });
 
+test('a web server is told from a UNS', async () => {
+  const { options } = await uns(socket => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  await assert.rejects(deliver(inputOf(url), options, quiet), {
+    code: 'peer.protocol',
+    message: /^unix:\S+ is no UNS, it speaks HTTP: name where lccd-uns listens$/,
+  });
+});
+
 test('each rejection is known by its code', async () => {
   for (const [code, expected] of [
     [101, 'auth.refused'],
