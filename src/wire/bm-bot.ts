@@ -23,6 +23,7 @@ import {
   optionalInteger,
   optionalSeconds,
   requiredInteger,
+  requiredPath,
   requiredText,
   requiredWord,
 } from './fields.js';
@@ -72,7 +73,7 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
   const request: RobotRequest = {
     id: requiredInteger(element, attributes, 'id'),
     url: requiredText(element, attributes, 'url'),
-    file: requiredText(element, attributes, 'file'),
+    file: requiredPath(element, attributes, 'file'),
     roots: readRoots(attributes['roots']),
   };
   const { lane, mtime, etag, mimetype, md5, useragent, login } = attributes;

@@ -11,6 +11,13 @@ export function requiredText(element: string, attributes: Attributes, name: stri
   return value;
 }
 
+/** An absolute path that must be there. @throws LccError `peer.protocol` */
+export function requiredPath(element: string, attributes: Attributes, name: string): string {
+  const value = requiredText(element, attributes, name);
+  if (!value.startsWith('/')) throw breach(element, name, value, 'give an absolute path');
+  return value;
+}
+
 /** A whole number from 0 to 2^53-1 that must be there. @throws LccError `peer.protocol` */
 export function requiredInteger(element: string, attributes: Attributes, name: string): number {
   const value = optionalInteger(element, attributes, name);

@@ -23,6 +23,7 @@ describe('what the rules of a conversation forbid', () => {
     ['robot', '<bot slots="1"/><fetched id="1" status="error" code="1" reach="far"/>', /reach="far"/],
     ['robot', '<bot slots="1"/><hello/>', /&lt;hello&gt; is nothing a robot says/],
     ['manager', '<fetch id="1" url="http://h/"/>', /attribute file: it is required/],
+    ['manager', '<fetch id="1" url="http://h/" file="f"/>', /attribute file="f": give an absolute path/],
     ['manager', '<fetch id="1e3" url="http://h/" file="/f"/>', /attribute id="1e3"/],
     ['manager', '<fetch id="1" url="http://h/" file="/f" timeout="1e9"/>', /timeout="1e9": give seconds/],
     ['manager', '<fetch id="1" url="http://h/" file="/f" enforce="1"/>', /enforce="1": give yes or no/],
