@@ -6,10 +6,10 @@ import { AGE_MINUTES, readQueueShape, readQueueSummary, type QueueSummary } from
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { controlSocket, lookAround, tell } from '../run/ask.js';
-import { isIdle, untilIdle } from '../run/idle.js';
+import { isAtRest, isIdle, untilIdle } from '../run/idle.js';
 import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
-import { reasonsOf } from '../run/reasons.js';
+import { isOutpost, reasonsOf } from '../run/reasons.js';
 import { formatOverview } from '../run/table.js';
 import { CONFIG_OPTION } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -102,7 +102,11 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   const rates = before && ratesOf(before, now);
   const answers = !looks.some(one => one.name === 'lccd-qm' && 'problem' in one);
   const summary = queue && formatSummary(queue, nowMs, answers);
-  if (!json) return formatOverview(looks, idle, summary, reasons, rates);
+  if (!json) {
+    const outpost = isOutpost(looks, queue);
+    const line = summary ?? (outpost ? ELSEWHERE : 'the queue cannot be read from here');
+    return formatOverview(looks, outpost ? isAtRest(looks) : idle, line, reasons, rates);
+  }
   const daemons = Object.fromEntries(
     looks.map(one => [one.name, 'status' in one ? one.status : { problem: one.problem }]),
   );
@@ -123,6 +127,8 @@ async function queueText({ home, slots, now, limit, json }: Sight): Promise<stri
   }));
   return `${JSON.stringify({ age_minutes: AGE_MINUTES, ...shape, providers })}\n`;
 }
+
+const ELSEWHERE = 'the Queue Manager is on another machine';
 
 /** Urls on their way by provider; none when the Queue Manager is away. */
 async function fetchingNow(home: Home): Promise<Map<number, number>> {

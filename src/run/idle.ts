@@ -12,10 +12,12 @@ const KNOWS_THE_QUEUE = 'lccd-qm';
 
 /** All that left a socket answer, the QM among them, and say that they have nothing to do. */
 export function isIdle(looks: readonly Look[]): boolean {
-  return (
-    looks.some(look => look.name === KNOWS_THE_QUEUE) &&
-    looks.every(look => 'status' in look && look.status.idle)
-  );
+  return looks.some(look => look.name === KNOWS_THE_QUEUE) && isAtRest(looks);
+}
+
+/** All that left a socket answer and say that they have nothing to do; what is queued elsewhere they cannot know. */
+export function isAtRest(looks: readonly Look[]): boolean {
+  return looks.every(look => 'status' in look && look.status.idle);
 }
 
 /**

@@ -18,7 +18,9 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
   const waiting = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
     ...away,
-    ...(here.has('lccd-qm') ? [] : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
+    ...(here.has('lccd-qm') || isOutpost(looks, queue)
+      ? []
+      : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
     ...(qm === undefined ? [] : ofQueueManager(qm, waiting)),
     ...answers('lccd-bm').flatMap(ofBotManager),
     ...answers('lccbot').flatMap(bot =>
@@ -27,6 +29,11 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
     ...answers('lccd-uns').flatMap(uns => ofNotificationServer(uns, nowMs)),
     ...(queue === undefined ? [] : ofProviders(queue, nowMs)),
   ];
+}
+
+/** A machine of Bot Managers and robots alone, which fetch for a Queue Manager elsewhere. */
+export function isOutpost(looks: readonly Look[], queue: QueueSummary | undefined): boolean {
+  return queue === undefined && looks.length > 0 && looks.every(({ name }) => /^lccd-bm|^lccbot/.test(name));
 }
 
 function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {

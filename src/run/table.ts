@@ -10,11 +10,11 @@ export interface Rates {
 
 const HEAD = ['DAEMON', 'STATE', 'UP', 'MEMORY', 'DOING'];
 
-/** @param queue one line about the queue, undefined when it cannot be read */
+/** @param queue one line about the queue */
 export function formatOverview(
   looks: readonly Look[],
   idle: boolean,
-  queue: string | undefined,
+  queue: string,
   reasons: readonly string[],
   rates: Rates | undefined,
 ): string {
@@ -22,10 +22,7 @@ export function formatOverview(
     rates === undefined
       ? ''
       : `; ${rates.urls_per_s.toFixed(1)} urls/s, ${formatBytes(rates.bytes_per_s)}/s fetched`;
-  const lines = [
-    `${idle ? 'idle' : 'busy'}: ${queue ?? 'the queue cannot be read from here'}${rate}`,
-    ...reasons.map(reason => `! ${reason}`),
-  ];
+  const lines = [`${idle ? 'idle' : 'busy'}: ${queue}${rate}`, ...reasons.map(reason => `! ${reason}`)];
   return `${lines.join('\n')}\n\n${formatTable(looks)}`;
 }
 

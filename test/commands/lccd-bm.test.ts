@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -18,6 +19,7 @@ import type { FetchOk } from '../../src/wire/fetch.js';
 import { Daemons, startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { TestSite } from '../support/site.js';
 import { TestSource } from '../support/source.js';
+import { ROOT } from '../support/tree.js';
 
 let home: string;
 let source: TestSource;
@@ -62,6 +64,17 @@ async function fetchOk(path: string, lane = path): Promise<FetchOk> {
 }
 
 describe('lccd-bm', () => {
+  it('and its robots are shown by lccstat as what they are: not the whole LCC', async () => {
+    startManager();
+    startRobot('lccbot', 8);
+    await source.slots(8);
+    await fetchOk('/page');
+    const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
+    const { status, stdout } = spawnSync(join(ROOT, 'bin/lccstat'), { env, encoding: 'utf8' });
+    assert.match(stdout, /^idle: the Queue Manager is on another machine\n\nDAEMON/);
+    assert.equal(status, 0);
+  });
+
   it('has urls fetched by robots into the files it names, and removes them when told', async () => {
     startManager();
     startRobot('lccbot', 8);

@@ -52,6 +52,13 @@ const QUEUE: QueueSummary = {
 describe('why nothing moves', () => {
   it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE, NOW_MS), []));
 
+  it('does not miss the Queue Manager where only robots and their Bot Managers run', () => {
+    const outpost = lcc().filter(({ name }) => name === 'lccd-bm' || name === 'lccbot');
+    assert.deepEqual(reasonsOf(outpost, undefined, NOW_MS), []);
+    const uns = lcc().filter(({ name }) => name !== 'lccd-qm');
+    assert.match(reasonsOf(uns, undefined, NOW_MS).join(), /^lccd-qm, .* does not run here/);
+  });
+
   const cases: [string, Look[], Partial<QueueSummary>, RegExp][] = [
     [
       'a provider that has had its bandwidth',
