@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { loadConfig, printConfig, type Config, type ConfigSources } from '../config/load.js';
 import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
+import { roomlessness } from '../lib/disk-room.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../run/ask.js';
@@ -83,6 +84,9 @@ async function start(services: Services, context: CommandContext): Promise<Runni
     startTimeoutMs: config.get('lccd.start_timeout_ms'),
     stopTimeoutMs: config.get('lccd.stop_timeout_ms'),
     failed: error => services.fail(error),
+    // Without room no daemon opens a database.
+    notNow: status =>
+      status === EXIT.ioerr ? (roomlessness(dir) ?? roomlessness(config.home.unsSpool)) : undefined,
     isReady: async (name, pid) => {
       try {
         // An orphan of an earlier lccd may still answer here: its successor is ready when it answers itself.

@@ -6,6 +6,8 @@
  */
 import Database from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { READER_BYTES, requireRoom } from '../lib/disk-room.js';
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
@@ -61,11 +63,14 @@ export function openDatabase(path: string): Db {
 /**
  * Opens the database for reading only. Reads see one snapshot per transaction and never wait for the writer.
  * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's,
- *   `data.malformed` when it is not a database or is damaged
+ *   `data.malformed` when it is not a database or is damaged, `io.full` when nobody else has it open and the disk has no
+ *   room for the index of its log
  */
 export function openReadOnly(path: string): Db {
   let db: Db | undefined;
   try {
+    // The first to open it makes the index of its log; others find one.
+    if (existsSync(path) && !existsSync(`${path}-shm`)) requireRoom(path, READER_BYTES);
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     const version = versionOf(db);
     if (version < SCHEMA_VERSION)

@@ -1,6 +1,7 @@
 /** Opening a database for writing, in WAL mode, with what its commits promise made sure of. */
 import Database from 'better-sqlite3';
 import { closeSync, openSync } from 'node:fs';
+import { backIndex, requireRoom } from '../lib/disk-room.js';
 import { errnoOf, LccError } from '../lib/errors.js';
 
 const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
@@ -16,17 +17,23 @@ export interface WalOptions {
 /**
  * Opens the database, creating it readable by its owner and group only.
  * @param prepare makes it ready; may be run more than once
- * @throws what SQLite and the file system throw; LccError `bug`
+ * @throws what SQLite and the file system throw; LccError `io.full` when the disk has no room, `bug`
  */
 export function openWal(
   path: string,
   options: WalOptions,
   prepare: (db: Database.Database) => void,
 ): Database.Database {
-  if (path !== ':memory:') closeSync(openSync(path, 'a', 0o640));
+  const isFile = path !== ':memory:';
+  if (isFile) {
+    requireRoom(path);
+    closeSync(openSync(path, 'a', 0o640));
+  }
   for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
     try {
-      return openOnce(path, options, prepare);
+      const db = openOnce(path, options, prepare);
+      if (isFile) backIndex(path);
+      return db;
     } catch (error) {
       // Entering WAL beside another process that does so, or leaves it, fails at once: SQLite's own wait is not for that.
       if (errnoOf(error)?.startsWith('SQLITE_BUSY') !== true || waitedMs >= options.busyMs) throw error;

@@ -16,7 +16,8 @@ export interface Lock {
 export function tryLock(path: string): Lock | undefined {
   const db = new Database(path, { timeout: 0 });
   try {
-    db.pragma('journal_mode = OFF');
+    // Without a journal SQLite would write its first page to the file: on a full disk there would be no lock.
+    db.pragma('journal_mode = MEMORY');
     db.pragma('locking_mode = EXCLUSIVE');
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {

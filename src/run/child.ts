@@ -3,6 +3,7 @@
  *
  *     starting ──answers──▶ ready ──dies──▶ waiting ──delay──▶ starting
  *         ╰───────dies────────────────────────▲
+ *     waiting, and starting makes no sense for now (a full disk) ──asked again and again──▶ starting
  *     any ──dies, and no other start would mend it──▶ stopped
  *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
  *
@@ -30,6 +31,8 @@ export interface ChildContext {
   restartMaxMs: number;
   /** Whether the process with this id is up and answering. */
   isReady: (pid: number) => Promise<boolean>;
+  /** Why a child that has ended with this status is not started again for now; it is asked again and again. */
+  notNow?: ((status: number | undefined) => string | undefined) | undefined;
   /** It has died: `lastEnd` says how. @returns whether it is to be started again */
   died: () => boolean;
 }
@@ -42,8 +45,20 @@ interface Running {
 
 export type ChildState = 'starting' | 'ready' | 'waiting' | 'stopping' | 'stopped';
 
+export interface ChildStatus {
+  name: string;
+  state: ChildState;
+  pid: number | null;
+  /** Starts after the first. */
+  restarts: number;
+  /** Why it is not started again for now. */
+  held_up: string | null;
+}
+
 /** How often a starting process is asked whether it is ready. */
 const PROBE_MS = 20;
+/** How often it is said again that a child is held up. */
+const REMIND_MS = 10 * 60_000;
 const PARENT_FD = 3;
 
 export class Child {
@@ -54,7 +69,10 @@ export class Child {
   #restarts = 0;
   #delayMs: number;
   #cancelRestart: (() => void) | undefined;
+  #remindedMs = 0;
   #onceStopped: (() => void) | undefined;
+  /** Why it is not started again for now. */
+  heldUp: string | undefined;
   /** Exit status of its last death, for whoever waits for it to become ready. */
   lastEnd: { status: number | undefined; what: string } | undefined;
 
@@ -77,12 +95,19 @@ export class Child {
     return this.#restarts;
   }
 
-  status(): { name: string; state: ChildState; pid: number | null; restarts: number } {
+  status(): {
+    name: string;
+    state: ChildState;
+    pid: number | null;
+    restarts: number;
+    held_up: string | null;
+  } {
     return {
       name: this.#spec.name,
       state: this.#state,
       pid: this.#process?.pid ?? null,
       restarts: this.#restarts,
+      held_up: this.heldUp ?? null,
     };
   }
 
@@ -103,7 +128,7 @@ export class Child {
     this.#probe(child);
     void child.then(result => {
       const what = result.signal
-        ? `killed by ${result.signal}`
+        ? `was killed by ${result.signal}`
         : result.exitCode === undefined
           ? messageOf(result.originalMessage ?? 'not started')
           : `exited with ${result.exitCode}`;
@@ -167,9 +192,24 @@ export class Child {
     this.#delayMs = Math.min(restartMaxMs, delayMs * 2);
     this.#state = 'waiting';
     log.warn('child died, starts again', { child: this.name, what, delay_ms: delayMs });
-    this.#cancelRestart = clock.after(delayMs, () => {
-      this.#restarts++;
-      this.start();
-    });
+    this.#cancelRestart = clock.after(delayMs, () => this.#again());
+  }
+
+  /** Starts it again, as soon as that makes sense. */
+  #again(): void {
+    const { clock, log, restartMaxMs, notNow } = this.#context;
+    const reason = notNow?.(this.lastEnd?.status);
+    if (reason !== undefined) {
+      if (this.heldUp === undefined || clock.monotonicMs() - this.#remindedMs >= REMIND_MS) {
+        log.error('child is not started again for now', { child: this.name, reason });
+        this.#remindedMs = clock.monotonicMs();
+      }
+      this.heldUp = reason;
+      this.#cancelRestart = clock.after(restartMaxMs, () => this.#again());
+      return;
+    }
+    this.heldUp = undefined;
+    this.#restarts++;
+    this.start();
   }
 }

@@ -18,6 +18,11 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
   const waiting = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
     ...away,
+    ...answers('lccd').flatMap(lccd =>
+      listOf(lccd, 'children').flatMap(({ name, held_up: heldUp }) =>
+        typeof heldUp === 'string' ? [`${String(name)} is not started again for now: ${heldUp}`] : [],
+      ),
+    ),
     ...(here.has('lccd-qm') || isOutpost(looks, queue)
       ? []
       : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),

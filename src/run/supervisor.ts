@@ -2,7 +2,7 @@
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError, type ErrorCode } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { Child, type ChildSpec, type ChildState } from './child.js';
+import { Child, type ChildSpec, type ChildStatus } from './child.js';
 
 export interface SupervisorOptions {
   /** In the order in which they are started. */
@@ -20,6 +20,8 @@ export interface SupervisorOptions {
   isReady: (name: string, pid: number) => Promise<boolean>;
   /** A child has come to an end that no other start will mend, and all have been stopped. */
   failed: (error: LccError) => void;
+  /** Why a child that has ended with this status is not started again for now: it would end in the same way. */
+  notNow?: (status: number | undefined) => string | undefined;
   /** Whether any process answers under this name. */
   answers: (name: string) => Promise<boolean>;
 }
@@ -52,7 +54,7 @@ export class Supervisor {
     );
   }
 
-  status(): { idle: boolean; children: { name: string; state: ChildState; pid: number | null }[] } {
+  status(): { idle: boolean; children: ChildStatus[] } {
     return {
       idle: this.#children.every(child => child.state === 'ready'),
       children: this.#children.map(child => child.status()),
@@ -60,7 +62,7 @@ export class Supervisor {
   }
 
   /**
-   * Starts all children; resolves when every one has become ready.
+   * Starts all children; resolves when every one has become ready, or is held up (`notNow`): it starts when that is over.
    * @throws LccError when one cannot be started (its own message is on stderr) or the time is up; all are stopped then
    */
   async start(): Promise<void> {
@@ -69,7 +71,7 @@ export class Supervisor {
     this.#alive = setInterval(() => undefined, LONGEST_TIMER_MS);
     for (const child of this.#children) child.start();
     for (;;) {
-      const late = this.#children.find(child => child.state !== 'ready');
+      const late = this.#children.find(child => child.state !== 'ready' && child.heldUp === undefined);
       if (late === undefined) {
         this.#isUp = true;
         return;
@@ -126,15 +128,17 @@ export class Supervisor {
 }
 
 function notReady(child: Child, timeoutMs: number): LccError {
-  const end = child.lastEnd === undefined ? '' : ` (it ${child.lastEnd.what}; its message is above)`;
+  const end = child.lastEnd === undefined ? '' : ` (it ${endOf(child)})`;
   return new LccError('peer.unavailable', `${child.name} was not ready within ${timeoutMs / 1000} s${end}`);
 }
 
 function cannotStart(child: Child): LccError {
-  return new LccError(
-    codeOf(child.lastEnd?.status),
-    `${child.name} ${child.lastEnd?.what}; its message is above`,
-  );
+  return new LccError(codeOf(child.lastEnd?.status), `${child.name} ${endOf(child)}`);
+}
+
+/** A child that a signal has killed could say nothing. */
+function endOf({ lastEnd }: Child): string {
+  return lastEnd?.status === undefined ? (lastEnd?.what ?? '') : `${lastEnd.what}; its message is above`;
 }
 
 /** The supervisor ends as the child did. */

@@ -172,6 +172,30 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await holdsAll();
   });
 
+  it('that is full when an LCC starts on it holds it up, says so, crashes nothing, and lets it go on when freed', async () => {
+    await withHomeDisk(48 * MB);
+    await lcc.deliver(
+      'partial',
+      names.map(name => urlTag(name)),
+    );
+    await lcc.untilIdle();
+    await lcc.stop();
+    for (const leftKb of [0, 16]) {
+      disk.fill(leftKb * 1024);
+      lcc.start();
+      await until(
+        text => /^! lccd-qm is not started again for now: no room on the disk of /m.test(text),
+        () => lcc.run('lccstat'),
+      );
+      disk.makeRoom();
+      await holdsAll();
+      await lcc.stop();
+    }
+    assert.doesNotMatch(lcc.log, /killed by/);
+    lcc.start();
+    await holdsAll();
+  });
+
   it('that fails under the store is told of, and everything is fetched once it is back', async () => {
     await withStoreDisk(24 * MB);
     await lcc.deliver(

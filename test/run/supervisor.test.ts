@@ -237,4 +237,19 @@ describe('a supervisor', () => {
       await until(() => !runs(pid));
     }
   });
+
+  it('is up when what is late is held up, and starts it when that is over, though others are ready long since', async () => {
+    let reason: string | undefined = 'no room';
+    const supervisor = supervisorOf(
+      [echo('a'), script('late', 'test -e "$HOME_DIR/room" || exit 74; touch "$READY"; exec sleep 100')],
+      { notNow: status => (status === 74 ? reason : undefined), startTimeoutMs: 10_000 },
+    );
+    await supervisor.start();
+    const late = () => supervisor.status().children.find(({ name }) => name === 'late');
+    assert.deepEqual([late()?.state, late()?.held_up, late()?.restarts], ['waiting', 'no room', 0]);
+    writeFileSync(join(home, 'room'), '');
+    reason = undefined;
+    while (late()?.state !== 'ready') await new Promise(resolve => setImmediate(resolve));
+    assert.deepEqual([late()?.held_up, late()?.restarts], [null, 1]);
+  });
 });

@@ -1,6 +1,6 @@
 /** A disk of its own for tests: a file system in a file, mounted, that can be filled, made read-only, or lose its power. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './tree.js';
@@ -49,10 +49,11 @@ export class Disk {
     this.mount();
   }
 
-  /** Leaves no room: a file takes all there is, until it is removed. */
-  fill(): void {
+  /** Leaves no room, or only `leftBytes`: a file takes all there is, until it is removed. */
+  fill(leftBytes = 0): void {
     const { status } = spawnSync('dd', ['if=/dev/zero', `of=${this.#filler}`, 'bs=64k'], { stdio: 'ignore' });
     if (status === 0) throw new Error(`${this.path}: it cannot be filled`);
+    if (leftBytes > 0) truncateSync(this.#filler, statSync(this.#filler).size - leftBytes);
   }
 
   makeRoom(): void {
