@@ -167,6 +167,7 @@ export class BotManager {
       names_free: this.#store.freeNames,
       names_in_grace: this.#store.namesInGrace,
       store_full: this.#full,
+      names_full: this.#store.namesFull,
     };
   }
 

@@ -103,6 +103,10 @@ export class Store {
   get namesInGrace(): number {
     return this.#names.goneCount;
   }
+  /** Whether there was no room for noting names, when that was tried last. */
+  get namesFull(): boolean {
+    return this.#namesFull;
+  }
   /** Deletions not yet acknowledged. */
   get deletionsWaiting(): number {
     return this.#noting.length;

@@ -6,6 +6,7 @@ import { QueueStore } from '../db/queue/store.js';
 import type { Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';
+import { roomlessness } from '../lib/disk-room.js';
 import { LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { Spool } from '../lib/spool.js';
@@ -16,6 +17,7 @@ import { controlsOf } from './controls.js';
 import { Deletions } from './deletions.js';
 import { Dispatcher } from './dispatch.js';
 import { FsmSpool } from './fsm.js';
+import { FullDisk } from './full-disk.js';
 import { slotsOf } from '../config/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
@@ -28,6 +30,8 @@ import { UnsLinks } from './uns-links.js';
 
 /** Urls of one provider before an equal that waits for a slot gets it, in windows. */
 const TURN_WINDOWS = 2;
+/** A disk with less is full, though no commit fails for the moment. */
+const SOME_ROOM_BYTES = 64 * 1024;
 
 /**
  * Starts the Queue Manager on `$LCC_HOME/lcc.db`.
@@ -58,10 +62,15 @@ export async function startQueueManager(
     damaged: (pid, what) =>
       log.error('a damaged row is removed; its provider is asked for a full set', { pid, what }),
   });
+  const fullDisk = new FullDisk(
+    clock,
+    log,
+    () => roomlessness(config.home.dir, SOME_ROOM_BYTES) === undefined,
+  );
   /** A full disk may have room again; after anything else what SQLite holds in memory must not be trusted. */
   const failed = (error: unknown): boolean => {
     if (error instanceof LccError && error.code === 'io.full') {
-      log.error('the disk is full', { error: error.message });
+      fullDisk.failed(error.message);
       return true;
     }
     services.fail(error);
@@ -198,6 +207,7 @@ export async function startQueueManager(
       return {
         idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
         rows_queued: rows,
+        no_room: fullDisk.reason ?? null,
         absorbing: intake.open,
         ...doing,
         unses: unsLinks.connected,
@@ -213,6 +223,7 @@ export async function startQueueManager(
     },
     controls: controlsOf(store, dispatcher, log),
     async stop() {
+      fullDisk.stop();
       housekeeping.stop();
       await fsm.stop();
       await unsLinks.stop();

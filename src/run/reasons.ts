@@ -60,7 +60,12 @@ function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
   }
   for (const { machine, reason } of listOf(qm, 'machines_refused'))
     reasons.push(`machine ${String(machine)} is refused: ${String(reason)}`);
-  if (qm['unses_shut_out'] === true)
+  const noRoom = qm['no_room'];
+  if (typeof noRoom === 'string')
+    reasons.push(
+      `lccd-qm cannot write its database, results and sets wait until there is room: ${noRoom}; free some`,
+    );
+  else if (qm['unses_shut_out'] === true)
     reasons.push(`the queue is full (qm.max_queue_urls): sets wait with the UNSes until it has shrunk`);
   return reasons;
 }
@@ -70,6 +75,10 @@ function ofBotManager(bm: DaemonStatus): string[] {
   if (bm['store_full'] === true)
     reasons.push(
       `store full on machine ${String(bm['machineid'])}: nothing is fetched until there is room; free some or lower bm.min_free_disk_percent`,
+    );
+  if (bm['names_full'] === true)
+    reasons.push(
+      `no room to note deletions in names.db on machine ${String(bm['machineid'])}: they wait until their files, whose grace ends, have made some`,
     );
   if (bm['relay'] === true) {
     if (listOf(bm, 'bot_managers').length === 0)

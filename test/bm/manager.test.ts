@@ -324,6 +324,7 @@ describe('a Bot Manager', () => {
       names_free: 0,
       names_in_grace: 0,
       store_full: false,
+      names_full: false,
     });
     await source.say(fetch(1));
     assert.equal(world.manager.status().idle, false);

@@ -50,6 +50,23 @@ const QUEUE: QueueSummary = {
 };
 
 describe('why nothing moves', () => {
+  it('says that a database has no room, or that a daemon waits for some', () => {
+    const [qm, ...others] = reasonsOf(lcc('lccd-qm', { no_room: 'lcc.db: full' }), QUEUE, NOW_MS);
+    assert.match(qm ?? '', /^lccd-qm cannot write its database, .*: lcc\.db: full; free some$/);
+    assert.deepEqual(others, []);
+    assert.match(
+      reasonsOf(lcc('lccd-bm', { names_full: true, machineid: 'm1' }), QUEUE, NOW_MS).join(),
+      /^no room to note deletions in names\.db on machine m1: /,
+    );
+    const children = [
+      { name: 'lccd-qm', held_up: 'no room on the disk of /x' },
+      { name: 'lccd-bm', held_up: null },
+    ];
+    assert.deepEqual(reasonsOf([...lcc(), says('lccd', { children })], QUEUE, NOW_MS), [
+      'lccd-qm is not started again for now: no room on the disk of /x',
+    ]);
+  });
+
   it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE, NOW_MS), []));
 
   it('does not miss the Queue Manager where only robots and their Bot Managers run', () => {

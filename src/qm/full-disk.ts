@@ -1,0 +1,67 @@
+/**
+ * Commits that find no room are made again every second by whoever wanted them. It is said when that begins, now and then
+ * while it lasts, and when it is over: when for a while none has failed any more and the disk has a little room.
+ */
+import type { Clock } from '../lib/clock.js';
+import type { Log } from '../lib/log.js';
+
+/** Longer than anybody waits before trying again. */
+const QUIET_MS = 5000;
+const REMIND_MS = 10 * 60_000;
+
+export class FullDisk {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #hasRoom: () => boolean;
+  #reason: string | undefined;
+  #failures = 0;
+  #sinceMs = 0;
+  #lastMs = 0;
+  #saidMs = 0;
+  #cancel: (() => void) | undefined;
+
+  /** @param hasRoom asks the disk */
+  constructor(clock: Clock, log: Log, hasRoom: () => boolean) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#hasRoom = hasRoom;
+  }
+
+  /** What SQLite said last, while it lasts. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
+  /** A commit found no room. */
+  failed(error: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#lastMs = nowMs;
+    this.#failures++;
+    if (this.#reason === undefined) {
+      this.#failures = 1;
+      this.#sinceMs = nowMs;
+      this.#look();
+    }
+    if (this.#reason === undefined || nowMs - this.#saidMs >= REMIND_MS) {
+      this.#log.error('the disk is full', { error, failures: this.#failures });
+      this.#saidMs = nowMs;
+    }
+    this.#reason = error;
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  #look(): void {
+    this.#cancel = this.#clock.after(QUIET_MS, () => {
+      const nowMs = this.#clock.monotonicMs();
+      if (nowMs - this.#lastMs < QUIET_MS || !this.#hasRoom()) return this.#look();
+      this.#reason = undefined;
+      this.#log.info('the disk has room again', {
+        after_s: Math.round((this.#lastMs - this.#sinceMs) / 1000),
+        failures: this.#failures,
+      });
+    });
+  }
+}
