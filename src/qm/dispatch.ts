@@ -42,6 +42,7 @@ const MAX_ROUNDS = 16;
 /** Longest time of a pump: urls that need nothing sent may follow each other by the million. */
 const PUMP_MS = 20;
 
+/** An error is one when its provider is told; until then it is tried again, and counted as `retries`. */
 const COUNTED_AS = { ok: 'stored', unchanged: 'unchanged', error: 'errors' } as const;
 
 export class Dispatcher {
@@ -56,7 +57,7 @@ export class Dispatcher {
   readonly #finished: FinishedSets;
   /** Providers with urls that failed, and when those are to be tried again. */
   readonly #retries: DelayTable<number>;
-  readonly #counts = { stored: 0, unchanged: 0, errors: 0, wire_bytes: 0 };
+  readonly #counts = { stored: 0, unchanged: 0, errors: 0, retries: 0, wire_bytes: 0 };
   #lastId = 0;
   #pumping = false;
   #cancelWake: (() => void) | undefined;
@@ -213,6 +214,7 @@ export class Dispatcher {
       /** Something could be done before the next hour begins. */
       isBusy: isBusy || inFlight > 0 || this.#slots.isBusy,
       in_flight: inFlight,
+      results_waiting: this.#batch.size,
       rows_later: this.#slots.rows,
       sets,
       providers,
@@ -342,11 +344,13 @@ export class Dispatcher {
     const nowMs = this.#options.clock.monotonicMs();
     const touched = new Set<Known>();
     arrivals.forEach(({ sent, result }, index) => {
-      if (result !== undefined) this.#counts[COUNTED_AS[result.status]]++;
+      const outcome = outcomes[index] ?? 'done';
+      const isRetry = result?.status === 'error' && outcome !== 'done';
+      if (result !== undefined) this.#counts[isRetry ? 'retries' : COUNTED_AS[result.status]]++;
       const known = this.#providers.get(sent.pid);
       if (known === undefined) return;
       touched.add(known);
-      switch (outcomes[index] ?? 'done') {
+      switch (outcome) {
         case 'done':
           known.order.done(sent.set, sent.pos);
           break;

@@ -60,8 +60,8 @@ export const QM_METRICS: readonly MetricRow[] = [
     name: 'lcc_qm_fetched_total',
     type: 'counter',
     label: 'result',
-    fields: { stored: 'stored', unchanged: 'unchanged', error: 'errors' },
-    help: 'Fetches done, by result: stored, unchanged, error',
+    fields: { stored: 'stored', unchanged: 'unchanged', error: 'errors', retry: 'retries' },
+    help: 'Fetches done, by result: stored, unchanged, error (told to the provider), retry (failed for now)',
   },
   {
     name: 'lcc_qm_wire_bytes_total',

@@ -82,7 +82,10 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
   'lccd-qm': of => [
     of.of('rows_queued') === 0 ? 'nothing queued' : `${amount(of.of('rows_queued'), 'url')} queued`,
     of.of('rows_later') === 0 ? '' : `${of.of('rows_later')} of them for another hour`,
-    of.of('in_flight') === 0 ? '' : `${of.of('in_flight')} of them being fetched`,
+    of.of('in_flight') <= of.of('results_waiting')
+      ? ''
+      : `${of.of('in_flight') - of.of('results_waiting')} of them being fetched`,
+    of.of('results_waiting') === 0 ? '' : `${of.of('results_waiting')} of them fetched and not yet written`,
     of.some('absorbing', 'set being absorbed', 'sets being absorbed'),
     fetchedSince(of),
     of.of('freed_waiting') === 0 ? '' : `${amount(of.of('freed_waiting'), 'file')} to be deleted`,
@@ -113,10 +116,13 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
 };
 
 function fetchedSince(of: Figures): string {
-  const kinds = ['stored', 'unchanged', 'errors'].filter(name => of.of(name) > 0);
-  return kinds.length === 0
-    ? ''
-    : `${kinds.map(name => (of.of(name) === 1 && name === 'errors' ? '1 error' : `${of.of(name)} ${name}`)).join(' + ')} since the start`;
+  const kinds = [
+    of.of('stored') === 0 ? '' : `${of.of('stored')} stored`,
+    of.of('unchanged') === 0 ? '' : `${of.of('unchanged')} unchanged`,
+    of.some('errors', 'error'),
+    of.some('retries', 'failure to be tried again', 'failures to be tried again'),
+  ].filter(kind => kind !== '');
+  return kinds.length === 0 ? '' : `${kinds.join(' + ')} since the start`;
 }
 
 function restarts(children: readonly Record<string, unknown>[]): string {

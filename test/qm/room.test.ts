@@ -48,8 +48,11 @@ describe('a store without room', () => {
     await uns.set('e1', urls(20));
     await bm.until(() => tries('p0') >= 5);
     await qm.until(status => status['rows_queued'] === 1);
-    assert.equal(rests(await qm.control('status')), false);
+    const status = await qm.control('status');
+    assert.equal(rests(status), false);
     assert.deepEqual(qm.rows('SELECT * FROM pierr'), []);
+    assert.equal(status['errors'], 0, 'as the provider is told');
+    assert.ok(Number(status['retries']) >= 4);
     hasRoom = true;
     await qm.until(status => status['rows_queued'] === 0);
     assert.equal(qm.rows('SELECT * FROM lccurl').length, 20);

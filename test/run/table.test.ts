@@ -42,6 +42,11 @@ describe('a daemon in words', () => {
       }),
       '5 urls queued, 2 of them for another hour, 1 of them being fetched, 5 stored + 2 errors since the start, 1 file to be deleted',
     ],
+    [
+      'a Queue Manager whose results cannot be written',
+      status('lccd-qm', { rows_queued: 5, in_flight: 3, results_waiting: 3, errors: 1, retries: 2 }),
+      '5 urls queued, 3 of them fetched and not yet written, 1 error + 2 failures to be tried again since the start',
+    ],
     ['a Queue Manager at rest', status('lccd-qm'), 'nothing queued'],
     [
       'a Bot Manager',
