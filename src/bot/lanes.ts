@@ -3,9 +3,11 @@
  * there are slots. The lane whose request ends goes on with its next at once, unless others wait for a slot: then it
  * goes behind them.
  */
+import { Fifo } from '../lib/fifo.js';
+
 export interface BotLane<R> {
   /** Requests that wait for this lane's turn, or for it to have a slot. */
-  readonly waiting: R[];
+  readonly waiting: Fifo<R>;
 }
 
 export class BotLanes<R> {
@@ -13,7 +15,7 @@ export class BotLanes<R> {
   /** Lanes that have a slot. */
   readonly #active = new Set<BotLane<R>>();
   /** Lanes without a slot that have something to do, longest waiting first. */
-  #ready: BotLane<R>[] = [];
+  readonly #ready = new Fifo<BotLane<R>>();
   #waiting = 0;
 
   constructor(slots: number) {
@@ -30,7 +32,7 @@ export class BotLanes<R> {
   }
 
   create(): BotLane<R> {
-    return { waiting: [] };
+    return { waiting: new Fifo() };
   }
 
   /** Puts a request at the end of its lane. */
@@ -60,9 +62,11 @@ export class BotLanes<R> {
 
   /** Takes out all that waits in a lane, in order. */
   withdraw(lane: BotLane<R>): R[] {
-    const taken = lane.waiting.splice(0, Infinity);
+    const taken = lane.waiting.toArray();
+    if (taken.length === 0) return taken;
+    lane.waiting.retain(() => false);
     this.#waiting -= taken.length;
-    if (taken.length > 0) this.#ready = this.#ready.filter(other => other !== lane);
+    this.#ready.retain(other => other !== lane);
     return taken;
   }
 
@@ -74,12 +78,12 @@ export class BotLanes<R> {
   /** Forgets requests that wait. @returns how many */
   drop(unwanted: (request: R) => boolean): number {
     const before = this.#waiting;
-    for (const lane of [...this.#ready, ...this.#active]) {
-      const kept = lane.waiting.filter(request => !unwanted(request));
-      this.#waiting -= lane.waiting.length - kept.length;
-      lane.waiting.splice(0, Infinity, ...kept);
+    for (const { waiting } of [...this.#ready.toArray(), ...this.#active]) {
+      this.#waiting -= waiting.length;
+      waiting.retain(request => !unwanted(request));
+      this.#waiting += waiting.length;
     }
-    this.#ready = this.#ready.filter(lane => lane.waiting.length > 0);
+    this.#ready.retain(lane => lane.waiting.length > 0);
     return before - this.#waiting;
   }
 }
