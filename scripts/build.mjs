@@ -2,7 +2,8 @@
 // CommonJS bundle per command in dist/bin (what bin/ launches). Bundles exist for start-up time alone: a filter in a
 // short pipeline pays more for resolving modules than for its work (docs/design/startup.md has the measurement).
 import { build } from 'esbuild';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   copyFileSync,
@@ -14,6 +15,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -66,16 +68,25 @@ const names = commandNames();
 for (const old of readdirSync(outDir)) rmSync(join(outDir, old), { recursive: true });
 writeFileSync(join(outDir, 'package.json'), '{ "type": "commonjs" }\n');
 
-/** Filters, which start with cached code, and the arguments with which one does its usual work on SITE below SCRATCH. */
+/**
+ * What starts with cached code, since it is started often or for little: the filters, lccq and the robot; with the
+ * arguments and the input of its usual work below SCRATCH.
+ */
 const SITE = `<?lcc from="build"?>
 <url curl="a.html" mimetype="text/html" len="1" mtime="2026-11-20T10:13:01Z"/>
 <?lcc end?>
 `;
 const USUAL_WORK = {
-  file2url: ['--docroot=SCRATCH', '--', 'SCRATCH/page.html'],
-  lcccpstate: ['--statefile=SCRATCH/state', '--quiet', '--commit-now'],
-  lcccp: ['--dry-run', '--quiet'],
-  lccq: ['--cursor=SCRATCH/cursor'],
+  file2url: [['--docroot=SCRATCH', '--', 'SCRATCH/page.html'], SITE],
+  lcccpstate: [['--statefile=SCRATCH/state', '--quiet', '--commit-now'], SITE],
+  lcccp: [['--dry-run', '--quiet'], SITE],
+  lccq: [['--cursor=SCRATCH/cursor'], ''],
+  lccbot: [
+    ['--stdio', '--allow-address=127.0.0.1', '--slots=16'],
+    Array.from({ length: 100 }, (_, i) => `<fetch id="${i}" url="PAGE" file="SCRATCH/${i}.html"/>\n`).join(
+      '',
+    ),
+  ],
 };
 /** What lccq finds. */
 const ROW = `INSERT INTO lccurl(pid, curl, mimetype, md5, len, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
@@ -94,7 +105,7 @@ const bundle = (outName, contents) =>
     // Files beside the bundle (worker threads) are found from where it lies.
     define: { 'import.meta.dirname': '__dirname' },
     plugins: [lazyModules],
-    external: ['better-sqlite3', 'prom-client', 'undici'],
+    external: ['better-sqlite3', 'prom-client'],
     legalComments: 'none',
     logLevel: 'warning',
   });
@@ -108,6 +119,8 @@ await Promise.all([
   ),
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
+  bundle('writer-worker.cjs', `import { serveWriting } from '../bot/writer-thread.js';\nserveWriting();\n`),
+  bundle('zstd-worker.cjs', `import { serveZstd } from '../bot/zstd-thread.js';\nvoid serveZstd();\n`),
 ]);
 
 const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));
@@ -116,20 +129,28 @@ if (tsc.status === 0) {
   const { openDatabase } = await import('../dist/src/db/open.js');
   openDatabase(join(scratch, 'lcc.db')).exec(ROW).close();
 }
-for (const [name, args] of Object.entries(USUAL_WORK)) {
+const site = createServer((_request, response) => {
+  response.setHeader('Content-Type', 'text/html').setHeader('ETag', '"1"').end('page');
+}).listen(0, '127.0.0.1');
+await once(site, 'listening');
+const page = `http://127.0.0.1:${site.address().port}/page.html`;
+for (const [name, [args, input]] of Object.entries(USUAL_WORK)) {
   copyFileSync(join(root, 'scripts/start-cached.cjs'), join(outDir, `${name}.cjs`));
-  const made = spawnSync(
+  const made = spawn(
     process.execPath,
     [
       join(root, 'scripts/code-cache.cjs'),
       join(outDir, `${name}.bundle.cjs`),
       ...args.map(arg => arg.replace('SCRATCH', scratch)),
     ],
-    { input: SITE, stdio: ['pipe', 'ignore', 'inherit'], env: { ...process.env, LCC_HOME: scratch } },
+    { stdio: ['pipe', 'ignore', 'inherit'], env: { ...process.env, LCC_HOME: scratch } },
   );
-  if (made.status !== 0)
-    console.error(`build: ${name} fails (${made.status}): no code cache, it starts slowly`);
+  // Who has read enough closes it.
+  made.stdin.on('error', () => undefined).end(input.replaceAll('SCRATCH', scratch).replaceAll('PAGE', page));
+  const [status] = await once(made, 'close');
+  if (status !== 0) console.error(`build: ${name} fails (${status}): no code cache, it starts slowly`);
 }
+site.close();
 rmSync(scratch, { recursive: true });
 
 for (const name of names) {

@@ -1,4 +1,4 @@
-// What dist/bin/NAME.cjs is for a filter: runs NAME.bundle.cjs, which lies beside it, with the code that V8 made of it at
+// What dist/bin/NAME.cjs is for what starts with cached code: runs NAME.bundle.cjs, which lies beside it, with the code that V8 made of it at
 // build time (scripts/code-cache.cjs). V8 itself refuses a cache that another V8 made; then it compiles, as without.
 const { readFileSync } = require('node:fs');
 const { wrap } = require('node:module');

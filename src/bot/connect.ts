@@ -5,7 +5,8 @@
  */
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
+import connectorOf from 'undici/lib/core/connect.js';
 import { connectFailure, failure, FetchError } from './failure.js';
 import type { AddressGuard } from './guard.js';
 
@@ -32,7 +33,7 @@ export type Connector = (
 /** Makes what undici connects with. Errors are FetchErrors with 601 to 605 or 610. */
 export function createConnector(options: ConnectorOptions): Connector {
   const { permits } = options;
-  const connect = buildConnector({
+  const connect = connectorOf({
     allowH2: options.http2,
     // A backstop: undici's timer is coarse, the fetch has its own.
     timeout: options.connectTimeoutMs + 1000,

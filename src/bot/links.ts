@@ -5,7 +5,7 @@
  */
 import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { Client } from 'undici';
+import Client from 'undici/lib/dispatcher/client.js';
 import { failure, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
 import { openSession, speaksHttp2 } from './http2-session.js';

@@ -10,7 +10,7 @@
 import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { temporaryOf, type WholeContent } from './content-file.js';
-import { threadSource } from './thread-source.js';
+import { threadFile } from './thread-file.js';
 import { writeBatch, type WriteAnswer, type WriteBatch } from './write-batch.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
@@ -92,7 +92,7 @@ export class FileWriter {
   }
 
   #start(): Worker {
-    const thread = new Worker(threadSource('writer-thread.js', 'serveWriting'), { eval: true });
+    const thread = new Worker(threadFile('writer-worker.cjs'));
     thread.on('message', (answer: WriteAnswer) => this.#settle(answer));
     thread.on('error', () => this.#lose(thread));
     thread.on('exit', () => this.#lose(thread));

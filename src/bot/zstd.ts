@@ -5,7 +5,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import type { ZstdAnswer, ZstdOrder } from './zstd-thread.js';
-import { threadSource } from './thread-source.js';
+import { threadFile } from './thread-file.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
 
@@ -85,7 +85,7 @@ function takeThread(): Worker {
 }
 
 function startThread(): Worker {
-  const thread = new Worker(threadSource('zstd-thread.js', 'serveZstd'), { eval: true });
+  const thread = new Worker(threadFile('zstd-worker.cjs'));
   // An error event nobody listens to ends the process.
   return thread.on('error', () => undefined);
 }
