@@ -22,7 +22,7 @@ import { errnoOf } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 
 /** Content up to this many bytes is kept in memory until it is complete. */
-const BUFFERED_BYTES = 256 * 1024;
+export const BUFFERED_BYTES = 256 * 1024;
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 

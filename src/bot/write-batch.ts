@@ -2,20 +2,26 @@
 import { errnoOf, messageOf } from '../lib/errors.js';
 import { ContentFile } from './content-file.js';
 
-/** Files by columns, their contents one after the other. */
+/** Files by columns. */
 export interface WriteBatch {
   paths: string[];
   attempts: string[];
   lengths: number[];
   /** What the md5 must be for the file to be written; '' where that does not matter. */
   expected: string[];
-  contents: Uint8Array;
+  /** Begins with their contents, one after the other. */
+  contents: Uint8Array<ArrayBuffer>;
 }
 
 /** The md5 of each, and why some were not written. */
 export interface WriteAnswer {
   md5s: string[];
   errors: { index: number; code: string | undefined; message: string }[];
+}
+
+/** What the thread says: also the contents of the batch, whose memory it gives back. */
+export interface ThreadAnswer extends WriteAnswer {
+  contents: Uint8Array<ArrayBuffer>;
 }
 
 /** Hashes all of them and puts them in place. */
