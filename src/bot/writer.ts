@@ -20,8 +20,11 @@ import { writeBatch, type ThreadAnswer, type WriteAnswer, type WriteBatch } from
 
 /** One in work, one ready; what completes meanwhile makes the next batch larger instead of more of them. */
 const MAX_BATCHES = 2;
-/** Room for the contents of a batch: any one fits. */
-const SLAB_BYTES = 2 * BUFFERED_BYTES;
+/**
+ * Room for the contents of a batch. With room for a few files only, the thread waits for new ones while ours reads from the
+ * sites; what was never used of it costs nothing.
+ */
+const SLAB_BYTES = 16 * BUFFERED_BYTES;
 
 /** Files that are handed over together, unless it takes longer than this until there are so many. */
 const BATCH_FILES = 32;
