@@ -3,10 +3,13 @@
 const { readFileSync, writeFileSync } = require('node:fs');
 const { createRequire, wrap } = require('node:module');
 const { dirname } = require('node:path');
+const v8 = require('node:v8');
 const { Script } = require('node:vm');
 
 const [node, , bundle, ...args] = process.argv;
 process.argv = [node, bundle, ...args];
+// V8 hands the code only to a process with the flags of the one that made it, and it is asked for before any are set.
+v8.setFlagsFromString = () => undefined;
 const script = new Script(wrap(readFileSync(bundle, 'latin1')), { filename: bundle });
 process.on('exit', () =>
   writeFileSync(`${bundle}.${process.version}-${process.arch}`, script.createCachedData()),
