@@ -101,6 +101,7 @@ async function start(services: Services, context: CommandContext): Promise<Runni
         () => false,
       ),
   });
+  services.told.addEventListener('abort', () => void supervisor.stop());
   await supervisor.start();
   return {
     status: () => supervisor.status(),

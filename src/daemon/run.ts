@@ -67,7 +67,9 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
 
-  const services = servicesOf(config, log, reloads, fail);
+  const told = new AbortController();
+  void ending.then(() => told.abort());
+  const services = servicesOf(config, log, reloads, fail, told.signal);
   let running: Running;
   let control: { close(): Promise<void> };
   try {
@@ -84,8 +86,10 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     });
     return endProcess(exitStatusOf(error));
   }
-  log.info('ready', { process_id: process.pid });
-  notifier.ready();
+  if (!told.signal.aborted) {
+    log.info('ready', { process_id: process.pid });
+    notifier.ready();
+  }
 
   const reason = await ending;
   notifier.stopping();
@@ -107,6 +111,7 @@ function servicesOf(
   log: Log,
   reloads: (() => void)[],
   fail: (error: unknown) => void,
+  told: AbortSignal,
 ): Services {
   const servers: ConnectContext['servers'] = new Map();
   return {
@@ -118,6 +123,7 @@ function servicesOf(
     connect: (endpoint, onConnect) =>
       keepConnected(endpoint, { config, clock: systemClock, log, servers }, onConnect),
     fail,
+    told,
   };
 }
 

@@ -33,6 +33,8 @@ export interface Services {
   listen(endpoint: Endpoint, onConnection: (connection: Connection) => void): Promise<Listener>;
   /** `onConnect` runs for every new connection; when its socket closes the skeleton connects again. */
   connect(endpoint: Endpoint, onConnect: (connection: Connection) => void): Peer;
+  /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all the same. */
+  told: AbortSignal;
   /** Ends the daemon because of an error it cannot go on with (a failed fsync): logged, exit status from the error. */
   fail(error: unknown): void;
 }

@@ -41,6 +41,7 @@ export class Supervisor {
   /** The clock's timers do not keep a process alive; a supervisor must live while all its children wait. */
   #alive: NodeJS.Timeout | undefined;
   #isUp = false;
+  #stopped: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -62,15 +63,18 @@ export class Supervisor {
   }
 
   /**
-   * Starts all children; resolves when every one has become ready, or is held up (`notNow`): it starts when that is over.
+   * Starts all children; resolves when every one has become ready, or is held up (`notNow`: it starts when that is over), or
+   * when all are stopped because `stop` was called.
    * @throws LccError when one cannot be started (its own message is on stderr) or the time is up; all are stopped then
    */
   async start(): Promise<void> {
+    if (this.#stopped !== undefined) return this.#stopped;
     const { clock, startTimeoutMs } = this.#options;
     const endMs = clock.monotonicMs() + startTimeoutMs;
     this.#alive = setInterval(() => undefined, LONGEST_TIMER_MS);
     for (const child of this.#children) child.start();
     for (;;) {
+      if (this.#stopped !== undefined) return this.#stopped;
       const late = this.#children.find(child => child.state !== 'ready' && child.heldUp === undefined);
       if (late === undefined) {
         this.#isUp = true;
@@ -78,6 +82,7 @@ export class Supervisor {
       }
       const broken =
         this.#children.find(child => PERMANENT.includes(child.lastEnd?.status)) ?? (await this.#shutOut());
+      if (this.#stopped !== undefined) continue;
       if (broken !== undefined || clock.monotonicMs() > endMs) {
         await this.stop();
         throw broken === undefined ? notReady(late, startTimeoutMs) : cannotStart(broken);
@@ -110,8 +115,12 @@ export class Supervisor {
     return false;
   }
 
-  /** Stops the children in their order, one after the other; those of one name together. */
-  async stop(): Promise<void> {
+  /** Stops the children in their order, one after the other; those of one name together. Also while they start. */
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stopAll());
+  }
+
+  async #stopAll(): Promise<void> {
     const { clock, stopOrder, stopTimeoutMs } = this.#options;
     const deadlineMs = clock.monotonicMs() + stopTimeoutMs;
     const rank = (child: Child) => {

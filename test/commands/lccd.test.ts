@@ -34,17 +34,31 @@ function run(name: string, ...args: string[]) {
 }
 
 /** Starts lccd and waits until it says that it is ready. */
-async function lccd(...args: string[]): Promise<{ child: ChildProcess; log: () => string }> {
-  const child = spawn(join(ROOT, 'bin/lccd'), ['--listen=127.0.0.1:0', ...args], {
+async function lccd(...args: string[]): Promise<Started> {
+  const started = start('lccd', '--listen=127.0.0.1:0', ...args);
+  await said(started, /"daemon":"lccd","event":"ready"/);
+  return started;
+}
+
+interface Started {
+  child: ChildProcess;
+  log: () => string;
+}
+
+function start(name: string, ...args: string[]): Started {
+  const child = spawn(join(ROOT, 'bin', name), args, {
     env: { ...process.env, LCC_HOME: home },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   children.push(child);
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
-  await until(() => /"daemon":"lccd","event":"ready"/.test(log) || child.exitCode !== null);
-  assert.equal(child.exitCode, null, log);
   return { child, log: () => log };
+}
+
+async function said({ child, log }: Started, what: RegExp): Promise<void> {
+  await until(() => what.test(log()) || child.exitCode !== null);
+  assert.equal(child.exitCode, null, log());
 }
 
 interface Shown {
@@ -114,6 +128,22 @@ describe('lccd', () => {
     await once(child, 'exit');
     const stops = [...log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
     assert.deepEqual(stops.slice(0, 3), ['lccd', 'lccd-cu', 'lccd-uns']);
+  });
+
+  it('stops at once when it is told to while a child does not get ready', async () => {
+    // Somebody answers under the child's name: that one may be about to go, so the child is started again and again.
+    const other = start('lccd-uns', '--listen=127.0.0.1:0', `--qm=unix:${home}/none.sock`);
+    await said(other, /"event":"ready"/);
+    const starting = start('lccd', '--listen=127.0.0.1:0');
+    await said(starting, /"event":"child died, starts again","child":"lccd-uns"/);
+    await said(starting, /"daemon":"lccd-qm","event":"ready"/);
+    const pids = runningPids().filter(pid => pid !== other.child.pid);
+    starting.child.kill('SIGTERM');
+    const [status] = (await once(starting.child, 'exit')) as [number];
+    assert.equal(status, 0, starting.log());
+    assert.deepEqual(pids.filter(runs), []);
+    assert.match(starting.log(), /"daemon":"lccd","event":"stops","reason":"SIGTERM"/);
+    assert.doesNotMatch(starting.log(), /"daemon":"lccd","event":"ready"|was not ready/);
   });
 
   it('starts a daemon again that was killed -9', async () => {

@@ -210,6 +210,24 @@ describe('a supervisor', () => {
     });
   });
 
+  it('stops all, and has started in vain, when it is told to stop before a child is ready', async () => {
+    const { lines, log } = warnings();
+    const children = [echo('a'), script('mute', 'exec sleep 60'), script('dying', 'exit 1')];
+    const supervisor = supervisorOf(children, { log });
+    const starting = supervisor.start();
+    await until(() => supervisor.status().children[0]?.state === 'ready');
+    await until(() => lines.some(line => line.child === 'dying'));
+    const pids = supervisor.status().children.flatMap(({ pid }) => pid ?? []);
+    await Promise.all([supervisor.stop(), supervisor.stop(), starting]);
+    assert.deepEqual(pids.filter(runs), []);
+    assert.ok(supervisor.status().children.every(({ state }) => state === 'stopped'));
+    await supervisor.start();
+    assert.ok(
+      supervisor.status().children.every(({ state }) => state === 'stopped'),
+      'what was stopped stays so',
+    );
+  });
+
   it('waits for the orphans of a killed one to let go of their sockets', async () => {
     writeFileSync(join(home, 'log'), '');
     const old = spawn(process.execPath, [supervise, home], { stdio: ['ignore', 'pipe', 'ignore'] });
