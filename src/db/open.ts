@@ -27,7 +27,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** How long a connection waits for another's write lock. */
 const BUSY_TIMEOUT_MS = 10_000;
 /** WAL pages before a checkpoint: 16 MB. Fewer make a bulk load write the same index pages again and again. */
-const CHECKPOINT_PAGES = 4096;
+export const CHECKPOINT_PAGES = 4096;
 const WAL_KEEP_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 64 * 1024;
 

@@ -1,4 +1,5 @@
 /** The Queue Manager put together: store, intake, dispatcher, deletions, links, and what the operator can tell it. */
+import { Checkpoints } from '../db/checkpoints.js';
 import { openOrSalvage } from '../db/salvage.js';
 import { raiseCounters } from '../db/counters.js';
 import { disagreement, rebuildSets } from '../db/queue/ranges.js';
@@ -54,7 +55,9 @@ export async function startQueueManager(
     const sets = db.transaction(() => rebuildSets(db)).immediate();
     log.warn('the sets of the queue were told anew from its urls', { reason: wrong, sets });
   }
+  const checkpoints = new Checkpoints(db, log);
   const store = new QueueStore(db, {
+    committed: () => checkpoints.committed(),
     errorsKept: config.get('qm.errors_kept'),
     retries: config.get('qm.retries'),
     mtimeOf,
@@ -231,6 +234,7 @@ export async function startQueueManager(
       bmLinks.stop();
       syncPoints.stop();
       dispatcher.stop();
+      checkpoints.close();
       store.close();
       lock.release();
     },

@@ -25,6 +25,8 @@ export interface StoreRules {
   /** A row does not agree with its sum; it is removed, and its provider asked for a full set. */
   damaged: (pid: number, what: string) => void;
   nowS: () => number;
+  /** Something was committed. */
+  committed?: () => void;
 }
 
 export class QueueStore {
@@ -43,9 +45,11 @@ export class QueueStore {
   readonly stores: StoreRegister;
   readonly #tally: Tally;
   readonly #db: Db;
+  readonly #committed: () => void;
 
   constructor(db: Db, rules: StoreRules) {
     this.#db = db;
+    this.#committed = rules.committed ?? (() => undefined);
     this.#tally = new Tally(db);
     this.providers = new ProviderStore(db);
     const damaged = (pid: number, what: string) => {
@@ -73,6 +77,16 @@ export class QueueStore {
    * @throws LccError `io.full` when the disk is full: try later; `io` or `data.malformed`: stop and start anew
    */
   transaction<T>(change: () => T): T {
+    const value = this.#commit(change);
+    this.#committed();
+    return value;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #commit<T>(change: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const value = change();
@@ -85,9 +99,5 @@ export class QueueStore {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       throw storageError(this.#db.name, error);
     }
-  }
-
-  close(): void {
-    this.#db.close();
   }
 }

@@ -1,0 +1,110 @@
+/**
+ * Moving commits from the log (WAL) into the database is done beside the thread that makes them: 16 MB of changes took it
+ * 20 to 40 ms, in which nothing else of its process got on. The log begins anew only when nothing of it is left to be
+ * moved, so what was committed meanwhile, a small part of it, is moved by the owner itself.
+ *
+ *     resting ──the log is long──▶ thread works ──little is left──▶ owner moves that ──▶ resting
+ *                                      ▲ ╰──much is left: again, a few times──╯
+ *
+ * When the thread cannot keep up, or is lost, SQLite does as it always did: a commit that finds the log too long moves it.
+ */
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { threadSource } from '../lib/thread-source.js';
+import { CHECKPOINT_PAGES, type Db } from './open.js';
+
+/* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
+
+export interface CheckpointAnswer {
+  error?: string;
+}
+
+/** Pages at which a commit no longer waits for the thread: 64 MB. */
+const MOST_PAGES = 4 * CHECKPOINT_PAGES;
+/** Pages that the owner moves itself: some 2 ms. */
+const FEW_PAGES = 512;
+/** Rounds of the thread before the owner moves whatever is left. */
+const MAX_ROUNDS = 4;
+
+export class Checkpoints {
+  readonly #db: Db;
+  readonly #log: Log;
+  #thread: Worker | undefined;
+  /** Rounds of the thread; 0: it rests. */
+  #round = 0;
+  #isOver = false;
+
+  /** @param db its own checkpoints become rare */
+  constructor(db: Db, log: Log) {
+    this.#db = db;
+    this.#log = log;
+    db.pragma(`wal_autocheckpoint = ${MOST_PAGES}`);
+  }
+
+  /** To be called after every commit. */
+  committed(): void {
+    if (this.#round > 0 || this.#isOver) return;
+    this.#try(() => {
+      if (this.#waiting() >= CHECKPOINT_PAGES) this.#ask();
+    });
+  }
+
+  /** The database is about to be closed. */
+  close(): void {
+    this.#isOver = true;
+    void this.#thread?.terminate();
+    this.#thread = undefined;
+  }
+
+  /** Pages of the log that are not in the database. */
+  #waiting(): number {
+    const [state] = this.#db.pragma('wal_checkpoint(NOOP)') as { log: number; checkpointed: number }[];
+    return state === undefined ? 0 : state.log - state.checkpointed;
+  }
+
+  #ask(): void {
+    this.#round++;
+    this.#thread ??= this.#start();
+    this.#thread.postMessage('checkpoint');
+  }
+
+  #start(): Worker {
+    const thread = new Worker(threadSource('db/checkpoint-thread.js', 'serveCheckpoints'), {
+      eval: true,
+      workerData: this.#db.name,
+    });
+    thread.unref();
+    thread.on('message', ({ error }: CheckpointAnswer) => {
+      if (this.#isOver) return;
+      if (error === undefined) this.#try(() => this.#next());
+      else this.#lose(error);
+    });
+    thread.on('error', error => this.#lose(error.message));
+    return thread;
+  }
+
+  #next(): void {
+    const waiting = this.#waiting();
+    if (waiting > FEW_PAGES && this.#round < MAX_ROUNDS) return this.#ask();
+    this.#round = 0;
+    if (waiting > 0) this.#db.pragma('wal_checkpoint(PASSIVE)');
+  }
+
+  /** What was committed stays so, whatever happens here: a disk that fails is met again by the next commit. */
+  #try(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#lose(messageOf(error));
+    }
+  }
+
+  /** From now on commits do it. */
+  #lose(reason: string): void {
+    if (this.#isOver) return;
+    this.close();
+    this.#db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    this.#log.warn('checkpoints are made between commits: their thread is lost', { reason });
+  }
+}
