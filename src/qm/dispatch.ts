@@ -10,6 +10,7 @@ import type { FetchResult } from '../wire/fetch.js';
 import { FinishedSets } from './finished-sets.js';
 import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
+import { LargeSets, type LargeSetOptions } from './large-sets.js';
 import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { DelayTable } from './schedule/delays.js';
@@ -21,7 +22,7 @@ import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
 import { Workers, type Worker } from './workers.js';
 
-export interface DispatchOptions extends KnownOptions {
+export interface DispatchOptions extends KnownOptions, LargeSetOptions {
   lanes: LaneRules;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
@@ -55,6 +56,7 @@ export class Dispatcher {
   readonly #workers: Workers;
   readonly #inFlight = new InFlight();
   readonly #finished: FinishedSets;
+  readonly #large: LargeSets;
   /** Providers with urls that failed, and when those are to be tried again. */
   readonly #retries: DelayTable<number>;
   readonly #counts = { stored: 0, unchanged: 0, errors: 0, retries: 0, wire_bytes: 0 };
@@ -67,6 +69,7 @@ export class Dispatcher {
     this.#options = options;
     this.#table = new LaneTable(options.lanes);
     this.#retries = new DelayTable(options.lanes.delays);
+    this.#large = new LargeSets(options, this.#table);
     this.#waits = new Waits(options, this.#table);
     this.#slots = new TimeSlots({
       store: options.store,
@@ -98,7 +101,7 @@ export class Dispatcher {
         this.#waits.close();
         this.#finished.remove();
       },
-      committed: (arrivals, outcomes) => this.#committed(arrivals, outcomes),
+      committed: (arrivals, outcomes, tookMs) => this.#committed(arrivals, outcomes, tookMs),
       failed: options.failed,
     });
   }
@@ -127,6 +130,7 @@ export class Dispatcher {
   /** A set is complete. */
   addSet(set: WaitingSet): void {
     this.#providers.addSet(set);
+    this.#large.added(set);
     this.pump();
   }
 
@@ -159,6 +163,7 @@ export class Dispatcher {
     const known = this.#providers.get(lane.pid);
     const nowMs = this.#options.clock.monotonicMs();
     this.#table.finished(lane);
+    this.#large.returned(arrival.set, lane.inFlight === 0);
     if (result.status === 'recalled') {
       this.#waits.recalled(known, expected, nowMs);
       this.#putBack(request);
@@ -339,9 +344,10 @@ export class Dispatcher {
     }
   }
 
-  #committed(arrivals: readonly Arrival[], outcomes: readonly Outcome[]): void {
+  #committed(arrivals: readonly Arrival[], outcomes: readonly Outcome[], tookMs: number): void {
     this.#finished.removed();
     const nowMs = this.#options.clock.monotonicMs();
+    this.#large.took(arrivals, tookMs);
     const touched = new Set<Known>();
     arrivals.forEach(({ sent, result }, index) => {
       const outcome = outcomes[index] ?? 'done';

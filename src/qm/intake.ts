@@ -1,14 +1,17 @@
 /** Taking sets from UNSes. Those of one provider are taken one at a time, whichever UNS they come from. */
-import { DutyCycle } from '../lib/duty-cycle.js';
+import type { DutyCycle } from '../lib/duty-cycle.js';
 import { GroupCommit } from '../lib/group-commit.js';
 import { KeyedLock } from '../lib/keyed-lock.js';
 import { step } from '../lib/steps.js';
 import type { SessionNote, SetHead } from '../wire/uns-qm.js';
-import { giveUpSet, noteSession, SetIntake, type IntakeOptions } from './set-intake.js';
+import { LARGE_SET_URLS } from './large-sets.js';
+import { giveUpSet, noteSession, SetIntake, type TakingOptions } from './set-intake.js';
 import { SliceSize } from './slice-size.js';
 
-/** Sets of more urls make room for others (lib/duty-cycle.ts). */
-const LARGE_SET_URLS = 10_000;
+export interface IntakeOptions extends TakingOptions {
+  /** Of providers: those with large sets make room for the others. */
+  duty: DutyCycle<number>;
+}
 
 export class Intake {
   readonly options: IntakeOptions;
@@ -22,7 +25,7 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     this.options = options;
-    this.#duty = new DutyCycle(options.clock);
+    this.#duty = options.duty;
     const size = () => new SliceSize(options.sliceUrls, () => options.isFetching() || this.#duty.isShared);
     this.#sizes = { slice: size(), removal: size() };
     this.#commits = new GroupCommit({

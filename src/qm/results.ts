@@ -2,8 +2,8 @@
  * Results on their way into the database: many a transaction, since each commit waits for the disk and writes every
  * page it touched. A batch is written when it is large, or a moment after its first result, or, while results keep
  * coming and none of them ends its set, at the end of a window. The moment grows with the time commits take, so that they
- * fill no more than a fifth of it; one that took long among short ones (a checkpoint) does not make others wait. A disk
- * that is full is tried again later; nothing is lost but time.
+ * fill no more than a fifth of it, or a third when somebody waits for the end of a set; one that took long among short
+ * ones does not make others wait. A disk that is full is tried again later; nothing is lost but time.
  */
 import type { SentRequest, Outcome } from '../db/queue/results.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -32,7 +32,7 @@ export interface ResultBatchOptions {
   /** Inside the transaction, behind all results. */
   close: () => void;
   /** The transaction is committed. */
-  committed: (arrivals: readonly Arrival[], outcomes: readonly Outcome[]) => void;
+  committed: (arrivals: readonly Arrival[], outcomes: readonly Outcome[], tookMs: number) => void;
   /** The transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
 }
@@ -42,7 +42,10 @@ const DELAY_MS = 5;
 const WINDOW_MS = 50;
 /** Fewer in DELAY_MS, and there is no stream of results worth waiting for. */
 const STREAM = 4;
+/** Pause between two commits, in commits … */
 const SHARE = 4;
+/** … and when somebody's set is done with the next one. */
+const AWAITED_SHARE = 2;
 const LONGEST_DELAY_MS = 100;
 const RETRY_MS = 1000;
 
@@ -54,6 +57,8 @@ export class ResultBatch {
   /** What the last two commits took. */
   #commitsMs: [number, number] = [0, 0];
   #firstMs = 0;
+  /** When they are committed, or looked at again. */
+  #dueMs = 0;
   /** One of those pending was the last of its set: somebody's small set is done. */
   #isAwaited = false;
   /** How many were pending at the last look. */
@@ -77,7 +82,7 @@ export class ResultBatch {
   /** @param endsSet nothing else of its set is on its way, nor waits to be sent */
   add(arrival: Arrival, endsSet = false): void {
     this.#pending.push(arrival);
-    this.#isAwaited ||= endsSet;
+    if (endsSet && !this.#isAwaited) this.#hasten();
     this.#schedule();
   }
 
@@ -116,13 +121,14 @@ export class ResultBatch {
     }
     step('qm.result.committed');
     this.#stuck = false;
-    this.#commitsMs = [this.#commitsMs[1], clock.monotonicMs() - startedMs];
+    const tookMs = clock.monotonicMs() - startedMs;
+    this.#commitsMs = [this.#commitsMs[1], tookMs];
     this.#isAwaited = false;
     const arrivals = this.#pending;
     this.#pending = [];
     this.#deletedFids = [];
     this.#seen = 0;
-    committed(arrivals, outcomes);
+    committed(arrivals, outcomes, tookMs);
   }
 
   #schedule(): void {
@@ -131,9 +137,21 @@ export class ResultBatch {
       this.flush();
     } else if (this.#cancel === undefined) {
       this.#firstMs = this.#options.clock.monotonicMs();
-      const shareMs = Math.min(LONGEST_DELAY_MS, SHARE * Math.min(...this.#commitsMs));
-      this.#later(Math.max(DELAY_MS, shareMs));
+      this.#later(this.#delayMs());
     }
+  }
+
+  /** Somebody waits for what has just come: what was planned may be later than that deserves. */
+  #hasten(): void {
+    this.#isAwaited = true;
+    const delayMs = this.#delayMs();
+    const isPlanned = this.#cancel !== undefined && !this.#stuck;
+    if (isPlanned && this.#options.clock.monotonicMs() + delayMs < this.#dueMs) this.#later(delayMs);
+  }
+
+  #delayMs(): number {
+    const share = this.#isAwaited ? AWAITED_SHARE : SHARE;
+    return Math.max(DELAY_MS, Math.min(LONGEST_DELAY_MS, share * Math.min(...this.#commitsMs)));
   }
 
   #isStreaming(): boolean {
@@ -144,6 +162,7 @@ export class ResultBatch {
 
   #later(delayMs: number): void {
     this.#cancel?.();
+    this.#dueMs = this.#options.clock.monotonicMs() + delayMs;
     this.#cancel = this.#options.clock.after(delayMs, () => {
       this.#cancel = undefined;
       if (!this.#stuck && !this.#isAwaited && this.#isStreaming()) this.#later(DELAY_MS);

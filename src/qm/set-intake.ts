@@ -22,7 +22,7 @@ import { fuseLimit, holdRemovals, type FuseRules } from './fuse.js';
 import { mtimeOf } from './mtime.js';
 import type { SliceSize } from './slice-size.js';
 
-export interface IntakeOptions {
+export interface TakingOptions {
   store: QueueStore;
   clock: Clock;
   log: Log;
@@ -58,7 +58,7 @@ export type Refusal = { code: number; reason: string };
 
 /** One set being taken. */
 export class SetIntake {
-  readonly #options: IntakeOptions;
+  readonly #options: TakingOptions;
   readonly #sizes: SliceSizes;
   readonly #commits: GroupCommit;
   readonly #rest: (workedMs: number) => Promise<void>;
@@ -77,7 +77,7 @@ export class SetIntake {
   #over = false;
 
   constructor(
-    options: IntakeOptions,
+    options: TakingOptions,
     { sizes, commits, rest }: IntakeParts,
     uns: string,
     head: SetHead,

@@ -8,6 +8,7 @@ import type { Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { roomlessness } from '../lib/disk-room.js';
+import { DutyCycle } from '../lib/duty-cycle.js';
 import { LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { Spool } from '../lib/spool.js';
@@ -80,9 +81,11 @@ export async function startQueueManager(
     return false;
   };
 
+  const duty = new DutyCycle<number>(clock);
   const dispatcher = new Dispatcher({
     store,
     clock,
+    duty,
     log,
     window: config.get('qm.lane_window'),
     slots: slotsOf(config.get('qm.slots')),
@@ -106,6 +109,7 @@ export async function startQueueManager(
     fid => dispatcher.deleted(fid),
   );
   const intake = new Intake({
+    duty,
     store,
     clock,
     log,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import type { Clock, ManualClock } from '../../src/lib/clock.js';
+import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import type { Control } from '../../src/daemon/types.js';
 import { controlsOf } from '../../src/qm/controls.js';
 import { Deletions } from '../../src/qm/deletions.js';
@@ -45,7 +46,9 @@ export class Life {
       return false;
     };
     this.store = new QueueStore(db, { errorsKept, retries, mtimeOf, nowS, damaged });
+    const duty = new DutyCycle<number>(own);
     this.dispatcher = new Dispatcher({
+      duty,
       store: this.store,
       clock: own,
       log: silentLog,
@@ -73,6 +76,7 @@ export class Life {
     );
     const onCommit = () => this.deletions.pump();
     this.intake = new Intake({
+      duty,
       isFetching: () => false,
       store: this.store,
       clock: own,

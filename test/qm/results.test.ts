@@ -109,6 +109,22 @@ test('commits that take long have more time between them, one among short ones h
   assert.deepEqual([300, 300, 300].map(commitOne), [40, 40, 100]);
 });
 
+test('the last of a set does not wait as long as others after commits that took long', () => {
+  commitMs = 10;
+  for (let n = 0; n < 3; n++) {
+    arrive();
+    bench.clock.advance(100);
+  }
+  arrive();
+  bench.clock.advance(9);
+  const before = commits.length;
+  arrive(true);
+  bench.clock.advance(19);
+  assert.equal(commits.length, before);
+  bench.clock.advance(1);
+  assert.deepEqual(commits.slice(before), [2]);
+});
+
 test('a stream that has ended is committed after a moment', () => {
   for (let i = 0; i < 10; i++) arrive();
   bench.clock.advance(5);

@@ -52,6 +52,11 @@ class SimulatedWorker implements Worker {
     this.#slots = slots;
   }
 
+  /** Urls whose turn has not come. */
+  get waiting(): number {
+    return [...this.#lanes.values()].reduce((sum, requests) => sum + requests.length, 0);
+  }
+
   fetch(request: FetchRequest): void {
     const lane = this.#lanes.get(request.lane);
     if (lane === undefined) this.#lanes.set(request.lane, [request]);
@@ -191,6 +196,7 @@ export class Simulation {
     };
     this.#dispatcher = new Dispatcher({
       ...this.#queueing,
+      duty: this.bench.duty,
       store: this.bench.store,
       clock: ownClock,
       log: silentLog,
@@ -240,6 +246,11 @@ export class Simulation {
   forgetDelays(pid: number): void {
     this.bench.store.transaction(() => this.bench.store.providers.forgetDelays(pid));
     this.#dispatcher.forgetDelays(pid);
+  }
+
+  /** Urls that wait at the Bot Manager. */
+  get waiting(): number {
+    return this.#worker.waiting;
   }
 
   status() {

@@ -11,6 +11,7 @@ import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import { checkWaiting } from '../../src/db/sums.js';
 import { ManualClock } from '../../src/lib/clock.js';
+import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Intake } from '../../src/qm/intake.js';
 import type { FuseRules } from '../../src/qm/fuse.js';
@@ -39,6 +40,7 @@ export class Bench {
   db!: Db;
   store!: QueueStore;
   intake!: Intake;
+  readonly duty = new DutyCycle<number>(this.clock);
   sets: WaitingSet[] = [];
   /** What was found damaged. */
   readonly damage: string[] = [];
@@ -64,6 +66,7 @@ export class Bench {
       nowS: () => Math.floor(this.clock.nowMs() / 1000),
     });
     this.intake = new Intake({
+      duty: this.duty,
       isFetching: () => false,
       store: this.store,
       clock: this.clock,

@@ -23,6 +23,8 @@ interface Provider extends LaneProvider {
   hindrances: Set<Hindrance>;
   /** Send one url only and see: the site did not answer last time. */
   probing: boolean;
+  /** It has a large set, and others are there. */
+  yielding: boolean;
   lanes: Map<string, Lane>;
 }
 
@@ -48,12 +50,14 @@ export class LaneTable {
   readonly #recalled = new Set<Lane>();
   #toRecall: Lane[] = [];
   readonly #delays: DelayTable<number>;
+  readonly #rests: DelayTable<number>;
   #nowMs = 0;
 
   constructor(rules: LaneRules) {
     this.#rules = rules;
     this.#waiting = new WaitingLine(rules.ageingMs);
     this.#delays = new DelayTable(rules.delays);
+    this.#rests = new DelayTable(rules.delays);
   }
 
   /** A Bot Manager is there, or its slots changed. */
@@ -82,6 +86,7 @@ export class LaneTable {
         hasUrls: false,
         hindrances: new Set(),
         probing: false,
+        yielding: false,
         lanes: new Map(),
       });
       return;
@@ -97,6 +102,7 @@ export class LaneTable {
     if (provider === undefined || provider.lanes.size > 0) return;
     this.#waiting.remove(pid, provider.priority);
     this.#delays.delete(pid);
+    this.#rests.delete(pid);
     this.#providers.delete(pid);
   }
 
@@ -145,15 +151,28 @@ export class LaneTable {
     this.#change(pid, provider => (provider.probing = probing));
   }
 
-  /** Lets providers go on whose delay is over. */
-  wake(nowMs: number): void {
-    this.#nowMs = nowMs;
-    for (const pid of this.#delays.due(nowMs)) this.#change(pid, () => undefined);
+  /** Whether its urls go out a window at a time, the next when all of the last are back. */
+  setYielding(pid: number, yielding: boolean): void {
+    if (this.#providers.get(pid)?.yielding !== yielding)
+      this.#change(pid, provider => (provider.yielding = yielding));
   }
 
-  /** When `wake` is worth calling again; undefined when nobody is delayed. */
+  /** No url is sent before `untilMs` (monotonic), so that others get on; its delay is another matter. */
+  rest(pid: number, untilMs: number): void {
+    this.#change(pid, () => this.#rests.set(pid, untilMs));
+  }
+
+  /** Lets providers go on whose delay or rest is over. */
+  wake(nowMs: number): void {
+    this.#nowMs = nowMs;
+    for (const pid of [...this.#delays.due(nowMs), ...this.#rests.due(nowMs)])
+      this.#change(pid, () => undefined);
+  }
+
+  /** When `wake` is worth calling again; undefined when nobody is delayed or rests. */
   nextWakeMs(): number | undefined {
-    return this.#delays.nextMs();
+    const nextMs = Math.min(this.#delays.nextMs() ?? Infinity, this.#rests.nextMs() ?? Infinity);
+    return nextMs === Infinity ? undefined : nextMs;
   }
 
   /** The next lane that may take urls; undefined when there is none. The caller answers with `sent`. */
@@ -229,7 +248,7 @@ export class LaneTable {
       return 0;
     if (worker.lanes.size > this.#capacity(worker)) return 0;
     if (provider.probing) return lane.inFlight === 0 && provider.lanes.size === 1 ? 1 : 0;
-    if (this.#mustYield(lane)) return 0;
+    if (this.#mustYield(lane) || (provider.yielding && lane.inFlight > 0)) return 0;
     if (lane.turnLeft <= 0) {
       lane.turnLeft = this.#rules.turn;
       this.#running[lane.priority]?.delete(lane);
@@ -259,7 +278,8 @@ export class LaneTable {
   }
 
   #mayFetch(provider: Provider): boolean {
-    return provider.hasUrls && provider.hindrances.size === 0 && !this.#delays.has(provider.pid);
+    const { pid, hasUrls, hindrances } = provider;
+    return hasUrls && hindrances.size === 0 && !this.#delays.has(pid) && !this.#rests.has(pid);
   }
 
   #open(provider: Provider, worker: [number, Worker], priority: number): Lane {
@@ -317,6 +337,7 @@ export class LaneTable {
 
   /** Urls are read from the queue several at a time, but not so many that the others wait for it. */
   #isHungry(lane: Lane): boolean {
+    if (this.#providers.get(lane.pid)?.yielding === true) return lane.inFlight === 0;
     const window = this.#windowOf(lane);
     return window - lane.inFlight >= Math.min(window / 2, REFILL_URLS);
   }
@@ -324,9 +345,10 @@ export class LaneTable {
   /** Few lanes have large windows: a Queue Manager that writes results must not leave them without urls meanwhile. */
   #windowOf(lane: Lane): number {
     const worker = this.#workers.get(lane.worker);
-    const window = worker?.spares.has(lane) === true ? 1 : (this.#providers.get(lane.pid)?.window ?? 1);
-    const lanes = worker?.lanes.size ?? 1;
-    return window === 1 ? 1 : Math.max(window, Math.floor(this.#rules.sharedWindow / lanes));
+    const provider = this.#providers.get(lane.pid);
+    const window = worker?.spares.has(lane) === true ? 1 : (provider?.window ?? 1);
+    if (window === 1 || provider?.yielding === true) return window;
+    return Math.max(window, Math.floor(this.#rules.sharedWindow / (worker?.lanes.size ?? 1)));
   }
 
   /** Lanes beyond the slots have one now, as far as there are free ones. */

@@ -320,3 +320,53 @@ function count(names: readonly string[]): Record<string, number> {
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
 }
+
+test('who yields gets a window, and the next when all of that is back', () => {
+  table = new LaneTable({ ...rules, turn: 100, sharedWindow: 16 });
+  table.setWorker(1, 1);
+  provider(7, 100);
+  assert.equal(send().length, 16, 'what lanes share');
+  table.setYielding(7, true);
+  finish(7, 15);
+  assert.deepEqual(send(), []);
+  finish(7);
+  assert.equal(send().length, 4);
+  finish(7, 3);
+  assert.deepEqual(send(), []);
+  table.setYielding(7, false);
+  assert.equal(send().length, 15, 'at once');
+});
+
+test('who rests is sent nothing until it has rested, and leaves its lane to others', () => {
+  table.setWorker(1, 1);
+  provider(7, 8);
+  send();
+  provider(8, 8);
+  finish(7, 4);
+  table.rest(7, 20);
+  assert.deepEqual(send(), ['8', '8', '8', '8']);
+  assert.equal(table.nextWakeMs(), 20);
+  table.wake(19);
+  finish(8, 4);
+  assert.deepEqual(send(), ['8', '8', '8', '8']);
+  finish(8, 4);
+  assert.deepEqual(send(), []);
+  table.wake(20);
+  assert.deepEqual(send(), ['7', '7', '7', '7']);
+});
+
+test('a rest is no delay: neither ends the other', () => {
+  table.setWorker(1, 1);
+  provider(7, 8);
+  table.delay(7, 30);
+  table.rest(7, 20);
+  table.delay(7, 10);
+  table.wake(10);
+  assert.deepEqual(send(), []);
+  table.delay(7, 30);
+  table.wake(20);
+  assert.deepEqual(send(), []);
+  assert.equal(table.delayed, 1, 'a rest is not counted');
+  table.wake(30);
+  assert.deepEqual(send(), ['7', '7', '7', '7']);
+});
