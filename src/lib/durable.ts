@@ -9,6 +9,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fsync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -50,6 +51,18 @@ export function syncDirectory(path: string): void {
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The same while the process goes on with other work. */
+export async function syncDirectoryAside(path: string): Promise<void> {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await new Promise<void>((resolve, reject) =>
+      fsync(fd, error => (error === null ? resolve() : reject(error))),
+    );
   } finally {
     closeSync(fd);
   }

@@ -23,9 +23,10 @@ const FRAME_BYTES = 128 * 1024;
 const CHARACTER_BYTES = 4;
 /**
  * How much is written between two hints to the disk. Without them a big entry meets the disk at its end, all at once:
- * the final sync then takes as long as the rest of the work together.
+ * the final sync then takes as long as the rest of the work together, and syncs of other entries, which share the file
+ * system's journal with it, wait for all that was written of it so far.
  */
-const WRITE_BACK_BYTES = 8 * 1024 * 1024;
+const WRITE_BACK_BYTES = 2 * 1024 * 1024;
 
 const END = Buffer.alloc(0);
 

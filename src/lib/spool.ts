@@ -16,7 +16,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, statfsSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDirectoryDurably, syncDirectory, writeFileDurably } from './durable.js';
+import { makeDirectoryDurably, syncDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
 import { errnoOf, LccError } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
 import {
@@ -248,7 +248,8 @@ export class Spool {
       }
       if (named.length > 0) step(`${steps}.renamed`);
       try {
-        syncDirectory(join(dir, 'new'));
+        // Others are served meanwhile: a sync waits for whatever else the file system has to write.
+        await syncDirectoryAside(join(dir, 'new'));
       } catch (error) {
         fail(error);
         for (const { commit } of named) commit.reject(error);

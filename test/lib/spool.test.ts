@@ -12,7 +12,7 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { LccError } from '../../src/lib/errors.js';
 import { Spool } from '../../src/lib/spool.js';
@@ -44,6 +44,24 @@ async function textOf(spool: Spool, id: string): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of spool.read(id).content) pieces.push(piece);
   return Buffer.concat(pieces).toString();
+}
+
+/** Calls `synced` whenever the names of promised entries have been synced, with their number. */
+function watchNames(t: TestContext, dir: string, synced: (names: number) => void): void {
+  const real = fs.fsync;
+  const watched = (fd: number, done: (error: NodeJS.ErrnoException | null) => void) => {
+    const path = readlinkSync(`/proc/self/fd/${fd}`);
+    real(fd, error => {
+      if (path === join(dir, 'new')) synced(readdirSync(path).length);
+      done(error);
+    });
+  };
+  fs.fsync = watched as typeof real;
+  syncBuiltinESMExports();
+  t.after(() => {
+    fs.fsync = real;
+    syncBuiltinESMExports();
+  });
 }
 
 describe('a spool', () => {
@@ -169,17 +187,7 @@ describe('a spool', () => {
     const dir = newDir();
     const spool = open(dir);
     const seen: string[] = [];
-    const real = fs.fsyncSync;
-    fs.fsyncSync = fd => {
-      const path = readlinkSync(`/proc/self/fd/${fd}`);
-      if (path === join(dir, 'new')) seen.push(`${readdirSync(path).length} names synced`);
-      real(fd);
-    };
-    syncBuiltinESMExports();
-    t.after(() => {
-      fs.fsyncSync = real;
-      syncBuiltinESMExports();
-    });
+    watchNames(t, dir, names => seen.push(`${names} names synced`));
     await put(spool, 'x', 'text');
     seen.push('promised');
     assert.deepEqual(seen, ['1 names synced', 'promised']);
@@ -191,16 +199,7 @@ describe('a spool', () => {
     const spool = open(dir);
     await put(spool, 'first', 'x');
     let syncs = 0;
-    const real = fs.fsyncSync;
-    fs.fsyncSync = fd => {
-      syncs += 1;
-      real(fd);
-    };
-    syncBuiltinESMExports();
-    t.after(() => {
-      fs.fsyncSync = real;
-      syncBuiltinESMExports();
-    });
+    watchNames(t, dir, () => (syncs += 1));
     const entries = await Promise.all(Array.from({ length: 20 }, (_, i) => put(spool, `n${i}`, 'x')));
     assert.equal(new Set(entries.map(({ id }) => id)).size, 20);
     assert.equal(spool.entries.length, 21);

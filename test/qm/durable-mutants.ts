@@ -44,7 +44,12 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'fsync of the directory before a set is promised',
-    edits: [edit('lib/spool.js', "syncDirectory(join(dir, 'new'));", '')],
+    edits: [edit('lib/spool.js', "await syncDirectoryAside(join(dir, 'new'));", '')],
+    by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
+  },
+  {
+    without: 'a promise waiting for the sync of its directory',
+    edits: [edit('lib/spool.js', 'await syncDirectoryAside(', 'void syncDirectoryAside(')],
     by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
   },
   {
