@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,4 +81,44 @@ test('without the thread commits do it, and the log says so', async () => {
   const before = state().log;
   write(1);
   assert.ok(state().log > before || state().checkpointed > 0);
+});
+
+/** Commits numbered blobs over a database of its own, and says so, until it is killed. */
+const WRITER = `
+  const { openDatabase } = await import(process.argv[1] + 'src/db/open.js');
+  const { Checkpoints } = await import(process.argv[1] + 'src/db/checkpoints.js');
+  const db = openDatabase(process.argv[2]);
+  db.exec('CREATE TABLE IF NOT EXISTS big(n INTEGER PRIMARY KEY, content BLOB NOT NULL)');
+  const checkpoints = new Checkpoints(db, { warn: reason => { throw new Error(reason); } });
+  const insert = db.prepare('INSERT INTO big(content) VALUES (randomblob(1000000))');
+  for (;;) {
+    const { lastInsertRowid } = insert.run();
+    process.stdout.write(lastInsertRowid + '\\n');
+    checkpoints.committed();
+    await new Promise(resolve => setImmediate(resolve));
+  }
+`;
+
+test('killed anywhere, nothing that was committed is lost', async () => {
+  const path = join(dir, 'killed.db');
+  const dist = new URL('../../', import.meta.url).href;
+  for (const commits of [18, 19, 20, 22, 25, 40]) {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', WRITER, dist, path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let last = 0;
+    let seen = 0;
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      const numbers = chunk.toString().trim().split('\n').map(Number);
+      seen += numbers.length;
+      last = numbers.at(-1) ?? last;
+      if (seen >= commits) child.kill('SIGKILL');
+    }
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    const after = openDatabase(path);
+    assert.deepEqual(after.pragma('integrity_check'), [{ integrity_check: 'ok' }]);
+    assert.ok(Number(after.prepare('SELECT max(n) FROM big').pluck().get()) >= last);
+    after.exec('DELETE FROM big');
+    after.close();
+  }
 });
