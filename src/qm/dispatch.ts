@@ -8,7 +8,7 @@ import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
 import type { FetchResult } from '../wire/fetch.js';
 import { FinishedSets } from './finished-sets.js';
-import { InFlight, type Request } from './in-flight.js';
+import { InFlight, type Request, type Way } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
 import { requestOf, sentOf, validatorsOf } from './request.js';
@@ -28,14 +28,6 @@ export interface DispatchOptions extends KnownOptions, LargeSetOptions {
   failed: (error: unknown) => boolean;
   /** Results were committed: there may be files to delete. */
   committed: () => void;
-}
-
-/** Where urls are sent, and when. */
-interface Way {
-  worker: Worker;
-  lane: Lane;
-  known: Known;
-  nowMs: number;
 }
 
 /** Readings of the queue for one filling of a lane. */
