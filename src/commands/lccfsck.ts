@@ -109,6 +109,10 @@ function summaryOf({ found, repaired, extent, storeIsStrange }: FsckResult, isRe
   const elsewhere =
     extent.elsewhere === 0 ? '' : `, ${extent.elsewhere} of them with content on other machines`;
   const strange = storeIsStrange ? ', their store is not here' : '';
-  const looked = `${extent.rows} rows${elsewhere}${strange}, ${extent.files} files, ${extent.bytes} bytes read`;
+  const leaving =
+    extent.leaving === 0
+      ? ''
+      : `, ${extent.leaving} ${extent.leaving === 1 ? 'deletion' : 'deletions'} waiting`;
+  const looked = `${extent.rows} rows${elsewhere}${strange}, ${extent.files} files${leaving}, ${extent.bytes} bytes read`;
   return `${looked}: ${found === 0 ? 'nothing found' : `${found} found, ${repaired} repaired${next}`}`;
 }

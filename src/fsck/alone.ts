@@ -29,6 +29,7 @@ export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent)
     return;
   }
   try {
+    extent.leaving = names.goneCount;
     yield* damagedNames(names, isRepair);
     yield* files(storeDir, names, isRepair, extent);
   } finally {

@@ -84,7 +84,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   const result: FsckResult = {
     found: 0,
     repaired: 0,
-    extent: { rows: 0, elsewhere: 0, files: 0, bytes: 0 },
+    extent: { rows: 0, elsewhere: 0, files: 0, bytes: 0, leaving: 0 },
     storeIsStrange: false,
   };
   const report = (finding: Finding) => {

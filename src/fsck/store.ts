@@ -18,8 +18,9 @@ export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
 
 /** Deletions that wait in lcc.db: of files that rows hold there must be none. */
 export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
-  const { audit, machineId, known, mender, fsmSpoolDir } = context;
+  const { audit, machineId, known, mender, fsmSpoolDir, extent } = context;
   if (machineId === undefined) return;
+  extent.leaving += context.names?.goneCount ?? 0;
   for (const { fid, fileid } of audit.freed(machineId, PAGE_ROWS)) {
     const name = nameOf(fileid);
     if (name === undefined) continue;
@@ -29,11 +30,14 @@ export async function* deletions(context: CheckContext): AsyncGenerator<Finding>
       yield { kind: 'free-list', where: fileid, what, repaired: mender !== undefined };
     } else {
       known.add(name, 'freed');
+      extent.leaving++;
     }
   }
   for await (const fileid of spooledDeletions(fsmSpoolDir, machineId)) {
     const name = nameOf(fileid);
-    if (name !== undefined) known.add(name, 'freed');
+    if (name === undefined) continue;
+    known.add(name, 'freed');
+    extent.leaving++;
   }
 }
 

@@ -36,6 +36,8 @@ export interface Extent {
   elsewhere: number;
   files: number;
   bytes: number;
+  /** Deletions that wait: of files in the store that nobody wants any more. */
+  leaving: number;
 }
 
 export interface CheckContext {

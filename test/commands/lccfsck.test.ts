@@ -79,7 +79,7 @@ test('found: 1; repaired: 0; then nothing; and what was lost comes again when lc
   assert.deepEqual(await fsck(['--quick']), {
     status: 0,
     stdout: '',
-    stderr: 'lccfsck: 2 rows, 2 files, 0 bytes read: nothing found\n',
+    stderr: 'lccfsck: 2 rows, 2 files, 1 deletion waiting, 0 bytes read: nothing found\n',
   });
   lcc.start();
   await lcc.untilIdle();

@@ -20,19 +20,22 @@ import { NamesDb } from '../../src/db/names.js';
 import { fileIdOf as fileIdOfName } from '../../src/db/naming.js';
 import { openDatabase, type Db } from '../../src/db/open.js';
 import { runFsck } from '../../src/fsck/run.js';
-import type { Finding } from '../../src/fsck/types.js';
+import type { Extent, Finding } from '../../src/fsck/types.js';
 import { Spool } from '../../src/lib/spool.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
 
 const site = new Site();
 let lcc: WholeLcc;
 
+/** What the last check looked at. */
+let looked: Extent;
+
 /** Checks the LCC in this process. */
 async function fsck(
   ...options: ('repair' | 'quick' | 'storeLost' | 'removeOrphans' | 'recheck')[]
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  await runFsck(
+  ({ extent: looked } = await runFsck(
     {
       dbPath: join(lcc.home, 'lcc.db'),
       storeDir: store(),
@@ -49,7 +52,7 @@ async function fsck(
       nowMs: Date.now,
     },
     { found: finding => void findings.push(finding), note: () => undefined, advance: undefined },
-  );
+  ));
   return findings;
 }
 const kindsOf = (findings: readonly Finding[]) => findings.map(({ kind }) => kind);
@@ -206,6 +209,21 @@ describe('files without rows', () => {
     );
     rmSync(join(store(), 'mine'), { recursive: true });
     rmSync(join(store(), folder, 'README'));
+  });
+
+  test('files whose deletion waits are no orphans, and told of by their number', async () => {
+    const before = looked.leaving;
+    const [first, second] = withNames(names => names.reserve(2));
+    assert.ok(first && second);
+    for (const name of [first, second]) writeFileSync(join(store(), fileIdOfName(name)), 'x');
+    exec(`INSERT INTO freed(machineid, fileid) VALUES ('local', '${fileIdOfName(first)}')`);
+    withNames(names => names.note([{ name: second, atMs: 2 ** 40 }]));
+    assert.deepEqual(await fsck(), []);
+    assert.equal(looked.leaving, before + 2);
+    exec(`DELETE FROM freed WHERE fileid = '${fileIdOfName(first)}'`);
+    await heals(['orphan']);
+    withNames(names => names.free(names.due(2 ** 40, 10).filter(({ id }) => id === second.id)));
+    rmSync(join(store(), fileIdOfName(second)));
   });
 
   test('the id of an orphan is given out again under its next generation', async () => {
