@@ -42,6 +42,8 @@ export class Supervisor {
   #alive: NodeJS.Timeout | undefined;
   #isUp = false;
   #stopped: Promise<void> | undefined;
+  /** Ends a pause of `start`: the clock's timer may never come once nothing else keeps the process alive. */
+  #wake: () => void = () => undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -87,7 +89,10 @@ export class Supervisor {
         await this.stop();
         throw broken === undefined ? notReady(late, startTimeoutMs) : cannotStart(broken);
       }
-      await new Promise<void>(resolve => clock.after(LOOK_MS, resolve));
+      await new Promise<void>(resolve => {
+        this.#wake = resolve;
+        clock.after(LOOK_MS, resolve);
+      });
     }
   }
 
@@ -117,7 +122,9 @@ export class Supervisor {
 
   /** Stops the children in their order, one after the other; those of one name together. Also while they start. */
   stop(): Promise<void> {
-    return (this.#stopped ??= this.#stopAll());
+    this.#stopped ??= this.#stopAll();
+    this.#wake();
+    return this.#stopped;
   }
 
   async #stopAll(): Promise<void> {
