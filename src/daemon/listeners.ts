@@ -1,5 +1,5 @@
 /** Listening sockets of every kind, handing over connections that are ready to be spoken on. */
-import { chmodSync, readFileSync, unlinkSync } from 'node:fs';
+import { chmodSync, closeSync, fstatSync, openSync, readFileSync, unlinkSync } from 'node:fs';
 import { connect as netConnect, createServer, isIP, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { Config } from '../config/load.js';
@@ -10,6 +10,7 @@ import type { Connection, Listener } from './types.js';
 
 /** Time a TLS client has for its handshake; the login limits of a stage begin after it. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
+const OTHERS_READ_OR_WRITE = 0o006;
 /** Silence after which the kernel asks whether the peer is still there, ten times, a second apart: a link may be cut. */
 export const KEEP_ALIVE_MS = 15_000;
 
@@ -116,9 +117,28 @@ function readCertificate(config: Config): { cert: Buffer; key: Buffer } {
     throw new LccError('config', 'a tls: endpoint needs net.tls_cert and net.tls_key in lcc.toml');
   }
   try {
-    return { cert: readFileSync(cert), key: readFileSync(key) };
+    return { cert: readFileSync(cert), key: readKey(key) };
   } catch (error) {
+    if (error instanceof LccError) throw error;
     throw new LccError('config', `net.tls_cert, net.tls_key: ${messageOf(error)}`);
+  }
+}
+
+/** Whoever can read it can pass for this LCC: a group may (ssl-cert), everybody may not. @throws LccError `config` */
+function readKey(path: string): Buffer {
+  const fd = openSync(path, 'r');
+  try {
+    const mode = fstatSync(fd).mode & 0o777;
+    if ((mode & OTHERS_READ_OR_WRITE) !== 0) {
+      const octal = mode.toString(8).padStart(4, '0');
+      throw new LccError(
+        'config',
+        `net.tls_key: ${path} has mode ${octal} and is open to everybody; chmod o= ${path}, and make a new key if others could read it`,
+      );
+    }
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as netConnect } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { tmpdir } from 'node:os';
@@ -56,6 +56,44 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
     }
   } finally {
     child.kill('SIGKILL');
+    rmSync(home, { recursive: true, force: true });
+  }
+});
+
+it('refuses a key that others may read or write, and not one that a group may', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
+  try {
+    makeCertificate(home, 'open');
+    const key = join(home, 'key.pem');
+    writeFileSync(
+      join(home, 'lcc.toml'),
+      `[net]\ntls_cert = ${JSON.stringify(join(home, 'cert.pem'))}\ntls_key = ${JSON.stringify(key)}\n`,
+    );
+    for (const [mode, isRefused] of [
+      [0o644, true],
+      [0o602, true],
+      [0o640, false],
+      [0o400, false],
+    ] as const) {
+      chmodSync(key, mode);
+      const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: { ...process.env, LCC_HOME: home },
+      });
+      const closed = once(child, 'close');
+      let log = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        log += text;
+        if (text.includes('"event":"ready"')) child.kill('SIGTERM');
+      });
+      const [status] = (await closed) as [number];
+      assert.equal(status, isRefused ? 78 : 0, log);
+      if (!isRefused) continue;
+      const lines = log.trim().split('\n');
+      assert.equal(lines.length, 1);
+      assert.match(log, new RegExp(`net\\.tls_key: ${key} has mode 0${mode.toString(8)} .*chmod o= ${key}`));
+    }
+  } finally {
     rmSync(home, { recursive: true, force: true });
   }
 });
