@@ -4,25 +4,27 @@
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  compare,
-  removeAtEnd,
-  requireProgram,
-  timeShell,
-  type Contender,
-  type Outcome,
-  type Sample,
-} from './harness.js';
+import { compare, removeAtEnd, requireProgram, timeShell, type Contender, type Outcome } from './harness.js';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PORT = 28_471;
 const TLS_PORT = 28_472;
 const AT_A_TIME = 64;
+const NEWLINE = 0x0a;
 
 export async function bench(): Promise<Outcome[]> {
   requireProgram('nginx', 'nginx-light');
@@ -73,7 +75,7 @@ export async function bench(): Promise<Outcome[]> {
         peers: [{ contender: curl(overTls(small)) }],
         rounds: 3,
       }),
-      memory(small),
+      await memory(small),
     ];
   } finally {
     nginx.kill();
@@ -116,30 +118,56 @@ function overTls(work: Work): Work {
   return { ...work, urls };
 }
 
-/** Whether ten times as many fetches need more memory. */
-function memory(work: Work): Outcome {
-  const peak = (times: number) => {
-    const all = { ...work, count: work.count, urls: Array.from({ length: times }, () => work.urls).flat() };
-    const contender = lccbot({ ...all, names: Array.from({ length: times }, () => work.names).flat() });
-    void contender.prepare?.();
-    return (contender.run() as Sample).maxRssBytes ?? NaN;
-  };
-  const [once, often] = [peak(1), peak(10)];
+/** Whether a robot that goes on fetching needs ever more memory: its peak half-way, and at the end. */
+async function memory(work: Work): Promise<Outcome> {
+  const [halfway = NaN, end = NaN] = await peaksBytes(work, 10, 2);
   const megabytes = (bytes: number) => bytes / 1024 / 1024;
+  const fetches = (count: number) => count.toLocaleString('en-US');
   return {
-    work: `robot: memory over ${(10 * work.count).toLocaleString('en-US')} fetches`,
+    work: `robot: memory over ${fetches(10 * work.count)} fetches`,
     unit: 'pages',
     rounds: 1,
     lines: [],
     bounds: [
       {
-        what: `peak beyond that of ${work.count.toLocaleString('en-US')} (${megabytes(once).toFixed(0)} MB)`,
-        value: megabytes(often - once),
-        atMost: 64,
+        what: `peak beyond that of the first ${fetches(5 * work.count)} (${megabytes(halfway).toFixed(0)} MB)`,
+        value: megabytes(end - halfway),
+        atMost: 24,
         unit: 'MB',
       },
     ],
   };
+}
+
+/** The largest resident set of one robot, that fetches the work `times` times, at the end of each of `parts` parts of that. */
+async function peaksBytes(work: Work, times: number, parts: number): Promise<number[]> {
+  const output = work.newOutput();
+  const input = join(work.dir, 'memory.input');
+  const round = robotRequests(work, output);
+  writeFileSync(input, '');
+  for (let n = 0; n < times; n++) appendFileSync(input, round);
+  const file = openSync(input, 'r');
+  const robot = spawn(join(root, 'bin/lccbot'), robotArguments, {
+    env: robotEnvironment(work),
+    stdio: [file, 'pipe', 'inherit'],
+  });
+  closeSync(file);
+  const all = times * work.count;
+  const peaks: number[] = [];
+  let results = 0;
+  for await (const chunk of robot.stdout ?? []) {
+    for (const byte of chunk as Buffer) if (byte === NEWLINE) results++;
+    // The last results come just before it ends.
+    if (results >= ((all - AT_A_TIME) * (peaks.length + 1)) / parts && peaks.length < parts)
+      peaks.push(peakOf(robot.pid ?? 0));
+  }
+  if (results < all) throw new Error(`lccbot: ${results} results instead of ${all}`);
+  return peaks;
+}
+
+function peakOf(pid: number): number {
+  const found = /^VmHWM:\s*(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(found?.[1]) * 1024;
 }
 
 function pseudoText(seed: string, bytes: number): Buffer {
@@ -165,7 +193,7 @@ function downloader(
     },
     run() {
       const sample = timeShell(command(input, output), {
-        env: { ...process.env, LCC_HOME: join(work.dir, 'home'), NODE_EXTRA_CA_CERTS: work.ca },
+        env: robotEnvironment(work),
       });
       const found = readdirSync(output).length;
       if (found !== work.count) throw new Error(`${name}: ${found} files instead of ${work.count}`);
@@ -174,16 +202,31 @@ function downloader(
   };
 }
 
+const robotArguments = [
+  '--stdio',
+  `--slots=${AT_A_TIME}`,
+  '--allow-address=127.0.0.1',
+  '--allow-address=::1',
+];
+
+function robotRequests(work: Work, output: string): string {
+  return work.urls
+    .map((url, i) => `<fetch id="${i}" url="${url}" file="${join(output, work.names[i] ?? '')}"/>\n`)
+    .join('');
+}
+
+const robotEnvironment = (work: Work) => ({
+  ...process.env,
+  LCC_HOME: join(work.dir, 'home'),
+  NODE_EXTRA_CA_CERTS: work.ca,
+});
+
 function lccbot(work: Work): Contender {
   return downloader(
     'lccbot',
     work,
-    output =>
-      work.urls
-        .map((url, i) => `<fetch id="${i}" url="${url}" file="${join(output, work.names[i] ?? '')}"/>\n`)
-        .join(''),
-    input =>
-      `${join(root, 'bin/lccbot')} --stdio --slots=${AT_A_TIME} --allow-address=127.0.0.1 --allow-address=::1 < ${input} > ${input}.results`,
+    output => robotRequests(work, output),
+    input => `${join(root, 'bin/lccbot')} ${robotArguments.join(' ')} < ${input} > ${input}.results`,
   );
 }
 
