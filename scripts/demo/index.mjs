@@ -88,7 +88,7 @@ async function demo(given) {
     detached: true,
   });
   await sh('lccstat --until-idle=30');
-  await sh(`lccpidb add --pid=1 --root=${base} >password`);
+  await sh(`(umask 077; lccpidb add --pid=1 --root=${base} >password)`);
 
   title('First run: the whole site');
   await deliver();
