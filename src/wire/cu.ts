@@ -3,7 +3,9 @@
  *
  *     start ─[<reader/>]─▶ known ─<query/>─▶ answered ─<query/>─▶ …
  *
- * One query after the other; the answer to one is complete before the next is looked at. Prefixes are not needed. An
+ * One query after the other; the answer to one is complete before the next is looked at. Who asks for the last time ends its
+ * own side, or says so in the query (`last`) where it cannot: `openssl s_client` does not pass on the end of its input and
+ * wait for an answer as well. Prefixes are not needed. An
  * attribute that is not known is refused: a filter that was misspelt would select everything.
  */
 import { LccError } from '../lib/errors.js';
@@ -37,6 +39,8 @@ export interface CuQuery {
   content: boolean;
   /** At most that many urls. */
   limit?: number;
+  /** Nothing else is asked on this connection: the LCC ends it after the answer. */
+  last?: boolean;
 }
 
 export type CuEvent =
@@ -134,8 +138,9 @@ function queryOf(attributes: Attributes): CuQuery {
         query.deleted = value;
         break;
       case 'content':
+      case 'last':
         if (value !== 'yes' && value !== 'no') throw wrong(name, value, 'yes or no');
-        query.content = value === 'yes';
+        query[name] = value === 'yes';
         break;
       default:
         if (name !== 'xmlns' && !name.startsWith('xmlns:')) throw violation(`<query>: no attribute ${name}`);

@@ -14,11 +14,15 @@ export interface CuDaemon extends Daemon {
   port: number;
 }
 
-/** Listens on a Unix socket and on a port of the loopback. */
-export async function startCu(cache: TestCache, toml = ''): Promise<CuDaemon> {
+/** Listens on a Unix socket and on a port of the loopback, and where else it is said. */
+export async function startCu(cache: TestCache, toml = '', ...more: string[]): Promise<CuDaemon> {
   writeFileSync(join(cache.home, 'lcc.toml'), toml);
   const unix = join(cache.home, 'cu.sock');
-  const daemon = startDaemon('lccd-cu', cache.home, [`--listen=unix:${unix}`, '--listen=127.0.0.1:0']);
+  const daemon = startDaemon('lccd-cu', cache.home, [
+    `--listen=unix:${unix}`,
+    '--listen=127.0.0.1:0',
+    ...more,
+  ]);
   await daemon.ready;
   const port = Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(daemon.log())?.[1]);
   return { ...daemon, unix, port };

@@ -56,3 +56,11 @@ export function plain(text: string): string {
     .replaceAll('\\e', '\\')
     .trim();
 }
+
+/** The blocks `.Bd -literal` of a page, as a person types them. */
+export function examples(page: Page): string[] {
+  const text = page.lines.join('\n');
+  return [...text.matchAll(/^\.Bd -literal.*\n([^]*?)^\.Ed$/gm)].map(([, block = '']) =>
+    block.replaceAll('\\&', '').replaceAll('\\e', '\\'),
+  );
+}

@@ -35,6 +35,7 @@ describe('queries of content users', () => {
       },
       { kind: 'query', query: { content: false, since: '2h', until: '2026-11-20' } },
       { kind: 'query', query: { content: false } },
+      { kind: 'query', query: { content: false, last: true } },
     ]);
     assert.deepEqual(read(golden, 1), whole);
   });
@@ -47,6 +48,7 @@ describe('queries of content users', () => {
     [`<query cursor="${STORE}:1" since="1h"/>`, 104, /give cursor or since/],
     ['<query deleted="maybe"/>', 104, /give only, no or yes/],
     ['<query content="true"/>', 104, /give yes or no/],
+    ['<query last="1"/>', 104, /give yes or no/],
     ['<set/>', 104, /<set> is not expected here/],
     ['<query><query/></query>', 104, /<query> inside another element/],
     ['<query>all</query>', 104, /text: "all"/],

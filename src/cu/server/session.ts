@@ -90,22 +90,30 @@ export class CuSession {
       if (events.length > 0) bytes = 0;
       else if (bytes > this.#parts.options.limits['cu.max_query_bytes'])
         throw this.#over('the query is too long', 'cu.max_query_bytes');
-      for (const event of events) await this.#meet(event);
+      for (const event of events) {
+        if (!(await this.#meet(event))) continue;
+        // As where a client is sent away: what is unread would turn the end into a reset.
+        this.#socket.resume();
+        return;
+      }
     }
     for (const event of reader.end()) await this.#meet(event);
   }
 
-  async #meet(event: CuEvent): Promise<void> {
+  /** @returns whether it was the last one, as the client says */
+  async #meet(event: CuEvent): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure;
     switch (event.kind) {
       case 'problem':
         throw new Refused(event.code, event.text);
       case 'reader':
-        return await this.#logIn(event.name, event.password);
+        await this.#logIn(event.name, event.password);
+        return false;
       case 'query':
         if (!this.#known) throw new Refused(101, 'say <reader name="…" passwd="…"/> first');
         await this.#answer(event.query);
         this.#awaitQuery();
+        return event.query.last === true;
     }
   }
 
