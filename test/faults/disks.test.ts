@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { openReadOnly } from '../../src/db/open.js';
 import { Disk, noDisk } from '../support/disk.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
 
@@ -146,7 +147,9 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
       names.map(name => urlTag(name, ' op="delete"')),
     );
     await lcc.untilIdle();
+    await lcc.untilFreed();
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
+    assert.match(lcc.log, /no room to note names/);
   });
 
   it('that is full under the whole LCC turns CPs away for later, loses nothing, and goes on by itself', async () => {
@@ -170,6 +173,33 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
       names.slice(10).map(name => urlTag(name)),
     );
     await holdsAll();
+  });
+
+  it('that is full under the whole LCC is freed by the deletions that were accepted before', async () => {
+    await withHomeDisk(48 * MB);
+    await lcc.deliver(
+      'partial',
+      names.map(name => urlTag(name)),
+    );
+    await lcc.untilIdle();
+    const { daemons } = JSON.parse(await status()) as { daemons: Record<string, { pid: number }> };
+    const bm = daemons['lccd-bm']?.pid ?? 0;
+    process.kill(bm, 'SIGSTOP');
+    await lcc.deliver(
+      'partial',
+      names.map(name => urlTag(name, ' op="delete"')),
+    );
+    const waiting = () => {
+      const db = openReadOnly(join(lcc.home, 'lcc.db'));
+      const count = Number(db.prepare('SELECT count(*) FROM freed').pluck().get());
+      db.close();
+      return count;
+    };
+    while (waiting() < PAGES) await new Promise(resolve => setImmediate(resolve));
+    disk.fill();
+    process.kill(bm, 'SIGCONT');
+    await lcc.untilFreed();
+    assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
   });
 
   it('that is full when an LCC starts on it holds it up, says so, crashes nothing, and lets it go on when freed', async () => {

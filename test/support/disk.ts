@@ -51,8 +51,15 @@ export class Disk {
 
   /** Leaves no room, or only `leftBytes`: a file takes all there is, until it is removed. */
   fill(leftBytes = 0): void {
-    const { status } = spawnSync('dd', ['if=/dev/zero', `of=${this.#filler}`, 'bs=64k'], { stdio: 'ignore' });
-    if (status === 0) throw new Error(`${this.path}: it cannot be filled`);
+    // The blocks of files removed just now come back with the next commit of the file system's journal.
+    this.sync();
+    // What a write reserves and does not need is free once it is on disk: small writes take that.
+    for (const bytes of ['64k', '1k', '1k']) {
+      const to = [`of=${this.#filler}`, 'oflag=append', 'conv=notrunc', `bs=${bytes}`];
+      const { status } = spawnSync('dd', ['if=/dev/zero', ...to], { stdio: 'ignore' });
+      if (status === 0) throw new Error(`${this.path}: it cannot be filled`);
+      this.sync();
+    }
     if (leftBytes > 0) truncateSync(this.#filler, statSync(this.#filler).size - leftBytes);
   }
 
