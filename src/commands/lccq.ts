@@ -11,6 +11,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
+import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
 import { parseWhen } from '../lib/when.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -60,6 +61,7 @@ async function run(context: CommandContext): Promise<number> {
   const delivery = deliveryOf(context);
   const follows = options['follow'] === true;
   const signals = new Signals(follows, follows || context.afterDashes !== undefined);
+  if (follows && delivery.consumer === undefined) endWithReader();
   const delivered = deliver(
     delivery,
     follows ? laterOutput : new Output(1),
@@ -84,6 +86,20 @@ const laterOutput = {
     writeFullyLater(1, typeof data === 'string' ? Buffer.from(data) : data, 'standard output'),
   flush: () => undefined,
 };
+
+/** How often who follows looks whether anybody reads on: nothing may change for days. */
+const READER_LOOK_MS = 2000;
+
+/** Ends as the next write would, silently, once the pipe has no reader any more. */
+function endWithReader(): void {
+  const isGone = watchReader(1);
+  if (isGone === undefined) return;
+  const look = () => {
+    if (isGone()) process.exit(EXIT.ok);
+    systemClock.after(READER_LOOK_MS, look);
+  };
+  systemClock.after(READER_LOOK_MS, look);
+}
 
 /** How long who follows may take to end his stream in good order: the reader may be the one that hangs. */
 const STOP_MS = 2000;

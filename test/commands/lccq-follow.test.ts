@@ -77,6 +77,31 @@ describe('lccq --follow', () => {
     );
   });
 
+  for (const kind of ['a pipe', 'a named pipe'])
+    it(`ends by itself, with 0, when the reader of ${kind} has gone and nothing changes`, async () => {
+      cache.put({ curl: 'http://x/1' });
+      const lccq = `'${LCCQ}' --follow --format=tsv --fields=curl --cursor='${cursor}'`;
+      // The first line is read, then nobody reads; what is written is the status of lccq.
+      const script =
+        kind === 'a pipe'
+          ? `{ ${lccq}; echo $? >status; } | head -n 1`
+          : `mkfifo p; { ${lccq} >p; echo $? >status; } & head -n 1 <p; wait`;
+      const child = spawn('sh', ['-c', script], {
+        cwd: cache.home,
+        env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      children.push(child);
+      let said = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      await once(child, 'close');
+      assert.equal(said, 'http://x/1\n', 'and says nothing');
+      assert.equal(readFileSync(join(cache.home, 'status'), 'utf8'), '0\n');
+      assert.equal(existsSync(cursor), false);
+      assert.equal(existsSync(`${cursor}.next`), false);
+    });
+
   it('ends in good order on SIGTERM, the stream whole and the cursor offered', async () => {
     cache.put({ curl: 'http://x/1' });
     const lccq = follow(`--cursor=${cursor}`);
