@@ -102,6 +102,8 @@ const bundle = (outName, contents) =>
     platform: 'node',
     target: 'node20.19',
     format: 'cjs',
+    // What is started with cached code has no module loader of its own to import by.
+    supported: { 'dynamic-import': false },
     // Files beside the bundle (worker threads) are found from where it lies.
     define: { 'import.meta.dirname': '__dirname' },
     plugins: [lazyModules],
