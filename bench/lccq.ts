@@ -16,6 +16,8 @@ const ROWS = 500_000;
 const PAGES = 20_000;
 /** Rows of a transaction while filling. */
 const FILL_ROWS = 50_000;
+const FILL_CACHE_KIB = 6 * 1024 * 1024;
+const FILL_CHECKPOINT_PAGES = 250_000;
 /** Identity of each store, by its home. */
 const STORES = new Map<string, string>();
 /** What memory is compared with, for it must not grow: as many as are made by two threads, too. */
@@ -147,9 +149,6 @@ async function archive(dir: string): Promise<Outcome> {
 }
 
 /** A database with the real schema. @param write makes the file of a row; returns its md5 */
-const FILL_CACHE_KIB = 6 * 1024 * 1024;
-const FILL_CHECKPOINT_PAGES = 250_000;
-
 export function fill(home: string, rows: number, write?: (file: string, i: number) => string): void {
   mkdirSync(home, { recursive: true });
   const db = openDatabase(join(home, 'lcc.db'));
