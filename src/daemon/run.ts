@@ -68,7 +68,11 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   process.on('unhandledRejection', fail);
 
   const told = new AbortController();
-  void ending.then(() => told.abort());
+  void ending.then(reason => {
+    notifier.stopping();
+    log.info('stops', { reason });
+    told.abort();
+  });
   const services = servicesOf(config, log, reloads, fail, told.signal);
   let running: Running;
   let control: { close(): Promise<void> };
@@ -91,9 +95,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     notifier.ready();
   }
 
-  const reason = await ending;
-  notifier.stopping();
-  log.info('stops', { reason });
+  await ending;
   const stopped = await withTimeout(running.stop());
   await withTimeout(control.close());
   if (!stopped) log.warn('did not finish in time', { after_ms: STOP_TIMEOUT_MS });
