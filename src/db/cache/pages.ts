@@ -12,10 +12,10 @@
  *
  * and of several deletions of one URL only the last is looked at, so that every URL is told once.
  */
-import type { Db } from '../open.js';
 import { CONTENT_SUM_TEXT, isSoundText } from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue } from './columns.js';
 import { Conditions, type Selection } from './selection.js';
+import type { Statements } from './statements.js';
 
 /** What is told of the change met, not of the row. */
 const OF_THE_CHANGE: ReadonlySet<ColumnName> = new Set(['seq', 'changed_time']);
@@ -40,7 +40,7 @@ export class Pages {
   readonly #providers: Providers;
 
   constructor(
-    db: Db,
+    statements: Statements,
     machineId: string,
     selection: Selection,
     columns: readonly ColumnName[],
@@ -57,7 +57,7 @@ export class Pages {
     const isMet = conditions.change('held');
     const gone = conditions.change('gone');
     const values = { ...conditions.values, machine: machineId };
-    this.#later = db
+    this.#later = statements
       .prepare<[object], number>(
         `SELECT 1 FROM (SELECT seq FROM lccurl WHERE burl = $burl AND ${identity}
          UNION ALL SELECT seq FROM lccurl WHERE pid = $provider AND curl = $burl AND burl IS NULL AND ${identity})
@@ -66,7 +66,7 @@ export class Pages {
       .pluck();
     this.#looked = { ...values, burl: '', provider: null, seq: 0 };
     this.#rows = bound(
-      db
+      statements
         .prepare<[object], ColumnValue[]>(
           `${shownUnder(
             `lccurl.seq AS seq, ${isMet} AS met, ${CONTENT_SUM_TEXT} AS sumtext, sum,
@@ -78,7 +78,7 @@ export class Pages {
       values,
     );
     this.#laterGone = bound(
-      db.prepare<[object], number>(
+      statements.prepare<[object], number>(
         `SELECT 1 FROM tombstone WHERE coalesce(burl, curl) = $burl AND seq > $seq AND ${gone} AND ${identity} LIMIT 1`,
       ),
       values,
@@ -135,13 +135,13 @@ export class TypesUnder {
   readonly #types;
   readonly #providers: Providers;
 
-  constructor(db: Db, selection: Selection, providers: Providers) {
+  constructor(statements: Statements, selection: Selection, providers: Providers) {
     this.#providers = providers;
     const conditions = new Conditions(selection);
     const identity = conditions.identity();
     const sinceSeq = conditions.bind('sinceSeq', selection.streamSinceSeq ?? selection.sinceSeq ?? 0);
     this.#types = bound(
-      db
+      statements
         .prepare<[object], string>(
           `SELECT DISTINCT mimetype FROM (${shownUnder('mimetype', identity)} UNION ALL
            SELECT mimetype FROM tombstone WHERE coalesce(burl, curl) = $burl AND seq > ${sinceSeq} AND ${identity})`,
@@ -174,12 +174,12 @@ function bound<Row>(
 
 /** Which providers can hold a url: keys are ordered by provider and curl, so the first and last of each tell. */
 export class Providers {
-  readonly #db: Db;
+  readonly #statements: Statements;
   /** By their first url. */
   #ranges: ProviderRange[] | undefined;
 
-  constructor(db: Db) {
-    this.#db = db;
+  constructor(statements: Statements) {
+    this.#statements = statements;
   }
 
   of(curl: string): number[] {
@@ -201,7 +201,7 @@ export class Providers {
   }
 
   #read(): ProviderRange[] {
-    const ranges = this.#db
+    const ranges = this.#statements
       .prepare<[], Omit<ProviderRange, 'lastUpTo'>>(
         `WITH RECURSIVE provider(pid) AS (
            SELECT min(pid) FROM lccurl

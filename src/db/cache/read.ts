@@ -5,13 +5,14 @@
 import { crc32 } from 'node:zlib';
 import { LccError } from '../../lib/errors.js';
 import { giveBack } from '../../lib/memory.js';
-import { openReadOnly, type Db, type Statement } from '../open.js';
+import { openReadOnly, type Db } from '../open.js';
 import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
 import { readStoreMark } from '../store-mark.js';
 import { CONTENT_SUM_TEXT, isSoundText, SUM_TEXT_OWN } from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
 import { Pages, Providers, TypesUnder } from './pages.js';
 import { inOrder, oldPathsSql, union, type Selection } from './selection.js';
+import { Statements } from './statements.js';
 import { StoreRegister } from './stores.js';
 import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from './template.js';
 
@@ -35,6 +36,7 @@ const LINES_AT_A_TIME = 250;
  */
 export class CacheReader {
   readonly #db: Db;
+  readonly #statements: Statements;
   /** Whose content counts as local. */
   readonly machineId: string;
   readonly storeId: string;
@@ -51,6 +53,7 @@ export class CacheReader {
    */
   constructor(path: string, machineId: string) {
     this.#db = openReadOnly(path);
+    this.#statements = new Statements(this.#db);
     this.machineId = machineId;
     this.renew();
     const storeId = this.#value("SELECT value FROM meta WHERE key = 'store_id'");
@@ -103,12 +106,12 @@ export class CacheReader {
   }
 
   #value(sql: string): unknown {
-    return this.#db.prepare(sql).pluck().get();
+    return this.#statements.prepare(sql).pluck().get();
   }
 
   count(selection: Selection): number {
     const { sql, values } = union(selection, () => '1');
-    return Number(this.#prepare(`SELECT count(*) FROM (${sql})`).pluck().get(this.#bound(values)));
+    return Number(this.#statements.prepare(`SELECT count(*) FROM (${sql})`).pluck().get(this.#bound(values)));
   }
 
   /** The values of `columns` of each row, in the order of the change sequence. */
@@ -121,7 +124,7 @@ export class CacheReader {
     const { sql, values } = inOrder(this.#planned(selection), side =>
       [...columns.map(column => COLUMNS[column][side]), 'id', SUM_COLUMNS[side]].join(', '),
     );
-    const statement = this.#prepare(sql).raw();
+    const statement = this.#statements.prepare(sql).raw();
     for (const row of statement.iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>) {
       const isSound = isSoundText(String(row[wanted + 1]), row[wanted + 2] as number | null);
       const id = Number(row[wanted]);
@@ -143,7 +146,7 @@ export class CacheReader {
     damaged: Damaged,
   ): Generator<ColumnValue[], void> {
     const changes = { ...selection, browsable: true, moved: true };
-    const pages = new Pages(this.#db, this.machineId, changes, columns, this.#knownProviders());
+    const pages = new Pages(this.#statements, this.machineId, changes, columns, this.#knownProviders());
     for (const row of this.rows(changes, ['op', 'seq', 'burl', ...columns], damaged)) {
       const told = pages.told(row[0] === 'delete', Number(row[1]), String(row[2]), row.slice(3));
       if (told !== undefined) yield told;
@@ -153,14 +156,16 @@ export class CacheReader {
   /** Mimetypes of all rows that are shown under a browse URL, or were at some time since the stream began. */
   typesUnder(selection: Selection, burl: string): string[] {
     if (this.#types?.selection !== selection)
-      this.#types = { selection, under: new TypesUnder(this.#db, selection, this.#knownProviders()) };
+      this.#types = { selection, under: new TypesUnder(this.#statements, selection, this.#knownProviders()) };
     return this.#types.under.of(burl);
   }
 
   /** `seq` and the fileid of each file of this machine that was let go of, whatever `columns` are asked for. */
   *oldPaths(selection: Selection): Generator<ColumnValue[], void> {
     const { sql, values } = oldPathsSql(selection);
-    yield* this.#prepare(sql).raw().iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>;
+    yield* this.#statements.prepare(sql).raw().iterate(this.#bound(values)) as IterableIterator<
+      ColumnValue[]
+    >;
   }
 
   /** The lines of all rows in the order of the change sequence, some at a time, as UTF-8. */
@@ -216,12 +221,14 @@ export class CacheReader {
     });
     const some = `FROM (${sql} LIMIT $max)`;
     // One crossing for the checksums of all: texts end to end, and where each ends.
-    const statement = this.#prepare(
-      `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB),
+    const statement = this.#statements
+      .prepare(
+        `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB),
          CAST(group_concat(sumtext, '') AS BLOB), group_concat(octet_length(sumtext)), group_concat(coalesce(sum, ''))
        ${some}`,
-    ).raw();
-    const oneByOne = this.#prepare(`SELECT line || $end AS line, id, sumtext, sum ${some}`);
+      )
+      .raw();
+    const oneByOne = this.#statements.prepare(`SELECT line || $end AS line, id, sumtext, sum ${some}`);
     return (after, max) => {
       const bound = this.#bound({ ...values, sinceSeq: after, end: template.end, max });
       const found = statement.get(bound);
@@ -255,19 +262,16 @@ export class CacheReader {
       ...selection,
       fewOfPid:
         Number(
-          this.#prepare(sql)
+          this.#statements
+            .prepare(sql)
             .pluck()
             .get(pid, most + 1),
         ) <= most,
     };
   }
 
-  #prepare(sql: string): Statement {
-    return this.#db.prepare(sql);
-  }
-
   #knownProviders(): Providers {
-    return (this.#providers ??= new Providers(this.#db));
+    return (this.#providers ??= new Providers(this.#statements));
   }
 
   #bound(values: Record<string, ColumnValue>): Record<string, ColumnValue> {
