@@ -23,7 +23,7 @@ export class Statements {
     if (known !== undefined && !known.busy) return known as Database.Statement<Bind, Row>;
     const made = this.#db.prepare<Bind, Row>(sql);
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    this.#known.set(sql, made as Database.Statement);
+    this.#known.set(sql, made);
     return made;
   }
 }
