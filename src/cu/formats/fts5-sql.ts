@@ -5,7 +5,8 @@
  * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
  * leaves nothing behind. The index remembers how far it is; a stream that would leave a gap fails.
  */
-import { holdsText, textOf } from '../text/content.js';
+import { textOf } from '../text/content.js';
+import { TextPages } from './page.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext } from './types.js';
 
 const COLUMNS = [...CONTENT_COLUMNS, 'op', 'id', 'burl', 'mimetype', 'mtime'] as const;
@@ -15,27 +16,22 @@ export const fts5Sql: Format = {
   takesFields: false,
   tellsReached: true,
   open(context) {
-    let withoutText = 0;
+    const pages = new TextPages(context);
     return {
       columns: COLUMNS,
       head: head(context),
       record(values) {
-        const [op, id, burl, mimetype, mtime] = values.slice(CONTENT_COLUMNS.length);
+        const [op, id, url, type, mtime] = values.slice(CONTENT_COLUMNS.length);
+        const [burl, mimetype] = [String(url), String(type)];
         const forget = `DELETE FROM pages WHERE rowid = ${id};\n`;
-        if (op === 'delete' || burl === '') return forget;
-        if (!holdsText(String(mimetype))) {
-          withoutText++;
-          return forget;
-        }
-        const content = context.openContent(values);
-        if (content === undefined) return forget;
-        const { title, text } = textOf(content.bytes(), String(mimetype));
-        content.close();
-        const row = [String(burl), title, text, String(mimetype), String(mtime ?? '')].map(quote).join(', ');
+        const bytes = pages.bytesOf({ op: op === 'delete' ? op : 'upsert', burl, mimetype }, values);
+        if (bytes === undefined) return forget;
+        const { title, text } = textOf(bytes, mimetype);
+        const row = [burl, title, text, mimetype, String(mtime ?? '')].map(quote).join(', ');
         return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${id}, ${row});\n`;
       },
       tail(reachedSeq) {
-        if (withoutText > 0) context.note(`${withoutText} rows without text in them were not indexed`);
+        pages.end();
         return (
           `INSERT INTO lcc_cursor VALUES (${quote(context.storeId)}, ${reachedSeq}) ` +
           `ON CONFLICT (store) DO UPDATE SET seq = excluded.seq;\nCOMMIT;\n`

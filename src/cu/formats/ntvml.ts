@@ -18,7 +18,7 @@ export const ntvml: Format = {
       head: '<?xml version="1.0" encoding="utf-8"?>\n<ntv:docseq xmlns:ntv="http://www.nextrieve.com/1.0">\n',
       record(values) {
         const page = pageOf(values);
-        const bytes = page.op === 'delete' || page.burl === '' ? undefined : pages.bytesOf(page, values);
+        const bytes = pages.bytesOf(page, values);
         if (bytes === undefined) return document(page, element('deleted', '1'), '');
         const { title, text } = textOf(bytes, page.mimetype);
         return document(page, '', `${element('title', title)}${element(undefined, text)}`);

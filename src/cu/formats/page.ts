@@ -58,9 +58,16 @@ export class TextPages {
     this.#context = context;
   }
 
-  /** The verified content; undefined where there is no text, or no content (which has been reported). */
-  bytesOf(page: Page, values: readonly ColumnValue[]): Buffer | undefined {
-    if (!holdsText(page.mimetype)) {
+  /**
+   * The verified content; undefined where the page is gone or not shown, where there is no text, or no content (which has
+   * been reported).
+   */
+  bytesOf(
+    { op, burl, mimetype }: Pick<Page, 'op' | 'burl' | 'mimetype'>,
+    values: readonly ColumnValue[],
+  ): Buffer | undefined {
+    if (op === 'delete' || burl === '') return undefined;
+    if (!holdsText(mimetype)) {
       this.#withoutText++;
       return undefined;
     }

@@ -18,7 +18,6 @@ export const scriptindex: Format = {
       record(values) {
         const page = pageOf(values);
         const key = `id=${page.id}\n\n`;
-        if (page.op === 'delete' || page.burl === '') return key;
         const bytes = pages.bytesOf(page, values);
         if (bytes === undefined) return key;
         const { title, text } = textOf(bytes, page.mimetype);

@@ -26,7 +26,7 @@ export const swishE: Format = {
       columns: PAGE_COLUMNS,
       record(values) {
         const page = pageOf(values);
-        const bytes = page.op === 'delete' ? undefined : pages.bytesOf(page, values);
+        const bytes = pages.bytesOf(page, values);
         if (bytes !== undefined) return document(page, ...bodyOf(bytes, page.mimetype));
         // A first load has nothing to forget.
         return isDelta ? document(page, 'TXT*', TOMBSTONE) : '';
