@@ -125,17 +125,12 @@ export class UnsSession {
     try {
       if (this.#failure === undefined) this.#reader.write(chunk);
     } catch (error) {
-      if (isFirst && chunk.subarray(0, 5).toString('latin1') === 'HTTP/') {
-        const text = `${this.#where} is no UNS, it speaks HTTP: name where lccd-uns listens`;
-        this.#socket.destroy();
-        return this.#fail(new LccError('peer.protocol', text, { cause: error }));
-      }
       this.#socket.destroy();
-      this.#fail(
-        error instanceof LccError
-          ? new LccError('peer.protocol', `the UNS at ${this.#where}: ${error.message}`, { cause: error })
-          : error,
-      );
+      const isWeb = isFirst && chunk.subarray(0, 5).toString('latin1') === 'HTTP/';
+      const text = isWeb
+        ? `${this.#where} is no UNS, it speaks HTTP: name where lccd-uns listens`
+        : `the UNS at ${this.#where}: ${messageOf(error)}`;
+      this.#fail(error instanceof LccError ? new LccError('peer.protocol', text, { cause: error }) : error);
     }
   }
 
