@@ -48,6 +48,12 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
   }
 
   /** An LCC that is on the disk with all it has. */
+  const deliver = (some = names, attributes = '') =>
+    lcc.deliver(
+      'partial',
+      some.map(name => urlTag(name, attributes)),
+    );
+
   async function withHomeDisk(bytes: number): Promise<void> {
     disk = new Disk('ext4', bytes);
     lcc = new WholeLcc(site, disk.path);
@@ -90,10 +96,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   it('that is full stops fetching, not deleting and reading, says so, and goes on by itself', async () => {
     await withStoreDisk(24 * MB);
-    await lcc.deliver(
-      'partial',
-      names.map(name => urlTag(name)),
-    );
+    await deliver();
     await lcc.untilIdle();
     disk.fill();
     await until(
@@ -134,18 +137,12 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   it('without any room is freed by deletions alone, also by an LCC that starts on it', async () => {
     await withStoreDisk(24 * MB);
-    await lcc.deliver(
-      'partial',
-      names.map(name => urlTag(name)),
-    );
+    await deliver();
     await lcc.untilIdle();
     await lcc.stop();
     disk.fill();
     lcc.start();
-    await lcc.deliver(
-      'partial',
-      names.map(name => urlTag(name, ' op="delete"')),
-    );
+    await deliver(names, ' op="delete"');
     await lcc.untilIdle();
     await lcc.untilFreed();
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
@@ -154,41 +151,26 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   it('that is full under the whole LCC turns CPs away for later, loses nothing, and goes on by itself', async () => {
     await withHomeDisk(48 * MB);
-    await lcc.deliver(
-      'partial',
-      names.slice(0, 10).map(name => urlTag(name)),
-    );
+    await deliver(names.slice(0, 10));
     disk.fill();
     await until(text => text.includes('"no_room":"'));
-    const delivered = lcc.deliver(
-      'partial',
-      names.slice(10).map(name => urlTag(name)),
-    );
+    const delivered = deliver(names.slice(10));
     await assert.rejects(delivered, /code="102"/);
     assert.ok((await lcc.run('lccq', '--count')).length > 0, 'reading goes on');
     disk.makeRoom();
     await until(text => text.includes('"no_room":null') && !text.includes('"no_room":"'));
-    await lcc.deliver(
-      'partial',
-      names.slice(10).map(name => urlTag(name)),
-    );
+    await deliver(names.slice(10));
     await holdsAll();
   });
 
   it('that is full under the whole LCC is freed by the deletions that were accepted before', async () => {
     await withHomeDisk(48 * MB);
-    await lcc.deliver(
-      'partial',
-      names.map(name => urlTag(name)),
-    );
+    await deliver();
     await lcc.untilIdle();
     const { daemons } = JSON.parse(await status()) as { daemons: Record<string, { pid: number }> };
     const bm = daemons['lccd-bm']?.pid ?? 0;
     process.kill(bm, 'SIGSTOP');
-    await lcc.deliver(
-      'partial',
-      names.map(name => urlTag(name, ' op="delete"')),
-    );
+    await deliver(names, ' op="delete"');
     const waiting = () => {
       const db = openReadOnly(join(lcc.home, 'lcc.db'));
       const count = Number(db.prepare('SELECT count(*) FROM freed').pluck().get());
@@ -204,10 +186,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   it('that is full when an LCC starts on it holds it up, says so, crashes nothing, and lets it go on when freed', async () => {
     await withHomeDisk(48 * MB);
-    await lcc.deliver(
-      'partial',
-      names.map(name => urlTag(name)),
-    );
+    await deliver();
     await lcc.untilIdle();
     await lcc.stop();
     for (const leftKb of [0, 16]) {
@@ -228,16 +207,10 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   it('that fails under the store is told of, and everything is fetched once it is back', async () => {
     await withStoreDisk(24 * MB);
-    await lcc.deliver(
-      'partial',
-      names.slice(0, 10).map(name => urlTag(name)),
-    );
+    await deliver(names.slice(0, 10));
     await lcc.untilIdle();
     disk.cutPower();
-    await lcc.deliver(
-      'partial',
-      names.slice(10).map(name => urlTag(name)),
-    );
+    await deliver(names.slice(10));
     await until(
       () => /"level":"(warn|error)"[^\n]*\b(I\/O error|EIO)/i.test(lcc.log),
       () => new Promise(resolve => void setTimeout(resolve, 20, '')),
@@ -252,10 +225,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   it('that is read-only lets nothing start, in one line that says so', async () => {
     await withHomeDisk(48 * MB);
-    await lcc.deliver(
-      'partial',
-      names.map(name => urlTag(name)),
-    );
+    await deliver();
     await lcc.untilIdle();
     await lcc.stop();
     disk.setReadOnly(true);
