@@ -6,10 +6,9 @@
  */
 import Database from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { READER_BYTES, requireRoom } from '../lib/disk-room.js';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { READER_BYTES, requireRoom } from '../lib/disk-room.js';
 import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { migration001 } from './migrations/001.js';
 import { migration002 } from './migrations/002.js';

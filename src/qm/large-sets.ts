@@ -37,7 +37,9 @@ export class LargeSets {
 
   /** Results took so long together. */
   took(arrivals: readonly { sent: { set: WaitingSet } }[], tookMs: number): void {
-    for (const { set } of arrivals.map(({ sent }) => sent)) {
+    for (const {
+      sent: { set },
+    } of arrivals) {
       if (!isLarge(set)) continue;
       this.#workedMs.set(set.pid, (this.#workedMs.get(set.pid) ?? 0) + tookMs / arrivals.length);
     }

@@ -95,13 +95,7 @@ export class Child {
     return this.#restarts;
   }
 
-  status(): {
-    name: string;
-    state: ChildState;
-    pid: number | null;
-    restarts: number;
-    held_up: string | null;
-  } {
+  status(): ChildStatus {
     return {
       name: this.#spec.name,
       state: this.#state,
