@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { FetchOutcome } from '../../src/bot/job.js';
 import { FileWriter } from '../../src/bot/writer.js';
 import { mountSmall } from '../support/disk.js';
 import { answer, fetchOnce, filesBelow, newEngine, newFolder, rawServer, verdict } from './support.js';
@@ -314,6 +315,26 @@ describe('a fetch', () => {
     assert.deepEqual((await Promise.all(results)).map(verdict), [605, 605, 605]);
     assert.deepEqual(filesBelow(folder), []);
     assert.equal(engine.activeCount, 0);
+  });
+
+  it('has no second result however late, and often, it is cancelled', async () => {
+    const server = await rawServer((socket, request) => {
+      if (request.startsWith('GET /page ')) socket.write(answer('page'));
+    });
+    for (const [path, expected] of [
+      ['page', 'ok'],
+      ['silence', 605],
+    ] as const) {
+      const engine = newEngine();
+      const outcomes: FetchOutcome[] = [];
+      const job = { url: server.url + path, roots: [], file: fresh() };
+      const fetch = engine.fetch(job, outcome => void outcomes.push(outcome));
+      if (path === 'silence') fetch.cancel();
+      while (outcomes.length === 0) await new Promise(resolve => void setImmediate(resolve));
+      fetch.cancel();
+      engine.close();
+      assert.deepEqual(outcomes.map(verdict), [expected]);
+    }
   });
 });
 

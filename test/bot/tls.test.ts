@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { Authority, type Certificate } from './authority.js';
+import { BEGUN_HELLO, listen as listenOn } from './hostile/tls.js';
 import { drip, newFolder } from './support.js';
 import { askOnce } from './lccbot.js';
 
@@ -20,11 +21,9 @@ async function serve({ key, cert }: Certificate): Promise<string> {
   return listen(server);
 }
 
-async function listen(server: Server): Promise<string> {
+function listen(server: Server): Promise<string> {
   servers.push(server);
-  server.unref();
-  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
-  return `https://localhost:${(server.address() as AddressInfo).port}/`;
+  return listenOn(server);
 }
 
 const file = () => join(newFolder(), 'page');
@@ -62,8 +61,7 @@ describe('a robot over TLS', () => {
   it('gives a handshake up that is never finished, or drips', async () => {
     const silent = createTcpServer(socket => void socket.on('error', () => undefined));
     const dripping = createTcpServer(socket => {
-      // A record that announces 16 KB of a server's hello.
-      socket.write(Buffer.from('1603034000020000', 'hex'));
+      socket.write(BEGUN_HELLO);
       drip(socket, 'x');
       socket.on('error', () => undefined);
     });

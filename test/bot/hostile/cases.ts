@@ -1,5 +1,5 @@
 /** Servers that do everything wrong, and what each must lead to (section 6 of the robot's specification). */
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { answer, drip, flood, type Behaviour } from '../support.js';
 
 export interface HostileCase {
@@ -29,9 +29,11 @@ const coded = (coding: string, body: Buffer) =>
   );
 const chunked = 'Transfer-Encoding: chunked';
 
-const zeros = Buffer.alloc(64 * 1024 * 1024);
-const bomb = gzipSync(zeros);
-const brotliBomb = brotliCompressSync(zeros);
+const zeros = Buffer.alloc(256 * 1024 * 1024);
+const bomb = gzipSync(zeros, { level: 1 });
+/** Few enough bytes to be decoded in one go. */
+const smallBomb = gzipSync(zeros.subarray(0, 16 * 1024 * 1024));
+const brotliBomb = brotliCompressSync(zeros, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
 
 /** Blocks that each say `128 KB of zeros` in four bytes; the window is 8 MB unless another is asked for. */
 function zstdBomb(blocks: number, window = 0x68): Buffer {
@@ -338,7 +340,8 @@ export const FRAMING: HostileCase[] = [
 ];
 
 export const CODINGS: HostileCase[] = [
-  { name: 'a gzip bomb', serve: coded('gzip', bomb), expect: 606 },
+  { name: 'a gzip bomb of 256 MiB', serve: coded('gzip', bomb), expect: 606 },
+  { name: 'a small gzip bomb', serve: coded('gzip', smallBomb), expect: 606 },
   { name: 'a brotli bomb', serve: coded('br', brotliBomb), expect: 606 },
   { name: 'a double gzip bomb', serve: coded('gzip, gzip', gzipSync(bomb)), expect: 611 },
   {

@@ -9,6 +9,7 @@ import { Authority } from '../authority.js';
 import { filesBelow, newFolder, rawServer } from '../support.js';
 import { CASES } from './cases.js';
 import { HTTP2_CASES, serveHttp2, VERDICTS } from './http2.js';
+import { listen, TLS_CASES } from './tls.js';
 
 const SLOTS = 64;
 const DEADLINE_S = 8;
@@ -59,6 +60,11 @@ describe(`a robot with ${SLOTS} slots among all hostile servers at a time`, () =
       const { url, server } = await serveHttp2(certificate, each);
       servers.push(server);
       wanted.push({ name: `HTTP/2, ${each.name}`, url, expected: VERDICTS[each.expect] ?? [each.expect] });
+    }
+    for (const { name, make, expect } of TLS_CASES) {
+      const server = make(authority);
+      servers.push(server);
+      wanted.push({ name: `TLS, ${name}`, url: await listen(server), expected: [expect] });
     }
     const config = join(newFolder(), 'lcc.toml');
     writeFileSync(
