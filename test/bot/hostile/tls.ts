@@ -7,7 +7,7 @@ import { drip } from '../support.js';
 export interface TlsCase {
   name: string;
   /** @param authority the one the robot knows */
-  make(authority: Authority): Server;
+  make: (authority: Authority) => Server;
   expect: number;
 }
 
