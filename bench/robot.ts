@@ -1,6 +1,7 @@
 /**
  * The robot against other downloaders: a list of urls into one file each, 64 at a time, from nginx on this machine, in plain
- * text and over TLS; and its memory over many times as many fetches.
+ * text and over TLS; and its memory over many times as many fetches. All write into the folders of a store: that many
+ * files in one folder would measure how long ext4 looks for a name in it.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,11 +19,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { folderOf } from '../src/db/naming.js';
 import { compare, removeAtEnd, requireProgram, timeShell, type Contender, type Outcome } from './harness.js';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PORT = 28_471;
 const TLS_PORT = 28_472;
+const HTTP2_PORT = 28_473;
 const AT_A_TIME = 64;
 const NEWLINE = 0x0a;
 
@@ -71,8 +74,16 @@ export async function bench(): Promise<Outcome[]> {
         work: 'robot: 20,000 pages of 4 KiB over TLS, with md5 (the peer: without)',
         amount: small.count,
         unit: 'pages',
-        ours: lccbot(overTls(small)),
-        peers: [{ contender: curl(overTls(small)) }],
+        ours: lccbot(overTls(small, TLS_PORT)),
+        peers: [{ contender: curl(overTls(small, TLS_PORT)) }],
+        rounds: 3,
+      }),
+      await compare({
+        work: 'robot: the same over HTTP/2',
+        amount: small.count,
+        unit: 'pages',
+        ours: lccbot(overTls(small, HTTP2_PORT)),
+        peers: [{ contender: curl(overTls(small, HTTP2_PORT)) }],
         rounds: 3,
       }),
       await memory(small),
@@ -99,7 +110,8 @@ interface Work {
 function prepare(dir: string, name: string, count: number, bytes: number): Work {
   const docroot = join(dir, 'www', name);
   mkdirSync(docroot, { recursive: true });
-  const names = Array.from({ length: count }, (_, i) => `${String(i).padStart(6, '0')}.html`);
+  const names = Array.from({ length: count }, (_, i) => `${folderOf(i)}/${String(i).padStart(6, '0')}.html`);
+  makeFolders(docroot, names);
   for (const file of names) writeFileSync(join(docroot, file), pseudoText(file, bytes));
   const urls = names.map(file => `http://127.0.0.1:${PORT}/${name}/${file}`);
   const list = join(dir, `${name}.urls`);
@@ -107,14 +119,19 @@ function prepare(dir: string, name: string, count: number, bytes: number): Work 
   let outputs = 0;
   const newOutput = () => {
     const output = join(dir, `${name}-out-${++outputs}`);
-    mkdirSync(output);
+    makeFolders(output, names);
     return output;
   };
   return { count, ca: join(dir, 'ca.pem'), list, urls, names, newOutput, dir };
 }
 
-function overTls(work: Work): Work {
-  const urls = work.urls.map(url => url.replace(`http://127.0.0.1:${PORT}`, `https://localhost:${TLS_PORT}`));
+function makeFolders(dir: string, names: string[]): void {
+  for (const folder of new Set(names.map(name => dirname(name))))
+    mkdirSync(join(dir, folder), { recursive: true });
+}
+
+function overTls(work: Work, port: number): Work {
+  const urls = work.urls.map(url => url.replace(`http://127.0.0.1:${PORT}`, `https://localhost:${port}`));
   return { ...work, urls };
 }
 
@@ -195,7 +212,9 @@ function downloader(
       const sample = timeShell(command(input, output), {
         env: robotEnvironment(work),
       });
-      const found = readdirSync(output).length;
+      const found = readdirSync(output, { recursive: true, withFileTypes: true }).filter(entry =>
+        entry.isFile(),
+      ).length;
       if (found !== work.count) throw new Error(`${name}: ${found} files instead of ${work.count}`);
       return sample;
     },
@@ -246,14 +265,15 @@ function curlAndMd5sum(work: Work): Contender {
 
 function wget2(work: Work): Contender {
   const command = (_input: string, output: string) =>
-    `wget2 -q --max-threads=${AT_A_TIME} --no-config --http2=off -nd -P ${output} -i ${work.list}`;
+    `wget2 -q --max-threads=${AT_A_TIME} --no-config --http2=off -x -nH --cut-dirs=1 -P ${output} -i ${work.list}`;
   return downloader('wget2', work, () => '', command);
 }
 
 function aria2(work: Work): Contender {
-  const command = (_input: string, output: string) =>
-    `aria2c -q --no-conf -j ${AT_A_TIME} -x 1 --file-allocation=none -d ${output} -i ${work.list}`;
-  return downloader('aria2c', work, () => '', command);
+  const inputOf = () => work.urls.map((url, i) => `${url}\n  out=${work.names[i] ?? ''}\n`).join('');
+  const command = (input: string, output: string) =>
+    `aria2c -q --no-conf -j ${AT_A_TIME} -x 1 --file-allocation=none -d ${output} -i ${input}`;
+  return downloader('aria2c', work, inputOf, command);
 }
 
 function scrapy(work: Work): Contender {
@@ -286,6 +306,10 @@ http {
   server { listen 127.0.0.1:${PORT} backlog=1024; root ${dir}/www; }
   server {
     listen 127.0.0.1:${TLS_PORT} ssl backlog=1024; root ${dir}/www;
+    ssl_certificate ${dir}/ca.pem; ssl_certificate_key ${dir}/key.pem;
+  }
+  server {
+    listen 127.0.0.1:${HTTP2_PORT} ssl http2 backlog=1024; root ${dir}/www;
     ssl_certificate ${dir}/ca.pem; ssl_certificate_key ${dir}/key.pem;
   }
 }

@@ -25,6 +25,6 @@ class Files(scrapy.Spider):
 
     def parse(self, response):
         hashlib.md5(response.body).hexdigest()
-        name = response.url.rsplit("/", 1)[1]
+        name = "/".join(response.url.split("/")[4:])
         with open(os.path.join(self.out, name), "wb") as file:
             file.write(response.body)
