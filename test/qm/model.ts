@@ -221,10 +221,12 @@ export class Model {
   }
 
   /** A result is written. */
-  answer(sent: Sent, result: Result, nowMs: number): void {
+  answer(sent: Sent, result: Result, now: Now): void {
     const provider = this.provider(sent.pid);
     const siteAnswers = result.is !== 'error' || result.reach !== 'provider';
-    if (siteAnswers && provider.failures > 0 && sent.failures === provider.failures) {
+    // A wait that is over and goes on by the wall clock is of a clock that was set back since.
+    const isWrong = provider.untilMs <= now.ms && provider.untilWallMs > now.wallMs;
+    if (siteAnswers && (provider.failures > 0 || isWrong) && sent.failures === provider.failures) {
       // It answers; that may be that it wants to be left alone.
       const patience = result.is === 'error' && result.retryAfterMs !== undefined;
       Object.assign(provider, { failures: 0, ...(patience ? {} : { untilMs: 0, untilWallMs: 0 }) });
@@ -247,7 +249,7 @@ export class Model {
     const { code, reach } = result.is === 'unchanged' ? { code: 611, reach: 'url' as const } : result;
     if (reach === 'provider') return this.givenBack(row);
     if (reach === 'url' && row.tries < this.#rules.retries) {
-      row.dueMs = nowMs + this.#rules.retryDelayMs * 2 ** row.tries++;
+      row.dueMs = now.ms + this.#rules.retryDelayMs * 2 ** row.tries++;
       return;
     }
     if (held !== undefined) this.#letGo(held);

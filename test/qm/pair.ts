@@ -332,7 +332,7 @@ export class Pair implements Scene {
   /** Something has just become durable. */
   #step(name: string): void {
     if (name === 'qm.result.committed') {
-      for (const { request, result } of this.#pending) this.model.answer(request.sent, result, this.now.ms);
+      for (const { request, result } of this.#pending) this.model.answer(request.sent, result, this.now);
       for (const row of this.model.rows) if (!row.out) row.passed = false;
       this.#pending = [];
       this.failedDueMs = this.now.ms + this.#rules.retryDelayMs * 2 ** this.#rules.retries;
