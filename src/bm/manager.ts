@@ -4,6 +4,7 @@
  *
  * A request: waiting ──▶ with a robot ──▶ answered
  *   robot gone             → waiting again, for the same destination; after `maxLosses` answered with code 605
+ *   robot cut off          → the same, under another name: it may live and write to the one it was given
  *   error, unchanged       → answered; its name goes back unused
  *   lane recalled          → what has not begun is answered with `recalled`, what has is finished
  *   no robots for a while  → what waits is answered with `recalled`: another machine may have slots
@@ -14,8 +15,9 @@
  */
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings.js';
+import type { Name } from '../db/names.js';
 import type { Clock } from '../lib/clock.js';
-import { LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { RobotPeer, type RobotPeerOptions } from '../wire/bm-bot.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
@@ -56,6 +58,8 @@ export class BotManager {
   readonly #log: Log;
   readonly #distributor: Distributor<FetchTask>;
   readonly #robots = new Set<RobotWorker>();
+  /** Of the robot lost last: whether it may go on all the same, and the names it had been given. */
+  #losing: { mayLive: boolean; names: Name[] } = { mayLive: false, names: [] };
   /** Connections of robots, also of those that have said nothing yet. */
   #connections = 0;
   readonly #upstream: Upstream;
@@ -133,7 +137,10 @@ export class BotManager {
           this.#connections--;
           if (!this.#robots.delete(worker)) return;
           this.#log.warn('robot gone', { peer: where, reason: reason && messageOf(reason) });
+          const names: Name[] = [];
+          this.#losing = { mayLive: reason !== undefined && !isDeath(reason), names };
           this.#distributor.leave(worker);
+          this.#store.leftovers.removeOf(names);
           this.#offer();
         },
       },
@@ -252,14 +259,25 @@ export class BotManager {
   /** The task's robot is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
   #lost(task: FetchTask, begun: boolean): boolean {
     task.tainted = true;
+    if (task.destination !== undefined) this.#losing.names.push(task.destination);
     if (task.recalled) {
       this.#answer(task, { id: task.number, status: 'recalled' });
       return false;
     }
     if (begun) task.losses++;
-    if (task.losses < this.#options.maxLosses) return true;
+    if (task.losses < this.#options.maxLosses) {
+      if (this.#losing.mayLive) this.#rename(task);
+      return true;
+    }
     this.#answer(task, tooManyLosses(task.number, `${task.losses} robots ended`));
     return false;
+  }
+
+  /** What a robot that was cut off puts in place after all must not replace what the next one has: it gets another name. */
+  #rename(task: FetchTask): void {
+    if (task.destination !== undefined) this.#store.discard(task.destination);
+    task.destination = undefined;
+    task.tainted = false;
   }
 
   /** Says how much can be done, when that has changed. */
@@ -322,4 +340,9 @@ export class BotManager {
     this.#offer();
     this.#balance();
   }
+}
+
+/** Whether a connection ended as those of processes that die do. */
+function isDeath(reason: LccError): boolean {
+  return reason.code === 'data.cut' || ['ECONNRESET', 'EPIPE'].includes(errnoOf(reason.cause) ?? '');
 }

@@ -20,6 +20,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { fileIdOf, folderOf, nameOf } from '../db/naming.js';
+import { Leftovers } from './leftovers.js';
 import { Room, spaceOf, type DiskSpace } from './room.js';
 import { Upkeep } from './upkeep.js';
 
@@ -32,6 +33,8 @@ export interface StoreOptions {
   blockNames: number;
   /** Free space of the disk below which `full` is true; what is being fetched counts as stored. */
   minFreePercent: number;
+  /** The longest that a robot's attempt goes on. */
+  attemptMs: number;
   clock: Clock;
   log: Log;
   /** Called with an error after which nothing can be promised any more (a failed commit). */
@@ -66,6 +69,7 @@ export class Store {
   /** Of this store, and of no other that the machine ever had. */
   readonly id: string;
   readonly upkeep: Upkeep;
+  readonly leftovers: Leftovers;
   readonly #room: Room;
   readonly #startMs: number;
   readonly #baseMs: number;
@@ -88,6 +92,7 @@ export class Store {
     this.#names = openNames(options);
     this.#room = new Room(options.space ?? (() => spaceOf(options.dir)), options.minFreePercent);
     this.upkeep = new Upkeep(options.dir, options.log);
+    this.leftovers = new Leftovers(options);
     this.#startMs = options.clock.monotonicMs();
     this.#baseMs = this.#names.lastAtMs;
     this.#scheduleSweep(0);
@@ -182,6 +187,7 @@ export class Store {
     this.#closed = true;
     this.#cancelNoting?.();
     this.#cancelSweep?.();
+    this.leftovers.close();
     const unused = this.#ready;
     this.#ready = [];
     this.#guarded(() => this.#names.release(unused));

@@ -74,6 +74,7 @@ async function startManager(services: Services, edge: Edge, dir: string): Promis
     graceMs: config.get('bm.grace_ms'),
     blockNames: config.get('bm.name_block'),
     minFreePercent: config.get('bm.min_free_disk_percent'),
+    attemptMs: config.get('bm.attempt_timeout_ms'),
     clock,
     log,
     fail: error => services.fail(error),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Store } from '../../src/bm/store.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -129,6 +130,57 @@ describe('a Bot Manager', () => {
     assert.equal(world.manager.status()['robots'], 0);
     const robot = await world.robot(1);
     assert.match((await robot.hear())[0] ?? '', /url="http:\/\/h\/1"/);
+    await world.stop();
+  });
+
+  it('gives what a robot had that it cut off itself another name: it may live and put its content in place', async () => {
+    const world = new World({ maxLosses: 4 });
+    const source = world.source();
+    const files: string[] = [];
+    const next = async () => {
+      const robot = await world.robot(1);
+      if (files.length === 0) await source.say(fetch(1));
+      const [asked] = await robot.hear();
+      files.push(fileOf(asked));
+      return { robot, number: numberOf(asked) };
+    };
+    await next();
+    await world.pass(61_000);
+    const confused = await next();
+    await confused.robot.say(ok(confused.number + 7));
+    await confused.robot.leave();
+    const garbled = await next();
+    await garbled.robot.say('<fetched <');
+    await garbled.robot.leave();
+    const { robot, number } = await next();
+    assert.equal(new Set(files).size, 4, 'hung, confused and garbled ones may all go on');
+    const [late = '', , , last = ''] = files;
+    writeFileSync(last, 'x');
+    await robot.say(ok(number));
+    // The first of them comes to itself.
+    writeFileSync(late, 'late');
+    assert.match(
+      (await source.hear()).at(-1) ?? '',
+      new RegExp(`fileid="${last.slice(world.dir.length + 1)}"`),
+    );
+    assert.equal(readFileSync(last, 'utf8'), 'x');
+    await world.stop();
+  });
+
+  it('removes what a lost robot has begun, and nothing else', async () => {
+    const world = new World({ laneWindow: 2 });
+    const source = world.source();
+    const robot = await world.robot(2);
+    const other = await world.robot(1);
+    await source.say(fetch(1, 'a') + fetch(2, 'a') + fetch(3, 'b') + fetch(4, 'c'));
+    const lost = (await robot.hear()).map(fileOf);
+    const kept = (await other.hear()).map(fileOf);
+    assert.deepEqual([lost.length, kept.length], [3, 1]);
+    for (const file of [...lost, ...kept]) writeFileSync(`${file}.run-1.tmp`, 'half');
+    writeFileSync(`${lost[0]}0.run-1.tmp`, 'of another name that begins alike');
+    await robot.leave();
+    const left = readdirSync(dirname(kept[0] ?? '')).map(name => join(dirname(kept[0] ?? ''), name));
+    assert.deepEqual(left.sort(), [`${kept[0]}.run-1.tmp`, `${lost[0]}0.run-1.tmp`].sort());
     await world.stop();
   });
 
@@ -366,6 +418,7 @@ describe('a Bot Manager', () => {
       graceMs: 0,
       blockNames: 1,
       minFreePercent: 0,
+      attemptMs: 60_000,
       clock: world.clock,
       log: silentLog,
       fail: error => assert.fail(String(error)),

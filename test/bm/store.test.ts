@@ -29,6 +29,7 @@ function open(dir: string, more: Partial<StoreOptions> = {}) {
     graceMs: 60_000,
     blockNames: 4,
     minFreePercent: 5,
+    attemptMs: 60_000,
     clock,
     log: { ...silentLog, warn: note, error: note },
     fail: error => assert.fail(String(error)),

@@ -62,6 +62,7 @@ export class World {
       graceMs: 1000,
       blockNames: 8,
       minFreePercent: 5,
+      attemptMs: 60_000,
       clock: this.clock,
       log: silentLog,
       fail: error => assert.fail(String(error)),

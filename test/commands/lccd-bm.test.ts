@@ -44,6 +44,13 @@ const contentOf = (path: string) => `content of ${path}\n`.repeat(50);
 const md5 = (text: string) => createHash('md5').update(text).digest('hex');
 const fileOf = (result: FetchOk) => join(home, 'store', result.fileId ?? '');
 
+/** Files that robots have not finished. */
+function halfWritten(): string[] {
+  return readdirSync(join(home, 'store'), { recursive: true })
+    .map(String)
+    .filter(name => name.endsWith('.tmp'));
+}
+
 function startManager(env: NodeJS.ProcessEnv = {}, more: string[] = []): Daemon {
   const args = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1', ...more];
   return daemons.start('lccd-bm', home, args, env);
@@ -148,35 +155,66 @@ describe('lccd-bm', () => {
     assert.deepEqual(asked, ['/0', '/anew']);
   });
 
-  it('gives the work of a killed robot to another, at the cost of one more request; no bytes are mixed', async () => {
+  it('gives the work of a killed robot to another, at the cost of one more request; no bytes are mixed or left', async () => {
+    // Larger than what a robot keeps in memory: half of it is in a file when the robot dies.
+    const large = (path: string) => contentOf(path).repeat(800);
     let begun = 0;
     let requests = 0;
-    let allBegun = () => {};
-    const fourBegun = new Promise<void>(resolve => (allBegun = resolve));
     site.answer = (request, response) => {
       requests++;
-      const content = contentOf(request.url ?? '');
+      const content = large(request.url ?? '');
       if (begun >= 4) {
         response.end(content);
         return;
       }
+      begun++;
       response.setHeader('content-length', content.length);
-      response.write(content.slice(0, 100).toUpperCase());
-      if (++begun === 4) allBegun();
+      response.write(content.slice(0, 400_000).toUpperCase());
     };
     const manager = startManager();
     const victim = startRobot('victim', 4);
     await source.slots(4);
     const paths = ['/a', '/b', '/c', '/d'];
     const fetches = paths.map(path => fetchOk(path));
-    await fourBegun;
+    while (halfWritten().length < paths.length) await new Promise(resolve => void setImmediate(resolve));
     victim.child.kill('SIGKILL');
     await manager.logged('robot gone');
     startRobot('heir', 2);
     for (const [i, result] of (await Promise.all(fetches)).entries()) {
-      assert.equal(readFileSync(fileOf(result), 'utf8'), contentOf(paths[i] ?? ''));
+      assert.ok(readFileSync(fileOf(result), 'utf8') === large(paths[i] ?? ''), paths[i]);
     }
     assert.equal(requests, 2 * paths.length);
+    assert.deepEqual(halfWritten(), []);
+  });
+
+  it('gives the work of a robot that hangs to another, whose content is not replaced when it goes on', async () => {
+    writeFileSync(
+      join(home, 'lcc.toml'),
+      '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\nattempt_timeout_ms = 1000\n[bot]\ntotal_timeout_ms = 900\n',
+    );
+    let finish = () => {};
+    let asked = () => {};
+    const hasAsked = new Promise<void>(resolve => (asked = resolve));
+    site.answer = (_request, response) => {
+      finish = () => void response.end('old');
+      asked();
+    };
+    const manager = startManager();
+    const hung = startRobot('hung', 1);
+    await source.slots(1);
+    const result = fetchOk('/a');
+    await hasAsked;
+    hung.child.kill('SIGSTOP');
+    finish();
+    await manager.logged('robot gone');
+    site.answer = (_request, response) => void response.end('new');
+    startRobot('heir', 1);
+    const stored = await result;
+    assert.notEqual(stored.fileId, '00/00/00000000.0', 'the name of the robot that hangs');
+    hung.child.kill('SIGCONT');
+    await source.slots(2);
+    assert.equal(readFileSync(fileOf(stored), 'utf8'), 'new');
+    assert.equal(stored.md5, md5('new'));
   });
 
   it('answers a person’s robot, and outlives whatever it is sent', async () => {
