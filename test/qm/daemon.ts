@@ -119,7 +119,7 @@ export class Uns {
   text = '';
   closed = false;
 
-  constructor(qm: Qm, id = 'u1') {
+  constructor(qm: Pick<Qm, 'unsPath'>, id = 'u1') {
     this.socket = connect(qm.unsPath);
     this.socket.on('error', () => undefined);
     this.socket.on('close', () => {
@@ -191,7 +191,7 @@ export class Bm {
   readonly #seen = new Set<() => void>();
 
   constructor(
-    qm: Qm,
+    qm: Pick<Qm, 'bmPath'>,
     options: { slots?: number; machineId?: string; storeId?: string; answerDeletes?: boolean } = {},
   ) {
     this.socket = connect(qm.bmPath);

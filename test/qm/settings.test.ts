@@ -1,0 +1,349 @@
+/**
+ * Every setting of the Queue Manager, through the whole of it as lccd-qm starts it, but for the clock, which is told the
+ * time: one that does not reach what it is for, or reaches another's, is noticed here.
+ */
+process.env['TZ'] = 'Europe/Berlin';
+
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { SETTINGS } from '../../src/config/settings.js';
+import type { Db } from '../../src/db/open.js';
+import { onStep } from '../../src/lib/steps.js';
+import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { Uns } from './daemon.js';
+import { failure, ok, url } from './support.js';
+import { Whole, type QmSetting, type Settings } from './whole.js';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+let qm: Whole | undefined;
+afterEach(async () => {
+  onStep(() => undefined);
+  await qm?.close();
+  qm = undefined;
+});
+
+const stored = (request: FetchRequest): FetchResult => ({
+  ...ok(request.url),
+  id: request.id,
+  fileId: `f${request.id}`,
+});
+const filesOf = (whole: Whole) => Number(whole.value('SELECT filesused FROM pidb WHERE pid = 7'));
+const pages = (count: number, more = {}) => Array.from({ length: count }, (_, i) => url(`p${i}`, more));
+/** Pages that are stored and fetched. */
+async function holding(whole: Whole, count: number): Promise<void> {
+  const bm = whole.bm(4, stored);
+  await whole.send(7, pages(count));
+  await whole.until(() => filesOf(whole) === count);
+  bm.close();
+}
+
+interface Trial {
+  with: Settings;
+  without?: Settings;
+  sees: unknown;
+  otherwise: unknown;
+  look: (whole: Whole, expected: unknown) => Promise<unknown>;
+}
+
+/** How many urls of a provider are on their way at most. */
+async function sentAhead(whole: Whole): Promise<unknown> {
+  const bm = whole.bm(1);
+  await whole.send(7, pages(400));
+  await whole.until(() => bm.fetches.length > 0);
+  await whole.pass(2 * SECOND);
+  return bm.fetches.length;
+}
+
+/** What is asked for again of one url that fails, after so long, and so much longer. */
+async function tries(whole: Whole, fails: Parameters<typeof failure>, firstMs: number, thenMs: number) {
+  const bm = whole.bm(4, ({ id }) => ({ ...failure(...fails), id }));
+  await whole.send(7, [url('a')]);
+  await whole.until(() => bm.fetches.length === 1);
+  await whole.pass(firstMs);
+  const early = bm.fetches.length;
+  await whole.pass(thenMs);
+  return [early > 1, bm.fetches.length > 1];
+}
+
+/** Why a full set is wanted, and what is held, of a provider that was silent for an hour and a half. */
+async function silence(whole: Whole): Promise<unknown> {
+  await holding(whole, 1);
+  await whole.pass(50 * MINUTE);
+  const early = whole.value('SELECT fullsetwanted FROM pidb WHERE pid = 7');
+  await whole.pass(40 * MINUTE);
+  return [early, whole.value('SELECT fullsetwanted FROM pidb WHERE pid = 7'), filesOf(whole)];
+}
+
+/** What is held of ten pages when a full set names all but this many. */
+async function removing(whole: Whole, urls: number): Promise<unknown> {
+  await holding(whole, 10);
+  await whole.send(7, pages(10 - urls, { len: '1' }), { set: 'full' });
+  return filesOf(whole);
+}
+
+/** Pages of deletions that left the database for spool/fsm. That takes threads: what is to come is waited for. */
+async function moved(whole: Whole, expected: unknown): Promise<unknown> {
+  const spooled = () => whole.status['freed_pages_spooled'];
+  await whole.pass(10 * MINUTE);
+  if (expected !== 0) await whole.until(() => spooled() === expected);
+  return spooled();
+}
+function freed(db: Db, files: number): void {
+  const add = db.prepare("INSERT INTO freed(machineid, fileid) VALUES ('away', ?)");
+  db.transaction(() => {
+    for (let i = 0; i < files; i++) add.run(`00/00/${String(i).padStart(100, '0')}.0`);
+  })();
+}
+
+const TRIALS: Partial<Record<QmSetting, Trial>> = {
+  'qm.max_queue_urls': {
+    with: { 'qm.max_queue_urls': '10' },
+    sees: true,
+    otherwise: false,
+    look: shutOut,
+  },
+  'qm.reopen_percent': {
+    without: { 'qm.max_queue_urls': '10' },
+    with: { 'qm.reopen_percent': '20' },
+    sees: true,
+    otherwise: false,
+    async look(whole) {
+      await shutOut(whole);
+      const bm = whole.bm(1);
+      await whole.until(() => bm.fetches.length > 0);
+      // Seven of twelve are left: 58 %.
+      for (const request of bm.fetches.slice(0, 5)) bm.peer.fetched(stored(request));
+      await whole.until(() => filesOf(whole) === 5);
+      await whole.pass(5 * SECOND);
+      return whole.status['unses_shut_out'];
+    },
+  },
+  'qm.slice_urls': {
+    with: { 'qm.slice_urls': '4' },
+    sees: 2,
+    otherwise: 0,
+    async look(whole) {
+      let slices = 0;
+      onStep(name => void (slices += name === 'qm.slice.committed' ? 1 : 0));
+      await whole.send(7, pages(10));
+      return slices;
+    },
+  },
+  'qm.lane_window': {
+    without: { 'qm.shared_window': '0' },
+    with: { 'qm.lane_window': '5' },
+    sees: 5,
+    otherwise: 64,
+    look: sentAhead,
+  },
+  'qm.shared_window': { with: { 'qm.shared_window': '100' }, sees: 100, otherwise: 400, look: sentAhead },
+  'qm.overbook_percent': {
+    with: { 'qm.overbook_percent': '100' },
+    sees: 8,
+    otherwise: 5,
+    async look(whole) {
+      whole.db.exec('UPDATE pidb SET parallel = 9');
+      whole.bm(4);
+      await whole.send(7, pages(5000));
+      await whole.pass(SECOND);
+      return whole.status['lanes'];
+    },
+  },
+  'qm.slots': {
+    with: { 'qm.slots': '168' },
+    sees: [[128], []],
+    otherwise: [[], [614]],
+    async look(whole) {
+      whole.bm(4, stored);
+      await whole.send(7, [url('a', { tod: '128-130' })]);
+      await whole.pass(2 * SECOND);
+      const all = (sql: string) => whole.db.prepare(sql).pluck().all();
+      return [all('SELECT starttimeslot FROM qpsdb'), all('SELECT code FROM pierr')];
+    },
+  },
+  'qm.bandwidth_bytes_per_s': {
+    with: { 'qm.bandwidth_bytes_per_s': '1000' },
+    sees: [1, 2],
+    otherwise: [2, 2],
+    async look(whole) {
+      const bm = whole.bm(4, request => ({ ...stored(request), wireBytes: 100_000 }));
+      for (const pid of [7, 8]) await whole.send(pid, [url('a')]);
+      await whole.until(() => bm.fetches.length > 0);
+      await whole.pass(90 * SECOND);
+      const early = bm.fetches.length;
+      await whole.pass(20 * SECOND);
+      return [early, bm.fetches.length];
+    },
+  },
+  'qm.ageing_ms': {
+    without: { 'qm.overbook_percent': '0', 'qm.lane_window': '1', 'qm.shared_window': '0' },
+    with: { 'qm.ageing_ms': '1min' },
+    sees: true,
+    otherwise: false,
+    async look(whole) {
+      whole.db.exec('UPDATE pidb SET priority = CASE pid WHEN 7 THEN 2 ELSE 0 END');
+      const bm = whole.bm(1);
+      await whole.send(7, pages(50));
+      await whole.send(8, [url('low')]);
+      await whole.pass(3 * MINUTE);
+      for (let n = 0; n < 5; n++) {
+        await whole.until(() => bm.fetches.length > n);
+        const request = bm.fetches[n];
+        if (request !== undefined) bm.peer.fetched(stored(request));
+      }
+      return bm.fetches.some(request => request.url.endsWith('low'));
+    },
+  },
+  'qm.retries': {
+    with: { 'qm.retries': '0' },
+    sees: 1,
+    otherwise: 0,
+    async look(whole) {
+      const bm = whole.bm(4, ({ id }) => ({ ...failure(503, 'url'), id }));
+      await whole.send(7, [url('a')]);
+      await whole.until(() => bm.fetches.length === 1);
+      await whole.pass(5 * SECOND);
+      return whole.value('SELECT count(*) FROM pierr');
+    },
+  },
+  'qm.retry_delay_ms': {
+    with: { 'qm.retry_delay_ms': '1min' },
+    sees: [false, true],
+    otherwise: [true, true],
+    look: whole => tries(whole, [503, 'url'], 50 * SECOND, 20 * SECOND),
+  },
+  'qm.backoff_min_ms': {
+    with: { 'qm.backoff_min_ms': '10min' },
+    sees: [false, true],
+    otherwise: [true, true],
+    look: whole => tries(whole, [602, 'provider'], 4 * MINUTE, 7 * MINUTE),
+  },
+  'qm.backoff_max_ms': {
+    with: { 'qm.backoff_max_ms': '30s' },
+    sees: [false, true],
+    otherwise: [false, false],
+    look: whole => tries(whole, [429, 'url', { retryAfterMs: HOUR }], 20 * SECOND, 20 * SECOND),
+  },
+  'qm.errors_kept': {
+    with: { 'qm.errors_kept': '2' },
+    sees: 2,
+    otherwise: 4,
+    async look(whole) {
+      whole.bm(4, ({ id }) => ({ ...failure(404, 'real'), id }));
+      await whole.send(7, pages(4));
+      await whole.until(() => whole.value('SELECT nurlerrs FROM pidb WHERE pid = 7') === 4);
+      return whole.value('SELECT count(*) FROM pierr');
+    },
+  },
+  'qm.tombstone_ms': {
+    with: { 'qm.tombstone_ms': '1h' },
+    sees: [1, 0],
+    otherwise: [1, 1],
+    async look(whole) {
+      await holding(whole, 1);
+      await whole.send(7, [url('p0', { op: 'delete' })]);
+      const deletions = () => whole.value('SELECT count(*) FROM tombstone');
+      await whole.pass(58 * MINUTE);
+      const early = deletions();
+      await whole.pass(4 * MINUTE);
+      return [early, deletions()];
+    },
+  },
+  'qm.fsm_page_files': {
+    with: { 'qm.fsm_page_files': '100' },
+    sees: 2,
+    otherwise: 0,
+    look: moved,
+  },
+  'qm.fsm_away_ms': {
+    without: { 'qm.fsm_page_files': '100' },
+    with: { 'qm.fsm_away_ms': '1h' },
+    sees: 0,
+    otherwise: 2,
+    look: moved,
+  },
+  'qm.full_set_period_ms': {
+    with: { 'qm.full_set_period_ms': '1h' },
+    sees: [2, 1],
+    otherwise: [2, 3],
+    async look(whole) {
+      const used = () => whole.value('SELECT fullsetsused FROM pidb WHERE pid = 7');
+      const full = () => whole.send(7, [url('a')], { set: 'full' });
+      await full();
+      await whole.pass(50 * MINUTE);
+      await full();
+      const early = used();
+      await whole.pass(20 * MINUTE);
+      await full();
+      return [early, used()];
+    },
+  },
+  'qm.old_files_ms': {
+    with: { 'qm.old_files_ms': '1h' },
+    sees: [null, 'old files', 1],
+    otherwise: [null, null, 1],
+    look: silence,
+  },
+  'qm.expire_ms': {
+    with: { 'qm.expire_ms': '1h' },
+    sees: [null, 'expired files', 0],
+    otherwise: [null, null, 1],
+    look: silence,
+  },
+  'qm.fuse_percent': {
+    without: { 'qm.fuse_urls': '1' },
+    with: { 'qm.fuse_percent': '20' },
+    sees: 10,
+    otherwise: 7,
+    look: whole => removing(whole, 3),
+  },
+  'qm.fuse_urls': {
+    without: { 'qm.fuse_percent': '20' },
+    with: { 'qm.fuse_urls': '1' },
+    sees: 10,
+    otherwise: 7,
+    look: whole => removing(whole, 3),
+  },
+};
+
+/** Twelve urls wait, and a UNS has one more set. */
+async function shutOut(whole: Whole): Promise<unknown> {
+  await whole.send(7, pages(12));
+  const uns = new Uns(whole, 'another');
+  await whole.until(() => uns.closed || uns.text.includes('<lococa:qm/>'));
+  uns.socket.destroy();
+  return whole.status['unses_shut_out'];
+}
+
+for (const [name, trial] of Object.entries(TRIALS)) {
+  test(`${name} has its effect`, async () => {
+    for (const [settings, expected] of [
+      [trial.with, trial.sees],
+      [{}, trial.otherwise],
+    ] as const) {
+      qm = new Whole();
+      if (name.startsWith('qm.fsm_')) freed(qm.db, 205);
+      await qm.start({ ...trial.without, ...settings });
+      assert.deepEqual(await trial.look(qm, expected), expected, JSON.stringify(settings));
+      await qm.close();
+      qm = undefined;
+    }
+  });
+}
+
+/** Whose effect other tests see, with the real daemon; that of the delay table is that nobody sees any. */
+const ELSEWHERE: Partial<Record<QmSetting, string>> = {
+  'qm.delay_grid_ms': 'qm/schedule/delays',
+  'qm.delay_horizon_ms': 'qm/schedule/delays',
+  'qm.fsm_max_bytes': 'qm/fsm',
+  'qm.sync_interval_ms': 'qm/sync-points',
+  'qm.check_window': 'qm/sync-points',
+  'qm.metrics_listen': 'daemon/metrics',
+};
+
+test('no setting of the Queue Manager is without a test', () => {
+  const settings = Object.keys(SETTINGS).filter(key => key.startsWith('qm.'));
+  assert.deepEqual(Object.keys({ ...TRIALS, ...ELSEWHERE }).toSorted(), settings.toSorted());
+});
