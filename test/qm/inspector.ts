@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/open.js';
 import type { Ledger } from './ledger.js';
 import { DISCARDED, RELEASED } from '../../src/db/queue/held.js';
-import type { Model, Now, ProviderSet, Row } from './model.js';
+import type { Model, Now, Provider, ProviderSet, Row } from './model.js';
 import { BASE, LOOK_MS, type Bm, type Entry, type World } from './world.js';
 
 type RealRow = [pos: number, pid: number, curl: string, mimetype: string, set: number, ...rest: unknown[]];
@@ -331,32 +331,47 @@ export class Inspector {
 
   /** A url that may be sent, room for it, and nothing is done: that is a queue that hangs. */
   #checkNobodyWaits(): void {
-    const { model, world, now, hour } = this.#pair;
+    const { model, world } = this.#pair;
     const room = world.bms.some(bm => bm.lanes().size < this.#pair.capacityOf(bm));
     if (!room) return;
-    for (const { pid, parallel, failures, untilMs, saved } of model.providers.values()) {
-      // A delay is written down in whole seconds, and is longer when the wall clock was set back since.
-      if (untilMs > now.ms || saved.untilWallMs + 1000 > now.wallMs) continue;
-      const lanes = world.bms.reduce(
-        (sum, bm) => sum + [...bm.lanes()].filter(l => Number.parseInt(l) === pid).length,
-        0,
-      );
-      if (lanes >= parallel || (failures > 0 && lanes > 0)) continue;
-      const row = model.rows.find(
-        r => r.pid === pid && this.#isItsTurn(r) && model.refusal(r, now.ms, hour) === undefined,
-      );
-      assert.equal(row?.key, undefined, `${pid}: it may be sent, a slot is free, and it waits`);
+    for (const provider of model.providers.values()) {
+      const row = this.#waitsFor(provider);
+      assert.equal(row?.key, undefined, `${provider.pid}: it may be sent, a slot is free, and it waits`);
     }
+  }
+
+  /** A url of a higher priority, to which a slot that is given to the provider belongs. */
+  comesBefore(pid: number): Row | undefined {
+    const { model } = this.#pair;
+    const higher = [...model.providers.values()].filter(one => one.priority > model.provider(pid).priority);
+    return higher.map(one => this.#waitsFor(one)).find(row => row !== undefined);
+  }
+
+  /** A url of the provider that may be sent as soon as there is a slot. */
+  #waitsFor({ pid, parallel, failures, untilMs, saved }: Provider): Row | undefined {
+    const { model, world, now, hour } = this.#pair;
+    // A delay is written down in whole seconds, and is longer when the wall clock was set back since.
+    if (untilMs > now.ms || saved.untilWallMs + 1000 > now.wallMs) return undefined;
+    const lanes = world.bms.reduce(
+      (sum, bm) => sum + [...bm.lanes()].filter(l => Number.parseInt(l) === pid).length,
+      0,
+    );
+    if (lanes >= parallel || (failures > 0 && lanes > 0)) return undefined;
+    return model.rows.find(
+      r => r.pid === pid && this.#isItsTurn(r) && model.refusal(r, now.ms, hour) === undefined,
+    );
   }
 
   /** Urls that failed are tried again together, when the last of them is due and nothing else of their set is out. */
   #isItsTurn(row: Row): boolean {
-    const { tries, set, passed } = row;
+    const { pid, tries, set, passed } = row;
+    const { model, world, now, failedDueMs, isHourEnding, hourSinceMs } = this.#pair;
     // It is noticed within a minute that the hour of a url has come, and a moment before that it ends.
-    const { isHourEnding, hourSinceMs } = this.#pair;
-    if (isHourEnding || this.#pair.now.ms - hourSinceMs <= LOOK_MS) return false;
+    const isSure = !isHourEnding && now.ms - hourSinceMs > LOOK_MS;
+    const hasHours =
+      model.provider(pid).mask !== '' || model.rows.some(r => r.pid === pid && r.tod !== undefined);
+    if (hasHours && !isSure) return false;
     if (tries === 0) return !passed;
-    const { model, world, now, failedDueMs } = this.#pair;
     return (
       now.ms >= failedDueMs &&
       // One with hours of its own may just have been passed over.

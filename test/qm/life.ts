@@ -59,7 +59,8 @@ export class Life {
         overbookPercent: rules.overbookPercent,
         turn: window * 4,
         sharedWindow: 0,
-        ageingMs: 0,
+        // Nobody grows older than his priority.
+        ageingMs: 1e12,
         delays: { gridMs: 4000, horizonMs: 3_600_000 },
       },
       backoff: { minMs: backoffMinMs, maxMs: backoffMaxMs },

@@ -320,6 +320,10 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    without: 'the priority of providers',
+    edits: [edit('qm/known.js', 'priority: provider.priority,', 'priority: 1,')],
+  },
+  {
     without: 'ageing',
     edits: [edit('qm/schedule/waiting.js', 'Math.floor((nowMs - sinceMs) / this.#ageingMs)', '0')],
     by: {

@@ -65,7 +65,7 @@ export class Pair implements Scene {
         await this.#live({ do: 'control', pid, what: 'release' });
       assert.ok(round < 200, `urls wait for ever: ${JSON.stringify(this.model.rows)}`);
       for (let which = 0; which < this.world.bms.length; which++)
-        await this.#live({ do: 'bm', which, slots: 2 });
+        await this.#live({ do: 'bm', which, slots: 1 });
       for (let uns = 0; uns < this.world.unses.length; uns++)
         await this.#live({ do: 'forward', uns, urls: 99, fate: 'wait' });
       await this.#live({ do: 'unlink', count: 99, away: false });
@@ -313,6 +313,9 @@ export class Pair implements Scene {
       assert.ok(lanes.size < this.capacityOf(bm), `${bm.machine} has more lanes than slots`);
       const ofProvider = this.world.bms.flatMap(b => [...b.lanes()].filter(l => Number.parseInt(l) === pid));
       assert.ok(ofProvider.length < provider.parallel, `provider ${pid} is fetched from twice at once`);
+      const free = this.world.bms.map(b => Math.max(0, this.capacityOf(b) - b.lanes().size));
+      const first = free.reduce((sum, n) => sum + n) === 1 ? this.#inspector.comesBefore(pid) : undefined;
+      assert.equal(first?.key, undefined, `provider ${pid} has the last slot`);
       assert.ok(!ofProvider.includes(request.lane), `lane ${request.lane} is open at two Bot Managers`);
     }
     row.out = true;

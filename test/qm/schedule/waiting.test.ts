@@ -22,6 +22,16 @@ test('a higher priority is first, among equals who waits longest, and age counts
   assert.equal(line.size, 3);
 });
 
+test('who has waited so long that he counts more goes before a higher priority that has not', () => {
+  const line = new WaitingLine(1000);
+  line.add(1, 0, 0);
+  line.add(2, 1, 900);
+  assert.equal(line.first(999)?.pid, 2);
+  line.remove(2, 1);
+  line.add(2, 1, 1900);
+  assert.equal(line.first(2000)?.pid, 1);
+});
+
 test('nobody starves, whatever comes with whatever priority', () => {
   const provider = fc.record({
     priority: fc.constantFrom<0 | 1 | 2>(0, 1, 2, 2, 2),
