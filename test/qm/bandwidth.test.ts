@@ -69,6 +69,31 @@ test('a limited provider is fetched from at its limit, however many others are',
   }
 });
 
+test('time lost waiting for a slot is made good', async () => {
+  const sim = simulate({
+    workerSlots: 1,
+    lanes: { overbookPercent: 0, turn: 8 },
+    site: request => ({
+      result: ok(request.url, { wireBytes: 2500, fileId: request.url }),
+      tookMs: 40,
+    }),
+  });
+  try {
+    sim.bench.provider(1, { bandwidth: 5000 });
+    sim.bench.provider(2);
+    sim.start();
+    await sim.send(2, pages(2, 6000));
+    await sim.send(1, pages(1, 400));
+    await sim.pass(3 * MINUTE);
+    assertAverage(
+      sim.fetches.filter(fetch => fetch.pid === 1),
+      5000,
+    );
+  } finally {
+    sim.close();
+  }
+});
+
 test('all together are fetched from at the limit of the whole LCC, and every provider has its part', async () => {
   const sim = simulate({ bandwidthBytesPerS: 40_000 });
   try {
@@ -121,6 +146,98 @@ for (const [how, end] of [
     }
   });
 }
+
+for (const [how, end] of [
+  ['a crash', (sim: Simulation) => sim.crash()],
+  ['a restart', (sim: Simulation) => sim.stop()],
+] as const) {
+  test(`${how} does not forget what all together have fetched`, async () => {
+    const sim = simulate({
+      bandwidthBytesPerS: 1000,
+      site: request => ({
+        result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
+        tookMs: 100,
+      }),
+    });
+    try {
+      for (const pid of [1, 2]) sim.bench.provider(pid);
+      sim.start();
+      await sim.send(1, pages(1, 1));
+      await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
+      await sim.pass(1000);
+      await end(sim);
+      await sim.pass(10_000);
+      sim.start();
+      await sim.send(2, pages(2, 1));
+      assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+      const [first, second] = sim.fetches;
+      const waitedMs = (second?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
+      assert.ok(Math.abs(waitedMs - 100_000) <= 5000, `${waitedMs} ms until the second fetch`);
+    } finally {
+      sim.close();
+    }
+  });
+}
+
+for (const limited of ['provider', 'whole'] as const) {
+  test(`what was called back before it began costs nothing of the bandwidth of the ${limited}`, async () => {
+    const sim = simulate({
+      workerSlots: 1,
+      lanes: { overbookPercent: 100, turn: 32 },
+      bandwidthBytesPerS: limited === 'whole' ? 1000 : 0,
+      site: request => ({ result: ok(request.url, { wireBytes: 100, fileId: request.url }), tookMs: MINUTE }),
+    });
+    try {
+      sim.bench.provider(1);
+      sim.bench.provider(2, { bandwidth: limited === 'provider' ? 1000 : 0 });
+      sim.start();
+      await sim.send(1, [url('1/0', { len: '0' })]);
+      await sim.pass(5000);
+      // It stands behind the one that is being fetched.
+      await sim.send(2, [url('2/0', { len: '600000' })]);
+      await sim.pass(5000);
+      assert.equal(sim.waiting, 1);
+      sim.bench.db.prepare('UPDATE pidb SET paused = 1 WHERE pid = 2').run();
+      sim.reload();
+      await sim.pass(5000);
+      assert.deepEqual([sim.waiting, sim.recalls], [0, 1]);
+      sim.bench.db.prepare('UPDATE pidb SET paused = 0 WHERE pid = 2').run();
+      sim.reload();
+      await sim.pass(5000);
+      assert.equal(sim.waiting, 1, 'it does not wait for ten minutes that nothing was fetched in');
+    } finally {
+      sim.close();
+    }
+  });
+}
+
+test('another limit has its effect at once', async () => {
+  const sim = simulate({
+    site: request => ({ result: ok(request.url, { wireBytes: 1000, fileId: request.url }), tookMs: 10 }),
+  });
+  try {
+    sim.bench.provider(1, { bandwidth: 1000 });
+    sim.start();
+    await sim.send(1, pages(1, 2000));
+    const fetchedIn = async (ms: number) => {
+      const before = sim.fetches.length;
+      await sim.pass(ms);
+      return sim.fetches.length - before;
+    };
+    const limit = (bandwidth: number) => {
+      sim.bench.db.prepare('UPDATE pidb SET bandwidth = ?').run(bandwidth);
+      sim.reload();
+    };
+    await sim.pass(MINUTE);
+    assert.ok(Math.abs((await fetchedIn(MINUTE)) - 60) <= 3);
+    limit(10_000);
+    assert.ok(Math.abs((await fetchedIn(MINUTE)) - 600) <= 30);
+    limit(0);
+    assert.ok((await fetchedIn(MINUTE)) > 1000);
+  } finally {
+    sim.close();
+  }
+});
 
 test('the operator may forget what was fetched', async () => {
   const sim = simulate({

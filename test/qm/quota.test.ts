@@ -125,6 +125,15 @@ test('a full set needs what it names, whatever waits', async () => {
   assert.deepEqual([waiting(), refused()], [['c', 'd'], []]);
 });
 
+test('what a full set names stays as it is when its new content is refused', async () => {
+  start({ spacemax: 100 });
+  await bench.send(7, [sized('a', 60), sized('b', 20)]);
+  bench.fetch(7, 'a', 'x'.repeat(60));
+  bench.fetch(7, 'b', 'x'.repeat(20));
+  await bench.send(7, [sized('c', 50), sized('a', 90)], { set: 'full' });
+  assert.deepEqual([waiting(), refused(), held()], [['c'], ['203 a'], ['a']]);
+});
+
 test('a quota lowered below what is used refuses what is new; what is held stays, and may shrink', async () => {
   await bench.send(7, [url('a'), url('b'), url('c')]);
   for (const name of ['a', 'b', 'c']) bench.fetch(7, name, 'x'.repeat(40));

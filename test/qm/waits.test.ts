@@ -28,6 +28,31 @@ test('a url that fails again and again waits no longer than a site may, and is r
   await sim.send(1, [url('a')]);
   await sim.pass(DAY);
   assert.deepEqual(sim.bench.all('SELECT code FROM pierr'), [{ code: 503 }]);
+  const seconds = sim.fetches.map(({ monotonicMs }) => Math.round(monotonicMs / 1000));
+  const waitedS = seconds.slice(1).map((atS, index) => atS - (seconds[index] ?? 0));
+  const hours = Array<number>(11).fill(3600);
+  assert.deepEqual(waitedS, [10, 20, 40, 80, 160, 320, 640, 1280, 2560, ...hours]);
+});
+
+test('what fails together in one outage counts as one failure of the site', async () => {
+  let isDown = true;
+  begin(({ url: asked }) => ({ result: isDown ? failure(602, 'provider') : ok(asked), tookMs: 100 }));
+  sim.bench.db.prepare('UPDATE pidb SET parallel = 4').run();
+  sim.reload();
+  await sim.send(
+    1,
+    Array.from({ length: 40 }, (_, i) => url(`p${i}`)),
+  );
+  await sim.pass(1000);
+  const failed = sim.fetches.length;
+  assert.ok(failed >= 4);
+  assert.equal(sim.bench.value('SELECT backoffs FROM pidb'), 1);
+  await sim.pass(9000);
+  assert.equal(sim.bench.value('SELECT backoffs FROM pidb'), 2);
+  assert.equal(sim.fetches.length, failed + 1, 'it is tried with one url');
+  isDown = false;
+  await sim.pass(MINUTE);
+  assert.equal(sim.bench.value('SELECT count(*) FROM lccurl'), 40);
 });
 
 test('what a site asked for while the clock was a year ahead is forgotten when it has answered', async () => {

@@ -41,8 +41,8 @@ test('whatever is fetched and however long it takes, no 60 s have more than 5 % 
   const fetches = fc.array(
     fc.record({
       bytes: fc.integer({ min: 1, max: 1200 }),
-      tookMs: fc.integer({ min: 1, max: 3000 }),
-      idleMs: fc.constantFrom(0, 0, 0, 5000, 100_000),
+      tookMs: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, fc.integer({ min: 1, max: 3000 })),
+      idleMs: fc.oneof({ weight: 49, arbitrary: fc.constant(0) }, fc.constantFrom(5000, 100_000)),
     }),
     { minLength: 100, maxLength: 300 },
   );
@@ -64,7 +64,7 @@ test('whatever is fetched and however long it takes, no 60 s have more than 5 % 
         for (let i = index; i < sent.length && (sent[i]?.atMs ?? 0) < atMs + 60_000; i++)
           bytes += sent[i]?.bytes ?? 0;
         // The last one counts whole, although most of it comes later.
-        assert.ok(bytes <= 63_000 + 1200, `${bytes} bytes in the minute from ${atMs}`);
+        assert.ok(bytes <= 63_000, `${bytes} bytes in the minute from ${atMs}`);
       });
     }),
   );
