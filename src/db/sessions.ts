@@ -3,6 +3,10 @@
  * last one, and up to where a provider has received the errors of its fetches. A UNS cannot write lcc.db; what is kept
  * here reaches it as notes to the Queue Manager, which may be repeated.
  */
+import { closeSync, fdatasync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { syncDirectory } from '../lib/durable.js';
 import type { Db } from './open.js';
 import { openSpoolDatabase } from './spool-database.js';
 
@@ -15,6 +19,8 @@ CREATE TABLE IF NOT EXISTS session(
   notedseq INTEGER NOT NULL DEFAULT 0,  -- what the QM has confirmed
   notederrseen INTEGER NOT NULL DEFAULT 0
 )`;
+
+const syncData = promisify(fdatasync);
 
 const UNNOTED = 'SELECT pid, seq, ip, errseen FROM session WHERE (seq > notedseq OR errseen > notederrseen)';
 
@@ -43,13 +49,17 @@ export interface Unnoted {
 export class SessionStore {
   readonly #db: Db;
   readonly #statements;
+  /** The log of the database, which is there as long as somebody has that open. No locks are lost when it is closed. */
+  readonly #log: number;
   /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
   readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
 
   /** Opens or makes the database. */
   constructor(path: string) {
-    // A commit that a power cut takes would let a number be given twice.
-    this.#db = openSpoolDatabase(path, SCHEMA, 'FULL');
+    // Commits are synced aside, by `synced`: SQLite would have everybody wait.
+    this.#db = openSpoolDatabase(path, SCHEMA, 'NORMAL');
+    this.#log = openSync(`${path}-wal`, 'r');
+    syncDirectory(dirname(path));
     const prepare = (sql: string) => this.#db.prepare(sql);
     this.#statements = {
       get: prepare('SELECT pid, seq, ip, errseen FROM session WHERE pid = ?'),
@@ -65,9 +75,18 @@ export class SessionStore {
     };
   }
 
-  /** Makes what `change` does durable before returning its value. */
+  /** Makes what `change` does, all or nothing; a power cut may take it back until it is `synced`. */
   commit<T>(change: () => T): T {
     return this.#transaction(change);
+  }
+
+  /**
+   * Resolves when everything committed before, by whichever UNS, is on disk: in the log, or moved from there into the
+   * database, which SQLite syncs before it begins the log anew. When it rejects, numbers may be given twice: the process
+   * must end.
+   */
+  async synced(): Promise<void> {
+    await syncData(this.#log);
   }
 
   /** Numbers a connection. Inside a commit. */
@@ -79,9 +98,9 @@ export class SessionStore {
     return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
   }
 
-  /** The provider has received its errors up to `errseen`. Durable. */
+  /** The provider has received its errors up to `errseen`. Inside a commit. */
   received(pid: number, errseen: number): void {
-    this.#transaction(() => this.#statements.seen.run(errseen, pid));
+    this.#statements.seen.run(errseen, pid);
   }
 
   /** The session of one provider, if the QM has not confirmed it. */
@@ -113,6 +132,7 @@ export class SessionStore {
 
   close(): void {
     if (this.#confirmed.size > 0) this.#transaction(() => undefined);
+    closeSync(this.#log);
     this.#db.close();
   }
 

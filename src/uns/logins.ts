@@ -1,11 +1,15 @@
-/** From credentials to an admission: back-off, password, spool room, connection number, what the CP is told. */
+/**
+ * From credentials to an admission: back-off, password, spool room, connection number, what the CP is told; and which of
+ * it has been received.
+ */
 import type { PidbReader, Provider } from '../db/pidb.js';
 import type { Beginning, Begun, SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
-import { GroupCommit } from '../lib/group-commit.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { GroupSync } from '../lib/group-sync.js';
 import type { Log } from '../lib/log.js';
 import { passwordMatches } from '../lib/password.js';
+import { step } from '../lib/steps.js';
 import type { InitAccepted } from '../wire/cp-uns/server.js';
 import { LoginBackoff } from '../lib/login-backoff.js';
 import type { Intake } from './intake.js';
@@ -43,7 +47,8 @@ export class Logins {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #backoff: LoginBackoff;
-  readonly #commits: GroupCommit;
+  readonly #fail: (error: unknown) => void;
+  readonly #commits: GroupSync;
 
   constructor(
     options: UnsOptions,
@@ -54,6 +59,8 @@ export class Logins {
       rations: Rations;
       clock: Clock;
       log: Log;
+      /** Called when the process must end: a sync has failed. */
+      fail: (error: unknown) => void;
     },
   ) {
     this.#options = options;
@@ -64,10 +71,11 @@ export class Logins {
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#backoff = new LoginBackoff(parts.clock);
-    this.#commits = new GroupCommit({
+    this.#fail = parts.fail;
+    this.#commits = new GroupSync({
       commit: change => this.#commit(change),
-      clock: parts.clock,
-      maxWeight: () => LOGINS_AT_A_TIME,
+      sync: () => this.#sync(),
+      maxChanges: LOGINS_AT_A_TIME,
     });
   }
 
@@ -95,6 +103,11 @@ export class Logins {
     return this.#describe(provider, begun);
   }
 
+  /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */
+  async received(pid: number, errseen: number): Promise<void> {
+    await this.#commits.add(() => this.#sessions.received(pid, errseen));
+  }
+
   async #waitTurn(id: string, address: string): Promise<void> {
     const delayMs = this.#backoff.delayMs(id, address);
     if (delayMs === 0) return;
@@ -113,7 +126,7 @@ export class Logins {
     }
   }
 
-  /** Logins that come at the same time share one durable transaction. */
+  /** Logins that come at the same time share one transaction and its sync. */
   #begin(beginning: Beginning): Promise<Begun> {
     return this.#commits.add(() => this.#sessions.number(beginning));
   }
@@ -126,6 +139,20 @@ export class Logins {
       throw isFull(error)
         ? new Refusal(102, 'no room on disk, try again later')
         : new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** A number may be told only when it is on disk: after a power cut it would be given to somebody else. */
+  async #sync(): Promise<void> {
+    try {
+      await this.#sessions.synced();
+      step('uns.connection.synced');
+    } catch (error) {
+      const failure = new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, {
+        cause: error,
+      });
+      this.#fail(failure);
+      throw failure;
     }
   }
 

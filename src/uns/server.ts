@@ -46,6 +46,7 @@ export class UnsServer {
   readonly #turns: Turns;
   readonly #intake: Intake;
   readonly #pidb: PidbReader;
+  readonly #logins: Logins;
   readonly #connections: Connections;
   readonly #forwarder: Forwarder;
   readonly #sessionParts: SessionParts;
@@ -88,6 +89,15 @@ export class UnsServer {
     const intake = new Intake(this.#spool, this.#order, options, () => this.#forwarder.wake());
     this.#intake = intake;
     const rations = new Rations(options, { pidb: this.#pidb, intake, clock });
+    this.#logins = new Logins(options, {
+      pidb: this.#pidb,
+      sessions: this.#sessions,
+      intake,
+      rations,
+      clock,
+      log,
+      fail: parts.fail,
+    });
     this.#sessionParts = {
       options,
       clock,
@@ -95,14 +105,7 @@ export class UnsServer {
       intake,
       rations,
       duty,
-      logins: new Logins(options, {
-        pidb: this.#pidb,
-        sessions: this.#sessions,
-        intake,
-        rations,
-        clock,
-        log,
-      }),
+      logins: this.#logins,
       parted: (pid, errseen) => this.#parted(pid, errseen),
       counted: (what, by) => void (this.#counts[what] += by),
     };
@@ -175,9 +178,9 @@ export class UnsServer {
     this.#spool.close();
   }
 
-  #parted(pid: number, errseen: number): void {
+  async #parted(pid: number, errseen: number): Promise<void> {
     try {
-      if (errseen > 0) this.#sessions.received(pid, errseen);
+      if (errseen > 0) await this.#logins.received(pid, errseen);
     } catch (error) {
       // The CP will be shown the same errors again: harmless.
       this.#log.error('cannot remember which errors were received', { pid, error: messageOf(error) });

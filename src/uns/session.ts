@@ -42,7 +42,7 @@ export interface SessionParts {
   /** Of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
   /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
-  parted(pid: number, errseen: number): void;
+  parted(pid: number, errseen: number): Promise<void>;
   counted(what: 'accepted' | 'refused' | 'urls', by: number): void;
 }
 
@@ -94,12 +94,12 @@ export class CpSession {
       this.#watch.stop();
       this.#line.destroy();
       this.#place.leave();
-      if (this.#admission !== undefined) this.#parted(this.#admission);
+      if (this.#admission !== undefined) await this.#parted(this.#admission);
     }
   }
 
-  #parted({ provider: { pid }, seq }: Admission): void {
-    this.#parts.parted(pid, this.#shownUpTo);
+  async #parted({ provider: { pid }, seq }: Admission): Promise<void> {
+    await this.#parts.parted(pid, this.#shownUpTo);
     this.#parts.log.debug('CP parted', { pid, seq, errors_received: this.#shownUpTo > 0 });
   }
 

@@ -72,6 +72,18 @@ describe('lccd-uns killed', () => {
 });
 
 describe('lccd-uns killed', () => {
+  it('at uns.connection.synced: never gives a number twice, and has told it to nobody', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const doomed = await home.start({ LCC_CRASH_AT: 'uns.connection.synced' });
+    assert.equal(await new Cp(doomed.port).send(init(7, password)).reply, '');
+    await doomed.exited;
+    assert.equal(doomed.child.signalCode, 'SIGKILL');
+    const next = await home.start();
+    assert.match(await new Cp(next.port).send(init(7, password) + set('partial', 'a')).reply, /seq="2"/);
+    await next.stop();
+  });
+
   it('at uns.spool.setaside: the damaged set is told of and set aside once, and what follows arrives', async () => {
     const home = newHome();
     const password = home.addProvider(7);
@@ -112,7 +124,7 @@ describe('lccd-uns', () => {
       .split('\n')
       .map(line => line.split(' ')[1]);
     const durable = steps.filter(step => step !== 'uns.accepted' && step !== 'uns.forwarded');
-    assert.deepEqual(durable, [...SPOOLING, 'uns.spool.removed', 'uns.order.left']);
+    assert.deepEqual(durable, ['uns.connection.synced', ...SPOOLING, 'uns.spool.removed', 'uns.order.left']);
     assert.ok(steps.indexOf('uns.accepted') > steps.indexOf('uns.spool.dirsynced'));
     assert.ok(steps.indexOf('uns.forwarded') < steps.indexOf('uns.spool.removed'));
     await receiver.close();

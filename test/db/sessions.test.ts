@@ -16,6 +16,11 @@ function begin(store: SessionStore, beginnings: readonly Beginning[]): Begun[] {
   return store.commit(() => beginnings.map(beginning => store.number(beginning)));
 }
 
+/** Provider 7 has received errors. */
+function receive(store: SessionStore, errseen: number): void {
+  store.commit(() => store.received(7, errseen));
+}
+
 describe('the numbers of connections', () => {
   it('go on after a restart, and remember where the last one came from', () => {
     const path = newPath();
@@ -68,7 +73,7 @@ describe('notes to the Queue Manager', () => {
     const path = newPath();
     const store = new SessionStore(path);
     begin(store, [{ pid: 7, ip: 'a', known: NEVER }]);
-    store.received(7, 12);
+    receive(store, 12);
     assert.deepEqual(store.unnoted(10), [{ pid: 7, seq: 1, ip: 'a', errseen: 12 }]);
     store.confirm(7, 1, 12);
     assert.deepEqual(store.unnoted(10), []);
@@ -84,8 +89,8 @@ describe('notes to the Queue Manager', () => {
     const store = new SessionStore(newPath());
     begin(store, [{ pid: 7, ip: 'a', known: NEVER }]);
     store.confirm(7, 1, 0);
-    store.received(7, 12);
-    store.received(7, 5);
+    receive(store, 12);
+    receive(store, 5);
     assert.deepEqual(
       store.unnoted(10).map(({ errseen }) => errseen),
       [12],

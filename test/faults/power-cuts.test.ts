@@ -88,14 +88,30 @@ async function outcomeOf(
   }
 }
 
-/** The UNS runs alone: what it accepts lies in its spool. */
-async function accepted({ lcc, env }: PoweredLcc): Promise<void> {
+/** While the UNS runs alone: what it accepts lies in its spool. It is killed afterwards. */
+async function withUnsAlone<T>({ lcc, env }: PoweredLcc, action: () => Promise<T>): Promise<T> {
   const args = [`--listen=unix:${lcc.home}/cp.sock`, `--qm=unix:${lcc.home}/run/qm-uns.sock`];
   const uns = startDaemon('lccd-uns', lcc.home, args, { ...env, LCC_CONFIG: '' });
   await uns.ready;
-  await lcc.deliver('partial', TAGS);
+  const result = await action();
   uns.child.kill('SIGKILL');
   await uns.ended;
+  return result;
+}
+
+const accepted = (powered: PoweredLcc) => withUnsAlone(powered, () => powered.lcc.deliver('partial', TAGS));
+
+/** The numbers that connections get before and after a power cut, with nothing but them written. */
+async function numbersAround(type: FileSystem, env: Record<string, string>): Promise<number[]> {
+  const powered = new PoweredLcc(type, HOUR_MS, env);
+  try {
+    await powered.open();
+    const before = await withUnsAlone(powered, () => powered.lcc.look());
+    await powered.cut();
+    return [before, await powered.lcc.look()];
+  } finally {
+    await powered.close();
+  }
 }
 
 /** The Queue Manager has the set, the UNS has forgotten it, the site does not answer yet. */
@@ -143,6 +159,11 @@ for (const type of FILE_SYSTEMS) {
       assert.deepEqual((await outcomeOf(type, HOUR_MS, {}, accepted)).verdict, ALL_STORED);
       const { verdict } = await outcomeOf(type, HOUR_MS, without('file-syncs'), accepted);
       assert.notDeepEqual(verdict, ALL_STORED);
+    });
+
+    it('no connection has a number that another one had; without syncs one has', async () => {
+      assert.deepEqual(await numbersAround(type, {}), [1, 2]);
+      assert.deepEqual(await numbersAround(type, without('file-syncs')), [1, 1]);
     });
 
     it('a set that the Queue Manager absorbed is fetched; without synced commits it is not', async () => {

@@ -141,10 +141,13 @@ ${more}`,
     throw new Error('the set is abandoned');
   }
 
-  /** Asks for the status only, as a CP that closes in good order. */
-  async look(): Promise<void> {
+  /** Asks for the status only, as a CP that closes in good order. @returns the number of its connection */
+  async look(): Promise<number> {
     const text = `<lococa:init><provider id="${PID}" passwd="${this.#password}"/></lococa:init>`;
-    while (!(await this.#say(text, '</lococa:init_accepted>')).includes('</lococa:init_accepted>'));
+    for (;;) {
+      const reply = await this.#say(text, '</lococa:init_accepted>');
+      if (reply.includes('</lococa:init_accepted>')) return Number(/ seq="(\d+)"/.exec(reply)?.[1]);
+    }
   }
 
   /** What the UNS answers until it closes, or until its answer has `end`. */
