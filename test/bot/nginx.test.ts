@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
@@ -7,14 +7,14 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { noNginx } from '../support/nginx.js';
 import { fetchOnce, newEngine, newFolder, verdict } from './support.js';
 
 const PORT = 28_473;
 const SITE = `http://127.0.0.1:${PORT}`;
 const MODIFIED = new Date('1994-11-06T08:49:37Z');
-const missing = spawnSync('nginx', ['-v']).error !== undefined && 'nginx is not installed (apt: nginx-light)';
 
-describe('a robot at nginx', { skip: missing }, () => {
+describe('a robot at nginx', { skip: noNginx }, () => {
   const dir = newFolder();
   const pages = {
     'small.html': Buffer.from('<p>small</p>\n'.repeat(100)),
