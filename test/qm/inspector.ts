@@ -16,6 +16,8 @@ export interface Scene {
   readonly now: Now;
   /** The local hour of the day. */
   readonly hour: number;
+  /** The hour in a moment. */
+  readonly soon: number;
   /** Whether the hour is the same a moment later. */
   readonly isHourEnding: boolean;
   /** When whatever has failed so far is due again. */
@@ -349,7 +351,7 @@ export class Inspector {
 
   /** A url of the provider that may be sent as soon as there is a slot. */
   #waitsFor({ pid, parallel, failures, untilMs, saved }: Provider): Row | undefined {
-    const { model, world, now, hour } = this.#pair;
+    const { model, world, now, hour, soon } = this.#pair;
     // A delay is written down in whole seconds, and is longer when the wall clock was set back since.
     if (untilMs > now.ms || saved.untilWallMs + 1000 > now.wallMs) return undefined;
     const lanes = world.bms.reduce(
@@ -358,7 +360,7 @@ export class Inspector {
     );
     if (lanes >= parallel || (failures > 0 && lanes > 0)) return undefined;
     return model.rows.find(
-      r => r.pid === pid && this.#isItsTurn(r) && model.refusal(r, now.ms, hour) === undefined,
+      r => r.pid === pid && this.#isItsTurn(r) && model.refusal(r, now.ms, hour, soon) === undefined,
     );
   }
 

@@ -156,8 +156,11 @@ export class Model {
     this.#letGo(held);
   }
 
-  /** Why the row must not be sent now; undefined: it may. `hour` is the local hour of the day. */
-  refusal(row: Row, nowMs: number, hour: number): string | undefined {
+  /**
+   * Why the row must not be sent now; undefined: it may. `hour` is the local hour of the day, `soon` that in a moment: what
+   * may be fetched for that moment only is not begun any more, nor waited for.
+   */
+  refusal(row: Row, nowMs: number, hour: number, soon: number): string | undefined {
     const provider = this.provider(row.pid);
     if (row.op === 0) return 'it was deleted';
     if (row.out) return 'it is being fetched';
@@ -171,7 +174,7 @@ export class Model {
       if (other.out && !other.heard && provider.failures > 0)
         return 'its site is being tried with another url';
       if (other.out || other.tries > 0 || other.passed || !this.complete.has(other.set)) continue;
-      if (row.early || !this.permits(other, hour)) continue;
+      if (row.early || !this.permits(other, hour) || !this.permits(other, soon)) continue;
       // One that has failed need not wait for those whose hour has only just come.
       if (row.tries > 0 && other.tod !== undefined) continue;
       if (row.tries === 0 ? other.place < row.place : other.set === row.set)

@@ -85,6 +85,10 @@ export class Pair implements Scene {
   get hour(): number {
     return new Date(this.clock.nowMs()).getHours();
   }
+  /** The hour at the end of the moment for which nothing is begun any more (`CLOSING_MS` of src/qm/time-slots.ts). */
+  get soon(): number {
+    return new Date(this.clock.nowMs() + 1000).getHours();
+  }
   get isHourEnding(): boolean {
     return new Date(this.clock.nowMs() + 2000).getHours() !== this.hour;
   }
@@ -299,7 +303,7 @@ export class Pair implements Scene {
     const row = model.rowOf(pid, key);
     assert.ok(row, `${pid} ${key} is sent and does not wait`);
     const provider = model.provider(pid);
-    assert.equal(model.refusal(row, now.ms, this.hour), undefined, `${pid} ${key} is sent`);
+    assert.equal(model.refusal(row, now.ms, this.hour, this.soon), undefined, `${pid} ${key} is sent`);
     assert.equal(request.len, row.len, 'the last attributes win');
     const held = model.heldOf(pid, key);
     const conditional = request.etag !== undefined || request.lastModified !== undefined;
