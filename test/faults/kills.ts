@@ -17,6 +17,7 @@ import {
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openReadOnly } from '../../src/db/open.js';
 import { startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { startSite } from '../support/nginx.js';
 
@@ -41,6 +42,7 @@ export interface KillFigures {
   wrong: string[];
   /** Stored although it was deleted. */
   revived: string[];
+  /** Sets that were absorbed again after they had been, and urls with more than one row. */
   twice: number;
   errorsReported: number;
   /** What lccfsck found, by kind, before its repair and after. */
@@ -115,6 +117,7 @@ export async function killRun(options: KillOptions): Promise<KillFigures> {
       figures.errorsReported += (said.stdout.match(/ code="/g) ?? []).length;
     }
     await lcc.stop();
+    figures.twice += absorbedAgain(join(lcc.home, 'lcc.db'));
     figures.found = kindsOf((await lcc.sh('lccfsck -q --repair')).stdout);
     figures.left = kindsOf((await lcc.sh('lccfsck -q')).stdout);
     return figures;
@@ -263,6 +266,17 @@ async function judge(
     }
   }
   figures.revived = [...held.keys()];
+}
+
+/** Every set that is begun gets the next id: there are no more of these than sets that are remembered. */
+function absorbedAgain(path: string): number {
+  const db = openReadOnly(path);
+  try {
+    const value = (sql: string) => Number(db.prepare(sql).pluck().get());
+    return value("SELECT value FROM counter WHERE name = 'psetid'") - value('SELECT count(*) FROM absorbed');
+  } finally {
+    db.close();
+  }
 }
 
 /** How often each kind stands at the beginning of a line. */
