@@ -270,6 +270,31 @@ test('errors are forgotten only up to the one the CP has received', async () => 
   ]);
 });
 
+test('sets that can no longer come again are forgotten, and no others', async () => {
+  bench.close();
+  bench = new Bench({ sliceUrls: 1 });
+  for (const pid of [7, 8]) bench.provider(pid);
+  await bench.send(7, [url('a')]);
+  const open = await bench.intake.begin('u1', bench.head(7, 2));
+  open.urls([url('b')]);
+  open.cut();
+  const elsewhere = await bench.intake.begin('u2', bench.head(8, 1));
+  elsewhere.urls([url('c')]);
+  await elsewhere.end();
+  bench.db.exec("UPDATE counter SET value = 10998 WHERE name = 'psetid'");
+  const known = () => bench.all<{ psetid: number }>('SELECT psetid FROM absorbed').map(row => row.psetid);
+  await bench.send(8, [url('d')]);
+  assert.deepEqual(
+    known().toSorted((a, b) => a - b),
+    [1, 2, 3, 10_999],
+  );
+  await bench.send(8, [url('e')]);
+  assert.deepEqual(
+    known().toSorted((a, b) => a - b),
+    [2, 3, 10_999, 11_000],
+  );
+});
+
 test('a session that is told of late does not hide a later one', async () => {
   await bench.intake.note({ pid: 7, seq: 5, ip: '192.0.2.5', errseen: 0 });
   bench.clock.jumpTo(bench.clock.nowMs() - 86_400_000);

@@ -25,6 +25,19 @@ test('a provider that is removed is forgotten, and an LCC without others is idle
   assert.deepEqual(sim.bench.all('SELECT * FROM qpsdb'), []);
 });
 
+test('a provider that is disabled is not fetched from, and goes on when it is enabled again', async () => {
+  sim = new Simulation({ site: request => ({ result: ok(request.url), tookMs: 10 }) });
+  sim.bench.provider(1, { enabled: 0 });
+  sim.start();
+  await sim.send(1, [url('a')]);
+  await sim.pass(60_000);
+  assert.equal(sim.fetches.length, 0);
+  sim.bench.db.prepare('UPDATE pidb SET enabled = 1').run();
+  sim.reload();
+  await sim.pass(60_000);
+  assert.equal(sim.fetches.length, 1);
+});
+
 test('the rest of a set whose provider was removed meanwhile is refused, not queued for nobody', async () => {
   const bench = new Bench({ sliceUrls: 1 });
   bench.provider(1);

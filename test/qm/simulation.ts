@@ -180,8 +180,8 @@ export class Simulation {
     this.bench.db.pragma('synchronous = OFF');
   }
 
-  /** Starts the Queue Manager and the Bot Manager. */
-  start(): void {
+  /** Starts the Queue Manager, maybe with another period of slots than before, and the Bot Manager. */
+  start(slots = this.#queueing.slots): void {
     const life = { dead: false };
     this.#life = life;
     const { clock } = this;
@@ -196,6 +196,7 @@ export class Simulation {
     };
     this.#dispatcher = new Dispatcher({
       ...this.#queueing,
+      slots,
       duty: this.bench.duty,
       store: this.bench.store,
       clock: ownClock,

@@ -265,6 +265,21 @@ test('with hours of the week a url waits for its day', async () => {
   assert.deepEqual([at.getDay(), at.getHours()], [6, 0]);
 });
 
+test('what waits for an hour of the day waits for the right one when hours of the week count from now on', async () => {
+  begin();
+  await sim.send(1, [url('a', { tod: '9' })]);
+  await sim.pass(MINUTE);
+  assert.deepEqual(parts(), [9]);
+  await sim.stop();
+  sim.start(168);
+  await sim.pass(MINUTE);
+  assert.deepEqual(parts(), [24 + 9], 'tomorrow, not next Monday');
+  await sim.stop();
+  sim.start(24);
+  await sim.pass(MINUTE);
+  assert.deepEqual(parts(), [9]);
+});
+
 test('sets told anew while parts of them wait for several hours lose nothing when those begin', async () => {
   begin({ site: request => ({ result: ok(request.url, { fileId: request.url }), tookMs: 3000 }) });
   const names = Array.from({ length: 3500 }, (_, i) => `p${i}`);

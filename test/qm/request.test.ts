@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import type { Held } from '../../src/db/cache/content.js';
+import type { WaitingRow } from '../../src/db/queue/row.js';
+import { validatorsOf } from '../../src/qm/request.js';
+import { Bench, md5Of, url } from './support.js';
+
+let bench: Bench;
+beforeEach(() => {
+  bench = new Bench();
+  bench.provider(7);
+});
+afterEach(() => bench.close());
+
+/** What a robot is told of content held when the url is asked for again, with what the CP says now. */
+async function told(more: { verified?: boolean }, says: Parameters<typeof url>[1]) {
+  await bench.send(7, [url('a')]);
+  bench.fetch(7, 'a', 'x', { etag: '"1"', lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT', ...more });
+  await bench.send(7, [url('a', says)]);
+  const row = bench.row(7, 'a') as unknown as WaitingRow;
+  const held: Held | undefined = bench.store.content.look(7, row.curl, row.mimetype);
+  assert.ok(held);
+  return validatorsOf(row, held);
+}
+const BOTH = { etag: '"1"', lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT' };
+
+test('where the CP says nothing the robot asks conditionally', async () => {
+  assert.deepEqual(await told({}, {}), BOTH);
+});
+
+test('what the CP says otherwise is fetched whatever the server thinks of it', async () => {
+  for (const says of [{ md5: md5Of('y') }, { len: '2' }, { mtime: '2026-11-21T00:00:00Z' }])
+    assert.deepEqual(await told({}, says), {});
+});
+
+test('content that could not be confirmed whole is no base: it would be confirmed for ever', async () => {
+  assert.deepEqual(await told({ verified: false }, {}), {});
+});
