@@ -90,6 +90,12 @@ async function moved(whole: Whole, expected: unknown): Promise<unknown> {
   if (expected !== 0) await whole.until(() => spooled() === expected);
   return spooled();
 }
+async function fewMoved(whole: Whole, expected: unknown): Promise<unknown> {
+  freed(whole.db, 205);
+  return moved(whole, expected);
+}
+
+/** So many files of a machine that is away wait to be deleted. */
 function freed(db: Db, files: number): void {
   const add = db.prepare("INSERT INTO freed(machineid, fileid) VALUES ('away', ?)");
   db.transaction(() => {
@@ -255,14 +261,26 @@ const TRIALS: Partial<Record<QmSetting, Trial>> = {
     with: { 'qm.fsm_page_files': '100' },
     sees: 2,
     otherwise: 0,
-    look: moved,
+    look: fewMoved,
   },
   'qm.fsm_away_ms': {
     without: { 'qm.fsm_page_files': '100' },
     with: { 'qm.fsm_away_ms': '1h' },
     sees: 0,
     otherwise: 2,
-    look: moved,
+    look: fewMoved,
+  },
+  'qm.fsm_max_bytes': {
+    without: { 'qm.fsm_page_files': '1000' },
+    with: { 'qm.fsm_max_bytes': '1MB' },
+    sees: 10,
+    otherwise: 20,
+    async look(whole, expected) {
+      freed(whole.db, 20_000);
+      await moved(whole, expected);
+      // Full is full.
+      return moved(whole, 0);
+    },
   },
   'qm.full_set_period_ms': {
     with: { 'qm.full_set_period_ms': '1h' },
@@ -324,7 +342,6 @@ for (const [name, trial] of Object.entries(TRIALS)) {
       [{}, trial.otherwise],
     ] as const) {
       qm = new Whole();
-      if (name.startsWith('qm.fsm_')) freed(qm.db, 205);
       await qm.start({ ...trial.without, ...settings });
       assert.deepEqual(await trial.look(qm, expected), expected, JSON.stringify(settings));
       await qm.close();
@@ -337,7 +354,6 @@ for (const [name, trial] of Object.entries(TRIALS)) {
 const ELSEWHERE: Partial<Record<QmSetting, string>> = {
   'qm.delay_grid_ms': 'qm/schedule/delays',
   'qm.delay_horizon_ms': 'qm/schedule/delays',
-  'qm.fsm_max_bytes': 'qm/fsm',
   'qm.sync_interval_ms': 'qm/sync-points',
   'qm.check_window': 'qm/sync-points',
   'qm.metrics_listen': 'daemon/metrics',
