@@ -223,6 +223,21 @@ test('all that the operator, the scheduler and the fuse know survives', async ()
   assert.deepEqual([provider(), rest(), sets()], before);
 });
 
+test('no content is trusted unread, and no set comes before what it named', () => {
+  bench.reopen();
+  bench.db.exec("INSERT INTO store VALUES ('m1', 's1', 200)");
+  // As the set of a url that was fetched again leaves it: nothing else knows its number.
+  bench.db.exec('UPDATE lccurl SET psetid = 900 WHERE id = 5');
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+  suspectDatabase(bench.path);
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  open();
+  bench.reopen();
+  assert.equal(bench.value('SELECT syncedseq FROM store'), 0);
+  assert.equal(bench.value("SELECT value FROM counter WHERE name = 'psetid'"), 900);
+});
+
 test('a row that does not agree with its sum is not carried over', () => {
   bench.reopen();
   bench.db.exec(

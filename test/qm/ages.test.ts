@@ -79,6 +79,18 @@ test('a set that names it, or a fetch, makes content young again', async () => {
   assert.deepEqual(held(), []);
 });
 
+test('what waited long for its fetch is as young as that', async () => {
+  start({ expireMs: 10 * DAY_MS });
+  ages.run();
+  await bench.send(7, [url('waited')]);
+  run(9 * DAY_MS);
+  assert.equal(bench.fetch(7, 'waited'), 'done');
+  run(9 * DAY_MS);
+  assert.deepEqual(held(), ['waited']);
+  run(2 * DAY_MS);
+  assert.deepEqual(held(), []);
+});
+
 test('neither a clock that jumps nor an LCC that was away makes content old', async () => {
   start({ expireMs: 10 * DAY_MS });
   ages.run();

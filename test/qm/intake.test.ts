@@ -295,6 +295,21 @@ test('sets that can no longer come again are forgotten, and no others', async ()
   );
 });
 
+test('a set says which session it is of, and which errors its CP had received', async () => {
+  await bench.send(7, [url('a'), url('b')]);
+  for (const name of ['a', 'b']) {
+    const row = bench.row(7, name);
+    assert.ok(row);
+    bench.answer(row, failure(404, 'real'));
+  }
+  const first = Number(bench.value('SELECT min(errseq) FROM pierr'));
+  await bench.send(7, [url('c')], { seq: 17, ip: '192.0.2.17', errseen: first });
+  assert.deepEqual(bench.all('SELECT errseq FROM pierr'), [{ errseq: first + 1 }]);
+  assert.deepEqual(bench.all('SELECT nurlerrs, lastconnseq, lastconnip FROM pidb'), [
+    { nurlerrs: 1, lastconnseq: 17, lastconnip: '192.0.2.17' },
+  ]);
+});
+
 test('a session that is told of late does not hide a later one', async () => {
   await bench.intake.note({ pid: 7, seq: 5, ip: '192.0.2.5', errseen: 0 });
   bench.clock.jumpTo(bench.clock.nowMs() - 86_400_000);

@@ -125,6 +125,39 @@ test('a full set needs what it names, whatever waits', async () => {
   assert.deepEqual([waiting(), refused()], [['c', 'd'], []]);
 });
 
+test('what a full set names and is held already counts', async () => {
+  start({ filesmax: 2, spacemax: 100 });
+  await bench.send(7, [url('a'), url('b')]);
+  bench.fetch(7, 'a', 'x'.repeat(40));
+  bench.fetch(7, 'b', 'x'.repeat(40));
+  await bench.send(7, [sized('a', 40), sized('b', 40), sized('c', 1)], { set: 'full' });
+  bench.db.prepare('UPDATE pidb SET filesmax = 9').run();
+  await bench.send(7, [sized('a', 40), sized('b', 40), sized('d', 21), sized('e', 20)], { set: 'full' });
+  assert.deepEqual([waiting(), refused()], [['e'], ['202 c', '203 d']]);
+});
+
+for (const set of ['full', 'partial'] as const) {
+  test(`a ${set} set that was cut off goes on with the room that its beginning has left`, async () => {
+    start({ filesmax: 3, spacemax: 100 }, { sliceUrls: 1 });
+    const urls = [sized('a', 40), sized('b', 40), sized('c', 21), sized('d', 20), sized('e', 0)];
+    const head = bench.head(7, urls.length, { set });
+    const cut = await bench.intake.begin('u1', head);
+    cut.urls(urls.slice(0, 2));
+    cut.cut();
+    bench.reopen();
+    const again = await bench.intake.begin('u1', head);
+    again.urls(urls);
+    await again.end();
+    assert.deepEqual(
+      [waiting(), refused()],
+      [
+        ['a', 'b', 'd'],
+        ['203 c', '202 e'],
+      ],
+    );
+  });
+}
+
 test('what a full set names stays as it is when its new content is refused', async () => {
   start({ spacemax: 100 });
   await bench.send(7, [sized('a', 60), sized('b', 20)]);

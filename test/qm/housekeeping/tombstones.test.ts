@@ -38,6 +38,18 @@ describe('tombstones', () => {
     assert.deepEqual(kept(), [2]);
   });
 
+  it('go together with the old paths of their time', () => {
+    const leave = (seq: number) =>
+      bench.db.prepare("INSERT INTO oldpath VALUES (?, 7, 'a/b', 'm', 'f', ?)").run(seq, nowS());
+    bury(1);
+    leave(2);
+    pass(50);
+    leave(3);
+    pass(41);
+    assert.deepEqual([kept(), bench.all('SELECT seq FROM oldpath')], [[], [{ seq: 3 }]]);
+    assert.equal(bench.value("SELECT value FROM counter WHERE name = 'purged'"), 2);
+  });
+
   it('made while the clock was ahead are kept from the moment on that it was set right, and hold up no other', () => {
     pass(1);
     const rightMs = bench.clock.nowMs();
