@@ -260,10 +260,11 @@ export class Model {
     this.drop(row);
   }
 
-  /** The CP has received its first `count` kept errors. */
+  /** The CP has received its first `count` kept errors; with the last of them, of how many it is told in all. */
   delivered(pid: number, count: number): void {
     const provider = this.provider(pid);
-    if (provider.errors.splice(0, count).length > 0) provider.nurlerrs = provider.errors.length;
+    const { length } = provider.errors.splice(0, count);
+    if (length > 0) provider.nurlerrs = provider.errors.length === 0 ? 0 : provider.nurlerrs - length;
   }
 
   /** The wall clock was set. */
