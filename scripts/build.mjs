@@ -107,7 +107,7 @@ const bundle = (outName, contents) =>
     // Files beside the bundle (worker threads) are found from where it lies.
     define: { 'import.meta.dirname': '__dirname' },
     plugins: [lazyModules],
-    external: ['better-sqlite3', 'prom-client'],
+    external: ['prom-client'],
     legalComments: 'none',
     logLevel: 'warning',
   });

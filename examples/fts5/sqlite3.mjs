@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 // A stand-in for the sqlite3 shell where it is not installed: SQL as an argument, else on standard input, rows on
 // standard output. `lccq --cursor=F --format=fts5-sql -- node sqlite3.mjs -bail index.db`
-import Database from 'better-sqlite3';
+import { openSqlite } from '../../dist/src/lib/sqlite.js';
 
 const [file, sql] = process.argv.slice(2).filter(argument => argument !== '-bail');
 if (file === undefined) {
   console.error('usage: sqlite3.mjs [-bail] FILE [SQL]');
   process.exit(64);
 }
-const db = new Database(file);
+const db = openSqlite(file);
 try {
   if (sql === undefined) {
     const chunks = [];

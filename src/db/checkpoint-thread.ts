@@ -1,7 +1,7 @@
 /** The thread behind Checkpoints: moves what the log of a database holds into the database itself, when told to. */
-import Database from 'better-sqlite3';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../lib/errors.js';
+import { openSqlite, type Db } from '../lib/sqlite.js';
 import type { CheckpointAnswer } from './checkpoints.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
@@ -14,9 +14,9 @@ export function serveCheckpoints(): void {
 
 /** With a connection of its own each time: one that stayed open would keep the log there when its owner closes. */
 function checkpoint(path: string): CheckpointAnswer {
-  let db: Database.Database | undefined;
+  let db: Db | undefined;
   try {
-    db = new Database(path, { fileMustExist: true });
+    db = openSqlite(path, { fileMustExist: true });
     db.pragma('synchronous = FULL');
     db.pragma('wal_checkpoint(PASSIVE)');
     return {};

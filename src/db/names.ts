@@ -16,8 +16,8 @@
  * SQLite rather than a journal of our own: no replay at start, flat memory, and torn writes are its job. Batches pay
  * for the commits (1000 names 4 ms, once per 1000 fetches).
  */
-import Database from 'better-sqlite3';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { openSqlite, type Db, type Statement } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 
 export interface Name {
@@ -56,10 +56,8 @@ CREATE INDEX names_free ON names(id) WHERE state = 2;
 CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
 `;
 
-type Statement = Database.Statement;
-
 export class NamesDb {
-  readonly #db: Database.Database;
+  readonly #db: Db;
   readonly #pickFree: Statement;
   readonly #take: Statement;
   readonly #readNext: Statement;
@@ -284,8 +282,8 @@ function sumOf(id: number, gen: number, state: number): number {
   return ((id % 4_194_301) * 2_654_435_761 + (gen % 65_521) * 40_503 + state * 97 + 1) % 4_294_967_291;
 }
 
-function openExclusively(path: string, firstId: number): Database.Database {
-  const db = new Database(path, { timeout: 1000 });
+function openExclusively(path: string, firstId: number): Db {
+  const db = openSqlite(path, { timeout: 1000 });
   try {
     // Two Bot Managers on one store would hand out the same names: the lock is held until this process ends.
     db.pragma('locking_mode = EXCLUSIVE');

@@ -4,19 +4,18 @@
  * better-sqlite3 is compiled so that a WAL database is opened with synchronous=NORMAL, which loses whole transactions
  * in a power cut: FULL is set on every writing connection, after WAL was entered, and read back.
  */
-import Database from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { READER_BYTES, requireRoom } from '../lib/disk-room.js';
 import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { openSqlite, type Db } from '../lib/sqlite.js';
 import { migration001 } from './migrations/001.js';
 import { migration002 } from './migrations/002.js';
 import { migration003 } from './migrations/003.js';
 import { openWal } from './wal.js';
 
-export type Db = Database.Database;
-export type Statement = Database.Statement;
+export type { Db, Statement } from '../lib/sqlite.js';
 
 /** Migration n brings a database from schema n to n + 1. */
 const MIGRATIONS: readonly string[] = [migration001, migration002, migration003];
@@ -29,14 +28,6 @@ const BUSY_TIMEOUT_MS = 10_000;
 export const CHECKPOINT_PAGES = 4096;
 const WAL_KEEP_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 64 * 1024;
-
-/**
- * Loads what the first database of a process loads. For those that open theirs late: should Node find no descriptor for
- * it then, it takes the file for missing, for ever.
- */
-export function loadSqlite(): void {
-  new Database(':memory:').close();
-}
 
 /**
  * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
@@ -70,7 +61,7 @@ export function openReadOnly(path: string): Db {
   try {
     // The first to open it makes the index of its log; others find one.
     if (existsSync(path) && !existsSync(`${path}-shm`)) requireRoom(path, READER_BYTES);
-    db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db = openSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     const version = versionOf(db);
     if (version < SCHEMA_VERSION)
       throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);

@@ -7,11 +7,11 @@
  *
  * A crash before the first rename begins anew; between the two, the next start finishes the second.
  */
-import Database from 'better-sqlite3';
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { damagedContent, damagedWaiting } from './damage.js';
 import { raiseCounters } from './counters.js';
@@ -146,7 +146,7 @@ function canRead(db: Db, table: string): boolean {
 
 function openDamaged(path: string): Db | undefined {
   try {
-    const db = new Database(path, { readonly: true, fileMustExist: true });
+    const db = openSqlite(path, { readonly: true, fileMustExist: true });
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     return db;
   } catch {

@@ -2,7 +2,7 @@
  * Names of files by the million, and what is known of each. They lie in a temporary file that SQLite removes by itself;
  * memory is that of its cache.
  */
-import Database from 'better-sqlite3';
+import { openSqlite } from '../lib/sqlite.js';
 import type { Name } from './names.js';
 
 /** `held`: a row of lccurl points to it. `freed`: it waits to be deleted. */
@@ -14,7 +14,7 @@ const HELD = 1;
 const BATCH = 10_000;
 
 export class TemporaryNames {
-  readonly #db = new Database('');
+  readonly #db = openSqlite('');
   readonly #add;
   readonly #use;
   readonly #heldGens;

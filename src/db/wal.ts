@@ -1,8 +1,8 @@
 /** Opening a database for writing, in WAL mode, with what its commits promise made sure of. */
-import Database from 'better-sqlite3';
 import { closeSync, openSync } from 'node:fs';
 import { backIndex, requireRoom } from '../lib/disk-room.js';
 import { errnoOf, LccError } from '../lib/errors.js';
+import { openSqlite, type Db } from '../lib/sqlite.js';
 
 const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
 const RETRY_MS = 20;
@@ -19,11 +19,7 @@ export interface WalOptions {
  * @param prepare makes it ready; may be run more than once
  * @throws what SQLite and the file system throw; LccError `io.full` when the disk has no room, `bug`
  */
-export function openWal(
-  path: string,
-  options: WalOptions,
-  prepare: (db: Database.Database) => void,
-): Database.Database {
+export function openWal(path: string, options: WalOptions, prepare: (db: Db) => void): Db {
   const isFile = path !== ':memory:';
   if (isFile) {
     requireRoom(path);
@@ -42,12 +38,8 @@ export function openWal(
   }
 }
 
-function openOnce(
-  path: string,
-  { synchronous, busyMs }: WalOptions,
-  prepare: (db: Database.Database) => void,
-): Database.Database {
-  const db = new Database(path, { timeout: busyMs });
+function openOnce(path: string, { synchronous, busyMs }: WalOptions, prepare: (db: Db) => void): Db {
+  const db = openSqlite(path, { timeout: busyMs });
   try {
     db.pragma('journal_mode = WAL');
     // Entering WAL sets NORMAL, whatever was asked for before.

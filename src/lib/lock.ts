@@ -2,8 +2,8 @@
  * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process, however it
  * dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds nothing else.
  */
-import Database from 'better-sqlite3';
 import { errnoOf } from './errors.js';
+import { openSqlite } from './sqlite.js';
 
 export interface Lock {
   release(): void;
@@ -14,7 +14,7 @@ export interface Lock {
  * it. The file stays behind: removing it would let two holders in.
  */
 export function tryLock(path: string): Lock | undefined {
-  const db = new Database(path, { timeout: 0 });
+  const db = openSqlite(path, { timeout: 0 });
   try {
     // Without a journal SQLite would write its first page to the file: on a full disk there would be no lock.
     db.pragma('journal_mode = MEMORY');

@@ -11,10 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { NamesDb, type Name } from '../../src/db/names.js';
 import { LccError } from '../../src/lib/errors.js';
+import { openSqlite } from '../../src/lib/sqlite.js';
 
 const dirs: string[] = [];
 after(() => {
@@ -94,7 +94,7 @@ describe('names of a store', () => {
   it('is open in one process at a time', () => {
     const path = newPath();
     const names = new NamesDb(path, 0);
-    const other = new Database(path, { timeout: 0 });
+    const other = openSqlite(path, { timeout: 0 });
     assert.throws(() => other.prepare('SELECT * FROM next').all(), /locked/);
     other.close();
     names.close();
@@ -115,7 +115,7 @@ describe('names of a store', () => {
       (error: unknown) => error instanceof LccError && error.code === 'data.malformed',
     );
     const newer = newPath();
-    const db = new Database(newer);
+    const db = openSqlite(newer);
     db.pragma('user_version = 99');
     db.close();
     assert.throws(() => new NamesDb(newer, 0), /schema 99 was written by a newer LCC/);
@@ -128,7 +128,7 @@ describe('names of a store', () => {
       note(names, ...names.reserve(4));
       names.free(names.due(0, 2));
       names.close();
-      const db = new Database(path);
+      const db = openSqlite(path);
       db.exec(`UPDATE names ${change} WHERE id = ${change.includes('state') ? 2 : 0}`);
       db.close();
       const again = new NamesDb(path, 0);

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +8,7 @@ import { migration002 } from '../../src/db/migrations/002.js';
 import { openDatabase, openReadOnly, SCHEMA_VERSION } from '../../src/db/open.js';
 import { readProvider } from '../../src/db/pidb.js';
 import { LccError } from '../../src/lib/errors.js';
+import { openSqlite } from '../../src/lib/sqlite.js';
 
 let dir = '';
 beforeEach(() => {
@@ -49,19 +49,19 @@ test('password hashes are not readable by everyone', () => {
 
 test('a database of a newer LCC is refused, for writing and reading, and left as it is', () => {
   const path = join(dir, 'lcc.db');
-  const newer = new Database(path);
+  const newer = openSqlite(path);
   newer.pragma(`user_version = ${SCHEMA_VERSION + 1}`);
   newer.close();
   assert.throws(() => openDatabase(path), refused('config', /newer LCC/));
   assert.throws(() => openReadOnly(path), refused('config', /newer LCC/));
-  const again = new Database(path);
+  const again = openSqlite(path);
   assert.equal(again.pragma('user_version', { simple: true }), SCHEMA_VERSION + 1);
   again.close();
 });
 
 test('a database of an older LCC is upgraded when opened for writing, refused for reading', () => {
   const path = join(dir, 'lcc.db');
-  new Database(path).exec('CREATE TABLE t(x)').close();
+  openSqlite(path).exec('CREATE TABLE t(x)').close();
   assert.throws(() => openReadOnly(path), refused('config', /start lccd to upgrade/));
   openDatabase(path).close();
   openReadOnly(path).close();
@@ -69,7 +69,7 @@ test('a database of an older LCC is upgraded when opened for writing, refused fo
 
 test('a database of schema 2 is upgraded with all it holds', () => {
   const path = join(dir, 'lcc.db');
-  const older = new Database(path);
+  const older = openSqlite(path);
   older.exec(`${migration001};${migration002}`);
   older.exec(
     `INSERT INTO pidb(pid, password, priority) VALUES (7, 'x', 2); INSERT INTO meta VALUES ('store_id', 'id');

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import Database from 'better-sqlite3';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,6 +8,7 @@ import { fileIdOf } from '../../src/db/naming.js';
 import { markStore } from '../../src/db/store-mark.js';
 import { runFsck } from '../../src/fsck/run.js';
 import { LccError } from '../../src/lib/errors.js';
+import { openSqlite } from '../../src/lib/sqlite.js';
 
 describe('a store without an LCC DB beside it', () => {
   let dir: string;
@@ -93,7 +93,7 @@ describe('a store without an LCC DB beside it', () => {
   it('never gives a name again that a file has, or that cannot be known', async () => {
     fill();
     put('00/00/00000063.0');
-    const db = new Database(join(store(), 'names.db'));
+    const db = openSqlite(join(store(), 'names.db'));
     db.exec('UPDATE names SET sum = sum + 1 WHERE id = 0');
     db.close();
     assert.deepEqual(await fsck(true), ['free-list 00/00/00000063.0 repaired', 'free-list id 0 repaired']);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import Database from 'better-sqlite3';
+import { openSqlite } from '../../src/lib/sqlite.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import type { CheckRequest, UpkeepRequest } from '../../src/wire/upkeep.js';
 import { Bm, Qm, Uns } from './daemon.js';
@@ -83,7 +83,7 @@ describe('sync points', () => {
   it('what comes before one is not read again', async () => {
     await storeSome(3);
     await qm.kill('SIGTERM');
-    const db = new Database(qm.dbPath);
+    const db = openSqlite(qm.dbPath);
     db.exec('UPDATE store SET syncedseq = 2');
     db.close();
     await qm.start();

@@ -1,7 +1,7 @@
 /** The database of all sessions: one connection, whose snapshots nobody holds while they wait. */
 import { statSync } from 'node:fs';
-import { loadSqlite } from '../../db/open.js';
 import { CacheReader } from '../../db/cache/read.js';
+import { loadSqlite } from '../../lib/sqlite.js';
 
 export class SharedCache {
   readonly #path: string;
