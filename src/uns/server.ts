@@ -10,6 +10,7 @@ import { DutyCycle } from '../lib/duty-cycle.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
+import { SharedLayouts } from '../lib/xml/layouts.js';
 import { initRejected } from '../wire/cp-uns/server.js';
 import { Connections, type Place } from './connections.js';
 import { Forwarder } from './forward.js';
@@ -104,6 +105,7 @@ export class UnsServer {
       log,
       intake,
       rations,
+      layouts: new SharedLayouts(),
       duty,
       logins: this.#logins,
       parted: (pid, errseen) => this.#parted(pid, errseen),

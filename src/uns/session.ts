@@ -13,6 +13,7 @@ import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
 import type { Log } from '../lib/log.js';
+import type { SharedLayouts } from '../lib/xml/layouts.js';
 import {
   CpReader,
   initAccepted,
@@ -39,6 +40,8 @@ export interface SessionParts {
   logins: Logins;
   intake: Intake;
   rations: Rations;
+  /** How CPs write, as the last one wrote whose set was accepted: most of them use the same software. */
+  layouts: SharedLayouts;
   /** Of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
   /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
@@ -53,6 +56,7 @@ export class CpSession {
   readonly #peer: string;
   readonly #address: string;
   readonly #watch: Watch;
+  readonly #reader: CpReader;
   #admission: Admission | undefined;
   #set: SetIntake | undefined;
   /** Errors the CP has certainly received now. */
@@ -66,6 +70,7 @@ export class CpSession {
     this.#place = place;
     this.#peer = from.peer;
     this.#address = from.address;
+    this.#reader = new CpReader(parts.options.xml, from.peer, parts.layouts);
     this.#watch = new Watch(parts.options, parts.clock, why => this.#line.interrupt(why));
   }
 
@@ -126,7 +131,6 @@ export class CpSession {
   }
 
   async *#events(): AsyncGenerator<CpEvent> {
-    const reader = new CpReader(this.#parts.options.xml, this.#peer);
     for (;;) {
       this.#watch.waits();
       await this.#line.said(this.#parts.options.limits['uns.max_reply_bytes']);
@@ -135,12 +139,12 @@ export class CpSession {
       if (chunk === undefined) break;
       this.#set?.countBytes(chunk.length);
       const startedMs = this.#parts.clock.monotonicMs();
-      yield* reader.read(chunk);
+      yield* this.#reader.read(chunk);
       const workedMs = this.#parts.clock.monotonicMs() - startedMs;
       await this.#set?.paced();
       await this.#makeRoom(workedMs);
     }
-    const [problem] = reader.end();
+    const [problem] = this.#reader.end();
     if (problem?.kind === 'problem' && this.#admission !== undefined) {
       throw new Refusal(204, `set incomplete: ${problem.text}`);
     }
@@ -185,6 +189,7 @@ export class CpSession {
     if (set === undefined || this.#admission === undefined) throw new Refusal(104);
     await set.commit();
     this.#set = undefined;
+    this.#reader.share(this.#parts.layouts);
     const { provider, seq } = this.#admission;
     this.#parts.counted('accepted', 1);
     this.#parts.counted('urls', set.received);

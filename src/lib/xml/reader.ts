@@ -11,7 +11,7 @@
 import { LccError } from '../errors.js';
 import { DECLARATION_MAX_CHARACTERS, readDeclaration } from './declaration.js';
 import { Decoder, type XmlEncoding } from './decode.js';
-import { attributesOf, Layouts } from './layouts.js';
+import { attributesOf, Layouts, type SharedLayouts } from './layouts.js';
 import { Position } from './position.js';
 import { endOfReferences, mayBecomeReference } from './references.js';
 import { StrictParser } from './strict.js';
@@ -62,18 +62,28 @@ export class XmlReader {
   /**
    * @param options.where names the source in messages: a file or a peer
    * @param options.fastPath false: saxes reads everything
+   * @param options.layouts what other readers have learnt
    */
-  constructor(events: XmlEvents, limits: XmlLimits, options: { where: string; fastPath?: boolean }) {
+  constructor(
+    events: XmlEvents,
+    limits: XmlLimits,
+    options: { where: string; fastPath?: boolean; layouts?: SharedLayouts },
+  ) {
     this.#events = events;
     this.#limits = limits;
     this.#where = options.where;
     this.#strict = new StrictParser(limits, options.where, text => this.#events.text?.(text));
-    this.#layouts = options.fastPath === false ? undefined : new Layouts();
+    this.#layouts = options.fastPath === false ? undefined : new Layouts(options.layouts);
   }
 
   /** Where the markup or text reported last ends, counted from 1. */
   get position(): { line: number; column: number } {
     return { line: this.#place.line, column: Math.max(1, this.#place.columnAt(this.#readTo)) };
+  }
+
+  /** Has readers to come begin with what this one has learnt. */
+  share(layouts: SharedLayouts): void {
+    this.#layouts?.share(layouts);
   }
 
   /** How many elements are open. */

@@ -8,6 +8,7 @@
  */
 import { LccError } from '../../lib/errors.js';
 import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
+import type { SharedLayouts } from '../../lib/xml/layouts.js';
 import { XmlReader } from '../../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
 import { localName } from '../prefix.js';
@@ -43,7 +44,8 @@ export class CpReader {
   #setDone = false;
   #done = false;
 
-  constructor(limits: XmlLimits, where: string) {
+  /** @param layouts how other CPs, under the same limits, have written their elements */
+  constructor(limits: XmlLimits, where: string, layouts?: SharedLayouts) {
     this.#where = where;
     this.#reader = new XmlReader(
       {
@@ -52,8 +54,13 @@ export class CpReader {
         text: text => this.#text(text),
       },
       limits,
-      { where },
+      { where, ...(layouts && { layouts }) },
     );
+  }
+
+  /** Has readers to come begin with how this CP writes its elements. */
+  share(layouts: SharedLayouts): void {
+    this.#reader.share(layouts);
   }
 
   /** What the next bytes say, in order. A `problem` is the last event there will be. */
