@@ -1,4 +1,7 @@
-/** A CP's socket, pulled: chunks one at a time when asked for, replies with a bound, an end both sides agree on. */
+/**
+ * A CP's socket, pulled: chunks one at a time when asked for, replies with a bound, an end both sides agree on. Replies go
+ * out together when the peer is waited for: one that has sent all it has to say gets all of its answer at once.
+ */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -13,6 +16,8 @@ export class Line {
   readonly #socket: Socket;
   readonly #clock: Clock;
   #chunks: Buffer[] = [];
+  /** What has been said and not yet sent. */
+  #unsent = '';
   #ended = false;
   /** Whether the peer's end came when everything we had said was on its way. */
   #endedAfterReplies = false;
@@ -34,7 +39,7 @@ export class Line {
     });
     socket.on('end', () => {
       this.#ended = true;
-      this.#endedAfterReplies = socket.writableLength === 0 && socket.bytesWritten > 0;
+      this.#endedAfterReplies = this.waitingBytes === 0 && socket.bytesWritten > 0;
       this.#stir();
     });
     socket.on('drain', () => this.#stir());
@@ -59,23 +64,31 @@ export class Line {
       if (chunk !== undefined) return chunk;
       if (this.#ended) return undefined;
       if (this.#failure !== undefined) throw this.#failure();
+      this.#send();
       this.#socket.resume();
       await this.#stirred();
     }
   }
 
-  /** Says something; dropped when nobody can hear it any more. */
+  /** Says something, at the latest when the peer is waited for; dropped when nobody can hear it any more. */
   say(text: string): void {
-    if (this.#socket.writable) this.#socket.write(text);
+    this.#unsent += text;
+  }
+
+  #send(): void {
+    const text = this.#unsent;
+    this.#unsent = '';
+    if (text !== '' && this.#socket.writable) this.#socket.write(text);
   }
 
   /** Bytes said that the peer has not taken. */
   get waitingBytes(): number {
-    return this.#socket.writableLength;
+    return this.#socket.writableLength + Buffer.byteLength(this.#unsent);
   }
 
   /** Resolves when at most `bytes` of what was said are waiting. Throws like `next`. */
   async said(bytes: number): Promise<void> {
+    if (this.waitingBytes > bytes) this.#send();
     while (this.#socket.writableLength > bytes) {
       if (this.#failure !== undefined) throw this.#failure();
       await this.#stirred();
@@ -112,7 +125,9 @@ export class Line {
     }
   }
 
+  /** Ends the conversation here and now; what was said is sent as far as that takes no waiting. */
   destroy(): void {
+    this.#send();
     this.#socket.destroy();
   }
 

@@ -174,7 +174,7 @@ export class Logins {
         mimes: this.#options.mimes,
         files: { used: filesused, free: Math.max(0, filesmax - filesused) },
         space: { used: spaceused, free: Math.max(0, spacemax - spaceused) },
-        fullset: this.#rations.of(provider),
+        fullset: this.#rations.of(provider, waiting.fullSets),
         errors: total,
         processing: provider.nurlproc + waiting.urls,
         shown,

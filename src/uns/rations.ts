@@ -27,16 +27,15 @@ export class Rations {
     this.#clock = parts.clock;
   }
 
-  /** What a provider, as it was read just now, has left. */
-  of(provider: Provider): FullSetRation {
-    const { fullSets } = this.#intake.waiting(provider.pid);
+  /** What a provider, as it was read just now, has left when `fullSets` of it wait. */
+  of(provider: Provider, fullSets: number): FullSetRation {
     return fullSetRation(provider, fullSets, this.#clock.nowMs(), this.#options.fullSetPeriodMs);
   }
 
   /** @throws Refusal 201 when the provider may not send a full set now */
   demand(admitted: Provider): void {
     const provider = this.#pidb.provider(admitted.pid) ?? admitted;
-    const { allowed, wanted } = this.of(provider);
+    const { allowed, wanted } = this.of(provider, this.#intake.waiting(provider.pid).fullSets);
     if (allowed > 0 || wanted !== undefined) return;
     const days = Math.round(this.#options.fullSetPeriodMs / DAY_MS);
     throw new Refusal(
