@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Cp, init, newHome, Receiver, set } from '../support/uns.js';
@@ -128,5 +128,19 @@ describe('lccd-uns', () => {
     assert.ok(steps.indexOf('uns.accepted') > steps.indexOf('uns.spool.dirsynced'));
     assert.ok(steps.indexOf('uns.forwarded') < steps.indexOf('uns.spool.removed'));
     await receiver.close();
+  });
+
+  it('can have many files synced at a time, as many as UV_THREADPOOL_SIZE says', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const threads = async (env: NodeJS.ProcessEnv) => {
+      const daemon = await home.start(env);
+      await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply;
+      const count = readdirSync(`/proc/${daemon.child.pid}/task`).length;
+      await daemon.stop();
+      return count;
+    };
+    const few = await threads({ UV_THREADPOOL_SIZE: '2' });
+    assert.equal((await threads({})) - few, 30);
   });
 });
