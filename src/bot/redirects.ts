@@ -23,7 +23,12 @@ export class Redirects {
     const to = parseUrl(head.location, from);
     if (to === undefined) return failure(611, `${head.status} to an unreadable Location`);
     to.hash = '';
-    if (!isHttp(to) || to.username !== '' || to.password !== '') return failure(609, to.href);
+    if (to.username !== '' || to.password !== '') {
+      to.username = '';
+      to.password = '';
+      return failure(609, `${to.href} with a login`);
+    }
+    if (!isHttp(to)) return failure(609, to.href);
     if (this.#visited.has(to.href)) return failure(608, `${to.href} again`);
     if (this.#visited.size > this.#most) return failure(608, `more than ${this.#most} (bot.max_redirects)`);
     if (!isWithin(this.#roots, to)) return failure(609, to.href);

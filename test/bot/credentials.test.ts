@@ -45,6 +45,8 @@ describe('the login of a site', () => {
       if (path === '/401')
         socket.write(answer('who?', 'WWW-Authenticate: Basic realm="x"\r\n', '401 Unauthorized'));
       else if (path === '/302') socket.write(answer('', 'Location: ftp://x/\r\n', '302 Found'));
+      else if (path === '/with')
+        socket.write(answer('', `Location: http://${LOGIN}@127.0.0.1/\r\n`, '302 Found'));
       else if (path === '/echo') socket.end(`HTTP/1.1 200 ${request}\r\n\r\n`);
       else if (path === '/reset') socket.resetAndDestroy();
       else socket.write(answer('page'));
@@ -53,7 +55,7 @@ describe('the login of a site', () => {
 
   it('is sent to it, and in no answer or log of a robot whatever becomes of the fetch', async () => {
     const folder = newFolder();
-    const urls = ['page', '401', '302', 'echo', 'reset'].map(path => site.url + path);
+    const urls = ['page', '401', '302', 'with', 'echo', 'reset'].map(path => site.url + path);
     const requests = [
       ...urls,
       'http://127.0.0.1:1/',
