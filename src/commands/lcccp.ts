@@ -4,6 +4,7 @@ import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import { askStatus, deliver, rehearse, type Delivery, type DeliveryOptions } from '../cp/deliver.js';
 import { statusLines } from '../cp/status-text.js';
+import { readAuthorities } from '../lib/authorities.js';
 import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
@@ -125,7 +126,7 @@ function deliveryOptions(context: CommandContext, onError: (record: UrlRecord) =
   return {
     ...commonOptions(context),
     uns: parseEndpoint(uns),
-    ca: cafile === undefined ? undefined : readFileSync(cafile),
+    ca: cafile === undefined ? undefined : readAuthorities('--cafile', cafile),
     pid: pidOf(text('pid')),
     password: passwordOf(context),
     timeoutMs: seconds * 1000,

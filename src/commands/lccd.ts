@@ -105,6 +105,7 @@ async function start(services: Services, context: CommandContext): Promise<Runni
   await supervisor.start();
   return {
     status: () => supervisor.status(),
+    reload: () => supervisor.reload(),
     async stop() {
       await supervisor.stop();
       lock.release();

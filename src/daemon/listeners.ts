@@ -1,8 +1,9 @@
 /** Listening sockets of every kind, handing over connections that are ready to be spoken on. */
-import { chmodSync, closeSync, fstatSync, openSync, readFileSync, unlinkSync } from 'node:fs';
+import { chmodSync, unlinkSync } from 'node:fs';
 import { connect as netConnect, createServer, isIP, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { Config } from '../config/load.js';
+import { readIdentity } from '../lib/certificates.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -10,7 +11,6 @@ import type { Connection, Listener } from './types.js';
 
 /** Time a TLS client has for its handshake; the login limits of a stage begin after it. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-const OTHERS_READ_OR_WRITE = 0o006;
 /** Silence after which the kernel asks whether the peer is still there, ten times, a second apart: a link may be cut. */
 export const KEEP_ALIVE_MS = 15_000;
 
@@ -92,7 +92,7 @@ async function removeStaleSocket(path: string): Promise<void> {
 
 function tlsServer(context: ListenContext, accept: (socket: Socket) => void): TlsServer {
   const server = createTlsServer(
-    { ...readCertificate(context.config), handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
+    { ...readCertificate(context), handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
     accept,
   );
   server.on('tlsClientError', (error, socket) => {
@@ -101,7 +101,7 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
   });
   context.onReload(() => {
     try {
-      server.setSecureContext(readCertificate(context.config));
+      server.setSecureContext(readCertificate(context));
       context.log.info('TLS certificate read again');
     } catch (error) {
       context.log.error('TLS certificate not replaced', { error: messageOf(error) });
@@ -110,36 +110,19 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
   return server;
 }
 
-function readCertificate(config: Config): { cert: Buffer; key: Buffer } {
-  const cert = config.get('net.tls_cert');
-  const key = config.get('net.tls_key');
-  if (cert === '' || key === '') {
+function readCertificate({ config, log }: ListenContext): { cert: Buffer; key: Buffer } {
+  const certPath = config.get('net.tls_cert');
+  const keyPath = config.get('net.tls_key');
+  if (certPath === '' || keyPath === '') {
     throw new LccError('config', 'a tls: endpoint needs net.tls_cert and net.tls_key in lcc.toml');
   }
-  try {
-    return { cert: readFileSync(cert), key: readKey(key) };
-  } catch (error) {
-    if (error instanceof LccError) throw error;
-    throw new LccError('config', `net.tls_cert, net.tls_key: ${messageOf(error)}`);
-  }
-}
-
-/** Whoever can read it can pass for this LCC: a group may (ssl-cert), everybody may not. @throws LccError `config` */
-function readKey(path: string): Buffer {
-  const fd = openSync(path, 'r');
-  try {
-    const mode = fstatSync(fd).mode & 0o777;
-    if ((mode & OTHERS_READ_OR_WRITE) !== 0) {
-      const octal = mode.toString(8).padStart(4, '0');
-      throw new LccError(
-        'config',
-        `net.tls_key: ${path} has mode ${octal} and is open to everybody; chmod o= ${path}, and make a new key if others could read it`,
-      );
-    }
-    return readFileSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  const { cert, key, validToMs } = readIdentity(certPath, keyPath);
+  if (validToMs < Date.now())
+    log.warn('the certificate has expired: nobody will trust it', {
+      file: certPath,
+      until: new Date(validToMs).toISOString(),
+    });
+  return { cert, key };
 }
 
 function listening(server: Server, endpoint: Endpoint): Promise<void> {

@@ -1,9 +1,9 @@
 /** Connections to upper servers that come back by themselves: "any process that is restarted is found again". */
-import { readFileSync } from 'node:fs';
 import { connect as netConnect, isIP, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
+import { readAuthorities } from '../lib/authorities.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -118,7 +118,7 @@ function openSocket(endpoint: Endpoint, config: Config, onReady: () => void): So
           port: endpoint.port,
           // A name only: a server is not told which address it was reached at (RFC 6066), and Node warns of it.
           ...(isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}),
-          ...(ca === '' ? {} : { ca: readFileSync(ca) }),
+          ...(ca === '' ? {} : { ca: readAuthorities('net.tls_ca', ca) }),
         },
         onReady,
       );

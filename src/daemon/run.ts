@@ -78,6 +78,8 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   let control: { close(): Promise<void> };
   try {
     running = await spec.start(services);
+    const { reload } = running;
+    if (reload !== undefined) reloads.push(() => reload());
     const metrics = await openMetrics(spec, instance, services, running);
     if (metrics !== undefined)
       log.info('metrics can be read', { endpoint: formatEndpoint(metrics.endpoint) });
@@ -173,7 +175,7 @@ function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: readonly (() => voi
     process.on('SIGTERM', () => resolve('SIGTERM'));
     process.on('SIGINT', () => resolve('SIGINT'));
     process.on('SIGHUP', () => {
-      if (reloads.length === 0) log.info('SIGHUP: there is nothing to read again');
+      if (reloads.length === 0) log.debug('SIGHUP: there is nothing to read again');
       for (const reload of reloads) reload();
     });
     const parentFd = Number(env['LCC_PARENT_FD'] ?? '');

@@ -48,6 +48,8 @@ export interface Running {
   status(): { idle: boolean; [name: string]: unknown };
   /** Finishes what is begun, within a few seconds, and releases everything. */
   stop(): Promise<void>;
+  /** Told by SIGHUP to read again what it reads from files; certificates of listeners are read again without it. */
+  reload?(): void;
   controls?: Record<string, Control>;
 }
 

@@ -131,6 +131,11 @@ export class Child {
     });
   }
 
+  /** Passes SIGHUP on; one that is only starting reads its files anyway, and does not listen to signals yet. */
+  reload(): void {
+    if (this.#state === 'ready') this.#process?.kill('SIGHUP');
+  }
+
   /** Asks it to stop and waits; kills it when `deadlineMs` (monotonic) has passed. */
   async stop(deadlineMs: number): Promise<void> {
     const { clock, log } = this.#context;

@@ -120,6 +120,11 @@ export class Supervisor {
     return false;
   }
 
+  /** Has every child read again what it reads from files. */
+  reload(): void {
+    for (const child of this.#children) child.reload();
+  }
+
   /** Stops the children in their order, one after the other; those of one name together. Also while they start. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as netConnect } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { tmpdir } from 'node:os';
@@ -97,6 +97,78 @@ it('refuses a key that others may read or write, and not one that a group may', 
     rmSync(home, { recursive: true, force: true });
   }
 });
+
+it('names the file that holds no certificate, no key, or the key of another certificate', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
+  try {
+    makeCertificate(home, 'other');
+    renameSync(join(home, 'key.pem'), join(home, 'other.pem'));
+    makeCertificate(home, 'mine');
+    writeFileSync(join(home, 'garbage.pem'), 'no certificate\n', { mode: 0o600 });
+    for (const [cert, key, message] of [
+      ['garbage.pem', 'key.pem', /net\.tls_cert: \S*garbage\.pem holds no certificate/],
+      ['cert.pem', 'garbage.pem', /net\.tls_key: \S*garbage\.pem holds no private key/],
+      [
+        'cert.pem',
+        'other.pem',
+        /net\.tls_key: \S*other\.pem is not the key of the certificate in \S*cert\.pem/,
+      ],
+      ['missing.pem', 'key.pem', /net\.tls_cert: \S*missing\.pem: ENOENT/],
+    ] as const) {
+      const { status, stderr } = runWith(home, cert, key);
+      assert.equal(status, 78, stderr);
+      assert.match(stderr, message);
+      assert.equal(stderr.trim().split('\n').length, 1);
+    }
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+});
+
+it('warns of a certificate that has expired', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
+  try {
+    makeCertificate(home, 'old');
+    execFileSync(
+      'openssl',
+      ['x509', '-in', join(home, 'cert.pem'), '-signkey', join(home, 'key.pem'), '-days', '-1'].concat([
+        '-out',
+        join(home, 'old.pem'),
+      ]),
+      { stdio: 'ignore' },
+    );
+    configure(home, 'old.pem', 'key.pem');
+    const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, LCC_HOME: home },
+    });
+    const closed = once(child, 'close');
+    let log = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+      if (text.includes('"event":"ready"')) child.kill('SIGTERM');
+    });
+    await closed;
+    assert.match(log, /"level":"warn".*the certificate has expired.*old\.pem/);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+});
+
+function configure(home: string, cert: string, key: string): void {
+  const file = (name: string) => JSON.stringify(join(home, name));
+  writeFileSync(join(home, 'lcc.toml'), `[net]\ntls_cert = ${file(cert)}\ntls_key = ${file(key)}\n`);
+}
+
+/** Of a daemon that does not start. */
+function runWith(home: string, cert: string, key: string) {
+  configure(home, cert, key);
+  return spawnSync(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
+    encoding: 'utf8',
+    env: { ...process.env, LCC_HOME: home },
+    timeout: 20_000,
+  });
+}
 
 async function open(port: number, home: string) {
   const socket = connect({ host: '127.0.0.1', port, ca: readFileSync(join(home, 'cert.pem')) });

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { loadConfig } from '../../src/config/load.js';
 import { formatAmount, SETTINGS, type SettingRow } from '../../src/config/settings.js';
 import { CODES } from '../../src/wire/codes.js';
 import { manPages, plain } from '../support/mdoc.js';
@@ -23,6 +27,21 @@ function described(row: SettingRow): string {
       return `${JSON.stringify(row.default)} (list of strings)`;
   }
 }
+
+test('the example of lcc.toml(5) is a configuration', () => {
+  const example = /^\.Sh EXAMPLES\n[^]*?^\.Bd -literal.*\n([^]*?)^\.Ed$/m.exec(
+    readProjectFile('man/lcc.toml.5'),
+  );
+  const home = mkdtempSync(join(tmpdir(), 'lcc-example-'));
+  try {
+    const file = join(home, 'lcc.toml');
+    writeFileSync(file, plain(example?.[1] ?? ''));
+    const config = loadConfig({ env: { LCC_HOME: home } });
+    assert.equal(config.originOf('bot.total_timeout_ms'), file);
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+});
 
 test('lcc.toml(5) has every setting with its default, unit and bounds, and no other', () => {
   const listed = [...readProjectFile('man/lcc.toml.5').matchAll(/^\.It Cm (\S+) No = (.*) Pq (.*)$/gm)].map(

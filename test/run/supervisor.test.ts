@@ -116,6 +116,26 @@ describe('a supervisor', () => {
     assert.equal(supervisor.status().children[0]?.pid, await pidOf('echo-a'));
   });
 
+  it('passes SIGHUP on to children that are ready, and to none that would die of it', async () => {
+    const supervisor = supervisorOf([
+      script('one', 'trap "echo one >>$HOME_DIR/heard" HUP; touch $READY; while :; do sleep 0.05; done'),
+      script(
+        'two',
+        'touch $HOME_DIR/up; while [ ! -e $HOME_DIR/go ]; do sleep 0.05; done; touch $READY; exec sleep 99',
+      ),
+    ]);
+    const up = supervisor.start();
+    await until(() => existsSync(join(home, 'up')) && supervisor.status().children[0]?.state === 'ready');
+    supervisor.reload();
+    await until(() => existsSync(join(home, 'heard')));
+    writeFileSync(join(home, 'go'), '');
+    await up;
+    assert.deepEqual(
+      supervisor.status().children.map(child => child.restarts),
+      [0, 0],
+    );
+  });
+
   it('waits twice as long before each further start, within bounds', async () => {
     const { lines, log } = warnings();
     const supervisor = supervisorOf([script('dying', 'touch $READY; exit 1')], {
