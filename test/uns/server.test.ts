@@ -132,6 +132,20 @@ describe('the UNS', () => {
     assert.match(refused, /<reason code="102">[^<]*1 MB \(uns\.max_spool_bytes\)/);
   });
 
+  it('sends a CP away in the middle of its set when the spool becomes full', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const uns = await stage(home, { 'uns.max_spool_bytes': '1MB' });
+    const cp = new Cp(uns.port).send(init(7, password) + set('partial', 'a').replace('</lococa:set>', ''));
+    await cp.hears('<lococa:set_result>');
+    const curls = Array.from({ length: 1100 }, (_, i) => `${i}${'x'.repeat(1000)}`);
+    const other = await new Cp(uns.port).send(init(7, password) + set('partial', ...curls)).reply;
+    assert.match(other, /received="1100"/);
+    const large = `<url curl="a" mimetype="text/html" subtype="x:${'y'.repeat(60_000)}"/>`;
+    cp.send(`${large.repeat(300)}</lococa:set>`);
+    assert.match(await cp.reply, /<set_rejected code="102">[^<]*1 MB \(uns\.max_spool_bytes\)/);
+  });
+
   it('has one session too many of a provider come back later', async () => {
     const home = newHome();
     const password = home.addProvider(7);
