@@ -1,0 +1,3 @@
+import { losesNothing } from './safeguards.js';
+
+losesNothing('xfs');
