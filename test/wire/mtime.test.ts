@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { canonicalMtime, formatMtime, parseMtime, secondsOfPrinted } from '../../src/wire/mtime.js';
+import {
+  canonicalMtime,
+  formatMtime,
+  parseMtime,
+  printedOf,
+  secondsOfPrinted,
+} from '../../src/wire/mtime.js';
 
 const SECONDS = Date.UTC(2026, 10, 6, 8, 49, 37) / 1000;
 
@@ -66,10 +72,11 @@ test('leaves alone what is no time', () => {
   }
 });
 
-test('the printed form is read as any other', () => {
+test('the printed form is read and written as any other', () => {
   fc.assert(
     fc.property(fc.integer({ min: -62_167_219_200, max: 253_402_300_799 }), seconds => {
       assert.equal(secondsOfPrinted(formatMtime(seconds)), seconds);
+      assert.equal(printedOf(seconds), formatMtime(seconds));
     }),
   );
 });

@@ -4,7 +4,6 @@
  * All methods run inside the caller's transaction.
  */
 import type { Db } from '../open.js';
-import { MTIME_TEXT } from '../queue/row.js';
 import { contentSum, isSoundContent, urlSumOf, type SummedContent } from '../sums.js';
 import type { Tally } from './tally.js';
 
@@ -79,10 +78,11 @@ export class ContentStore {
          lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq, sum)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
+    // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise.
     this.#move = db.prepare(
-      `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
+      `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
          lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq, sum)
-       SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, coalesce(${MTIME_TEXT}, ?), nullif(md5, ?),
+       SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?),
          nullif(len, ?), ?, ?, ?, ?, ?, ?, coalesce(named, psetid), ?, ?
        FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
     );
@@ -199,7 +199,7 @@ export class ContentStore {
       seq,
       arrived.md5,
       arrived.len,
-      arrived.mtime,
+      row.mtime,
       arrived.md5,
       arrived.len,
       arrived.etag,

@@ -1,6 +1,7 @@
 /** A row of the queue, and how the record a CP sent becomes one and is read back. */
 import type { UrlRecord } from '../../wire/url.js';
 import type { Said } from '../cache/content.js';
+import { isPrintable, printedOf } from '../../wire/mtime.js';
 import { checkWaiting } from '../sums.js';
 
 export const FLAG_IFABSENT = 1;
@@ -46,7 +47,7 @@ export interface QueueRow extends QueuedUrl {
 }
 
 /** `qdb.mtime` as it is printed. */
-export const MTIME_TEXT = `strftime('%Y-%m-%dT%H:%M:%SZ', qdb.mtime, 'unixepoch')`;
+const MTIME_TEXT = `strftime('%Y-%m-%dT%H:%M:%SZ', qdb.mtime, 'unixepoch')`;
 
 /** Columns of qdb in the order of QueueRow. */
 export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, psetid) AS named, slot, tries, gen, op, flags,
@@ -54,7 +55,7 @@ export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, ps
 
 /** SELECT of raw rows for `waitingRow`; conditions follow. */
 export const SELECT_WAITING = `SELECT qdb.pos, qdb.pid, qdb.tries, qdb.gen, qdb.op, qdb.curl, qdb.mimetype, qdb.furl,
-  qdb.md5, qdb.len, ${MTIME_TEXT}, lccurl.id IS NOT NULL, qdb.flags, qdb.subtype, qdb.burl, qdb.tod, qdb.sum FROM qdb LEFT JOIN lccurl
+  qdb.md5, qdb.len, qdb.mtime, lccurl.id IS NOT NULL, qdb.flags, qdb.subtype, qdb.burl, qdb.tod, qdb.sum FROM qdb LEFT JOIN lccurl
   ON lccurl.pid = qdb.pid AND lccurl.curl = qdb.curl AND lccurl.mimetype = qdb.mimetype`;
 
 /** The columns of SELECT_WAITING. Arrays cross from SQLite in half the time of objects. */
@@ -69,7 +70,8 @@ export type RawWaiting = [
   furl: string | null,
   md5: string | null,
   len: number | null,
-  mtime: string | null,
+  /** Printed here: strftime() takes three times as long. */
+  mtime: number | null,
   held: 0 | 1,
   flags: number,
   subtype: string | null,
@@ -88,7 +90,7 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
   const furl = raw[7];
   const md5 = raw[8];
   const len = raw[9];
-  const mtime = raw[10];
+  const mtime = mtimeText(raw[10]);
   const tod = raw[15];
   const urlSum = checkWaiting({
     pid,
@@ -121,6 +123,12 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
     held: raw[11],
     urlSum,
   };
+}
+
+/** What is no time, in a damaged row, is printed as it is: its sum is another. */
+function mtimeText(seconds: number | null): string | null {
+  if (seconds === null) return null;
+  return isPrintable(seconds) ? printedOf(seconds) : String(seconds);
 }
 
 /** @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime */
