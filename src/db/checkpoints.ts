@@ -29,6 +29,7 @@ const MAX_ROUNDS = 4;
 
 export class Checkpoints {
   readonly #db: Db;
+  readonly #state;
   readonly #log: Log;
   #thread: Worker | undefined;
   /** Rounds of the thread; 0: it rests. */
@@ -39,6 +40,9 @@ export class Checkpoints {
   constructor(db: Db, log: Log) {
     this.#db = db;
     this.#log = log;
+    this.#state = db
+      .prepare<[], [busy: number, log: number, checkpointed: number]>('PRAGMA wal_checkpoint(NOOP)')
+      .raw();
     db.pragma(`wal_autocheckpoint = ${MOST_PAGES}`);
   }
 
@@ -59,8 +63,8 @@ export class Checkpoints {
 
   /** Pages of the log that are not in the database. */
   #waiting(): number {
-    const [state] = this.#db.pragma('wal_checkpoint(NOOP)') as { log: number; checkpointed: number }[];
-    return state === undefined ? 0 : state.log - state.checkpointed;
+    const [, log, checkpointed] = this.#state.get() ?? [0, 0, 0];
+    return log - checkpointed;
   }
 
   #ask(): void {

@@ -17,6 +17,8 @@ interface Machine {
   target: DeletionTarget;
   cursor: number;
   out: number;
+  /** The files noted when none was left behind the cursor: until there are more none is looked for. */
+  dryAt: number | undefined;
 }
 
 export class Deletions {
@@ -39,7 +41,8 @@ export class Deletions {
       if (machine.target === target && !machineids.includes(id)) this.#machines.delete(id);
     }
     for (const id of machineids) {
-      if (this.#machines.get(id)?.target !== target) this.#machines.set(id, { target, cursor: 0, out: 0 });
+      if (this.#machines.get(id)?.target !== target)
+        this.#machines.set(id, { target, cursor: 0, out: 0, dryAt: undefined });
     }
     this.pump();
   }
@@ -58,8 +61,10 @@ export class Deletions {
   /** Sends what there is to send. */
   pump(): void {
     for (const [machineid, machine] of this.#machines) {
-      if (machine.out > WINDOW / 2) continue;
-      const files = this.#freed.page(machineid, machine.cursor, WINDOW - machine.out);
+      if (machine.out > WINDOW / 2 || machine.dryAt === this.#freed.added) continue;
+      const room = WINDOW - machine.out;
+      const files = this.#freed.page(machineid, machine.cursor, room);
+      machine.dryAt = files.length < room ? this.#freed.added : undefined;
       for (const file of files) {
         const id = this.#nextId();
         machine.cursor = file.fid;

@@ -96,7 +96,7 @@ export class SetIntake {
     this.#withheld =
       this.#state === undefined ? this.#mayExceed() : options.store.held.isOpen(this.#state.psetid);
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
-    if (this.#state?.complete !== 1 && options.store.providers.get(head.pid) === undefined)
+    if (this.#state?.complete !== 1 && !options.store.providers.has(head.pid))
       this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
   }
 
@@ -149,18 +149,18 @@ export class SetIntake {
   }
 
   #commit(): void {
-    this.#state = this.#options.store.transaction(() => this.#applySlice());
+    this.#state = this.#options.store.transaction(() => this.#applySlice(false));
     this.#slice = [];
     step('qm.slice.committed');
     this.#options.onCommit();
   }
 
-  #applySlice(): SetState {
+  #applySlice(isLast: boolean): SetState {
     const { store, clock } = this.#options;
     const startedMs = clock.monotonicMs();
     // A rollback must leave the state as it was: work on a copy.
     const state = this.#state === undefined ? this.#begin() : { ...this.#state };
-    const rules = { full: this.#full, withheld: this.#withheld };
+    const rules = { full: this.#full, withheld: this.#withheld, isLast };
     store.absorb.apply(state, rules, this.#slice, this.#reading, this.#nowS());
     this.#sizes.slice.took(this.#slice.length, clock.monotonicMs() - startedMs);
     return state;
@@ -263,7 +263,7 @@ export class SetIntake {
     const { store, fullSetPeriodMs, onSet, log } = this.#options;
     const head = this.#head;
     const { state, set } = await this.#commits.add(() => {
-      const state = this.#applySlice();
+      const state = this.#applySlice(true);
       const set = closeSet(store, state);
       const nowS = this.#nowS();
       store.providers.noteSet(head.pid, nowS);

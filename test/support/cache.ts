@@ -40,7 +40,7 @@ export class TestCache {
     this.dbPath = join(this.home, 'lcc.db');
     this.db = openDatabase(this.dbPath);
     this.#tally = new Tally(this.db);
-    this.#content = new ContentStore(this.db, this.#tally, {
+    this.#content = new ContentStore(this.db, this.#tally, new FreedStore(this.db), {
       found: (_pid, what) => {
         throw new Error(`damaged: ${what}`);
       },

@@ -5,6 +5,7 @@
  */
 import type { Db } from '../open.js';
 import { contentSum, isSoundContent, urlSumOf, type SummedContent } from '../sums.js';
+import type { FreedStore } from './freed.js';
 import type { Tally } from './tally.js';
 
 /** What is held of a url. */
@@ -61,13 +62,14 @@ export class ContentStore {
   readonly #stamp;
   readonly #delete;
   readonly #bury;
-  readonly #free;
   readonly #leave;
   readonly #tally: Tally;
+  readonly #freed: FreedStore;
   readonly #damage: DamageRules;
 
-  constructor(db: Db, tally: Tally, damage: DamageRules) {
+  constructor(db: Db, tally: Tally, freed: FreedStore, damage: DamageRules) {
     this.#tally = tally;
+    this.#freed = freed;
     this.#damage = damage;
     this.#find = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
@@ -107,7 +109,6 @@ export class ContentStore {
     this.#leave = db.prepare(
       'INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.#free = db.prepare<[string, string]>('INSERT INTO freed(machineid, fileid) VALUES (?, ?)');
   }
 
   /** The row of that id, sound or not. */
@@ -308,7 +309,7 @@ export class ContentStore {
 
   /** A file that no row points to. */
   free(machineid: string, fileid: string): void {
-    this.#free.run(machineid, fileid);
+    this.#freed.add(machineid, fileid);
   }
 }
 

@@ -21,6 +21,8 @@ export class FreedStore {
   readonly #purged;
   readonly #newest;
   readonly #correct;
+  /** Files noted by this process; nobody else notes any while it runs. */
+  added = 0;
 
   constructor(db: Db) {
     this.#page = db.prepare<[string, number, number], FreedFile>(
@@ -69,6 +71,7 @@ export class FreedStore {
   /** Notes a file to be deleted. Inside a transaction. */
   add(machineid: string, fileid: string): void {
     this.#add.run(machineid, fileid);
+    this.added++;
   }
 
   /** The file is gone from its machine. Inside a transaction. */

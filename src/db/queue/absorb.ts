@@ -52,6 +52,8 @@ export interface SetState extends SetCounts {
   complete: number;
   files: number;
   space: number;
+  /** It has no row yet, for it began in this transaction. */
+  begun?: { uns: string; entry: string } | undefined;
 }
 
 export interface AbsorbStores {
@@ -67,6 +69,8 @@ export interface SetKindRules {
   full: boolean;
   /** Deletes are noted (held.ts) instead of carried out. */
   withheld: boolean;
+  /** With these urls it is complete: `complete` must follow in the same transaction. */
+  isLast: boolean;
 }
 
 export interface UrlReading {
@@ -113,11 +117,11 @@ export class AbsorbWriter {
     this.#places = new Counter(db, 'pos');
     this.#find = db.prepare<[string, string], SetState>('SELECT * FROM absorbed WHERE uns = ? AND entry = ?');
     this.#begin = db.prepare(
-      `INSERT INTO absorbed(uns, entry, psetid, pid, firstpos, lastpos, rowsdone, complete)
-       VALUES (?, ?, ?, ?, ?, ?, 0, 0)`,
+      `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
+         pid, firstpos, lastpos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#progress = db.prepare(
-      `UPDATE absorbed SET rowsdone = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
+      `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
        WHERE psetid = ?`,
     );
     this.#waiting = db.prepare<[number, string, string], { op: 0 | 1 }>(
@@ -144,12 +148,11 @@ export class AbsorbWriter {
     return this.#find.get(uns, entry);
   }
 
-  /** Gives a set its id and its places. Inside a transaction. */
+  /** Gives a set its id and its places; `apply` must follow. Inside a transaction. */
   begin(head: SetHead): SetState {
     const psetid = this.#psetids.take();
     const firstpos = head.received > 0 ? this.#places.take(head.received) : 0;
     const lastpos = firstpos + head.received - 1;
-    this.#begin.run(head.uns, head.entry, psetid, head.pid, firstpos, lastpos);
     return {
       psetid,
       pid: head.pid,
@@ -163,13 +166,14 @@ export class AbsorbWriter {
       deleted: 0,
       files: 0,
       space: 0,
+      begun: { uns: head.uns, entry: head.entry },
     };
   }
 
   /** Applies the next urls of the set. Inside a transaction; `state` is moved on. */
   apply(
     state: SetState,
-    { full, withheld }: SetKindRules,
+    { full, withheld, isLast }: SetKindRules,
     records: readonly UrlRecord[],
     reading: UrlReading,
     nowS: number,
@@ -205,13 +209,16 @@ export class AbsorbWriter {
     }
     this.#settle(slice, pos);
     state.rowsdone += records.length;
+    if (isLast) state.complete = 1;
     this.save(state);
   }
 
   /** Writes the state back. Inside a transaction. */
   save(state: SetState): void {
-    this.#progress.run(
+    const { begun } = state;
+    const progress = [
       state.rowsdone,
+      state.complete,
       state.queued,
       state.duplicate,
       state.unchanged,
@@ -219,12 +226,18 @@ export class AbsorbWriter {
       state.files,
       state.space,
       state.psetid,
-    );
+    ];
+    if (begun === undefined) {
+      this.#progress.run(progress);
+    } else {
+      this.#begin.run(progress, begun.uns, begun.entry, state.pid, state.firstpos, state.lastpos);
+      state.begun = undefined;
+    }
   }
 
   /** The set is whole: it will not be taken again. Inside a transaction. */
   complete(state: SetState): void {
-    this.#complete.run(state.psetid);
+    if (state.complete === 0) this.#complete.run(state.psetid);
     this.#earlier.complete(state, state);
   }
 

@@ -9,6 +9,8 @@ import type { QueuedUrl } from './row.js';
 import { LOOK_SLOT } from './slots.js';
 
 const ROWS_PER_STATEMENT = 50;
+/** Statements for what a small set, or the end of a large one, has: 20 urls are two. */
+const ALIKE_ROWS = [ROWS_PER_STATEMENT, 16, 4, 1] as const;
 /** What nearly every url has. The rest is bound only where a batch has any of it. */
 const COMMON = ['curl', 'len', 'mtime', 'sum'] as const;
 const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
@@ -37,13 +39,11 @@ export class QueueInserter {
   #isAlike = true;
 
   constructor(db: Db) {
-    this.#alike = db.prepare(
-      upsert(
-        [...SHARED, 'mimetype', 'pos', ...COMMON],
-        row => `@pid,@psetid,@mimetype,@pos+${row},?,?,?,?`,
-        ROWS_PER_STATEMENT,
-      ),
-    );
+    const columns = [...SHARED, 'mimetype', 'pos', ...COMMON];
+    this.#alike = ALIKE_ROWS.map(rows => ({
+      rows,
+      statement: db.prepare(upsert(columns, row => `@pid,@psetid,@mimetype,@pos+${row},?,?,?,?`, rows)),
+    }));
     const all = [...SHARED, 'mimetype', 'pos', ...COMMON, ...RARE];
     const row = () => `@pid,@psetid,${'?,'.repeat(all.length - SHARED.length).slice(0, -1)}`;
     this.#many = db.prepare(upsert(all, row, ROWS_PER_STATEMENT));
@@ -75,15 +75,30 @@ export class QueueInserter {
 
   flush(): void {
     const shared = { pid: this.#pid, psetid: this.#psetid };
-    if (this.#urls.length < ROWS_PER_STATEMENT) {
+    if (this.#isAlike) {
+      this.#flushAlike();
+    } else if (this.#urls.length < ROWS_PER_STATEMENT) {
       for (let row = 0; row < this.#urls.length; row++) this.#one.run(this.#values(row, row + 1), shared);
-    } else if (this.#isAlike) {
-      const mimetype = this.#urls[0]?.mimetype;
-      this.#alike.run(this.#commonValues(), { ...shared, mimetype, pos: this.#positions[0] });
     } else {
       this.#many.run(this.#values(0, ROWS_PER_STATEMENT), shared);
     }
     this.reset();
+  }
+
+  #flushAlike(): void {
+    const mimetype = this.#urls[0]?.mimetype;
+    let from = 0;
+    for (const { rows, statement } of this.#alike) {
+      for (; this.#urls.length - from >= rows; from += rows) {
+        const pos = this.#positions[from];
+        statement.run(this.#commonValues(from, from + rows), {
+          pid: this.#pid,
+          psetid: this.#psetid,
+          mimetype,
+          pos,
+        });
+      }
+    }
   }
 
   /** Forgets what is not yet written: after a rollback. */
@@ -93,11 +108,14 @@ export class QueueInserter {
     this.#isAlike = true;
   }
 
-  /** Of all rows, in the order of COMMON. */
-  #commonValues(): unknown[] {
+  /** Of some rows, in the order of COMMON. */
+  #commonValues(first: number, end: number): unknown[] {
     const values: unknown[] = [];
-    for (const url of this.#urls)
+    for (let row = first; row < end; row++) {
+      const url = this.#urls[row];
+      if (url === undefined) continue;
       values.push(url.curl, url.len, secondsOf(url.mtime), waitingSum(this.#pid, url));
+    }
     return values;
   }
 

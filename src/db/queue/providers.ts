@@ -27,12 +27,19 @@ export interface Provider {
 /** Why a provider is asked for all it has. */
 export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'operator';
 
+/** In the order of RawProvider. */
 const COLUMNS =
   'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat, ' +
   'maxlen, fetchtimeout, useragent, login';
 
+type RawProvider = [
+  ...[number, number, number, Provider['priority'], number, number, string, number, number, number, number],
+  ...[number | null, number | null, string | null, string | null],
+];
+
 export class ProviderStore {
   readonly #get;
+  readonly #has;
   readonly #roots;
   readonly #backoff;
   readonly #paused;
@@ -50,9 +57,12 @@ export class ProviderStore {
   readonly #setWholeDue;
 
   constructor(db: Db) {
-    this.#get = db.prepare<[number], Provider>(
-      `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
-    );
+    this.#get = db
+      .prepare<[number], RawProvider>(
+        `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
+      )
+      .raw();
+    this.#has = db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck();
     this.#roots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
     this.#backoff = db.prepare<[number, number, number]>(
       'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
@@ -92,7 +102,12 @@ export class ProviderStore {
   }
 
   get(pid: number): Provider | undefined {
-    return this.#get.get(pid);
+    const raw = this.#get.get(pid);
+    return raw && providerOf(raw);
+  }
+
+  has(pid: number): boolean {
+    return this.#has.get(pid) !== undefined;
   }
 
   roots(pid: number): string[] {
@@ -162,4 +177,25 @@ export class ProviderStore {
   wantFullSet(reason: FullSetReason, pid?: number): number {
     return (pid === undefined ? this.#wantAll.run(reason) : this.#want.run(reason, pid)).changes;
   }
+}
+
+/** Objects that come from SQLite itself are slow to read, and the dispatcher reads this for every url. */
+function providerOf(raw: RawProvider): Provider {
+  return {
+    pid: raw[0],
+    enabled: raw[1],
+    paused: raw[2],
+    priority: raw[3],
+    parallel: raw[4],
+    bandwidth: raw[5],
+    timeofday: raw[6],
+    enforce: raw[7],
+    backoffs: raw[8],
+    backoffuntil: raw[9],
+    dueat: raw[10],
+    maxlen: raw[11],
+    fetchtimeout: raw[12],
+    useragent: raw[13],
+    login: raw[14],
+  };
 }

@@ -45,10 +45,14 @@ export class QueueStore {
   readonly stores: StoreRegister;
   readonly #tally: Tally;
   readonly #db: Db;
+  readonly #begin;
+  readonly #end;
   readonly #committed: () => void;
 
   constructor(db: Db, rules: StoreRules) {
     this.#db = db;
+    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#end = db.prepare('COMMIT');
     this.#committed = rules.committed ?? (() => undefined);
     this.#tally = new Tally(db);
     this.providers = new ProviderStore(db);
@@ -56,9 +60,9 @@ export class QueueStore {
       this.providers.wantFullSet('cache crash', pid);
       rules.damaged(pid, what);
     };
-    this.content = new ContentStore(db, this.#tally, { found: damaged, nowS: rules.nowS });
-    this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.freed = new FreedStore(db);
+    this.content = new ContentStore(db, this.#tally, this.freed, { found: damaged, nowS: rules.nowS });
+    this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
     this.held = new HeldStore(db, stores);
@@ -87,11 +91,11 @@ export class QueueStore {
   }
 
   #commit<T>(change: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE');
+    this.#begin.run();
     try {
       const value = change();
       this.#tally.flush();
-      this.#db.exec('COMMIT');
+      this.#end.run();
       return value;
     } catch (error) {
       this.absorb.reset();
