@@ -3,6 +3,7 @@
  * and how long they wait.
  */
 import type { WaitingRow } from '../db/queue/row.js';
+import type { Provider } from '../db/queue/providers.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { TimeSlots } from './time-slots.js';
 import {
@@ -77,7 +78,7 @@ export class KnownProviders {
 
   /** Reads their settings again. */
   reload(): void {
-    for (const [pid, known] of this.#known) this.#load(pid, known);
+    for (const known of this.#known.values()) this.#reload(known);
   }
 
   /** It is another hour. */
@@ -130,28 +131,38 @@ export class KnownProviders {
     const { store } = this.#options;
     const provider = store.providers.get(pid);
     if (provider === undefined) return undefined;
-    const fresh = {
-      ...this.#waits.begin(provider),
+    const { pace, backoffUntilMs } = this.#waits.begin(provider);
+    const fresh: Known = {
+      provider,
+      pace,
+      backoffUntilMs,
       terms: { roots: [] },
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue),
       hours: '',
     };
     this.#known.set(pid, fresh);
-    this.#load(pid, fresh);
+    this.#load(fresh, provider);
     return fresh;
   }
 
-  #load(pid: number, known: Known): void {
-    const { store, slots, window, log } = this.#options;
-    const provider = store.providers.get(pid);
+  #reload(known: Known): void {
+    const { pid, backoffs, backoffuntil } = known.provider;
+    const provider = this.#options.store.providers.get(pid);
     if (provider === undefined) {
       // It was removed: it has no url left.
       this.remove(pid);
       return;
     }
     // Failures are counted here, and written later.
-    const { backoffs, backoffuntil } = known.provider;
-    known.provider = { ...provider, backoffs, backoffuntil };
+    provider.backoffs = backoffs;
+    provider.backoffuntil = backoffuntil;
+    this.#load(known, provider);
+  }
+
+  #load(known: Known, provider: Provider): void {
+    const { store, slots, window, log } = this.#options;
+    const { pid } = provider;
+    known.provider = provider;
     known.terms = siteTermsOf(provider, store.providers.roots(pid));
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))

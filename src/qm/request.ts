@@ -27,14 +27,13 @@ export type SiteTerms = Pick<
 
 export function siteTermsOf(provider: Provider, roots: readonly string[]): SiteTerms {
   const { enforce, maxlen, fetchtimeout, useragent, login } = provider;
-  return {
-    roots,
-    ...(enforce === 0 ? undefined : { enforce: true }),
-    ...(maxlen === null ? undefined : { maxBytes: maxlen }),
-    ...(fetchtimeout === null ? undefined : { timeoutMs: fetchtimeout }),
-    ...(useragent === null ? undefined : { userAgent: useragent }),
-    ...(login === null ? undefined : { login }),
-  };
+  const terms: SiteTerms = { roots };
+  if (enforce !== 0) terms.enforce = true;
+  if (maxlen !== null) terms.maxBytes = maxlen;
+  if (fetchtimeout !== null) terms.timeoutMs = fetchtimeout;
+  if (useragent !== null) terms.userAgent = useragent;
+  if (login !== null) terms.login = login;
+  return terms;
 }
 
 /** Property by property: this is done for every url, and each spread made it slower by a tenth of a microsecond. */

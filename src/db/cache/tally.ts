@@ -35,9 +35,11 @@ export class Tally {
 
   constructor(db: Db) {
     this.#seq = new Counter(db, 'seq');
-    this.#read = db.prepare<[number], ProviderUse>(
-      'SELECT filesmax, spacemax, filesused, spaceused FROM pidb WHERE pid = ?',
-    );
+    this.#read = db
+      .prepare<[number], [number, number, number, number]>(
+        'SELECT filesmax, spacemax, filesused, spaceused FROM pidb WHERE pid = ?',
+      )
+      .raw();
     this.#write = db.prepare<[number, number, number, number, number]>(
       `UPDATE pidb SET filesused = max(0, filesused + ?), spaceused = max(0, spaceused + ?),
          nurlerrs = nurlerrs + ?, nurlproc = max(0, nurlproc + ?) WHERE pid = ?`,
@@ -113,13 +115,18 @@ export class Tally {
   }
 
   #entry(pid: number): Entry | undefined {
-    if (!this.#entries.has(pid)) {
-      const use = this.#read.get(pid);
-      this.#entries.set(
-        pid,
-        use === undefined ? undefined : { use, files: 0, space: 0, errors: 0, waiting: 0, recount: false },
-      );
-    }
-    return this.#entries.get(pid);
+    const known = this.#entries.get(pid);
+    if (known !== undefined || this.#entries.has(pid)) return known;
+    const raw = this.#read.get(pid);
+    const entry = raw && {
+      use: { filesmax: raw[0], spacemax: raw[1], filesused: raw[2], spaceused: raw[3] },
+      files: 0,
+      space: 0,
+      errors: 0,
+      waiting: 0,
+      recount: false,
+    };
+    this.#entries.set(pid, entry);
+    return entry;
   }
 }

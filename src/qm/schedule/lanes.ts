@@ -81,8 +81,12 @@ export class LaneTable {
   setProvider(settings: LaneProvider): void {
     const known = this.#providers.get(settings.pid);
     if (known === undefined) {
+      // Property by property: spread makes objects of another shape, and all code that reads them is compiled twice.
       this.#providers.set(settings.pid, {
-        ...settings,
+        pid: settings.pid,
+        priority: settings.priority,
+        parallel: settings.parallel,
+        window: settings.window,
         hasUrls: false,
         hindrances: new Set(),
         probing: false,
@@ -339,7 +343,7 @@ export class LaneTable {
   #isHungry(lane: Lane): boolean {
     if (this.#providers.get(lane.pid)?.yielding === true) return lane.inFlight === 0;
     const window = this.#windowOf(lane);
-    return window - lane.inFlight >= Math.min(window / 2, REFILL_URLS);
+    return 2 * (window - lane.inFlight) >= Math.min(window, 2 * REFILL_URLS);
   }
 
   /** Few lanes have large windows: a Queue Manager that writes results must not leave them without urls meanwhile. */

@@ -57,11 +57,11 @@ export interface Taken<S, R> {
 
 export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #source: RowSource<S, R>;
-  readonly #untouched = new Map<string, S>();
-  readonly #reading = new Map<string, Progress<S>>();
-  readonly #waiting = new Map<string, Progress<S>>();
-  readonly #asleep = new Map<string, Progress<S>>();
-  readonly #wakes = new DelayTable<string>({ gridMs: 1000, horizonMs: 3_600_000 });
+  readonly #untouched = new Map<number, S>();
+  readonly #reading = new Map<number, Progress<S>>();
+  readonly #waiting = new Map<number, Progress<S>>();
+  readonly #asleep = new Map<number, Progress<S>>();
+  readonly #wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
 
   constructor(source: RowSource<S, R>) {
     this.#source = source;
@@ -200,7 +200,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return this.#wakes.nextMs();
   }
 
-  #wake(keys: readonly string[]): void {
+  #wake(keys: readonly number[]): void {
     for (const key of keys) {
       const progress = this.#asleep.get(key);
       if (progress === undefined) continue;
@@ -210,13 +210,13 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   }
 
   /** Takes a set out of those that wait or sleep. @returns whether it was there */
-  #getUp(key: string): boolean {
+  #getUp(key: number): boolean {
     this.#wakes.delete(key);
     return this.#asleep.delete(key) || this.#waiting.delete(key);
   }
 
   /** The set to be read now. */
-  #first(): [string, Progress<S>] | undefined {
+  #first(): [number, Progress<S>] | undefined {
     const reading = this.#reading.entries().next().value;
     const untouched = this.#untouched.entries().next().value;
     if (untouched === undefined) return reading;
@@ -265,7 +265,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   }
 
   /** Puts a set among those being read, in their order; there are few of those. */
-  #readInOrder(key: string, progress: Progress<S>): void {
+  #readInOrder(key: number, progress: Progress<S>): void {
     this.#reading.delete(key);
     const rest = [...this.#reading];
     this.#reading.clear();
@@ -296,13 +296,14 @@ function push<S, R extends PlacedRow>(progress: Progress<S>, row: R, taken: Take
   taken.push({ set: progress.set, row });
 }
 
-function keyOf(set: OrderedSet): string {
-  return `${set.psetid}/${set.slot}`;
+/** A number: a text would be put together for every url. Slots are -1 to 168. */
+function keyOf(set: OrderedSet): number {
+  return set.psetid * 256 + set.slot + 1;
 }
 
 function bySet(
-  [, a]: readonly [string, Progress<OrderedSet>],
-  [, b]: readonly [string, Progress<OrderedSet>],
+  [, a]: readonly [number, Progress<OrderedSet>],
+  [, b]: readonly [number, Progress<OrderedSet>],
 ): number {
   return a.set.psetid - b.set.psetid || a.set.slot - b.set.slot;
 }
