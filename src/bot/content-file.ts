@@ -42,7 +42,6 @@ export function temporaryOf(path: string, attempt: string): string {
 export class ContentFile {
   readonly #path: string;
   readonly #attempt: string;
-  readonly #temporary: string;
   #chunks: Uint8Array[] = [];
   #length = 0;
   #hash: Hash | undefined;
@@ -52,12 +51,16 @@ export class ContentFile {
   constructor(path: string, attempt: string) {
     this.#path = path;
     this.#attempt = attempt;
-    this.#temporary = temporaryOf(path, attempt);
   }
 
   /** Bytes so far. */
   get length(): number {
     return this.#length;
+  }
+
+  /** Made when it is needed: most content is given away before. */
+  get #temporary(): string {
+    return temporaryOf(this.#path, this.#attempt);
   }
 
   /** Takes the next bytes; the caller must not change them afterwards. @throws system errors of the disk */

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock, type Clock } from '../lib/clock.js';
 import { createConnector, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
-import type { FetchContext, FetchEvents, FetchJob, FetchLimits, FetchOutcome } from './job.js';
+import type { FetchAhead, FetchContext, FetchJob, FetchLimits, FetchOutcome } from './job.js';
 import { createAddressGuard } from './guard.js';
 import { Links } from './links.js';
 import { FileWriter } from './writer.js';
@@ -56,7 +56,9 @@ export class FetchEngine {
       syncContent: options.syncContent,
       writer: new FileWriter(),
       clock: this.#clock,
-      nextAttempt: () => `${run}-${(++this.#attempts).toString(36)}`,
+      nextAttempt: () => `${run}-${++this.#attempts}`,
+      isBusy: () => this.#active.size >= BUSY_FETCHES,
+      ended: fetch => this.#active.delete(fetch),
     };
   }
 
@@ -65,19 +67,8 @@ export class FetchEngine {
    * @param ahead for an owner with more to do: `received` is called at most once and before `done`, when the site is not
    * asked for anything more but the content is not in its place yet; `busy` says whether it would begin something then
    */
-  fetch(
-    job: FetchJob,
-    done: (outcome: FetchOutcome) => void,
-    ahead?: Pick<FetchEvents, 'busy' | 'received'>,
-  ): { cancel(): void } {
-    const fetch = new Fetch(this.#context, job, this.#clock.monotonicMs(), {
-      busy: () => this.#active.size >= BUSY_FETCHES || ahead?.busy() === true,
-      received: () => ahead?.received(),
-      done: outcome => {
-        this.#active.delete(fetch);
-        done(outcome);
-      },
-    });
+  fetch(job: FetchJob, done: (outcome: FetchOutcome) => void, ahead?: FetchAhead): { cancel(): void } {
+    const fetch = new Fetch(this.#context, job, this.#clock.monotonicMs(), done, ahead);
     this.#active.add(fetch);
     if (!this.#ticking) this.#tick();
     fetch.start();

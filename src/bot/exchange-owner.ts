@@ -41,11 +41,16 @@ export function checkInterim(exchange: Cancellable, owner: ExchangeOwner, interi
     endWith(exchange, owner, failure(611, `more than ${MAX_INTERIM_ANSWERS} interim answers`));
 }
 
-/** An exception in `action` would end up in a parser or in an event of a socket, and the fetch without a result. */
+/** An exception in what the owner does would end up in a parser or in an event of a socket, and the fetch without a result. */
 export function guarded(exchange: Cancellable, owner: ExchangeOwner, action: () => void): void {
   try {
     action();
   } catch (error) {
-    endWith(exchange, owner, failure(605, `a bug here: ${messageOf(error)}`));
+    endByBug(exchange, owner, error);
   }
+}
+
+/** The same for those that are called so often that a function for each call shows. */
+export function endByBug(exchange: Cancellable, owner: ExchangeOwner, error: unknown): void {
+  endWith(exchange, owner, failure(605, `a bug here: ${messageOf(error)}`));
 }

@@ -9,7 +9,14 @@
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { errnoOf } from '../lib/errors.js';
-import { checkInterim, endWith, guarded, type ExchangeLimits, type ExchangeOwner } from './exchange-owner.js';
+import {
+  checkInterim,
+  endByBug,
+  endWith,
+  guarded,
+  type ExchangeLimits,
+  type ExchangeOwner,
+} from './exchange-owner.js';
 import { failure, FetchError, responseFailure } from './failure.js';
 import { readHead } from './head.js';
 import type { Link, Links } from './links.js';
@@ -87,15 +94,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onHeaders(status: number, raw: Buffer[]): boolean {
     if (this.#over) return true;
-    if (status >= 200) {
-      this.#inBody = true;
-      guarded(this, this.#owner, () => this.#owner.onHead(readHead(status, raw)));
-    } else checkInterim(this, this.#owner, ++this.#interim);
+    if (status < 200) {
+      checkInterim(this, this.#owner, ++this.#interim);
+      return true;
+    }
+    this.#inBody = true;
+    try {
+      this.#owner.onHead(readHead(status, raw));
+    } catch (error) {
+      endByBug(this, this.#owner, error);
+    }
     return true;
   }
 
   onData(chunk: Buffer): boolean {
-    if (!this.#over) guarded(this, this.#owner, () => this.#owner.onBody(chunk));
+    if (this.#over) return true;
+    try {
+      this.#owner.onBody(chunk);
+    } catch (error) {
+      endByBug(this, this.#owner, error);
+    }
     return true;
   }
 
@@ -105,7 +123,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // The end may have been among the bytes read before the hold; the next exchange must be able to read.
     if (this.#held) this.#unhold();
     this.#links.release(this.#link);
-    guarded(this, this.#owner, () => this.#owner.onEnd());
+    try {
+      this.#owner.onEnd();
+    } catch (error) {
+      endByBug(this, this.#owner, error);
+    }
   }
 
   onError(error: Error): void {

@@ -17,12 +17,12 @@ import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
 import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
-import type { FetchContext, FetchEvents, FetchJob, FetchOutcome, WithoutId } from './job.js';
+import type { FetchAhead, FetchContext, FetchJob, FetchOutcome, WithoutId } from './job.js';
 import type { Link } from './links.js';
 import { contradicts } from './mimetype.js';
 import { Redirects } from './redirects.js';
 import { requestHeaders } from './request-headers.js';
-import { isHttp, parseUrl } from './target.js';
+import { targetOf, targetOfUrl, type Target } from './target.js';
 
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
@@ -32,14 +32,15 @@ type Phase = 'connect' | 'headers' | 'body' | 'drain' | 'decode' | 'save' | 'ove
 export class Fetch {
   readonly #context: FetchContext;
   readonly #job: FetchJob;
-  readonly #events: FetchEvents;
+  readonly #done: (outcome: FetchOutcome) => void;
+  readonly #ahead: FetchAhead | undefined;
   readonly #startMs: number;
   readonly #deadlineMs: number;
   readonly #maxBytes: number;
   #phase: Phase = 'connect';
   /** When the phase began, or the last byte of the body came. */
   #sinceMs: number;
-  #url: URL | undefined;
+  #url: Target | undefined;
   /** Where the login is for. */
   #origin = '';
   #redirects: Redirects | undefined;
@@ -52,11 +53,18 @@ export class Fetch {
   #next: (() => void) | undefined;
   #drained = 0;
 
-  constructor(context: FetchContext, job: FetchJob, nowMs: number, events: FetchEvents) {
+  constructor(
+    context: FetchContext,
+    job: FetchJob,
+    nowMs: number,
+    done: (outcome: FetchOutcome) => void,
+    ahead: FetchAhead | undefined,
+  ) {
     const { limits } = context;
     this.#context = context;
     this.#job = job;
-    this.#events = events;
+    this.#done = done;
+    this.#ahead = ahead;
     this.#startMs = nowMs;
     this.#sinceMs = nowMs;
     this.#deadlineMs = nowMs + Math.min(limits.totalTimeoutMs, job.timeoutMs ?? Infinity);
@@ -64,9 +72,8 @@ export class Fetch {
   }
 
   start(): void {
-    const url = parseUrl(this.#job.url);
-    if (url === undefined || !isHttp(url))
-      this.#fail(failure(611, `${this.#job.url} is not an http or https url`, 'real'));
+    const url = targetOf(this.#job.url);
+    if (url === undefined) this.#fail(failure(611, `${this.#job.url} is not an http or https url`, 'real'));
     else {
       this.#origin = url.origin;
       this.#request(url, false);
@@ -104,7 +111,7 @@ export class Fetch {
     }
   }
 
-  #request(url: URL, fresh: boolean): void {
+  #request(url: Target, fresh: boolean): void {
     const { links, limits, clock } = this.#context;
     this.#url = url;
     this.#phase = 'connect';
@@ -114,12 +121,9 @@ export class Fetch {
     this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
   }
 
-  #ask(url: URL, exchange: Exchange | Http2Exchange): void {
+  #ask(url: Target, exchange: Exchange | Http2Exchange): void {
     this.#exchange = exchange;
-    exchange.start(
-      url.pathname + url.search,
-      requestHeaders(this.#job, url, this.#origin, this.#context.userAgent),
-    );
+    exchange.start(url.path, requestHeaders(this.#job, url.origin, this.#origin, this.#context.userAgent));
   }
 
   #http2(link: Link): Http2Exchange {
@@ -197,13 +201,13 @@ export class Fetch {
       return;
     }
     // A thread is worth its two messages only when there is other work meanwhile.
-    const whole = syncContent || !this.#events.busy() ? undefined : content.takeWhole();
+    const whole = syncContent || !this.#isBusy() ? undefined : content.takeWhole();
     const expected = enforce === true ? md5?.toLowerCase() : undefined;
     if (whole !== undefined) {
       this.#phase = 'save';
       writer.write(whole, expected, (error, found) => this.#saved(content, head, found, error));
       // What waits for the disk is bounded by those who wait with it.
-      if (!writer.crowded) this.#events.received();
+      if (!writer.crowded) this.#ahead?.received();
       return;
     }
     const found = content.md5();
@@ -260,7 +264,7 @@ export class Fetch {
     if (from === undefined) return;
     this.#redirects ??= new Redirects(from, this.#job.roots, this.#context.limits.maxRedirects);
     const to = this.#redirects.next(head, from);
-    if (to instanceof URL) this.#request(to, false);
+    if (to instanceof URL) this.#request(targetOfUrl(to), false);
     else this.#fail(to);
   }
 
@@ -342,7 +346,12 @@ export class Fetch {
   #settle(outcome: FetchOutcome): void {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
-    this.#events.done(outcome);
+    this.#context.ended(this);
+    this.#done(outcome);
+  }
+
+  #isBusy(): boolean {
+    return this.#context.isBusy() || this.#ahead?.busy() === true;
   }
 
   #isConditional(): boolean {

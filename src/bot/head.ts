@@ -18,8 +18,22 @@ export interface ResponseHead {
   endsByClose: boolean;
 }
 
+/** The fields that matter, by the length of their names, so that others need not be compared, or decoded. */
+const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, length) =>
+  [
+    'etag',
+    'location',
+    'retry-after',
+    'content-type',
+    'last-modified',
+    'content-length',
+    'content-encoding',
+    'transfer-encoding',
+  ].find(name => name.length === length),
+);
+
 /**
- * Reads a raw header list (name, value, name, value …). Only names of a known length are looked at.
+ * Reads a raw header list (name, value, name, value …).
  * @param framed the protocol itself says where a body ends: HTTP/2
  */
 export function readHead(status: number, raw: readonly Buffer[], framed = false): ResponseHead {
@@ -40,32 +54,33 @@ export function readHead(status: number, raw: readonly Buffer[], framed = false)
     const name = raw[i];
     const value = raw[i + 1];
     if (name === undefined || value === undefined) continue;
-    switch (name.length) {
-      case 4:
-        if (is(name, 'etag')) head.etag = text(value);
+    const field = FIELDS[Math.min(name.length, FIELDS.length - 1)];
+    if (field === undefined || !is(name, field)) continue;
+    const said = text(value);
+    switch (field) {
+      case 'etag':
+        head.etag = said;
         break;
-      case 8:
-        if (is(name, 'location')) addLocation(head, value);
+      case 'location':
+        addLocation(head, said);
         break;
-      case 11:
-        if (is(name, 'retry-after')) head.retryAfter = text(value);
+      case 'retry-after':
+        head.retryAfter = said;
         break;
-      case 12:
-        if (is(name, 'content-type')) head.contentType = text(value);
+      case 'content-type':
+        head.contentType = said;
         break;
-      case 13:
-        if (is(name, 'last-modified')) head.lastModified = text(value);
+      case 'last-modified':
+        head.lastModified = said;
         break;
-      case 14:
-        if (is(name, 'content-length')) head.contentLength = Number(text(value));
+      case 'content-length':
+        head.contentLength = Number(said);
         break;
-      case 16:
-        if (is(name, 'content-encoding'))
-          head.contentCoding = joined(head.contentCoding, text(value).toLowerCase());
+      case 'content-encoding':
+        head.contentCoding = joined(head.contentCoding, said.toLowerCase());
         break;
-      case 17:
-        if (is(name, 'transfer-encoding'))
-          head.transferCoding = joined(head.transferCoding, text(value).toLowerCase());
+      case 'transfer-encoding':
+        head.transferCoding = joined(head.transferCoding, said.toLowerCase());
         break;
       default:
     }
@@ -74,9 +89,26 @@ export function readHead(status: number, raw: readonly Buffer[], framed = false)
   return head;
 }
 
+/** What was read lately: types repeat. */
+const essences = new Map<string, string>();
+const MAX_ESSENCES = 100;
+/** Longer ones are not worth the memory. */
+const MAX_REMEMBERED = 200;
+
 /** `text/html` of `Text/HTML; charset=x`; undefined when it is no type/subtype. */
 export function essenceOf(contentType: string | undefined): string | undefined {
   if (contentType === undefined) return undefined;
+  const known = essences.get(contentType);
+  if (known !== undefined) return known;
+  const essence = readEssence(contentType);
+  if (essence !== undefined && contentType.length <= MAX_REMEMBERED) {
+    if (essences.size >= MAX_ESSENCES) essences.clear();
+    essences.set(contentType, essence);
+  }
+  return essence;
+}
+
+function readEssence(contentType: string): string | undefined {
   const end = contentType.indexOf(';');
   const essence = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
   return /^[^\s/,]+\/[^\s/,]+$/.test(essence) ? essence : undefined;
@@ -92,8 +124,16 @@ export function retryAfterMs(value: string | undefined, nowMs: number): number |
   return atSeconds === undefined ? undefined : Math.min(Math.max(0, atSeconds * 1000 - nowMs), DAY_MS);
 }
 
+/** Whether a header is called so, whatever the case of its letters. */
 function is(name: Buffer, wanted: string): boolean {
-  return name.toString('latin1').toLowerCase() === wanted;
+  if (name.length !== wanted.length) return false;
+  for (let i = 0; i < wanted.length; i++) {
+    const byte = name[i] ?? 0;
+    const letter = wanted.charCodeAt(i);
+    // Small and capital letters differ by this bit.
+    if (byte !== letter && (byte !== letter - 0x20 || letter < 0x61)) return false;
+  }
+  return true;
 }
 
 function text(value: Buffer): string {
@@ -104,9 +144,9 @@ function joined(before: string | undefined, next: string): string {
   return before === undefined || before === '' ? next : `${before}, ${next}`;
 }
 
-function addLocation(head: ResponseHead, value: Buffer): void {
+function addLocation(head: ResponseHead, said: string): void {
   // Bytes beyond ASCII are percent-encoded one by one: right for UTF-8 and harmless for anything else.
-  const location = text(value).replace(
+  const location = said.replace(
     /[\u0080-\u00ff]/g,
     byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
   );

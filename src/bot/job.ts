@@ -2,6 +2,7 @@
 import type { Clock } from '../lib/clock.js';
 import type { FetchDone, FetchRequest } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
+import type { Fetch } from './fetch.js';
 import type { Links } from './links.js';
 import type { FileWriter } from './writer.js';
 
@@ -34,13 +35,12 @@ export interface FetchLimits extends ExchangeLimits {
   contentLimitText: string;
 }
 
-/** What a fetch tells, and asks, its owner. */
-export interface FetchEvents {
+/** What a fetch asks, and tells, an owner with more to do. */
+export interface FetchAhead {
   /** Whether there is other work meanwhile. */
   busy(): boolean;
   /** Nothing more is asked of the site; the content is on its way to its place. */
   received(): void;
-  done(outcome: FetchOutcome): void;
 }
 
 /** What all fetches of an engine share. */
@@ -53,4 +53,8 @@ export interface FetchContext {
   writer: FileWriter;
   /** A name no other attempt has. */
   nextAttempt(): string;
+  /** Whether enough fetches are under way for content to be written beside them. */
+  isBusy(): boolean;
+  /** It has its outcome. */
+  ended(fetch: Fetch): void;
 }

@@ -1,7 +1,7 @@
 /** Where redirects lead, and whether they may be followed. */
 import { failure, type Failure } from './failure.js';
 import type { ResponseHead } from './head.js';
-import { isHttp, isWithin, parseUrl } from './target.js';
+import { isHttp, isWithin, parseUrl, type Target } from './target.js';
 
 export class Redirects {
   /** Without fragments, which servers never see. */
@@ -10,17 +10,17 @@ export class Redirects {
   readonly #most: number;
 
   /** @param from the url that was asked for first */
-  constructor(from: URL, roots: readonly string[], most: number) {
+  constructor(from: Target, roots: readonly string[], most: number) {
     this.#visited = new Set(from.href.split('#', 1));
     this.#roots = roots;
     this.#most = most;
   }
 
   /** @returns the url to go on with, or why not */
-  next(head: ResponseHead, from: URL): URL | Failure {
+  next(head: ResponseHead, from: Target): URL | Failure {
     if (head.location === undefined || head.location === '' || head.conflictingLocations)
       return failure(611, `${head.status} with ${head.conflictingLocations ? 'two' : 'no'} Locations`);
-    const to = parseUrl(head.location, from);
+    const to = parseUrl(head.location, from.href);
     if (to === undefined) return failure(611, `${head.status} to an unreadable Location`);
     to.hash = '';
     if (to.username !== '' || to.password !== '') {

@@ -2,25 +2,35 @@
 import { ACCEPT_ENCODING } from './decode.js';
 import type { FetchJob } from './job.js';
 
+/** What is said with every request for this type as this agent: the same as last time, mostly. */
+let usual: { mimetype: string | undefined; agent: string; headers: string[] } | undefined;
+
 /**
- * Header names, in lower case, and values by turns.
+ * Header names, in lower case, and values by turns; not to be changed.
+ * @param origin what is asked
  * @param loginOrigin the only origin that gets the job's login
  */
-export function requestHeaders(job: FetchJob, url: URL, loginOrigin: string, userAgent: string): string[] {
+export function requestHeaders(
+  job: FetchJob,
+  origin: string,
+  loginOrigin: string,
+  userAgent: string,
+): string[] {
   const { mimetype, lastModified, etag, login } = job;
-  const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
-  const headers = [
-    'user-agent',
-    job.userAgent !== undefined && isPlain(job.userAgent) ? job.userAgent : userAgent,
-    'accept',
-    wanted,
-    'accept-encoding',
-    ACCEPT_ENCODING,
-  ];
+  const agent = job.userAgent !== undefined && isPlain(job.userAgent) ? job.userAgent : userAgent;
+  if (usual === undefined || usual.mimetype !== mimetype || usual.agent !== agent)
+    usual = { mimetype, agent, headers: usualHeaders(mimetype, agent) };
+  if (lastModified === undefined && etag === undefined && login === undefined) return usual.headers;
+  const headers = [...usual.headers];
   if (lastModified !== undefined && isPlain(lastModified)) headers.push('if-modified-since', lastModified);
   if (etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
-  if (login !== undefined && url.origin === loginOrigin) headers.push('authorization', basic(login));
+  if (login !== undefined && origin === loginOrigin) headers.push('authorization', basic(login));
   return headers;
+}
+
+function usualHeaders(mimetype: string | undefined, agent: string): string[] {
+  const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
+  return ['user-agent', agent, 'accept', wanted, 'accept-encoding', ACCEPT_ENCODING];
 }
 
 /** RFC 7617, section 2, with the charset that sites ask for if they ask for any. */

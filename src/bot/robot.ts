@@ -17,6 +17,7 @@ import type { FetchDone, FetchResult } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import type { FetchEngine } from './engine.js';
+import type { FetchAhead, FetchOutcome } from './job.js';
 import { BotLanes, type BotLane } from './lanes.js';
 
 export interface RobotOptions {
@@ -59,6 +60,37 @@ interface Waiting {
   request: RobotRequest;
 }
 
+/** What a fetch that goes on asks and tells the robot. */
+interface Ahead {
+  isBusy(): boolean;
+  leaveLane(begun: Begun): void;
+}
+
+/** A request that is being fetched: one object, since functions of its own for each show in what a page costs. */
+class Begun implements FetchAhead {
+  readonly session: Session;
+  readonly request: RobotRequest;
+  readonly lane: BotLane<Waiting>;
+  readonly #ahead: Ahead;
+  fetch: { cancel(): void } | undefined;
+  /** Whether its site is still being asked. */
+  inLane = true;
+  over = false;
+
+  constructor(session: Session, request: RobotRequest, lane: BotLane<Waiting>, ahead: Ahead) {
+    this.session = session;
+    this.request = request;
+    this.lane = lane;
+    this.#ahead = ahead;
+  }
+  busy(): boolean {
+    return this.#ahead.isBusy();
+  }
+  received(): void {
+    this.#ahead.leaveLane(this);
+  }
+}
+
 export class Robot {
   readonly #options: RobotOptions;
   readonly #sessions = new Set<Session>();
@@ -69,6 +101,10 @@ export class Robot {
   #filling = false;
   #stopping = false;
   #whenIdle: (() => void) | undefined;
+  readonly #ahead: Ahead = {
+    isBusy: () => this.#lanes.waiting > 0,
+    leaveLane: begun => this.#leaveLane(begun),
+  };
   readonly #counts = { ok: 0, unchanged: 0, error: 0, bytes: 0, wire_bytes: 0 };
 
   constructor(options: RobotOptions) {
@@ -193,32 +229,33 @@ export class Robot {
   }
 
   #begin(lane: BotLane<Waiting>, { session, request }: Waiting): void {
-    const { id, lane: name } = request;
+    const { lane: name } = request;
     if (request.lastModified !== undefined) request.lastModified = httpDate(request.lastModified);
-    let fetch: { cancel(): void } | undefined;
-    let over = false;
-    let inLane = true;
-    const leaveLane = () => {
-      if (!inLane) return;
-      inLane = false;
-      if (name !== undefined) session.asking.delete(name);
-      if (!this.#lanes.end(lane) && name !== undefined) session.lanes.delete(name);
-      this.#fill();
-    };
     this.#running++;
-    fetch = this.#options.engine.fetch(
-      request,
-      outcome => {
-        over = true;
-        if (fetch !== undefined) session.running.delete(fetch);
-        this.#note(session, Object.assign(outcome, { id }));
-        leaveLane();
-        this.#settle(session);
-      },
-      { busy: () => this.#lanes.waiting > 0, received: leaveLane },
-    );
-    if (!over) session.running.add(fetch);
-    if (inLane && name !== undefined) session.asking.set(name, fetch);
+    const begun = new Begun(session, request, lane, this.#ahead);
+    const fetch = this.#options.engine.fetch(request, outcome => this.#end(begun, outcome), begun);
+    begun.fetch = fetch;
+    if (!begun.over) session.running.add(fetch);
+    if (begun.inLane && name !== undefined) session.asking.set(name, fetch);
+  }
+
+  #end(begun: Begun, outcome: FetchOutcome): void {
+    const { session, request, fetch } = begun;
+    begun.over = true;
+    if (fetch !== undefined) session.running.delete(fetch);
+    this.#note(session, Object.assign(outcome, { id: request.id }));
+    this.#leaveLane(begun);
+    this.#settle(session);
+  }
+
+  #leaveLane(begun: Begun): void {
+    if (!begun.inLane) return;
+    begun.inLane = false;
+    const { session, request, lane } = begun;
+    const { lane: name } = request;
+    if (name !== undefined) session.asking.delete(name);
+    if (!this.#lanes.end(lane) && name !== undefined) session.lanes.delete(name);
+    this.#fill();
   }
 
   #note(session: Session, result: FetchDone): void {

@@ -28,7 +28,8 @@ export interface ThreadAnswer extends WriteAnswer {
 export function writeBatch({ paths, attempts, lengths, expected, contents }: WriteBatch): WriteAnswer {
   const answer: WriteAnswer = { md5s: [], errors: [] };
   let at = 0;
-  for (const [index, path] of paths.entries()) {
+  for (let index = 0; index < paths.length; index++) {
+    const path = paths[index] ?? '';
     const length = lengths[index] ?? 0;
     const file = new ContentFile(path, attempts[index] ?? '');
     try {

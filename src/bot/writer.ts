@@ -157,25 +157,28 @@ function newMemory(bytes: number): Uint8Array<ArrayBuffer> {
 
 /** @param contents has room for them */
 function batchOf(jobs: readonly Job[], contents: Uint8Array<ArrayBuffer>): WriteBatch {
+  const batch: WriteBatch = { paths: [], attempts: [], lengths: [], expected: [], contents };
   let at = 0;
-  for (const { content } of jobs) {
+  for (const { content, expected } of jobs) {
     for (const chunk of content.chunks) {
       contents.set(chunk, at);
       at += chunk.length;
     }
+    batch.paths.push(content.path);
+    batch.attempts.push(content.attempt);
+    batch.lengths.push(content.length);
+    batch.expected.push(expected ?? '');
   }
-  return {
-    paths: jobs.map(job => job.content.path),
-    attempts: jobs.map(job => job.content.attempt),
-    lengths: jobs.map(job => job.content.length),
-    expected: jobs.map(job => job.expected ?? ''),
-    contents,
-  };
+  return batch;
 }
 
 function tell(jobs: readonly Job[], { md5s, errors }: WriteAnswer): void {
-  const problems = new Map(
-    errors.map(({ index, code, message }) => [index, Object.assign(new Error(message), { code })]),
-  );
-  for (const [index, { done }] of jobs.entries()) done(problems.get(index), md5s[index] ?? '');
+  const problems: (Error | undefined)[] = [];
+  for (const { index, code, message } of errors)
+    problems[index] = Object.assign(new Error(message), { code });
+  let index = 0;
+  for (const { done } of jobs) {
+    done(errors.length === 0 ? undefined : problems[index], md5s[index] ?? '');
+    index++;
+  }
 }

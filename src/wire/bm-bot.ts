@@ -76,21 +76,21 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
     file: requiredPath(element, attributes, 'file'),
     roots: readRoots(attributes['roots']),
   };
-  const { lane, mtime, etag, mimetype, md5, useragent, login } = attributes;
+  const { lane, mtime, etag, mimetype, md5, len, maxlen, timeout, enforce, useragent, login } = attributes;
   if (lane !== undefined && lane !== '') request.lane = lane;
   if (mtime !== undefined && mtime !== '') request.lastModified = mtime;
   if (etag !== undefined && etag !== '') request.etag = etag;
   if (mimetype !== undefined && mimetype !== '') request.mimetype = mimetype;
   if (md5 !== undefined && md5 !== '') request.md5 = md5.toLowerCase();
-  const len = optionalInteger(element, attributes, 'len');
-  if (len !== undefined) request.len = len;
-  const maxBytes = optionalInteger(element, attributes, 'maxlen');
-  if (maxBytes !== undefined) request.maxBytes = maxBytes;
-  const timeoutMs = optionalSeconds(element, attributes, 'timeout');
+  // Calls that never happen are not compiled either, which takes V8 long here.
+  if (len !== undefined && len !== '') request.len = requiredInteger(element, attributes, 'len');
+  if (maxlen !== undefined && maxlen !== '')
+    request.maxBytes = requiredInteger(element, attributes, 'maxlen');
+  const timeoutMs = timeout === undefined ? undefined : optionalSeconds(element, attributes, 'timeout');
   if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
   if (useragent !== undefined && useragent !== '') request.userAgent = useragent;
   if (login !== undefined && login !== '') request.login = login;
-  if (optionalFlag(element, attributes, 'enforce') === true) request.enforce = true;
+  if (enforce !== undefined && optionalFlag(element, attributes, 'enforce') === true) request.enforce = true;
   return request;
 }
 
@@ -102,8 +102,7 @@ export function formatRobotFetched(result: FetchResult): string {
     case 'ok':
       return (
         `<fetched id="${id}" status="ok" http="${result.http}"` +
-        formatAttribute('md5', result.md5) +
-        ` len="${result.len}"` +
+        ` md5="${result.md5}" len="${result.len}"` +
         formatAttribute('mtime', result.lastModified) +
         formatAttribute('mimetype', result.mimetype) +
         formatAttribute('furl', result.finalUrl) +
