@@ -47,8 +47,9 @@ export const command: CommandSpec = {
     // name servers hold up everything. Must be set before the pool is first used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
     // V8 would optimise undici's parser, which is WebAssembly, after the first answers: 0.15 s of processor time and 40 MB
-    // to save 1 µs a page.
-    for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag);
+    // to save 1 µs a page. And it would compile what makes requests once more, and again, as it notices that they live long.
+    for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering', '--no-allocation-site-pretenuring'])
+      setFlagsFromString(flag);
     if (ways[0] === 'stdio') return serveStdio(context, overrides);
     if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name))
       throw new LccError('usage', `--name=${String(name)}: use letters, digits, dots, dashes; at most 64`);
