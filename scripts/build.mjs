@@ -44,7 +44,7 @@ const lazyModules = {
   name: 'lazy-modules',
   setup(bundle) {
     const lazy =
-      /^node:(child_process|crypto|dgram|http|https|net|os|readline|stream|tls|tty|v8|vm|worker_threads)$/;
+      /^node:(child_process|crypto|dgram|http|http2|https|net|os|readline|stream|tls|tty|v8|vm|worker_threads|zlib)$/;
     bundle.onResolve({ filter: lazy }, ({ path, namespace }) =>
       namespace === 'lazy' ? { path, external: true } : { path, namespace: 'lazy' },
     );
@@ -59,6 +59,16 @@ const lazyModules = {
             return value;
           },
         });`,
+    }));
+  },
+};
+
+/** undici's HTTP/2, which the robot does not use (docs/design/fetching.md), would load Node's, TLS and all of crypto. */
+const withoutUndiciHttp2 = {
+  name: 'without-undici-http2',
+  setup(bundle) {
+    bundle.onLoad({ filter: /undici\/lib\/dispatcher\/client-h2\.js$/ }, () => ({
+      contents: `module.exports = () => { throw new Error('undici is not to speak HTTP/2 here'); };`,
     }));
   },
 };
@@ -106,7 +116,7 @@ const bundle = (outName, contents) =>
     supported: { 'dynamic-import': false },
     // Files beside the bundle (worker threads) are found from where it lies.
     define: { 'import.meta.dirname': '__dirname' },
-    plugins: [lazyModules],
+    plugins: [lazyModules, withoutUndiciHttp2],
     external: ['prom-client'],
     legalComments: 'none',
     logLevel: 'warning',

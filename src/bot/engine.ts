@@ -1,5 +1,4 @@
 /** The fetch engine: any number of fetches at a time over kept-alive connections, each with exactly one result. */
-import { randomBytes } from 'node:crypto';
 import { systemClock, type Clock } from '../lib/clock.js';
 import { createConnector, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
@@ -40,9 +39,11 @@ export class FetchEngine {
     const permits = createAddressGuard(options.allowAddresses);
     const { connectTimeoutMs, resolve } = options;
     const connector = (http2: boolean) => createConnector({ permits, connectTimeoutMs, http2, resolve });
-    // Unique across restarts and machines sharing a store.
-    const run = `${process.pid.toString(36)}-${randomBytes(6).toString('base64url')}`;
     this.#clock = options.clock ?? systemClock;
+    // Unique across restarts and machines sharing a store; nobody gains by guessing it, so it need not load all of crypto.
+    const run = [process.pid, this.#clock.nowMs(), Math.floor(Math.random() * 2 ** 48)]
+      .map(part => part.toString(36))
+      .join('-');
     this.#context = {
       links: new Links({
         connect: connector(false),

@@ -141,19 +141,24 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
   return failure(605, message);
 }
 
-/** Reset codes that mean that somebody did not keep to the protocol. */
-const HTTP2_BREACHES = new Set([
-  constants.NGHTTP2_PROTOCOL_ERROR,
-  constants.NGHTTP2_FLOW_CONTROL_ERROR,
-  constants.NGHTTP2_FRAME_SIZE_ERROR,
-  constants.NGHTTP2_COMPRESSION_ERROR,
-  constants.NGHTTP2_ENHANCE_YOUR_CALM,
-]);
+/** Whether a reset code means that somebody did not keep to the protocol. Not a table: that would load all of HTTP/2. */
+function isHttp2Breach(code: number): boolean {
+  switch (code) {
+    case constants.NGHTTP2_PROTOCOL_ERROR:
+    case constants.NGHTTP2_FLOW_CONTROL_ERROR:
+    case constants.NGHTTP2_FRAME_SIZE_ERROR:
+    case constants.NGHTTP2_COMPRESSION_ERROR:
+    case constants.NGHTTP2_ENHANCE_YOUR_CALM:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /** An HTTP/2 stream that did not come to its end. @param code of the reset, NO_ERROR or CANCEL when the connection went */
 export function http2Failure(code: number | undefined, error?: unknown): Failure {
   const errno = errnoOf(error) ?? '';
-  if (errno === 'ERR_HTTP2_ERROR' || HTTP2_BREACHES.has(code ?? 0))
+  if (errno === 'ERR_HTTP2_ERROR' || (code !== undefined && isHttp2Breach(code)))
     return failure(611, error === undefined ? `HTTP/2 reset code ${code}` : messageOf(error));
   if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return failure(604, tlsReason(error));
   return failure(605, error === undefined ? 'the stream ended early' : messageOf(error));
