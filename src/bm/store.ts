@@ -87,7 +87,8 @@ export class Store {
    */
   constructor(options: StoreOptions) {
     this.#options = options;
-    makeDirectoryDurably(options.dir, 0o755);
+    // Content may be of sites that ask for a login.
+    makeDirectoryDurably(options.dir, 0o750);
     this.id = claim(options.dir, options.machineId);
     this.#names = openNames(options);
     this.#room = new Room(options.space ?? (() => spaceOf(options.dir)), options.minFreePercent);

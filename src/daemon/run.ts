@@ -78,8 +78,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   let control: { close(): Promise<void> };
   try {
     running = await spec.start(services);
-    const { reload } = running;
-    if (reload !== undefined) reloads.push(() => reload());
+    if (running.reload !== undefined) reloads.push(() => running.reload?.());
     const metrics = await openMetrics(spec, instance, services, running);
     if (metrics !== undefined)
       log.info('metrics can be read', { endpoint: formatEndpoint(metrics.endpoint) });

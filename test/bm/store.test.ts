@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -48,6 +57,16 @@ function write(store: Store, content = 'content'): { path: string; fileId: strin
 }
 
 describe('a store', () => {
+  it('is closed to other users when it is new, and keeps the mode it has when it is not', () => {
+    const modeOf = (path: string) => statSync(path).mode & 0o777;
+    const fresh = join(newDir(), 'store');
+    open(fresh).store.close();
+    assert.equal(modeOf(fresh), 0o750);
+    chmodSync(fresh, 0o755);
+    open(fresh).store.close();
+    assert.equal(modeOf(fresh), 0o755);
+  });
+
   it('hands out names whose folders exist', () => {
     const { store } = open(newDir(), { blockNames: 300 });
     for (let i = 0; i < 300; i++) {
