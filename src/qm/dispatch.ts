@@ -59,7 +59,8 @@ export class Dispatcher {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.#table = new LaneTable(options.lanes);
+    const waiting = (pid: number, most: number) => this.#providers.get(pid)?.order.waiting(most) ?? 0;
+    this.#table = new LaneTable(options.lanes, waiting);
     this.#retries = new DelayTable(options.lanes.delays);
     this.#large = new LargeSets(options, this.#table);
     this.#waits = new Waits(options, this.#table);

@@ -29,6 +29,7 @@ export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpo
 export class QueueReader {
   readonly #sets;
   readonly #next;
+  readonly #count;
   readonly #at;
   readonly #whole;
   readonly #leastTries;
@@ -54,6 +55,11 @@ export class QueueReader {
         `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos LIMIT ?`,
       )
       .raw();
+    this.#count = db
+      .prepare<[number, number, number, number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 LIMIT ?)`,
+      )
+      .pluck();
     this.#at = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
     this.#whole = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
     this.#leastTries = db
@@ -97,6 +103,11 @@ export class QueueReader {
   /** The set's next rows behind a place, without bad ones. */
   next(set: WaitingSet, afterPos: number, limit: number): WaitingRow[] {
     return this.#ahead.next(set, afterPos, limit);
+  }
+
+  /** How many rows there are behind a place, without bad ones, counted as far as `most`. */
+  count(set: WaitingSet, afterPos: number, most: number): number {
+    return this.#count.get(afterPos, set.lastpos, set.slot, most) ?? 0;
   }
 
   /** Rows of the provider are changed, by anything but their own results: what was read ahead is read again. */

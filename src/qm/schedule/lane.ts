@@ -33,6 +33,19 @@ export interface Lane {
   recalled: boolean;
 }
 
+/** A provider as its lanes see it. */
+export interface ProviderLanes extends LaneProvider {
+  hasUrls: boolean;
+  hindrances: Set<Hindrance>;
+  /** Send one url only and see: the site did not answer last time. */
+  probing: boolean;
+  /** It has a large set, and others are there. */
+  yielding: boolean;
+  /** Most urls on their way in one lane, so that its other lanes find work. */
+  share: number;
+  lanes: Map<string, Lane>;
+}
+
 /** Leave to send up to `room` urls of a provider into a lane. */
 export interface Grant {
   lane: Lane;

@@ -15,18 +15,8 @@
  * priority waits and no slot is free, and when its provider is hindered.
  */
 import { DelayTable } from './delays.js';
-import type { Grant, Hindrance, Lane, LaneProvider, LaneRules } from './lane.js';
+import type { Grant, Hindrance, Lane, LaneProvider, LaneRules, ProviderLanes } from './lane.js';
 import { WaitingLine } from './waiting.js';
-
-interface Provider extends LaneProvider {
-  hasUrls: boolean;
-  hindrances: Set<Hindrance>;
-  /** Send one url only and see: the site did not answer last time. */
-  probing: boolean;
-  /** It has a large set, and others are there. */
-  yielding: boolean;
-  lanes: Map<string, Lane>;
-}
 
 interface Worker {
   slots: number;
@@ -40,7 +30,7 @@ const REFILL_URLS = 128;
 
 export class LaneTable {
   readonly #rules: LaneRules;
-  readonly #providers = new Map<number, Provider>();
+  readonly #providers = new Map<number, ProviderLanes>();
   readonly #workers = new Map<number, Worker>();
   readonly #waiting: WaitingLine;
   /** Lanes that may take more urls. */
@@ -51,10 +41,13 @@ export class LaneTable {
   #toRecall: Lane[] = [];
   readonly #delays: DelayTable<number>;
   readonly #rests: DelayTable<number>;
+  readonly #waitingUrls: (pid: number, most: number) => number;
   #nowMs = 0;
 
-  constructor(rules: LaneRules) {
+  /** @param waitingUrls of a provider, counted as far as `most`; asked of parallel ones only */
+  constructor(rules: LaneRules, waitingUrls: (pid: number, most: number) => number) {
     this.#rules = rules;
+    this.#waitingUrls = waitingUrls;
     this.#waiting = new WaitingLine(rules.ageingMs);
     this.#delays = new DelayTable(rules.delays);
     this.#rests = new DelayTable(rules.delays);
@@ -91,6 +84,7 @@ export class LaneTable {
         hindrances: new Set(),
         probing: false,
         yielding: false,
+        share: Infinity,
         lanes: new Map(),
       });
       return;
@@ -259,7 +253,18 @@ export class LaneTable {
       lane.priority = provider.priority;
       this.#running[lane.priority]?.add(lane);
     }
-    return this.#windowOf(lane) - lane.inFlight;
+    provider.share = this.#shareOf(provider, lane);
+    return Math.max(0, this.#windowOf(lane) - lane.inFlight);
+  }
+
+  /** What waits is divided among the lanes the provider may have: one that took all would leave the others idle. */
+  #shareOf(provider: ProviderLanes, lane: Lane): number {
+    if (provider.parallel === 1 || provider.window === 1) return Infinity;
+    const places = [...this.#workers.values()].reduce((sum, worker) => sum + this.#capacity(worker), 0);
+    const lanes = Math.max(1, Math.min(provider.parallel, places));
+    provider.share = Infinity;
+    const most = lanes * this.#windowOf(lane);
+    return Math.max(1, Math.ceil(this.#waitingUrls(provider.pid, most) / lanes));
   }
 
   #mustYield(lane: Lane): boolean {
@@ -281,12 +286,12 @@ export class LaneTable {
     }
   }
 
-  #mayFetch(provider: Provider): boolean {
+  #mayFetch(provider: ProviderLanes): boolean {
     const { pid, hasUrls, hindrances } = provider;
     return hasUrls && hindrances.size === 0 && !this.#delays.has(pid) && !this.#rests.has(pid);
   }
 
-  #open(provider: Provider, worker: [number, Worker], priority: number): Lane {
+  #open(provider: ProviderLanes, worker: [number, Worker], priority: number): Lane {
     let n = 0;
     while (provider.lanes.has(laneName(provider.pid, n))) n++;
     const lane: Lane = {
@@ -321,7 +326,7 @@ export class LaneTable {
     if (provider !== undefined) this.#settle(provider);
   }
 
-  #change(pid: number, change: (provider: Provider) => void): void {
+  #change(pid: number, change: (provider: ProviderLanes) => void): void {
     const provider = this.#providers.get(pid);
     if (provider === undefined) return;
     change(provider);
@@ -329,7 +334,7 @@ export class LaneTable {
   }
 
   /** Puts the provider among those waiting, or takes it from there, as its state demands; wakes its lanes. */
-  #settle(provider: Provider): void {
+  #settle(provider: ProviderLanes): void {
     const most = provider.probing ? 1 : provider.parallel;
     const { pid, priority } = provider;
     if (this.#mayFetch(provider) && provider.lanes.size < most) this.#waiting.add(pid, priority, this.#nowMs);
@@ -351,8 +356,10 @@ export class LaneTable {
     const worker = this.#workers.get(lane.worker);
     const provider = this.#providers.get(lane.pid);
     const window = worker?.spares.has(lane) === true ? 1 : (provider?.window ?? 1);
-    if (window === 1 || provider?.yielding === true) return window;
-    return Math.max(window, Math.floor(this.#rules.sharedWindow / (worker?.lanes.size ?? 1)));
+    if (window === 1 || provider === undefined) return 1;
+    if (provider.yielding) return Math.min(provider.share, window);
+    const shared = Math.floor(this.#rules.sharedWindow / (worker?.lanes.size ?? 1));
+    return Math.min(provider.share, Math.max(window, shared));
   }
 
   /** Lanes beyond the slots have one now, as far as there are free ones. */

@@ -31,6 +31,8 @@ export interface RowSource<S extends OrderedSet, R extends PlacedRow> {
   at(pos: number): R | undefined;
   leastTries(psetid: number): number | undefined;
   bad(psetid: number, tries: number, afterPos: number, limit: number): R[];
+  /** How many rows there are behind a place that have not failed, counted as far as `most`. */
+  count(set: S, afterPos: number, most: number): number;
   hasRows(set: S): boolean;
 }
 
@@ -127,6 +129,22 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       this.#takeBad(progress, limit, nowMs, taken);
     }
     return taken;
+  }
+
+  /** How many rows could be taken now, bad ones apart, counted as far as `most`. */
+  waiting(most: number): number {
+    let found = 0;
+    for (const { set, cursor, read, again } of this.#reading.values()) {
+      found += again.length;
+      if (!read && found < most) found += this.#source.count(set, cursor, most - found);
+      if (found >= most) return most;
+    }
+    for (const set of this.#untouched.values()) {
+      if (found >= most) return most;
+      const isOne = set.firstpos === set.lastpos;
+      found += isOne ? 1 : this.#source.count(set, set.firstpos - 1, most - found);
+    }
+    return found;
   }
 
   /** Whether all rows of a set have been taken that have not failed. */

@@ -16,10 +16,12 @@ let urls: Map<number, number>;
 let onTheWay: Lane[];
 
 beforeEach(() => {
-  table = new LaneTable(rules);
+  table = new LaneTable(rules, waiting);
   urls = new Map();
   onTheWay = [];
 });
+
+const waiting = (pid: number, most: number) => Math.min(most, urls.get(pid) ?? 0);
 
 function provider(pid: number, count: number, more: Partial<LaneProvider> = {}): void {
   table.setProvider({ pid, priority: 1, parallel: 1, window: 4, ...more });
@@ -54,7 +56,7 @@ function finish(pid: number, count = 1): void {
 }
 
 test('a lane beyond the slots has one url on its way until a slot is its own', () => {
-  table = new LaneTable({ ...rules, overbookPercent: 100 });
+  table = new LaneTable({ ...rules, overbookPercent: 100 }, waiting);
   table.setWorker(1, 1);
   provider(7, 6, { priority: 2 });
   provider(8, 6);
@@ -95,7 +97,7 @@ test('one lane a provider, more if it is parallel, and no more lanes than slots'
 });
 
 test('slots are overbooked as configured', () => {
-  table = new LaneTable({ ...rules, overbookPercent: 25 });
+  table = new LaneTable({ ...rules, overbookPercent: 25 }, waiting);
   table.setWorker(1, 4);
   for (let pid = 1; pid <= 9; pid++) provider(pid, 1);
   assert.equal(send().length, 5);
@@ -300,7 +302,7 @@ test('whose bandwidth is limited has a turn of one url', () => {
 });
 
 test('the fewer lanes a Bot Manager has, the more urls are on their way in each', () => {
-  table = new LaneTable({ ...rules, sharedWindow: 12 });
+  table = new LaneTable({ ...rules, sharedWindow: 12 }, waiting);
   table.setWorker(1, 8);
   provider(1, 100);
   provider(2, 100, { window: 1 });
@@ -322,7 +324,7 @@ function count(names: readonly string[]): Record<string, number> {
 }
 
 test('who yields gets a window, and the next when all of that is back', () => {
-  table = new LaneTable({ ...rules, turn: 100, sharedWindow: 16 });
+  table = new LaneTable({ ...rules, turn: 100, sharedWindow: 16 }, waiting);
   table.setWorker(1, 1);
   provider(7, 100);
   assert.equal(send().length, 16, 'what lanes share');
@@ -369,4 +371,14 @@ test('a rest is no delay: neither ends the other', () => {
   assert.equal(table.delayed, 1, 'a rest is not counted');
   table.wake(30);
   assert.deepEqual(send(), ['7', '7', '7', '7']);
+});
+
+test('what waits for a parallel provider is shared by the lanes it may have', () => {
+  table.setWorker(1, 10);
+  provider(7, 5, { parallel: 3 });
+  assert.deepEqual(send(), ['7', '7', '7.1', '7.2']);
+  finish(7);
+  assert.deepEqual(send(), [], 'one is on its way in each lane');
+  finish(7);
+  assert.deepEqual(send(), ['7']);
 });

@@ -37,6 +37,9 @@ class Rows implements RowSource<OrderedSet, Row> {
       .filter(row => row.tries === tries && row.pos > afterPos)
       .slice(0, limit);
   }
+  count(set: OrderedSet, afterPos: number, most: number) {
+    return this.next(set, afterPos, most).length;
+  }
   hasRows(set: OrderedSet) {
     return this.here(set.psetid).length > 0;
   }

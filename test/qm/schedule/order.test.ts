@@ -28,6 +28,9 @@ class Rows implements RowSource<OrderedSet, Row> {
       .filter(r => r.psetid === psetid && r.tries === tries && r.pos > afterPos)
       .slice(0, limit);
   }
+  count(set: OrderedSet, afterPos: number, most: number) {
+    return this.next(set, afterPos, most).length;
+  }
   hasRows(set: OrderedSet) {
     return this.rows.some(r => r.psetid === set.psetid);
   }
@@ -157,6 +160,7 @@ function oneUrlSets(
     at: pos => ({ pos }),
     leastTries: psetid => tries.get(psetid),
     bad: psetid => [{ pos: psetid }],
+    count: () => 1,
     hasRows: () => true,
   });
   for (let pos = 1; pos <= count; pos++) many.add({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });

@@ -46,15 +46,16 @@ test('nobody starves, whatever comes with whatever priority', () => {
       fc.integer({ min: 1, max: 4 }),
       fc.constantFrom(1, 4, 8),
       (providers, slots, window) => {
-        const table = new LaneTable({
+        const left = providers.map(({ urls }) => urls);
+        const rules = {
           overbookPercent: 0,
           turn: 8,
           sharedWindow: 0,
           ageingMs: AGEING,
           delays: { gridMs: 4000, horizonMs: 3_600_000 },
-        });
+        };
+        const table = new LaneTable(rules, (pid, most) => Math.min(most, left[pid] ?? 0));
         table.setWorker(1, slots);
-        const left = providers.map(({ urls }) => urls);
         const servedMs = providers.map(({ atMs }) => atMs);
         const flying: { lane: ReturnType<LaneTable['recalls']>[number]; pid: number }[] = [];
         for (let nowMs = 0; left.some(urls => urls > 0) || flying.length > 0; nowMs += 10) {
