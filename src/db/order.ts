@@ -5,11 +5,10 @@
  * A number is part of its entry's name. So this database can be made anew from the names in the spools, and is not synced
  * for every set: what a power cut takes is entered again by the next UNS that starts (`agree`), before it numbers
  * anything. A row is entered before its entry gets its name, and goes after the entry has gone; a row without
- * an entry is what a crash left between the two.
+ * an entry is what a crash left between the two. A damaged one is set aside and made anew in the same way.
  */
 import { LccError, errnoOf, messageOf } from '../lib/errors.js';
-import type { Db } from './open.js';
-import { openSpoolDatabase } from './spool-database.js';
+import { SpoolDatabase, type Caretaker } from './spool-database.js';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS uns(
@@ -24,6 +23,9 @@ CREATE TABLE IF NOT EXISTS waiting(
   urls INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS waiting_pid ON waiting(pid, uns, n);`;
+
+/** Skipped in place of a damaged one: what other UNSes took of it and have not yet named must not come again. */
+const SKIPPED_NUMBERS = 2 ** 24;
 
 /** A set that waits. */
 export interface WaitingEntry {
@@ -41,18 +43,23 @@ export interface Holder {
 export class OrderStore {
   readonly #path: string;
   readonly #uns: string;
-  readonly #db: Db;
+  readonly #database: SpoolDatabase;
   readonly #statements;
 
   /**
    * Opens or makes the database.
    * @param uns the name of this UNS
    */
-  constructor(path: string, uns: string) {
+  constructor(path: string, uns: string, caretaker?: Caretaker) {
     this.#path = path;
     this.#uns = uns;
-    this.#db = openSpoolDatabase(path, SCHEMA, 'NORMAL');
-    const db = this.#db;
+    this.#database = new SpoolDatabase(path, {
+      schema: SCHEMA,
+      synchronous: 'NORMAL',
+      afterLoss: 'the order of sets that wait is read from the spools',
+      caretaker,
+    });
+    const { db } = this.#database;
     this.#statements = {
       enter: db.prepare<[number, string, number, number]>(
         'INSERT INTO waiting(pid, uns, isfull, urls) VALUES (?, ?, ?, ?)',
@@ -74,6 +81,7 @@ export class OrderStore {
       numbers: db.prepare<[string], number>('SELECT n FROM waiting WHERE uns = ?').pluck(),
       forget: db.prepare<[string]>('DELETE FROM waiting WHERE uns = ?'),
       unregister: db.prepare<[string]>('DELETE FROM uns WHERE id = ?'),
+      skip: db.prepare<[number]>('UPDATE sqlite_sequence SET seq = seq + ?'),
     };
   }
 
@@ -99,7 +107,17 @@ export class OrderStore {
         this.#statements.forget.run(uns);
         this.#statements.unregister.run(uns);
       }
+      if (this.#database.isLost) this.#skip();
     });
+  }
+
+  /** Goes on far above all numbers there are. */
+  #skip(): void {
+    const { enter, leave, skip } = this.#statements;
+    // Only a row that was there once makes SQLite remember a number.
+    leave.run(Number(enter.run(0, this.#uns, 0, 0).lastInsertRowid), this.#uns);
+    skip.run(SKIPPED_NUMBERS);
+    this.#database.forgetLoss();
   }
 
   /** Numbers sets that are about to be accepted, in their order. @throws LccError `io.full` or `io` */
@@ -133,16 +151,16 @@ export class OrderStore {
   }
 
   close(): void {
-    this.#db.close();
+    this.#database.db.close();
   }
 
   #write<T>(action: () => T): T {
-    return this.#guard(() => this.#db.transaction(action).immediate());
+    return this.#guard(() => this.#database.write(action));
   }
 
   #guard<T>(action: () => T): T {
     try {
-      return action();
+      return this.#database.guard(action);
     } catch (error) {
       if (error instanceof LccError) throw error;
       const code = errnoOf(error) === 'SQLITE_FULL' ? 'io.full' : 'io';

@@ -2,13 +2,15 @@
  * sessions.db, below the spool directory and shared by all UNSes of an LCC: numbers of connections, the address of the
  * last one, and up to where a provider has received the errors of its fetches. A UNS cannot write lcc.db; what is kept
  * here reaches it as notes to the Queue Manager, which may be repeated.
+ *
+ * In place of a damaged one numbers go on far beyond those of lcc.db, which does not know the last ones; errors that were
+ * received and that the Queue Manager does not know of are shown again.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { syncDirectory } from '../lib/durable.js';
-import type { Db } from './open.js';
-import { openSpoolDatabase } from './spool-database.js';
+import { SpoolDatabase, type Caretaker } from './spool-database.js';
 
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS session(
@@ -19,6 +21,9 @@ CREATE TABLE IF NOT EXISTS session(
   notedseq INTEGER NOT NULL DEFAULT 0,  -- what the QM has confirmed
   notederrseen INTEGER NOT NULL DEFAULT 0
 )`;
+
+/** Connections of a provider that the Queue Manager never heard of are far fewer. */
+const SKIPPED_NUMBERS = 1_000_000;
 
 const syncData = promisify(fdatasync);
 
@@ -47,7 +52,9 @@ export interface Unnoted {
 }
 
 export class SessionStore {
-  readonly #db: Db;
+  readonly #database: SpoolDatabase;
+  /** Added to a provider's first number. */
+  readonly #skipped: number;
   readonly #statements;
   /** The log of the database, which is there as long as somebody has that open. No locks are lost when it is closed. */
   readonly #log: number;
@@ -55,12 +62,18 @@ export class SessionStore {
   readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
 
   /** Opens or makes the database. */
-  constructor(path: string) {
-    // Commits are synced aside, by `synced`: SQLite would have everybody wait.
-    this.#db = openSpoolDatabase(path, SCHEMA, 'NORMAL');
+  constructor(path: string, caretaker?: Caretaker) {
+    this.#database = new SpoolDatabase(path, {
+      schema: SCHEMA,
+      // Commits are synced aside, by `synced`: SQLite would have everybody wait.
+      synchronous: 'NORMAL',
+      afterLoss: 'numbers of connections go on far beyond, errors that were received may be shown again',
+      caretaker,
+    });
+    this.#skipped = this.#database.isLost ? SKIPPED_NUMBERS : 0;
     this.#log = openSync(`${path}-wal`, 'r');
     syncDirectory(dirname(path));
-    const prepare = (sql: string) => this.#db.prepare(sql);
+    const prepare = (sql: string) => this.#database.db.prepare(sql);
     this.#statements = {
       get: prepare('SELECT pid, seq, ip, errseen FROM session WHERE pid = ?'),
       put: prepare(
@@ -93,7 +106,8 @@ export class SessionStore {
   number({ pid, ip, known }: Beginning): Begun {
     const row = this.#statements.get.get(pid) as Unnoted | undefined;
     const ours = row ?? { seq: 0, ip: '', errseen: 0 };
-    const last = known.seq > ours.seq ? known : ours;
+    const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;
+    const last = { seq: row === undefined ? seq + this.#skipped : seq, ip: lastIp };
     this.#statements.put.run(pid, last.seq + 1, ip);
     return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
   }
@@ -133,16 +147,14 @@ export class SessionStore {
   close(): void {
     if (this.#confirmed.size > 0) this.#transaction(() => undefined);
     closeSync(this.#log);
-    this.#db.close();
+    this.#database.db.close();
   }
 
   #transaction<T>(action: () => T): T {
-    const result = this.#db
-      .transaction(() => {
-        for (const [pid, { seq, errseen }] of this.#confirmed) this.#statements.noted.run(seq, errseen, pid);
-        return action();
-      })
-      .immediate();
+    const result = this.#database.write(() => {
+      for (const [pid, { seq, errseen }] of this.#confirmed) this.#statements.noted.run(seq, errseen, pid);
+      return action();
+    });
     this.#confirmed.clear();
     return result;
   }

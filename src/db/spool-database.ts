@@ -1,18 +1,166 @@
-/** The small databases below the spool directory, which all UNSes of an LCC share and write. */
-import { storageError, type Db } from './open.js';
+/**
+ * The small databases below the spool directory, which all UNSes of an LCC share and write. One that is damaged is set
+ * aside, not overwritten, and a new one takes its place; a UNS that had the old one open finds that out at its next write,
+ * and ends: its daemon is started again, and begins with the new one.
+ */
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { syncDirectory } from '../lib/durable.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import { tryLock, type Lock } from '../lib/lock.js';
+import type { Log } from '../lib/log.js';
+import { step } from '../lib/steps.js';
+import { isDamage, storageError, type Db } from './open.js';
 import { openWal, type WalOptions } from './wal.js';
 
 const BUSY_TIMEOUT_MS = 5000;
+const RETRY_MS = 20;
+const REMEDY = 'it is set aside when its daemon starts';
 
-/**
- * Opens or makes one.
- * @param synchronous FULL: a commit is on disk; NORMAL: a power cut may lose the last ones, in their order
- * @throws LccError `data.malformed` when it is damaged, `io` or `io.full`
- */
-export function openSpoolDatabase(path: string, schema: string, synchronous: WalOptions['synchronous']): Db {
-  try {
-    return openWal(path, { synchronous, busyMs: BUSY_TIMEOUT_MS }, db => void db.exec(schema));
-  } catch (error) {
-    throw storageError(path, error, 'its daemon sets it aside');
+/** A row: this database took the place of a damaged one, and what that knew has to be skipped. */
+const LOST = ';\nCREATE TABLE IF NOT EXISTS lost(yes INTEGER NOT NULL);';
+
+/** Who looks after a database. Without it a damaged one is refused. */
+export interface Caretaker {
+  log: Log;
+  /** Called when the process must end: the database is damaged, or not the one that others use any more. */
+  fail: (error: unknown) => void;
+}
+
+export interface SpoolDatabaseOptions {
+  schema: string;
+  /** FULL: a commit is on disk; NORMAL: a power cut may lose the last ones, in their order. */
+  synchronous: WalOptions['synchronous'];
+  /** What follows when it had to be set aside: for the log. */
+  afterLoss: string;
+  caretaker: Caretaker | undefined;
+}
+
+export class SpoolDatabase {
+  readonly db: Db;
+  readonly #path: string;
+  readonly #inode: bigint | undefined;
+  readonly #caretaker: Caretaker | undefined;
+
+  /**
+   * Opens or makes one.
+   * @throws LccError `data.malformed` when it is damaged and nobody takes care, `io` or `io.full`
+   */
+  constructor(path: string, options: SpoolDatabaseOptions) {
+    this.#path = path;
+    this.#caretaker = options.caretaker;
+    this.db = openHealed(path, options);
+    this.#inode = inodeOf(path);
   }
+
+  /** Whether it took the place of a damaged one, until `forgetLoss`. */
+  get isLost(): boolean {
+    return this.db.prepare('SELECT 1 FROM lost').get() !== undefined;
+  }
+
+  /** What the damaged one knew has been made up for. Inside a write. */
+  forgetLoss(): void {
+    this.db.exec('DELETE FROM lost');
+  }
+
+  /** Makes what `change` does, all or nothing. @throws as `guard`; LccError `try.later` when another took its place */
+  write<T>(change: () => T): T {
+    return this.guard(() => {
+      if (inodeOf(this.#path) !== this.#inode)
+        throw this.#ended(
+          new LccError('try.later', `${this.#path}: another one took its place; this process begins anew`),
+        );
+      return this.db.transaction(change).immediate();
+    });
+  }
+
+  /** @throws LccError `data.malformed` for damage, `io.full`, `io`; all else as it is */
+  guard<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      throw this.#ended(storageError(this.#path, error, REMEDY));
+    }
+  }
+
+  #ended(error: unknown): unknown {
+    this.#caretaker?.fail(error);
+    return error;
+  }
+}
+
+function openHealed(path: string, options: SpoolDatabaseOptions): Db {
+  const { caretaker } = options;
+  try {
+    return openSound(path, options);
+  } catch (error) {
+    if (caretaker === undefined || !(error instanceof LccError) || error.code !== 'data.malformed')
+      throw error;
+  }
+  // One at a time: a second one would set the new one aside.
+  const lock = waitForLock(`${path}.lock`);
+  try {
+    return openSound(path, options);
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+    const aside = setAside(path);
+    caretaker.log.error(`database damaged and set aside; ${options.afterLoss}`, {
+      error: messageOf(error.cause),
+      aside,
+    });
+    return openSound(path, options);
+  } finally {
+    lock.release();
+  }
+}
+
+function openSound(path: string, { schema, synchronous }: SpoolDatabaseOptions): Db {
+  try {
+    return openWal(path, { synchronous, busyMs: BUSY_TIMEOUT_MS }, db => {
+      const isNew = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+      // What is in use by others may be large; a damaged page would show only when it is needed.
+      const found = isNew ? 'ok' : String(db.pragma('quick_check(1)', { simple: true }));
+      if (found !== 'ok') throw Object.assign(new Error(found), { code: 'SQLITE_CORRUPT' });
+      db.transaction(() => {
+        const isFirst = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+        db.exec(schema + LOST);
+        // Also when whoever set it aside was killed before there was a new one.
+        if (isFirst && hasDamaged(path)) db.exec('INSERT INTO lost VALUES (1)');
+      }).immediate();
+    });
+  } catch (error) {
+    throw storageError(path, error, REMEDY);
+  }
+}
+
+function waitForLock(path: string): Lock {
+  for (let waitedMs = 0; ; waitedMs += RETRY_MS) {
+    const lock = tryLock(path);
+    if (lock !== undefined) return lock;
+    if (waitedMs >= BUSY_TIMEOUT_MS)
+      throw new LccError('try.later', `${path}: another process sets the database aside`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+  }
+}
+
+/** @returns the new name */
+function setAside(path: string): string {
+  let aside = '';
+  for (let n = 1; aside === '' || existsSync(aside); n++) aside = `${path}.damaged-${n}`;
+  // Its log first: a new database must never find that of the old.
+  for (const suffix of ['-wal', '-shm', '']) {
+    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+    syncDirectory(dirname(path));
+  }
+  step('uns.database.setaside');
+  return aside;
+}
+
+function hasDamaged(path: string): boolean {
+  return readdirSync(dirname(path)).some(name => name.startsWith(`${basename(path)}.damaged-`));
+}
+
+function inodeOf(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

@@ -64,7 +64,7 @@ export class UnsServer {
     this.#log = log;
     this.#fail = parts.fail;
     makeDirectoryDurably(options.spoolDir, 0o750);
-    this.#order = new OrderStore(options.orderDb, options.id);
+    this.#order = new OrderStore(options.orderDb, options.id, parts);
     this.#turns = new Turns({ order: this.#order, clock, log, waitMs: options.orderWaitMs });
     this.#spool = new Spool({
       dir: options.spoolDir,
@@ -74,7 +74,7 @@ export class UnsServer {
     });
     // The spool is ours now: what lies in it does not change under our hands.
     this.#turns.agree(dirname(options.spoolDir));
-    this.#sessions = new SessionStore(options.sessionsDb);
+    this.#sessions = new SessionStore(options.sessionsDb, parts);
     this.#pidb = new PidbReader(options.lccDb);
     this.#connections = new Connections(options, clock);
     const duty = new DutyCycle<number>(clock);

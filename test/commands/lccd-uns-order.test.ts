@@ -1,6 +1,9 @@
 /** Two UNSes of one LCC: whichever of them a provider's sets go through, they arrive in the order of their acceptance. */
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { Cp, Home, init, Receiver, set, type Daemon } from '../support/uns.js';
 
@@ -126,6 +129,22 @@ class Pair {
     }
   }
 
+  /** As after a bad sector. */
+  damage(...files: string[]): void {
+    for (const file of files) writeFileSync(join(this.home.dir, 'spool/uns', file), randomBytes(5000));
+  }
+
+  /** As a UNS does that finds it damaged. */
+  setAside(file: string, suffix: string): void {
+    const path = join(this.home.dir, 'spool/uns', file);
+    renameSync(path + suffix, `${path}.damaged-1${suffix}`);
+  }
+
+  /** The number that a reply tells. */
+  static seqOf(reply: string): number {
+    return Number(/seq="(\d+)"/.exec(reply)?.[1]);
+  }
+
   async stop(): Promise<void> {
     for (const daemon of this.#daemons.values()) await daemon.stop();
     await this.closeQm();
@@ -203,6 +222,73 @@ describe('two UNSes of one LCC', () => {
     await pair.start('a');
     await pair.have(['s1']);
     assert.deepEqual(pair.arrived, ['s1']);
+    await pair.stop();
+  });
+
+  it('set damaged databases aside, once, and go on: nothing out of order, no number given twice', async () => {
+    const pair = new Pair();
+    await Promise.all(NAMES.map(name => pair.start(name)));
+    let before = 0;
+    for (const name of ['a', 'b', 'a', 'b'] as const) before = Pair.seqOf(await pair.send(name, 7));
+    for (const name of NAMES) await pair.daemon(name).stop();
+    pair.damage('order.db', 'sessions.db');
+
+    await Promise.all(NAMES.map(name => pair.start(name)));
+    const logs = NAMES.map(name => pair.daemon(name).log).join('');
+    for (const file of ['order.db', 'sessions.db'])
+      assert.equal(
+        logs.match(new RegExp(`"level":"error"[^\n]*set aside[^\n]*/${file}`, 'g'))?.length,
+        1,
+        logs,
+      );
+    assert.equal(logs.match(/"level":"error"/g)?.length, 2, logs);
+    assert.ok(Pair.seqOf(await pair.send('b', 7)) > before);
+    await pair.send('a', 7);
+    await pair.daemon('a').stop();
+    await pair.openQm();
+    await pair.start('a');
+    await pair.have(pair.accepted());
+    assert.deepEqual(pair.arrived, ['s0', 's1', 's2', 's3', 's4', 's5']);
+    await pair.stop();
+  });
+
+  it('end when another took the place of a database, before they give a number of the old one', async () => {
+    for (const file of ['order.db', 'sessions.db']) {
+      const pair = new Pair();
+      await Promise.all(NAMES.map(name => pair.start(name)));
+      await pair.send('b', 7);
+      await pair.daemon('a').stop();
+      for (const suffix of ['-wal', '-shm', '']) pair.setAside(file, suffix);
+      await pair.start('a');
+      const seq = Pair.seqOf(await pair.send('a', 7));
+
+      await pair.send('b', 7);
+      assert.equal(await pair.daemon('b').exited, 75);
+      assert.deepEqual(pair.accepted(), ['s0', 's1']);
+      await pair.start('b');
+      assert.ok(Pair.seqOf(await pair.send('b', 7)) > seq);
+      await pair.openQm();
+      await pair.have(['s0', 's1', 's3']);
+      assert.deepEqual(pair.arrived, ['s0', 's1', 's3']);
+      await pair.stop();
+    }
+  });
+
+  it('skip what a damaged database knew, also when killed as it was set aside', async () => {
+    const pair = new Pair();
+    await pair.start('a');
+    const before = Pair.seqOf(await pair.send('a', 7));
+    await pair.daemon('a').stop();
+    pair.damage('order.db', 'sessions.db');
+    // One at a time.
+    for (let killed = 1; killed <= 2; killed++)
+      await assert.rejects(pair.start('a', 'uns.database.setaside'), /ended without/);
+    await pair.start('a');
+    assert.ok(Pair.seqOf(await pair.send('a', 7)) > before + 1);
+    const orders = pair.home.spooled('new', 'a').map(name => Number(name.split('.').at(-1)));
+    assert.ok(orders.length === 2 && orders[0] === 1 && (orders[1] ?? 0) > 1000, orders.join(' '));
+    await pair.openQm();
+    await pair.have(['s0', 's1']);
     await pair.stop();
   });
 });
