@@ -87,7 +87,13 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
   return EXIT.ok;
 }
 
-function conclude(context: CommandContext, { sent, committed, stillWanted }: Delivery, errors: number): void {
+function conclude(
+  context: CommandContext,
+  { sent, wasNew, committed, stillWanted }: Delivery,
+  errors: number,
+): void {
+  if (wasNew)
+    context.say('the LCC never had a set of this provider: all urls are sent, not only what changed');
   if (sent === undefined) context.say('nothing to send');
   else context.say(`${sent.set} set of ${sent.urls} urls sent, ${sent.accepted} accepted`);
   if (errors > 0)

@@ -2,7 +2,7 @@
  * Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and the pending
  * state in the pipe is committed only when the UNS has accepted the set.
  */
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
 import { readChunksAt } from '../lib/stdio.js';
@@ -31,6 +31,8 @@ export interface Delivery {
   status: UnsStatus;
   /** What was sent; undefined when there was nothing to send. */
   sent: { set: SetKind; urls: number; accepted: number } | undefined;
+  /** The LCC was new to a site that counted urls as delivered: all of them were sent, not only what changed. */
+  wasNew: boolean;
   /** Whether the state of the site was kept; undefined when there was none in the pipe. */
   committed: boolean | undefined;
   /** The UNS wants a full set and did not get one. */
@@ -125,7 +127,8 @@ async function ship(
       `all ${sent.urls} urls were rejected: the state was not kept, the next run sends them again`,
     );
   const committed = pending === undefined ? undefined : commitPending(pending);
-  return { status, sent, committed, stillWanted: status.fullset.wanted && sent?.set !== 'full' };
+  const wasNew = whole !== undefined && set === 'partial';
+  return { status, sent, wasNew, committed, stillWanted: status.fullset.wanted && sent?.set !== 'full' };
 }
 
 /**
@@ -146,7 +149,17 @@ function planOf(
     return { set: asked };
   }
   const isWanted = asked === 'full' || (status.fullset.wanted && options.set === undefined);
-  return isWanted ? { set: 'full', whole: urls.pending } : { set: 'partial' };
+  if (isWanted) return { set: 'full', whole: urls.pending };
+  // What the state counts as delivered went to another LCC, or to this one before the provider was added anew. A partial
+  // set does: nothing is here that a full one would remove, and it costs no ration.
+  return status.isNew && hasDelivered(urls.pending)
+    ? { set: 'partial', whole: urls.pending }
+    : { set: 'partial' };
+}
+
+/** Whether the site has a statefile already: in its first run everything is on the input anyway. */
+function hasDelivered({ state }: PendingState): boolean {
+  return (statSync(state, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /** Ends the set, and with it lets it count. */

@@ -73,8 +73,8 @@ export class OrderStore {
            AND EXISTS (SELECT 1 FROM waiting WHERE pid = ? AND uns = uns.id AND n < ?)`,
       ),
       beat: db.prepare<[string]>('UPDATE uns SET beat = beat + 1 WHERE id = ?'),
-      sum: db.prepare<[number], { urls: number; fullSets: number }>(
-        'SELECT total(urls) AS urls, total(isfull) AS fullSets FROM waiting WHERE pid = ?',
+      sum: db.prepare<[number], { sets: number; urls: number; fullSets: number }>(
+        'SELECT count(*) AS sets, total(urls) AS urls, total(isfull) AS fullSets FROM waiting WHERE pid = ?',
       ),
       register: db.prepare<[string]>('INSERT OR IGNORE INTO uns(id) VALUES (?)'),
       registered: db.prepare<[], string>('SELECT id FROM uns').pluck(),
@@ -146,8 +146,8 @@ export class OrderStore {
   }
 
   /** Of a provider, in all spools. @throws LccError `io` */
-  waiting(pid: number): { urls: number; fullSets: number } {
-    return this.#guard(() => this.#statements.sum.get(pid)) ?? { urls: 0, fullSets: 0 };
+  waiting(pid: number): { sets: number; urls: number; fullSets: number } {
+    return this.#guard(() => this.#statements.sum.get(pid)) ?? { sets: 0, urls: 0, fullSets: 0 };
   }
 
   close(): void {

@@ -61,7 +61,7 @@ export class Intake {
   }
 
   /** What waits for the Queue Manager in the spools of all UNSes. */
-  waiting(pid: number): { urls: number; fullSets: number } {
+  waiting(pid: number): { sets: number; urls: number; fullSets: number } {
     return this.#order.waiting(pid);
   }
 }

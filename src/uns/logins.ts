@@ -171,6 +171,7 @@ export class Logins {
       status: {
         seq: begun.seq,
         lastIp: begun.lastIp,
+        isNew: provider.lastset === 0 && waiting.sets === 0,
         mimes: this.#options.mimes,
         files: { used: filesused, free: Math.max(0, filesmax - filesused) },
         space: { used: spaceused, free: Math.max(0, spacemax - spaceused) },

@@ -34,6 +34,9 @@ before(async () => {
      UPDATE pidb SET nurlerrs = 1 WHERE pid = 5`,
   );
   passwords[6] = home.addProvider(6);
+  // The Queue Manager, which would note it, is not there.
+  home.sql('UPDATE pidb SET lastset = 1');
+  passwords[7] = home.addProvider(7);
   receiver = await new Receiver().listen(home.qmPath);
   daemon = await home.start();
 });
@@ -205,6 +208,28 @@ test('a full set that is wanted is sent although nothing changed, but never on t
   const done = await lcccp(3, same);
   assert.match(done.stderr, /full set of 1 urls sent, 1 accepted\n$/);
   assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: ['a.html'] });
+});
+
+test('a provider that was added again ends up whole, though its state says that all is delivered', async () => {
+  const site = makeSite(url('a.html'), url('b.html'));
+  site.told([url('a.html'), url('b.html')], ['--commit-now']);
+  assert.equal((await lcccp(7, '', ['--status'])).status, 0);
+  const cut = await lcccp(7, site.told([url('b.html'), url('c.html')]).replace('<?lcc end?>\n', ''));
+  assert.equal(cut.status, 65);
+  const done = await lcccp(7, site.told([url('b.html'), url('c.html')]));
+  assert.equal(done.status, 0, done.stderr);
+  assert.match(
+    done.stderr,
+    /never had a set of this provider.*\n.*partial set of 2 urls sent, 2 accepted\n$/,
+  );
+  assert.deepEqual(await arrives(7), { set: 'partial', urlprefix: SITE, curls: ['b.html', 'c.html'] });
+  assert.deepEqual(site.files(), ['state.txt']);
+  receiver.sets.length = 0;
+
+  home.sql('UPDATE pidb SET lastset = 1 WHERE pid = 7');
+  const same = await lcccp(7, site.told([url('b.html'), url('c.html')]), ['-q']);
+  assert.deepEqual(same, { status: 0, stdout: '', stderr: '' });
+  assert.equal(receiver.sets.length, 0);
 });
 
 test('without a state in the pipe a wanted full set is asked for', async () => {

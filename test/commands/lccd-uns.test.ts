@@ -38,7 +38,7 @@ describe('lccd-uns', () => {
     assert.equal(
       whole,
       `<lococa:init_accepted>
-<connect_info seq="1" lastConnectIP=""/>
+<connect_info seq="1" lastConnectIP="" sets="0"/>
 <mime>*/*</mime>
 <quota>
 <files used="0" free="1000000"/>

@@ -12,6 +12,7 @@ import { initAccepted, SET_RESULT_START, setAccepted, setRejected } from '../../
 const ACCEPTED = initAccepted({
   seq: 1,
   lastIp: '',
+  isNew: true,
   mimes: ['*/*'],
   files: { used: 0, free: 10 },
   space: { used: 0, free: 1000 },

@@ -46,6 +46,7 @@ test('the server’s part of the worked session is what a UNS writes', () => {
   const accepted = initAccepted({
     seq: 18,
     lastIp: '192.0.2.7',
+    isNew: false,
     mimes: ['text/*', 'application/pdf'],
     files: { used: 812, free: 9188 },
     space: { used: 70_231_040, free: 929_768_960 },

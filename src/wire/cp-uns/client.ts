@@ -38,6 +38,8 @@ export interface UnsStatus {
   seq: number;
   /** Where the last connection came from; '' at the first. */
   lastIp: string;
+  /** The UNS says that it never accepted a set of the provider. */
+  isNew: boolean;
   mimes: string[];
   files: Amount;
   /** Bytes. */
@@ -126,6 +128,7 @@ export class UnsReader {
       case 'init_accepted/connect_info':
         status.seq = requiredInteger('connect_info', attributes, 'seq');
         status.lastIp = attributes['lastConnectIP'] ?? '';
+        status.isNew = attributes['sets'] === '0';
         return;
       case 'init_accepted/quota/files':
         status.files = amountOf('files', attributes);
@@ -207,7 +210,17 @@ export class UnsReader {
 function emptyStatus(): UnsStatus {
   const amount: Amount = { used: undefined, free: undefined };
   const fullset = { allowed: undefined, wanted: false, reason: undefined };
-  return { seq: 0, lastIp: '', mimes: [], files: amount, space: amount, fullset, errors: 0, processing: 0 };
+  return {
+    seq: 0,
+    lastIp: '',
+    isNew: false,
+    mimes: [],
+    files: amount,
+    space: amount,
+    fullset,
+    errors: 0,
+    processing: 0,
+  };
 }
 
 function amountOf(element: string, attributes: Attributes): Amount {

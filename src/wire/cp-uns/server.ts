@@ -167,6 +167,8 @@ export class CpReader {
 
 export interface InitAccepted {
   seq: number;
+  /** No set of the provider was ever accepted: what it has sent to another LCC, or before it was added anew, is not here. */
+  isNew: boolean;
   lastIp: string;
   mimes: readonly string[];
   files: { used: number; free: number };
@@ -182,10 +184,11 @@ export interface InitAccepted {
 
 export function initAccepted(status: InitAccepted): string {
   const { files, space, fullset } = status;
+  const sets = status.isNew ? 0 : undefined;
   const wanted = { wanted: fullset.wanted === undefined ? 'no' : 'yes', reason: fullset.wanted };
   return [
     '<lococa:init_accepted>',
-    `<connect_info${formatAttributes({ seq: status.seq, lastConnectIP: status.lastIp })}/>`,
+    `<connect_info${formatAttributes({ seq: status.seq, lastConnectIP: status.lastIp, sets })}/>`,
     ...status.mimes.map(mime => `<mime>${escapeText(mime)}</mime>`),
     '<quota>',
     `<files${formatAttributes(files)}/>`,

@@ -16,9 +16,10 @@ import { ROOT } from '../../support/tree.js';
 
 const LIMITS = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
 const golden = (name: string) => readFileSync(join(ROOT, 'test/golden', `${name}.xml`));
-const ACCEPTED = initAccepted({
+const STATUS = {
   seq: 18,
   lastIp: '192.0.2.7',
+  isNew: false,
   mimes: ['text/*', 'application/pdf'],
   files: { used: 812, free: 9188 },
   space: { used: 70_231_040, free: 929_768_960 },
@@ -26,7 +27,8 @@ const ACCEPTED = initAccepted({
   errors: 2,
   processing: 40,
   shown: [{ code: 404, text: 'Not <Found>', attrs: ' curl="a&amp;b" mimetype="text/html" len="5"' }],
-});
+};
+const ACCEPTED = initAccepted(STATUS);
 
 function read(document: string | Buffer, pieceBytes = Infinity): UnsEvent[] {
   const events: UnsEvent[] = [];
@@ -38,6 +40,14 @@ function read(document: string | Buffer, pieceBytes = Infinity): UnsEvent[] {
 }
 
 describe('what a UNS says', () => {
+  it('tells a provider of which it never accepted a set', () => {
+    const isNew = (reply: string) =>
+      read(reply).map(event => event.kind === 'initAccepted' && event.status.isNew);
+    const reply = initAccepted({ ...STATUS, isNew: true, shown: [] });
+    assert.match(reply, /<connect_info seq="18" lastConnectIP="192.0.2.7" sets="0"\/>/);
+    assert.deepEqual(isNew(reply), [true]);
+  });
+
   it('is understood as our own UNS writes it', () => {
     assert.deepEqual(read(ACCEPTED), [
       {
@@ -49,6 +59,7 @@ describe('what a UNS says', () => {
         status: {
           seq: 18,
           lastIp: '192.0.2.7',
+          isNew: false,
           mimes: ['text/*', 'application/pdf'],
           files: { used: 812, free: 9188 },
           space: { used: 70_231_040, free: 929_768_960 },

@@ -158,6 +158,7 @@ describe('what the UNS answers', () => {
     const reply = initAccepted({
       seq: 18,
       lastIp: '192.0.2.7',
+      isNew: false,
       mimes: ['text/*', 'application/pdf'],
       files: { used: 812, free: 9188 },
       space: { used: 70_231_040, free: 929_768_960 },
