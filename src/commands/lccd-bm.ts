@@ -65,9 +65,6 @@ interface Edge {
 async function startManager(services: Services, edge: Edge, dir: string): Promise<Running> {
   const { config, clock, log } = services;
   const machineId = config.get('bm.machine_id');
-  if (!/^[\w.-]{1,64}$/.test(machineId)) {
-    throw new LccError('usage', `machine id "${machineId}": use letters, digits, dots, dashes; at most 64`);
-  }
   const store = new Store({
     dir,
     machineId,

@@ -178,6 +178,7 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
       if (typeof raw !== 'string') throw refuse('give a string');
       if (row.oneOf !== undefined && !row.oneOf.includes(raw))
         throw refuse(`give one of ${row.oneOf.join(', ')}`);
+      if (row.form?.pattern.test(raw) === false) throw refuse(row.form.says);
       return raw;
     case 'list':
       if (!Array.isArray(raw) || !raw.every(item => typeof item === 'string'))
@@ -186,6 +187,7 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
         const bad = raw.find(item => !isNetwork(item));
         if (bad !== undefined) throw refuse(`"${bad}" is no network: write 192.0.2.0/24 or 2001:db8::/32`);
       }
+      if (!raw.every(item => row.form?.pattern.test(item) ?? true)) throw refuse(row.form?.says ?? '');
       return raw;
   }
 }

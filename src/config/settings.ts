@@ -6,6 +6,8 @@
  * `"10s"`, `"1.5h"`, `"64KB"` (KB = 1024 bytes), `"2GB"`.
  */
 
+import { HEADER, MIMETYPES, NAME, type Form } from './forms.js';
+
 export type Unit = 'ms' | 'bytes' | 'count' | 'percent' | 'bytes_per_s';
 
 export type SettingRow =
@@ -19,8 +21,8 @@ export type SettingRow =
       oneOf?: readonly number[];
     }
   | { type: 'boolean'; default: boolean; doc: string }
-  | { type: 'string'; default: string; doc: string; oneOf?: readonly string[] }
-  | { type: 'list'; default: readonly string[]; doc: string; of?: 'networks' };
+  | { type: 'string'; default: string; doc: string; oneOf?: readonly string[]; form?: Form }
+  | { type: 'list'; default: readonly string[]; doc: string; of?: 'networks'; form?: Form };
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -39,8 +41,10 @@ const bytes = (value: number, min: number, max: number, doc: string) =>
 const percent = (value: number, min: number, max: number, doc: string) =>
   ({ type: 'number', unit: 'percent', default: value, min, max, doc }) as const;
 const flag = (value: boolean, doc: string) => ({ type: 'boolean', default: value, doc }) as const;
-const text = (value: string, doc: string) => ({ type: 'string', default: value, doc }) as const;
-const list = (value: readonly string[], doc: string) => ({ type: 'list', default: value, doc }) as const;
+const text = (value: string, doc: string, form?: Form) =>
+  ({ type: 'string', default: value, doc, ...(form === undefined ? {} : { form }) }) as const;
+const list = (value: readonly string[], doc: string, form?: Form) =>
+  ({ type: 'list', default: value, doc, ...(form === undefined ? {} : { form }) }) as const;
 
 export const SETTINGS = {
   // What one message may look like, whoever sends it (limits.md, XML)
@@ -67,7 +71,7 @@ export const SETTINGS = {
   ),
 
   'uns.listen': list(['127.0.0.1:9000'], 'endpoints CPs connect to'),
-  'uns.mime': list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*'),
+  'uns.mime': list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*', MIMETYPES),
   'uns.max_connections': count(8000, 1, 60_000, 'connections at a time'),
   'uns.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
   'uns.max_connections_per_provider': count(2, 1, 1000, 'sessions at a time of one provider'),
@@ -121,7 +125,7 @@ export const SETTINGS = {
     30 * DAY,
     "longest that a provider's sets wait for another UNS that has earlier ones and is away",
   ),
-  'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME'),
+  'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME', NAME),
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
   'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read'),
 
@@ -257,7 +261,7 @@ export const SETTINGS = {
 
   'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
-  'bm.machine_id': text('local', 'name of this machine in the LCC'),
+  'bm.machine_id': text('local', 'name of this machine in the LCC', NAME),
   'bm.grace_ms': ms(5 * MINUTE, 0, 30 * DAY, 'time for which the file of replaced or deleted content stays'),
   'bm.max_waiting': count(100_000, 1, 1_000_000, 'requests waiting for robots at which no more are read'),
   'bm.max_robots': count(1000, 1, 10_000, 'robots, or with a relay Bot Managers, connected at a time'),
@@ -306,7 +310,11 @@ export const SETTINGS = {
     doc: 'networks (CIDR) fetched from although they are not public',
     of: 'networks',
   } as const,
-  'bot.user_agent': text('lccbot/0.1 (+local content cache)', 'User-Agent header; name a contact in it'),
+  'bot.user_agent': text(
+    'lccbot/0.1 (+local content cache)',
+    'User-Agent header; name a contact in it',
+    HEADER,
+  ),
   'bot.connect_timeout_ms': ms(5 * SECOND, 10, 10 * MINUTE, 'time to connect'),
   'bot.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
   'bot.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the body'),

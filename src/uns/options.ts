@@ -2,7 +2,6 @@
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText, type SettingKey } from '../config/settings.js';
-import { LccError } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 
 /** The settings a session is bounded by. */
@@ -48,13 +47,9 @@ export interface UnsOptions {
 
 /**
  * @param openFiles how many files the process may have open: connections stay below, so that the spool always works
- * @throws LccError `config` for an unusable id
  */
 export function unsOptions(config: Config, openFiles: number): UnsOptions {
   const id = config.get('uns.id');
-  if (!/^[\w.-]{1,64}$/.test(id) || /^\.+$/.test(id)) {
-    throw new LccError('config', `uns.id = "${id}": use letters, digits, dots, dashes; at most 64`);
-  }
   const limits = Object.fromEntries(LIMITS.map(key => [key, config.get(key)])) as Record<UnsLimit, number>;
   limits['uns.max_connections'] = Math.max(
     1,

@@ -164,7 +164,7 @@ test('malformed TOML is refused with file, line and column', t => {
 test('the printed configuration, read again, is the same configuration', t => {
   const { dir, load } = home(
     t,
-    '[bot]\nuser_agent = "a \\"b\\" \\\\ é \\u007f \\t"\nallow_addresses = ["127.0.0.0/8", "::1"]\n',
+    '[net]\ntls_cert = "a \\"b\\" \\\\ é \\u007f \\t"\n[bot]\nallow_addresses = ["127.0.0.0/8", "::1"]\n',
   );
   const config = load({ overrides: { 'bm.slots': '5' } });
   const printed = printConfig(config);
@@ -213,4 +213,19 @@ test('a robot may not be cut before its fetch ends by itself: both keys are name
   );
   const together = home(t, '[bm]\nattempt_timeout_ms = "2s"\n[bot]\ntotal_timeout_ms = 1999\n').load();
   assert.equal(together.get('bm.attempt_timeout_ms'), 2000);
+});
+
+test('texts that could not be used are refused where they are written, with what they should look like', t => {
+  for (const [toml, message] of [
+    ['[uns]\nmime = ["text"]', /uns\.mime = \["text"\]: write text\/html, text\/\* or \*\/\*$/],
+    ['[bot]\nuser_agent = "x\\ny"', /bot\.user_agent = "x\\ny": use one line of Latin characters$/],
+    ['[bot]\nuser_agent = ""', /bot\.user_agent = ""/],
+    ['[bm]\nmachine_id = "a b"', /bm\.machine_id = "a b": use letters, digits, dots, dashes; at most 64$/],
+    ['[uns]\nid = "../x"', /uns\.id = "\.\.\/x": use letters/],
+    ['[uns]\nid = ".."', /uns\.id = "\.\.": use letters/],
+  ] as const) {
+    assert.throws(() => home(t, toml).load(), refusal('config', message));
+  }
+  const { load } = home(t, '[uns]\nmime = ["*/*", "text/*", "application/xhtml+xml"]\nid = "uns-2.eu"');
+  assert.equal(load().get('uns.mime').length, 3);
 });

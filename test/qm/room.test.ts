@@ -66,7 +66,7 @@ describe('a store without room', () => {
     assert.deepEqual(qm.rows('SELECT * FROM pierr'), []);
     assert.match(
       qm.log,
-      /the store of a Bot Manager is full.*"reason":"store full: f \(ENOSPC\) \(a url of provider 7\)"/,
+      /a Bot Manager cannot store content.*"reason":"store full: f \(ENOSPC\) \(a url of provider 7\)"/,
     );
   });
 
