@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { makeDirectoryDurably, syncDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
 import { errnoOf, LccError } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
+import type { Log } from './log.js';
 import {
   asSpoolError,
   readFrames,
@@ -37,6 +38,7 @@ export interface SpoolOptions {
   labelling?: Labelling;
   /** Called once a sync has failed: what was written may be gone, the process must end (durable.ts). */
   fail: (error: unknown) => void;
+  log?: Log;
 }
 
 export interface Labelling {
@@ -48,8 +50,11 @@ export interface Labelling {
 
 const NUMBER_DIGITS = 15;
 const NAME = new RegExp(`^\\d{${NUMBER_DIGITS}}-([A-Za-z0-9._-]*)$`);
+const SEQUENCE = /^\d{1,15}\n?$/;
 /** Numbers reserved ahead by one durable write. */
 const RESERVED_NUMBERS = 1000;
+/** Skipped when it is not known how many were given: no spool ever gave so many. */
+const SKIPPED_NUMBERS = 10 ** 9;
 /** Frame buffers in use, or kept for the next entry: 2 MB. */
 const FRAME_BUFFERS = 16;
 
@@ -108,8 +113,8 @@ export class Spool {
     this.#entries = this.#list('new')
       .filter(name => NAME.test(name))
       .map(name => this.#found(name));
-    this.#reserved = Number(readIfThere(join(options.dir, 'sequence')) ?? 0);
     const used = [...this.#list('new'), ...this.#list('bad')].filter(name => NAME.test(name)).map(numberOf);
+    this.#reserved = this.#readReserved(Math.max(0, ...used));
     this.#next = Math.max(this.#reserved, ...used) + 1;
     for (const entry of this.#entries) this.#bytes += entry.bytes;
   }
@@ -311,6 +316,20 @@ export class Spool {
 
   #list(part: string): string[] {
     return readdirSync(join(this.#options.dir, part)).sort();
+  }
+
+  /** What `sequence` says; when that cannot be read far more than the highest number there is. */
+  #readReserved(highest: number): number {
+    const path = join(this.#options.dir, 'sequence');
+    const text = readIfThere(path);
+    if (text === undefined) return 0;
+    if (SEQUENCE.test(text)) return Number(text);
+    this.#options.log?.error('sequence of a spool damaged; its numbers go on far beyond', {
+      path,
+      highest,
+      next: highest + SKIPPED_NUMBERS + 1,
+    });
+    return highest + SKIPPED_NUMBERS;
   }
 
   #readOrMakeId(): string {

@@ -169,7 +169,12 @@ export async function startQueueManager(
   });
   const onCommit = () => deletions.pump();
   const fsm = new FsmSpool({
-    spool: new Spool({ dir: config.home.fsmSpool, steps: 'qm.fsm', fail: error => services.fail(error) }),
+    spool: new Spool({
+      dir: config.home.fsmSpool,
+      steps: 'qm.fsm',
+      fail: error => services.fail(error),
+      log,
+    }),
     store,
     clock,
     log,

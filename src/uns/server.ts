@@ -71,6 +71,7 @@ export class UnsServer {
       steps: 'uns.spool',
       labelling: this.#turns,
       fail: parts.fail,
+      log,
     });
     // The spool is ours now: what lies in it does not change under our hands.
     this.#turns.agree(dirname(options.spoolDir));

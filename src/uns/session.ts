@@ -246,7 +246,11 @@ export class CpSession {
       this.#parts.log.error('cannot take a set', fields);
       return new Refusal(102, 'temporarily off-line, try again later: no room on disk');
     }
-    this.#parts.log.debug('CP lost', fields);
-    return undefined;
+    if (error.code === 'peer.unavailable') {
+      this.#parts.log.debug('CP lost', fields);
+      return undefined;
+    }
+    this.#parts.log.error('cannot take a set', fields);
+    return new Refusal(102, 'temporarily off-line, try again later: the log of the LCC says why');
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
@@ -392,6 +393,35 @@ describe('lccd-uns', () => {
     );
     assert.deepEqual(home.spooled('bad'), [second]);
     await daemon.stop();
+  });
+
+  it('takes sets with a damaged sequence, saying so once, and never refuses one without a word in the log', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const send = (port: number) => new Cp(port).send(init(7, password) + set('partial', 'a')).reply;
+    const first = await home.start();
+    assert.equal(accepted(await send(first.port)), 1);
+    await first.stop();
+
+    const sequence = join(home.dir, 'spool/uns/uns/sequence');
+    writeFileSync(sequence, randomBytes(5000));
+    const second = await home.start();
+    assert.equal(accepted(await send(second.port)), 1);
+    assert.equal(accepted(await send(second.port)), 1);
+    await second.stop();
+    assert.equal(
+      second.log.match(/"level":"error"[^\n]*sequence of a spool damaged/g)?.length,
+      1,
+      second.log,
+    );
+    assert.equal(home.spooled().length, 3);
+
+    // The last number there is: what comes after it cannot be named.
+    writeFileSync(sequence, '999999999999999\n');
+    const third = await home.start();
+    assert.equal(codeOf(await send(third.port)), 102);
+    assert.match(third.log, /"level":"error"[^\n]*"cannot take a set"[^\n]*no label/);
+    await third.stop();
   });
 
   it('does not serve a spool that another one serves', async () => {

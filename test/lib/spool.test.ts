@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import fs, {
   closeSync,
   mkdtempSync,
@@ -15,6 +16,7 @@ import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { LccError } from '../../src/lib/errors.js';
+import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
 
 const dirs: string[] = [];
@@ -119,6 +121,33 @@ describe('a spool', () => {
       spool.close();
     }
     assert.deepEqual([...ids].sort(), [...ids]);
+  });
+
+  it('goes on far beyond what it holds, and says so once, when its sequence is no number', async () => {
+    for (const damage of [randomBytes(5000), Buffer.alloc(0), Buffer.alloc(8), Buffer.from('-12\n')]) {
+      const dir = newDir();
+      const before = open(dir);
+      const held = await put(before, 'held', 'x');
+      before.remove((await put(before, 'gone', 'x')).id);
+      before.close();
+      writeFileSync(join(dir, 'sequence'), damage);
+
+      const said: unknown[] = [];
+      const log = { ...silentLog, error: (_: string, fields?: object) => void said.push(fields) };
+      const spool = new Spool({ dir, steps: 'test.spool', fail: error => assert.fail(String(error)), log });
+      const { id } = await put(spool, 'next', 'x');
+      assert.ok(id > `${held.id.slice(0, 12)}999`, id);
+      assert.deepEqual(
+        spool.entries.map(({ label }) => label),
+        ['held', 'next'],
+      );
+      spool.close();
+      const [line] = said;
+      assert.deepEqual([said.length, (line as { path?: string }).path], [1, join(dir, 'sequence')]);
+      const again = open(dir);
+      assert.ok((await put(again, 'later', 'x')).id > id);
+      again.close();
+    }
   });
 
   it('has an id of its own that stays', () => {
