@@ -47,10 +47,10 @@ describe('the order of sets over several UNSes', () => {
 
   it('sums what waits for a provider everywhere', () => {
     const [a, b] = stores('a', 'b') as [OrderStore, OrderStore];
-    assert.deepEqual(a.waiting(7), { urls: 0, fullSets: 0 });
+    assert.deepEqual(a.waiting(7), { sets: 0, urls: 0, fullSets: 0 });
     a.enter([SET, { ...SET, pid: 8 }]);
     b.enter([{ ...SET, full: true }]);
-    assert.deepEqual(a.waiting(7), { urls: 6, fullSets: 1 });
+    assert.deepEqual(a.waiting(7), { sets: 2, urls: 6, fullSets: 1 });
   });
 
   it('forgets numbers of an own entry that never got its name, not those of others', () => {
@@ -64,7 +64,7 @@ describe('the order of sets over several UNSes', () => {
           ['b', new Map<number, WaitingEntry>()],
         ]),
     );
-    assert.deepEqual(a.waiting(7), { urls: 6, fullSets: 0 });
+    assert.deepEqual(a.waiting(7), { sets: 2, urls: 6, fullSets: 0 });
     assert.deepEqual(ids(b, 7, lost + 1), ['a']);
     a.leave([kept]);
     assert.deepEqual(ids(b, 7, lost + 1), []);
@@ -79,7 +79,7 @@ describe('the order of sets over several UNSes', () => {
     b.agree(() => found);
     assert.deepEqual(ids(b, 7, 18), ['a']);
     assert.deepEqual(ids(a, 7, 18), []);
-    assert.deepEqual(a.waiting(7), { urls: 6, fullSets: 1 });
+    assert.deepEqual(a.waiting(7), { sets: 2, urls: 6, fullSets: 1 });
     assert.deepEqual(a.enter([SET]), [19]);
   });
 

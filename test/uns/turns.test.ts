@@ -167,7 +167,7 @@ describe('a UNS', () => {
     const b = new Turns({ order, clock, log: silentLog, waitMs: WAIT_MS });
     b.agree(home);
     assert.equal(b.isNext(parseLabel('7.1.full.2.0.5')), false);
-    assert.deepEqual(order.waiting(7), { urls: 4, fullSets: 2 });
+    assert.deepEqual(order.waiting(7), { sets: 2, urls: 4, fullSets: 2 });
     assert.equal(accept(b).order, 6);
   });
 });
