@@ -5,6 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fileIdOf } from '../src/db/naming.js';
 import { openDatabase, openReadOnly } from '../src/db/open.js';
 import { systemClock } from '../src/lib/clock.js';
 import type { FetchOk } from '../src/wire/fetch.js';
@@ -30,7 +31,6 @@ export function urlTag(curl: string, len: number): string {
 }
 
 function foundPage(id: number, nth: number): FetchOk {
-  const file = nth.toString(16).padStart(8, '0');
   return {
     id,
     status: 'ok',
@@ -43,7 +43,7 @@ function foundPage(id: number, nth: number): FetchOk {
     wireBytes: 4321,
     elapsedMs: 3,
     machineId: 'm1',
-    fileId: `${file.slice(6)}/${file.slice(4, 6)}/${file}.0`,
+    fileId: fileIdOf({ id: nth, gen: 0 }),
   };
 }
 
