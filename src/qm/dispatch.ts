@@ -18,6 +18,7 @@ import { ALWAYS, type Hours } from '../config/hours.js';
 import type { Lane, LaneRules } from './schedule/lane.js';
 import { LaneTable } from './schedule/lanes.js';
 import type { Taken } from './schedule/order.js';
+import { settle } from './settle.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
 import { Workers, type Worker } from './workers.js';
@@ -152,7 +153,7 @@ export class Dispatcher {
   fetched(workerId: number, result: FetchResult): boolean {
     const request = this.#inFlight.take(result.id, workerId);
     if (request === undefined) return false;
-    const { lane, arrival, expected } = request;
+    const { lane, arrival, expected, url } = request;
     const known = this.#providers.get(lane.pid);
     const nowMs = this.#options.clock.monotonicMs();
     this.#table.finished(lane);
@@ -169,6 +170,7 @@ export class Dispatcher {
     if (this.#workers.heed(workerId, result, { pid: lane.pid, nowMs, restMs })) {
       this.#putBack(request);
     } else {
+      if (url !== undefined) known?.silent.heard(url, result);
       if (result.status === 'error' && known !== undefined) this.#waits.heed(known, arrival.backoffs, result);
       const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
       this.#batch.add({ sent: arrival, result, hours: undefined }, endsSet);
@@ -274,13 +276,16 @@ export class Dispatcher {
     let sent = 0;
     // Urls deleted while they waited may follow each other by the million: other providers go in between.
     for (let round = 0; round < MAX_ROUNDS && sent < room; round++) {
-      const taken = known.order.take(room - sent, nowMs);
+      let taken = known.order.take(room - sent, nowMs);
+      const isLeft = taken.length === 0;
+      if (isLeft) taken = known.order.takeBehind(room - sent);
       if (taken.length === 0) {
         this.#finishSets([known]);
         this.#planRetry(known);
         return { sent, more: false };
       }
       for (const { set, row } of taken) {
+        if (!isLeft && known.silent.has(row) && known.order.behind(set, row.pos)) continue;
         const hours = row.op === 1 && row.tod !== null ? this.#providers.hoursOf(known, row.tod) : ALWAYS;
         if (row.op === 1 && this.#slots.permits(hours)) {
           this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
@@ -319,6 +324,7 @@ export class Dispatcher {
       arrival: sentOf(row, set, { conditional, held: row.held === 1, backoffs }),
       expected: this.#waits.charge(known, row.len, nowMs),
       hours,
+      url: known.silent.isSpread ? (row.furl ?? row.curl) : undefined,
     });
     worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms }, validators));
   }
@@ -349,21 +355,8 @@ export class Dispatcher {
       const known = this.#providers.get(sent.pid);
       if (known === undefined) return;
       touched.add(known);
-      switch (outcome) {
-        case 'done':
-          known.order.done(sent.set, sent.pos);
-          break;
-        case 'again':
-        case 'site':
-          known.order.again(sent.set, sent.pos);
-          this.#table.setHasUrls(sent.pid, true);
-          break;
-        case 'bad': {
-          const tries = sent.tries + 1;
-          known.order.bad(sent.set, sent.pos, tries, nowMs + this.#waits.retryMs(tries, result));
-          break;
-        }
-      }
+      const dueMs = (tries: number) => nowMs + this.#waits.retryMs(tries, result);
+      if (settle(known, sent, outcome, dueMs)) this.#table.setHasUrls(sent.pid, true);
     });
     this.#finishSets(touched);
     for (const known of touched) this.#planRetry(known);

@@ -13,6 +13,8 @@ export interface Request {
   expected: number;
   /** Of its url alone. */
   hours: Hours;
+  /** Where its provider has several hosts. */
+  url: string | undefined;
 }
 
 /** Where urls are sent, and when. */

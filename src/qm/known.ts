@@ -18,12 +18,14 @@ import {
 import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/order.js';
+import { SilentHosts } from './silent-hosts.js';
 import type { Paced, WaitOptions, Waits } from './waits.js';
 
 export interface Known extends Paced {
   terms: SiteTerms;
   order: ProviderOrder<WaitingSet, WaitingRow>;
   hours: Hours;
+  silent: SilentHosts;
 }
 
 export interface KnownOptions extends WaitOptions {
@@ -92,6 +94,7 @@ export class KnownProviders {
     const one = pid === undefined ? undefined : this.#known.get(pid);
     for (const known of pid === undefined ? this.#known.values() : one === undefined ? [] : [one]) {
       known.order.forgetDelays();
+      known.silent.clear();
       this.#waits.forget(known);
       this.#table.setHasUrls(known.provider.pid, true);
     }
@@ -139,6 +142,7 @@ export class KnownProviders {
       terms: { roots: [] },
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue),
       hours: '',
+      silent: new SilentHosts(),
     };
     this.#known.set(pid, fresh);
     this.#load(fresh, provider);
@@ -163,7 +167,9 @@ export class KnownProviders {
     const { store, slots, window, log } = this.#options;
     const { pid } = provider;
     known.provider = provider;
-    known.terms = siteTermsOf(provider, store.providers.roots(pid));
+    const roots = store.providers.roots(pid);
+    known.terms = siteTermsOf(provider, roots);
+    known.silent.roots = roots;
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
       log.warn('hours of the week are known here only as hours of the day: set qm.slots = 168', {

@@ -140,6 +140,7 @@ const terms = (pid: number): fc.Arbitrary<Terms> =>
     filesmax: fc.constantFrom(100, 100, 3),
     spacemax: fc.constantFrom(1000, 1000, 6),
     mask: fc.constantFrom('', '', '', '10'.repeat(12), '01'.repeat(12)),
+    isSpread: fc.constantFrom(false, false, true),
   });
 
 const anySetting: fc.Arbitrary<Setting> = fc.record({

@@ -8,6 +8,8 @@ export interface Terms {
   spacemax: number;
   /** 24 characters 0/1, '' = always. */
   mask: string;
+  /** Its roots name several hosts. */
+  isSpread: boolean;
 }
 
 export interface Url {
@@ -58,6 +60,8 @@ export interface Row {
   passed: boolean;
   /** It was sent after others and given back: it need not wait for those again. */
   early: boolean;
+  /** Of a host that did not answer, where there are others: its place says nothing. */
+  behind: boolean;
 }
 
 export interface Held {
@@ -76,6 +80,8 @@ export interface Provider extends Terms {
   /** Errors not yet delivered: those kept, oldest first, and the number of all. */
   errors: { code: number; key: string }[];
   nurlerrs: number;
+  /** It has several hosts, and the one that was asked last did not answer. */
+  silent: boolean;
   /** Failures of the site as a whole in a row, and until when it is left alone (monotonic, and by the wall clock). */
   failures: number;
   untilMs: number;

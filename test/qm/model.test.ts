@@ -11,7 +11,14 @@ test('the Queue Manager does what the model says, through any history', async t 
   t.diagnostic(`${RUNS} histories, seed ${seed}`);
 });
 
-const provider = { priority: 1, parallel: 1, filesmax: 100, spacemax: 1000, mask: '' } as const;
+const provider = {
+  priority: 1,
+  parallel: 1,
+  filesmax: 100,
+  spacemax: 1000,
+  mask: '',
+  isSpread: false,
+} as const;
 const SETTING: Setting = {
   terms: [1, 2, 3].map(pid => ({ pid, ...provider })),
   rules: {

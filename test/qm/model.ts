@@ -40,7 +40,7 @@ export class Model {
     this.#rules = rules;
     for (const one of terms) {
       const saved = { failures: 0, untilWallMs: 0 };
-      const site = { failures: 0, untilMs: 0, untilWallMs: 0, afterJumpMs: Infinity, saved };
+      const site = { silent: false, failures: 0, untilMs: 0, untilWallMs: 0, afterJumpMs: Infinity, saved };
       this.providers.set(one.pid, { ...one, paused: false, wanted: false, errors: [], nurlerrs: 0, ...site });
     }
   }
@@ -77,6 +77,7 @@ export class Model {
         heard: false,
         passed: false,
         early: false,
+        behind: this.provider(set.pid).silent,
       };
       const { key, len, tod } = url;
       this.rows.push({
@@ -173,6 +174,8 @@ export class Model {
       if (other.pid !== row.pid || other === row || other.op === 0) continue;
       if (other.out && !other.heard && provider.failures > 0)
         return 'its site is being tried with another url';
+      // Of hosts that do not answer, where there are others, nothing comes first.
+      if (other.behind || row.behind) continue;
       if (other.out || other.tries > 0 || other.passed || !this.complete.has(other.set)) continue;
       if (row.early || !this.permits(other, hour) || !this.permits(other, soon)) continue;
       // One that has failed need not wait for those whose hour has only just come.
@@ -205,6 +208,7 @@ export class Model {
   /** A result is there: a site that does not answer is left alone at once, longer each time (rule 11). */
   heard(sent: Sent, result: Result, now: Now): void {
     for (const row of this.rows) if (row.place === sent.place) row.heard = true;
+    this.#heardOfHost(sent.pid, result);
     if (result.is !== 'error') return;
     const { backoffMinMs, backoffMaxMs } = this.#rules;
     const provider = this.provider(sent.pid);
@@ -216,6 +220,14 @@ export class Model {
     provider.untilMs = Math.max(provider.untilMs, now.ms + Math.min(waitMs, backoffMaxMs));
     provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;
     provider.afterJumpMs = Infinity;
+  }
+
+  /** Where a provider has several hosts, those that answer go before the one that does not. */
+  #heardOfHost(pid: number, result: Result): void {
+    const provider = this.provider(pid);
+    provider.silent = provider.isSpread && result.is === 'error' && result.reach === 'provider';
+    if (!provider.silent) return;
+    for (const row of this.rows) row.behind ||= row.pid === pid;
   }
 
   /** It was not fetched: as if it had never been sent. */
@@ -276,12 +288,12 @@ export class Model {
   /** What a restart forgets: what was on its way, and how long failed urls are left alone. Sites it remembers. */
   restarted(now: Now): void {
     for (const row of this.rows)
-      Object.assign(row, { out: false, heard: false, passed: false, early: false, dueMs: 0 });
+      Object.assign(row, { out: false, heard: false, passed: false, early: false, behind: false, dueMs: 0 });
     for (const provider of this.providers.values()) {
       const { failures, untilWallMs } = provider.saved;
       // A clock that was set back does not make it longer than any wait can be.
       const waitMs = Math.min(Math.max(0, untilWallMs - now.wallMs), this.#rules.backoffMaxMs);
-      Object.assign(provider, { failures, untilWallMs, untilMs: now.ms + waitMs });
+      Object.assign(provider, { silent: false, failures, untilWallMs, untilMs: now.ms + waitMs });
     }
   }
 

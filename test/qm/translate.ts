@@ -76,7 +76,7 @@ export function answerOf(
 }
 
 export function addProvider(database: OneDatabase, terms: Terms): void {
-  const { pid, priority, parallel, filesmax, spacemax, mask } = terms;
+  const { pid, priority, parallel, filesmax, spacemax, mask, isSpread } = terms;
   database.run(
     `INSERT INTO pidb(pid, password, priority, parallel, filesmax, spacemax, timeofday)
      VALUES (?, 'x', ?, ?, ?, ?, ?)`,
@@ -88,4 +88,5 @@ export function addProvider(database: OneDatabase, terms: Terms): void {
     mask,
   );
   database.run('INSERT INTO proots VALUES (?, ?)', pid, BASE);
+  if (isSpread) database.run('INSERT INTO proots VALUES (?, ?)', pid, 'http://127.0.0.2/');
 }

@@ -44,6 +44,8 @@ interface Progress<S> {
   out: Set<number>;
   /** Places to be taken again, in order. */
   again: number[];
+  /** Places whose host did not answer: they are taken when nothing else is there. */
+  behind: number[];
   /** Places that are not to be taken when they are read: they were out when the cursor went back. */
   skip: Set<number> | undefined;
   /** By number of tries: when urls that failed so often are due, monotonic milliseconds. */
@@ -51,6 +53,9 @@ interface Progress<S> {
   /** When its next bad url is due, Infinity when it has none; undefined: look. */
   badMs: number | undefined;
 }
+
+/** Places of a provider that are remembered as behind everything else; further ones keep their turn. */
+const MAX_BEHIND = 100_000;
 
 export interface Taken<S, R> {
   set: S;
@@ -63,6 +68,9 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #reading = new Map<number, Progress<S>>();
   readonly #waiting = new Map<number, Progress<S>>();
   readonly #asleep = new Map<number, Progress<S>>();
+  /** Those of all that have places behind everything else. */
+  readonly #behind = new Map<number, Progress<S>>();
+  #behindRows = 0;
   readonly #wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
 
   constructor(source: RowSource<S, R>) {
@@ -92,6 +100,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     }
     const passed = progress.read ? places : places.filter(pos => pos <= progress.cursor);
     for (const pos of places) progress.skip?.delete(pos);
+    this.#keepBehind(key, progress, pos => !places.includes(pos));
     if (passed.length > 0) progress.again = [...progress.again, ...passed].sort((a, b) => a - b);
     if (this.#getUp(key)) this.#readInOrder(key, progress);
   }
@@ -106,6 +115,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.badMs = undefined;
     progress.skip = new Set(progress.out);
     progress.again = progress.again.filter(place => place <= progress.cursor);
+    this.#keepBehind(key, progress, place => place <= progress.cursor);
     this.#getUp(key);
     this.#readInOrder(key, progress);
   }
@@ -173,6 +183,41 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     if (this.#getUp(key)) this.#readInOrder(key, progress);
   }
 
+  /**
+   * The row's host does not answer, others may: it is taken by `takeBehind` only, without a try being counted.
+   * @returns false when so many are behind that it has to stay where it is
+   */
+  behind(set: S, pos: number): boolean {
+    const key = keyOf(set);
+    const progress = this.#find(set);
+    if (progress === undefined || this.#behindRows >= MAX_BEHIND) return false;
+    progress.out.delete(pos);
+    progress.behind.push(pos);
+    this.#behindRows++;
+    this.#behind.delete(key);
+    this.#behind.set(key, progress);
+    return true;
+  }
+
+  /** Takes up to `limit` rows that are behind, who is there longest first. */
+  takeBehind(limit: number): Taken<S, R>[] {
+    const taken: Taken<S, R>[] = [];
+    for (const [key, progress] of this.#behind) {
+      if (this.#asleep.has(key)) {
+        this.#getUp(key);
+        this.#waiting.set(key, progress);
+      }
+      while (taken.length < limit && progress.behind.length > 0) {
+        const row = this.#source.at(progress.behind.shift() ?? 0);
+        this.#behindRows--;
+        if (row !== undefined) push(progress, row, taken);
+      }
+      if (progress.behind.length > 0) return taken;
+      this.#behind.delete(key);
+    }
+    return taken;
+  }
+
   /** The row has now failed `tries` times and is not due before `dueMs`. */
   bad(set: S, pos: number, tries: number, dueMs: number): void {
     const progress = this.#find(set);
@@ -198,9 +243,9 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       if (progress.out.size > 0 || progress.again.length > 0) continue;
       const badMs = this.#badMs(progress);
       this.#waiting.delete(key);
-      if (badMs !== Infinity) {
+      if (badMs !== Infinity || progress.behind.length > 0) {
         this.#asleep.set(key, progress);
-        this.#wakes.set(key, badMs);
+        if (badMs !== Infinity) this.#wakes.set(key, badMs);
         continue;
       }
       if (this.#source.hasRows(progress.set))
@@ -290,6 +335,15 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     for (const [k, p] of [...rest, [key, progress] as const].sort(bySet)) this.#reading.set(k, p);
   }
 
+  /** Places that are not kept are taken otherwise. */
+  #keepBehind(key: number, progress: Progress<S>, keep: (pos: number) => boolean): void {
+    if (progress.behind.length === 0) return;
+    const kept = progress.behind.filter(keep);
+    this.#behindRows -= progress.behind.length - kept.length;
+    progress.behind = kept;
+    if (kept.length === 0) this.#behind.delete(key);
+  }
+
   #find(set: S): Progress<S> | undefined {
     const key = keyOf(set);
     return this.#reading.get(key) ?? this.#waiting.get(key) ?? this.#asleep.get(key);
@@ -303,6 +357,7 @@ function newProgress<S extends OrderedSet>(set: S, fromPos: number): Progress<S>
     read: false,
     out: new Set(),
     again: [],
+    behind: [],
     skip: undefined,
     dueMs: new Map(),
     badMs: undefined,

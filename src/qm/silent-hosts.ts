@@ -1,0 +1,47 @@
+/**
+ * The hosts of one provider that did not answer when they were asked last. Where its roots name several, those that do not
+ * answer must not keep the others waiting: their urls are asked for when nothing else is left.
+ */
+import type { WaitingRow } from '../db/queue/row.js';
+import type { FetchDone } from '../wire/fetch.js';
+
+const MAX_HOSTS = 1000;
+
+export class SilentHosts {
+  readonly #hosts = new Set<string>();
+  #isSpread = false;
+
+  /** Its roots; of those with one origin nothing is remembered. */
+  set roots(roots: readonly string[]) {
+    this.#isSpread = new Set(roots.map(originOf)).size > 1;
+    if (!this.#isSpread) this.#hosts.clear();
+  }
+
+  /** Whether the provider has several hosts. */
+  get isSpread(): boolean {
+    return this.#isSpread;
+  }
+
+  /** Whether the row is of such a host; one that has failed otherwise before has a turn of its own. */
+  has({ tries, furl, curl }: Pick<WaitingRow, 'tries' | 'furl' | 'curl'>): boolean {
+    return this.#hosts.size > 0 && tries === 0 && this.#hosts.has(originOf(furl ?? curl));
+  }
+
+  /** A url was asked for. */
+  heard(url: string, result: FetchDone): void {
+    const answered = result.status !== 'error' || result.reach !== 'provider';
+    if (!this.#isSpread || (answered && this.#hosts.size === 0)) return;
+    if (answered) this.#hosts.delete(originOf(url));
+    else if (this.#hosts.size < MAX_HOSTS) this.#hosts.add(originOf(url));
+  }
+
+  /** The operator wants them to be asked. */
+  clear(): void {
+    this.#hosts.clear();
+  }
+}
+
+function originOf(url: string): string {
+  const end = url.indexOf('/', url.indexOf('://') + 3);
+  return (end < 0 ? url : url.slice(0, end)).toLowerCase();
+}
