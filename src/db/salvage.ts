@@ -147,6 +147,9 @@ function canRead(db: Db, table: string): boolean {
 function openDamaged(path: string): Db | undefined {
   try {
     const db = openSqlite(path, { readonly: true, fileMustExist: true });
+    // Otherwise SQLite reads nothing at all of a file with fewer pages than its header says.
+    db.unsafeMode(true);
+    db.pragma('writable_schema = ON');
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     return db;
   } catch {

@@ -115,6 +115,16 @@ for (const [what, damage] of [
   });
 }
 
+test('a database short of its last page keeps its providers and what stands in front of it', () => {
+  truncateSync(bench.path, statSync(bench.path).size - 4096);
+  open();
+  assert.equal(aside().length, 1);
+  bench.reopen();
+  assert.equal(bench.value('SELECT count(*) FROM pidb'), 1);
+  const left = 'SELECT (SELECT count(*) FROM lccurl) + (SELECT count(*) FROM qdb)';
+  assert.ok(Number(bench.value(left)) > 350, String(bench.value(left)));
+});
+
 test('a database that surely had no providers is replaced', () => {
   bench.reopen();
   bench.db.exec('DELETE FROM pidb');
