@@ -22,12 +22,14 @@ import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
+import { failuresNow } from '../run/failures.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
 import { providerLine, providerText, TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
-type Action = (db: Db, context: CommandContext, slots: Slots) => void;
+/** @param runDir where the daemons have their control sockets */
+type Action = (db: Db, context: CommandContext, slots: Slots, runDir: string) => void | Promise<void>;
 
 /** What each word does, and how it opens the database. */
 const ACTIONS: Record<string, { write: boolean; action: Action }> = {
@@ -67,7 +69,7 @@ export const command: CommandSpec = {
   run,
 };
 
-function run(context: CommandContext): ExitStatus {
+async function run(context: CommandContext): Promise<ExitStatus> {
   const words = context.operands.join(' ');
   const chosen = Object.hasOwn(ACTIONS, words) ? ACTIONS[words] : undefined;
   if (chosen === undefined) {
@@ -83,7 +85,7 @@ function run(context: CommandContext): ExitStatus {
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
   const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
   try {
-    chosen.action(db, context, slotsOf(config.get('qm.slots')));
+    await chosen.action(db, context, slotsOf(config.get('qm.slots')), config.home.run);
   } catch (error) {
     throw storageError(config.home.db, error);
   } finally {
@@ -128,17 +130,20 @@ function passwd(db: Db, context: CommandContext): void {
   process.stdout.write(`${password}\n`);
 }
 
-function show(db: Db, context: CommandContext, slots: Slots): void {
+async function show(db: Db, context: CommandContext, slots: Slots, runDir: string): Promise<void> {
   const pid = pidOf(context);
   const provider = readProvider(db, pid);
   const standing = readProviderQueue(db, pid);
   if (provider === undefined || standing === undefined)
     throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
-  process.stdout.write(
-    context.options['json'] === true
-      ? jsonLine(provider)
-      : providerText(provider, readLoginUser(db, pid), standing, systemClock.nowMs(), slots),
-  );
+  if (context.options['json'] === true) {
+    process.stdout.write(jsonLine(provider));
+    return;
+  }
+  const nowMs = systemClock.nowMs();
+  const isLeftAlone = standing.backoffuntil * 1000 > nowMs;
+  const failure = isLeftAlone ? (await failuresNow(runDir)).get(pid) : undefined;
+  process.stdout.write(providerText(provider, readLoginUser(db, pid), standing, { nowMs, slots, failure }));
 }
 
 function list(db: Db, context: CommandContext): void {

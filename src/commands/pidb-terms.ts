@@ -97,19 +97,26 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
   };
 }
 
+/** What besides the database decides what is said of a provider. */
+export interface Circumstances {
+  nowMs: number;
+  slots: Slots;
+  /** Code and host of the last failure for which it is left alone, where they are known. */
+  failure: string | undefined;
+}
+
 /** One provider, one term a line; times are local. */
 export function providerText(
   provider: Provider,
   loginUser: string | undefined,
   standing: ProviderStanding,
-  nowMs: number,
-  slots: Slots,
+  { nowMs, slots, failure }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
     ...provider.roots.map((root): [string, string] => ['root', root]),
     ['enabled', provider.enabled ? 'yes' : 'no'],
-    ['fetched from', fetchedText(standing, nowMs, slots)],
+    ['fetched from', fetchedText(standing, { nowMs, slots, failure })],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
     ['full sets', `${provider.fullsetsused} of ${provider.fullsetsallowed} used`],
@@ -142,7 +149,7 @@ export function providerText(
 }
 
 /** Whether anything keeps the LCC from fetching, and until when. */
-function fetchedText(standing: ProviderStanding, nowMs: number, slots: Slots): string {
+function fetchedText(standing: ProviderStanding, { nowMs, slots, failure }: Circumstances): string {
   const { state, until_ms: untilMs } = obstacleOf(standing, nowMs, slots) ?? {};
   const notBefore = untilMs === undefined ? 'not now' : `not before ${localTime(untilMs)}`;
   switch (state) {
@@ -153,7 +160,7 @@ function fetchedText(standing: ProviderStanding, nowMs: number, slots: Slots): s
     case 'paused':
       return 'no, it is paused (lccctl resume)';
     case 'back-off':
-      return `${notBefore}, its site has failed as a whole ${standing.backoffs === 1 ? 'once' : `${standing.backoffs} times`} (lccctl flush)`;
+      return `${notBefore}, ${troubleText(standing.backoffs, failure)} (lccctl flush)`;
     case 'closed':
       return untilMs === undefined ? 'never, it is closed at all hours' : `${notBefore}, for its hours`;
     case 'later':
@@ -161,6 +168,12 @@ function fetchedText(standing: ProviderStanding, nowMs: number, slots: Slots): s
     case 'delayed':
       return `${notBefore}, for its bandwidth`;
   }
+}
+
+function troubleText(failures: number, last: string | undefined): string {
+  if (failures === 0) return `its site asks for patience${last === undefined ? '' : `: ${last}`}`;
+  const times = failures === 1 ? 'once' : `${failures} times`;
+  return `its site has failed as a whole ${times}${last === undefined ? '' : `: ${last}`}`;
 }
 
 /** What was understood, and is hardly meant. */

@@ -13,10 +13,10 @@ export interface Controlled {
   changed: number;
 }
 
-/** Providers in an answer to `fetching`. */
+/** Providers in an answer to `fetching` and `failures`. */
 const MAX_FETCHING = 1000;
 
-/** `fetching`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
+/** `fetching`, `failures`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
 export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log): Record<string, Control> {
   const control = (
     verb: string,
@@ -37,6 +37,7 @@ export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log):
   const { providers, held } = store;
   return {
     fetching: () => dispatcher.fetching(MAX_FETCHING),
+    failures: () => dispatcher.failures(MAX_FETCHING),
     ...control('pause', pid => providers.setPaused(true, pid)),
     ...control('resume', pid => providers.setPaused(false, pid)),
     ...control('want-full', pid => providers.wantFullSet('operator', pid)),

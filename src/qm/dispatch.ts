@@ -170,8 +170,9 @@ export class Dispatcher {
     if (this.#workers.heed(workerId, result, { pid: lane.pid, nowMs, restMs })) {
       this.#putBack(request);
     } else {
-      if (url !== undefined) known?.silent.heard(url, result);
-      if (result.status === 'error' && known !== undefined) this.#waits.heed(known, arrival.backoffs, result);
+      known?.silent.heard(url, result);
+      if (result.status === 'error' && known !== undefined)
+        this.#waits.heed(known, arrival.backoffs, result, url);
       const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
       this.#batch.add({ sent: arrival, result, hours: undefined }, endsSet);
     }
@@ -205,6 +206,11 @@ export class Dispatcher {
   /** Providers with urls on their way, and how many, at most `limit`. */
   fetching(limit: number): [number, number][] {
     return this.#inFlight.providers(limit);
+  }
+
+  /** Providers that are left alone, with the code and the host of the last failure where it is known, at most `limit`. */
+  failures(limit: number): [number, number, string][] {
+    return this.#providers.failures(limit);
   }
 
   status() {
@@ -324,7 +330,7 @@ export class Dispatcher {
       arrival: sentOf(row, set, { conditional, held: row.held === 1, backoffs }),
       expected: this.#waits.charge(known, row.len, nowMs),
       hours,
-      url: known.silent.isSpread ? (row.furl ?? row.curl) : undefined,
+      url: row.furl ?? row.curl,
     });
     worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms }, validators));
   }

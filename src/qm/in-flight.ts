@@ -13,8 +13,7 @@ export interface Request {
   expected: number;
   /** Of its url alone. */
   hours: Hours;
-  /** Where its provider has several hosts. */
-  url: string | undefined;
+  url: string;
 }
 
 /** Where urls are sent, and when. */

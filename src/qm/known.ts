@@ -112,6 +112,16 @@ export class KnownProviders {
     return hours;
   }
 
+  /** Provider, code and host of the failures for which providers are left alone, at most `limit`. */
+  failures(limit: number): [number, number, string][] {
+    const found: [number, number, string][] = [];
+    for (const [pid, { failure }] of this.#known) {
+      if (found.length >= limit) break;
+      if (failure !== undefined) found.push([pid, failure.code, failure.host]);
+    }
+    return found;
+  }
+
   /** Numbers for lccstat, and whether anything could be done sooner than in another hour. */
   status() {
     let sets = 0;

@@ -35,6 +35,8 @@ export interface Paced {
   pace: Pace;
   /** Monotonic. */
   backoffUntilMs: number;
+  /** Why it is left alone, as far as that was heard since the start: code and host. */
+  failure?: { code: number; host: string } | undefined;
 }
 
 export class Waits {
@@ -109,8 +111,9 @@ export class Waits {
   /**
    * What an error says beyond its url: a site that does not answer, or asks to be left alone.
    * @param sentBackoffs the provider's failures when the request was sent: those of one outage count once
+   * @param url what was asked for
    */
-  heed(paced: Paced, sentBackoffs: number, result: FetchFailed): void {
+  heed(paced: Paced, sentBackoffs: number, result: FetchFailed, url: string): void {
     const { provider } = paced;
     const { clock, backoff, random, log } = this.#options;
     let waitMs = 0;
@@ -121,12 +124,20 @@ export class Waits {
     }
     waitMs = Math.max(waitMs, Math.min(result.retryAfterMs ?? 0, backoff.maxMs));
     if (waitMs === 0) return;
+    const host = hostOf(url);
+    paced.failure = { code: result.code, host };
     paced.backoffUntilMs = Math.max(paced.backoffUntilMs, clock.monotonicMs() + waitMs);
     provider.backoffuntil = Math.ceil(this.#toWall(paced.backoffUntilMs) / 1000);
     this.#tell(paced);
     const { pid } = provider;
     this.#table.recallAll(pid);
-    log.info('provider is left alone', { pid, wait_ms: waitMs, code: result.code, reason: result.message });
+    log.info('provider is left alone', {
+      pid,
+      wait_ms: waitMs,
+      code: result.code,
+      host,
+      reason: result.message,
+    });
   }
 
   /** The wait of a url that has failed `tries` times. Room comes back unasked: what waits for it is tried every few minutes. */
@@ -190,6 +201,7 @@ export class Waits {
     paced.provider.backoffs = 0;
     paced.provider.backoffuntil = 0;
     paced.backoffUntilMs = 0;
+    paced.failure = undefined;
     this.#tell(paced);
   }
 
@@ -208,4 +220,8 @@ export class Waits {
     const { clock } = this.#options;
     return clock.nowMs() + (atMs - clock.monotonicMs());
   }
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : '';
 }

@@ -21,6 +21,8 @@ export interface Told {
   /** Urls of it that are on their way. */
   fetching?: number;
   heldUp?: HeldUp;
+  /** Code and host of its last failure. */
+  failure?: string;
 }
 
 /** @param slots of the period, as the Queue Manager has it */
@@ -108,11 +110,12 @@ function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, sl
   const found = stateOf(provider, told, nowMs, slots);
   const { state, until_ms: untilMs } = found;
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
+  const failure = told.failure === undefined ? '' : ` (${told.failure})`;
   const words =
     state === 'fetching'
       ? `fetching ${told.fetching}`
       : state === 'back-off'
-        ? `does not answer, left alone${until}`
+        ? `${provider.backoffs === 0 ? 'asks for patience' : 'does not answer'}${failure}, left alone${until}`
         : state === 'later'
           ? `${provider.waiting === 1 ? 'its url waits for its' : 'all urls wait for their'} own hours${until}`
           : state === 'closed' && until === ''

@@ -244,6 +244,7 @@ describe('lccpidb', () => {
       /, its site has failed as a whole once \(lccctl flush\)$/,
     );
     assert.match(fetched('backoffs = 3') ?? '', /failed as a whole 3 times/);
+    assert.match(fetched('backoffs = 0') ?? '', /, its site asks for patience \(lccctl flush\)$/);
     const never = `timeofday = '${'0'.repeat(24)}', backoffs = 0, backoffuntil = 0`;
     assert.equal(fetched(never), 'never, it is closed at all hours');
     const ahead = (new Date().getHours() + 12) % 24;

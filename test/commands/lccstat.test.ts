@@ -111,7 +111,11 @@ describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
   it('shows the queue by provider and age', async () => {
     assert.match(
       await lcc.run('lccstat --queue'),
-      /^PROVIDER +T +5 10 .* 1280\+ STATE\n +TOTAL 40 40 +0 .*\n +1 40 40 +0 .* does not answer, left alone until [\d: -]+\n$/,
+      /^PROVIDER +T +5 10 .* 1280\+ STATE\n +TOTAL 40 40 +0 .*\n +1 40 40 +0 .* does not answer \(602 at 127\.0\.0\.1:9\), left alone until [\d: -]+\n$/,
+    );
+    assert.match(
+      await lcc.run('lccpidb show --pid=1'),
+      /^fetched from: .* failed as a whole once: 602 at 127\.0\.0\.1:9 \(lccctl flush\)$/m,
     );
     const { providers, total } = await json('lccstat --queue --json');
     assert.deepEqual(total, { waiting: 40, ages: [40, 0, 0, 0, 0, 0, 0, 0, 0, 0], exact: true });

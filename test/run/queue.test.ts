@@ -102,6 +102,7 @@ it('the table has a line a provider, ages across, and says in words what goes on
       new Map<number, Told>([
         [4, { fetching: 5 }],
         [7, { heldUp: { uns: 'a', until_ms: NOW_MS + 40_000 } }],
+        [3, { failure: '429 at www.example.org' }],
       ]),
       NOW_MS,
       24,
@@ -109,7 +110,7 @@ it('the table has a line a provider, ages across, and says in words what goes on
     `PROVIDER    T     5   10 20 40 80 160 320 640 1280 1280+ STATE
    TOTAL 1310 ~1010 ~300  0  0  0   0   0   0    0     0
       12 1000  ~700 ~300  0  0  0   0   0   0    0     0 waiting
-       3  300    10    0  0  0  0   0   0   0    0     0 does not answer, left alone until 2026-11-21 08:00; 2 removals held back; 1 error not delivered
+       3  300    10    0  0  0  0   0   0   0    0     0 asks for patience (429 at www.example.org), left alone until 2026-11-21 08:00; 2 removals held back; 1 error not delivered
        4   10    10    0  0  0  0   0   0   0    0     0 fetching 5; full set wanted: operator
        5   10    10    0  0  0  0   0   0   0    0     0 delayed until 13:30:40
        6   10    10    0  0  0  0   0   0   0    0     0 all urls wait for their own hours until 22:00

@@ -1,0 +1,13 @@
+/** Why sites are left alone, as the Queue Manager heard it since its start. */
+import { controlSocket, tell } from './ask.js';
+
+/** By provider: the code and the host of the last failure. Empty when the Queue Manager is away. */
+export async function failuresNow(runDir: string): Promise<Map<number, string>> {
+  try {
+    const answer = await tell(controlSocket(runDir, 'lccd-qm'), 'failures');
+    const named = Array.isArray(answer) ? (answer as [number, number, string][]) : [];
+    return new Map(named.map(([pid, code, host]) => [pid, `${code} at ${host}`]));
+  } catch {
+    return new Map();
+  }
+}
