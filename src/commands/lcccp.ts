@@ -54,22 +54,25 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (options['dryRun'] === true) return dryRun(context, out);
 
   const errors = new ErrorOutput(out);
-  const delivery = deliveryOptions(context, record => errors.print(record));
-  try {
-    if (options['status'] === true) {
-      const { pid, password } = delivery;
-      if (pid === undefined || password === undefined)
-        throw new LccError('usage', '--status needs --pid and a password (--pwdfile, LCC_PWD or --pwd)');
-      const status = await askStatus({ ...delivery, pid, password });
-      for (const line of statusLines(status)) out.write(`${line}\n`);
-    } else {
+  const delivery = deliveryOptions(context, errors);
+  if (options['status'] === true) {
+    const { pid, password } = delivery;
+    if (pid === undefined || password === undefined)
+      throw new LccError('usage', '--status needs --pid and a password (--pwdfile, LCC_PWD or --pwd)');
+    const status = await askStatus({ ...delivery, pid, password });
+    for (const line of statusLines(status)) out.write(`${line}\n`);
+    out.flush();
+  } else {
+    try {
       const done = await deliver(process.stdin, delivery, status => {
         for (const line of statusLines(status)) context.say(line);
       });
       conclude(context, done, errors.count);
+    } catch (error) {
+      // A set that is refused: what was told of its urls says why.
+      errors.keep();
+      throw error;
     }
-  } finally {
-    errors.finish();
   }
   return errors.count > 0 ? EXIT.someRejected : EXIT.ok;
 }
@@ -121,7 +124,7 @@ function commonOptions({
   return { limits: xmlLimitsOf(config), set: setKindOf(set), urlprefix };
 }
 
-function deliveryOptions(context: CommandContext, onError: (record: UrlRecord) => void): DeliveryOptions {
+function deliveryOptions(context: CommandContext, errors: ErrorOutput): DeliveryOptions {
   const text = textOf(context.options);
   const uns = text('uns');
   if (uns === undefined) throw new LccError('usage', '--uns=ENDPOINT is required');
@@ -137,7 +140,8 @@ function deliveryOptions(context: CommandContext, onError: (record: UrlRecord) =
     password: passwordOf(context),
     timeoutMs: seconds * 1000,
     clock: systemClock,
-    onError,
+    onError: record => errors.print(record),
+    errorsKept: () => errors.keep(),
     progress: context.progress('urls', false),
     allowEmpty: context.options['allowEmpty'] === true,
   };
@@ -180,10 +184,10 @@ function textOf(options: CommandContext['options']): (name: string) => string | 
   };
 }
 
-/** Urls in error on the standard output; a delivery does not fail because nobody reads them. */
+/** Urls in error on the standard output. The UNS forgets what it has told: a delivery fails when they cannot be written. */
 class ErrorOutput {
   readonly #out: Output;
-  #isClosed = false;
+  #failure: unknown;
   count = 0;
 
   constructor(out: Output) {
@@ -192,20 +196,26 @@ class ErrorOutput {
 
   print(record: UrlRecord): void {
     this.count += 1;
-    this.#unlessClosed(() => this.#out.write(formatUrl(record)));
+    this.#try(() => this.#out.write(formatUrl(record)));
   }
 
-  finish(): void {
-    this.#unlessClosed(() => this.#out.flush());
+  /** Has all of them written. @throws LccError `io` or `io.full` when one could not be, now or before */
+  keep(): void {
+    this.#try(() => this.#out.flush());
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
-  #unlessClosed(action: () => void): void {
-    if (this.#isClosed) return;
+  #try(action: () => void): void {
+    if (this.#failure !== undefined) return;
     try {
       action();
     } catch (error) {
-      if (errnoOf(error) !== 'EPIPE') throw error;
-      this.#isClosed = true;
+      this.#failure =
+        errnoOf(error) === 'EPIPE'
+          ? new LccError('io', 'cannot write standard output: nobody reads the urls in error', {
+              cause: error,
+            })
+          : error;
     }
   }
 }

@@ -3,7 +3,7 @@
  * state in the pipe is committed only when the UNS has accepted the set.
  */
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
-import { LccError } from '../lib/errors.js';
+import { errnoOf, LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
 import { readChunksAt } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
@@ -92,18 +92,18 @@ async function ship(
   if (whole !== undefined) {
     // The input is not what will be sent, but only a whole input makes the pending state worth sending.
     await urls.drain();
-    const site = measureState(whole.pending);
+    const site = sizeOf(whole);
     refuseOverQuota(site, status);
     await session.send(start);
     await sendState(session, whole, sent => options.progress?.(sent, site.urls));
-    sent = { set, urls: site.urls, accepted: await finish(session) };
+    sent = { set, urls: site.urls, accepted: await finish(session, options) };
   } else if (set === 'full' || !urls.isEmpty) {
     if (urls.isEmpty && pending === undefined && !options.allowEmpty)
       throw new LccError(
         'data.refused',
         'a full set without a url would remove everything that is held; --allow-empty means just that',
       );
-    if (pending !== undefined) refuseOverQuota(measureState(pending.pending), status);
+    if (pending !== undefined) refuseOverQuota(sizeOf(pending), status);
     refuseUnrationed(set, status);
     await session.send(start);
     const rest = urls.rest();
@@ -117,7 +117,7 @@ async function ship(
       told = urls.size.urls;
       if (set === 'full') refuseOverQuota(urls.size, status);
     }
-    sent = { set, urls: urls.size.urls, accepted: await finish(session) };
+    sent = { set, urls: urls.size.urls, accepted: await finish(session, options) };
   }
   await session.close();
   // A wrong urlprefix would otherwise count as delivered, and the corrected run would find nothing to send.
@@ -163,11 +163,14 @@ function hasDelivered({ state }: PendingState): boolean {
 }
 
 /** Ends the set, and with it lets it count. */
-async function finish(session: UnsSession): Promise<number> {
+async function finish(session: UnsSession, { errorsKept }: SessionOptions): Promise<number> {
+  errorsKept();
   await session.send(SET_END);
   step('cp.set.sent');
   const accepted = await session.accepted();
   step('cp.set.accepted');
+  // Those that came after the end: the set counts, but the state is not kept, and the next run is told them again.
+  errorsKept();
   return accepted;
 }
 
@@ -177,10 +180,9 @@ async function sendState(
   { state, pending, id }: PendingState,
   progress: Advance,
 ): Promise<void> {
-  const fd = openSync(pending, 'r');
+  const fd = present(pending, () => openSync(pending, 'r'));
   try {
-    if (pending !== state && identityOf(fstatSync(fd, { bigint: true })) !== id)
-      throw new LccError('try.later', `${pending}: replaced by another run; nothing was sent`);
+    if (pending !== state && identityOf(fstatSync(fd, { bigint: true })) !== id) throw overtaken(pending);
     for (const chunk of readChunksAt(fd, 0, pending)) {
       await session.send(Uint8Array.from(chunk));
       progress(linesIn(chunk));
@@ -188,6 +190,25 @@ async function sendState(
   } finally {
     closeSync(fd);
   }
+}
+
+/** @throws LccError `try.later` when it is gone */
+function sizeOf({ pending }: PendingState): SiteSize {
+  return present(pending, () => measureState(pending));
+}
+
+/** What `read` makes of a pending state: another run, which was faster, may have made it the statefile. */
+function present<T>(pending: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+    throw overtaken(pending);
+  }
+}
+
+function overtaken(pending: string): LccError {
+  return new LccError('try.later', `${pending}: another run was faster; nothing was sent, run again`);
 }
 
 function linesIn(chunk: Buffer): number {

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
-import { initMessage, UnsReader, type UnsEvent, type UnsStatus } from '../wire/cp-uns/client.js';
+import { initMessage, setStart, UnsReader, type UnsEvent, type UnsStatus } from '../wire/cp-uns/client.js';
 import type { UrlRecord } from '../wire/url.js';
 
 export interface SessionOptions {
@@ -17,6 +17,8 @@ export interface SessionOptions {
   clock: Clock;
   /** A url in error: of an earlier fetch, or of the set being sent. */
   onError: (record: UrlRecord) => void;
+  /** Called before anything is acknowledged or ended. @throws when what `onError` was told could not be kept */
+  errorsKept: () => void;
 }
 
 type Rejection = Extract<UnsEvent, { kind: 'rejected' }>;
@@ -83,6 +85,12 @@ export class UnsSession {
   async init(pid: string, password: string): Promise<UnsStatus> {
     this.#socket.write(initMessage(pid, password));
     await this.#until(() => this.#status !== undefined, 'an answer to init');
+    try {
+      this.#options.errorsKept();
+    } catch (error) {
+      await this.#leaveErrors();
+      throw error;
+    }
     return this.#status!;
   }
 
@@ -112,6 +120,12 @@ export class UnsSession {
       // All that matters has been said; a UNS that does not hang up, or does so rudely, changes nothing.
     }
     this.#socket.destroy();
+  }
+
+  /** Parts so that the errors shown do not count as received: in the middle of a set, which does not count either. */
+  async #leaveErrors(): Promise<void> {
+    this.#socket.write(setStart('partial', ''));
+    await this.close();
   }
 
   /** Drops the connection: whatever was begun counts as nothing sent. */

@@ -61,6 +61,8 @@ export class CpSession {
   #set: SetIntake | undefined;
   /** Errors the CP has certainly received now. */
   #shownUpTo = 0;
+  /** It has left in the middle of a set: that is not in good order, be it that it could not keep the errors. */
+  #isCut = false;
   /** What has been said of a set: nothing, the beginning of the result, all of it. */
   #result: 'none' | 'begun' | 'complete' = 'none';
 
@@ -146,6 +148,7 @@ export class CpSession {
     }
     const [problem] = this.#reader.end();
     if (problem?.kind === 'problem' && this.#admission !== undefined) {
+      this.#isCut = true;
       throw new Refusal(204, `set incomplete: ${problem.text}`);
     }
     if (problem !== undefined) yield problem;
@@ -231,7 +234,7 @@ export class CpSession {
     );
     try {
       const received = await this.#line.finish();
-      this.#shownUpTo = received ? (this.#admission?.shownUpTo ?? 0) : 0;
+      this.#shownUpTo = received && !this.#isCut ? (this.#admission?.shownUpTo ?? 0) : 0;
     } finally {
       cancel();
     }

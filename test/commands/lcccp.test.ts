@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   unlinkSync,
@@ -34,6 +37,12 @@ before(async () => {
      UPDATE pidb SET nurlerrs = 1 WHERE pid = 5`,
   );
   passwords[6] = home.addProvider(6);
+  passwords[9] = home.addProvider(
+    9,
+    {},
+    `INSERT INTO pierr(pid, code, text, attrs) VALUES (9, 404, 'Not Found', ' curl="lost" mimetype="text/html"');
+     UPDATE pidb SET nurlerrs = 1 WHERE pid = 9`,
+  );
   // The Queue Manager, which would note it, is not there.
   home.sql('UPDATE pidb SET lastset = 1');
   passwords[7] = home.addProvider(7);
@@ -173,6 +182,60 @@ test('errors of earlier fetches appear on stdout once: they are received then', 
   await receiver.until(r => r.sessions.some(s => s.pid === 5 && s.errseen > 0));
 });
 
+/** lcccp of provider 9 whose standard output takes nothing. */
+async function unheard(output: 'full' | 'gone', input: string, args: string[] = []): Promise<Done> {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(
+    join(ROOT, 'bin/lcccp'),
+    [`--uns=127.0.0.1:${daemon.port}`, '--pid=9', `--urlprefix=${SITE}`, '-q', ...args],
+    {
+      stdio: ['pipe', output === 'full' ? full : 'pipe', 'pipe'],
+      env: { ...process.env, LCC_HOME: home.dir, LCC_CONFIG: '', LCC_PWD: passwords[9] },
+    },
+  );
+  child.stdout?.destroy();
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', text => (stderr += text));
+  child.stdin?.on('error', () => undefined).end(input);
+  const [status] = (await once(child, 'exit')) as [number | null];
+  closeSync(full);
+  return { status, stdout: '', stderr };
+}
+
+test('errors that cannot be written are not received, and nothing is sent or committed', async () => {
+  const site = makeSite(url('a.html'));
+  for (const output of ['full', 'gone'] as const) {
+    for (const args of [['--status'], []]) {
+      const done = await unheard(output, args.length > 0 ? '' : site.first, args);
+      assert.equal(done.status, 74, `${output} ${args.join()}: ${done.stderr}`);
+      assert.match(done.stderr, /^lcccp: cannot write standard output: [^\n]*\n$/);
+    }
+    // Errors of the set itself, before its end.
+    const bad = await unheard(output, url('http://elsewhere.example/'));
+    assert.equal(bad.status, 74, bad.stderr);
+  }
+  assert.deepEqual(site.files(), ['state.txt.pending']);
+  assert.equal(receiver.sets.filter(({ head }) => head.pid === 9).length, 0);
+  const heard = await lcccp(9, site.first);
+  assert.equal(heard.status, 1, heard.stderr);
+  assert.match(heard.stdout, /^<url curl="lost" [^\n]*code="404">Not Found<\/url>\n$/);
+  assert.deepEqual(site.files(), ['state.txt']);
+  await arrives(9);
+  const again = await lcccp(9, '', ['--status']);
+  assert.match(again.stdout, /\nerrors of earlier fetches: 0\n$/);
+});
+
+test('a run overtaken by another between lcccpstate and lcccp is exit 75, and says so', async () => {
+  for (const args of [[], ['--set=full']]) {
+    const site = makeSite(url('a.html'));
+    renameSync(`${site.state}.pending`, site.state);
+    const done = await lcccp(1, site.first, ['-q', ...args]);
+    assert.equal(done.status, 75, done.stderr);
+    assert.match(done.stderr, /^lcccp: [^\n]*\.pending: another run was faster; nothing was sent[^\n]*\n$/);
+  }
+  assert.equal(receiver.sets.length, 0);
+});
+
 test('--status sends nothing and prints what the UNS says', async () => {
   const done = await lcccp(3, url('not-sent'), ['--status']);
   assert.equal(done.status, 0, done.stderr);
@@ -264,7 +327,7 @@ test('commits only the pending state the stream named', async () => {
   assert.match(done.stderr, /state was replaced by another run and not kept/);
   assert.deepEqual(site.files(), ['state.txt.pending']);
   unlinkSync(join(site.dir, 'state.txt.pending'));
-  assert.equal((await lcccp(1, site.first)).status, 74 - 8);
+  assert.equal((await lcccp(1, site.first)).status, 75);
 });
 
 test('a set that would break the quota is refused before it is sent', async () => {

@@ -51,6 +51,7 @@ async function uns(serve: (socket: Socket, heard: () => string) => void) {
     limits: { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 },
     clock,
     onError: () => undefined,
+    errorsKept: () => undefined,
     pid: '1',
     password: 'x',
     set: undefined,
