@@ -50,6 +50,8 @@ export class Waits {
   constructor(options: WaitOptions, table: LaneTable) {
     this.#options = options;
     this.#table = table;
+    const { store, clock, backoff } = options;
+    store.transaction(() => store.providers.shortenDelays(clock.nowMs() + backoff.maxMs));
     const dueMs = this.#fromWall(options.store.providers.wholeDueMs);
     this.#whole = new Pace(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
   }

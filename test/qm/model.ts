@@ -290,9 +290,11 @@ export class Model {
     for (const row of this.rows)
       Object.assign(row, { out: false, heard: false, passed: false, early: false, behind: false, dueMs: 0 });
     for (const provider of this.providers.values()) {
-      const { failures, untilWallMs } = provider.saved;
+      const { failures } = provider.saved;
       // A clock that was set back does not make it longer than any wait can be.
-      const waitMs = Math.min(Math.max(0, untilWallMs - now.wallMs), this.#rules.backoffMaxMs);
+      const untilWallMs = Math.min(provider.saved.untilWallMs, now.wallMs + this.#rules.backoffMaxMs);
+      const waitMs = Math.max(0, untilWallMs - now.wallMs);
+      provider.saved.untilWallMs = untilWallMs;
       Object.assign(provider, { silent: false, failures, untilWallMs, untilMs: now.ms + waitMs });
     }
   }

@@ -76,3 +76,21 @@ test('what a site asked for while the clock was a year ahead is forgotten when i
   await sim.pass(MINUTE);
   assert.equal(sim.bench.value('SELECT count(*) FROM lccurl'), 2);
 });
+
+test('what is written is no longer than what is done, after a clock that was twenty days ahead', async () => {
+  begin(() => ({ result: failure(602, 'provider'), tookMs: 10 }), { startMs: NOW + 20 * DAY });
+  sim.bench.provider(2, { bandwidth: 1000 });
+  await sim.send(1, [url('a')]);
+  await sim.pass(1000);
+  sim.bench.db.prepare('UPDATE pidb SET dueat = ? WHERE pid = 2').run(NOW + 21 * DAY);
+  sim.bench.db.prepare("UPDATE counter SET value = ? WHERE name = 'dueat'").run(NOW + 21 * DAY);
+  await sim.crash();
+  sim.clock.jumpTo(NOW);
+  sim.start();
+  const [first, second] = sim.bench.all<{ backoffuntil: number; dueat: number }>(
+    'SELECT backoffuntil, dueat FROM pidb ORDER BY pid',
+  );
+  assert.equal(first?.backoffuntil, (NOW + HOUR) / 1000);
+  assert.equal(second?.dueat, NOW + HOUR);
+  assert.equal(sim.bench.value("SELECT value FROM counter WHERE name = 'dueat'"), NOW + HOUR);
+});

@@ -52,6 +52,8 @@ export class ProviderStore {
   readonly #waiting;
   readonly #count;
   readonly #forgetDelays;
+  readonly #shorten;
+  readonly #shortenWhole;
   readonly #due;
   readonly #wholeDue;
   readonly #setWholeDue;
@@ -95,6 +97,13 @@ export class ProviderStore {
       `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
        WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0)`,
     );
+    this.#shorten = db.prepare<{ ms: bigint }>(
+      `UPDATE pidb SET backoffuntil = min(backoffuntil, ($ms + 999) / 1000), dueat = min(dueat, $ms)
+       WHERE backoffuntil > ($ms + 999) / 1000 OR dueat > $ms`,
+    );
+    this.#shortenWhole = db.prepare<[number]>(
+      "UPDATE counter SET value = min(value, ?) WHERE name = 'dueat'",
+    );
     this.#due = db.prepare<[number, number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
     this.#wholeDue = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'dueat'").pluck();
     this.#setWholeDue = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'dueat'");
@@ -121,6 +130,13 @@ export class ProviderStore {
 
   setBackoff(pid: number, backoffs: number, untilS: number): void {
     this.#backoff.run(backoffs, untilS, pid);
+  }
+
+  /** Nobody waits longer than until `untilMs` by the wall clock: what is written beyond it is of a clock that was ahead. */
+  shortenDelays(untilMs: number): void {
+    const ms = BigInt(Math.round(untilMs));
+    this.#shorten.run({ ms });
+    if (this.wholeDueMs > untilMs) this.#shortenWhole.run(Math.round(untilMs));
   }
 
   /** Notes when the provider's bandwidth permits the next fetch, milliseconds. */
