@@ -297,7 +297,7 @@ export const SETTINGS = {
   ),
   'bm.name_block': count(1024, 1, 1_000_000, 'file names reserved at a time; a crash loses those not used'),
   'bm.min_free_disk_percent': percent(
-    5,
+    15,
     0,
     90,
     'free space of the store disk below which nothing is stored (code 613)',

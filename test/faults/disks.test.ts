@@ -163,6 +163,21 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await holdsAll();
   });
 
+  it('that content has filled as far as it may still takes the deletions that free it', async () => {
+    await withHomeDisk(160 * MB);
+    const large = Array.from({ length: 180 }, (_, n) => `large${n}.html`);
+    for (const name of large) site.pages.set(`/${name}`, 'x'.repeat(MB));
+    await deliver(large);
+    await until(
+      text => /^! store full on machine local: /m.test(text),
+      () => lcc.run('lccstat'),
+    );
+    await deliver(large, ' op="delete"');
+    await lcc.untilIdle();
+    await lcc.untilFreed();
+    assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
+  });
+
   it('that is full under the whole LCC is freed by the deletions that were accepted before', async () => {
     await withHomeDisk(48 * MB);
     await deliver();
