@@ -22,6 +22,10 @@ export const command: CommandSpec = {
       help: 'with --repair: begin anew when no provider can be read of the database',
     },
     {
+      flags: '--restored',
+      help: 'with --repair: lcc.db was put back from a backup; everybody begins anew with it',
+    },
+    {
       flags: '--remove-orphans',
       help: 'with --repair: remove files without rows even if most of the store are',
     },
@@ -42,6 +46,7 @@ export const command: CommandSpec = {
 const REPAIRS = [
   ['storeLost', '--store-lost'],
   ['startEmpty', '--start-empty'],
+  ['restored', '--restored'],
   ['removeOrphans', '--remove-orphans'],
   ['recheck', '--recheck'],
 ] as const;
@@ -74,6 +79,7 @@ async function run(context: CommandContext): Promise<number> {
       repair: options['repair'] === true,
       storeLost: options['storeLost'] === true,
       startEmpty: options['startEmpty'] === true,
+      restored: options['restored'] === true,
       removeOrphans: options['removeOrphans'] === true,
       recheck: options['recheck'] === true,
       quick: options['quick'] === true,

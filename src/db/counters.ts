@@ -25,6 +25,12 @@ export function raiseCounters(db: Db): CounterName[] {
   );
 }
 
+/** The last number given out, though the counter may be behind it. */
+export function lastGiven(db: Db, name: CounterName): number {
+  const last = `SELECT max(coalesce((SELECT value FROM counter WHERE name = '${name}'), 0), ${GIVEN[name]})`;
+  return Number(db.prepare(last).pluck().get());
+}
+
 export class Counter {
   readonly #take;
   readonly #last;

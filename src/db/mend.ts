@@ -6,6 +6,7 @@ import type { Db } from './open.js';
 import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
 import type { Spoilt } from './queue/refetch.js';
 import type { QueueStore } from './queue/store.js';
+import { beginAnew } from './restored.js';
 
 export class Mender {
   readonly #db: Db;
@@ -26,6 +27,11 @@ export class Mender {
   /** All content of all machines is to be read again when they connect (qm/sync-points.ts). */
   recheck(): void {
     this.#store.transaction(() => this.#db.prepare('UPDATE store SET syncedseq = 0').run());
+  }
+
+  /** The database was put back from a backup: nobody may rely on what was known of it since. */
+  beginAnew(): void {
+    this.#store.transaction(() => beginAnew(this.#db));
   }
 
   /** The files of a machine's store are gone: nothing is left to delete, and whichever store comes next is its store. */

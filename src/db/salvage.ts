@@ -17,6 +17,7 @@ import { damagedContent, damagedWaiting } from './damage.js';
 import { raiseCounters } from './counters.js';
 import { isDamage, openDatabase, START_EMPTY, type Db } from './open.js';
 import { rebuildSets } from './queue/ranges.js';
+import { beginAnew } from './restored.js';
 
 /** Tables copied, providers first; of qpsdb only what the urls do not tell is kept. */
 export const SALVAGED_TABLES = [
@@ -213,16 +214,12 @@ function repair(db: Db): void {
   const dropContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
   for (const { id } of damagedContent(db)) dropContent.run(id);
   raiseCounters(db);
-  // What damaged the database may have damaged content: all of it is read again.
-  db.exec('UPDATE store SET syncedseq = 0');
-  // What was taken of a set that will come again may be among what was lost: it is to be taken from its beginning.
-  // Otherwise a full set would fulfil the wish that is made here with its second half alone.
-  db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');
+  beginAnew(db);
   rebuildSets(db);
   db.exec(`
     UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM qdb),
       (SELECT coalesce(max(psetid), 0) FROM lccurl)) WHERE name = 'psetid';
-    UPDATE pidb SET fullsetwanted = 'cache crash', (filesused, spaceused) =
+    UPDATE pidb SET (filesused, spaceused) =
       (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE lccurl.pid = pidb.pid),
       nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),
       nurlerrs = (SELECT count(*) FROM pierr WHERE pierr.pid = pidb.pid);

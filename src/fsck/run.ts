@@ -15,6 +15,7 @@ import { NamesDb } from '../db/names.js';
 import { isDamage, openDatabase, openReadOnly, type Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import { openOrSalvage, suspectDatabase } from '../db/salvage.js';
+import { wentBack } from '../db/restored.js';
 import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -41,6 +42,8 @@ export interface FsckOptions {
   storeLost: boolean;
   /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
   startEmpty: boolean;
+  /** With `repair`: the database was put back from a backup; it begins anew with everybody. */
+  restored: boolean;
   /** With `repair`: files without rows go, however many they are. */
   removeOrphans: boolean;
   /** With `repair`: every machine reads all its content again when it connects. */
@@ -108,6 +111,11 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     if (db === undefined) return result;
     const mender = options.repair ? menderOf(db, options) : undefined;
     if (options.recheck) mender?.recheck();
+    const old = wentBack(db, options.dbPath);
+    if (options.restored) mender?.beginAnew();
+    if (old !== undefined)
+      report({ kind: 'database', where: options.dbPath, what: old, repaired: options.restored });
+    if (options.restored) talk.note('every provider is asked for a full set, every content user begins anew');
     const { store, strange } = storeOf(options, db, mender, report);
     result.storeIsStrange = strange !== undefined;
     const live = !options.repair && isServed(options.dbPath);

@@ -3,14 +3,17 @@ import { Checkpoints } from '../db/checkpoints.js';
 import { openOrSalvage } from '../db/salvage.js';
 import { raiseCounters } from '../db/counters.js';
 import { disagreement, rebuildSets } from '../db/queue/ranges.js';
+import type { Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
+import { noteLast, wentBack } from '../db/restored.js';
 import type { Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { roomlessness } from '../lib/disk-room.js';
 import { DutyCycle } from '../lib/duty-cycle.js';
-import { LccError } from '../lib/errors.js';
+import { LccError, messageOf } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
+import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
 import { channelLimitsOf } from '../wire/messages.js';
 import { mtimeOf } from './mtime.js';
@@ -50,6 +53,12 @@ export async function startQueueManager(
     throw new LccError('try.later', `${path}: another lccd-qm has it open; stop that one first`);
   const db = openOrSalvage(path, clock.nowMs(), log);
   const raised = raiseCounters(db);
+  const old = wentBack(db, path);
+  if (old !== undefined) {
+    db.close();
+    lock.release();
+    throw new LccError('config', `${path}: ${old}`);
+  }
   if (raised.length > 0) log.warn('numbers given out had been forgotten', { counters: raised.join(' ') });
   const wrong = disagreement(db);
   if (wrong !== undefined) {
@@ -244,8 +253,18 @@ export async function startQueueManager(
       syncPoints.stop();
       dispatcher.stop();
       checkpoints.close();
+      noteLastOf(db, path, log);
       store.close();
       lock.release();
     },
   };
+}
+
+/** Nobody depends on it being there: without it an older copy that is put back is not noticed. */
+function noteLastOf(db: Db, path: string, log: Log): void {
+  try {
+    noteLast(db, path);
+  } catch (error) {
+    log.warn('the last change could not be noted', { path, error: messageOf(error) });
+  }
 }

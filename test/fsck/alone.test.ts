@@ -36,6 +36,7 @@ describe('a store without an LCC DB beside it', () => {
         quick: false,
         storeLost: false,
         startEmpty: false,
+        restored: false,
         removeOrphans: false,
         recheck: false,
         errorsKept: 1,

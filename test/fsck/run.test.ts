@@ -32,7 +32,7 @@ let looked: Extent;
 
 /** Checks the LCC in this process. */
 async function fsck(
-  ...options: ('repair' | 'quick' | 'storeLost' | 'removeOrphans' | 'recheck')[]
+  ...options: ('repair' | 'quick' | 'storeLost' | 'restored' | 'removeOrphans' | 'recheck')[]
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   ({ extent: looked } = await runFsck(
@@ -46,6 +46,7 @@ async function fsck(
       quick: options.includes('quick'),
       storeLost: options.includes('storeLost'),
       startEmpty: false,
+      restored: options.includes('restored'),
       removeOrphans: options.includes('removeOrphans'),
       recheck: options.includes('recheck'),
       errorsKept: 1000,

@@ -1,0 +1,59 @@
+/**
+ * An older lcc.db that was put back in the place of a newer one. Providers count as delivered what it does not hold, and
+ * its change sequence gives numbers out again that cursors are past: nobody would ever notice. So the last number is noted
+ * beside the database when its Queue Manager stops, and one that is behind it is not served until it has begun anew.
+ * What was noted is of this database alone: one that was salvaged or has begun anew has another identity.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { writeFileDurably } from '../lib/durable.js';
+import { errnoOf } from '../lib/errors.js';
+import { lastGiven } from './counters.js';
+import type { Db } from './open.js';
+
+const lastOf = (path: string) => `${path}.last`;
+
+/** Notes the last number of the change sequence. @throws what the disk says */
+export function noteLast(db: Db, path: string): void {
+  const { storeId, seq } = identityOf(db);
+  writeFileDurably(lastOf(path), `${storeId}\n${seq}\n`);
+}
+
+/** What is wrong with a database that knows less than it did; undefined: nothing that could be seen. */
+export function wentBack(db: Db, path: string): string | undefined {
+  const [storeId, last] = noted(path);
+  const is = identityOf(db);
+  if (storeId !== is.storeId || !(Number(last) > is.seq)) return undefined;
+  return `an older copy was put back (its last change is ${is.seq}, it was ${last}); stop lccd and run lccfsck --repair --restored`;
+}
+
+/**
+ * Lets nobody rely on what this database knew before: cursors of content users begin anew, every provider is asked for a
+ * full set, sets that were being taken are taken from their beginning, and every machine reads its content again.
+ * The caller has a transaction, and tells the sets of the queue anew (`rebuildSets`).
+ */
+export function beginAnew(db: Db): void {
+  db.prepare("UPDATE meta SET value = ? WHERE key = 'store_id'").run(randomUUID());
+  // Content may have been damaged or replaced too.
+  db.exec('UPDATE store SET syncedseq = 0');
+  // Otherwise a full set would fulfil the wish that is made here with its second half alone.
+  db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');
+  db.exec("UPDATE pidb SET fullsetwanted = 'cache crash'");
+}
+
+function identityOf(db: Db): { storeId: string; seq: number } {
+  const value = (sql: string) => db.prepare(sql).pluck().get();
+  return {
+    storeId: String(value("SELECT value FROM meta WHERE key = 'store_id'")),
+    seq: lastGiven(db, 'seq'),
+  };
+}
+
+function noted(path: string): string[] {
+  try {
+    return readFileSync(lastOf(path), 'utf8').split('\n');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,114 @@
+/** A backup of lcc.db put back, as lcc(7) says. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openReadOnly } from '../../src/db/open.js';
+import { startDaemon } from '../support/daemon.js';
+import { ROOT } from '../support/tree.js';
+import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+
+const site = new Site();
+let lcc: WholeLcc;
+
+const path = (name: string) => join(lcc.home, name);
+
+function run(command: string, ...args: string[]) {
+  const env = { ...process.env, LCC_HOME: lcc.home, LCC_CONFIG: '' };
+  return spawnSync(process.execPath, [join(ROOT, 'bin', command), ...args], { env, encoding: 'utf8' });
+}
+
+function restore(): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(path(`lcc.db${suffix}`), { force: true });
+  copyFileSync(path('backup.db'), path('lcc.db'));
+}
+
+const change = async (page: string, content: string) => {
+  site.pages.set(`/${page}`, content);
+  await lcc.deliver('partial', [urlTag(page, ` len="${content.length}"`)]);
+  await lcc.untilIdle();
+};
+
+before(async () => {
+  await site.listen();
+  lcc = new WholeLcc(site);
+  await lcc.addProvider();
+  lcc.start();
+  await change('a', 'a');
+  await change('b', 'b');
+  await lcc.stop();
+  assert.ok(!existsSync(path('lcc.db-wal')));
+  copyFileSync(path('lcc.db'), path('backup.db'));
+  lcc.start();
+  await change('a', 'another a');
+  await change('c', 'c');
+  assert.equal(run('lccq', '--cursor', path('cursor')).status, 0);
+  assert.equal(run('lccq', '--commit', path('cursor')).status, 0);
+  await lcc.stop();
+});
+after(async () => {
+  site.close();
+  await lcc.remove();
+});
+
+test('a database as it was when its Queue Manager stopped is served', async () => {
+  lcc.start();
+  await lcc.untilIdle();
+  await lcc.stop();
+});
+
+test('an older copy is not served as if nothing had happened: 78, and what to do', async () => {
+  restore();
+  const qm = startDaemon('lccd-qm', lcc.home, [
+    `--listen-uns=unix:${lcc.home}/u.sock`,
+    `--listen-bm=unix:${lcc.home}/b.sock`,
+  ]);
+  assert.equal(await qm.ended, 78);
+  assert.match(
+    qm.log(),
+    /an older copy was put back \(its last change is 2, it was 4\); stop lccd and run lccfsck --repair --restored/,
+  );
+  const looked = run('lccfsck');
+  assert.equal(looked.status, 1);
+  assert.match(looked.stdout, /^database\t.*an older copy was put back.*--restored$/m);
+  assert.equal(run('lccfsck', '--restored').status, 64);
+});
+
+test('made to begin anew it is served, wants full sets of all, and refuses cursors from before', async () => {
+  const done = run('lccfsck', '--repair', '--restored', '--remove-orphans');
+  assert.equal(done.status, 0, done.stdout + done.stderr);
+  assert.match(done.stdout, /^database\t.*an older copy was put back.*\trepaired$/m);
+  const db = openReadOnly(path('lcc.db'));
+  assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'cache crash');
+  db.close();
+  lcc.start();
+  await lcc.deliver(
+    'full',
+    ['a', 'b', 'c'].map(page => urlTag(page)),
+  );
+  await lcc.untilIdle();
+  assert.equal((await lcc.holdings()).rows.length, 3);
+  const stale = run('lccq', '--cursor', path('cursor'));
+  assert.equal(stale.status, 65, stale.stderr);
+  assert.match(stale.stderr, /resync/);
+  await lcc.stop();
+  lcc.start();
+  await lcc.untilIdle();
+  await lcc.stop();
+});
+
+test('what goes back without having been noted begins anew too', () => {
+  restore();
+  rmSync(path('lcc.db.last'));
+  const before = storeId();
+  assert.equal(run('lccfsck', '--repair', '--restored', '--quick', '--remove-orphans').status, 0);
+  assert.notEqual(storeId(), before);
+});
+
+function storeId(): unknown {
+  const db = openReadOnly(path('lcc.db'));
+  const id = db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get();
+  db.close();
+  return id;
+}
