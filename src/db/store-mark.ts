@@ -1,6 +1,6 @@
 /** The file `machine-id` of a store: whose it is, and which of all stores that this machine ever had. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileDurably } from '../lib/durable.js';
 import { errnoOf } from '../lib/errors.js';
@@ -25,6 +25,17 @@ export function readStoreMark(dir: string): StoreMark | undefined {
 /** What to tell who finds a store that is not the one rows point into (StoreRegister.fits). */
 export function strangeStore(machineId: string): string {
   return `rows point to files of machine "${machineId}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`;
+}
+
+/** Whether content was ever put into the store. */
+export function hasContent(dir: string): boolean {
+  try {
+    return readdirSync(dir).some(name => /^[0-9a-f]{2}$/.test(name));
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'EACCES')
+      return false;
+    throw error;
+  }
 }
 
 /** Marks the store durably. @returns its new id */

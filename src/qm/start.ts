@@ -1,11 +1,12 @@
 /** The Queue Manager put together: store, intake, dispatcher, deletions, links, and what the operator can tell it. */
 import { Checkpoints } from '../db/checkpoints.js';
 import { openOrSalvage } from '../db/salvage.js';
-import { raiseCounters } from '../db/counters.js';
+import { lastGiven, raiseCounters } from '../db/counters.js';
 import { disagreement, rebuildSets } from '../db/queue/ranges.js';
 import type { Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import { noteLast, wentBack } from '../db/restored.js';
+import { hasContent } from '../db/store-mark.js';
 import type { Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';
@@ -60,6 +61,11 @@ export async function startQueueManager(
     throw new LccError('config', `${path}: ${old}`);
   }
   if (raised.length > 0) log.warn('numbers given out had been forgotten', { counters: raised.join(' ') });
+  if (lastGiven(db, 'seq') === 0 && hasContent(config.home.store))
+    log.warn(
+      'the database is empty and the store is not: put back a backup of lcc.db and run lccfsck --repair --restored, or lccfsck --repair --remove-orphans empties the store',
+      { path, store: config.home.store },
+    );
   const wrong = disagreement(db);
   if (wrong !== undefined) {
     const sets = db.transaction(() => rebuildSets(db)).immediate();

@@ -106,6 +106,18 @@ test('what goes back without having been noted begins anew too', () => {
   assert.notEqual(storeId(), before);
 });
 
+test('an empty database beside a store with content is warned of, with the way back', async () => {
+  for (const name of ['lcc.db', 'lcc.db.last']) rmSync(path(name), { force: true });
+  const qm = startDaemon('lccd-qm', lcc.home, [
+    `--listen-uns=unix:${lcc.home}/u.sock`,
+    `--listen-bm=unix:${lcc.home}/b.sock`,
+  ]);
+  await qm.ready;
+  qm.child.kill('SIGTERM');
+  assert.equal(await qm.ended, 0);
+  assert.match(qm.log(), /"level":"warn".*the database is empty and the store is not: .*--restored/);
+});
+
 function storeId(): unknown {
   const db = openReadOnly(path('lcc.db'));
   const id = db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get();
