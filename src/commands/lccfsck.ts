@@ -110,8 +110,12 @@ function printable(text: string): string {
   );
 }
 
-function summaryOf({ found, repaired, extent, storeIsStrange }: FsckResult, isRepair: boolean): string {
-  const next = isRepair || storeIsStrange ? '' : '; stop lccd and run lccfsck --repair';
+function summaryOf(
+  { found, repaired, repairable, extent, storeIsStrange }: FsckResult,
+  isRepair: boolean,
+): string {
+  const canRepair = !isRepair && !storeIsStrange && repairable > 0;
+  const next = canRepair ? '; stop lccd and run lccfsck --repair' : '';
   const elsewhere =
     extent.elsewhere === 0 ? '' : `, ${extent.elsewhere} of them with content on other machines`;
   const strange = storeIsStrange ? ', their store is not here' : '';

@@ -62,6 +62,8 @@ export interface FsckTalk {
 export interface FsckResult {
   found: number;
   repaired: number;
+  /** Found and left, but within a repair's power. */
+  repairable: number;
   extent: Extent;
   /** The store is not the one that rows point into; a finding says what to do. */
   storeIsStrange: boolean;
@@ -87,12 +89,14 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   const result: FsckResult = {
     found: 0,
     repaired: 0,
+    repairable: 0,
     extent: { rows: 0, elsewhere: 0, files: 0, bytes: 0, leaving: 0 },
     storeIsStrange: false,
   };
   const report = (finding: Finding) => {
     result.found++;
     if (finding.repaired) result.repaired++;
+    else if (finding.remains !== true) result.repairable++;
     talk.found(finding);
   };
   if (!existsSync(options.dbPath)) {

@@ -18,7 +18,7 @@ export async function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): Async
       const problem = await problemOf(join(dir, 'new', entry));
       if (problem === undefined) continue;
       const what = `${problem}; ${served} sets it aside when it comes to it`;
-      yield { kind: 'spool', where: `${name}/new/${entry}`, what, repaired: false };
+      yield { kind: 'spool', where: `${name}/new/${entry}`, what, repaired: false, remains: true };
     }
   }
 }

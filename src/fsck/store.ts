@@ -119,7 +119,7 @@ export function leftover(storeDir: string, isRepair: boolean, path: string, entr
   const repaired = isRepair && isTemporary;
   if (repaired) unlinkSync(join(storeDir, where));
   const what = isTemporary ? 'left half-written by a robot' : 'not a file of a store; move it elsewhere';
-  return { kind: 'leftover', where, what, repaired };
+  return { kind: 'leftover', where, what, repaired, ...(isTemporary ? {} : { remains: true as const }) };
 }
 
 /** Names that rows hold must be noted as in use, at that generation. */

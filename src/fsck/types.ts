@@ -27,6 +27,8 @@ export interface Finding {
   what: string;
   /** Whether it has been put right. */
   repaired: boolean;
+  /** No repair puts it right: a daemon does, or a person, as it says. */
+  remains?: true;
 }
 
 /** What was looked at. */

@@ -87,6 +87,20 @@ test('found: 1; repaired: 0; then nothing; and what was lost comes again when lc
   await lcc.stop();
 });
 
+test('a repair is not advised for what it leaves', async () => {
+  const stray = join(lcc.home, 'store', 'notes.txt');
+  writeFileSync(stray, 'of a person');
+  for (const args of [[], ['--repair']]) {
+    const { status, stdout, stderr } = await fsck(['--quick', ...args]);
+    assert.deepEqual(
+      [status, stdout],
+      [1, 'leftover\tnotes.txt\tnot a file of a store; move it elsewhere\n'],
+    );
+    assert.ok(args.length > 0 || stderr.endsWith(': 1 found, 0 repaired\n'), stderr);
+  }
+  unlinkSync(stray);
+});
+
 test('a database damaged in the middle: readers say where and what to do; without its beginning: 78 until told to begin anew', async () => {
   const path = join(lcc.home, 'lcc.db');
   const db = openReadOnly(path);
