@@ -13,7 +13,7 @@ const DATABASES = 30;
 async function openTogether(module: string, open: string): Promise<string[]> {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-wal-'));
   const script = `
-    const { ${module === 'open' ? 'openDatabase' : 'openSpoolDatabase'} } =
+    const { ${module === 'open' ? 'openDatabase' : 'SpoolDatabase'} } =
       await import(${JSON.stringify(new URL(`../../src/db/${module}.js`, import.meta.url).href)});
     process.stdout.write('ready\\n');
     process.stdin.on('data', line => {
@@ -50,6 +50,7 @@ test('several processes make the same lcc.db at the same moment, and all succeed
 });
 
 test('several processes make the same database of the spool at the same moment, and all succeed', async () => {
-  const open = `openSpoolDatabase(path, 'CREATE TABLE IF NOT EXISTS t(x)', 'FULL')`;
+  const schema = 'CREATE TABLE IF NOT EXISTS t(x)';
+  const open = `new SpoolDatabase(path, { schema: '${schema}', synchronous: 'FULL', afterLoss: '' }).db`;
   assert.deepEqual(new Set(await openTogether('spool-database', open)), new Set(['ok']));
 });
