@@ -273,14 +273,14 @@ function aria2(work: Work): Contender {
   const inputOf = () => work.urls.map((url, i) => `${url}\n  out=${work.names[i] ?? ''}\n`).join('');
   const command = (input: string, output: string) =>
     `aria2c -q --no-conf -j ${AT_A_TIME} -x 1 --file-allocation=none -d ${output} -i ${input}`;
-  return downloader('aria2c', work, inputOf, command);
+  return { ...downloader('aria2c', work, inputOf, command), once: true };
 }
 
 function scrapy(work: Work): Contender {
   const spider = join(root, 'bench/peers/scrapy_files.py');
   const command = (_input: string, output: string) =>
     `scrapy runspider ${spider} -a urls=${work.list} -a out=${output}`;
-  return downloader('Scrapy', work, () => '', command);
+  return { ...downloader('Scrapy', work, () => '', command), once: true };
 }
 
 async function startNginx(dir: string): Promise<ChildProcess> {
