@@ -3,9 +3,6 @@
  * 20 to 40 ms, in which nothing else of its process got on. The log begins anew only when nothing of it is left to be
  * moved, so what was committed meanwhile, a small part of it, is moved by the owner itself.
  *
- * While nobody waits for the owner it moves all of it itself: a large set that is alone is absorbed sooner so, for both
- * write to one disk.
- *
  *     resting ──the log is long──▶ thread works ──little is left──▶ owner moves that ──▶ resting
  *                                      ▲ ╰──much is left: again, a few times──╯
  *
@@ -34,17 +31,15 @@ export class Checkpoints {
   readonly #db: Db;
   readonly #state;
   readonly #log: Log;
-  readonly #isAwaited: () => boolean;
   #thread: Worker | undefined;
   /** Rounds of the thread; 0: it rests. */
   #round = 0;
   #isOver = false;
 
-  /** @param db its own checkpoints become rare @param isAwaited whether anybody waits for the owner */
-  constructor(db: Db, log: Log, isAwaited: () => boolean) {
+  /** @param db its own checkpoints become rare */
+  constructor(db: Db, log: Log) {
     this.#db = db;
     this.#log = log;
-    this.#isAwaited = isAwaited;
     this.#state = db
       .prepare<[], [busy: number, log: number, checkpointed: number]>('PRAGMA wal_checkpoint(NOOP)')
       .raw();
@@ -55,9 +50,7 @@ export class Checkpoints {
   committed(): void {
     if (this.#round > 0 || this.#isOver) return;
     this.#try(() => {
-      if (this.#waiting() < CHECKPOINT_PAGES) return;
-      if (this.#isAwaited()) this.#ask();
-      else this.#db.pragma('wal_checkpoint(PASSIVE)');
+      if (this.#waiting() >= CHECKPOINT_PAGES) this.#ask();
     });
   }
 

@@ -71,8 +71,7 @@ export async function startQueueManager(
     const sets = db.transaction(() => rebuildSets(db)).immediate();
     log.warn('the sets of the queue were told anew from its urls', { reason: wrong, sets });
   }
-  const duty = new DutyCycle<number>(clock);
-  const checkpoints = new Checkpoints(db, log, () => dispatcher.isFetching || duty.isShared);
+  const checkpoints = new Checkpoints(db, log);
   const store = new QueueStore(db, {
     committed: () => checkpoints.committed(),
     errorsKept: config.get('qm.errors_kept'),
@@ -97,6 +96,7 @@ export async function startQueueManager(
     return false;
   };
 
+  const duty = new DutyCycle<number>(clock);
   const dispatcher = new Dispatcher({
     store,
     clock,

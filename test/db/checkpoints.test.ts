@@ -15,7 +15,6 @@ let dir: string;
 let db: Db;
 let checkpoints: Checkpoints;
 let warnings: string[];
-let isAwaited: boolean;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'lcc-checkpoints-'));
@@ -23,8 +22,7 @@ beforeEach(() => {
   db.exec('CREATE TABLE big(n INTEGER PRIMARY KEY, content BLOB NOT NULL)');
   warnings = [];
   const log: Log = { ...silentLog, warn: event => void warnings.push(event) };
-  isAwaited = true;
-  checkpoints = new Checkpoints(db, log, () => isAwaited);
+  checkpoints = new Checkpoints(db, log);
 });
 afterEach(() => {
   checkpoints.close();
@@ -62,14 +60,6 @@ test('a long log is moved into the database by the thread, and begins anew', asy
   assert.deepEqual(warnings, []);
 });
 
-test('while nobody waits a long log is moved by the commit', () => {
-  isAwaited = false;
-  write(CHECKPOINT_PAGES);
-  assert.equal(state().checkpointed, state().log);
-  write(1);
-  assert.ok(state().log < 20, `${state().log} pages`);
-});
-
 test('a short log is left alone', async () => {
   write(CHECKPOINT_PAGES / 2);
   for (let turn = 0; turn < 100; turn++) await new Promise<void>(resolve => void setImmediate(resolve));
@@ -99,7 +89,7 @@ const WRITER = `
   const { Checkpoints } = await import(process.argv[1] + 'src/db/checkpoints.js');
   const db = openDatabase(process.argv[2]);
   db.exec('CREATE TABLE IF NOT EXISTS big(n INTEGER PRIMARY KEY, content BLOB NOT NULL)');
-  const checkpoints = new Checkpoints(db, { warn: reason => { throw new Error(reason); } }, () => true);
+  const checkpoints = new Checkpoints(db, { warn: reason => { throw new Error(reason); } });
   const insert = db.prepare('INSERT INTO big(content) VALUES (randomblob(1000000))');
   for (;;) {
     const { lastInsertRowid } = insert.run();
