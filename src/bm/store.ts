@@ -10,12 +10,13 @@
  * room to note it the file goes all the same when its grace is over: its id is taken until that can be noted, so nothing
  * new gets the name, and a disk that deletions alone can empty does not have to be emptied by hand.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { moveAside } from '../db/aside.js';
 import { NamesDb, type Name } from '../db/names.js';
 import { markStore, readStoreMark } from '../db/store-mark.js';
 import type { Clock } from '../lib/clock.js';
-import { makeDirectoryDurably, syncDirectory } from '../lib/durable.js';
+import { makeDirectoryDurably } from '../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
@@ -335,10 +336,7 @@ function openNames(options: StoreOptions): NamesDb {
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
     const aside = `${path}.damaged-${options.clock.nowMs()}`;
-    for (const suffix of ['', '-wal', '-shm']) {
-      if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
-    }
-    syncDirectory(dir);
+    moveAside(path, aside);
     log.error('names damaged and set aside; new ids begin far beyond the old', {
       error: messageOf(error),
       aside,

@@ -13,6 +13,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
+import { moveAside } from './aside.js';
 import { damagedContent, damagedWaiting } from './damage.js';
 import { raiseCounters } from './counters.js';
 import { isDamage, openDatabase, START_EMPTY, type Db } from './open.js';
@@ -76,10 +77,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
   const aside = `${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`;
   const copied = buildNew(path, log, fromNothing);
   step('db.salvage.built');
-  for (const suffix of ['-wal', '-shm']) {
-    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
-  }
-  renameDurably(path, aside);
+  moveAside(path, aside);
   step('db.salvage.aside');
   renameDurably(newOf(path), path);
   for (const note of [suspectOf(path), clearedOf(path)]) rmSync(note, { force: true });

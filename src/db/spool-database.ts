@@ -3,13 +3,13 @@
  * aside, not overwritten, and a new one takes its place; a UNS that had the old one open finds that out at its next write,
  * and ends: its daemon is started again, and begins with the new one.
  */
-import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { syncDirectory } from '../lib/durable.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
+import { moveAside } from './aside.js';
 import { isDamage, storageError, type Db } from './open.js';
 import { openWal, type WalOptions } from './wal.js';
 
@@ -148,11 +148,7 @@ function waitForLock(path: string): Lock {
 function setAside(path: string): string {
   let aside = '';
   for (let n = 1; aside === '' || existsSync(aside); n++) aside = `${path}.damaged-${n}`;
-  // Its log first: a new database must never find that of the old.
-  for (const suffix of ['-wal', '-shm', '']) {
-    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
-    syncDirectory(dirname(path));
-  }
+  moveAside(path, aside);
   step('uns.database.setaside');
   return aside;
 }
