@@ -10,7 +10,7 @@ import { readdirSync, unlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Name } from '../db/names.js';
-import { fileIdOf, folderOf } from '../db/naming.js';
+import { fileIdOf, folderOf, isFolderName } from '../db/naming.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -23,7 +23,6 @@ export interface LeftoverOptions {
   log: Log;
 }
 
-const FOLDER = /^[0-9a-f]{2}$/;
 const LEFTOVER = /^[0-9a-f]{8,13}\.\d+\.[\w-]+\.tmp$/;
 /** Between two folders of 256 ids, so that a large store is no work that anybody notices. */
 const PAUSE_MS = 5;
@@ -55,7 +54,8 @@ export class Leftovers {
     for (const name of names) {
       const folder = folderOf(name.id);
       const its = beginnings.get(folder) ?? [];
-      beginnings.set(folder, [...its, `${fileIdOf(name).slice(folder.length + 1)}.`]);
+      its.push(`${fileIdOf(name).slice(folder.length + 1)}.`);
+      beginnings.set(folder, its);
     }
     for (const [folder, its] of beginnings) {
       const left = this.#filesIn(folder).filter(file => its.some(beginning => file.startsWith(beginning)));
@@ -106,5 +106,5 @@ export class Leftovers {
 }
 
 async function foldersOf(dir: string): Promise<string[]> {
-  return (await readdir(dir)).filter(name => FOLDER.test(name));
+  return (await readdir(dir)).filter(isFolderName);
 }

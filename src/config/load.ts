@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { parseNetwork } from '../lib/network.js';
+import type { Form } from './forms.js';
 import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings.js';
 
 /** Where everything an LCC keeps lives, below `$LCC_HOME`. */
@@ -159,6 +160,9 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
       origin === 'command line' ? 'usage' : 'config',
       `${origin}: ${key} = ${JSON.stringify(raw)}: ${why}`,
     );
+  const demand = (form: Form | undefined, texts: readonly string[]) => {
+    if (form !== undefined && !texts.every(text => form.pattern.test(text))) throw refuse(form.says);
+  };
   switch (row.type) {
     case 'number': {
       const value =
@@ -178,7 +182,7 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
       if (typeof raw !== 'string') throw refuse('give a string');
       if (row.oneOf !== undefined && !row.oneOf.includes(raw))
         throw refuse(`give one of ${row.oneOf.join(', ')}`);
-      if (row.form?.pattern.test(raw) === false) throw refuse(row.form.says);
+      demand(row.form, [raw]);
       return raw;
     case 'list':
       if (!Array.isArray(raw) || !raw.every(item => typeof item === 'string'))
@@ -187,7 +191,7 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
         const bad = raw.find(item => !isNetwork(item));
         if (bad !== undefined) throw refuse(`"${bad}" is no network: write 192.0.2.0/24 or 2001:db8::/32`);
       }
-      if (!raw.every(item => row.form?.pattern.test(item) ?? true)) throw refuse(row.form?.says ?? '');
+      demand(row.form, raw);
       return raw;
   }
 }

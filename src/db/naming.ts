@@ -6,6 +6,11 @@ import type { Name } from './names.js';
 
 const FORM = /^([0-9a-f]{2})\/([0-9a-f]{2})\/([0-9a-f]{8,13})\.(0|[1-9][0-9]{0,14})$/;
 
+/** Whether a name is that of a folder in a store, or in one of those. */
+export function isFolderName(name: string): boolean {
+  return /^[0-9a-f]{2}$/.test(name);
+}
+
 /** The folder asked for last: ids are given out in their order. */
 let last = { folder: -1, path: '' };
 

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileDurably } from '../lib/durable.js';
 import { errnoOf } from '../lib/errors.js';
+import { isFolderName } from './naming.js';
 
 export interface StoreMark {
   machineId: string;
@@ -30,10 +31,9 @@ export function strangeStore(machineId: string): string {
 /** Whether content was ever put into the store. */
 export function hasContent(dir: string): boolean {
   try {
-    return readdirSync(dir).some(name => /^[0-9a-f]{2}$/.test(name));
+    return readdirSync(dir).some(isFolderName);
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR' || errnoOf(error) === 'EACCES')
-      return false;
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '')) return false;
     throw error;
   }
 }

@@ -5,14 +5,13 @@
 import { readdirSync, unlinkSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import type { Name, NameRow } from '../db/names.js';
-import { fileIdOf, nameOf } from '../db/naming.js';
+import { fileIdOf, nameOf, isFolderName } from '../db/naming.js';
 import { spooledDeletions } from './spools.js';
 import type { CheckContext, Finding } from './types.js';
 
 const PAGE_ROWS = 1000;
 /** Files without rows that are never too many to be removed; beyond, half of the store is: the database may be a wrong one. */
 const FEW_ORPHANS = 100;
-const FOLDER = /^[0-9a-f]{2}$/;
 /** What belongs into a store besides folders of content. */
 export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
 
@@ -50,12 +49,12 @@ export function* files(context: CheckContext): Generator<Finding> {
     return;
   }
   for (const entry of readdirSync(storeDir, { withFileTypes: true })) {
-    if (!FOLDER.test(entry.name) || !entry.isDirectory()) {
+    if (!isFolderName(entry.name) || !entry.isDirectory()) {
       if (!OWN_FILES.test(entry.name)) yield leftover(storeDir, mender !== undefined, '', entry);
       continue;
     }
     for (const inner of readdirSync(join(storeDir, entry.name), { withFileTypes: true })) {
-      if (!FOLDER.test(inner.name) || !inner.isDirectory())
+      if (!isFolderName(inner.name) || !inner.isDirectory())
         yield leftover(storeDir, mender !== undefined, entry.name, inner);
       else yield* folder(context, `${entry.name}/${inner.name}`);
     }
@@ -97,7 +96,7 @@ function tooManyOrphans(context: CheckContext): string | undefined {
   const { storeDir } = context;
   let files = 0;
   let orphans = 0;
-  const foldersOf = (path: string) => readdirSync(path).filter(name => FOLDER.test(name));
+  const foldersOf = (path: string) => readdirSync(path).filter(isFolderName);
   for (const outer of foldersOf(storeDir)) {
     for (const inner of foldersOf(join(storeDir, outer))) {
       for (const file of readdirSync(join(storeDir, outer, inner))) {
