@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as netConnect } from 'node:net';
@@ -24,10 +24,7 @@ function makeCertificate(dir: string, commonName: string): void {
 it('speaks TLS, and reads its certificate again on SIGHUP without dropping a connection', async () => {
   const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
   makeCertificate(home, 'first');
-  writeFileSync(
-    join(home, 'lcc.toml'),
-    `[net]\ntls_cert = ${JSON.stringify(join(home, 'cert.pem'))}\ntls_key = ${JSON.stringify(join(home, 'key.pem'))}\n`,
-  );
+  configure(home, 'cert.pem', 'key.pem');
   const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, LCC_HOME: home },
@@ -65,10 +62,7 @@ it('refuses a key that others may read or write, and not one that a group may', 
   try {
     makeCertificate(home, 'open');
     const key = join(home, 'key.pem');
-    writeFileSync(
-      join(home, 'lcc.toml'),
-      `[net]\ntls_cert = ${JSON.stringify(join(home, 'cert.pem'))}\ntls_key = ${JSON.stringify(key)}\n`,
-    );
+    configure(home, 'cert.pem', 'key.pem');
     for (const [mode, isRefused] of [
       [0o644, true],
       [0o602, true],
@@ -76,17 +70,7 @@ it('refuses a key that others may read or write, and not one that a group may', 
       [0o400, false],
     ] as const) {
       chmodSync(key, mode);
-      const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: { ...process.env, LCC_HOME: home },
-      });
-      const closed = once(child, 'close');
-      let log = '';
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        log += text;
-        if (text.includes('"event":"ready"')) child.kill('SIGTERM');
-      });
-      const [status] = (await closed) as [number];
+      const { status, log } = await runUntilReady(home);
       assert.equal(status, isRefused ? 78 : 0, log);
       if (!isRefused) continue;
       const lines = log.trim().split('\n');
@@ -115,10 +99,11 @@ it('names the file that holds no certificate, no key, or the key of another cert
       ],
       ['missing.pem', 'key.pem', /net\.tls_cert: \S*missing\.pem: ENOENT/],
     ] as const) {
-      const { status, stderr } = runWith(home, cert, key);
-      assert.equal(status, 78, stderr);
-      assert.match(stderr, message);
-      assert.equal(stderr.trim().split('\n').length, 1);
+      configure(home, cert, key);
+      const { status, log } = await runUntilReady(home);
+      assert.equal(status, 78, log);
+      assert.match(log, message);
+      assert.equal(log.trim().split('\n').length, 1);
     }
   } finally {
     rmSync(home, { recursive: true, force: true });
@@ -138,17 +123,7 @@ it('warns of a certificate that has expired', async () => {
       { stdio: 'ignore' },
     );
     configure(home, 'old.pem', 'key.pem');
-    const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, LCC_HOME: home },
-    });
-    const closed = once(child, 'close');
-    let log = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      log += text;
-      if (text.includes('"event":"ready"')) child.kill('SIGTERM');
-    });
-    await closed;
+    const { log } = await runUntilReady(home);
     assert.match(log, /"level":"warn".*the certificate has expired.*old\.pem/);
   } finally {
     rmSync(home, { recursive: true, force: true });
@@ -160,14 +135,20 @@ function configure(home: string, cert: string, key: string): void {
   writeFileSync(join(home, 'lcc.toml'), `[net]\ntls_cert = ${file(cert)}\ntls_key = ${file(key)}\n`);
 }
 
-/** Of a daemon that does not start. */
-function runWith(home: string, cert: string, key: string) {
-  configure(home, cert, key);
-  return spawnSync(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
-    encoding: 'utf8',
+/** Runs a daemon that is stopped when it is ready, if it comes to that. */
+async function runUntilReady(home: string): Promise<{ status: number; log: string }> {
+  const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, LCC_HOME: home },
-    timeout: 20_000,
   });
+  const closed = once(child, 'close');
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+    if (text.includes('"event":"ready"')) child.kill('SIGTERM');
+  });
+  const [status] = (await closed) as [number];
+  return { status, log };
 }
 
 async function open(port: number, home: string) {

@@ -46,6 +46,15 @@ function overwrite(offset: number, bytes: number): void {
   closeSync(fd);
 }
 
+/** A page of an index is lost: a damage that only a check finds, and that loses no row. */
+function salvageFromSpoiltIndex(): void {
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+  suspectDatabase(bench.path);
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  open();
+}
+
 /** The first page of a table or an index. */
 function pageOf(name: string): number {
   const db = openDatabase(bench.path);
@@ -128,11 +137,7 @@ test('a database short of its last page keeps its providers and what stands in f
 test('a database that surely had no providers is replaced', () => {
   bench.reopen();
   bench.db.exec('DELETE FROM pidb');
-  bench.db.pragma('wal_checkpoint(TRUNCATE)');
-  bench.db.close();
-  suspectDatabase(bench.path);
-  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
-  open();
+  salvageFromSpoiltIndex();
   assert.equal(aside().length, 1);
 });
 
@@ -223,11 +228,7 @@ test('all that the operator, the scheduler and the fuse know survives', async ()
     bench.all('SELECT dueat, fusepercent, fuseurls, lastconntime, backoffs, backoffuntil FROM pidb');
   const sets = () => bench.all('SELECT psetid, pid, absorbedat FROM qpsdb');
   const before = [provider(), rest(), sets()];
-  bench.db.pragma('wal_checkpoint(TRUNCATE)');
-  bench.db.close();
-  suspectDatabase(bench.path);
-  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
-  open();
+  salvageFromSpoiltIndex();
   assert.equal(aside().length, 1);
   bench.reopen();
   assert.deepEqual([provider(), rest(), sets()], before);
@@ -238,11 +239,7 @@ test('no content is trusted unread, and no set comes before what it named', () =
   bench.db.exec("INSERT INTO store VALUES ('m1', 's1', 200)");
   // As the set of a url that was fetched again leaves it: nothing else knows its number.
   bench.db.exec('UPDATE lccurl SET psetid = 900 WHERE id = 5');
-  bench.db.pragma('wal_checkpoint(TRUNCATE)');
-  bench.db.close();
-  suspectDatabase(bench.path);
-  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
-  open();
+  salvageFromSpoiltIndex();
   bench.reopen();
   assert.equal(bench.value('SELECT syncedseq FROM store'), 0);
   assert.equal(bench.value("SELECT value FROM counter WHERE name = 'psetid'"), 900);
@@ -253,11 +250,7 @@ test('a row that does not agree with its sum is not carried over', () => {
   bench.db.exec(
     "UPDATE lccurl SET md5 = 'f' || substr(md5, 2) WHERE id = 5; UPDATE qdb SET len = 3 WHERE pos = 350",
   );
-  bench.db.pragma('wal_checkpoint(TRUNCATE)');
-  bench.db.close();
-  suspectDatabase(bench.path);
-  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
-  open();
+  salvageFromSpoiltIndex();
   bench.reopen();
   assert.equal(bench.value('SELECT count(*) FROM lccurl WHERE id = 5'), 0);
   assert.equal(bench.value('SELECT count(*) FROM lccurl'), 299);

@@ -1,14 +1,15 @@
 /** Bandwidth where there is always enough to fetch: neither more nor less than permitted, a restart in between or not. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { Simulation, randomFrom, type Fetch, type SimulationOptions } from './simulation.js';
 import { ok, url } from './support.js';
 
 const MINUTE = 60_000;
 
-function simulate(more: Partial<SimulationOptions>): Simulation {
+/** One that ends with its test. */
+function simulate(t: TestContext, more: Partial<SimulationOptions>): Simulation {
   const random = randomFrom(5);
-  return new Simulation({
+  const sim = new Simulation({
     workerSlots: 16,
     lanes: { overbookPercent: 25, turn: 32 },
     random,
@@ -18,6 +19,8 @@ function simulate(more: Partial<SimulationOptions>): Simulation {
     }),
     ...more,
   });
+  t.after(() => sim.close());
+  return sim;
 }
 
 const pages = (pid: number, count: number) => Array.from({ length: count }, (_, i) => url(`${pid}/${i}`));
@@ -45,32 +48,28 @@ function assertAverage(fetches: readonly Fetch[], bytesPerS: number, least = 0.9
   assert.ok(windows > 100, 'enough was fetched to judge');
 }
 
-test('a limited provider is fetched from at its limit, however many others are', async () => {
-  const sim = simulate({});
-  try {
-    const limits = new Map([
-      [1, 20_000],
-      [2, 50_000],
-      [3, 5000],
-    ]);
-    for (const [pid, bandwidth] of limits) sim.bench.provider(pid, { bandwidth });
-    for (let pid = 10; pid < 20; pid++) sim.bench.provider(pid);
-    sim.start();
-    for (const [pid, bandwidth] of limits) await sim.send(pid, pages(pid, bandwidth / 25));
-    for (let pid = 10; pid < 20; pid++) await sim.send(pid, pages(pid, 100));
-    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
-    for (const [pid, bandwidth] of limits)
-      assertAverage(
-        sim.fetches.filter(fetch => fetch.pid === pid),
-        bandwidth,
-      );
-  } finally {
-    sim.close();
-  }
+test('a limited provider is fetched from at its limit, however many others are', async t => {
+  const sim = simulate(t, {});
+  const limits = new Map([
+    [1, 20_000],
+    [2, 50_000],
+    [3, 5000],
+  ]);
+  for (const [pid, bandwidth] of limits) sim.bench.provider(pid, { bandwidth });
+  for (let pid = 10; pid < 20; pid++) sim.bench.provider(pid);
+  sim.start();
+  for (const [pid, bandwidth] of limits) await sim.send(pid, pages(pid, bandwidth / 25));
+  for (let pid = 10; pid < 20; pid++) await sim.send(pid, pages(pid, 100));
+  assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+  for (const [pid, bandwidth] of limits)
+    assertAverage(
+      sim.fetches.filter(fetch => fetch.pid === pid),
+      bandwidth,
+    );
 });
 
-test('time lost waiting for a slot is made good', async () => {
-  const sim = simulate({
+test('time lost waiting for a slot is made good', async t => {
+  const sim = simulate(t, {
     workerSlots: 1,
     lanes: { overbookPercent: 0, turn: 8 },
     site: request => ({
@@ -78,72 +77,60 @@ test('time lost waiting for a slot is made good', async () => {
       tookMs: 40,
     }),
   });
-  try {
-    sim.bench.provider(1, { bandwidth: 5000 });
-    sim.bench.provider(2);
-    sim.start();
-    await sim.send(2, pages(2, 6000));
-    await sim.send(1, pages(1, 400));
-    await sim.pass(3 * MINUTE);
-    assertAverage(
-      sim.fetches.filter(fetch => fetch.pid === 1),
-      5000,
-    );
-  } finally {
-    sim.close();
-  }
+  sim.bench.provider(1, { bandwidth: 5000 });
+  sim.bench.provider(2);
+  sim.start();
+  await sim.send(2, pages(2, 6000));
+  await sim.send(1, pages(1, 400));
+  await sim.pass(3 * MINUTE);
+  assertAverage(
+    sim.fetches.filter(fetch => fetch.pid === 1),
+    5000,
+  );
 });
 
-test('all together are fetched from at the limit of the whole LCC, and every provider has its part', async () => {
-  const sim = simulate({ bandwidthBytesPerS: 40_000 });
-  try {
-    for (let pid = 1; pid <= 40; pid++) sim.bench.provider(pid);
-    sim.start();
-    for (let pid = 1; pid <= 40; pid++) await sim.send(pid, pages(pid, 50));
-    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
-    assert.equal(sim.fetches.length, 2000);
-    assertAverage(sim.fetches, 40_000);
-    const firsts = sim.fetches.slice(0, 40).map(fetch => fetch.pid);
-    assert.equal(new Set(firsts).size, 40, 'who waited longest was next');
-  } finally {
-    sim.close();
-  }
+test('all together are fetched from at the limit of the whole LCC, and every provider has its part', async t => {
+  const sim = simulate(t, { bandwidthBytesPerS: 40_000 });
+  for (let pid = 1; pid <= 40; pid++) sim.bench.provider(pid);
+  sim.start();
+  for (let pid = 1; pid <= 40; pid++) await sim.send(pid, pages(pid, 50));
+  assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+  assert.equal(sim.fetches.length, 2000);
+  assertAverage(sim.fetches, 40_000);
+  const firsts = sim.fetches.slice(0, 40).map(fetch => fetch.pid);
+  assert.equal(new Set(firsts).size, 40, 'who waited longest was next');
 });
 
 for (const [how, end] of [
   ['a crash', (sim: Simulation) => sim.crash()],
   ['a restart', (sim: Simulation) => sim.stop()],
 ] as const) {
-  test(`${how} neither forgets what was fetched nor charges it twice`, async () => {
-    const sim = simulate({
+  test(`${how} neither forgets what was fetched nor charges it twice`, async t => {
+    const sim = simulate(t, {
       bandwidthBytesPerS: 20_000,
       site: request => ({
         result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
         tookMs: 100,
       }),
     });
-    try {
-      sim.bench.provider(1, { bandwidth: 1000 });
-      sim.bench.provider(2);
-      sim.start();
-      await sim.send(1, pages(1, 2));
-      await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
-      await sim.pass(1000);
-      await end(sim);
-      await sim.pass(10_000);
-      sim.start();
-      await sim.send(2, pages(2, 1));
-      assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
-      const [first, other, second, ...more] = sim.fetches;
-      assert.deepEqual(more, []);
-      assert.deepEqual([first?.pid, other?.pid, second?.pid], [1, 2, 1]);
-      const waited = (fetch?: Fetch) => (fetch?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
-      // 100 KB at 1 KB/s; and at 20 KB/s, over by the time of the restart.
-      assert.ok(Math.abs(waited(second) - 100_000) <= 5000, `${waited(second)} ms until the second fetch`);
-      assert.ok(waited(other) < 15_000);
-    } finally {
-      sim.close();
-    }
+    sim.bench.provider(1, { bandwidth: 1000 });
+    sim.bench.provider(2);
+    sim.start();
+    await sim.send(1, pages(1, 2));
+    await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
+    await sim.pass(1000);
+    await end(sim);
+    await sim.pass(10_000);
+    sim.start();
+    await sim.send(2, pages(2, 1));
+    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+    const [first, other, second, ...more] = sim.fetches;
+    assert.deepEqual(more, []);
+    assert.deepEqual([first?.pid, other?.pid, second?.pid], [1, 2, 1]);
+    const waited = (fetch?: Fetch) => (fetch?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
+    // 100 KB at 1 KB/s; and at 20 KB/s, over by the time of the restart.
+    assert.ok(Math.abs(waited(second) - 100_000) <= 5000, `${waited(second)} ms until the second fetch`);
+    assert.ok(waited(other) < 15_000);
   });
 }
 
@@ -151,109 +138,93 @@ for (const [how, end] of [
   ['a crash', (sim: Simulation) => sim.crash()],
   ['a restart', (sim: Simulation) => sim.stop()],
 ] as const) {
-  test(`${how} does not forget what all together have fetched`, async () => {
-    const sim = simulate({
+  test(`${how} does not forget what all together have fetched`, async t => {
+    const sim = simulate(t, {
       bandwidthBytesPerS: 1000,
       site: request => ({
         result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
         tookMs: 100,
       }),
     });
-    try {
-      for (const pid of [1, 2]) sim.bench.provider(pid);
-      sim.start();
-      await sim.send(1, pages(1, 1));
-      await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
-      await sim.pass(1000);
-      await end(sim);
-      await sim.pass(10_000);
-      sim.start();
-      await sim.send(2, pages(2, 1));
-      assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
-      const [first, second] = sim.fetches;
-      const waitedMs = (second?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
-      assert.ok(Math.abs(waitedMs - 100_000) <= 5000, `${waitedMs} ms until the second fetch`);
-    } finally {
-      sim.close();
-    }
+    for (const pid of [1, 2]) sim.bench.provider(pid);
+    sim.start();
+    await sim.send(1, pages(1, 1));
+    await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
+    await sim.pass(1000);
+    await end(sim);
+    await sim.pass(10_000);
+    sim.start();
+    await sim.send(2, pages(2, 1));
+    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+    const [first, second] = sim.fetches;
+    const waitedMs = (second?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
+    assert.ok(Math.abs(waitedMs - 100_000) <= 5000, `${waitedMs} ms until the second fetch`);
   });
 }
 
 for (const limited of ['provider', 'whole'] as const) {
-  test(`what was called back before it began costs nothing of the bandwidth of the ${limited}`, async () => {
-    const sim = simulate({
+  test(`what was called back before it began costs nothing of the bandwidth of the ${limited}`, async t => {
+    const sim = simulate(t, {
       workerSlots: 1,
       lanes: { overbookPercent: 100, turn: 32 },
       bandwidthBytesPerS: limited === 'whole' ? 1000 : 0,
       site: request => ({ result: ok(request.url, { wireBytes: 100, fileId: request.url }), tookMs: MINUTE }),
     });
-    try {
-      sim.bench.provider(1);
-      sim.bench.provider(2, { bandwidth: limited === 'provider' ? 1000 : 0 });
-      sim.start();
-      await sim.send(1, [url('1/0', { len: '0' })]);
-      await sim.pass(5000);
-      // It stands behind the one that is being fetched.
-      await sim.send(2, [url('2/0', { len: '600000' })]);
-      await sim.pass(5000);
-      assert.equal(sim.waiting, 1);
-      sim.bench.db.prepare('UPDATE pidb SET paused = 1 WHERE pid = 2').run();
-      sim.reload();
-      await sim.pass(5000);
-      assert.deepEqual([sim.waiting, sim.recalls], [0, 1]);
-      sim.bench.db.prepare('UPDATE pidb SET paused = 0 WHERE pid = 2').run();
-      sim.reload();
-      await sim.pass(5000);
-      assert.equal(sim.waiting, 1, 'it does not wait for ten minutes that nothing was fetched in');
-    } finally {
-      sim.close();
-    }
+    sim.bench.provider(1);
+    sim.bench.provider(2, { bandwidth: limited === 'provider' ? 1000 : 0 });
+    sim.start();
+    await sim.send(1, [url('1/0', { len: '0' })]);
+    await sim.pass(5000);
+    // It stands behind the one that is being fetched.
+    await sim.send(2, [url('2/0', { len: '600000' })]);
+    await sim.pass(5000);
+    assert.equal(sim.waiting, 1);
+    sim.bench.db.prepare('UPDATE pidb SET paused = 1 WHERE pid = 2').run();
+    sim.reload();
+    await sim.pass(5000);
+    assert.deepEqual([sim.waiting, sim.recalls], [0, 1]);
+    sim.bench.db.prepare('UPDATE pidb SET paused = 0 WHERE pid = 2').run();
+    sim.reload();
+    await sim.pass(5000);
+    assert.equal(sim.waiting, 1, 'it does not wait for ten minutes that nothing was fetched in');
   });
 }
 
-test('another limit has its effect at once', async () => {
-  const sim = simulate({
+test('another limit has its effect at once', async t => {
+  const sim = simulate(t, {
     site: request => ({ result: ok(request.url, { wireBytes: 1000, fileId: request.url }), tookMs: 10 }),
   });
-  try {
-    sim.bench.provider(1, { bandwidth: 1000 });
-    sim.start();
-    await sim.send(1, pages(1, 2000));
-    const fetchedIn = async (ms: number) => {
-      const before = sim.fetches.length;
-      await sim.pass(ms);
-      return sim.fetches.length - before;
-    };
-    const limit = (bandwidth: number) => {
-      sim.bench.db.prepare('UPDATE pidb SET bandwidth = ?').run(bandwidth);
-      sim.reload();
-    };
-    await sim.pass(MINUTE);
-    assert.ok(Math.abs((await fetchedIn(MINUTE)) - 60) <= 3);
-    limit(10_000);
-    assert.ok(Math.abs((await fetchedIn(MINUTE)) - 600) <= 30);
-    limit(0);
-    assert.ok((await fetchedIn(MINUTE)) > 1000);
-  } finally {
-    sim.close();
-  }
+  sim.bench.provider(1, { bandwidth: 1000 });
+  sim.start();
+  await sim.send(1, pages(1, 2000));
+  const fetchedIn = async (ms: number) => {
+    const before = sim.fetches.length;
+    await sim.pass(ms);
+    return sim.fetches.length - before;
+  };
+  const limit = (bandwidth: number) => {
+    sim.bench.db.prepare('UPDATE pidb SET bandwidth = ?').run(bandwidth);
+    sim.reload();
+  };
+  await sim.pass(MINUTE);
+  assert.ok(Math.abs((await fetchedIn(MINUTE)) - 60) <= 3);
+  limit(10_000);
+  assert.ok(Math.abs((await fetchedIn(MINUTE)) - 600) <= 30);
+  limit(0);
+  assert.ok((await fetchedIn(MINUTE)) > 1000);
 });
 
-test('the operator may forget what was fetched', async () => {
-  const sim = simulate({
+test('the operator may forget what was fetched', async t => {
+  const sim = simulate(t, {
     site: request => ({ result: ok(request.url, { wireBytes: 100_000, fileId: request.url }), tookMs: 100 }),
   });
-  try {
-    sim.bench.provider(1, { bandwidth: 100 });
-    sim.start();
-    await sim.send(1, pages(1, 2));
-    await sim.pass(MINUTE);
-    assert.equal(sim.fetches.length, 1);
-    assert.ok(Number(sim.bench.value('SELECT dueat FROM pidb')) > sim.clock.nowMs());
-    sim.forgetDelays(1);
-    await sim.pass(1000);
-    assert.equal(sim.fetches.length, 2);
-  } finally {
-    sim.close();
-  }
+  sim.bench.provider(1, { bandwidth: 100 });
+  sim.start();
+  await sim.send(1, pages(1, 2));
+  await sim.pass(MINUTE);
+  assert.equal(sim.fetches.length, 1);
+  assert.ok(Number(sim.bench.value('SELECT dueat FROM pidb')) > sim.clock.nowMs());
+  sim.forgetDelays(1);
+  await sim.pass(1000);
+  assert.equal(sim.fetches.length, 2);
 });

@@ -255,14 +255,19 @@ test('sets of one provider are taken one after the other, those of others at onc
   assert.equal(bench.intake.open, 0);
 });
 
-test('errors are forgotten only up to the one the CP has received', async () => {
+/** Provider 7 has two errors. @returns the number of the first */
+async function twoErrors(): Promise<number> {
   await bench.send(7, [url('a'), url('b')]);
   for (const name of ['a', 'b']) {
     const row = bench.row(7, name);
     assert.ok(row);
     bench.answer(row, failure(404, 'real'));
   }
-  const first = Number(bench.value('SELECT min(errseq) FROM pierr'));
+  return Number(bench.value('SELECT min(errseq) FROM pierr'));
+}
+
+test('errors are forgotten only up to the one the CP has received', async () => {
+  const first = await twoErrors();
   await bench.intake.note({ pid: 7, seq: 5, ip: '192.0.2.9', errseen: first });
   assert.deepEqual(bench.all('SELECT errseq FROM pierr'), [{ errseq: first + 1 }]);
   assert.deepEqual(bench.all('SELECT nurlerrs, lastconnseq, lastconnip FROM pidb'), [
@@ -296,13 +301,7 @@ test('sets that can no longer come again are forgotten, and no others', async ()
 });
 
 test('a set says which session it is of, and which errors its CP had received', async () => {
-  await bench.send(7, [url('a'), url('b')]);
-  for (const name of ['a', 'b']) {
-    const row = bench.row(7, name);
-    assert.ok(row);
-    bench.answer(row, failure(404, 'real'));
-  }
-  const first = Number(bench.value('SELECT min(errseq) FROM pierr'));
+  const first = await twoErrors();
   await bench.send(7, [url('c')], { seq: 17, ip: '192.0.2.17', errseen: first });
   assert.deepEqual(bench.all('SELECT errseq FROM pierr'), [{ errseq: first + 1 }]);
   assert.deepEqual(bench.all('SELECT nurlerrs, lastconnseq, lastconnip FROM pidb'), [
