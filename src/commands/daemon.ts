@@ -5,6 +5,7 @@ import type { DaemonSpec } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, type ExitStatus } from '../lib/errors.js';
 import type { CommandContext, OptionSpec } from './run.js';
+import { VERSION } from './version.js';
 
 export const CONFIG_OPTION: OptionSpec = {
   flags: '--config <FILE>',
@@ -19,6 +20,7 @@ export function runAsDaemon(
 ): Promise<ExitStatus> {
   const configFile = context.options['config'];
   return runDaemon(spec, {
+    version: VERSION,
     env: context.env,
     configFile: typeof configFile === 'string' ? configFile : undefined,
     overrides,

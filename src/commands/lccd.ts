@@ -9,6 +9,7 @@ import { EXIT, LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../run/ask.js';
 import type { ChildSpec } from '../run/child.js';
+import { LCCD_METRICS } from '../run/metrics.js';
 import { Supervisor } from '../run/supervisor.js';
 import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -65,7 +66,9 @@ function run(context: CommandContext): Promise<number> | number {
     );
     return EXIT.ok;
   }
-  return runAsDaemon(context, { name: 'lccd', start: services => start(services, context) }, overrides);
+  const metrics = { listen: 'lccd.metrics_listen', rows: LCCD_METRICS } as const;
+  const spec = { name: 'lccd', metrics, start: (services: Services) => start(services, context) };
+  return runAsDaemon(context, spec, overrides);
 }
 
 async function start(services: Services, context: CommandContext): Promise<Running> {

@@ -258,6 +258,7 @@ export const SETTINGS = {
     HOUR,
     'time in which they must have stopped before they are killed',
   ),
+  'lccd.metrics_listen': text('', 'endpoint where the metrics of lccd are read'),
 
   'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),

@@ -38,10 +38,13 @@ export async function serveMetrics(
   services: Pick<Services, 'listen' | 'clock'>,
   rows: readonly MetricRow[],
   status: () => Status,
+  version = '',
 ): Promise<Listener> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
+  const build = { name: 'lcc_build_info', help: 'Version of the LCC that runs here; always 1' };
+  new Gauge({ ...build, labelNames: ['version'], registers: [ofProcess] }).set({ version }, 1);
   const print = async (): Promise<{ text: string; type: string }> => {
     const registry: Registry = new Registry();
     const now = status();
@@ -68,6 +71,11 @@ export async function serveMetrics(
 
 /** A field that the status does not have (now) has no value. */
 function valuesOf(row: MetricRow, status: Status): { labels: Record<string, string>; value: number }[] {
+  if ('values' in row)
+    return Object.entries(row.values(status)).map(([label, value]) => ({
+      labels: { [row.label]: label },
+      value,
+    }));
   const fields = 'label' in row ? Object.entries(row.fields) : [['', row.field] as const];
   return fields.flatMap(([label, field]) => {
     const value = numberOf(status[field]);

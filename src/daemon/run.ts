@@ -25,6 +25,8 @@ import type { Control, DaemonSpec, Listener, Running, Services } from './types.j
 const STOP_TIMEOUT_MS = 10_000;
 
 export interface DaemonOptions {
+  /** Of the LCC, for its metrics. */
+  version: string;
   env: NodeJS.ProcessEnv;
   configFile?: string | undefined;
   overrides?: ConfigSources['overrides'];
@@ -74,21 +76,23 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     told.abort();
   });
   const services = servicesOf(config, log, reloads, fail, told.signal);
-  let running: Running;
+  let running: Running | undefined;
   let control: { close(): Promise<void> };
   try {
-    running = await spec.start(services);
-    if (running.reload !== undefined) reloads.push(() => running.reload?.());
-    const metrics = await openMetrics(spec, instance, services, running);
+    const started = await spec.start(services);
+    running = started;
+    if (started.reload !== undefined) reloads.push(() => started.reload?.());
+    const metrics = await openMetrics(spec, instance, services, started, options.version);
     if (metrics !== undefined)
       log.info('metrics can be read', { endpoint: formatEndpoint(metrics.endpoint) });
-    control = await openControl(name, services, running);
+    control = await openControl(name, services, started);
   } catch (error) {
     spec.failed?.(error, config);
     log.error('cannot start', {
       error: messageOf(error),
       stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,
     });
+    if (running !== undefined) await withTimeout(running.stop());
     return endProcess(exitStatusOf(error));
   }
   if (!told.signal.aborted) {
@@ -155,13 +159,13 @@ async function openMetrics(
   instance: string,
   services: Services,
   running: Running,
+  version: string,
 ): Promise<Listener | undefined> {
   const text = metrics === undefined ? '' : services.config.get(metrics.listen);
   if (metrics === undefined || text === '') return undefined;
   try {
-    return await serveMetrics(metricsEndpoint(text, instance), services, metrics.rows, () =>
-      running.status(),
-    );
+    const endpoint = metricsEndpoint(text, instance);
+    return await serveMetrics(endpoint, services, metrics.rows, () => running.status(), version);
   } catch (error) {
     if (!(error instanceof LccError)) throw error;
     throw new LccError(error.code, `${metrics.listen}: ${error.message}`, { cause: error });

@@ -61,6 +61,11 @@ export type MetricRow = { name: string; type: 'counter' | 'gauge'; help: string 
       /** Values of the label, each with its field. */
       fields: Readonly<Record<string, string>>;
     }
+  | {
+      label: string;
+      /** Values of the label, each with its number; so many as the configuration says, no more. */
+      values: (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, number>>;
+    }
 );
 
 export interface DaemonSpec {
@@ -72,7 +77,8 @@ export interface DaemonSpec {
       | 'qm.metrics_listen'
       | 'bm.metrics_listen'
       | 'bot.metrics_listen'
-      | 'cu.metrics_listen';
+      | 'cu.metrics_listen'
+      | 'lccd.metrics_listen';
     rows: readonly MetricRow[];
   };
   /** Whatever ends the daemon before it was told to end: to note what its next start must know. */

@@ -51,6 +51,10 @@ export interface ChildStatus {
   pid: number | null;
   /** Starts after the first. */
   restarts: number;
+  /** When it was started last; Unix time, seconds. */
+  started_at_s: number;
+  /** How it ended last: `was killed by SIGKILL`, `exited with 74`; null when it never did. */
+  last_end: string | null;
   /** Why it is not started again for now. */
   held_up: string | null;
 }
@@ -67,6 +71,7 @@ export class Child {
   #state: ChildState = 'starting';
   #process: Running | undefined;
   #restarts = 0;
+  #startedAtMs = 0;
   #delayMs: number;
   #cancelRestart: (() => void) | undefined;
   #remindedMs = 0;
@@ -101,13 +106,17 @@ export class Child {
       state: this.#state,
       pid: this.#process?.pid ?? null,
       restarts: this.#restarts,
+      started_at_s: Math.floor(this.#startedAtMs / 1000),
+      last_end: this.lastEnd?.what ?? null,
       held_up: this.heldUp ?? null,
     };
   }
 
   start(): void {
     const { file, args, env } = this.#spec;
-    const startedAtMs = this.#context.clock.monotonicMs();
+    const { clock } = this.#context;
+    const startedAtMs = clock.monotonicMs();
+    this.#startedAtMs = clock.nowMs();
     this.#state = 'starting';
     const child = execa(file, args, {
       env: { ...env, LCC_PARENT_FD: String(PARENT_FD) },
@@ -127,7 +136,7 @@ export class Child {
           ? messageOf(result.originalMessage ?? 'not started')
           : `exited with ${result.exitCode}`;
       this.lastEnd = { status: result.exitCode, what };
-      this.#ended(what, this.#context.clock.monotonicMs() - startedAtMs);
+      this.#ended(what, clock.monotonicMs() - startedAtMs);
     });
   }
 

@@ -7,7 +7,10 @@ export function figureOf(status: DaemonStatus | undefined, name: string): number
   return typeof value === 'number' ? value : Array.isArray(value) ? value.length : value === true ? 1 : 0;
 }
 
-export function listOf(status: DaemonStatus, name: string): readonly Record<string, unknown>[] {
+export function listOf(
+  status: Readonly<Record<string, unknown>>,
+  name: string,
+): readonly Record<string, unknown>[] {
   const value = status[name];
   return Array.isArray(value) ? value.map(item => Object(item) as Record<string, unknown>) : [];
 }

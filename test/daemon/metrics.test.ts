@@ -15,9 +15,10 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { metricsEndpoint, serveMetrics } from '../../src/daemon/metrics.js';
 import { describe as describeSocket } from '../../src/daemon/listeners.js';
 import type { MetricRow } from '../../src/daemon/types.js';
-import { startDaemon, type Daemon } from '../support/daemon.js';
+import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { manPages } from '../support/mdoc.js';
+import { readProjectFile } from '../support/tree.js';
 
 interface Family {
   name: string;
@@ -85,6 +86,8 @@ metrics_listen = "0"
 [cu]
 listen = ["127.0.0.1:0"]
 metrics_listen = "0"
+[lccd]
+metrics_listen = "0"
 `,
     );
     relay = startDaemon('lccd-bm', lcc.home, [
@@ -99,11 +102,20 @@ metrics_listen = "0"
     await lcc.destroy();
   });
 
+  /** What a daemon says now: the value of a metric, of its only sample or of the one with these labels. */
+  const of = async (daemon: string) => {
+    const endpoint = new RegExp(`"daemon":"${daemon}","event":"metrics can be read","endpoint":"([^"]+)"`);
+    const response = await fetch(`http://${endpoint.exec(lcc.log())?.[1]}/metrics`);
+    const metrics = parseMetrics(await response.text());
+    return (name: string, labels = '') =>
+      metrics.get(name)?.samples.find(sample => sample.labels === labels)?.value;
+  };
+
   it('are those of the manual, both ways, each with a value and in the format of Prometheus', async () => {
     const endpoints = [
       ...(lcc.log() + relay.log()).matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
-    assert.equal(endpoints.length, 6);
+    assert.equal(endpoints.length, 7);
     const all: Family[] = [];
     for (const [, endpoint] of endpoints) {
       const response = await fetch(`http://${endpoint}/metrics`);
@@ -129,14 +141,40 @@ metrics_listen = "0"
     writeFileSync(join(lcc.dir, 'urls'), '<url curl="a" mimetype="text/html"/>\n');
     await lcc.run('lccctl pause');
     await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=http://127.0.0.1:9/ <urls`);
-    const of = async (daemon: string) => {
-      const endpoint = new RegExp(`"daemon":"${daemon}","event":"metrics can be read","endpoint":"([^"]+)"`);
-      const response = await fetch(`http://${endpoint.exec(lcc.log())?.[1]}/metrics`);
-      const metrics = parseMetrics(await response.text());
-      return (name: string) => metrics.get(name)?.samples[0]?.value;
-    };
     while ((await of('lccd-qm'))('lcc_qm_queue_urls') !== 1);
     assert.equal((await of('lccd-uns'))('lcc_uns_urls_accepted_total'), 1);
+  });
+
+  it('tell the version that runs', async () => {
+    const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+    for (const daemon of ['lccd', 'lccbot'])
+      assert.equal((await of(daemon))('lcc_build_info', `{version="${version}"}`), 1);
+  });
+
+  it('count a daemon that was killed -9 among those that were started again', async () => {
+    const child = async (metric: string, daemon: string) =>
+      (await of('lccd'))(`lcc_lccd_daemon_${metric}`, `{daemon="${daemon}"}`);
+    const daemons = ['lccd-qm', 'lccd-bm', 'lccbot', 'lccd-uns', 'lccd-cu'];
+    for (const daemon of daemons) {
+      assert.equal(await child('up', daemon), 1, daemon);
+      assert.equal(await child('restarts_total', daemon), 0, daemon);
+      assert.equal(await child('waiting', daemon), 0, daemon);
+      assert.equal(await child('held_up', daemon), 0, daemon);
+    }
+    const startedS = (await child('start_time_seconds', 'lccbot')) ?? 0;
+    assert.ok(Math.abs(Date.now() / 1000 - startedS) < 3600);
+    const { pid } = await statusOf(lcc.home, 'lccbot');
+    process.kill(Number(pid), 'SIGKILL');
+    while ((await child('restarts_total', 'lccbot')) !== 1);
+    while ((await child('up', 'lccbot')) !== 1);
+    assert.ok(((await child('start_time_seconds', 'lccbot')) ?? 0) >= startedS);
+    for (const daemon of daemons.filter(each => each !== 'lccbot'))
+      assert.equal(await child('restarts_total', daemon), 0, daemon);
+    const { children } = (await statusOf(lcc.home, 'lccd')) as { children: Record<string, unknown>[] };
+    assert.deepEqual(
+      children.map(({ name, last_end: end }) => [name, end]),
+      daemons.map(name => [name, name === 'lccbot' ? 'was killed by SIGKILL' : null]),
+    );
   });
 
   it('are not served, and nothing of them is loaded, unless asked for', async () => {
@@ -164,6 +202,24 @@ describe('a metrics endpoint', () => {
       stderr,
       new RegExp(`"error":"uns\\.metrics_listen: [^"]*${taken}: address in use by another process`),
     );
+    other.close();
+    rmSync(home, { recursive: true });
+  });
+
+  it('of lccd that another process has ends it, once its daemons have stopped in their order', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
+    const other = createNetServer();
+    await new Promise<void>(resolve => void other.listen(0, '127.0.0.1', resolve));
+    const { port: taken } = other.address() as AddressInfo;
+    writeFileSync(join(home, 'lcc.toml'), `[lccd]\nmetrics_listen = "${taken}"\n`);
+    const lccd = startDaemon('lccd', home, [`--listen=unix:${home}/uns.sock`]);
+    assert.equal(await lccd.ended, 69);
+    assert.match(
+      lccd.log(),
+      new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by another process`),
+    );
+    const stops = [...lccd.log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
     other.close();
     rmSync(home, { recursive: true });
   });
