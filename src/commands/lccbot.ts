@@ -1,14 +1,13 @@
 import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { FetchEngine } from '../bot/engine.js';
+import { engineLimits, robotLimits } from '../bot/options.js';
 import { Robot } from '../bot/robot.js';
 import { loadConfig, type Config } from '../config/load.js';
-import { limitText } from '../config/settings.js';
 import type { Services } from '../daemon/types.js';
 import { systemClock, type Clock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
-import { channelLimitsOf } from '../wire/messages.js';
 import { BOT_METRICS } from '../bot/metrics.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -126,32 +125,11 @@ async function serveStdio(
 
 function robotOf(context: CommandContext, config: Config, clock: Clock, log: Log): Robot {
   const allowed = context.options['allowAddress'];
-  const maxContentBytes = config.get('bot.max_content_bytes');
-  const maxHeaderBytes = config.get('bot.max_header_bytes');
+  const limits = engineLimits(config);
   const engine = new FetchEngine({
-    connectTimeoutMs: config.get('bot.connect_timeout_ms'),
-    headersTimeoutMs: config.get('bot.headers_timeout_ms'),
-    idleTimeoutMs: config.get('bot.idle_timeout_ms'),
-    totalTimeoutMs: config.get('bot.total_timeout_ms'),
-    maxContentBytes,
-    contentLimitText: limitText('bot.max_content_bytes', maxContentBytes),
-    maxHeaderBytes,
-    headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
-    http2: config.get('bot.http2'),
-    maxRedirects: config.get('bot.max_redirects'),
-    userAgent: config.get('bot.user_agent'),
-    allowAddresses: [...config.get('bot.allow_addresses'), ...(Array.isArray(allowed) ? allowed : [])],
-    syncContent: config.get('bot.sync_content'),
-    maxIdleConnections: config.get('bot.max_idle_connections'),
-    keepAliveMs: config.get('bot.keep_alive_ms'),
+    ...limits,
+    allowAddresses: [...limits.allowAddresses, ...(Array.isArray(allowed) ? allowed : [])],
     clock,
   });
-  return new Robot({
-    engine,
-    slots: config.get('bm.slots'),
-    maxWaiting: config.get('bot.max_waiting'),
-    channel: channelLimitsOf(config),
-    clock,
-    log,
-  });
+  return new Robot({ ...robotLimits(config), engine, clock, log });
 }

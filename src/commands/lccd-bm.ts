@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { BotManager } from '../bm/manager.js';
 import { BM_METRICS, RELAY_METRICS } from '../bm/metrics.js';
+import { managerLimits, relayLimits, storeLimits } from '../bm/options.js';
 import { Relay } from '../bm/relay.js';
 import { Store } from '../bm/store.js';
 import type { Connection, Running, Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
-import { channelLimitsOf } from '../wire/messages.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
@@ -68,10 +68,7 @@ async function startManager(services: Services, edge: Edge, dir: string): Promis
   const store = new Store({
     dir,
     machineId,
-    graceMs: config.get('bm.grace_ms'),
-    blockNames: config.get('bm.name_block'),
-    minFreePercent: config.get('bm.min_free_disk_percent'),
-    attemptMs: config.get('bm.attempt_timeout_ms'),
+    ...storeLimits(config),
     clock,
     log,
     fail: error => services.fail(error),
@@ -80,13 +77,7 @@ async function startManager(services: Services, edge: Edge, dir: string): Promis
     store,
     clock,
     log,
-    channel: { ...channelLimitsOf(config), helloTimeoutMs: config.get('wire.hello_timeout_ms') },
-    maxWaiting: config.get('bm.max_waiting'),
-    maxRobots: config.get('bm.max_robots'),
-    laneWindow: config.get('bm.lane_window'),
-    maxLosses: config.get('bm.max_losses'),
-    attemptTimeoutMs: config.get('bm.attempt_timeout_ms'),
-    robotWaitMs: config.get('bm.robot_wait_ms'),
+    ...managerLimits(config),
     refused: reason => services.fail(new LccError('config', `${dir}: ${reason.message}`)),
   });
   return serve(services, edge, manager, ({ socket, peer }) => manager.robot(socket, `robot ${peer}`));
@@ -103,16 +94,7 @@ async function startRelay(services: Services, edge: Edge): Promise<Running> {
   const relay = new Relay({
     clock,
     log,
-    channel: {
-      ...channelLimitsOf(config),
-      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
-      pingIntervalMs: config.get('wire.ping_interval_ms'),
-    },
-    maxWaiting: config.get('bm.max_waiting'),
-    maxBranches: config.get('bm.max_robots'),
-    laneWindow: config.get('bm.lane_window'),
-    overbookPercent: config.get('bm.overbook_percent'),
-    maxLosses: config.get('bm.max_losses'),
+    ...relayLimits(config),
     refused: reason => services.fail(reason),
   });
   return serve(services, edge, relay, ({ socket, peer }) => relay.branch(socket, `bot manager ${peer}`));

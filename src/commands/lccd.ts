@@ -10,6 +10,7 @@ import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../run/ask.js';
 import type { ChildSpec } from '../run/child.js';
 import { LCCD_METRICS } from '../run/metrics.js';
+import { supervisorTimes } from '../run/options.js';
 import { Supervisor } from '../run/supervisor.js';
 import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -82,10 +83,7 @@ async function start(services: Services, context: CommandContext): Promise<Runni
     stopOrder: ['lccd-cu', 'lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'],
     clock,
     log,
-    restartMinMs: config.get('lccd.restart_min_ms'),
-    restartMaxMs: config.get('lccd.restart_max_ms'),
-    startTimeoutMs: config.get('lccd.start_timeout_ms'),
-    stopTimeoutMs: config.get('lccd.stop_timeout_ms'),
+    ...supervisorTimes(config),
     failed: error => services.fail(error),
     // Without room no daemon opens a database.
     notNow: status =>

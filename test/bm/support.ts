@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { after } from 'node:test';
 import { BotManager, type BotManagerOptions } from '../../src/bm/manager.js';
 import { Relay, type RelayOptions } from '../../src/bm/relay.js';
-import { Store } from '../../src/bm/store.js';
+import { Store, type StoreOptions } from '../../src/bm/store.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
@@ -54,7 +54,7 @@ export class World {
   freePercent = 50;
   readonly store: Store;
   readonly manager: BotManager;
-  constructor(more: Partial<BotManagerOptions> = {}) {
+  constructor(more: Partial<BotManagerOptions> = {}, store: Partial<StoreOptions> = {}) {
     dirs.push(this.dir);
     this.store = new Store({
       dir: this.dir,
@@ -67,6 +67,7 @@ export class World {
       log: silentLog,
       fail: error => assert.fail(String(error)),
       space: () => ({ freeBytes: this.freePercent * 1e6, totalBytes: 1e8 }),
+      ...store,
     });
     this.manager = new BotManager({
       store: this.store,

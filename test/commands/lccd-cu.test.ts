@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
@@ -190,6 +190,20 @@ describe('readers of lccd-cu', () => {
     assert.equal(codeOf(await ask(port, login('search', renewed), '<query/>')), 101);
   });
 
+  it('are kept where cu.readers_file says', async () => {
+    const cache = newCache();
+    cache.put({ curl: SITE });
+    const toml = `[cu]\nreaders_file = "${join(cache.home, 'elsewhere')}"\n`;
+    const { port } = await served(cache, toml);
+    const password = administer(cache, '--add-reader=search').trim();
+    assert.deepEqual(
+      [existsSync(join(cache.home, 'elsewhere')), existsSync(join(cache.home, 'readers'))],
+      [true, false],
+    );
+    const login = `<lococa:reader name="search" passwd="${password}"/>`;
+    assert.deepEqual(curlsOf(await ask(port, login, '<query/>')), [SITE]);
+  });
+
   it('need none where everybody may read', async () => {
     const cache = newCache();
     cache.put({ curl: SITE });
@@ -239,6 +253,19 @@ describe('clients of lccd-cu that behave badly', () => {
     const cache = newCache();
     cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
     const { unix } = await served(cache, '[cu]\nstall_timeout_ms = 200\n');
+    const slow = new Cu(unix);
+    slow.socket.pause();
+    slow.send('<query/>');
+    while (Number((await statusOf(cache.home, 'lccd-cu'))['queries']) === 0) await new Promise(setImmediate);
+    await atMost(0, cache);
+    slow.socket.resume();
+    assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
+  });
+
+  it('are cut off in an answer that takes too long, and have no whole one then', async () => {
+    const cache = newCache();
+    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
+    const { unix } = await served(cache, '[cu]\nanswer_timeout_ms = 200\n');
     const slow = new Cu(unix);
     slow.socket.pause();
     slow.send('<query/>');

@@ -19,7 +19,8 @@ const SECOND = 1000;
 const MORNING = Date.UTC(2026, 5, 1, 8, 30);
 
 export type QmSetting = Extract<SettingKey, `qm.${string}`>;
-export type Settings = Partial<Record<QmSetting, string>>;
+/** Those of messages as well. */
+export type Settings = Partial<Record<QmSetting | Extract<SettingKey, `wire.${string}`>, string>>;
 
 /** A Queue Manager whose settings are given, on a home of its own, with providers 7 and 8. */
 export class Whole {

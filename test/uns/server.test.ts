@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
@@ -101,6 +102,22 @@ describe('the UNS', () => {
     await open.hears('<errors>\n</errors>');
     const replies = await whilePassing(clock, Promise.all([silent.reply, open.reply]));
     for (const reply of replies) assert.match(reply, /<set_rejected code="106">[^<]*uns\.idle_timeout_ms/);
+  });
+
+  it('cuts a CP that has its last reply and stays, after uns.linger_timeout_ms', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const { clock, port, uns } = await stage(home, { 'uns.linger_timeout_ms': '100' });
+    const stays = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    stays.on('error', () => undefined).write(init(7, password) + set('partial', 'a'));
+    stays.resume();
+    await once(stays, 'end');
+    clock.advance(99);
+    await settle();
+    assert.equal(uns.status().connections, 1);
+    clock.advance(1);
+    await settle();
+    assert.equal(uns.status().connections, 0);
   });
 
   it('refuses sets over the limits of one set as a whole, naming the limit', async () => {

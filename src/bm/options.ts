@@ -1,0 +1,47 @@
+/** What a Bot Manager, its store and a relay are bounded by: plain values, taken from the settings in one place. */
+import type { Config } from '../config/load.js';
+import { channelLimitsOf } from '../wire/messages.js';
+import type { BotManagerOptions } from './manager.js';
+import type { RelayOptions } from './relay.js';
+import type { StoreOptions } from './store.js';
+
+/** What is not a setting comes from whoever makes one. */
+export function storeLimits(
+  config: Config,
+): Pick<StoreOptions, 'graceMs' | 'blockNames' | 'minFreePercent' | 'attemptMs'> {
+  return {
+    graceMs: config.get('bm.grace_ms'),
+    blockNames: config.get('bm.name_block'),
+    minFreePercent: config.get('bm.min_free_disk_percent'),
+    attemptMs: config.get('bm.attempt_timeout_ms'),
+  };
+}
+
+export function managerLimits(
+  config: Config,
+): Omit<BotManagerOptions, 'store' | 'clock' | 'log' | 'refused'> {
+  return {
+    channel: { ...channelLimitsOf(config), helloTimeoutMs: config.get('wire.hello_timeout_ms') },
+    maxWaiting: config.get('bm.max_waiting'),
+    maxRobots: config.get('bm.max_robots'),
+    laneWindow: config.get('bm.lane_window'),
+    maxLosses: config.get('bm.max_losses'),
+    attemptTimeoutMs: config.get('bm.attempt_timeout_ms'),
+    robotWaitMs: config.get('bm.robot_wait_ms'),
+  };
+}
+
+export function relayLimits(config: Config): Omit<RelayOptions, 'clock' | 'log' | 'refused'> {
+  return {
+    channel: {
+      ...channelLimitsOf(config),
+      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+      pingIntervalMs: config.get('wire.ping_interval_ms'),
+    },
+    maxWaiting: config.get('bm.max_waiting'),
+    maxBranches: config.get('bm.max_robots'),
+    laneWindow: config.get('bm.lane_window'),
+    overbookPercent: config.get('bm.overbook_percent'),
+    maxLosses: config.get('bm.max_losses'),
+  };
+}

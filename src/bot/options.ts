@@ -1,0 +1,36 @@
+/** What a robot and its engine are bounded by: plain values, taken from the settings in one place. */
+import type { Config } from '../config/load.js';
+import { limitText } from '../config/settings.js';
+import { channelLimitsOf } from '../wire/messages.js';
+import type { EngineOptions } from './engine.js';
+import type { RobotOptions } from './robot.js';
+
+export function engineLimits(config: Config): Omit<EngineOptions, 'clock' | 'resolve'> {
+  const maxContentBytes = config.get('bot.max_content_bytes');
+  const maxHeaderBytes = config.get('bot.max_header_bytes');
+  return {
+    connectTimeoutMs: config.get('bot.connect_timeout_ms'),
+    headersTimeoutMs: config.get('bot.headers_timeout_ms'),
+    idleTimeoutMs: config.get('bot.idle_timeout_ms'),
+    totalTimeoutMs: config.get('bot.total_timeout_ms'),
+    maxContentBytes,
+    contentLimitText: limitText('bot.max_content_bytes', maxContentBytes),
+    maxHeaderBytes,
+    headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
+    http2: config.get('bot.http2'),
+    maxRedirects: config.get('bot.max_redirects'),
+    userAgent: config.get('bot.user_agent'),
+    allowAddresses: config.get('bot.allow_addresses'),
+    syncContent: config.get('bot.sync_content'),
+    maxIdleConnections: config.get('bot.max_idle_connections'),
+    keepAliveMs: config.get('bot.keep_alive_ms'),
+  };
+}
+
+export function robotLimits(config: Config): Pick<RobotOptions, 'slots' | 'maxWaiting' | 'channel'> {
+  return {
+    slots: config.get('bm.slots'),
+    maxWaiting: config.get('bot.max_waiting'),
+    channel: channelLimitsOf(config),
+  };
+}

@@ -1,0 +1,217 @@
+/** Every setting of the robot: that it reaches what it is for, and, with the real lccbot, what it does there. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, test } from 'node:test';
+import { engineLimits, robotLimits } from '../../src/bot/options.js';
+import { Robot } from '../../src/bot/robot.js';
+import { loadConfig } from '../../src/config/load.js';
+import { SETTINGS } from '../../src/config/settings.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { channelLimitsOf } from '../../src/wire/messages.js';
+import { ends, settle } from '../support/duplex.js';
+import { socketIn, spawnBot, talk } from './lccbot.js';
+import { answer, newEngine, newFolder, rawServer } from './support.js';
+
+const GIVEN = {
+  'bot.connect_timeout_ms': '11',
+  'bot.headers_timeout_ms': '12',
+  'bot.idle_timeout_ms': '13',
+  'bot.total_timeout_ms': '14',
+  'bot.max_content_bytes': '15',
+  'bot.max_header_bytes': '1025',
+  'bot.http2': 'false',
+  'bot.max_redirects': '16',
+  'bot.user_agent': 'somebody',
+  'bot.allow_addresses': ['10.0.0.0/8'],
+  'bot.sync_content': 'true',
+  'bot.max_idle_connections': '17',
+  'bot.keep_alive_ms': '18',
+};
+
+test('every setting of the robot reaches the option it is for', () => {
+  const config = loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides: GIVEN });
+  assert.deepEqual(engineLimits(config), {
+    connectTimeoutMs: 11,
+    headersTimeoutMs: 12,
+    idleTimeoutMs: 13,
+    totalTimeoutMs: 14,
+    maxContentBytes: 15,
+    contentLimitText: '15 bytes (bot.max_content_bytes)',
+    maxHeaderBytes: 1025,
+    headerLimitText: '1025 bytes (bot.max_header_bytes)',
+    http2: false,
+    maxRedirects: 16,
+    userAgent: 'somebody',
+    allowAddresses: ['10.0.0.0/8'],
+    syncContent: true,
+    maxIdleConnections: 17,
+    keepAliveMs: 18,
+  });
+});
+
+test('every setting of messages between daemons reaches the option it is for', () => {
+  const overrides = {
+    'xml.token_bytes': '1025',
+    'xml.depth': '11',
+    'xml.attributes': '13',
+    'xml.name_bytes': '33',
+    'wire.max_pending_bytes': '65537',
+    'wire.stall_timeout_ms': '101',
+  };
+  assert.deepEqual(channelLimitsOf(loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides })), {
+    xml: { maxTokenBytes: 1025, maxDepth: 11, maxAttributes: 13, maxNameBytes: 33 },
+    maxPendingBytes: 65_537,
+    stallTimeoutMs: 101,
+  });
+});
+
+test('bot.max_waiting and bm.slots bound what a robot has at a time', async () => {
+  const config = loadConfig({
+    env: { LCC_HOME: '/nonexistent' },
+    overrides: { 'bot.max_waiting': '2', 'bm.slots': '3' },
+  });
+  const robot = new Robot({
+    ...robotLimits(config),
+    engine: newEngine(),
+    clock: systemClock,
+    log: silentLog,
+  });
+  const { ours, theirs, received } = ends();
+  robot.serve(ours, 'person', true);
+  const silent = await rawServer(() => undefined);
+  const requests = (...ids: number[]) => ids.map(id => request(id, silent.url, '/nowhere/x')).join('');
+  theirs.write(requests(1, 2, 3, 4, 5));
+  await settle();
+  theirs.write(requests(6));
+  await settle();
+  const { fetching, waiting } = robot.status();
+  assert.deepEqual([received(), fetching, waiting], ['<lococa:bot slots="3"/>\n', 3, 2]);
+  theirs.destroy();
+  await robot.stop();
+});
+
+/** Whose effect other tests see. */
+const ELSEWHERE: Record<string, string> = {
+  'bot.max_waiting': 'above',
+  'bot.metrics_listen': 'daemon/metrics',
+};
+
+test('no setting of the robot is without a test', () => {
+  const settings = Object.keys(SETTINGS).filter(key => key.startsWith('bot.'));
+  assert.deepEqual(Object.keys({ ...GIVEN, ...ELSEWHERE }).toSorted(), settings.toSorted());
+});
+
+const OK = answer('a page', 'Content-Type: text/html\r\n');
+const request = (id: number, url: string, file: string) =>
+  `<fetch id="${id}" url="${url}" file="${file}"/>\n`;
+
+/** `--config=` of a file with these settings. */
+function configured(folder: string, toml: string): string {
+  const file = join(folder, 'lcc.toml');
+  writeFileSync(file, toml);
+  return `--config=${file}`;
+}
+
+/** A robot, and a conversation with it in which results are waited for. */
+async function robot(folder: string, toml: string) {
+  const path = socketIn(folder);
+  spawnBot([`--listen=unix:${path}`, '--allow-address=127.0.0.1', configured(folder, toml)]);
+  const socket = await dial(path);
+  let seen = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (seen += text));
+  return {
+    socket,
+    async saw(pattern: RegExp): Promise<void> {
+      while (!pattern.test(seen)) await once(socket, 'data');
+    },
+  };
+}
+
+async function dial(path: string): Promise<Socket> {
+  for (;;) {
+    const socket = connect(path);
+    try {
+      await once(socket, 'connect');
+      return socket;
+    } catch {
+      await new Promise(setImmediate);
+    }
+  }
+}
+
+describe('the settings of a real lccbot', { timeout: 60_000 }, () => {
+  it('say who it is', async () => {
+    const site = await rawServer(socket => void socket.write(OK));
+    const folder = newFolder();
+    const toml = '[bot]\nuser_agent = "somebody (+mailto:me@example.org)"\n';
+    await talk(request(1, site.url, join(folder, 'x')), [configured(folder, toml)]);
+    assert.match(site.requests[0] ?? '', /^user-agent: somebody \(\+mailto:me@example\.org\)$/im);
+  });
+
+  it('bound how many redirects it follows', async () => {
+    const site = await rawServer((socket, head) => {
+      const hop = Number(/^GET \/(\d*)/.exec(head)?.[1] ?? 0);
+      socket.write(hop === 3 ? OK : answer('', `Location: /${hop + 1}\r\n`, '302 Found'));
+    });
+    for (const [redirects, status] of [
+      [3, 'ok'],
+      [2, 'error'],
+    ] as const) {
+      const folder = newFolder();
+      const toml = `[bot]\nmax_redirects = ${redirects}\n`;
+      const { out } = await talk(request(1, site.url, join(folder, 'x')), [configured(folder, toml)]);
+      assert.match(out, new RegExp(`<fetched id="1" status="${status}"`), `${redirects} redirects`);
+    }
+    assert.equal(site.requests.length, 4 + 3);
+  });
+
+  it('bound the response headers it reads', async () => {
+    const site = await rawServer(
+      socket => void socket.write(answer('a page', `X-Long: ${'x'.repeat(2000)}\r\n`)),
+    );
+    const folder = newFolder();
+    const toml = '[bot]\nmax_header_bytes = 1024\n';
+    const { out } = await talk(request(1, site.url, join(folder, 'x')), [configured(folder, toml)]);
+    assert.match(out, /status="error".*bot\.max_header_bytes/);
+  });
+
+  it('end an idle connection when its time is over', async () => {
+    let ended = false;
+    const site = await rawServer(
+      socket => void socket.write(OK),
+      socket => socket.on('close', () => (ended = true)),
+    );
+    const silent = await rawServer(() => undefined);
+    const folder = newFolder();
+    // What is left after the first is due long before the answer to the second is given up.
+    const bot = await robot(folder, '[bot]\nkeep_alive_ms = 10\nheaders_timeout_ms = 2500\n');
+    bot.socket.write(request(1, site.url, join(folder, '1')) + request(2, silent.url, join(folder, '2')));
+    await bot.saw(/<fetched id="1" status="ok"/);
+    await bot.saw(/<fetched id="2" status="error"/);
+    assert.ok(ended, 'the idle connection is still there');
+  });
+
+  it('bound how many idle connections it keeps', async () => {
+    const closed: number[] = [];
+    const folder = newFolder();
+    const sites = await Promise.all(
+      [1, 2].map(n =>
+        rawServer(
+          socket => void socket.write(OK),
+          socket => socket.on('close', () => closed.push(n)),
+        ),
+      ),
+    );
+    const bot = await robot(folder, '[bot]\nmax_idle_connections = 1\nkeep_alive_ms = "1h"\n');
+    for (const [i, site] of sites.entries()) {
+      bot.socket.write(request(i, site.url, join(folder, String(i))));
+      await bot.saw(new RegExp(`<fetched id="${i}" status="ok"`));
+    }
+    while (closed.length === 0) await new Promise(setImmediate);
+    assert.deepEqual(closed, [1]);
+  });
+});
