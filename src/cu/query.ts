@@ -11,6 +11,7 @@ import type { Format, FormatContext, Writer } from './formats/types.js';
 import type { Sink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
 import { openStored, ReadBuffer } from './stored-content.js';
+import { refuseLostDeletion } from './windows.js';
 
 export interface Query {
   selection: Selection;
@@ -57,7 +58,7 @@ export async function runQuery(
   talk: QueryTalk,
   thread?: RangeThread,
 ): Promise<QueryResult> {
-  const rejects = new Rejects(talk);
+  const rejects = new Rejects(talk, query.selection.sinceSeq);
   const answer = new Answer(query.format, contextOf(reader, query, rejects, talk), () => output.open());
   try {
     let records = 0;
@@ -109,9 +110,12 @@ function* partsOf(
 export class Rejects {
   count = 0;
   readonly #talk: QueryTalk;
+  readonly #sinceSeq: number;
 
-  constructor(talk: QueryTalk) {
+  /** @param sinceSeq where the whole stream begins */
+  constructor(talk: QueryTalk, sinceSeq = 0) {
     this.#talk = talk;
+    this.#sinceSeq = sinceSeq;
   }
 
   readonly add = (message: string): void => {
@@ -119,8 +123,11 @@ export class Rejects {
     this.#talk.reject(message);
   };
 
-  readonly damaged: Damaged = id =>
-    this.add(`row ${id} does not agree with its checksum and is left out; lccfsck --repair removes it`);
+  /** @throws LccError `data.refused` where a deletion that is not told leaves something behind */
+  readonly damaged: Damaged = (id, what) => {
+    if (what === 'deletion') refuseLostDeletion(id, this.#sinceSeq);
+    this.add(`${what} ${id} does not agree with its checksum and is left out; lccfsck --repair removes it`);
+  };
 }
 
 export function contextOf(

@@ -62,7 +62,7 @@ async function makeRange(
   const notes: string[] = [];
   const talk = { reject: (m: string) => void rejects.push(m), note: (m: string) => void notes.push(m) };
   const query: Query = { ...whole, selection: { ...whole.selection, sinceSeq: since, toSeq: to } };
-  const told = new Rejects(talk);
+  const told = new Rejects(talk, whole.selection.sinceSeq);
   const answer = new Answer(whole.format, contextOf(reader, query, told, talk, buffer), notOpened, slot);
   let count = 0;
   for (const item of itemsOf(reader, query, answer.writer, told.damaged)) {

@@ -31,13 +31,31 @@ export interface Range {
   limit: number;
 }
 
+/**
+ * A damaged deletion is told nobody. Who holds nothing yet can do without.
+ * @param since where the reading begins
+ * @throws LccError `data.refused` where there may be something that it should have removed
+ */
+export function refuseLostDeletion(seq: number, since: number): void {
+  if (since > 0)
+    throw new LccError(
+      'data.refused',
+      `deletion ${seq} does not agree with its checksum: what is gone cannot be told; full resync needed`,
+    );
+}
+
 /** `read` looks at the beginning of a range, within one snapshot, and says how far it came. */
 function* windows<T>(
   reader: CacheReader,
   { since, to, limit }: Range,
-  read: (range: Range) => Window<T>,
+  damaged: Damaged,
+  read: (range: Range, damaged: Damaged) => Window<T>,
 ): Generator<Window<T>, void> {
   let left = limit;
+  const found: Damaged = (id, what) => {
+    if (what === 'deletion') refuseLostDeletion(id, since);
+    damaged(id, what);
+  };
   for (let at = since; at < to && left > 0;) {
     reader.renew();
     let window: Window<T>;
@@ -48,7 +66,7 @@ function* windows<T>(
           'data.refused',
           'deletions were forgotten before they were read; full resync needed',
         );
-      window = read({ since: at, to: Math.min(to, at + WINDOW_CHANGES), limit: left });
+      window = read({ since: at, to: Math.min(to, at + WINDOW_CHANGES), limit: left }, found);
     } finally {
       reader.rest();
     }
@@ -67,11 +85,11 @@ export function rowWindows(
   damaged: Damaged,
   kind: 'rows' | 'pages' | 'oldPaths' = 'rows',
 ): Generator<Window<ColumnValue[]>, void> {
-  return windows(reader, range, ({ since, to, limit }) => {
+  return windows(reader, range, damaged, ({ since, to, limit }, found) => {
     const items: ColumnValue[][] = [];
     let length = 0;
     const some = { ...selection, streamSinceSeq: range.since, sinceSeq: since, toSeq: to };
-    for (const row of reader[kind](some, ['seq', ...columns], damaged)) {
+    for (const row of reader[kind](some, ['seq', ...columns], found)) {
       items.push(row);
       for (const value of row) if (typeof value === 'string') length += value.length;
       if (items.length === Math.min(WINDOW_ROWS, limit) || length >= WINDOW_LENGTH)
@@ -90,9 +108,9 @@ export function lineWindows(
   damaged: Damaged,
 ): Generator<Window<LineBlock>, void> {
   let rows = 1;
-  return windows(reader, range, ({ since, to, limit }) => {
+  return windows(reader, range, damaged, ({ since, to, limit }, found) => {
     const some = { ...selection, sinceSeq: since, toSeq: to };
-    for (const block of reader.lines(some, template, damaged, Math.min(rows, limit))) {
+    for (const block of reader.lines(some, template, found, Math.min(rows, limit))) {
       // As many as fit, judged by those before.
       const fit = Math.floor((WINDOW_LENGTH * block.count) / Math.max(1, block.bytes.length));
       rows = Math.max(1, Math.min(WINDOW_ROWS, fit));

@@ -31,6 +31,33 @@ export function lastGiven(db: Db, name: CounterName): number {
   return Number(db.prepare(last).pluck().get());
 }
 
+/**
+ * The number of the change sequence before which cursors begin anew: the highest of a deletion that was forgotten, or was
+ * given out when one was lost. It stands there twice, the second time with the other sign (`unpurged`).
+ * @returns undefined when the two do not agree
+ */
+export function purgedOf(db: Db): number | undefined {
+  const value = db.prepare<[string], number>('SELECT value FROM counter WHERE name = ?').pluck();
+  const purged = value.get('purged');
+  return purged !== undefined && purged === -(value.get('unpurged') ?? NaN) ? purged : undefined;
+}
+
+/** Inside a transaction. */
+export function setPurged(db: Db, seq: number): void {
+  const set = db.prepare<[string, number]>(
+    'INSERT INTO counter VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value',
+  );
+  set.run('purged', seq);
+  set.run('unpurged', -seq);
+}
+
+/** Where that is not known any more, every cursor begins anew. @returns whether that was so */
+export function mendPurged(db: Db): boolean {
+  if (purgedOf(db) !== undefined) return false;
+  setPurged(db, new Counter(db, 'seq').take());
+  return true;
+}
+
 export class Counter {
   readonly #take;
   readonly #last;

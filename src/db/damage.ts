@@ -1,7 +1,7 @@
 /** Rows that do not agree with their sums, found a page at a time by reading all of them. */
 import { ROW_COLUMNS, type QueueRow } from './queue/row.js';
 import type { Db } from './open.js';
-import { checkWaiting, CONTENT_SUM_TEXT, isSoundText } from './sums.js';
+import { checkWaiting, CONTENT_SUM_TEXT, DELETION_SUM_TEXT, isSoundText, OLD_PATH_SUM_TEXT } from './sums.js';
 
 const PAGE_ROWS = 1000;
 
@@ -10,6 +10,14 @@ export interface DamagedRow {
   id: number;
   pid: number;
   curl: string;
+}
+
+/** One of what content users are told to be gone. */
+export interface DamagedDeletion {
+  table: 'tombstone' | 'oldpath';
+  /** As it stands there: it may be what is damaged. */
+  seq: number;
+  pid: number;
 }
 
 /** Of qdb. A page is read whole before its damaged rows are given out: they may be removed. */
@@ -38,5 +46,27 @@ export function* damagedContent(db: Db): Generator<DamagedRow, void> {
     const last = rows.at(-1);
     if (last === undefined) return;
     after = last.id;
+  }
+}
+
+/** Of tombstone and oldpath, a page at a time: one may have none. Nothing is held between two pages. */
+export function* damagedDeletions(db: Db): Generator<DamagedDeletion[], void> {
+  for (const [table, sumText] of [
+    ['tombstone', DELETION_SUM_TEXT],
+    ['oldpath', OLD_PATH_SUM_TEXT],
+  ] as const) {
+    const page = db.prepare<[number, number], { seq: number; pid: number; text: string; sum: number | null }>(
+      `SELECT seq, pid, sum, ${sumText} AS text FROM ${table} WHERE seq > ? ORDER BY seq LIMIT ?`,
+    );
+    for (let after = Number.MIN_SAFE_INTEGER; ;) {
+      const rows = page.all(after, PAGE_ROWS);
+      yield rows
+        .filter(({ text, sum }) => !isSoundText(text, sum))
+        .map(({ seq, pid }) => ({ table, seq, pid }));
+      // A damaged number may be less than those before it.
+      const last = Math.max(...rows.map(row => row.seq));
+      if (!(last > after)) break;
+      after = last;
+    }
   }
 }

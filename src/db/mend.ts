@@ -1,12 +1,13 @@
 /** What `lccfsck --repair` changes in lcc.db. The caller has the Queue Manager's lock. */
 import type { WrongCount } from './audit.js';
-import { Counter, raiseCounters } from './counters.js';
-import type { DamagedRow } from './damage.js';
+import { Counter, mendPurged, raiseCounters } from './counters.js';
+import type { DamagedDeletion, DamagedRow } from './damage.js';
 import type { Db } from './open.js';
 import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
 import type { Spoilt } from './queue/refetch.js';
 import type { QueueStore } from './queue/store.js';
 import { beginAnew } from './restored.js';
+import { deletionSum, type SummedDeletion } from './sums.js';
 
 export class Mender {
   readonly #db: Db;
@@ -61,6 +62,11 @@ export class Mender {
     });
   }
 
+  /** Deletions that do not agree with their sums go; whoever has a cursor begins anew. */
+  dropDeletions(damaged: readonly DamagedDeletion[]): void {
+    if (damaged.length > 0) this.#store.transaction(() => this.#store.deletions.drop(damaged));
+  }
+
   /** The sets of the queue, told anew from its urls. */
   rebuildSets(): void {
     this.#store.transaction(() => {
@@ -77,20 +83,25 @@ export class Mender {
   }
 
   /**
-   * The change sequence: what is beyond the last number counts as given out; what is said to be forgotten is; and a
-   * deletion whose number a row has too takes the next one, so that everybody reads of it again.
+   * The change sequence: what is beyond the last number counts as given out; where it is not known from which number on
+   * deletions are remembered, every cursor begins anew; and a deletion whose number a row has too takes the next one, so
+   * that everybody reads of it again.
    */
   mendNumbers(): void {
     this.#store.transaction(() => {
       raiseCounters(this.#db);
-      for (const table of ['tombstone', 'oldpath'])
-        this.#db.exec(`DELETE FROM ${table} WHERE seq <= (SELECT value FROM counter WHERE name = 'purged')`);
-      const doubled = this.#db
-        .prepare<[], number>('SELECT seq FROM tombstone JOIN lccurl USING (seq)')
-        .pluck();
-      const renumber = this.#db.prepare<[number, number]>('UPDATE tombstone SET seq = ? WHERE seq = ?');
+      mendPurged(this.#db);
+      const doubled = this.#db.prepare<[], SummedDeletion>(
+        'SELECT tombstone.* FROM tombstone JOIN lccurl USING (seq)',
+      );
+      const renumber = this.#db.prepare<[number, number, number]>(
+        'UPDATE tombstone SET seq = ?, sum = ? WHERE seq = ?',
+      );
       const seqs = new Counter(this.#db, 'seq');
-      for (const seq of doubled.all()) renumber.run(seqs.take(), seq);
+      for (const row of doubled.all()) {
+        const seq = seqs.take();
+        renumber.run(seq, deletionSum({ ...row, seq }), row.seq);
+      }
     });
   }
 }

@@ -14,8 +14,8 @@ import type { Log } from '../lib/log.js';
 import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { moveAside } from './aside.js';
-import { damagedContent, damagedWaiting } from './damage.js';
-import { raiseCounters } from './counters.js';
+import { damagedContent, damagedDeletions, damagedWaiting } from './damage.js';
+import { mendPurged, raiseCounters } from './counters.js';
 import { isDamage, openDatabase, START_EMPTY, type Db } from './open.js';
 import { rebuildSets } from './queue/ranges.js';
 import { beginAnew } from './restored.js';
@@ -111,6 +111,7 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
       db.pragma('foreign_keys = OFF');
       db.transaction(() => {
         for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
+        believeUnsummed(old, db);
         repair(db);
       })();
     }
@@ -188,6 +189,14 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
   return copied;
 }
 
+/** What an older LCC wrote of deletions has no sums. */
+function believeUnsummed(old: Db, db: Db): void {
+  if (!columnsOf(old, 'tombstone').includes('sum'))
+    db.exec(
+      "UPDATE counter SET value = (SELECT value FROM counter WHERE name = 'seq') WHERE name = 'unsummed'",
+    );
+}
+
 /** Columns that are stored, not generated. */
 function columnsOf(db: Db, table: string): string[] {
   return db
@@ -211,7 +220,10 @@ function repair(db: Db): void {
   for (const { id } of damagedWaiting(db)) dropWaiting.run(id);
   const dropContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
   for (const { id } of damagedContent(db)) dropContent.run(id);
+  for (const page of damagedDeletions(db))
+    for (const { table, seq } of page) db.prepare(`DELETE FROM ${table} WHERE seq = ?`).run(seq);
   raiseCounters(db);
+  mendPurged(db);
   beginAnew(db);
   rebuildSets(db);
   db.exec(`

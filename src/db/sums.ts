@@ -4,13 +4,15 @@
  *
  *     row of the queue ──FNV──▶ qdb.sum
  *     url text ──CRC──▶ url sum ──+ content text──▶ lccurl.sum
+ *     deletion text ──CRC──▶ tombstone.sum, oldpath.sum
  *
  * A CRC goes on where it stopped: the sum of the row that content gets is made of the url sum that was taken when its row
  * of the queue was checked and sent. Damage between the two is carried along, and found by whoever reads.
  *
  * A row without a sum (NULL) is from before there were any, and is believed if its columns are of their types: a flipped
  * bit in what SQLite says of a row's columns takes the last ones away, and moves others. A row of the queue that asks for
- * nothing (op 0) has the complement of its sum, so that SQL can make it without knowing the row.
+ * nothing (op 0) has the complement of its sum, so that SQL can make it without knowing the row. Of deletions those up to
+ * a number of the change sequence may be without (counter `unsummed`): what is after it, and has none, is damaged.
  */
 import { crc32 } from 'node:zlib';
 
@@ -53,6 +55,29 @@ export interface SummedContent {
   fetched_time: number;
   fetched_machineid: string;
   fetched_fileid: string;
+}
+
+/** A deletion, as content users are told it. */
+export interface SummedDeletion {
+  seq: number;
+  /** Of the row of lccurl. */
+  id: number;
+  pid: number;
+  curl: string;
+  mimetype: string;
+  burl: string | null;
+  deleted_time: number;
+  moved: number;
+}
+
+/** A file that a row no longer points to. */
+export interface SummedOldPath {
+  seq: number;
+  pid: number;
+  mimetype: string;
+  machineid: string;
+  fileid: string;
+  left_time: number;
 }
 
 /** `qdb.sum` of a row that is to be fetched: the hot path of absorbing, half the price of a CRC, which wants a text. */
@@ -102,7 +127,19 @@ export function isSoundContent(
   return row.sum === contentSum(urlSumOf({ pid, curl, mimetype, subtype, burl, furl }), row);
 }
 
-/** Whether a text made by `CONTENT_SUM_TEXT` has that sum. */
+/** `tombstone.sum`. */
+export function deletionSum(row: SummedDeletion): number {
+  const { seq, id, pid, curl, mimetype, burl, deleted_time, moved } = row;
+  const text = `${seq} ${id} ${pid} ${curl} ${mimetype} ${deleted_time} ${moved}`;
+  return crc32(burl === null ? text : `${text}\nb${burl}`) | 0;
+}
+
+/** `oldpath.sum`. */
+export function oldPathSum({ seq, pid, mimetype, machineid, fileid, left_time }: SummedOldPath): number {
+  return crc32(`${seq} ${pid} ${mimetype} ${machineid} ${fileid} ${left_time}`) | 0;
+}
+
+/** Whether a text made by one of the `…_SUM_TEXT` below has that sum. */
 export function isSoundText(text: string | Uint8Array, sum: number | null): boolean {
   return sum === null ? text.length === 0 : sum === (crc32(text) | 0);
 }
@@ -150,7 +187,7 @@ function contentText(row: SummedContent): string {
 
 const tagged = (tag: string, column: string) => `'\n${tag}' || ${column}`;
 
-/** Characters that `CONTENT_SUM_TEXT` itself puts between values, or that values which nobody wrote freely hold. */
+/** Characters that the texts of lccurl and tombstone themselves puts between values, or that values which nobody wrote freely hold. */
 export const SUM_TEXT_OWN = /[\w\s./:+-]/;
 
 /**
@@ -163,3 +200,15 @@ export const CONTENT_SUM_TEXT = `iif(sum IS NULL, iif(typeof(md5) = 'text' AND t
   ${tagged('f', 'givenfurl')}, '\n', id, ' ', seq, ' ', md5, ' ', len, ' ', verified, ' ', fetched_time, ' ',
   fetched_machineid, ' ', fetched_fileid, ${tagged('m', 'mtime')}, ${tagged('5', 'saidmd5')},
   ${tagged('l', 'saidlen')}, ${tagged('e', 'etag')}, ${tagged('t', 'lastmodified')}))`;
+
+const BEFORE_SUMS = "seq <= (SELECT value FROM counter WHERE name = 'unsummed')";
+
+/** The same for `tombstone.sum`. */
+export const DELETION_SUM_TEXT = `iif(sum IS NULL, iif(${BEFORE_SUMS} AND typeof(id) = 'integer' AND typeof(pid) = 'integer'
+  AND typeof(curl) = 'text' AND typeof(mimetype) = 'text' AND typeof(deleted_time) = 'integer', '', 'damaged'),
+  concat(seq, ' ', id, ' ', pid, ' ', curl, ' ', mimetype, ' ', deleted_time, ' ', moved, ${tagged('b', 'burl')}))`;
+
+/** The same for `oldpath.sum`. */
+export const OLD_PATH_SUM_TEXT = `iif(sum IS NULL, iif(${BEFORE_SUMS} AND typeof(pid) = 'integer'
+  AND typeof(mimetype) = 'text' AND typeof(machineid) = 'text' AND typeof(fileid) = 'text' AND typeof(left_time) = 'integer',
+  '', 'damaged'), concat(seq, ' ', pid, ' ', mimetype, ' ', machineid, ' ', fileid, ' ', left_time))`;

@@ -1,5 +1,5 @@
 /** Rows that do not agree with their sums. */
-import { damagedContent, damagedWaiting, type DamagedRow } from '../db/damage.js';
+import { damagedContent, damagedDeletions, damagedWaiting, type DamagedRow } from '../db/damage.js';
 import type { CheckContext, Finding } from './types.js';
 
 export function* sums({ db, mender }: CheckContext): Generator<Finding> {
@@ -16,5 +16,12 @@ export function* sums({ db, mender }: CheckContext): Generator<Finding> {
   for (const row of damagedContent(db)) {
     mender?.dropContent(row);
     yield finding('lccurl', row);
+  }
+  for (const damaged of damagedDeletions(db)) {
+    mender?.dropDeletions(damaged);
+    for (const { table, seq, pid } of damaged) {
+      const what = `does not agree with its checksum: provider ${pid}`;
+      yield { kind: 'damaged-row', where: `${table} ${seq}`, what, repaired: mender !== undefined };
+    }
   }
 }

@@ -1,7 +1,7 @@
 /** The Queue Manager put together: store, intake, dispatcher, deletions, links, and what the operator can tell it. */
 import { Checkpoints } from '../db/checkpoints.js';
 import { openOrSalvage } from '../db/salvage.js';
-import { lastGiven, raiseCounters } from '../db/counters.js';
+import { lastGiven, mendPurged, raiseCounters } from '../db/counters.js';
 import { disagreement, rebuildSets } from '../db/queue/ranges.js';
 import type { Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
@@ -28,6 +28,7 @@ import { slotsOf } from '../config/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
 import { DecidedRemovals } from './housekeeping/decided-removals.js';
+import { DeletionSums } from './housekeeping/deletion-sums.js';
 import { OutsideChanges } from './housekeeping/outside-changes.js';
 import { Tombstones } from './housekeeping/tombstones.js';
 import { Intake } from './intake.js';
@@ -60,6 +61,10 @@ export async function startQueueManager(
     lock.release();
     throw new LccError('config', `${path}: ${old}`);
   }
+  if (db.transaction(() => mendPurged(db)).immediate())
+    log.error('how far deletions are remembered was not known: content users with cursors begin anew', {
+      path,
+    });
   if (raised.length > 0) log.warn('numbers given out had been forgotten', { counters: raised.join(' ') });
   if (lastGiven(db, 'seq') === 0 && hasContent(config.home.store))
     log.warn(
@@ -71,6 +76,7 @@ export async function startQueueManager(
     const sets = db.transaction(() => rebuildSets(db)).immediate();
     log.warn('the sets of the queue were told anew from its urls', { reason: wrong, sets });
   }
+  let damagedRows = 0;
   const checkpoints = new Checkpoints(db, log);
   const store = new QueueStore(db, {
     committed: () => checkpoints.committed(),
@@ -78,8 +84,10 @@ export async function startQueueManager(
     retries: config.get('qm.retries'),
     mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),
-    damaged: (pid, what) =>
-      log.error('a damaged row is removed; its provider is asked for a full set', { pid, what }),
+    damaged: (pid, what) => {
+      damagedRows++;
+      log.error('a damaged row is removed; its provider is asked for a full set', { pid, what });
+    },
   });
   const fullDisk = new FullDisk(
     clock,
@@ -205,6 +213,10 @@ export async function startQueueManager(
     [
       new OutsideChanges(db, () => dispatcher.reload()),
       new Tombstones(store, clock, config.get('qm.tombstone_ms')),
+      new DeletionSums(store, ({ table, seq }) => {
+        damagedRows++;
+        log.error('a damaged deletion is removed; content users with cursors begin anew', { table, seq });
+      }),
       new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
       new Ages({
         store,
@@ -234,6 +246,7 @@ export async function startQueueManager(
       return {
         idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
         rows_queued: rows,
+        rows_damaged: damagedRows,
         no_room: fullDisk.reason ?? null,
         absorbing: intake.open,
         ...doing,

@@ -60,6 +60,11 @@ function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
   }
   for (const { machine, reason } of listOf(qm, 'machines_refused'))
     reasons.push(`machine ${String(machine)} is refused: ${String(reason)}`);
+  const damaged = figureOf(qm, 'rows_damaged');
+  if (damaged > 0)
+    reasons.push(
+      `${amount(damaged, 'damaged row was', 'damaged rows were')} removed from the database since lccd-qm started: its log says which; look after the disk and the memory, and run lccfsck`,
+    );
   const noRoom = qm['no_room'];
   if (typeof noRoom === 'string')
     reasons.push(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { UrlStreamReader } from '../../src/wire/url-stream.js';
@@ -181,4 +182,48 @@ describe('damage', () => {
       assert.ok(shown.length > 0 && shown.length < stdout.length);
     });
   }
+
+  for (const [format, table] of [
+    ['xml', 'tombstone'],
+    ['tsv', 'tombstone'],
+    ['jsonl', 'tombstone'],
+    ['changed-urls', 'tombstone'],
+    ['gone-paths', 'oldpath'],
+  ] as const) {
+    for (const follow of [[], ['--follow', '--limit=1']]) {
+      it(`does not pass a damaged deletion in ${[format, ...follow].join(' ')}: who holds something is told to begin anew`, () => {
+        const cursor = `${cache.home}/cursor`;
+        for (const curl of ['http://a/1', 'http://a/2', 'http://a/3']) cache.put({ curl });
+        const run = (...more: string[]) =>
+          lccq([`--format=${format}`, `--cursor=${cursor}`, ...more, '--', 'cat']);
+        assert.equal(run().status, 0);
+        for (const curl of ['http://a/1', 'http://a/3']) cache.remove(curl);
+        const at = readFileSync(cursor, 'utf8');
+        cache.db.exec(
+          `UPDATE ${table} SET mimetype = 'text/hTml' WHERE seq = (SELECT min(seq) FROM ${table})`,
+        );
+        const { status, stdout, stderr } = run(...follow);
+        assert.equal(status, 65, stderr);
+        assert.match(stderr, /deletion 4 does not agree with its checksum.*full resync needed/);
+        assert.ok(!stdout.includes('http://a/1'));
+        assert.equal(readFileSync(cursor, 'utf8'), at);
+        rmSync(cursor);
+        const anew = run();
+        assert.equal(anew.status, 1, anew.stderr);
+        assert.match(anew.stderr, /^lccq: deletion 4 does not agree with its checksum and is left out/);
+        assert.notEqual(readFileSync(cursor, 'utf8'), at);
+        assert.equal(run().status, 0);
+      });
+    }
+  }
+
+  it('has every cursor begin anew when it is not known how far deletions are remembered', () => {
+    const cursor = `${cache.home}/cursor`;
+    cache.put({ curl: 'http://a/1' });
+    const run = () => lccq([`--cursor=${cursor}`, '--', 'cat']);
+    assert.equal(run().status, 0);
+    cache.put({ curl: 'http://a/2' });
+    cache.db.exec("UPDATE counter SET value = value + 2 WHERE name = 'purged'");
+    assert.equal(run().status, 65);
+  });
 });

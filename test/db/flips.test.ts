@@ -1,7 +1,5 @@
 /** Single bits flipped in the pages of the database: nothing wrong is fetched, nothing wrong shown, no endless dying. */
 import assert from 'node:assert/strict';
-import { closeSync, copyFileSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { CacheReader } from '../../src/db/cache/read.js';
 import { raiseCounters } from '../../src/db/counters.js';
@@ -14,6 +12,7 @@ import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { mtimeOf } from '../../src/qm/mtime.js';
 import { absolute, Bench, md5Of, ok, url } from '../qm/support.js';
+import { Flips } from '../support/flips.js';
 
 const FLIPS = 400;
 /** Starts after which a Queue Manager must have come through: damage met, checked, salvaged. */
@@ -31,8 +30,7 @@ const TABLES = [
 ];
 
 let bench: Bench;
-let original: string;
-let pages: number[];
+let flips: Flips;
 const name = (i: number) => `some/rather/long/path/of/a/page-${String(i).padStart(4, '0')}.html`;
 const key = (pid: number, curl: string, furl: string | null) => `${pid} ${curl} ${furl}`;
 /** What may be fetched, and what may be shown. */
@@ -56,26 +54,9 @@ before(async () => {
         showable.add(`${pid} ${curl} text/html ${md5Of(content)} file-${pid}-${i}`);
     }
   }
-  pages = bench.db
-    .prepare<string[], number>(
-      `SELECT pageno FROM dbstat WHERE name IN (${TABLES.map(() => '?').join(',')}) ORDER BY pageno`,
-    )
-    .pluck()
-    .all(...TABLES);
-  bench.db.pragma('wal_checkpoint(TRUNCATE)');
-  original = join(bench.dir, 'original.db');
-  copyFileSync(bench.path, original);
+  flips = new Flips(bench.db, bench.dir, TABLES);
 });
 after(() => bench.close());
-
-function flip(path: string, offset: number, bit: number): void {
-  const fd = openSync(path, 'r+');
-  const byte = Buffer.alloc(1);
-  readSync(fd, byte, 0, 1, offset);
-  byte[0] = (byte[0] ?? 0) ^ (1 << bit);
-  writeSync(fd, byte, 0, 1, offset);
-  closeSync(fd);
-}
 
 /** What a Queue Manager does from its start until nothing waits. */
 function workThrough(db: Db, sent: (row: WaitingRow) => void): void {
@@ -162,20 +143,9 @@ function shownWrong(path: string): string | undefined {
 }
 
 test(`of ${FLIPS} single bits flipped none makes anything wrong be fetched or shown`, () => {
-  const path = join(bench.dir, 'flipped.db');
   const failures: string[] = [];
-  let state = 20261120;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
   for (let i = 0; i < FLIPS; i++) {
-    for (const suffix of ['', '-wal', '-shm', '.suspect', '.cleared', '.new'])
-      rmSync(path + suffix, { force: true });
-    copyFileSync(original, path);
-    const offset = ((pages[random(pages.length)] ?? 1) - 1) * 4096 + random(4096);
-    const bit = random(8);
-    flip(path, offset, bit);
+    const { path, offset, bit } = flips.next();
     const before = shownWrong(path);
     const found = before === undefined ? trial(path) : `before the start, ${before}`;
     if (found !== undefined) failures.push(`byte ${offset} bit ${bit}: ${found}`);

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { migration001 } from '../../src/db/migrations/001.js';
+import { damagedDeletions } from '../../src/db/damage.js';
+import { purgedOf } from '../../src/db/counters.js';
 import { migration002 } from '../../src/db/migrations/002.js';
+import { migration003 } from '../../src/db/migrations/003.js';
 import { openDatabase, openReadOnly, SCHEMA_VERSION } from '../../src/db/open.js';
 import { readProvider } from '../../src/db/pidb.js';
 import { LccError } from '../../src/lib/errors.js';
@@ -87,6 +90,25 @@ test('a database of schema 2 is upgraded with all it holds', () => {
   assert.deepEqual(db.prepare('SELECT id, moved FROM tombstone').all(), [{ id: 3, moved: 0 }]);
   // What an older LCC stored counts as synced.
   assert.equal(db.prepare("SELECT syncedseq FROM store WHERE machineid = 'm1'").pluck().get(), 41);
+  db.close();
+});
+
+test('deletions of schema 3 are believed without sums, and from which on they are remembered is known', () => {
+  const path = join(dir, 'lcc.db');
+  const older = openSqlite(path);
+  older.exec(`${migration001};${migration002};${migration003}`);
+  older.exec(
+    `UPDATE counter SET value = 41 WHERE name = 'seq'; UPDATE counter SET value = 12 WHERE name = 'purged';
+     INSERT INTO tombstone VALUES (40, 3, 7, 'http://x/3', 'text/html', NULL, 1795000000, 0);
+     INSERT INTO oldpath VALUES (40, 7, 'text/html', 'm1', 'aa/bb/1', 1795000000)`,
+  );
+  older.pragma('user_version = 3');
+  older.close();
+  const db = openDatabase(path);
+  assert.deepEqual([...damagedDeletions(db)].flat(), []);
+  assert.equal(purgedOf(db), 12);
+  db.exec('UPDATE tombstone SET seq = 42; UPDATE oldpath SET seq = 42');
+  assert.equal([...damagedDeletions(db)].flat().length, 2, 'what is new has sums');
   db.close();
 });
 

@@ -208,8 +208,9 @@ test('all that the operator, the scheduler and the fuse know survives', async ()
     INSERT INTO helddelete VALUES (3, 'x', 'text/html'), (3, 'y', 'text/html');
     INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'gone', ' curl="x"');
     INSERT INTO freed(machineid, fileid) VALUES ('m1', 'f1');
-    INSERT INTO tombstone VALUES (1000, 1, 7, 'x', 'text/html', NULL, 18, 1);
   `);
+  const moved = { id: 1, pid: 7, curl: 'x', mimetype: 'text/html', burl: null, deleted_time: 18, moved: 1 };
+  bench.store.deletions.bury({ seq: 1000, ...moved });
   const rest = () =>
     [
       'proots',

@@ -315,13 +315,14 @@ describe('the queue, the sequence and the counters', () => {
     ['nurlerrs', 'UPDATE pidb SET nurlerrs = 5', ['counter']],
     ['numbers beyond the last', "UPDATE counter SET value = value - 1 WHERE name = 'seq'", ['sequence']],
     [
-      'deletions said to be forgotten',
-      "UPDATE counter SET value = (SELECT min(seq) FROM tombstone) WHERE name = 'purged'",
+      'another number up to which deletions are said to be forgotten',
+      "UPDATE counter SET value = value + 1 WHERE name = 'purged'",
       ['sequence'],
     ],
     [
       'a number used twice',
-      'UPDATE tombstone SET seq = (SELECT max(seq) FROM lccurl) WHERE seq = (SELECT max(seq) FROM tombstone)',
+      `UPDATE counter SET value = 1000000 WHERE name = 'unsummed'; UPDATE tombstone SET sum = NULL,
+         seq = (SELECT max(seq) FROM lccurl) WHERE seq = (SELECT max(seq) FROM tombstone)`,
       ['sequence'],
     ],
   ] as const) {
@@ -343,6 +344,20 @@ describe('the queue, the sequence and the counters', () => {
       assert.ok((await fsck('repair')).every(({ repaired }) => repaired));
       assert.deepEqual(await fsck(), []);
       assert.equal(one('SELECT fullsetwanted FROM pidb'), 'cache crash');
+    });
+  }
+
+  for (const [table, sql] of [
+    ['a deletion', 'UPDATE tombstone SET pid = pid + 1 WHERE seq = (SELECT max(seq) FROM tombstone)'],
+    ['an old path', "UPDATE oldpath SET fileid = 'other' WHERE seq = (SELECT max(seq) FROM oldpath)"],
+  ] as const) {
+    test(`${table} that does not agree with its sum goes, and cursors begin anew`, async () => {
+      exec(sql);
+      await heals(['damaged-row'], /^(tombstone|oldpath) \d+$/);
+      const [purged, seq] = ['purged', 'seq'].map(name =>
+        one(`SELECT value FROM counter WHERE name = '${name}'`),
+      );
+      assert.equal(purged, seq);
     });
   }
 

@@ -97,7 +97,7 @@ export class TestCache {
 
   /** Forgets all tombstones there are. */
   forgetDeletions(): void {
-    this.db.transaction(() => new FreedStore(this.db).purgeTombstones(Number.MAX_SAFE_INTEGER, 1000))();
+    this.db.transaction(() => this.#content.deletions.forget(Number.MAX_SAFE_INTEGER, 1000))();
   }
 
   close(): void {

@@ -196,9 +196,9 @@ function sidesOf({ deleted, cursor, since, follow }: ChangesOptions): TableSide[
   return deleted !== 'no' && isChangeStream ? ['held', 'gone'] : ['held'];
 }
 
-function refuseDamaged(id: number): never {
+function refuseDamaged(id: number, what: 'row' | 'deletion'): never {
   throw new LccError(
     'data.malformed',
-    `row ${id} does not agree with its checksum; lccfsck --repair removes it`,
+    `${what} ${id} does not agree with its checksum; lccfsck --repair removes it`,
   );
 }

@@ -1,5 +1,5 @@
 /** The answer to one query, window by window: nothing of the database is held while the client reads. */
-import type { CacheReader, Selection } from '../../db/cache/read.js';
+import type { CacheReader, Damaged, Selection } from '../../db/cache/read.js';
 import type { ColumnValue, TableSide } from '../../db/cache/columns.js';
 import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
@@ -79,7 +79,8 @@ class Writing {
 
   async *parts(): AsyncGenerator<string | Uint8Array, void> {
     const { reader } = this.#parts;
-    const damaged = (id: number) => this.#omit({ id }, 'damaged row');
+    const damaged: Damaged = (id, what) =>
+      this.#omit(what === 'row' ? { id } : { seq: id }, `damaged ${what}`);
     const writer = xml.open(this.#context());
     const windows =
       'template' in writer

@@ -5,6 +5,7 @@
  */
 import type { Db } from '../open.js';
 import { contentSum, isSoundContent, urlSumOf, type SummedContent } from '../sums.js';
+import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
 import type { Tally } from './tally.js';
 
@@ -61,8 +62,7 @@ export class ContentStore {
   readonly #validate;
   readonly #stamp;
   readonly #delete;
-  readonly #bury;
-  readonly #leave;
+  readonly deletions: DeletionStore;
   readonly #tally: Tally;
   readonly #freed: FreedStore;
   readonly #damage: DamageRules;
@@ -102,13 +102,7 @@ export class ContentStore {
     );
     this.#stamp = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
     this.#delete = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
-    this.#bury = db.prepare(
-      `INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#leave = db.prepare(
-      'INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time) VALUES (?, ?, ?, ?, ?, ?)',
-    );
+    this.deletions = new DeletionStore(db, tally);
   }
 
   /** The row of that id, sound or not. */
@@ -262,8 +256,7 @@ export class ContentStore {
    * @param file `kept` where it may be another's
    */
   remove(pid: number, held: Held, nowS: number, file: 'freed' | 'kept' = 'freed'): void {
-    const seq = this.#tally.takeSeq();
-    this.#bury.run(seq, held.id, pid, held.curl, held.mimetype, held.burl, nowS, 0);
+    const seq = this.#bury(pid, held, nowS, 0);
     if (file === 'freed') this.#letGo(seq, pid, held, nowS);
     this.#delete.run(held.id);
     this.#tally.content(pid, -1, -held.len);
@@ -272,15 +265,22 @@ export class ContentStore {
   /** The file of a row is no longer its file. */
   #letGo(seq: number, pid: number, held: Held, nowS: number): void {
     const { mimetype, fetched_machineid, fetched_fileid } = held;
-    this.#leave.run(seq, pid, mimetype, fetched_machineid, fetched_fileid, nowS);
+    const file = { machineid: fetched_machineid, fileid: fetched_fileid };
+    this.deletions.leave({ seq, pid, mimetype, ...file, left_time: nowS });
     this.free(fetched_machineid, fetched_fileid);
+  }
+
+  /** @returns the number of the change */
+  #bury(pid: number, { id, curl, mimetype, burl }: Held, nowS: number, moved: 0 | 1): number {
+    const seq = this.#tally.takeSeq();
+    this.deletions.bury({ seq, id, pid, curl, mimetype, burl, deleted_time: nowS, moved });
+    return seq;
   }
 
   /** A row that gets another browse URL: the one it had is gone, whether or not it has one from now on. */
   #buryBurl(pid: number, held: Held, burl: string | null, nowS: number): void {
-    const { id, curl, mimetype } = held;
-    if (held.burl === '' || (held.burl ?? curl) === (burl ?? curl)) return;
-    this.#bury.run(this.#tally.takeSeq(), id, pid, curl, mimetype, held.burl, nowS, 1);
+    if (held.burl === '' || (held.burl ?? held.curl) === (burl ?? held.curl)) return;
+    this.#bury(pid, held, nowS, 1);
   }
 
   /** Whether a row agrees with its sum, and is the one that was looked for. */
@@ -295,8 +295,7 @@ export class ContentStore {
    */
   #discard(pid: number, held: Held): void {
     this.#damage.found(pid, `row ${held.id} of the LCC DB`);
-    const { id, curl, mimetype, burl } = held;
-    this.#bury.run(this.#tally.takeSeq(), id, pid, curl, mimetype, burl, this.#damage.nowS(), 0);
+    this.#bury(pid, held, this.#damage.nowS(), 0);
     this.#delete.run(held.id);
     this.#tally.recount(pid);
   }

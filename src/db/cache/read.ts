@@ -6,9 +6,16 @@ import { crc32 } from 'node:zlib';
 import { LccError } from '../../lib/errors.js';
 import { giveBack } from '../../lib/memory.js';
 import { openReadOnly, type Db } from '../open.js';
+import { purgedOf } from '../counters.js';
 import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
 import { readStoreMark } from '../store-mark.js';
-import { CONTENT_SUM_TEXT, isSoundText, SUM_TEXT_OWN } from '../sums.js';
+import {
+  CONTENT_SUM_TEXT,
+  DELETION_SUM_TEXT,
+  isSoundText,
+  OLD_PATH_SUM_TEXT,
+  SUM_TEXT_OWN,
+} from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
 import { Pages, Providers, TypesUnder } from './pages.js';
 import { inOrder, oldPathsSql, union, type Selection } from './selection.js';
@@ -18,14 +25,22 @@ import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from '.
 
 export type { Selection } from './selection.js';
 
-/** Is told of rows that do not agree with their checksum: they are left out. */
-export type Damaged = (id: number) => void;
+/**
+ * Is told of what does not agree with its checksum and is left out: the id of a row, the number of a deletion (or of a
+ * file that was let go of) in the change sequence.
+ */
+export type Damaged = (id: number, what: 'row' | 'deletion') => void;
 
-/** What a row's checksum is looked at by: columns `sumtext` and `sum`. Deletions have none. */
+/** What a row's checksum is looked at by, and what is told of it: its id, of deletions the number with a minus. */
 const SUM_COLUMNS: Record<TableSide, string> = {
-  held: `${CONTENT_SUM_TEXT} AS sumtext, sum`,
-  gone: `'' AS sumtext, NULL AS sum`,
+  held: `id AS mark, ${CONTENT_SUM_TEXT} AS sumtext, sum`,
+  gone: `-seq AS mark, ${DELETION_SUM_TEXT} AS sumtext, sum`,
 };
+
+function tell(damaged: Damaged, mark: number): void {
+  if (mark < 0) damaged(-mark, 'deletion');
+  else damaged(mark, 'row');
+}
 
 /** Lines put together in one go: enough to make the crossing cheap, few enough for malloc(3) to reuse the memory (128 KB). */
 const LINES_AT_A_TIME = 250;
@@ -66,7 +81,7 @@ export class CacheReader {
     return this.#highWater;
   }
 
-  /** The highest number of a tombstone that has been forgotten. */
+  /** The number before which cursors begin anew (`purgedOf`): of all there are, when it is not known. */
   get purged(): number {
     return this.#purged;
   }
@@ -78,7 +93,7 @@ export class CacheReader {
     this.#providers = undefined;
     this.#db.exec('BEGIN');
     this.#highWater = Number(this.#value("SELECT value FROM counter WHERE name = 'seq'"));
-    this.#purged = Number(this.#value("SELECT value FROM counter WHERE name = 'purged'"));
+    this.#purged = purgedOf(this.#db) ?? this.#highWater;
   }
 
   /** Lets the snapshot go; nothing may be read before `renew`. */
@@ -122,16 +137,16 @@ export class CacheReader {
   ): Generator<ColumnValue[], void> {
     const wanted = columns.length;
     const { sql, values } = inOrder(this.#planned(selection), side =>
-      [...columns.map(column => COLUMNS[column][side]), 'id', SUM_COLUMNS[side]].join(', '),
+      [...columns.map(column => COLUMNS[column][side]), SUM_COLUMNS[side]].join(', '),
     );
     const statement = this.#statements.prepare(sql).raw();
     for (const row of statement.iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>) {
       const isSound = isSoundText(String(row[wanted + 1]), row[wanted + 2] as number | null);
-      const id = Number(row[wanted]);
+      const mark = Number(row[wanted]);
       // What nobody asked for goes: the sum, and the sequence number that only the order needs.
       row.length = wanted;
       if (isSound) yield row;
-      else damaged(id);
+      else tell(damaged, mark);
     }
   }
 
@@ -161,11 +176,17 @@ export class CacheReader {
   }
 
   /** `seq` and the fileid of each file of this machine that was let go of, whatever `columns` are asked for. */
-  *oldPaths(selection: Selection): Generator<ColumnValue[], void> {
-    const { sql, values } = oldPathsSql(selection);
-    yield* this.#statements.prepare(sql).raw().iterate(this.#bound(values)) as IterableIterator<
-      ColumnValue[]
-    >;
+  *oldPaths(
+    selection: Selection,
+    _columns: readonly ColumnName[],
+    damaged: Damaged,
+  ): Generator<ColumnValue[], void> {
+    const { sql, values } = oldPathsSql(selection, `${OLD_PATH_SUM_TEXT} AS sumtext, sum`);
+    const rows = this.#statements.prepare(sql).raw().iterate(this.#bound(values));
+    for (const [seq = null, fileid = null, text, sum] of rows as IterableIterator<ColumnValue[]>) {
+      if (isSoundText(String(text), sum as number | null)) yield [seq, fileid];
+      else damaged(Number(seq), 'deletion');
+    }
   }
 
   /** The lines of all rows in the order of the change sequence, some at a time, as UTF-8. */
@@ -214,10 +235,8 @@ export class CacheReader {
       const pieces = piecesOf(template, side) ?? [];
       const unsummed = hazardSql(pieces, side, inValues);
       const hazard =
-        side === 'gone' || unsummed === '0'
-          ? unsummed
-          : `iif(sum IS NULL, ${unsummed}, ${hazardSql(pieces, side, inSql)})`;
-      return `${lineSql(pieces, side, active)} AS line, ${hazard} AS hazard, id, ${SUM_COLUMNS[side]}`;
+        unsummed === '0' ? unsummed : `iif(sum IS NULL, ${unsummed}, ${hazardSql(pieces, side, inSql)})`;
+      return `${lineSql(pieces, side, active)} AS line, ${hazard} AS hazard, ${SUM_COLUMNS[side]}`;
     });
     const some = `FROM (${sql} LIMIT $max)`;
     // One crossing for the checksums of all: texts end to end, and where each ends.
@@ -228,7 +247,7 @@ export class CacheReader {
        ${some}`,
       )
       .raw();
-    const oneByOne = this.#statements.prepare(`SELECT line || $end AS line, id, sumtext, sum ${some}`);
+    const oneByOne = this.#statements.prepare(`SELECT line || $end AS line, mark, sumtext, sum ${some}`);
     return (after, max) => {
       const bound = this.#bound({ ...values, sinceSeq: after, end: template.end, max });
       const found = statement.get(bound);
@@ -245,7 +264,7 @@ export class CacheReader {
       if (isSound) return { count, lastSeq, bytes, met };
       const sound = (oneByOne.all({ ...bound, end: template.end }) as SummedLine[]).filter(row => {
         const agrees = isSoundText(row.sumtext, row.sum);
-        if (!agrees) damaged(row.id);
+        if (!agrees) tell(damaged, row.mark);
         return agrees;
       });
       return { count: sound.length, lastSeq, bytes: Buffer.from(sound.map(row => row.line).join('')), met };
@@ -281,7 +300,7 @@ export class CacheReader {
 
 interface SummedLine {
   line: string;
-  id: number;
+  mark: number;
   sumtext: string;
   sum: number | null;
 }

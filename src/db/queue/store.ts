@@ -1,6 +1,7 @@
 /** The Queue Manager's whole view of lcc.db: its stores over one connection, and the one way to change anything. */
 import { AgeStore } from '../cache/age.js';
 import { ContentStore } from '../cache/content.js';
+import type { DeletionStore } from '../cache/deletions.js';
 import { ErrorStore } from '../cache/errors.js';
 import { FreedStore } from '../cache/freed.js';
 import { StoreRegister } from '../cache/stores.js';
@@ -32,6 +33,7 @@ export interface StoreRules {
 export class QueueStore {
   readonly content: ContentStore;
   readonly errors: ErrorStore;
+  readonly deletions: DeletionStore;
   readonly freed: FreedStore;
   readonly absorb: AbsorbWriter;
   readonly reconciler: Reconciler;
@@ -62,6 +64,7 @@ export class QueueStore {
     };
     this.freed = new FreedStore(db);
     this.content = new ContentStore(db, this.#tally, this.freed, { found: damaged, nowS: rules.nowS });
+    this.deletions = this.content.deletions;
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };

@@ -30,10 +30,10 @@ export class Tombstones implements Chore {
       this.#correct(this.#belowSeq);
       return PAUSE_MS;
     }
-    const { freed } = this.#store;
+    const { deletions } = this.#store;
     const beforeS = Math.floor((this.#clock.nowMs() - this.#keepMs) / 1000);
-    if (!freed.hasTombstones(beforeS)) return EVERY_MS;
-    const purged = this.#store.transaction(() => freed.purgeTombstones(beforeS, PAGE_ROWS));
+    if (!deletions.hasOld(beforeS)) return EVERY_MS;
+    const purged = this.#store.transaction(() => deletions.forget(beforeS, PAGE_ROWS));
     // A full page: there is more.
     return purged === PAGE_ROWS ? PAUSE_MS : EVERY_MS;
   }
@@ -49,7 +49,7 @@ export class Tombstones implements Chore {
   #correct(belowSeq: number): void {
     const nowS = Math.floor(this.#clock.nowMs() / 1000);
     this.#belowSeq = this.#store.transaction(() =>
-      this.#store.freed.correctTombstones(belowSeq, PAGE_ROWS, nowS),
+      this.#store.deletions.correctTimes(belowSeq, PAGE_ROWS, nowS),
     );
   }
 }

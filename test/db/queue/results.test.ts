@@ -236,9 +236,9 @@ test('tombstones are forgotten in order, and the highest forgotten is remembered
     bench.clock.advance(10_000);
   }
   const beforeS = Math.floor(bench.clock.nowMs() / 1000) - 15;
-  assert.ok(bench.store.freed.hasTombstones(beforeS));
+  assert.ok(bench.store.deletions.hasOld(beforeS));
   assert.equal(
-    bench.store.transaction(() => bench.store.freed.purgeTombstones(beforeS, 1000)),
+    bench.store.transaction(() => bench.store.deletions.forget(beforeS, 1000)),
     2,
   );
   assert.equal(bench.value('SELECT count(*) FROM tombstone'), 1);

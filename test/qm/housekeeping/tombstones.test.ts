@@ -4,6 +4,7 @@ import { Tombstones } from '../../../src/qm/housekeeping/tombstones.js';
 import { Bench } from '../support.js';
 
 const DAY_MS = 86_400_000;
+const ROW = { pid: 7, mimetype: 'a/b' };
 
 describe('tombstones', () => {
   let bench: Bench;
@@ -18,11 +19,7 @@ describe('tombstones', () => {
 
   const nowS = () => Math.floor(bench.clock.nowMs() / 1000);
   const bury = (seq: number) =>
-    bench.db
-      .prepare(
-        "INSERT INTO tombstone(seq, id, pid, curl, mimetype, deleted_time) VALUES (?, 1, 7, 'c', 'a/b', ?)",
-      )
-      .run(seq, nowS());
+    bench.store.deletions.bury({ seq, id: 1, ...ROW, curl: 'c', burl: null, deleted_time: nowS(), moved: 0 });
   const kept = () => bench.all<{ seq: number }>('SELECT seq FROM tombstone ORDER BY seq').map(row => row.seq);
   /** Lets days pass, with the chore running whenever it wants to, an hour later at the most. */
   function pass(days: number): void {
@@ -40,7 +37,7 @@ describe('tombstones', () => {
 
   it('go together with the old paths of their time', () => {
     const leave = (seq: number) =>
-      bench.db.prepare("INSERT INTO oldpath VALUES (?, 7, 'a/b', 'm', 'f', ?)").run(seq, nowS());
+      bench.store.deletions.leave({ seq, ...ROW, machineid: 'm', fileid: 'f', left_time: nowS() });
     bury(1);
     leave(2);
     pass(50);
@@ -61,6 +58,7 @@ describe('tombstones', () => {
     bury(3000);
     pass(88);
     assert.equal(kept().length, 2501);
+    assert.deepEqual([...bench.store.deletions.damaged()].flat(), []);
     pass(2);
     assert.deepEqual(kept(), [3000]);
     pass(1);
