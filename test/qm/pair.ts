@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import { ManualClock } from '../../src/lib/clock.js';
 import { onStep } from '../../src/lib/steps.js';
 import type { DeleteRequest, FetchRequest } from '../../src/wire/fetch.js';
+import { at, Forwarding } from './forwarding.js';
 import type { Event, Setting } from './history.js';
 import { Inspector, type Scene } from './inspector.js';
 import { Crash, Life, type Turns } from './life.js';
 import { Ledger } from './ledger.js';
 import { Model, type Now, type Result, type Url } from './model.js';
 import type { OneDatabase } from './one-database.js';
-import { addProvider, answerOf, headOf, recordOf } from './translate.js';
-import { BASE, LOOK_MS, World, type Bm, type Entry, type Request, type Uns } from './world.js';
+import { addProvider, answerOf } from './translate.js';
+import { BASE, LOOK_MS, World, type Bm, type Request } from './world.js';
 
 const ALL_TURNS = 1000;
 const HOUR_MS = 3_600_000;
@@ -24,6 +25,7 @@ export class Pair implements Scene {
   readonly #database: OneDatabase;
   readonly #turns: Turns;
   readonly #inspector: Inspector;
+  readonly #forwarding: Forwarding;
   #life: Life;
   #links = 0;
   /** Results the Queue Manager has heard and not committed. */
@@ -47,6 +49,14 @@ export class Pair implements Scene {
     database.empty();
     for (const one of terms) addProvider(database, one);
     this.#inspector = new Inspector(database.db, this);
+    const { world, model, ledger } = this;
+    this.#forwarding = new Forwarding({
+      world,
+      model,
+      ledger,
+      life: () => this.#life,
+      failed: error => (this.#failure = error),
+    });
     onStep(name => this.#step(name));
     this.#life = this.#born();
   }
@@ -120,13 +130,13 @@ export class Pair implements Scene {
     switch (event.do) {
       case 'submit':
         if (event.full) this.#fullSets.set(event.pid, event.urls);
-        return this.#submit(event);
+        return this.#forwarding.submit(event);
       case 'again': {
         const urls = this.#fullSets.get(event.pid);
-        return urls === undefined ? undefined : this.#submit({ ...event, full: true, urls });
+        return urls === undefined ? undefined : this.#forwarding.submit({ ...event, full: true, urls });
       }
       case 'forward':
-        return this.#forward(at(world.unses, event.uns), event);
+        return this.#forwarding.forward(event.uns, event);
       case 'answer':
         for (let n = 0; n < event.count; n++) this.#answer(event);
         return;
@@ -174,60 +184,11 @@ export class Pair implements Scene {
     }
   }
 
-  #submit({ uns, pid, full, urls }: { uns: number; pid: number; full: boolean; urls: Url[] }): void {
-    const seq = this.ledger.promised(pid, full, urls);
-    const head = headOf(seq, pid, full, urls);
-    this.world.accept(at(this.world.unses, uns), head, full, urls);
-  }
-
   /** Lets time pass, a little first, so that results are written and what follows from them happens in its time. */
   async #pass(ms: number): Promise<void> {
     this.clock.advance(Math.min(ms, 60));
     await this.#turns.run(ALL_TURNS);
     if (!this.#life.crashed) this.clock.advance(Math.max(0, ms - 60));
-  }
-
-  async #forward(uns: Uns, event: Extract<Event, { do: 'forward' }>): Promise<void> {
-    const entry = uns.spool[0];
-    if (entry === undefined || !this.world.mayForward(entry)) return;
-    entry.damaged ||= event.fate === 'damaged';
-    if (entry.damaged) return this.#damaged(uns, entry);
-    uns.open ??= { intake: await this.#life.intake.begin(uns.id, entry.head), sent: 0, ending: false };
-    const { open } = uns;
-    if (open.ending) return event.fate === 'cut' ? uns.cut() : undefined;
-    const next = entry.urls.slice(open.sent, open.sent + event.urls);
-    open.intake.urls(next.map(recordOf));
-    open.sent += next.length;
-    if (event.fate === 'cut') return uns.cut();
-    if (open.sent < entry.urls.length) return;
-    open.ending = true;
-    const life = this.#life;
-    const answered = (answer: object) => {
-      if (life !== this.#life || uns.open !== open) return;
-      uns.open = undefined;
-      const text = JSON.stringify(answer);
-      assert.ok(!('code' in answer), `a whole set is refused: ${text}`);
-      assert.ok(entry.complete, 'a set is acknowledged before it is committed');
-      assert.equal(text, (entry.answer ??= text), 'a set sent again is answered as before');
-      // A UNS that did not hear the answer sends the set again.
-      if (event.fate !== 'deaf') uns.spool.shift();
-    };
-    open.intake
-      .end()
-      .then(answered)
-      .catch((error: unknown) => {
-        if (error instanceof Crash) life.crashed = true;
-        else this.#failure = error;
-      });
-  }
-
-  /** The UNS finds its entry unreadable: what was taken of it is fetched, the rest has to come with a full set. */
-  #damaged(uns: Uns, entry: Entry): void {
-    uns.cut();
-    this.ledger.given(entry.head.pid);
-    this.model.provider(entry.head.pid).wanted = true;
-    this.#life.intake.damaged(uns.id, entry.head.entry, entry.head.pid);
-    uns.spool.shift();
   }
 
   #answer({ which, result: kind, len, announced }: Extract<Event, { do: 'answer' }>): void {
@@ -400,10 +361,4 @@ export class Pair implements Scene {
     }
     return any;
   }
-}
-
-function at<T>(list: readonly T[], index: number): T {
-  const found = list[index];
-  if (found === undefined) throw new Error(`nothing at ${index}`);
-  return found;
 }
