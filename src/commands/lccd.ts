@@ -9,6 +9,7 @@ import { EXIT, LccError } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../run/ask.js';
 import type { ChildSpec } from '../run/child.js';
+import { fullDiskTrap } from '../run/full-disk.js';
 import { LCCD_METRICS } from '../run/metrics.js';
 import { supervisorTimes } from '../run/options.js';
 import { Supervisor } from '../run/supervisor.js';
@@ -78,6 +79,8 @@ async function start(services: Services, context: CommandContext): Promise<Runni
   const lock = tryLock(join(runDir, 'lccd.lock'));
   if (lock === undefined)
     throw new LccError('peer.unavailable', `${dir}: another lccd runs this LCC; stop that one first`);
+  const trap = fullDiskTrap(config);
+  if (trap !== undefined) log.warn('a full disk could not be emptied', { reason: trap });
   const supervisor = new Supervisor({
     children: childrenOf(config, context),
     stopOrder: ['lccd-cu', 'lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'],

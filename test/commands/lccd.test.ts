@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -197,6 +197,20 @@ describe('lccd', () => {
       assert.equal(status, 73, name);
       assert.match(stderr, /^[^\n]*\/proc\/lcc: no directory can be made here[^\n]*\n$/);
     }
+  });
+
+  it('warns in one line of a disk that content may fill so that deletions cannot empty it', async () => {
+    const config = join(home, 'lcc.toml');
+    writeFileSync(config, '[uns]\nmin_free_disk_percent = 20\n');
+    const { log } = await lccd();
+    const warnings = log()
+      .split('\n')
+      .filter(line => line.includes('"level":"warn"'));
+    assert.equal(warnings.length, 1, log());
+    assert.match(
+      warnings[0] ?? '',
+      /"daemon":"lccd","event":"a full disk could not be emptied","reason":"bm\.min_free_disk_percent = 15 \(default\) must be more than uns\.min_free_disk_percent = 20 \(/,
+    );
   });
 
   it('ends when a child cannot be configured, saying which', () => {

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/load.js';
+import { fullDiskTrap } from '../../src/run/full-disk.js';
+import { mountSmall } from '../support/disk.js';
+
+let home: string;
+beforeEach(() => (home = mkdtempSync(join(tmpdir(), 'lcc-trap-'))));
+afterEach(() => rmSync(home, { recursive: true }));
+
+/** What is warned of when store and spool stop at so many per cent. */
+function trap(store: number, spool: number): string | undefined {
+  const overrides = {
+    'bm.min_free_disk_percent': String(store),
+    'uns.min_free_disk_percent': String(spool),
+  };
+  return fullDiskTrap(loadConfig({ env: { LCC_HOME: join(home, 'not-made-yet') }, overrides }));
+}
+
+describe('a disk that store and spool share', () => {
+  it('could not be emptied when sets are refused before storing stops', () => {
+    assert.match(
+      trap(5, 10) ?? '',
+      /^bm\.min_free_disk_percent = 5 \(command line\) must be more than uns\.min_free_disk_percent = 10 \(/,
+    );
+    assert.match(trap(10, 10) ?? '', /share a disk/);
+  });
+
+  it('can be emptied when storing stops first, as it does by default, or sets are taken to the last', () => {
+    assert.equal(trap(11, 10), undefined);
+    assert.equal(trap(0, 0), undefined);
+    assert.equal(fullDiskTrap(loadConfig({ env: { LCC_HOME: home } })), undefined);
+  });
+
+  it('is none where the store has one of its own', t => {
+    const store = join(home, 'not-made-yet/store');
+    mkdirSync(store, { recursive: true });
+    const unmount = mountSmall(store, '1m');
+    if (unmount === undefined) return t.skip('mounting needs root');
+    try {
+      assert.equal(trap(5, 10), undefined);
+    } finally {
+      unmount();
+    }
+  });
+});
