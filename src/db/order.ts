@@ -10,6 +10,13 @@
 import { LccError, errnoOf, messageOf } from '../lib/errors.js';
 import { SpoolDatabase, type Caretaker } from './spool-database.js';
 
+/** Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside. */
+export const ORDER_DB = {
+  file: 'order.db',
+  table: 'waiting',
+  afterLoss: 'the order of sets that wait is read from the spools',
+} as const;
+
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS uns(
   id TEXT PRIMARY KEY,
@@ -56,7 +63,7 @@ export class OrderStore {
     this.#database = new SpoolDatabase(path, {
       schema: SCHEMA,
       synchronous: 'NORMAL',
-      afterLoss: 'the order of sets that wait is read from the spools',
+      afterLoss: ORDER_DB.afterLoss,
       caretaker,
     });
     const { db } = this.#database;

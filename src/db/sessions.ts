@@ -12,6 +12,13 @@ import { promisify } from 'node:util';
 import { syncDirectory } from '../lib/durable.js';
 import { SpoolDatabase, type Caretaker } from './spool-database.js';
 
+/** Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside. */
+export const SESSIONS_DB = {
+  file: 'sessions.db',
+  table: 'session',
+  afterLoss: 'numbers of connections go on far beyond, errors that were received may be shown again',
+} as const;
+
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS session(
   pid INTEGER PRIMARY KEY,
@@ -67,7 +74,7 @@ export class SessionStore {
       schema: SCHEMA,
       // Commits are synced aside, by `synced`: SQLite would have everybody wait.
       synchronous: 'NORMAL',
-      afterLoss: 'numbers of connections go on far beyond, errors that were received may be shown again',
+      afterLoss: SESSIONS_DB.afterLoss,
       caretaker,
     });
     this.#skipped = this.#database.isLost ? SKIPPED_NUMBERS : 0;

@@ -6,8 +6,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { LccError, messageOf } from '../lib/errors.js';
+import { READER_BYTES, requireRoom } from '../lib/disk-room.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
+import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { moveAside } from './aside.js';
 import { isDamage, storageError, type Db } from './open.js';
@@ -141,6 +143,48 @@ function waitForLock(path: string): Lock {
     if (waitedMs >= BUSY_TIMEOUT_MS)
       throw new LccError('try.later', `${path}: another process sets the database aside`);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+  }
+}
+
+/** Lines of PRAGMA integrity_check that are told; damage seldom comes alone. */
+const MAX_LINES = 3;
+
+/**
+ * What is wrong with one, looked at without changing anything, also while others use it; undefined when it is sound or not there.
+ * @param table one it has had from its beginning
+ * @throws LccError `io.full` when there is no room to look, `io`
+ */
+export function damageOf(path: string, table: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  let db: Db | undefined;
+  try {
+    if (!existsSync(`${path}-shm`)) requireRoom(path, READER_BYTES);
+    db = openSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    const lines = (db.pragma(`integrity_check(${MAX_LINES})`) as { integrity_check: string }[])
+      .map(line => line.integrity_check)
+      .filter(line => line !== 'ok');
+    if (lines.length > 0) return lines.join(', ').replaceAll(/\s+/g, ' ');
+    const has = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
+    return has === undefined ? 'nothing is in it: it was emptied, or its making was cut off' : undefined;
+  } catch (error) {
+    if (isDamage(error)) return messageOf(error);
+    throw storageError(path, error, REMEDY);
+  } finally {
+    db?.close();
+  }
+}
+
+/**
+ * Sets a damaged one aside, as its daemon would: the next to open it makes a new one and knows that there was another. Who has it
+ * open ends at its next write.
+ * @returns its new name @throws LccError `try.later` when another process does so; system errors of the disk
+ */
+export function setDamagedAside(path: string): string {
+  const lock = waitForLock(`${path}.lock`);
+  try {
+    return setAside(path);
+  } finally {
+    lock.release();
   }
 }
 

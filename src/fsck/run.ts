@@ -26,6 +26,7 @@ import { content } from './content.js';
 import { counters, sequence, sets } from './queue.js';
 import { sums } from './rows.js';
 import { dropSpooledDeletions, spools } from './spools.js';
+import { spoolDatabases } from './spool-databases.js';
 import { deletions, files, freeList } from './store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
 
@@ -79,6 +80,7 @@ const CHECKS: readonly Check[] = [
   freeList,
   counters,
   spools,
+  spoolDatabases,
 ];
 
 /**

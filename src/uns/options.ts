@@ -1,7 +1,10 @@
 /** What a UNS must be told: plain values, taken from the settings in one place. */
+import { join } from 'node:path';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText, type SettingKey } from '../config/settings.js';
+import { ORDER_DB } from '../db/order.js';
+import { SESSIONS_DB } from '../db/sessions.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 
 /** The settings a session is bounded by. */
@@ -58,8 +61,8 @@ export function unsOptions(config: Config, openFiles: number): UnsOptions {
   return {
     id,
     spoolDir: `${config.home.unsSpool}/${id}`,
-    sessionsDb: `${config.home.unsSpool}/sessions.db`,
-    orderDb: `${config.home.unsSpool}/order.db`,
+    sessionsDb: join(config.home.unsSpool, SESSIONS_DB.file),
+    orderDb: join(config.home.unsSpool, ORDER_DB.file),
     orderWaitMs: config.get('uns.order_wait_ms'),
     lccDb: config.home.db,
     mimes: config.get('uns.mime'),
