@@ -30,14 +30,23 @@ interface Link {
   refused: Set<string>;
 }
 
+/** What is known of a machine that was refused: it loses its connection, so nothing more is heard under that. */
+interface Refused {
+  reason: string;
+  /** Unix time. */
+  atMs: number;
+  /** Its store, unless it did not say which it has: under another id it is the same machine. */
+  storeId: string | undefined;
+}
+
 const MAX_REFUSALS = 20;
 
 export class BmLinks {
   readonly #options: BmLinksOptions;
   readonly #links = new Map<number, Link>();
   readonly #machines = new Machines<Link>();
-  /** Machines that were refused and have not come back otherwise, with the reason: the latest ones. */
-  readonly #refusals = new Map<string, string>();
+  /** Machines that were refused and have not come back otherwise: the latest ones, by id. */
+  readonly #refusals = new Map<string, Refused>();
   #lastId = 0;
 
   constructor(options: BmLinksOptions) {
@@ -93,9 +102,9 @@ export class BmLinks {
     }));
   }
 
-  /** Machines that are refused, and why. */
-  refused(): { machine: string; reason: string }[] {
-    return [...this.#refusals].map(([machine, reason]) => ({ machine, reason }));
+  /** Machines that were refused, why, and when (Unix time). */
+  refused(): { machine: string; reason: string; at_ms: number }[] {
+    return [...this.#refusals].map(([machine, { reason, atMs }]) => ({ machine, reason, at_ms: atMs }));
   }
 
   #hello(link: Link, offer: Offer): void {
@@ -103,9 +112,10 @@ export class BmLinks {
     link.relays = offer.relays;
     link.slots = offer.slots;
     link.refused.clear();
+    const before = this.#machines.of(link);
     this.#refuseStrangeStores(link, offer);
     for (const refusal of this.#machines.set(link, without(offer, link.refused)))
-      this.#refuse(refusal.link, refusal.machineId, refusal.why);
+      this.#refuse(refusal.link, refusal.machineId, refusal.why, refusal.link === link ? offer : undefined);
     if (!link.peer.channel.open) return;
     this.#links.set(link.id, link);
     if (!link.greeted)
@@ -117,29 +127,46 @@ export class BmLinks {
     link.greeted = true;
     dispatcher.setWorker(link.id, link.peer, offer.slots);
     const machineIds = this.#machines.of(link);
-    for (const id of machineIds) this.#refusals.delete(id);
+    this.#forget(
+      machineIds.filter(id => !before.includes(id)),
+      without(offer, link.refused).storeIds,
+    );
     deletions.setMachines(link.peer, machineIds);
     syncPoints.setMachines(link.peer, machineIds);
   }
 
+  /** Of refusals those that are over: their machine has come, under its id or with its store under another. */
+  #forget(machineIds: readonly string[], storeIds: readonly string[]): void {
+    for (const [id, { storeId }] of this.#refusals)
+      if (machineIds.includes(id) || (storeId !== undefined && storeIds.includes(storeId)))
+        this.#refusals.delete(id);
+  }
+
   /** Machines that come with a store that is not the one rows point into. */
-  #refuseStrangeStores(link: Link, { machineIds, storeIds }: Offer): void {
+  #refuseStrangeStores(link: Link, offer: Offer): void {
+    const { machineIds, storeIds } = offer;
     for (const [i, storeId] of storeIds.entries()) {
       const machineId = machineIds[i] ?? '';
       if (storeId === UNKNOWN_STORE || this.#machines.has(link, machineId, storeId)) continue;
       // One whose id is another's is not looked at: its store must not become the machine's.
       if (this.#machines.linkOf(machineId) !== undefined) continue;
       if (this.#options.admit(machineId, storeId)) continue;
-      this.#refuse(link, machineId, strangeStore(machineId));
+      this.#refuse(link, machineId, strangeStore(machineId), offer);
     }
   }
 
-  #refuse(link: Link, machineId: string, why: string): void {
+  /** @param offer in which it came, when it has just come */
+  #refuse(link: Link, machineId: string, why: string, offer?: Offer): void {
     this.#options.log.error('a Bot Manager is refused', { peer: link.name, machine: machineId, error: why });
     this.#machines.drop(link, machineId);
     link.refused.add(machineId);
     this.#refusals.delete(machineId);
-    this.#refusals.set(machineId, why);
+    const storeId = offer?.storeIds[offer.machineIds.indexOf(machineId)];
+    this.#refusals.set(machineId, {
+      reason: why,
+      atMs: this.#options.link.clock.nowMs(),
+      storeId: storeId === UNKNOWN_STORE ? undefined : storeId,
+    });
     const [oldest] = this.#refusals.keys();
     if (this.#refusals.size > MAX_REFUSALS && oldest !== undefined) this.#refusals.delete(oldest);
     refuseMachine(link.peer, link.relays, machineId, why);

@@ -26,7 +26,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
     ...(here.has('lccd-qm') || isOutpost(looks, queue)
       ? []
       : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
-    ...(qm === undefined ? [] : ofQueueManager(qm, waiting)),
+    ...(qm === undefined ? [] : ofQueueManager(qm, waiting, nowMs)),
     ...answers('lccd-bm').flatMap(ofBotManager),
     ...answers('lccbot').flatMap(bot =>
       figureOf(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
@@ -41,7 +41,7 @@ export function isOutpost(looks: readonly Look[], queue: QueueSummary | undefine
   return queue === undefined && looks.length > 0 && looks.every(({ name }) => /^lccd-bm|^lccbot/.test(name));
 }
 
-function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
+function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): string[] {
   const reasons: string[] = [];
   const managers = listOf(qm, 'bot_managers');
   if (managers.length === 0) {
@@ -58,8 +58,12 @@ function ofQueueManager(qm: DaemonStatus, waiting: number): string[] {
       `the Bot Manager of ${name} is given nothing for ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
     );
   }
-  for (const { machine, reason } of listOf(qm, 'machines_refused'))
-    reasons.push(`machine ${String(machine)} is refused: ${String(reason)}`);
+  for (const { machine, reason, at_ms: atMs } of listOf(qm, 'machines_refused')) {
+    const at = typeof atMs === 'number' ? ` at ${formatUntil(atMs, nowMs)}` : '';
+    reasons.push(
+      `machine ${String(machine)} was refused${at}, and has not come back since: ${String(reason)}`,
+    );
+  }
   const damaged = figureOf(qm, 'rows_damaged');
   if (damaged > 0)
     reasons.push(

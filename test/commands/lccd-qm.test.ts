@@ -351,3 +351,23 @@ test('a machine with another store is refused, and told of until it comes with t
   again.close();
   uns.socket.destroy();
 });
+
+test('a second machine of an id is told of until it comes under one of its own, and since when', async () => {
+  await qm.start();
+  const before = Date.now();
+  const first = new Bm(qm, { machineId: 'm1', storeId: 's1' });
+  await qm.until(status => (status['bot_managers'] as unknown[]).length === 1);
+  const second = new Bm(qm, { machineId: 'm1', storeId: 's2' });
+  await once(second.socket, 'close');
+  const refused = (status: Record<string, unknown>) =>
+    status['machines_refused'] as { machine: string; reason: string; at_ms: number }[];
+  // Who has the id says something: the other one is not forgotten for that.
+  first.peer.hello({ machineIds: ['m1'], slots: 9, storeIds: ['s1'], relays: false });
+  await qm.until(status => (status['bot_managers'] as { slots: number }[])[0]?.slots === 9);
+  const [refusal] = refused(await qm.control('status'));
+  assert.match(refusal?.reason ?? '', /another machine of that id is connected/);
+  assert.ok((refusal?.at_ms ?? 0) >= before && (refusal?.at_ms ?? 0) <= Date.now());
+  const renamed = new Bm(qm, { machineId: 'm2', storeId: 's2' });
+  await qm.until(status => refused(status).length === 0);
+  for (const bm of [first, renamed]) bm.close();
+});

@@ -161,6 +161,7 @@ describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
       'problem',
       'rests_ms',
       'machine',
+      'at_ms',
       'reason',
       'back',
       'off',

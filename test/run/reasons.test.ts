@@ -112,10 +112,12 @@ describe('why nothing moves', () => {
       /^the Bot Manager of m1 is given nothing for 10 s: store full: f1$/,
     ],
     [
-      'a machine that is refused',
-      lcc('lccd-qm', { machines_refused: [{ machine: 'm2', reason: 'another store' }] }),
+      'a machine that was refused, and when',
+      lcc('lccd-qm', {
+        machines_refused: [{ machine: 'm2', reason: 'another store', at_ms: NOW_MS - 90 * 60_000 }],
+      }),
       {},
-      /^machine m2 is refused: another store$/,
+      /^machine m2 was refused at 12:00:00, and has not come back since: another store$/,
     ],
     [
       'a queue that is full',
