@@ -1,9 +1,9 @@
 /**
  * Results on their way into the database: many a transaction, since each commit waits for the disk and writes every
  * page it touched. A batch is written when it is large, or a moment after its first result, or, while results keep
- * coming and none of them ends its set, at the end of a window. The moment grows with the time commits take, so that they
- * fill no more than a fifth of it, or a third when somebody waits for the end of a set; one that took long among short
- * ones does not make others wait. A disk that is full is tried again later; nothing is lost but time.
+ * coming and none of them ends its set, at the end of a window. Between two commits is time that grows with what they take,
+ * so that they fill no more than a fifth of it, or a third when somebody waits for the end of a set; one that took long
+ * among short ones does not make others wait. A disk that is full is tried again later; nothing is lost but time.
  */
 import type { SentRequest, Outcome } from '../db/queue/results.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -54,8 +54,9 @@ export class ResultBatch {
   #pending: Arrival[] = [];
   #deletedFids: number[] = [];
   #cancel: (() => void) | undefined;
-  /** What the last two commits took. */
+  /** What the last two commits took, and when the last one ended. */
   #commitsMs: [number, number] = [0, 0];
+  #committedMs = -Infinity;
   #firstMs = 0;
   /** When they are committed, or looked at again. */
   #dueMs = 0;
@@ -121,7 +122,8 @@ export class ResultBatch {
     }
     step('qm.result.committed');
     this.#stuck = false;
-    const tookMs = clock.monotonicMs() - startedMs;
+    this.#committedMs = clock.monotonicMs();
+    const tookMs = this.#committedMs - startedMs;
     this.#commitsMs = [this.#commitsMs[1], tookMs];
     this.#isAwaited = false;
     const arrivals = this.#pending;
@@ -151,7 +153,8 @@ export class ResultBatch {
 
   #delayMs(): number {
     const share = this.#isAwaited ? AWAITED_SHARE : SHARE;
-    return Math.max(DELAY_MS, Math.min(LONGEST_DELAY_MS, share * Math.min(...this.#commitsMs)));
+    const pauseMs = Math.min(LONGEST_DELAY_MS, share * Math.min(...this.#commitsMs));
+    return Math.max(DELAY_MS, this.#committedMs + pauseMs - this.#options.clock.monotonicMs());
   }
 
   #isStreaming(): boolean {

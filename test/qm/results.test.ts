@@ -113,16 +113,32 @@ test('the last of a set does not wait as long as others after commits that took 
   commitMs = 10;
   for (let n = 0; n < 3; n++) {
     arrive();
-    bench.clock.advance(100);
+    for (const before = commits.length; commits.length === before;) bench.clock.advance(1);
   }
   arrive();
   bench.clock.advance(9);
   const before = commits.length;
   arrive(true);
-  bench.clock.advance(19);
+  bench.clock.advance(10);
   assert.equal(commits.length, before);
   bench.clock.advance(1);
   assert.deepEqual(commits.slice(before), [2]);
+});
+
+test('the pause after commits that took long runs from the end of the last one, not from the next result', () => {
+  commitMs = 10;
+  for (const endsSet of [false, true]) {
+    for (let n = 0; n < 3; n++) {
+      arrive(endsSet);
+      bench.clock.advance(100);
+    }
+    const before = commits.length;
+    arrive(endsSet);
+    bench.clock.advance(4);
+    assert.equal(commits.length, before);
+    bench.clock.advance(1);
+    assert.deepEqual(commits.slice(before), [1]);
+  }
 });
 
 test('a stream that has ended is committed after a moment', () => {
