@@ -398,6 +398,19 @@ describe('many fetches at a time', () => {
     assert.deepEqual(filesBelow(folder).sort(), expected.sort());
   });
 
+  it('do not wait for a thread that has only begun to start', async () => {
+    const writer = new FileWriter();
+    assert.equal(writer.isReady, false);
+    while (!writer.isReady) await new Promise(resolve => void setImmediate(resolve));
+    const path = join(newFolder(), 'file');
+    const content = { path, attempt: 'a', chunks: [Buffer.from('one')], length: 3 };
+    await new Promise(resolve => writer.write(content, undefined, resolve));
+    assert.equal(readFileSync(path, 'utf8'), 'one');
+    writer.close();
+    assert.equal(writer.isReady, false, 'the next one starts anew');
+    writer.close();
+  });
+
   it('go on with a new thread when theirs was ended', async () => {
     const writer = new FileWriter();
     const folder = newFolder();
