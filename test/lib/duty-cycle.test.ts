@@ -29,6 +29,18 @@ test('alone nobody rests, whatever it does', async () => {
   }
 });
 
+test('whoever came meanwhile has his turn of the event loop before large work goes on', async () => {
+  for (const who of ['large', 'small']) {
+    duty.note(who);
+    const order: string[] = [];
+    const turn = new Promise<void>(resolve => void setImmediate(() => resolve(void order.push('others'))));
+    await duty.rest('large', 1);
+    order.push('large');
+    await turn;
+    assert.deepEqual(order, ['others', 'large']);
+  }
+});
+
 test('beside others it rests as long as it worked', async () => {
   duty.note('small');
   duty.note('large');
