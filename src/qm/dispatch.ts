@@ -234,11 +234,11 @@ export class Dispatcher {
     };
   }
 
-  /** Sends whatever may be sent, soon: calls of one turn of the event loop are one. */
+  /** Sends whatever may be sent when the present callback returns, before anybody else has the event loop. */
   pump(): void {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
-    setImmediate(() => {
+    process.nextTick(() => {
       this.#pumping = false;
       if (!this.#stopped) this.#pump();
     });
@@ -268,7 +268,7 @@ export class Dispatcher {
       const { sent, more } = this.#fill(grant.lane, grant.room, nowMs);
       this.#table.sent(grant, sent, more);
       if (this.#options.clock.monotonicMs() - nowMs > PUMP_MS) {
-        this.pump();
+        setImmediate(() => this.pump());
         return;
       }
     }

@@ -185,6 +185,7 @@ export async function startQueueManager(
     },
     link: {
       ...channelLimitsOf(config),
+      isPrompt: true,
       clock,
       pingIntervalMs: config.get('wire.ping_interval_ms'),
       helloTimeoutMs: config.get('wire.hello_timeout_ms'),

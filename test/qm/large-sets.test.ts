@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { LARGE_SET_URLS } from '../../src/qm/large-sets.js';
+import { settle } from '../support/duplex.js';
 import { Simulation } from './simulation.js';
 import { ok, url } from './support.js';
 
@@ -55,4 +56,18 @@ test('whoever comes in between waits for one window at most', async () => {
   await sim.pass(50);
   const place = sim.fetches.slice(before).findIndex(({ pid }) => pid === SMALL);
   assert.ok(place >= 0 && place <= WINDOW, `${place}`);
+});
+
+test('a set that has just been taken is sent for before anybody else has the event loop', async () => {
+  const own = new Simulation({ site: ({ url: asked }) => ({ result: ok(asked), tookMs: 1 }) });
+  try {
+    own.bench.provider(SMALL);
+    own.start();
+    await settle();
+    await own.send(SMALL, [url('small')]);
+    await new Promise<void>(resolve => process.nextTick(resolve));
+    assert.equal(own.status().in_flight, 1);
+  } finally {
+    own.close();
+  }
 });

@@ -36,6 +36,14 @@ describe('a channel of messages', () => {
     assert.deepEqual(messages, ['a {"x":"1"} ', 'b {} t&\nu', 'c {"y":"\\""} ']);
   });
 
+  it('when prompt, sends what a callback had to say before anybody else has the event loop', async () => {
+    const { channel, received } = open({ options: { isPrompt: true } });
+    const others = new Promise<string>(resolve => void setImmediate(() => resolve(received())));
+    channel.send('<a/>\n');
+    channel.send('<b/>\n');
+    assert.equal(await others, '<a/>\n<b/>\n');
+  });
+
   it('sends the messages of one turn in one write', async () => {
     const { channel, theirs } = open({ reading: false });
     const sizes: number[] = [];
