@@ -137,14 +137,14 @@ function refuseMassDeletion(changes: Changes, options: StateOptions, emptyIsPerm
 
 function send(out: Output, options: StateOptions, pending: PendingState, delta: Spill | undefined): void {
   const isNew = pending.pending !== pending.state;
-  out.write(
-    streamHead({
-      from: 'lcccpstate',
-      set: options.full ? 'full' : 'partial',
-      ...(options.commitNow ? {} : { state: pending.state, pending: pending.pending }),
-      ...(options.commitNow || !isNew ? {} : { id: pending.id }),
-    }),
-  );
+  const head = streamHead({
+    from: 'lcccpstate',
+    set: options.full ? 'full' : 'partial',
+    ...(options.commitNow ? {} : { state: pending.state, pending: pending.pending }),
+    ...(options.commitNow || !isNew ? {} : { id: pending.id }),
+  });
+  // As bytes: the statefile's path is text, what follows came as bytes and goes as such.
+  out.write(Buffer.from(head));
   if (options.full) {
     const fd = openSync(pending.pending, 'r');
     try {

@@ -311,6 +311,15 @@ test('hostile names make the trip from file to state and back to the same bytes'
   assert.deepEqual(names(gone.stdout.toString()), [...HOSTILE_NAMES].sort());
 });
 
+test('the path of the statefile reaches lcccp as it is, whatever letters it has', () => {
+  const dir = join(freshDir(), 'sites of Zoë & 北京 "quoted"');
+  mkdirSync(dir);
+  const done = run(dir, stream(...site(1)));
+  const rehearsed = spawnSync(join(ROOT, 'bin/lcccp'), ['--dry-run'], { input: done.stdout });
+  assert.equal(rehearsed.stderr.toString(), 'lcccp: 1 urls would be sent\n');
+  assert.ok(done.stdout.includes('sites of Zoë &amp; 北京 &quot;quoted&quot;/state.txt'), done.stdout);
+});
+
 test('a site larger than memory is told to hold gives the same answer', () => {
   const dir = freshDir();
   const many = Array.from({ length: 320_000 }, (_, i) =>
