@@ -4,7 +4,7 @@ import { formatMtime } from '../wire/mtime.js';
 import { belowRoot } from './docroot.js';
 import { factsOf, nameOf } from './find.js';
 import { mimeTable } from './mime-types.js';
-import { createHasher, statFile, type FileFacts, type NoFacts } from './read-file.js';
+import { createHasher, isLink, statFile, type FileFacts, type NoFacts } from './read-file.js';
 import { encodePathForXml } from './url-path.js';
 
 /** Plain values, so that a worker thread can be given them. Paths are latin1 strings. */
@@ -20,12 +20,12 @@ export interface DescribeOptions {
 }
 
 /**
- * What became of a name besides its line. `gone`: vanished meanwhile; `outside`: not below the document root;
- * `unread`: listed without md5 because its content may not be read; `failed`: it is there and cannot be looked at, so
+ * What became of a name besides its line. `gone`: vanished meanwhile; `dangling`: a symbolic link to nothing; `outside`:
+ * not below the document root; `unread`: listed without md5 because its content may not be read; `failed`: it is there and cannot be looked at, so
  * the listing is not whole.
  */
 export interface NameProblem {
-  kind: 'gone' | 'outside' | 'unread' | 'failed';
+  kind: 'gone' | 'dangling' | 'outside' | 'unread' | 'failed';
   name: string;
   errno?: string;
 }
@@ -57,7 +57,7 @@ export function createDescribe(options: DescribeOptions): Describe {
       }
       if (facts === 'other') continue;
       if (facts === 'gone') {
-        onProblem({ kind: 'gone', name });
+        onProblem({ kind: isLink(name) ? 'dangling' : 'gone', name });
         continue;
       }
       if ('errno' in facts) {

@@ -35,7 +35,7 @@ export class Listing {
   #failed = 0;
   /** Names that were refused or listed with less than was asked for. */
   rejected = 0;
-  /** Names that were gone when looked at. */
+  /** Names that were gone when looked at, or led nowhere. */
   vanished = 0;
 
   constructor(options: ListingOptions, out: Output, complain: (message: string) => void) {
@@ -98,6 +98,9 @@ export class Listing {
       case 'gone':
         this.vanished += 1;
         return this.#complain(`${name}: vanished meanwhile; skipped`);
+      case 'dangling':
+        this.vanished += 1;
+        return this.#complain(`${name}: a symbolic link to nothing; skipped`);
       case 'outside':
         this.rejected += 1;
         return this.#complain(

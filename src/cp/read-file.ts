@@ -1,6 +1,6 @@
 /** One look at a file: size, time, and md5 where asked for, all of the same moment. Synchronous: see lib/stdio.ts. */
 import { createHash, hash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
 import { errnoOf } from '../lib/errors.js';
 
 export interface FileFacts {
@@ -37,6 +37,15 @@ export function statFile(name: string): FileFacts | NoFacts {
     return stats.isFile() ? { len: stats.size, mtimeMs: stats.mtimeMs } : 'other';
   } catch (error) {
     return noFacts(error);
+  }
+}
+
+/** Whether the name itself, not what it leads to, is a symbolic link. */
+export function isLink(name: string): boolean {
+  try {
+    return lstatSync(pathOf(name), { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  } catch {
+    return false;
   }
 }
 
