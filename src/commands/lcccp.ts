@@ -92,12 +92,14 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 
 function conclude(
   context: CommandContext,
-  { sent, wasNew, committed, stillWanted }: Delivery,
+  { sent, wasBlank, wasNew, committed, stillWanted }: Delivery,
   errors: number,
 ): void {
   if (wasNew)
     context.say('the LCC never had a set of this provider: all urls are sent, not only what changed');
-  if (sent === undefined) context.say('nothing to send');
+  if (sent === undefined && wasBlank)
+    context.complain('standard input was empty, without even <?lcc?>: nothing sent; was its writer killed?');
+  else if (sent === undefined) context.say('nothing to send');
   else context.say(`${sent.set} set of ${sent.urls} urls sent, ${sent.accepted} accepted`);
   if (errors > 0)
     context.say(`${errors === 1 ? '1 url' : `${errors} urls`} in error, see the standard output`);

@@ -31,6 +31,8 @@ export interface Delivery {
   status: UnsStatus;
   /** What was sent; undefined when there was nothing to send. */
   sent: { set: SetKind; urls: number; accepted: number } | undefined;
+  /** Not a byte was on the input: whoever should have written it may have been killed. */
+  wasBlank: boolean;
   /** The LCC was new to a site that counted urls as delivered: all of them were sent, not only what changed. */
   wasNew: boolean;
   /** Whether the state of the site was kept; undefined when there was none in the pipe. */
@@ -128,7 +130,8 @@ async function ship(
     );
   const committed = pending === undefined ? undefined : commitPending(pending);
   const wasNew = whole !== undefined && set === 'partial';
-  return { status, sent, wasNew, committed, stillWanted: status.fullset.wanted && sent?.set !== 'full' };
+  const stillWanted = status.fullset.wanted && sent?.set !== 'full';
+  return { status, sent, wasBlank: urls.isBlank, wasNew, committed, stillWanted };
 }
 
 /**

@@ -12,6 +12,7 @@ export class DeliveryInput {
   /** Urls read and not handed over. */
   #text = '';
   #isAtEnd = false;
+  #bytes = 0;
   /** What was read so far. */
   readonly size: SiteSize = { urls: 0, bytes: 0 };
   /** `<provider>` of a one-shot document. */
@@ -44,6 +45,11 @@ export class DeliveryInput {
   /** Whether there is not a single url; known once `begin` is done. */
   get isEmpty(): boolean {
     return this.size.urls === 0;
+  }
+
+  /** Whether not a byte came, so far: filters write at least the two marks of a stream. */
+  get isBlank(): boolean {
+    return this.#bytes === 0;
   }
 
   /** Reads up to the first urls, or the end. */
@@ -81,7 +87,10 @@ export class DeliveryInput {
     if (next.done === true) {
       this.#reader.end();
       this.#isAtEnd = true;
-    } else this.#reader.write(next.value);
+    } else {
+      this.#bytes += next.value.length;
+      this.#reader.write(next.value);
+    }
   }
 
   #head({ set, state, pending, id }: Attributes): void {

@@ -467,6 +467,13 @@ test('a full set without a url is refused unless told: a failure upstream must n
   assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: [] });
 });
 
+test('an input without a byte is told of, -q or not: its writer may have been killed', async () => {
+  const done = await lcccp(1, '', ['-q']);
+  assert.equal(done.status, 0);
+  assert.match(done.stderr, /^lcccp: standard input was empty, .* nothing sent; was its writer killed\?\n$/);
+  assert.equal((await lcccp(1, '<?lcc from="lcccpstate"?>\n<?lcc end?>\n', ['-q'])).stderr, '');
+});
+
 test('what lcccpstate refuses is no success further down the pipe', async () => {
   const done = await lcccp(1, '<?lcc from="lcccpstate"?>\n');
   assert.equal(done.status, 65);
