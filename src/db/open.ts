@@ -14,6 +14,7 @@ import { migration001 } from './migrations/001.js';
 import { migration002 } from './migrations/002.js';
 import { migration003 } from './migrations/003.js';
 import { migration004 } from './migrations/004.js';
+import { hasVanished } from './restored.js';
 import { openWal } from './wal.js';
 
 export type { Db, Statement } from '../lib/sqlite.js';
@@ -33,10 +34,11 @@ const CACHE_KIB = 64 * 1024;
 /**
  * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
  * only: it holds password hashes.
- * @throws LccError `config` when it was written by a newer LCC, `output.create` when it cannot be created,
+ * @throws LccError `config` when it was written by a newer LCC or has vanished (restored.ts), `output.create` when it cannot be created,
  *   `data.malformed` when it is not a database or is damaged
  */
 export function openDatabase(path: string): Db {
+  refuseVanished(path);
   try {
     return openWal(path, { synchronous: 'FULL', busyMs: BUSY_TIMEOUT_MS }, db => {
       db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -53,17 +55,19 @@ export function openDatabase(path: string): Db {
 
 /**
  * Opens the database for reading only. Reads see one snapshot per transaction and never wait for the writer.
- * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's,
+ * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's or it has vanished,
  *   `data.malformed` when it is not a database or is damaged, `io.full` when nobody else has it open and the disk has no
  *   room for the index of its log
  */
 export function openReadOnly(path: string): Db {
   let db: Db | undefined;
+  refuseVanished(path);
   try {
     // The first to open it makes the index of its log; others find one.
     if (existsSync(path) && !existsSync(`${path}-shm`)) requireRoom(path, READER_BYTES);
     db = openSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     const version = versionOf(db);
+    if (version === 0) throw new LccError('input.missing', `${path}: nothing is in it yet; start lccd`);
     if (version < SCHEMA_VERSION)
       throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);
     refuseNewer(path, version);
@@ -72,6 +76,11 @@ export function openReadOnly(path: string): Db {
     db?.close();
     throw asLccError(path, error);
   }
+}
+
+function refuseVanished(path: string): void {
+  const vanished = hasVanished(path);
+  if (vanished !== undefined) throw new LccError('config', `${path}: ${vanished}; ${START_EMPTY}`);
 }
 
 function migrate(db: Db, path: string): void {
@@ -123,9 +132,16 @@ function isForbidden(path: string): boolean {
   }
 }
 
-/** Whether SQLite says that the file is damaged, or no database at all. */
+/**
+ * Whether SQLite says that the file is damaged, or no database at all. What our statements name is there in a database of
+ * our schema, unless the list of its tables is damaged.
+ */
 export function isDamage(error: unknown): boolean {
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(errnoOf(error) ?? '');
+  const code = errnoOf(error) ?? '';
+  return (
+    /^SQLITE_(CORRUPT|NOTADB)/.test(code) ||
+    (code === 'SQLITE_ERROR' && /^no such (table|column)/.test(messageOf(error)))
+  );
 }
 
 /** What to do when nothing can be read of the database. */

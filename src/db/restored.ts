@@ -5,7 +5,7 @@
  * What was noted is of this database alone: one that was salvaged or has begun anew has another identity.
  */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { writeFileDurably } from '../lib/durable.js';
 import { errnoOf } from '../lib/errors.js';
 import { lastGiven } from './counters.js';
@@ -17,6 +17,23 @@ const lastOf = (path: string) => `${path}.last`;
 export function noteLast(db: Db, path: string): void {
   const { storeId, seq } = identityOf(db);
   writeFileDurably(lastOf(path), `${storeId}\n${seq}\n`);
+}
+
+/**
+ * What is wrong with a database file that is empty or not there, though one was served: as a full disk or a power cut may
+ * leave it. A new one in its place would make the loss definite. Undefined: nothing that could be seen.
+ */
+export function hasVanished(path: string): string | undefined {
+  const [, last] = noted(path);
+  if (last === undefined) return undefined;
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file !== undefined && file.size > 0) return undefined;
+  return `${file === undefined ? 'not there' : 'empty'}, though it was served until its change ${last}`;
+}
+
+/** The operator begins with nothing: what was noted of the database before is not true of the next one. */
+export function forgetLast(path: string): void {
+  rmSync(lastOf(path), { force: true });
 }
 
 /** What is wrong with a database that knows less than it did; undefined: nothing that could be seen. */

@@ -12,10 +12,10 @@ import { Audit } from '../db/audit.js';
 import { StoreRegister } from '../db/cache/stores.js';
 import { Mender } from '../db/mend.js';
 import { NamesDb } from '../db/names.js';
-import { isDamage, openDatabase, openReadOnly, type Db } from '../db/open.js';
+import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import { openOrSalvage, suspectDatabase } from '../db/salvage.js';
-import { wentBack } from '../db/restored.js';
+import { forgetLast, hasVanished, wentBack } from '../db/restored.js';
 import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -101,6 +101,20 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     else if (finding.remains !== true) result.repairable++;
     talk.found(finding);
   };
+  const vanished = hasVanished(options.dbPath);
+  if (vanished !== undefined) {
+    const repaired = options.repair && options.startEmpty;
+    report({
+      kind: 'database',
+      where: options.dbPath,
+      what: `${vanished}; ${START_EMPTY}`,
+      repaired,
+      remains: true,
+    });
+    if (!repaired) return result;
+    forgetLast(options.dbPath);
+    openDatabase(options.dbPath).close();
+  }
   if (!existsSync(options.dbPath)) {
     if (readStoreMark(options.storeDir) === undefined)
       throw new LccError('input.missing', `${options.dbPath}: there is none; lccd creates it`);
@@ -115,12 +129,20 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   try {
     db = openChecked(options, talk, report);
     if (db === undefined) return result;
+    const old = wentBack(db, options.dbPath);
+    if (old !== undefined)
+      report({
+        kind: 'database',
+        where: options.dbPath,
+        what: old,
+        repaired: options.restored,
+        remains: true,
+      });
+    // What it does not know of is not without an owner: the newer copy may be put back yet.
+    if (old !== undefined && !options.restored) return result;
     const mender = options.repair ? menderOf(db, options) : undefined;
     if (options.recheck) mender?.recheck();
-    const old = wentBack(db, options.dbPath);
     if (options.restored) mender?.beginAnew();
-    if (old !== undefined)
-      report({ kind: 'database', where: options.dbPath, what: old, repaired: options.restored });
     if (options.restored) talk.note('every provider is asked for a full set, every content user begins anew');
     const { store, strange } = storeOf(options, db, mender, report);
     result.storeIsStrange = strange !== undefined;
@@ -145,6 +167,12 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
       advance: talk.advance,
     };
     for (const check of CHECKS) for await (const finding of check(context)) report(finding);
+    return result;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const what = `damaged (${messageOf(error)}): not everything could be looked at`;
+    report({ kind: 'database', where: options.dbPath, what, repaired: false });
+    if (options.repair) suspectDatabase(options.dbPath);
     return result;
   } finally {
     known.close();

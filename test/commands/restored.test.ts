@@ -1,7 +1,7 @@
 /** A backup of lcc.db put back, as lcc(7) says. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openReadOnly } from '../../src/db/open.js';
@@ -46,6 +46,7 @@ before(async () => {
   assert.equal(run('lccq', '--cursor', path('cursor')).status, 0);
   assert.equal(run('lccq', '--commit', path('cursor')).status, 0);
   await lcc.stop();
+  copyFileSync(path('lcc.db'), path('newer.db'));
 });
 after(async () => {
   site.close();
@@ -73,6 +74,20 @@ test('an older copy is not served as if nothing had happened: 78, and what to do
   assert.equal(looked.status, 1);
   assert.match(looked.stdout, /^database\t.*an older copy was put back.*--restored$/m);
   assert.equal(run('lccfsck', '--restored').status, 64);
+});
+
+test('a repair that does not know of it removes nothing: the newer copy may be put back yet', async () => {
+  const files = storedFiles();
+  const done = run('lccfsck', '--repair', '--remove-orphans');
+  assert.equal(done.status, 1);
+  assert.match(done.stdout, /^database\t.*an older copy was put back.*--restored\n$/);
+  assert.deepEqual(storedFiles(), files);
+  copyFileSync(path('newer.db'), path('lcc.db'));
+  lcc.start();
+  await lcc.untilIdle();
+  await lcc.stop();
+  assert.equal((await lcc.holdings()).rows.length, 3);
+  restore();
 });
 
 test('made to begin anew it is served, wants full sets of all, and refuses cursors from before', async () => {
@@ -106,6 +121,36 @@ test('what goes back without having been noted begins anew too', () => {
   assert.notEqual(storeId(), before);
 });
 
+for (const [what, remove] of [
+  ['empty', () => writeFileSync(path('lcc.db'), '')],
+  ['not there', () => rmSync(path('lcc.db'))],
+] as const)
+  test(`a database that is ${what} is never begun anew without a word`, async () => {
+    copyFileSync(path('newer.db'), path('lcc.db'));
+    lcc.start();
+    await lcc.untilIdle();
+    await lcc.stop();
+    remove();
+    const remedy = `${what}, though it was served until its change`;
+    for (const [command, ...args] of [
+      ['lccq'],
+      ['lccpidb', 'list'],
+      ['lccpidb', 'add', '--pid=9', '--root=http://b.test/'],
+      ['lccd-qm', `--listen-uns=unix:${lcc.home}/u.sock`, `--listen-bm=unix:${lcc.home}/b.sock`],
+    ] as const) {
+      const refused = run(command, ...args);
+      assert.equal(refused.status, 78, refused.stderr);
+      assert.ok(refused.stderr.includes(remedy) && refused.stderr.includes('--start-empty'), refused.stderr);
+    }
+    for (const args of [[], ['--repair']]) {
+      const looked = run('lccfsck', ...args);
+      assert.equal(looked.status, 1, looked.stderr);
+      assert.match(looked.stdout, new RegExp(`^database\\t.*${remedy}.*--start-empty\\n$`));
+    }
+    assert.equal(run('lccfsck', '--repair', '--start-empty').status, 0);
+    assert.equal(run('lccpidb', 'list').status, 0);
+  });
+
 test('an empty database beside a store with content is warned of, with the way back', async () => {
   for (const name of ['lcc.db', 'lcc.db.last']) rmSync(path(name), { force: true });
   const qm = startDaemon('lccd-qm', lcc.home, [
@@ -117,6 +162,10 @@ test('an empty database beside a store with content is warned of, with the way b
   assert.equal(await qm.ended, 0);
   assert.match(qm.log(), /"level":"warn".*the database is empty and the store is not: .*--restored/);
 });
+
+function storedFiles(): string[] {
+  return readdirSync(path('store'), { recursive: true, encoding: 'utf8' }).sort();
+}
 
 function storeId(): unknown {
   const db = openReadOnly(path('lcc.db'));

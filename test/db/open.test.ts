@@ -64,7 +64,9 @@ test('a database of a newer LCC is refused, for writing and reading, and left as
 
 test('a database of an older LCC is upgraded when opened for writing, refused for reading', () => {
   const path = join(dir, 'lcc.db');
-  openSqlite(path).exec('CREATE TABLE t(x)').close();
+  openSqlite(path).close();
+  assert.throws(() => openReadOnly(path), refused('input.missing', /lccd/));
+  openSqlite(path).exec(`${migration001};PRAGMA user_version = 1`).close();
   assert.throws(() => openReadOnly(path), refused('config', /start lccd to upgrade/));
   openDatabase(path).close();
   openReadOnly(path).close();

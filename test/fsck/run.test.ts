@@ -361,6 +361,28 @@ describe('the queue, the sequence and the counters', () => {
     });
   }
 
+  test('whatever is damaged in whichever page, a look at the database tells of it and goes to its end', async () => {
+    withDb(db => db.pragma('wal_checkpoint(TRUNCATE)'));
+    const path = join(lcc.home, 'lcc.db');
+    const sound = readFileSync(path);
+    const told = new Set<string>();
+    for (let offset = 4096; offset < sound.length; offset += 4096) {
+      for (const at of [0, 3, 8, 2000, 4090]) {
+        const damaged = Buffer.from(sound);
+        damaged.fill(0xa5, offset + at, offset + at + 3);
+        writeFileSync(path, damaged);
+        const findings = await fsck('quick').catch((error: unknown) => {
+          assert.fail(`page ${offset / 4096}, byte ${at}: ${String(error)}`);
+        });
+        for (const { what } of findings) told.add(what.replace(/\d+/g, 'N'));
+      }
+    }
+    writeFileSync(path, sound);
+    assert.ok(told.has('database disk image is malformed'));
+    assert.ok(told.has('damaged (database disk image is malformed): not everything could be looked at'));
+    assert.deepEqual(await fsck(), []);
+  });
+
   test('a database that SQLite finds damaged is set aside, and a new one begun with what can be read', async () => {
     const page = Number(one("SELECT rootpage FROM sqlite_schema WHERE name = 'lccurl_seq'"));
     withDb(db => db.pragma('wal_checkpoint(TRUNCATE)'));
