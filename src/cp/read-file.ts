@@ -1,6 +1,15 @@
 /** One look at a file: size, time, and md5 where asked for, all of the same moment. Synchronous: see lib/stdio.ts. */
 import { createHash, hash } from 'node:crypto';
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { errnoOf } from '../lib/errors.js';
 
 export interface FileFacts {
