@@ -7,8 +7,10 @@ import type { CommandContext, CommandSpec } from './run.js';
 interface Verb {
   /** Said of `provider 7` or `all 3 providers`. */
   done: (who: string, many: boolean) => string;
-  /** Said of those for which nothing had to change. */
+  /** Said of those among many for which nothing had to change. */
   already: string;
+  /** Said instead when nothing had to change for anyone. */
+  nothing: (who: string, many: boolean) => string;
   /** Said when something changed: what the operator may have to do besides. */
   consequence?: string;
 }
@@ -20,25 +22,42 @@ const VERBS: Record<string, Verb> = {
   pause: {
     done: (who, many) => `${who} ${many ? 'are' : 'is'} paused`,
     already: 'paused before',
+    nothing: (who, many) => `${who} ${many ? 'are' : 'is'} paused already`,
   },
   resume: {
-    done: (who, many) => `${who} ${many ? 'are' : 'is'} fetched from`,
-    already: 'not paused',
+    // Not that it is fetched from: it may be disabled, or closed at this hour.
+    done: (who, many) => `${who} ${many ? 'are' : 'is'} no longer paused`,
+    already: 'not paused before',
+    nothing: (who, many) => (many ? 'no provider was paused' : `${who} was not paused`),
   },
-  flush: { done: who => `the delays of ${who} are forgotten`, already: 'without a delay' },
+  flush: {
+    done: who => `the delays of ${who} are forgotten`,
+    already: 'without a delay',
+    nothing: (who, many) => (many ? 'no provider has a delay' : `${who} has no delay`),
+  },
   'want-full': {
     done: who => `${who} will be asked for a full set at the next connection`,
     already: 'asked before',
+    nothing: who => `${who} will be asked for a full set anyway`,
   },
-  release: { done: who => `the removals held back for ${who} are carried out`, already: 'without any' },
+  release: {
+    done: who => `the removals held back for ${who} are carried out`,
+    already: 'without any',
+    nothing: noneHeld,
+  },
   discard: {
     done: who => `the removals held back for ${who} are dropped`,
     already: 'without any',
+    nothing: noneHeld,
     // lcccpstate counts what it has sent as told, and names no removal twice.
     consequence:
       'what they named stays until the provider removes it again, or a full set without it is taken: lccctl want-full asks for one',
   },
 };
+
+function noneHeld(who: string, many: boolean): string {
+  return `no removals ${many ? '' : `of ${who} `}are held back`;
+}
 
 export const command: CommandSpec = {
   name: 'lccctl',
@@ -81,9 +100,9 @@ async function run(context: CommandContext): Promise<ExitStatus> {
       : providers === 1
         ? 'the one provider'
         : `all ${providers} providers`;
-  const before = providers - changed;
-  const remark = before === 0 ? '' : providers === 1 ? ` (${verb.already})` : ` (${before} ${verb.already})`;
-  context.say(verb.done(who, providers > 1) + remark);
+  const many = providers > 1;
+  const remark = providers === changed ? '' : ` (${providers - changed} ${verb.already})`;
+  context.say(changed === 0 ? verb.nothing(who, many) : verb.done(who, many) + remark);
   if (changed > 0 && verb.consequence !== undefined) context.say(verb.consequence);
   return EXIT.ok;
 }

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { errnoOf, isErrorCode, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
+import { AS_ITS_USER, errnoOf, isErrorCode, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 
 /** What every daemon says of itself, and what it adds. */
 export interface DaemonStatus {
@@ -138,6 +138,10 @@ function daemonNames(runDir: string): string[] {
     files = readdirSync(runDir);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return [];
+    if (errnoOf(error) === 'EACCES')
+      throw new LccError('peer.unavailable', `${runDir}: permission denied; ${AS_ITS_USER}`, {
+        cause: error,
+      });
     throw new LccError('io', `${runDir}: ${messageOf(error)}`, { cause: error });
   }
   const place = (name: string) => {

@@ -18,7 +18,7 @@ export const LCCD_METRICS: readonly MetricRow[] = [
     type: 'gauge',
     label,
     values: ofChildren(({ state }) => Number(state === 'ready')),
-    help: 'Whether the daemon runs and answers: 1 or 0',
+    help: 'Whether the daemon runs and has answered since its start: 1 or 0',
   },
   {
     name: 'lcc_lccd_daemon_waiting',

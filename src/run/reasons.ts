@@ -18,11 +18,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
   const waiting = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
     ...away,
-    ...answers('lccd').flatMap(lccd =>
-      listOf(lccd, 'children').flatMap(({ name, held_up: heldUp }) =>
-        typeof heldUp === 'string' ? [`${String(name)} is not started again for now: ${heldUp}`] : [],
-      ),
-    ),
+    ...answers('lccd').flatMap(lccd => listOf(lccd, 'children').flatMap(child => ofChild(child, nowMs))),
     ...(here.has('lccd-qm') || isOutpost(looks, queue)
       ? []
       : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
@@ -33,6 +29,21 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
     ),
     ...answers('lccd-uns').flatMap(uns => ofNotificationServer(uns, nowMs)),
     ...(queue === undefined ? [] : ofProviders(queue, nowMs)),
+  ];
+}
+
+/** A daemon that lccd had to start again of late, or has yet to. */
+function ofChild(child: Readonly<Record<string, unknown>>, nowMs: number): string[] {
+  const { name, state, held_up: heldUp, restarts, started_at_s: startedS, last_end: end } = child;
+  if (typeof heldUp === 'string') return [`${String(name)} is not started again for now: ${heldUp}`];
+  if (typeof end !== 'string') return [];
+  if (state === 'waiting') return [`${String(name)} ${end} and is started again; the log says more`];
+  const ageS = Math.max(0, Math.floor(nowMs / 1000) - Number(startedS));
+  const count = Number(restarts);
+  if (!(count > 0 && ageS < RECENTLY_S)) return [];
+  const times = count === 1 ? '' : ` (${count} times in all)`;
+  return [
+    `${String(name)} was started again ${formatDuration(ageS)} ago${times}: it ${end}; the log says more`,
   ];
 }
 
@@ -136,6 +147,9 @@ function ofTurns(uns: DaemonStatus, nowMs: number): string[] {
     `sets of ${who} wait in ${uns.daemon} for earlier ones that the UNS ${names} has; until ${formatUntil(untilMs, nowMs)} if that does not show itself (uns.order_wait_ms)`,
   ];
 }
+
+/** A daemon that has run for longer is taken to be well again. */
+const RECENTLY_S = 600;
 
 /** Providers that are named. */
 const NAMED = 3;

@@ -105,10 +105,7 @@ describe('lccctl', { timeout: 90_000 }, () => {
     await announce(['paused/later']);
     assert.equal((await until(status => status['rows_queued'] === 20))['in_flight'], 0);
     assert.equal(site.asked.length, 1);
-    assert.equal(
-      (await lcc.sh('lccctl pause --pid=1')).stderr,
-      'lccctl: provider 1 is paused (paused before)\n',
-    );
+    assert.equal((await lcc.sh('lccctl pause --pid=1')).stderr, 'lccctl: provider 1 is paused already\n');
   });
 
   it('stays paused over a restart, and goes on when resumed', async () => {
@@ -116,7 +113,7 @@ describe('lccctl', { timeout: 90_000 }, () => {
     await lcc.start();
     await until(status => Array.isArray(status['bot_managers']) && status['bot_managers'].length === 1);
     assert.equal(site.asked.length, 1);
-    assert.equal((await lcc.sh('lccctl resume')).stderr, 'lccctl: the one provider is fetched from\n');
+    assert.equal((await lcc.sh('lccctl resume')).stderr, 'lccctl: the one provider is no longer paused\n');
     await lcc.idle();
     assert.deepEqual(new Set(site.asked).size, 21);
   });
@@ -135,10 +132,7 @@ describe('lccctl', { timeout: 90_000 }, () => {
     );
     await lcc.idle();
     assert.ok(site.asked.includes('/backoff/1') && site.asked.includes('/backoff/2'));
-    assert.equal(
-      (await lcc.sh('lccctl flush')).stderr,
-      'lccctl: the delays of the one provider are forgotten (without a delay)\n',
-    );
+    assert.equal((await lcc.sh('lccctl flush')).stderr, 'lccctl: the one provider has no delay\n');
   });
 
   it('want-full makes the next lcccp of a pipe send all it has', async () => {
@@ -151,7 +145,10 @@ describe('lccctl', { timeout: 90_000 }, () => {
     assert.match(await delivered(), /\bpartial\b/);
     assert.match((await lcc.sh('lccctl want-full')).stderr, /the one provider will be asked for a full set/);
     assert.match(await lcc.run(`lcccp --status --uns=${lcc.uns} --pid=1`), /one is wanted \(operator\)/);
-    assert.match((await lcc.sh('lccctl want-full --pid=1')).stderr, /\(asked before\)$/m);
+    assert.match(
+      (await lcc.sh('lccctl want-full --pid=1')).stderr,
+      /provider 1 will be asked for a full set anyway$/m,
+    );
     writeFileSync(join(lcc.dir, 'docs/c.html'), 'c.html');
     assert.match(await delivered(), /\bfull\b/);
     await lcc.idle();
@@ -184,7 +181,7 @@ describe('lccctl', { timeout: 90_000 }, () => {
     // Nothing is held any more, nothing follows from it.
     assert.equal(
       (await lcc.sh('lccctl discard')).stderr,
-      'lccctl: the removals held back for the one provider are dropped (without any)\n',
+      'lccctl: no removals of the one provider are held back\n',
     );
     await lcc.idle();
     assert.equal(await count(), 12);
@@ -195,7 +192,10 @@ describe('lccctl', { timeout: 90_000 }, () => {
     );
     while ((await count()) > 6);
     assert.equal(await count(), 6);
-    assert.match((await lcc.sh('lccctl release --pid=1')).stderr, /\(without any\)$/m);
+    assert.match(
+      (await lcc.sh('lccctl release --pid=1')).stderr,
+      /^lccctl: no removals of provider 1 are held back$/m,
+    );
   });
 
   it('tells all providers when none is named, and says how many', async () => {
@@ -205,7 +205,10 @@ describe('lccctl', { timeout: 90_000 }, () => {
       (await lcc.sh('lccctl pause')).stderr,
       'lccctl: all 2 providers are paused (1 paused before)\n',
     );
+    assert.equal((await lcc.sh('lccctl pause')).stderr, 'lccctl: all 2 providers are paused already\n');
+    assert.equal((await lcc.sh('lccctl release')).stderr, 'lccctl: no removals are held back\n');
     assert.equal((await lcc.sh('lccctl -q resume')).stderr, '');
+    assert.equal((await lcc.sh('lccctl resume')).stderr, 'lccctl: no provider was paused\n');
   });
 
   it('refuses a provider that is not there, and words that are no action', async () => {
@@ -241,7 +244,10 @@ describe('lccctl', { timeout: 90_000 }, () => {
     }
     // It was told, and does so once it goes on.
     while (!/"paused":1/.test(await lcc.run('lccpidb show --pid=2 --json')));
-    assert.match((await lcc.sh('lccctl resume --pid=2')).stderr, /^lccctl: provider 2 is fetched from\n$/);
+    assert.match(
+      (await lcc.sh('lccctl resume --pid=2')).stderr,
+      /^lccctl: provider 2 is no longer paused\n$/,
+    );
   });
 
   it('says that nobody knows whether it is done when the Queue Manager ends before it has answered', async () => {

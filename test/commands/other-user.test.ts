@@ -45,6 +45,12 @@ describe('somebody who may not read its files', { skip: missing }, () => {
       assert.deepEqual(said(command, ...args), { status: 66, stderr });
     });
 
+  it('is told by lccstat what to do, and not that nobody is there', () => {
+    const stderr = `lccstat: ${cache.home}/run: ${advice}\n`;
+    for (const args of [[], ['--until-idle']])
+      assert.deepEqual(said('lccstat', ...args), { status: 69, stderr });
+  });
+
   it('is told by lccctl that nothing is changed, and not that nobody is there', () => {
     const stderr = `lccctl: nothing is changed: ${cache.home}/run/lccd-qm.ctl.sock: ${advice}\n`;
     assert.deepEqual(said('lccctl', 'pause'), { status: 69, stderr });
