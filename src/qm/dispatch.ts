@@ -123,7 +123,7 @@ export class Dispatcher {
 
   /** A set is complete. */
   addSet(set: WaitingSet): void {
-    this.#providers.addSet(set);
+    this.#providers.addNew(set);
     this.#large.added(set);
     this.pump();
   }

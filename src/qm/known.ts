@@ -34,6 +34,8 @@ export interface KnownOptions extends WaitOptions {
   window: number;
 }
 
+/** Urls of a new set that are looked at for other hosts than those that do not answer. */
+const MOST_LOOKED_AT = 1000;
 /** Hours of urls that are remembered: a provider that invents new ones without end must not fill the memory. */
 const MAX_REMEMBERED_HOURS = 1000;
 
@@ -57,10 +59,19 @@ export class KnownProviders {
     return this.#known.get(pid);
   }
 
-  /** A set is complete; one of a provider that was removed is left where it is. */
+  /** A set waits; one of a provider that was removed is left where it is. */
   addSet(set: WaitingSet): void {
     this.#learn(set.pid)?.order.add(set);
     this.#table.setHasUrls(set.pid, true);
+  }
+
+  /** A set has just been taken. Where one host of its provider keeps the others waiting, it may be of one that does not. */
+  addNew(set: WaitingSet): void {
+    this.addSet(set);
+    const known = this.#known.get(set.pid);
+    if (known === undefined || known.provider.backoffs === 0 || !known.silent.isSpread) return;
+    const rows = this.#options.store.queue.next(set, set.firstpos - 1, MOST_LOOKED_AT);
+    if (known.silent.areOthersIn(rows)) this.#waits.askNow(known);
   }
 
   /** Rows have come back into a set: those at `places`, or more than those. */

@@ -22,6 +22,11 @@ export class SilentHosts {
     return this.#isSpread;
   }
 
+  /** Whether others than those that are silent, as far as is known, have one of these rows. */
+  areOthersIn(rows: readonly Pick<WaitingRow, 'furl' | 'curl'>[]): boolean {
+    return this.#isSpread && rows.some(({ furl, curl }) => !this.#hosts.has(originOf(furl ?? curl)));
+  }
+
   /** Whether the row is of such a host; one that has failed otherwise before has a turn of its own. */
   has({ tries, furl, curl }: Pick<WaitingRow, 'tries' | 'furl' | 'curl'>): boolean {
     return this.#hosts.size > 0 && tries === 0 && this.#hosts.has(originOf(furl ?? curl));

@@ -35,6 +35,8 @@ export interface Paced {
   pace: Pace;
   /** Monotonic. */
   backoffUntilMs: number;
+  /** As far as that was asked for (`Retry-After`) since the start, monotonic. */
+  patienceUntilMs?: number | undefined;
   /** Why it is left alone, as far as that was heard since the start: code and host. */
   failure?: { code: number; host: string } | undefined;
 }
@@ -124,11 +126,14 @@ export class Waits {
       provider.backoffs++;
       waitMs = backoffMs(backoff, provider.backoffs, random());
     }
-    waitMs = Math.max(waitMs, Math.min(result.retryAfterMs ?? 0, backoff.maxMs));
+    const patienceMs = Math.min(result.retryAfterMs ?? 0, backoff.maxMs);
+    waitMs = Math.max(waitMs, patienceMs);
     if (waitMs === 0) return;
     const host = hostOf(url);
+    const nowMs = clock.monotonicMs();
     paced.failure = { code: result.code, host };
-    paced.backoffUntilMs = Math.max(paced.backoffUntilMs, clock.monotonicMs() + waitMs);
+    paced.backoffUntilMs = Math.max(paced.backoffUntilMs, nowMs + waitMs);
+    if (patienceMs > 0) paced.patienceUntilMs = Math.max(paced.patienceUntilMs ?? 0, nowMs + patienceMs);
     provider.backoffuntil = Math.ceil(this.#toWall(paced.backoffUntilMs) / 1000);
     this.#tell(paced);
     const { pid } = provider;
@@ -140,6 +145,15 @@ export class Waits {
       host,
       reason: result.message,
     });
+  }
+
+  /**
+   * Another of its hosts may answer: it is asked before its wait is over, unless one asked for patience. What is known of its
+   * failures stays.
+   */
+  askNow(paced: Paced): void {
+    paced.backoffUntilMs = paced.patienceUntilMs ?? 0;
+    this.#tell(paced);
   }
 
   /** The wait of a url that has failed `tries` times. Room comes back unasked: what waits for it is tried every few minutes. */
@@ -203,6 +217,7 @@ export class Waits {
     paced.provider.backoffs = 0;
     paced.provider.backoffuntil = 0;
     paced.backoffUntilMs = 0;
+    paced.patienceUntilMs = undefined;
     paced.failure = undefined;
     this.#tell(paced);
   }

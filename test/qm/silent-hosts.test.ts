@@ -59,6 +59,61 @@ test('nor do hundreds, over several sets; when the host is back they are fetched
   assert.equal(sim.status().sets, 0);
 });
 
+test('however long it has been silent, what is announced of another host is fetched at once; what is of itself waits', async () => {
+  begin();
+  await sim.send(1, [...dead(20), ...alive(5)]);
+  await sim.pass(12 * HOUR);
+  await sim.send(1, [...dead(22).slice(20), ...alive(10).slice(5)]);
+  await sim.pass(1000);
+  assert.equal(held(), 10);
+  await sim.pass(12 * HOUR);
+  const asked = sim.fetches.length;
+  await sim.send(1, dead(24).slice(22));
+  await sim.pass(1000);
+  assert.equal(sim.fetches.length, asked);
+});
+
+test('a site that asked for patience is left alone, whatever another host of its provider does', async () => {
+  sim = new Simulation({
+    window: 64,
+    site: ({ url: asked }) => ({
+      result: asked.startsWith(DEAD)
+        ? failure(604, 'provider')
+        : { ...failure(503, 'url'), retryAfterMs: 4 * HOUR },
+      tookMs: asked.startsWith(DEAD) ? 100 : 10,
+    }),
+  });
+  sim.bench.provider(1, { parallel: 2 });
+  sim.bench.db.prepare('INSERT INTO proots VALUES (1, ?)').run(DEAD);
+  sim.start();
+  await sim.send(1, [...alive(1), ...dead(1)]);
+  await sim.pass(MINUTE);
+  assert.equal(sim.bench.value('SELECT backoffs FROM pidb'), 1, 'the dead host was heard of last');
+  const asked = sim.fetches.length;
+  await sim.send(1, alive(2));
+  await sim.pass(3 * HOUR);
+  assert.equal(sim.fetches.length, asked);
+  await sim.pass(2 * HOUR);
+  assert.ok(sim.fetches.length > asked);
+});
+
+test('a host that has never been heard of since the start is asked once', async () => {
+  begin();
+  await sim.send(1, dead(5));
+  await sim.pass(12 * HOUR);
+  await sim.crash();
+  sim.start();
+  sim.fetches.length = 0;
+  await sim.pass(1000);
+  assert.equal(sim.fetches.length, 0, 'a start alone ends no wait');
+  await sim.send(1, alive(5));
+  await sim.pass(1000);
+  assert.equal(sim.fetches.length, 1);
+  await sim.send(1, alive(10).slice(5));
+  await sim.pass(1000);
+  assert.equal(held(), 10);
+});
+
 test('also over restarts, and when the urls are submitted again or deleted meanwhile', async () => {
   begin();
   await sim.send(1, [...dead(30), ...alive(5)]);
