@@ -6,6 +6,10 @@
  *     resting ──the log is long──▶ thread works ──little is left──▶ owner moves that ──▶ resting
  *                                      ▲ ╰──much is left: again, a few times──╯
  *
+ * The syncs of both are waited for by whoever commits meanwhile, and the owner's by all that it serves: 20 to 50 ms on a
+ * disk that is busy. So while large work makes room for others the thread moves a quarter of it at a time, and goes on until
+ * nothing was committed in between: the pauses of the large work are long enough for that.
+ *
  * When the thread cannot keep up, or is lost, SQLite does as it always did: a commit that finds the log too long moves it.
  */
 import { Worker } from 'node:worker_threads';
@@ -22,24 +26,37 @@ export interface CheckpointAnswer {
 
 /** Pages at which a commit no longer waits for the thread: 64 MB. */
 const MOST_PAGES = 4 * CHECKPOINT_PAGES;
-/** Pages that the owner moves itself: some 2 ms. */
-const FEW_PAGES = 512;
-/** Rounds of the thread before the owner moves whatever is left. */
-const MAX_ROUNDS = 4;
+interface Pace {
+  /** Pages of the log at which the thread begins. */
+  beginPages: number;
+  /** Pages that the owner moves itself. */
+  fewPages: number;
+  /** Rounds of the thread before the owner moves whatever is left. */
+  maxRounds: number;
+}
+/** 16 MB, of which the owner moves 2, … */
+const ALONE: Pace = { beginPages: CHECKPOINT_PAGES, fewPages: 512, maxRounds: 4 };
+/** … or 4 MB, of which it moves nothing if that can be helped. */
+const YIELDING: Pace = { beginPages: CHECKPOINT_PAGES / 4, fewPages: 0, maxRounds: 16 };
 
 export class Checkpoints {
   readonly #db: Db;
   readonly #state;
   readonly #log: Log;
+  readonly #isYielding: () => boolean;
   #thread: Worker | undefined;
   /** Rounds of the thread; 0: it rests. */
   #round = 0;
   #isOver = false;
 
-  /** @param db its own checkpoints become rare */
-  constructor(db: Db, log: Log) {
+  /**
+   * @param db its own checkpoints become rare
+   * @param isYielding whether large work makes room for others
+   */
+  constructor(db: Db, log: Log, isYielding: () => boolean) {
     this.#db = db;
     this.#log = log;
+    this.#isYielding = isYielding;
     this.#state = db
       .prepare<[], [busy: number, log: number, checkpointed: number]>('PRAGMA wal_checkpoint(NOOP)')
       .raw();
@@ -50,7 +67,7 @@ export class Checkpoints {
   committed(): void {
     if (this.#round > 0 || this.#isOver) return;
     this.#try(() => {
-      if (this.#waiting() >= CHECKPOINT_PAGES) this.#ask();
+      if (this.#waiting() >= this.#pace.beginPages) this.#ask();
     });
   }
 
@@ -59,6 +76,10 @@ export class Checkpoints {
     this.#isOver = true;
     void this.#thread?.terminate();
     this.#thread = undefined;
+  }
+
+  get #pace(): Pace {
+    return this.#isYielding() ? YIELDING : ALONE;
   }
 
   /** Pages of the log that are not in the database. */
@@ -90,7 +111,8 @@ export class Checkpoints {
 
   #next(): void {
     const waiting = this.#waiting();
-    if (waiting > FEW_PAGES && this.#round < MAX_ROUNDS) return this.#ask();
+    const { fewPages, maxRounds } = this.#pace;
+    if (waiting > fewPages && this.#round < maxRounds) return this.#ask();
     this.#round = 0;
     if (waiting > 0) this.#db.pragma('wal_checkpoint(PASSIVE)');
   }

@@ -1,12 +1,14 @@
 /**
- * Room for small work beside large: whoever works on somebody's million of urls rests for as long as it worked, whenever
- * others had something to do lately. Alone it never rests, and never waits longer than a moment; but the event loop goes
+ * Room for small work beside large: whoever works on somebody's million of urls rests for twice as long as it worked,
+ * whenever others had something to do lately. Alone it never rests, and never waits longer than a moment; but the event loop goes
  * round in between, so that whoever comes is seen: Node reads up to 32 chunks in a row of a connection that always has more.
  */
 import type { Clock } from './clock.js';
 
 /** Where others had something to do, more will come. */
 const LATELY_MS = 1000;
+/** In spells of work: who comes at any time has the process to itself more often than not. */
+const REST = 2;
 /** Timers are not exact: shorter rests are saved up. */
 const SHORTEST_REST_MS = 2;
 const LONGEST_REST_MS = 50;
@@ -17,6 +19,7 @@ export class DutyCycle<Who> {
   #last: { who: Who; atMs: number } | undefined;
   #before: { who: Who; atMs: number } | undefined;
   #owedMs = 0;
+  #yieldedMs = -Infinity;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -39,9 +42,21 @@ export class DutyCycle<Who> {
     return this.#last !== undefined && this.hasOthers(this.#last.who);
   }
 
+  /** Whether large work for `who` makes room now: somebody else had something to do lately. */
+  mustYield(who: Who): boolean {
+    const must = this.hasOthers(who);
+    if (must) this.#yieldedMs = this.#clock.monotonicMs();
+    return must;
+  }
+
+  /** Whether large work made room for others lately. */
+  get isYielding(): boolean {
+    return this.#clock.monotonicMs() - this.#yieldedMs < LATELY_MS;
+  }
+
   /** After `workedMs` of large work for `who`: resolves when it may go on. */
   async rest(who: Who, workedMs: number): Promise<void> {
-    this.#owedMs = this.hasOthers(who) ? this.#owedMs + workedMs : 0;
+    this.#owedMs = this.mustYield(who) ? this.#owedMs + REST * workedMs : 0;
     if (this.#owedMs < SHORTEST_REST_MS)
       return await new Promise<void>(resolve => void setImmediate(resolve));
     const restMs = Math.min(LONGEST_REST_MS, this.#owedMs);

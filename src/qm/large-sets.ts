@@ -52,12 +52,12 @@ export class LargeSets {
     const workedMs = isLast ? this.#workedMs.get(pid) : undefined;
     if (workedMs === undefined) return;
     this.#workedMs.delete(pid);
-    if (this.#duty.hasOthers(pid))
+    if (this.#duty.mustYield(pid))
       this.#table.rest(pid, this.#clock.monotonicMs() + Math.min(LONGEST_REST_MS, workedMs));
   }
 
   #yieldIfNeeded(set: WaitingSet): void {
-    this.#table.setYielding(set.pid, isLarge(set) && this.#duty.hasOthers(set.pid));
+    this.#table.setYielding(set.pid, isLarge(set) && this.#duty.mustYield(set.pid));
   }
 }
 

@@ -77,7 +77,8 @@ export async function startQueueManager(
     log.warn('the sets of the queue were told anew from its urls', { reason: wrong, sets });
   }
   let damagedRows = 0;
-  const checkpoints = new Checkpoints(db, log);
+  const duty = new DutyCycle<number>(clock);
+  const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
   const store = new QueueStore(db, {
     committed: () => checkpoints.committed(),
     errorsKept: config.get('qm.errors_kept'),
@@ -104,7 +105,6 @@ export async function startQueueManager(
     return false;
   };
 
-  const duty = new DutyCycle<number>(clock);
   const dispatcher = new Dispatcher({
     store,
     clock,

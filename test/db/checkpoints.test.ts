@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Checkpoints } from '../../src/db/checkpoints.js';
-import { CHECKPOINT_PAGES, openDatabase, type Db } from '../../src/db/open.js';
+import { CHECKPOINT_PAGES, openDatabase, openReadOnly, type Db } from '../../src/db/open.js';
 import type { Log } from '../../src/lib/log.js';
 import { silentLog } from '../../src/lib/log.js';
 
@@ -15,14 +15,16 @@ let dir: string;
 let db: Db;
 let checkpoints: Checkpoints;
 let warnings: string[];
+let isYielding: () => boolean;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'lcc-checkpoints-'));
   db = openDatabase(join(dir, 'lcc.db'));
   db.exec('CREATE TABLE big(n INTEGER PRIMARY KEY, content BLOB NOT NULL)');
   warnings = [];
+  isYielding = () => false;
   const log: Log = { ...silentLog, warn: event => void warnings.push(event) };
-  checkpoints = new Checkpoints(db, log);
+  checkpoints = new Checkpoints(db, log, () => isYielding());
 });
 afterEach(() => {
   checkpoints.close();
@@ -66,6 +68,31 @@ test('a short log is left alone', async () => {
   assert.equal(state().checkpointed, 0);
 });
 
+test('while large work makes room for others a shorter log is moved, all of it by the thread', async () => {
+  write(CHECKPOINT_PAGES / 4 - 100);
+  // At first it cannot move what is newer than this: 200 pages, which the owner would have moved.
+  const reader = openReadOnly(db.name);
+  const rows = reader.prepare('SELECT n FROM big').iterate();
+  rows.next();
+  const asked: string[] = [];
+  const pragma = db.pragma.bind(db);
+  db.pragma = (text, options) => {
+    asked.push(text);
+    return pragma(text, options);
+  };
+  isYielding = () => true;
+  write(200);
+  isYielding = () => {
+    rows.return?.();
+    return true;
+  };
+  await until(() => state().checkpointed === state().log);
+  assert.ok(!asked.includes('wal_checkpoint(PASSIVE)'), 'nothing by the owner');
+  write(1);
+  assert.ok(state().log < 20, `${state().log} pages`);
+  reader.close();
+});
+
 test('a log that grew faster than the thread moved it begins anew, too', async () => {
   for (let n = 0; n < 6; n++) write(CHECKPOINT_PAGES);
   await until(() => state().checkpointed === state().log);
@@ -89,7 +116,9 @@ const WRITER = `
   const { Checkpoints } = await import(process.argv[1] + 'src/db/checkpoints.js');
   const db = openDatabase(process.argv[2]);
   db.exec('CREATE TABLE IF NOT EXISTS big(n INTEGER PRIMARY KEY, content BLOB NOT NULL)');
-  const checkpoints = new Checkpoints(db, { warn: reason => { throw new Error(reason); } });
+  let asked = 0;
+  const isYielding = () => asked++ % 2 === 0;
+  const checkpoints = new Checkpoints(db, { warn: reason => { throw new Error(reason); } }, isYielding);
   const insert = db.prepare('INSERT INTO big(content) VALUES (randomblob(1000000))');
   for (;;) {
     const { lastInsertRowid } = insert.run();

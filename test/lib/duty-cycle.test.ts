@@ -34,34 +34,47 @@ test('whoever came meanwhile has his turn of the event loop before large work go
     duty.note(who);
     const order: string[] = [];
     const turn = new Promise<void>(resolve => void setImmediate(() => resolve(void order.push('others'))));
-    await duty.rest('large', 1);
+    await duty.rest('large', 0.5);
     order.push('large');
     await turn;
     assert.deepEqual(order, ['others', 'large']);
   }
 });
 
-test('beside others it rests as long as it worked', async () => {
+test('beside others it rests twice as long as it worked', async () => {
   duty.note('small');
   duty.note('large');
-  assert.equal(await restMs(5), 5);
+  assert.equal(await restMs(5), 10);
   duty.note('large');
-  assert.equal(await restMs(17), 17);
+  assert.equal(await restMs(17), 34);
 });
 
 test('others that had something to do a second ago are no reason any more', async () => {
   duty.note('small');
   clock.advance(999);
-  assert.equal(await restMs(5), 5);
+  assert.equal(await restMs(5), 10);
   assert.equal(await restMs(5), 0);
 });
 
 test('short spells of work are saved up for a rest that a timer can keep', async () => {
   duty.note('small');
-  assert.deepEqual([await restMs(0.8), await restMs(0.8), await restMs(0.4)], [0, 0, 2]);
+  assert.deepEqual([await restMs(0.4), await restMs(0.4), await restMs(0.2)], [0, 0, 2]);
 });
 
 test('no rest is longer than a moment', async () => {
   duty.note('small');
   assert.equal(await restMs(10_000), 50);
+});
+
+test('it is known for a second that large work has made room', async () => {
+  duty.note('small');
+  assert.equal(duty.isYielding, false, 'nobody had to');
+  await restMs(5);
+  assert.equal(duty.isYielding, true);
+  clock.advance(989);
+  assert.equal(duty.isYielding, true);
+  clock.advance(1);
+  assert.equal(duty.isYielding, false);
+  await restMs(5);
+  assert.equal(duty.isYielding, false, 'the others have gone');
 });
