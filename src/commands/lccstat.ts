@@ -11,6 +11,7 @@ import { isAtRest, isIdle, untilIdle } from '../run/idle.js';
 import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, reasonsOf } from '../run/reasons.js';
+import { fitScreen } from '../run/screen.js';
 import { formatOverview } from '../run/table.js';
 import { CONFIG_OPTION } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -176,7 +177,10 @@ function write(text: string, watch: boolean, first: boolean): void {
     process.stdout.write(watch && !first && text.includes('\n\n') ? `\n${text}` : text);
     return;
   }
-  process.stdout.write(HOME_SCREEN + text.replaceAll('\n', `${CLEAR_LINE}\n`) + CLEAR_BELOW);
+  const { columns, rows } = process.stdout;
+  // A terminal that does not say how large it is says 0; half an object is none.
+  const fitting = columns > 0 && rows > 0 && !text.startsWith('{') ? fitScreen(text, columns, rows) : text;
+  process.stdout.write(HOME_SCREEN + fitting.replaceAll('\n', `${CLEAR_LINE}\n`) + CLEAR_LINE + CLEAR_BELOW);
 }
 
 /** The clock's timers do not keep a process alive; waiting for one must. */

@@ -22,7 +22,8 @@ export function formatOverview(
     rates === undefined
       ? ''
       : `; ${rates.urls_per_s.toFixed(1)} urls/s, ${formatBytes(rates.bytes_per_s)}/s fetched`;
-  const lines = [`${idle ? 'idle' : 'busy'}: ${queue}${rate}`, ...reasons.map(reason => `! ${reason}`)];
+  const state = looks.some(look => 'status' in look) ? (idle ? 'idle' : 'busy') : 'not running';
+  const lines = [`${state}: ${queue}${rate}`, ...reasons.map(reason => `! ${reason}`)];
   return `${lines.join('\n')}\n\n${formatTable(looks)}`;
 }
 

@@ -125,6 +125,12 @@ lccbot   away                not running
   );
 });
 
+it('an LCC of which nothing answers is neither idle nor busy', () => {
+  const gone = [{ name: 'lccd-qm', problem: 'not running' }];
+  for (const looks of [[], gone])
+    assert.match(formatOverview(looks, false, '5 urls wait', [], undefined), /^not running: 5 urls wait\n/);
+});
+
 it('rates are what one Queue Manager counted between two looks', () => {
   const moment = (atMs: number, pid: number, stored: number, bytes: number) => ({
     atMs,
