@@ -8,6 +8,7 @@ import {
   changeLogin,
   changePassword,
   changeProvider,
+  confirmProvider,
   readLoginUser,
   readProvider,
   readProviders,
@@ -16,6 +17,7 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/pidb.js';
+import { adviceOn, Terms } from '../db/terms.js';
 import { openDatabase, openReadOnly, storageError, type Db } from '../db/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -62,6 +64,7 @@ export const command: CommandSpec = {
       flags: '--loginfile <FILE>',
       help: 'file whose first line is the user:password for its site; - = standard input; none = no login',
     },
+    { flags: '--confirm', help: 'set: a damaged provider is right now, and served again' },
     { flags: '--json', help: 'show, list: one JSON object a line' },
     CONFIG_OPTION,
   ],
@@ -79,6 +82,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     );
   }
   const term = words === 'add' || words === 'set' ? undefined : termGiven(context.options);
+  if (context.options['confirm'] === true && words !== 'set')
+    throw new LccError('usage', `--confirm is for set, not for ${words}`);
   if (term !== undefined) throw new LccError('usage', `${term} is for add and set, not for ${words}`);
   const file = context.options['config'];
   const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
@@ -86,6 +91,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
   try {
     await chosen.action(db, context, slotsOf(config.get('qm.slots')), config.home.run);
+    if (chosen.write) warnOfDamage(db, context);
   } catch (error) {
     throw storageError(config.home.db, error);
   } finally {
@@ -111,15 +117,22 @@ function set(db: Db, context: CommandContext, slots: Slots): void {
   const pid = pidOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);
-  if (Object.keys(terms).length === 0 && login === undefined)
+  const isConfirmed = context.options['confirm'] === true;
+  if (Object.keys(terms).length === 0 && login === undefined && !isConfirmed)
     throw new LccError('usage', 'nothing to set; give a term, such as --priority=2');
   changeProvider(db, pid, terms);
   if (login !== undefined) changeLogin(db, pid, login ?? undefined);
+  if (isConfirmed) confirmProvider(db, pid);
   warn(context, terms, slots);
 }
 
 function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slots): void {
   for (const warning of warningsOf(terms, slots)) context.say(warning);
+}
+
+function warnOfDamage(db: Db, context: CommandContext): void {
+  const pid = pidOf(context);
+  if (new Terms(db).state(pid) === 'damaged') context.say(adviceOn(pid));
 }
 
 function passwd(db: Db, context: CommandContext): void {
@@ -134,6 +147,11 @@ async function show(db: Db, context: CommandContext, slots: Slots, runDir: strin
   const pid = pidOf(context);
   const provider = readProvider(db, pid);
   const standing = readProviderQueue(db, pid);
+  if (provider === undefined && new Terms(db).state(pid) === 'damaged')
+    throw new LccError(
+      'data.malformed',
+      `provider ${pid} cannot be read, though there was one; lccpidb add --pid=${pid} makes it anew, lccpidb rm --pid=${pid} forgets it`,
+    );
   if (provider === undefined || standing === undefined)
     throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
   if (context.options['json'] === true) {

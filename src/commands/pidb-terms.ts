@@ -2,6 +2,7 @@
 import { DAY_SLOTS, hoursOfMask, isNever, isTooFine, WEEK_SLOTS, type Slots } from '../config/hours.js';
 import type { Provider, ProviderTerms } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
+import { adviceOn } from '../db/terms.js';
 import { LccError } from '../lib/errors.js';
 import { obstacleOf } from '../run/obstacle.js';
 import { amount } from '../run/words.js';
@@ -114,9 +115,13 @@ export function providerText(
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
+    ...(provider.damaged ? [['damaged', adviceOn(provider.pid)] satisfies [string, string]] : []),
     ...provider.roots.map((root): [string, string] => ['root', root]),
     ['enabled', provider.enabled ? 'yes' : 'no'],
-    ['fetched from', fetchedText(standing, { nowMs, slots, failure })],
+    [
+      'fetched from',
+      provider.damaged ? 'no, it is damaged' : fetchedText(standing, { nowMs, slots, failure }),
+    ],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
     ['full sets', `${provider.fullsetsused} of ${provider.fullsetsallowed} used`],
@@ -204,10 +209,10 @@ function fuseText({ fusepercent, fuseurls }: Provider): string {
   return `${fusepercent === null ? 'share as configured' : `${fusepercent} %`}, ${fuseurls === null ? 'number as configured' : `${fuseurls} urls`}`;
 }
 
-/** One provider on one line: pid, enabled (or disabled, or paused), files, bytes, roots; tab-separated. */
+/** One provider on one line: pid, enabled (or disabled, paused, damaged), files, bytes, roots; tab-separated. */
 export function providerLine(provider: Provider): string {
-  const { pid, enabled, paused, filesused, spaceused, roots } = provider;
-  const state = !enabled ? 'disabled' : paused !== 0 ? 'paused' : 'enabled';
+  const { pid, enabled, paused, filesused, spaceused, roots, damaged } = provider;
+  const state = damaged ? 'damaged' : !enabled ? 'disabled' : paused !== 0 ? 'paused' : 'enabled';
   return `${[pid, state, filesused, spaceused, roots.join(' ')].join('\t')}\n`;
 }
 

@@ -1,7 +1,15 @@
 /** Rows that do not agree with their sums, found a page at a time by reading all of them. */
 import { ROW_COLUMNS, type QueueRow } from './queue/row.js';
 import type { Db } from './open.js';
-import { checkWaiting, CONTENT_SUM_TEXT, DELETION_SUM_TEXT, isSoundText, OLD_PATH_SUM_TEXT } from './sums.js';
+import {
+  checkWaiting,
+  CONTENT_SUM_TEXT,
+  DELETION_SUM_TEXT,
+  type ErrorRow,
+  isSoundError,
+  isSoundText,
+  OLD_PATH_SUM_TEXT,
+} from './sums.js';
 
 const PAGE_ROWS = 1000;
 
@@ -18,6 +26,16 @@ export interface DamagedDeletion {
   /** As it stands there: it may be what is damaged. */
   seq: number;
   pid: number;
+}
+
+export interface DamagedError {
+  errseq: number;
+  pid: number;
+}
+
+/** As SQLite says of a damaged table: the next start looks at all of the database. */
+export function corrupt(message: string): Error {
+  return Object.assign(new Error(message), { code: 'SQLITE_CORRUPT' });
 }
 
 /** Of qdb. A page is read whole before its damaged rows are given out: they may be removed. */
@@ -68,5 +86,19 @@ export function* damagedDeletions(db: Db): Generator<DamagedDeletion[], void> {
       if (!(last > after)) break;
       after = last;
     }
+  }
+}
+
+/** Of pierr, a page at a time, as `damagedDeletions`. */
+export function* damagedErrors(db: Db): Generator<DamagedError[], void> {
+  const page = db.prepare<[number, number], ErrorRow>(
+    'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE errseq > ? ORDER BY errseq LIMIT ?',
+  );
+  for (let after = Number.MIN_SAFE_INTEGER; ;) {
+    const rows = page.all(after, PAGE_ROWS);
+    yield rows.filter(row => !isSoundError(row)).map(({ errseq, pid }) => ({ errseq, pid }));
+    const last = Math.max(...rows.map(row => row.errseq));
+    if (!(last > after)) return;
+    after = last;
   }
 }

@@ -1,7 +1,7 @@
 /** What `lccfsck --repair` changes in lcc.db. The caller has the Queue Manager's lock. */
 import type { WrongCount } from './audit.js';
 import { Counter, mendPurged, raiseCounters } from './counters.js';
-import type { DamagedDeletion, DamagedRow } from './damage.js';
+import type { DamagedDeletion, DamagedError, DamagedRow } from './damage.js';
 import type { Db } from './open.js';
 import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
 import type { Spoilt } from './queue/refetch.js';
@@ -65,6 +65,11 @@ export class Mender {
   /** Deletions that do not agree with their sums go; whoever has a cursor begins anew. */
   dropDeletions(damaged: readonly DamagedDeletion[]): void {
     if (damaged.length > 0) this.#store.transaction(() => this.#store.deletions.drop(damaged));
+  }
+
+  /** Errors that do not agree with their sums go untold. */
+  dropErrors(damaged: readonly DamagedError[]): void {
+    if (damaged.length > 0) this.#store.transaction(() => this.#store.errors.drop(damaged));
   }
 
   /** The sets of the queue, told anew from its urls. */

@@ -2,6 +2,8 @@
 import { statSync } from 'node:fs';
 import { errnoOf, LccError } from '../lib/errors.js';
 import { openReadOnly, type Db } from './open.js';
+import { isSoundError, type ErrorRow } from './sums.js';
+import { demandSound, Terms } from './terms.js';
 
 /** What an operator decides of a provider. */
 export interface ProviderTerms {
@@ -61,6 +63,8 @@ export interface Provider extends ProviderTerms, ProviderState {
   /** sha256:SALT:HASH. */
   password: string;
   roots: string[];
+  /** It does not agree with its checksum, and is not served. */
+  damaged: boolean;
 }
 
 /** Full sets a provider may send now. */
@@ -94,7 +98,7 @@ export function fullSetRation(
 }
 
 /** SQLite has no booleans. */
-type Row = Omit<Provider, 'enabled' | 'enforce' | 'roots'> &
+type Row = Omit<Provider, 'enabled' | 'enforce' | 'roots' | 'damaged'> &
   Record<'enabled' | 'enforce', number> & { roots: string };
 
 export interface ProviderError {
@@ -123,24 +127,29 @@ const TERMS = [
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
 /** In one statement, for every snapshot of a database that is being written has its price. */
-const PROVIDERS = `SELECT *, (SELECT json_group_array(root) FROM
+const PROVIDERS = `SELECT *, (SELECT json_group_array(CAST(root AS TEXT)) FROM
   (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root)) AS roots FROM pidb`;
 const PROVIDER = `${PROVIDERS} WHERE pid = ?`;
 
 /** One provider with its roots. */
 export function readProvider(db: Db, pid: number): Provider | undefined {
   const row = db.prepare<[number], Row>(PROVIDER).get(pid);
-  return row === undefined ? undefined : completed(row);
+  return row === undefined ? undefined : completed(row, new Terms(db));
 }
 
 /** All providers, ascending. */
 export function readProviders(db: Db): Provider[] {
-  return db.prepare<[], Row>(`${PROVIDERS} ORDER BY pid`).all().map(completed);
+  const terms = new Terms(db);
+  return db
+    .prepare<[], Row>(`${PROVIDERS} ORDER BY pid`)
+    .all()
+    .map(row => completed(row, terms));
 }
 
-function completed(row: Row): Provider {
+function completed(row: Row, terms: Terms): Provider {
   const roots = JSON.parse(row.roots) as string[];
-  return { ...row, enabled: row.enabled !== 0, enforce: row.enforce !== 0, roots };
+  const damaged = terms.state(row.pid) === 'damaged';
+  return { ...row, enabled: row.enabled !== 0, enforce: row.enforce !== 0, roots, damaged };
 }
 
 /**
@@ -156,10 +165,12 @@ export class PidbReader {
     this.#path = path;
   }
 
-  /** @throws LccError `input.missing` while there is no database */
+  /** @throws LccError `input.missing` while there is no database, `data.malformed` where the provider is damaged */
   provider(pid: number): Provider | undefined {
-    const row = this.#open().provider.get(pid);
-    return row === undefined ? undefined : completed(row);
+    const { provider, terms } = this.#open();
+    demandSound(terms, pid);
+    const row = provider.get(pid);
+    return row === undefined ? undefined : completed(row, terms);
   }
 
   /**
@@ -168,7 +179,8 @@ export class PidbReader {
    */
   errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
     const { errors, total } = this.#open();
-    const shown = errors.all(pid, mark, limit);
+    // A damaged one is told nobody; the Queue Manager removes it.
+    const shown = errors.all(pid, mark, limit).filter(isSoundError);
     // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
     return { shown, total: shown.length === 0 ? 0 : (total.get({ pid, mark }) ?? 0) };
   }
@@ -193,9 +205,10 @@ type View = ReturnType<typeof viewOf>;
 function viewOf(db: Db) {
   return {
     db,
+    terms: new Terms(db),
     provider: db.prepare<[number], Row>(PROVIDER),
-    errors: db.prepare<[number, number, number], ProviderError>(
-      'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+    errors: db.prepare<[number, number, number], ErrorRow>(
+      'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
     ),
     total: db
       .prepare<[{ pid: number; mark: number }], number>(
@@ -232,42 +245,35 @@ export function addProvider(
     db.prepare('INSERT INTO pidb(pid, password) VALUES (?, ?)').run(pid, password);
     changeTerms(db, pid, terms);
     for (const root of roots) insertRoot(db, pid, root);
+    new Terms(db).confirm(pid);
   }).immediate();
 }
 
 /** Changes what is given. @throws LccError `usage` for an unknown pid */
 export function changeProvider(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
-  db.transaction(() => {
-    demand(db, pid);
-    changeTerms(db, pid, terms);
-  }).immediate();
+  change(db, pid, () => changeTerms(db, pid, terms));
 }
 
 /** @throws LccError `usage` for an unknown pid */
 export function changePassword(db: Db, pid: number, password: string): void {
-  db.transaction(() => {
-    demand(db, pid);
-    db.prepare('UPDATE pidb SET password = ? WHERE pid = ?').run(password, pid);
-  }).immediate();
+  change(db, pid, () => db.prepare('UPDATE pidb SET password = ? WHERE pid = ?').run(password, pid));
 }
 
 /** @throws LccError `usage` for an unknown pid */
 export function addRoots(db: Db, pid: number, roots: readonly string[]): void {
-  db.transaction(() => {
-    demand(db, pid);
+  change(db, pid, () => {
     for (const root of roots) insertRoot(db, pid, root);
-  }).immediate();
+  });
 }
 
 /** @throws LccError `usage` for an unknown pid or a root it does not have */
 export function removeRoots(db: Db, pid: number, roots: readonly string[]): void {
-  db.transaction(() => {
-    demand(db, pid);
+  change(db, pid, () => {
     for (const root of roots) {
       const { changes } = db.prepare('DELETE FROM proots WHERE pid = ? AND root = ?').run(pid, root);
       if (changes === 0) throw new LccError('usage', `provider ${pid} has no root ${root}; see lccpidb show`);
     }
-  }).immediate();
+  });
 }
 
 /**
@@ -276,7 +282,7 @@ export function removeRoots(db: Db, pid: number, roots: readonly string[]): void
  */
 export function removeProvider(db: Db, pid: number): void {
   db.transaction(() => {
-    demand(db, pid);
+    if (new Terms(db).state(pid) !== 'damaged') demand(db, pid);
     const held = (table: string) =>
       db.prepare(`SELECT count(*) FROM ${table} WHERE pid = ?`).pluck().get(pid) as number;
     const [urls, queued] = [held('lccurl'), held('qdb')];
@@ -286,7 +292,7 @@ export function removeProvider(db: Db, pid: number): void {
         `provider ${pid} still has ${urls} ${urls === 1 ? 'url' : 'urls'} stored and ${queued} queued; have it send an empty full set first`,
       );
     }
-    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb'])
+    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb', 'pidbsum'])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
   }).immediate();
 }
@@ -297,10 +303,17 @@ export function removeProvider(db: Db, pid: number): void {
  * @throws LccError `usage` for an unknown pid
  */
 export function changeLogin(db: Db, pid: number, login: string | undefined): void {
-  db.transaction(() => {
-    demand(db, pid);
+  change(db, pid, () => {
     if (login === undefined) db.prepare('DELETE FROM sitelogin WHERE pid = ?').run(pid);
     else db.prepare('INSERT OR REPLACE INTO sitelogin VALUES (?, ?)').run(pid, login);
+  });
+}
+
+/** A damaged provider is right as it is now, and served again. @throws LccError `usage` for an unknown pid */
+export function confirmProvider(db: Db, pid: number): void {
+  db.transaction(() => {
+    demand(db, pid);
+    new Terms(db).confirm(pid);
   }).immediate();
 }
 
@@ -310,6 +323,13 @@ export function readLoginUser(db: Db, pid: number): string | undefined {
     .prepare<[number], string>("SELECT substr(login, 1, instr(login, ':') - 1) FROM sitelogin WHERE pid = ?")
     .pluck()
     .get(pid);
+}
+
+function change(db: Db, pid: number, then: () => void): void {
+  db.transaction(() => {
+    demand(db, pid);
+    new Terms(db).change(pid, then);
+  }).immediate();
 }
 
 function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {

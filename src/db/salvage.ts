@@ -14,7 +14,7 @@ import type { Log } from '../lib/log.js';
 import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { moveAside } from './aside.js';
-import { damagedContent, damagedDeletions, damagedWaiting } from './damage.js';
+import { damagedContent, damagedDeletions, damagedErrors, damagedWaiting } from './damage.js';
 import { mendPurged, raiseCounters } from './counters.js';
 import { isDamage, openDatabase, START_EMPTY, type Db } from './open.js';
 import { rebuildSets } from './queue/ranges.js';
@@ -26,6 +26,7 @@ export const SALVAGED_TABLES = [
   'pidb',
   'proots',
   'sitelogin',
+  'pidbsum',
   'lccurl',
   'tombstone',
   'oldpath',
@@ -222,6 +223,8 @@ function repair(db: Db): void {
   for (const { id } of damagedContent(db)) dropContent.run(id);
   for (const page of damagedDeletions(db))
     for (const { table, seq } of page) db.prepare(`DELETE FROM ${table} WHERE seq = ?`).run(seq);
+  for (const page of damagedErrors(db))
+    for (const { errseq } of page) db.prepare('DELETE FROM pierr WHERE errseq = ?').run(errseq);
   raiseCounters(db);
   mendPurged(db);
   beginAnew(db);

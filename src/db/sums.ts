@@ -139,6 +139,32 @@ export function oldPathSum({ seq, pid, mimetype, machineid, fileid, left_time }:
   return crc32(`${seq} ${pid} ${mimetype} ${machineid} ${fileid} ${left_time}`) | 0;
 }
 
+/** A row of pierr. */
+export interface ErrorRow {
+  errseq: number;
+  pid: number;
+  code: number;
+  text: string;
+  attrs: string;
+  sum: number | null;
+}
+
+/** `pierr.sum`. */
+export function errorSum({ errseq, pid, code, text, attrs }: Omit<ErrorRow, 'sum'>): number {
+  return crc32(`${errseq} ${pid} ${code} ${attrs}\n${text}`) | 0;
+}
+
+/** One without a sum is from before there were any; damage that takes the sum away moves the other columns, too. */
+export function isSoundError(row: ErrorRow): boolean {
+  if (row.sum !== null) return row.sum === errorSum(row);
+  const { code, text, attrs } = row;
+  return (
+    Number.isSafeInteger(code) &&
+    [text, attrs].every(value => typeof value === 'string') &&
+    /^( |$)/.test(attrs)
+  );
+}
+
 /** Whether a text made by one of the `…_SUM_TEXT` below has that sum. */
 export function isSoundText(text: string | Uint8Array, sum: number | null): boolean {
   return sum === null ? text.length === 0 : sum === (crc32(text) | 0);

@@ -24,7 +24,7 @@ import { silentLog, type LogFields } from '../lib/log.js';
 import { storeAlone } from './alone.js';
 import { content } from './content.js';
 import { counters, sequence, sets } from './queue.js';
-import { sums } from './rows.js';
+import { providers, sums } from './rows.js';
 import { dropSpooledDeletions, spools } from './spools.js';
 import { spoolDatabases } from './spool-databases.js';
 import { deletions, files, freeList } from './store.js';
@@ -72,6 +72,7 @@ export interface FsckResult {
 
 const CHECKS: readonly Check[] = [
   sums,
+  providers,
   sets,
   sequence,
   content,

@@ -11,6 +11,7 @@ export interface Finding {
   kind:
     | 'database'
     | 'damaged-row'
+    | 'damaged-provider'
     | 'set'
     | 'sequence'
     | 'bad-fileid'

@@ -188,7 +188,7 @@ export class KnownProviders {
     const { store, slots, window, log } = this.#options;
     const { pid } = provider;
     known.provider = provider;
-    const roots = store.providers.roots(pid);
+    const roots = provider.damaged ? [] : store.providers.roots(pid);
     known.terms = siteTermsOf(provider, roots);
     known.silent.roots = roots;
     const hours = hoursOfMask(provider.timeofday, slots);

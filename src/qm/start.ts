@@ -28,7 +28,8 @@ import { slotsOf } from '../config/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
 import { DecidedRemovals } from './housekeeping/decided-removals.js';
-import { DeletionSums } from './housekeeping/deletion-sums.js';
+import { ProviderSums } from './housekeeping/provider-sums.js';
+import { lookingThrough, Sums } from './housekeeping/sums.js';
 import { OutsideChanges } from './housekeeping/outside-changes.js';
 import { Tombstones } from './housekeeping/tombstones.js';
 import { Intake } from './intake.js';
@@ -209,15 +210,36 @@ export async function startQueueManager(
     returned: onCommit,
     failed,
   });
+  const providerSums = new ProviderSums({ store, clock, log, changed: () => dispatcher.reload() });
   const housekeeping = new Housekeeping(
     clock,
     [
-      new OutsideChanges(db, () => dispatcher.reload()),
-      new Tombstones(store, clock, config.get('qm.tombstone_ms')),
-      new DeletionSums(store, ({ table, seq }) => {
-        damagedRows++;
-        log.error('a damaged deletion is removed; content users with cursors begin anew', { table, seq });
+      new OutsideChanges(db, () => {
+        dispatcher.reload();
+        providerSums.again();
       }),
+      new Tombstones(store, clock, config.get('qm.tombstone_ms')),
+      providerSums,
+      new Sums([
+        lookingThrough(
+          () => store.deletions.damaged(),
+          found => {
+            store.transaction(() => store.deletions.drop(found));
+            damagedRows += found.length;
+            log.error('damaged deletions are removed; content users with cursors begin anew', {
+              rows: found.map(({ table, seq }) => `${table} ${seq}`).join(', '),
+            });
+          },
+        ),
+        lookingThrough(
+          () => store.errors.damaged(),
+          found => {
+            store.transaction(() => store.errors.drop(found));
+            damagedRows += found.length;
+            log.error('damaged errors of urls are removed', { pids: found.map(({ pid }) => pid).join(', ') });
+          },
+        ),
+      ]),
       new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
       new Ages({
         store,
@@ -248,6 +270,7 @@ export async function startQueueManager(
         idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
         rows_queued: rows,
         rows_damaged: damagedRows,
+        providers_damaged: providerSums.damaged,
         no_room: fullDisk.reason ?? null,
         absorbing: intake.open,
         ...doing,

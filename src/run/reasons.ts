@@ -80,6 +80,11 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
     reasons.push(
       `${amount(damaged, 'damaged row was', 'damaged rows were')} removed from the database since lccd-qm started: its log says which; look after the disk and the memory, and run lccfsck`,
     );
+  const providers = qm['providers_damaged'];
+  if (Array.isArray(providers) && providers.length > 0)
+    reasons.push(
+      `${amount(providers.length, 'provider is', 'providers are')} not served, for what is kept does not agree with its checksum: ${providers.slice(0, NAMED).join(', ')}${providers.length > NAMED ? ` and ${providers.length - NAMED} more` : ''}; lccpidb show --pid=${providers[0]} says what to do`,
+    );
   const noRoom = qm['no_room'];
   if (typeof noRoom === 'string')
     reasons.push(

@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { migration001 } from '../../src/db/migrations/001.js';
-import { damagedDeletions } from '../../src/db/damage.js';
+import { damagedDeletions, damagedErrors } from '../../src/db/damage.js';
 import { purgedOf } from '../../src/db/counters.js';
 import { migration002 } from '../../src/db/migrations/002.js';
 import { migration003 } from '../../src/db/migrations/003.js';
+import { migration004 } from '../../src/db/migrations/004.js';
 import { openDatabase, openReadOnly, SCHEMA_VERSION } from '../../src/db/open.js';
 import { readProvider } from '../../src/db/pidb.js';
+import { Terms } from '../../src/db/terms.js';
 import { LccError } from '../../src/lib/errors.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 
@@ -111,6 +113,23 @@ test('deletions of schema 3 are believed without sums, and from which on they ar
   assert.equal(purgedOf(db), 12);
   db.exec('UPDATE tombstone SET seq = 42; UPDATE oldpath SET seq = 42');
   assert.equal([...damagedDeletions(db)].flat().length, 2, 'what is new has sums');
+  db.close();
+});
+
+test('providers and errors of schema 4 are believed without sums', () => {
+  const path = join(dir, 'lcc.db');
+  const older = openSqlite(path);
+  older.exec(`${migration001};${migration002};${migration003};${migration004}`);
+  older.exec(
+    `INSERT INTO pidb(pid, password) VALUES (7, 'x'); INSERT INTO proots VALUES (7, 'http://x/');
+     INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'gone', ' curl="x"')`,
+  );
+  older.pragma('user_version = 4');
+  older.close();
+  const db = openDatabase(path);
+  assert.equal(new Terms(db).state(7), 'unsummed');
+  assert.equal(readProvider(db, 7)?.damaged, false);
+  assert.deepEqual([...damagedErrors(db)].flat(), []);
   db.close();
 });
 

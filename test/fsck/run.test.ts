@@ -22,6 +22,8 @@ import { openDatabase, type Db } from '../../src/db/open.js';
 import { runFsck } from '../../src/fsck/run.js';
 import type { Extent, Finding } from '../../src/fsck/types.js';
 import { Spool } from '../../src/lib/spool.js';
+import { Terms } from '../../src/db/terms.js';
+import { damageProviders } from '../support/terms.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
 
 const site = new Site();
@@ -380,6 +382,29 @@ describe('the queue, the sequence and the counters', () => {
     writeFileSync(path, sound);
     assert.ok(told.has('database disk image is malformed'));
     assert.ok(told.has('damaged (database disk image is malformed): not everything could be looked at'));
+    assert.deepEqual(await fsck(), []);
+  });
+
+  test('a damaged error of a url goes untold; a damaged provider is left to its operator', async () => {
+    exec(
+      "INSERT INTO pierr(pid, code, text, attrs, sum) VALUES ((SELECT pid FROM pidb), 404, 'x', ' curl=\"a\"', 1); UPDATE pidb SET nurlerrs = 1",
+    );
+    await heals(['damaged-row'], /^pierr \d+$/);
+    assert.equal(one('SELECT nurlerrs FROM pidb'), 0);
+    withDb(db => {
+      new Terms(db).confirm(Number(one('SELECT pid FROM pidb')));
+      damageProviders(db, 'UPDATE pidb SET filesmax = filesmax + 1');
+    });
+    for (const how of [[], ['repair']] as const) {
+      const [finding, ...more] = await fsck(...how);
+      assert.deepEqual(
+        [finding?.kind, finding?.repaired, finding?.remains],
+        ['damaged-provider', false, true],
+      );
+      assert.match(finding?.what ?? '', /lccpidb set --pid=\d+ --confirm/);
+      assert.deepEqual(more, []);
+    }
+    exec('UPDATE pidb SET filesmax = filesmax - 1');
     assert.deepEqual(await fsck(), []);
   });
 

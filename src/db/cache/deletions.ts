@@ -4,7 +4,7 @@
  * anew (counter `purged`): what it said nobody knows.
  */
 import { purgedOf, setPurged } from '../counters.js';
-import { damagedDeletions, type DamagedDeletion } from '../damage.js';
+import { corrupt, damagedDeletions, type DamagedDeletion } from '../damage.js';
 import type { Db } from '../open.js';
 import {
   DELETION_SUM_TEXT,
@@ -136,7 +136,7 @@ export class DeletionStore {
     if (damaged.length === 0) return;
     for (const { table, seq } of damaged) {
       if (this.#db.prepare(`DELETE FROM ${table} WHERE seq = ?`).run(seq).changes === 0)
-        throw Object.assign(new Error(`${table} ${seq} is not in its place`), { code: 'SQLITE_CORRUPT' });
+        throw corrupt(`${table} ${seq} is not in its place`);
     }
     setPurged(this.#db, this.#tally.takeSeq());
   }

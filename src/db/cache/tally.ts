@@ -4,6 +4,7 @@
  */
 import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
+import { Terms } from '../terms.js';
 
 export interface ProviderUse {
   filesmax: number;
@@ -11,6 +12,8 @@ export interface ProviderUse {
   filesused: number;
   spaceused: number;
 }
+
+const UNLIMITED = { filesmax: Number.MAX_SAFE_INTEGER, spacemax: Number.MAX_SAFE_INTEGER };
 
 interface Entry {
   use: ProviderUse;
@@ -27,14 +30,16 @@ export class Tally {
   readonly #write;
   readonly #recount;
   readonly #seq: Counter;
+  readonly #terms: Terms;
   #seqTaken = 0;
   #lastSeq: number | undefined;
   readonly #entries = new Map<number, Entry | undefined>();
   /** By provider: errors that are kept, where they have been counted in this transaction. */
   readonly keptErrors = new Map<number, number>();
 
-  constructor(db: Db) {
+  constructor(db: Db, terms = new Terms(db)) {
     this.#seq = new Counter(db, 'seq');
+    this.#terms = terms;
     this.#read = db
       .prepare<[number], [number, number, number, number]>(
         'SELECT filesmax, spacemax, filesused, spaceused FROM pidb WHERE pid = ?',
@@ -114,12 +119,18 @@ export class Tally {
     this.#seqTaken = 0;
   }
 
+  /** Nothing is refused for a quota that nobody set: new sets of a damaged provider are not let in. */
+  #limits(pid: number, filesmax: number, spacemax: number): Pick<ProviderUse, 'filesmax' | 'spacemax'> {
+    const limits = { filesmax, spacemax };
+    return this.#terms.believes(pid, limits) ? limits : UNLIMITED;
+  }
+
   #entry(pid: number): Entry | undefined {
     const known = this.#entries.get(pid);
     if (known !== undefined || this.#entries.has(pid)) return known;
     const raw = this.#read.get(pid);
     const entry = raw && {
-      use: { filesmax: raw[0], spacemax: raw[1], filesused: raw[2], spaceused: raw[3] },
+      use: { ...this.#limits(pid, raw[0], raw[1]), filesused: raw[2], spaceused: raw[3] },
       files: 0,
       space: 0,
       errors: 0,

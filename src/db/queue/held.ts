@@ -12,6 +12,7 @@
  */
 import type { ContentStore } from '../cache/content.js';
 import type { Db } from '../open.js';
+import type { Terms } from '../terms.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -52,11 +53,13 @@ export const MAX_HELD_SETS = 16;
 export class HeldStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
+  readonly #terms: Terms;
   readonly #statements;
 
-  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore }) {
+  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; terms: Terms }) {
     this.#queue = stores.queue;
     this.#content = stores.content;
+    this.#terms = stores.terms;
     this.#statements = {
       terms: db.prepare<[number], FuseTerms>(
         'SELECT fusepercent, fuseurls, filesused FROM pidb WHERE pid = ?',
@@ -122,9 +125,13 @@ export class HeldStore {
     };
   }
 
-  /** Undefined for a provider that was removed. */
+  /** Undefined for a provider that was removed; of a damaged one the fuse is as configured. */
   terms(pid: number): FuseTerms | undefined {
-    return this.#statements.terms.get(pid);
+    const terms = this.#statements.terms.get(pid);
+    if (terms === undefined) return undefined;
+    const { fusepercent, fuseurls } = terms;
+    if (this.#terms.believes(pid, { fusepercent, fuseurls })) return terms;
+    return { ...terms, fusepercent: null, fuseurls: null };
   }
 
   // While a set is taken

@@ -1,5 +1,6 @@
 /** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
 import type { Db } from '../open.js';
+import type { Terms } from '../terms.js';
 
 export interface Provider {
   pid: number;
@@ -22,6 +23,8 @@ export interface Provider {
   fetchtimeout: number | null;
   useragent: string | null;
   login: string | null;
+  /** It does not agree with its checksum: nothing is fetched from it, and no term of it is believed. */
+  damaged: boolean;
 }
 
 /** Why a provider is asked for all it has. */
@@ -37,13 +40,29 @@ type RawProvider = [
   ...[number | null, number | null, string | null, string | null],
 ];
 
+/** A damaged provider: as if it were paused, all else as if nothing had been decided. */
+const UNSERVED = {
+  damaged: true,
+  paused: 1,
+  priority: 1,
+  parallel: 1,
+  bandwidth: 0,
+  timeofday: '',
+  enforce: 0,
+  maxlen: null,
+  fetchtimeout: null,
+  useragent: null,
+  login: null,
+} as const satisfies Partial<Provider>;
+
 export class ProviderStore {
+  readonly terms: Terms;
   readonly #get;
   readonly #has;
   readonly #roots;
   readonly #backoff;
   readonly #paused;
-  readonly #allPaused;
+  readonly #toPause;
   readonly #session;
   readonly #setDone;
   readonly #fullSet;
@@ -58,7 +77,8 @@ export class ProviderStore {
   readonly #wholeDue;
   readonly #setWholeDue;
 
-  constructor(db: Db) {
+  constructor(db: Db, terms: Terms) {
+    this.terms = terms;
     this.#get = db
       .prepare<[number], RawProvider>(
         `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
@@ -69,10 +89,12 @@ export class ProviderStore {
     this.#backoff = db.prepare<[number, number, number]>(
       'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
     );
-    this.#paused = db.prepare<[number, number, number]>(
-      'UPDATE pidb SET paused = ? WHERE pid = ? AND paused <> ?',
-    );
-    this.#allPaused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE paused <> ?');
+    this.#paused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE pid = ?');
+    this.#toPause = db
+      .prepare<{ paused: number; pid: number | null }, number>(
+        'SELECT pid FROM pidb WHERE pid = coalesce($pid, pid) AND paused <> $paused',
+      )
+      .pluck();
     this.#session = db.prepare<[number, string, number, number, number]>(
       'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
     );
@@ -112,13 +134,16 @@ export class ProviderStore {
 
   get(pid: number): Provider | undefined {
     const raw = this.#get.get(pid);
-    return raw && providerOf(raw);
+    if (raw === undefined) return undefined;
+    const provider = providerOf(raw);
+    return this.terms.state(pid) === 'damaged' ? { ...provider, ...UNSERVED } : provider;
   }
 
   has(pid: number): boolean {
-    return this.#has.get(pid) !== undefined;
+    return this.#has.get(pid) !== undefined || this.terms.state(pid) !== undefined;
   }
 
+  /** Of a damaged provider they are not to be believed. */
   roots(pid: number): string[] {
     return this.#roots.all(pid);
   }
@@ -166,9 +191,9 @@ export class ProviderStore {
   /** Stops or continues fetching, of one provider or of all. @returns how many providers that changed */
   setPaused(paused: boolean, pid?: number): number {
     const value = paused ? 1 : 0;
-    return pid === undefined
-      ? this.#allPaused.run(value, value).changes
-      : this.#paused.run(value, pid, value).changes;
+    const pids = this.#toPause.all({ paused: value, pid: pid ?? null });
+    for (const one of pids) this.terms.change(one, () => this.#paused.run(value, one));
+    return pids.length;
   }
 
   /** A session of the provider took place: number, address and time, unless a later one is known. */
@@ -213,5 +238,6 @@ function providerOf(raw: RawProvider): Provider {
     fetchtimeout: raw[12],
     useragent: raw[13],
     login: raw[14],
+    damaged: false,
   };
 }

@@ -7,6 +7,7 @@ import { FreedStore } from '../cache/freed.js';
 import { StoreRegister } from '../cache/stores.js';
 import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../open.js';
+import { Terms } from '../terms.js';
 import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held.js';
 import { ProviderStore } from './providers.js';
@@ -56,8 +57,9 @@ export class QueueStore {
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.#committed = rules.committed ?? (() => undefined);
-    this.#tally = new Tally(db);
-    this.providers = new ProviderStore(db);
+    const terms = new Terms(db);
+    this.#tally = new Tally(db, terms);
+    this.providers = new ProviderStore(db, terms);
     const damaged = (pid: number, what: string) => {
       this.providers.wantFullSet('cache crash', pid);
       rules.damaged(pid, what);
@@ -68,7 +70,7 @@ export class QueueStore {
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
-    this.held = new HeldStore(db, stores);
+    this.held = new HeldStore(db, { ...stores, terms });
     this.age = new AgeStore(db, stores);
     this.absorb = new AbsorbWriter(db, { ...stores, held: this.held });
     this.reconciler = new Reconciler(db, stores);
