@@ -169,6 +169,7 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
         typeof raw === 'number' ? raw : amountOf(raw, row.unit === 'bytes_per_s' ? 'bytes' : row.unit);
       if (value === undefined || !Number.isFinite(value))
         throw refuse(row.unit === 'count' ? 'give a number' : `give a number of ${row.unit}`);
+      if (row.unit === 'count' && !Number.isInteger(value)) throw refuse('give a whole number');
       if (value < row.min || value > row.max) throw refuse(`must be ${row.min} to ${row.max}`);
       if (row.oneOf !== undefined && !row.oneOf.includes(value))
         throw refuse(`give one of ${row.oneOf.join(', ')}`);
@@ -187,6 +188,7 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
     case 'list':
       if (!Array.isArray(raw) || !raw.every(item => typeof item === 'string'))
         throw refuse('give a list of strings');
+      if (row.needsOne === true && raw.length === 0) throw refuse('name at least one');
       if (row.of === 'networks') {
         const bad = raw.find(item => !isNetwork(item));
         if (bad !== undefined) throw refuse(`"${bad}" is no network: write 192.0.2.0/24 or 2001:db8::/32`);

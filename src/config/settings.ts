@@ -22,7 +22,7 @@ export type SettingRow =
     }
   | { type: 'boolean'; default: boolean; doc: string }
   | { type: 'string'; default: string; doc: string; oneOf?: readonly string[]; form?: Form }
-  | { type: 'list'; default: readonly string[]; doc: string; of?: 'networks'; form?: Form };
+  | { type: 'list'; default: readonly string[]; doc: string; of?: 'networks'; form?: Form; needsOne?: true };
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -70,8 +70,11 @@ export const SETTINGS = {
     'a Bot Manager is pinged this often; silent for three times this it is given up',
   ),
 
-  'uns.listen': list(['127.0.0.1:9000'], 'endpoints CPs connect to'),
-  'uns.mime': list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*', MIMETYPES),
+  'uns.listen': { ...list(['127.0.0.1:9000'], 'endpoints CPs connect to'), needsOne: true },
+  'uns.mime': {
+    ...list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*', MIMETYPES),
+    needsOne: true,
+  },
   'uns.max_connections': count(8000, 1, 60_000, 'connections at a time'),
   'uns.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
   'uns.max_connections_per_provider': count(2, 1, 1000, 'sessions at a time of one provider'),

@@ -1,19 +1,15 @@
 /** QPSDB against QDB, the change sequence, and counters against what they count. */
-import { disagreement, emptySets, strayRows } from '../db/queue/ranges.js';
+import { disagreement, strayRows } from '../db/queue/ranges.js';
 import type { CheckContext, Finding } from './types.js';
 
-export function* sets({ db, mender, live }: CheckContext): Generator<Finding> {
-  const findings: Omit<Finding, 'repaired'>[] = [];
+export function* sets({ db, mender }: CheckContext): Generator<Finding> {
   for (const { pos, psetid, range } of strayRows(db)) {
     const what = `says it is of set ${psetid}, at a place of ${range === null ? 'no set' : `set ${range}`}`;
     yield { kind: 'set', where: `qdb ${pos}`, what, repaired: mender !== undefined };
   }
-  // A running Queue Manager removes it in a moment.
-  for (const { psetid, slot } of live ? [] : emptySets(db))
-    findings.push({ kind: 'set', where: `qpsdb ${psetid}/${slot}`, what: 'no url is left of it' });
+  // A set without urls is no fault: those of one that waits may have gone otherwise than by being fetched.
   const other = disagreement(db);
-  if (other !== undefined) findings.push({ kind: 'set', where: 'qpsdb', what: other });
-  for (const finding of findings) yield { ...finding, repaired: mender !== undefined };
+  if (other !== undefined) yield { kind: 'set', where: 'qpsdb', what: other, repaired: mender !== undefined };
   if (mender !== undefined) mender.rebuildSets();
 }
 

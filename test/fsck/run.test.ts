@@ -19,6 +19,7 @@ import { after, before, describe, test } from 'node:test';
 import { NamesDb } from '../../src/db/names.js';
 import { fileIdOf as fileIdOfName } from '../../src/db/naming.js';
 import { openDatabase, type Db } from '../../src/db/open.js';
+import { readQueueSummary } from '../../src/db/queue/shape.js';
 import { runFsck } from '../../src/fsck/run.js';
 import type { Extent, Finding } from '../../src/fsck/types.js';
 import { Spool } from '../../src/lib/spool.js';
@@ -302,11 +303,6 @@ describe('the queue, the sequence and the counters', () => {
       'sets',
     ],
     [
-      'a set that is superfluous',
-      'INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos) VALUES (0, -1, 7, 1, 1)',
-      'sets',
-    ],
-    [
       'a row that says it is of another set',
       'UPDATE qdb SET psetid = 999 WHERE pos = (SELECT max(pos) - 1 FROM qdb)',
       'sets',
@@ -362,6 +358,16 @@ describe('the queue, the sequence and the counters', () => {
       assert.equal(purged, seq);
     });
   }
+
+  test('a set whose urls are all gone is no fault, nor the oldest that waits; a repair removes it', async () => {
+    exec(
+      'INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat) VALUES (0, -1, 7, 0, 0, 1)',
+    );
+    assert.deepEqual(await fsck(), []);
+    withDb(db => assert.ok(readQueueSummary(db, Date.now(), 24).oldest > 1));
+    assert.deepEqual(await fsck('repair'), []);
+    assert.equal(one('SELECT count(*) FROM qpsdb WHERE psetid = 0'), 0);
+  });
 
   test('whatever is damaged in whichever page, a look at the database tells of it and goes to its end', async () => {
     withDb(db => db.pragma('wal_checkpoint(TRUNCATE)'));

@@ -154,16 +154,6 @@ export function adoptStrayRows(db: Db): void {
     if (agrees.get(firstpos, lastpos, psetid) !== undefined) adopt.run(psetid, firstpos, lastpos, psetid);
 }
 
-/** Entries of qpsdb without any row: left behind by a kill, found empty by the next start. */
-export function emptySets(db: Db): { psetid: number; slot: number }[] {
-  return db
-    .prepare<[], { psetid: number; slot: number }>(
-      `SELECT psetid, starttimeslot AS slot FROM qpsdb WHERE NOT EXISTS
-         (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos AND slot = starttimeslot)`,
-    )
-    .all();
-}
-
 /** Places of every set, complete or not, each once, page by page. */
 function* allRanges(db: Db): Generator<Pick<Range, 'psetid' | 'firstpos' | 'lastpos'>, void> {
   const page = db.prepare<[number, number, number], Range>(

@@ -127,7 +127,12 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
         first('SELECT 1 FROM qpsdb LIMIT 1') !== undefined &&
         first('SELECT 1 FROM qpsdb WHERE starttimeslot < 0 LIMIT 1') === undefined,
       ...readHours(db, nowMs, slots),
-      oldest: first('SELECT absorbedat FROM qpsdb ORDER BY psetid LIMIT 1') ?? 0,
+      // Sets whose urls went otherwise than by being fetched may still be there.
+      oldest:
+        first(
+          `SELECT absorbedat FROM qpsdb WHERE EXISTS (SELECT 1 FROM qdb WHERE pos BETWEEN firstpos AND lastpos)
+           ORDER BY psetid LIMIT 1`,
+        ) ?? 0,
       ...held,
     };
   });
