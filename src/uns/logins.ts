@@ -119,7 +119,7 @@ export class Logins {
 
   #lookUp(id: string): Provider | undefined {
     try {
-      return this.#pidb.provider(/^[0-9]{1,15}$/.test(id) ? Number(id) : 0);
+      return this.#pidb.provider(pidOf(id) ?? 0);
     } catch (error) {
       this.#log.error('cannot read the provider database', { error: messageOf(error) });
       throw new Refusal(102, 'the provider database cannot be read, try again later');
@@ -186,4 +186,9 @@ export class Logins {
 
 function isFull(error: unknown): boolean {
   return ['SQLITE_FULL', 'SQLITE_BUSY'].includes(errnoOf(error) ?? '');
+}
+
+/** What a CP says it is, if that can be one. */
+export function pidOf(id: string): number | undefined {
+  return /^[0-9]{1,15}$/.test(id) ? Number(id) : undefined;
 }

@@ -26,7 +26,7 @@ import {
 import type { Place } from './connections.js';
 import type { Intake } from './intake.js';
 import type { Line } from './line.js';
-import type { Admission, Logins } from './logins.js';
+import { pidOf, type Admission, type Logins } from './logins.js';
 import { LARGE_SET_URLS, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
@@ -58,6 +58,8 @@ export class CpSession {
   readonly #watch: Watch;
   readonly #reader: CpReader;
   #admission: Admission | undefined;
+  /** Who it says it is. */
+  #claimedPid: number | undefined;
   #set: SetIntake | undefined;
   /** Errors the CP has certainly received now. */
   #shownUpTo = 0;
@@ -163,6 +165,7 @@ export class CpSession {
 
   async #logIn(id: string, password: string): Promise<void> {
     const { logins, log } = this.#parts;
+    this.#claimedPid = pidOf(id);
     this.#admission = await logins.admit({ id, password, address: this.#address }, pid =>
       this.#place.loggedIn(pid),
     );
@@ -215,7 +218,14 @@ export class CpSession {
   async #reject(why: Refusal): Promise<void> {
     const pid = this.#admission?.provider.pid;
     this.#parts.counted('refused', 1);
-    this.#parts.log.info('CP refused', { peer: this.#peer, pid, code: why.code, reason: why.message });
+    this.#parts.log.info('CP refused', {
+      peer: this.#peer,
+      pid,
+      // Anybody may say so: not the provider's own doing, and yet where to look.
+      claimed_pid: pid === undefined ? this.#claimedPid : undefined,
+      code: why.code,
+      reason: why.message,
+    });
     this.#watch.stop();
     if (this.#admission === undefined) this.#line.say(initRejected(why.code, why.message));
     else if (this.#result !== 'complete') {

@@ -120,6 +120,13 @@ describe('the log of a whole LCC under load', { timeout: 120_000 }, () => {
     assert.ok(
       of('CP refused').every(({ code, reason }) => typeof code === 'number' && typeof reason === 'string'),
     );
+    // Of one that is not let in only what it says it is.
+    assert.deepEqual(
+      of('CP refused')
+        .filter(({ code }) => code === 101)
+        .map(({ pid, claimed_pid: claimed }) => [pid, claimed]),
+      [[undefined, 1]],
+    );
     assert.deepEqual(
       of('child died, starts again').map(({ child }) => child),
       ['lccbot'],
