@@ -11,7 +11,7 @@ import { BenchQm, PREFIX, urlTag } from './qm.js';
 
 const SET_URLS = 100_000;
 const MOST_URLS = Number(process.env['LCC_BENCH_SCALE_URLS'] ?? 10_000_000);
-/** The page cache (64 MiB, db/open.ts) is full with ten million urls and not with 100 000. */
+/** The page cache (40 MiB, db/open.ts) is full with ten million urls and not with 100 000. */
 const MAX_MORE_MB = 80;
 const MB = 1024 * 1024;
 

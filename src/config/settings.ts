@@ -134,7 +134,7 @@ export const SETTINGS = {
 
   'qm.max_queue_urls': count(5_000_000, 1, 1_000_000_000, 'urls queued at which UNSes are shut out'),
   'qm.reopen_percent': percent(80, 1, 99, 'share of max_queue_urls below which they are let in again'),
-  'qm.slice_urls': count(10_000, 1, 100_000, 'most urls absorbed in one transaction'),
+  'qm.slice_urls': count(40_000, 1, 100_000, 'most urls absorbed in one transaction'),
   'qm.lane_window': count(
     64,
     1,

@@ -48,6 +48,10 @@ export class Checkpoints {
   /** Rounds of the thread; 0: it rests. */
   #round = 0;
   #isOver = false;
+  /** Pages in the log, and those of them in the database, when that was looked at last. */
+  #logged = 0;
+  #moved = 0;
+  #written = 0;
 
   /**
    * @param db its own checkpoints become rare
@@ -65,10 +69,16 @@ export class Checkpoints {
 
   /** To be called after every commit. */
   committed(): void {
-    if (this.#round > 0 || this.#isOver) return;
+    if (this.#isOver) return;
     this.#try(() => {
-      if (this.#waiting() >= this.#pace.beginPages) this.#ask();
+      const waiting = this.#waiting();
+      if (this.#round === 0 && waiting >= this.#pace.beginPages) this.#ask();
     });
+  }
+
+  /** Pages that commits have written so far. */
+  get written(): number {
+    return this.#written;
   }
 
   /** The database is about to be closed. */
@@ -85,6 +95,10 @@ export class Checkpoints {
   /** Pages of the log that are not in the database. */
   #waiting(): number {
     const [, log, checkpointed] = this.#state.get() ?? [0, 0, 0];
+    const hasBegunAnew = checkpointed < this.#moved || log < this.#logged;
+    this.#written += hasBegunAnew ? log : log - this.#logged;
+    this.#logged = log;
+    this.#moved = checkpointed;
     return log - checkpointed;
   }
 

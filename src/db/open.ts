@@ -30,7 +30,7 @@ const BUSY_TIMEOUT_MS = 10_000;
 /** WAL pages before a checkpoint: 16 MB. Fewer make a bulk load write the same index pages again and again. */
 export const CHECKPOINT_PAGES = 4096;
 const WAL_KEEP_BYTES = 64 * 1024 * 1024;
-const CACHE_KIB = 64 * 1024;
+const CACHE_KIB = 40 * 1024;
 
 /**
  * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group

@@ -8,6 +8,10 @@ import { LARGE_SET_URLS } from './large-sets.js';
 import { giveUpSet, noteSession, SetIntake, type TakingOptions } from './set-intake.js';
 import { SliceSize } from './slice-size.js';
 
+/** Time that one transaction of a set may take while nothing else is there: absorbing, and removing. */
+const SLICE_MS = 250;
+const REMOVAL_MS = 25;
+
 export interface IntakeOptions extends TakingOptions {
   /** Of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
@@ -26,8 +30,13 @@ export class Intake {
   constructor(options: IntakeOptions) {
     this.options = options;
     this.#duty = options.duty;
-    const size = () => new SliceSize(options.sliceUrls, () => options.isFetching() || this.#duty.isShared);
-    this.#sizes = { slice: size(), removal: size() };
+    const size = (aloneMs: number) =>
+      new SliceSize({
+        most: options.sliceUrls,
+        aloneMs,
+        isShared: () => options.isFetching() || this.#duty.isShared,
+      });
+    this.#sizes = { slice: size(SLICE_MS), removal: size(REMOVAL_MS) };
     this.#commits = new GroupCommit({
       commit: change => options.store.transaction(change),
       clock: options.clock,

@@ -20,6 +20,7 @@ import type { SessionNote, SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 import { fuseLimit, holdRemovals, type FuseRules } from './fuse.js';
 import { mtimeOf } from './mtime.js';
+import { Slice } from './slice.js';
 import type { SliceSize } from './slice-size.js';
 
 export interface TakingOptions {
@@ -32,6 +33,8 @@ export interface TakingOptions {
   fuse: FuseRules;
   /** Whether anything is being fetched. */
   isFetching: () => boolean;
+  /** Pages that commits have written so far. */
+  pagesWritten: () => number;
   /** A set is complete: the scheduler may have it. */
   onSet: (set: WaitingSet) => void;
   /** Something was committed: there may be files to delete. */
@@ -70,7 +73,7 @@ export class SetIntake {
   /** Its deletes are noted, to be judged when the set has been read. */
   #withheld: boolean;
   #state: SetState | undefined;
-  #slice: UrlRecord[] = [];
+  #slice = new Slice();
   #toSkip: number;
   #seen = 0;
   #refusal: Refusal | undefined;
@@ -111,10 +114,13 @@ export class SetIntake {
   /** Takes the next urls, in order. Commits whenever a slice is full. */
   urls(records: readonly UrlRecord[]): void {
     if (this.#refusal !== undefined || this.#toSkip === Infinity) return;
+    let most = this.#sizes.slice.urls;
     for (const record of records) {
       if (this.#seen++ < this.#toSkip) continue;
-      this.#slice.push(record);
-      if (this.#slice.length >= this.#sizes.slice.urls) this.#commit();
+      this.#slice.add(record, most);
+      if (this.#slice.urls < most) continue;
+      this.#commit();
+      most = this.#sizes.slice.urls;
     }
     if (this.#seen > this.#head.received) {
       this.#refuse(104, `more urls than the ${this.#head.received} that were announced`);
@@ -144,25 +150,32 @@ export class SetIntake {
   cut(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#slice = [];
+    this.#slice = new Slice();
     this.#release();
   }
 
   #commit(): void {
-    this.#state = this.#options.store.transaction(() => this.#applySlice(false));
-    this.#slice = [];
+    const { store, clock, pagesWritten } = this.#options;
+    const pages = pagesWritten();
+    const startedMs = clock.monotonicMs();
+    let appliedMs = 0;
+    this.#state = store.transaction(() => {
+      const state = this.#applySlice(false);
+      appliedMs = clock.monotonicMs() - startedMs;
+      return state;
+    });
+    this.#sizes.slice.took(this.#slice.urls, appliedMs, pagesWritten() - pages);
+    this.#slice = new Slice();
     step('qm.slice.committed');
     this.#options.onCommit();
   }
 
   #applySlice(isLast: boolean): SetState {
-    const { store, clock } = this.#options;
-    const startedMs = clock.monotonicMs();
+    const { store } = this.#options;
     // A rollback must leave the state as it was: work on a copy.
     const state = this.#state === undefined ? this.#begin() : { ...this.#state };
     const rules = { full: this.#full, withheld: this.#withheld, isLast };
     store.absorb.apply(state, rules, this.#slice, this.#reading, this.#nowS());
-    this.#sizes.slice.took(this.#slice.length, clock.monotonicMs() - startedMs);
     return state;
   }
 
@@ -246,7 +259,7 @@ export class SetIntake {
       const isOver = store.transaction(() => {
         const { done, value } = steps.next();
         if (done === true) return true;
-        this.#sizes.removal.took(rows, clock.monotonicMs() - startedMs);
+        this.#sizes.removal.took(rows, clock.monotonicMs() - startedMs, 0);
         if (this.#state !== undefined && count(value, this.#state)) store.absorb.save(this.#state);
         return false;
       });
@@ -275,7 +288,7 @@ export class SetIntake {
       noteSession(store, head, nowS);
       store.absorb.prune(this.#uns, state.psetid);
       return { state, set };
-    }, this.#slice.length);
+    }, this.#slice.urls);
     step('qm.set.complete');
     if (excess !== undefined)
       log.warn('removals held back', { pid: head.pid, psetid: state.psetid, urls: excess });

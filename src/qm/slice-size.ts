@@ -1,33 +1,48 @@
-/** Time a slice may take before its commit: what everything else in the process waits for … */
-const SLICE_MS = 25;
-/** … and while anything else is there that waits. */
+/** Time a slice may take before its commit while anything else is there that waits … */
 const SHARED_SLICE_MS = 5;
 const FIRST_SLICE_URLS = 1000;
+/** A slice of so many is long enough where its urls share pages … */
+export const FEW_URLS = 10_000;
+/** … so many of them each. */
+const URLS_PER_PAGE = 4;
+
+export interface SliceRules {
+  /** Urls. */
+  most: number;
+  /** … and while nothing is: what comes meanwhile waits for that, once. */
+  aloneMs: number;
+  /** Whether others wait for the process meanwhile. */
+  isShared: () => boolean;
+}
 
 /**
- * How many urls a slice has. Every commit costs a sync and writes each page the slice touched, so slices grow as long as
- * applying one takes less than that: keys in order make large ones, scattered keys small ones.
+ * How many urls a slice has. Every commit costs a sync and writes each page the slice touched. Keys in order touch few:
+ * some thousand are enough. Scattered keys touch a page each, until slices are so long that they meet on them.
  */
 export class SliceSize {
-  readonly #most: number;
-  readonly #isShared: () => boolean;
-  #urls: number;
+  readonly #rules: SliceRules;
+  readonly #urls = { alone: FIRST_SLICE_URLS, shared: FIRST_SLICE_URLS };
 
-  /** @param isShared whether others wait for the process meanwhile */
-  constructor(most: number, isShared: () => boolean) {
-    this.#most = most;
-    this.#isShared = isShared;
-    this.#urls = Math.min(most, FIRST_SLICE_URLS);
+  constructor(rules: SliceRules) {
+    this.#rules = rules;
   }
 
   get urls(): number {
-    return this.#urls;
+    return Math.min(this.#rules.most, this.#urls[this.#kind]);
   }
 
-  /** A slice of so many urls took so long. */
-  took(urls: number, ms: number): void {
-    if (urls < this.#urls) return;
-    const wanted = (urls * (this.#isShared() ? SHARED_SLICE_MS : SLICE_MS)) / Math.max(ms, 0.001);
-    this.#urls = Math.max(1, Math.floor(Math.min(this.#most, urls * 2, Math.max(urls / 2, wanted))));
+  /** A slice of so many urls took so long. @param pages that its commit wrote */
+  took(urls: number, ms: number, pages: number): void {
+    const kind = this.#kind;
+    const size = this.urls;
+    if (urls < size) return;
+    const wanted = (urls * (kind === 'shared' ? SHARED_SLICE_MS : this.#rules.aloneMs)) / Math.max(ms, 0.001);
+    const enough = pages * URLS_PER_PAGE > urls ? Infinity : FEW_URLS;
+    const most = Math.min(this.#rules.most, size * 2, enough);
+    this.#urls[kind] = Math.max(1, Math.floor(Math.min(most, Math.max(size / 2, wanted))));
+  }
+
+  get #kind(): 'alone' | 'shared' {
+    return this.#rules.isShared() ? 'shared' : 'alone';
   }
 }

@@ -141,6 +141,7 @@ export async function startQueueManager(
     sliceUrls: config.get('qm.slice_urls'),
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
     isFetching: () => dispatcher.isFetching,
+    pagesWritten: () => checkpoints.written,
     onSet: set => dispatcher.addSet(set),
     onCommit: () => {
       deletions.pump();

@@ -62,6 +62,16 @@ test('a long log is moved into the database by the thread, and begins anew', asy
   assert.deepEqual(warnings, []);
 });
 
+test('the pages that commits write are counted, also when the log begins anew', async () => {
+  write(CHECKPOINT_PAGES);
+  assert.ok(checkpoints.written >= CHECKPOINT_PAGES);
+  await until(() => state().checkpointed === state().log);
+  const before = checkpoints.written;
+  write(10);
+  assert.ok(state().log < 20, 'it has begun anew');
+  assert.ok(checkpoints.written - before >= 10 && checkpoints.written - before < 20);
+});
+
 test('a short log is left alone', async () => {
   write(CHECKPOINT_PAGES / 2);
   for (let turn = 0; turn < 100; turn++) await new Promise<void>(resolve => void setImmediate(resolve));

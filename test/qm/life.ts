@@ -79,6 +79,7 @@ export class Life {
     this.intake = new Intake({
       duty,
       isFetching: () => false,
+      pagesWritten: () => 0,
       store: this.store,
       clock: own,
       log: silentLog,

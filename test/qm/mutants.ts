@@ -117,7 +117,13 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the first position being kept',
-    edits: [edit('db/queue/insert.js', 'DO UPDATE SET\n', 'DO UPDATE SET pos = excluded.pos,\n')],
+    edits: [
+      edit(
+        'db/queue/resubmit.js',
+        'UPDATE OR FAIL qdb SET\n',
+        'UPDATE OR FAIL qdb SET pos = (SELECT max(pos) + 1 FROM qdb),\n',
+      ),
+    ],
   },
   {
     without: 'failed urls going to the end of their set',

@@ -68,6 +68,7 @@ export class Bench {
     this.intake = new Intake({
       duty: this.duty,
       isFetching: () => false,
+      pagesWritten: () => 0,
       store: this.store,
       clock: this.clock,
       log: silentLog,

@@ -174,7 +174,7 @@ export class AbsorbWriter {
   apply(
     state: SetState,
     { full, withheld, isLast }: SetKindRules,
-    records: readonly UrlRecord[],
+    records: Iterable<UrlRecord>,
     reading: UrlReading,
     nowS: number,
   ): void {
@@ -208,7 +208,7 @@ export class AbsorbWriter {
       pos++;
     }
     this.#settle(slice, pos);
-    state.rowsdone += records.length;
+    state.rowsdone = pos - state.firstpos;
     if (isLast) state.complete = 1;
     this.save(state);
   }
@@ -259,7 +259,7 @@ export class AbsorbWriter {
   }
 
   #delete(state: SetState, url: QueuedUrl, nowS: number): void {
-    if (this.#insert.holds(url)) this.#insert.flush();
+    if (this.#insert.mayHold(url)) this.#insert.flush();
     const stopped = this.#cancel.run(state.psetid, state.pid, url.curl, url.mimetype).changes;
     const held = this.#content.find(state.pid, url.curl, url.mimetype);
     if (held !== undefined) {
@@ -328,7 +328,7 @@ export class AbsorbWriter {
   }
 
   #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
-    if (this.#insert.holds(url)) return true;
+    if (this.#insert.mayHold(url)) this.#insert.flush();
     const row = this.#waiting.get(pid, url.curl, url.mimetype);
     return row !== undefined && (!toBeFetched || row.op === 1);
   }

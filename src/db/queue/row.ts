@@ -1,7 +1,7 @@
 /** A row of the queue, and how the record a CP sent becomes one and is read back. */
 import type { UrlRecord } from '../../wire/url.js';
 import type { Said } from '../cache/content.js';
-import { isPrintable, printedOf } from '../../wire/mtime.js';
+import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
 import { checkWaiting } from '../sums.js';
 
 export const FLAG_IFABSENT = 1;
@@ -129,6 +129,16 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
 function mtimeText(seconds: number | null): string | null {
   if (seconds === null) return null;
   return isPrintable(seconds) ? printedOf(seconds) : String(seconds);
+}
+
+/** Whether nothing is said of a url but its length and its time. */
+export function isPlain({ flags, subtype, burl, furl, md5, tod }: QueuedUrl): boolean {
+  return flags === 0 && md5 === null && subtype === null && burl === null && furl === null && tod === null;
+}
+
+/** `qdb.mtime` of what is printed so. */
+export function secondsOf(mtime: string | null): number | null {
+  return mtime === null ? null : secondsOfPrinted(mtime);
 }
 
 /** @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of mtime */

@@ -28,7 +28,7 @@ export class DecidedRemovals implements Chore {
 
   constructor(options: DecidedRemovalsOptions) {
     this.#options = options;
-    this.#size = new SliceSize(options.sliceUrls, () => true);
+    this.#size = new SliceSize({ most: options.sliceUrls, aloneMs: 0, isShared: () => true });
   }
 
   run(): number {
@@ -45,7 +45,7 @@ export class DecidedRemovals implements Chore {
         store.held.forget(work.set.psetid);
         return true;
       }
-      this.#size.took(rows, clock.monotonicMs() - startedMs);
+      this.#size.took(rows, clock.monotonicMs() - startedMs, 0);
       work.removed += value;
       return false;
     });
