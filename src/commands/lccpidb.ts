@@ -10,6 +10,7 @@ import {
   changeProvider,
   confirmProvider,
   readLoginUser,
+  readErrorCodes,
   readProvider,
   readProviders,
   removeProvider,
@@ -161,7 +162,10 @@ async function show(db: Db, context: CommandContext, slots: Slots, runDir: strin
   const nowMs = systemClock.nowMs();
   const isLeftAlone = standing.backoffuntil * 1000 > nowMs;
   const failure = isLeftAlone ? (await failuresNow(runDir)).get(pid) : undefined;
-  process.stdout.write(providerText(provider, readLoginUser(db, pid), standing, { nowMs, slots, failure }));
+  const codes = readErrorCodes(db, pid);
+  process.stdout.write(
+    providerText(provider, readLoginUser(db, pid), standing, codes, { nowMs, slots, failure }),
+  );
 }
 
 function list(db: Db, context: CommandContext): void {

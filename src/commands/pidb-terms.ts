@@ -98,6 +98,12 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
   };
 }
 
+/** Errors of one code. */
+interface ErrorCount {
+  code: number;
+  errors: number;
+}
+
 /** What besides the database decides what is said of a provider. */
 export interface Circumstances {
   nowMs: number;
@@ -111,6 +117,7 @@ export function providerText(
   provider: Provider,
   loginUser: string | undefined,
   standing: ProviderStanding,
+  codes: readonly ErrorCount[],
   { nowMs, slots, failure }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
@@ -141,7 +148,7 @@ export function providerText(
       standing.held === 0 ? 'nothing' : `${amount(standing.held, 'removal')} (lccctl release or discard)`,
     ],
     ['queued', provider.nurlproc],
-    ['errors', provider.nurlerrs],
+    ['errors', errorsText(provider.nurlerrs, codes)],
     [
       'last connection',
       provider.lastconnseq === 0
@@ -151,6 +158,17 @@ export function providerText(
     ['last set', provider.lastset === 0 ? 'never' : localTime(provider.lastset * 1000)],
   ];
   return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
+}
+
+/** Codes that are named. */
+const CODES_SHOWN = 5;
+
+/** `12 not delivered: 404 (10), 606 (2)`; those beyond what is kept are only counted. */
+function errorsText(total: number, codes: readonly ErrorCount[]): string {
+  if (total === 0) return 'none to be delivered';
+  const counts = codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`);
+  const others = total - codes.slice(0, CODES_SHOWN).reduce((sum, { errors }) => sum + errors, 0);
+  return `${total} not delivered: ${[...counts, ...(others > 0 ? [`others (${others})`] : [])].join(', ')}`;
 }
 
 /** Whether anything keeps the LCC from fetching, and until when. */

@@ -137,6 +137,12 @@ export function readProvider(db: Db, pid: number): Provider | undefined {
   return row === undefined ? undefined : completed(row, new Terms(db));
 }
 
+/** Errors of a provider that are kept for it, by code, the most frequent first. */
+export function readErrorCodes(db: Db, pid: number): { code: number; errors: number }[] {
+  const sql = 'SELECT code, count(*) AS errors FROM pierr WHERE pid = ? GROUP BY code ORDER BY 2 DESC, 1';
+  return db.prepare<[number], { code: number; errors: number }>(sql).all(pid);
+}
+
 /** All providers, ascending. */
 export function readProviders(db: Db): Provider[] {
   const terms = new Terms(db);

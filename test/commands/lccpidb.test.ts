@@ -256,6 +256,21 @@ describe('lccpidb', () => {
     assert.deepEqual(provider(home, 1)?.roots, ['http://h/']);
   });
 
+  it('says which errors wait for a provider, by code', () => {
+    const home = newHome();
+    for (const pid of [1, 2]) lccpidb(home, 'add', `--pid=${pid}`, '--root=http://h/');
+    const shown = () => /^errors: +(.*)$/m.exec(lccpidb(home, 'show', '--pid=1').stdout)?.[1];
+    assert.equal(shown(), 'none to be delivered');
+    const db = openDatabase(join(home, 'lcc.db'));
+    const insert = db.prepare("INSERT INTO pierr(pid, code, text, attrs) VALUES (?, ?, 'x', ' curl=\"a\"')");
+    for (const code of [606, 404, 404, 613, 610, 603, 602, 404]) insert.run(1, code);
+    insert.run(2, 500);
+    db.exec('UPDATE pidb SET nurlerrs = 20 WHERE pid = 1');
+    db.close();
+    // Of twenty the oldest ones are only counted.
+    assert.equal(shown(), '20 not delivered: 404 (3), 602 (1), 603 (1), 606 (1), 610 (1), others (13)');
+  });
+
   it('says in words whether a provider is fetched from, and when it was last heard of', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=1', '--root=http://h/');
