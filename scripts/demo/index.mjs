@@ -49,7 +49,7 @@ function complain(error) {
 
 async function demo(given) {
   if (!existsSync(join(root, 'dist/bin/lccd.cjs'))) {
-    say('The commands are not built yet: npm run build');
+    say('Building the commands (npm run build) ...');
     await sh('npm run --silent build', { cwd: root, quiet: true });
   }
   prepareSite(given);

@@ -1,5 +1,5 @@
 /** What a UNS said of a provider, for people. */
-import { formatAmount } from '../config/settings.js';
+import { formatBytes } from '../lib/bytes-text.js';
 import type { Amount, UnsStatus } from '../wire/cp-uns/client.js';
 
 /** One line a subject. */
@@ -13,7 +13,7 @@ export function statusLines(status: UnsStatus): string[] {
     `connection ${status.seq}, ${last}`,
     `mimetypes accepted: ${status.mimes.join(' ') || 'none'}`,
     `files: ${amountText(status.files, String)}`,
-    `space: ${amountText(status.space, n => formatAmount(n, 'bytes'))}`,
+    `space: ${amountText(status.space, formatBytes)}`,
     `full sets: ${fullset.allowed ?? 'any number'} left${wanted}`,
     `waiting to be fetched: ${status.processing}`,
     `errors of earlier fetches: ${status.errors}`,

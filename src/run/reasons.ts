@@ -1,8 +1,9 @@
 /** What an operator should know unasked: why nothing moves, what is broken, what waits for a decision. */
 import type { QueueSummary } from '../db/queue/shape.js';
+import { formatBytes } from '../lib/bytes-text.js';
 import type { DaemonStatus, Look } from './ask.js';
 import { figureOf, listOf } from './figures.js';
-import { amount, formatBytes, formatDuration, formatUntil } from './words.js';
+import { amount, formatDuration, formatUntil } from './words.js';
 
 /** One sentence each, the most serious first; empty when all is well. */
 export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number): string[] {

@@ -1,6 +1,7 @@
 /** One glance at an LCC: whether it is at rest, what should be known unasked, a line a daemon. */
+import { formatBytes } from '../lib/bytes-text.js';
 import type { Look } from './ask.js';
-import { describeStatus, formatBytes, formatDuration } from './words.js';
+import { describeStatus, formatDuration } from './words.js';
 
 export interface Rates {
   /** Fetched since the last look, a second. */

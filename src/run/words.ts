@@ -1,4 +1,5 @@
 /** What a daemon says of itself, as a tired person would have it told. */
+import { formatBytes } from '../lib/bytes-text.js';
 import { formatAmount } from '../config/settings.js';
 import type { DaemonStatus } from './ask.js';
 import { figureOf, listOf } from './figures.js';
@@ -33,14 +34,6 @@ export function formatUntil(atMs: number, nowMs: number): string {
   return at.toDateString() === new Date(nowMs).toDateString()
     ? time
     : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
-}
-
-/** `12 MB`: as much as a person reads of it. */
-export function formatBytes(bytes: number): string {
-  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
-  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  const value = bytes / 1024 ** power;
-  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
 
 /** `1 url`, `3 urls`. */
