@@ -201,7 +201,8 @@ export class Fetch {
       return;
     }
     // A thread is worth its two messages only when there is other work meanwhile.
-    const whole = !syncContent && this.#isBusy() && writer.isReady ? content.takeWhole() : undefined;
+    const isAside = !syncContent && this.#isBusy() && this.#ahead?.isAwaited() !== true && writer.isReady;
+    const whole = isAside ? content.takeWhole() : undefined;
     const expected = enforce === true ? md5?.toLowerCase() : undefined;
     if (whole !== undefined) {
       this.#phase = 'save';

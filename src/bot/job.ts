@@ -39,6 +39,8 @@ export interface FetchLimits extends ExchangeLimits {
 export interface FetchAhead {
   /** Whether there is other work meanwhile. */
   busy(): boolean;
+  /** Whether somebody waits for this one: it is not to wait for others on its way to its place. */
+  isAwaited(): boolean;
   /** Nothing more is asked of the site; the content is on its way to its place. */
   received(): void;
 }

@@ -40,6 +40,12 @@ const STOP_GRACE_MS = 5000;
 const MIN_RESULT_BATCH = 8;
 const MAX_RESULT_BATCH = 32;
 const RESULT_DELAY_MS = 4;
+/**
+ * Beside no more lanes than this, a page with nothing behind it in its lane is likely all of somebody's set, and does not
+ * wait for those of a large one: neither at the thread that writes them nor for their results. Of many lanes such pages come
+ * in crowds, which are better off together.
+ */
+const FEW_LANES = 4;
 
 interface Session {
   peer: ManagerPeer;
@@ -63,6 +69,7 @@ interface Waiting {
 /** What a fetch that goes on asks and tells the robot. */
 interface Ahead {
   isBusy(): boolean;
+  isLastOf(lane: BotLane<Waiting>): boolean;
   leaveLane(begun: Begun): void;
 }
 
@@ -86,6 +93,9 @@ class Begun implements FetchAhead {
   busy(): boolean {
     return this.#ahead.isBusy();
   }
+  isAwaited(): boolean {
+    return this.inLane && this.#ahead.isLastOf(this.lane);
+  }
   received(): void {
     this.#ahead.leaveLane(this);
   }
@@ -103,6 +113,8 @@ export class Robot {
   #whenIdle: (() => void) | undefined;
   readonly #ahead: Ahead = {
     isBusy: () => this.#lanes.waiting > 0,
+    isLastOf: ({ waiting }) =>
+      waiting.length === 0 && this.#lanes.active > 1 && this.#lanes.active <= FEW_LANES,
     leaveLane: begun => this.#leaveLane(begun),
   };
   readonly #counts = { ok: 0, unchanged: 0, error: 0, bytes: 0, wire_bytes: 0 };
@@ -241,11 +253,12 @@ export class Robot {
 
   #end(begun: Begun, outcome: FetchOutcome): void {
     const { session, request, fetch } = begun;
+    const isAwaited = begun.isAwaited();
     begun.over = true;
     if (fetch !== undefined) session.running.delete(fetch);
     this.#note(session, Object.assign(outcome, { id: request.id }));
     this.#leaveLane(begun);
-    this.#settle(session);
+    this.#settle(session, isAwaited);
   }
 
   #leaveLane(begun: Begun): void {
@@ -268,10 +281,10 @@ export class Robot {
   }
 
   /** A result was noted, and the next fetch begun: sends now or a moment later. */
-  #settle(session: Session): void {
+  #settle(session: Session, isAwaited: boolean): void {
     if (!session.closed) {
       const enough = Math.min(Math.max(MIN_RESULT_BATCH, this.#lanes.waiting), MAX_RESULT_BATCH);
-      if (session.unsent.length >= enough || this.#running === 0) this.#send(session);
+      if (isAwaited || session.unsent.length >= enough || this.#running === 0) this.#send(session);
       else session.cancelSend ??= this.#options.clock.after(RESULT_DELAY_MS, () => this.#send(session));
       this.#endIfDone(session);
     }

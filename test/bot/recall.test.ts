@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Robot } from '../../src/bot/robot.js';
-import { systemClock } from '../../src/lib/clock.js';
+import { ManualClock, systemClock, type Clock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelOptions, ends } from '../support/duplex.js';
 import { answer, newEngine, newFolder, rawServer } from './support.js';
 
 /** A robot, a person who talks to it, and a site that answers when told to. */
-async function newScene(slots: number) {
+async function newScene(slots: number, clock: Clock = systemClock) {
   const folder = newFolder();
   const asked: { path: string; socket: Socket }[] = [];
   const changes = new Set<() => void>();
@@ -24,7 +24,7 @@ async function newScene(slots: number) {
     slots,
     maxWaiting: 100,
     channel: channelOptions(),
-    clock: systemClock,
+    clock,
     log: silentLog,
   });
   const { ours, theirs, received } = ends();
@@ -62,6 +62,21 @@ async function newScene(slots: number) {
     received,
   };
 }
+
+describe('a robot', () => {
+  it('gives the result of a page that is all of its lane at once, whatever is fetched of another', async () => {
+    const scene = await newScene(2, new ManualClock());
+    const { fetch } = scene;
+    scene.say(fetch(1, 'large') + fetch(2, 'large') + fetch(3, 'small'));
+    await scene.untilAsked(2);
+    scene.answer('/3');
+    assert.deepEqual(await scene.results(1), ['3 ok']);
+    scene.answer('/1');
+    await scene.untilAsked(3);
+    scene.answer('/2');
+    assert.deepEqual((await scene.results(3)).toSorted(), ['1 ok', '2 ok', '3 ok']);
+  });
+});
 
 describe('a robot whose lane is recalled', () => {
   it('finishes what it has begun, hands back the rest in order, and leaves other lanes alone', async () => {
