@@ -14,6 +14,7 @@ import { formatEndpoint } from '../lib/endpoint.js';
 import { makeDirectory } from '../lib/durable.js';
 import { EXIT, exitStatusOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
+import { LogLines } from '../lib/log-lines.js';
 import { serveControl } from './control.js';
 import { listenOn } from './listeners.js';
 import { metricsEndpoint, serveMetrics } from './metrics.js';
@@ -43,11 +44,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   });
   const instance = options.env['LCC_INSTANCE'] ?? spec.instance ?? '';
   const name = instance === '' ? spec.name : `${spec.name}-${instance}`;
-  const log = createLog({
-    name,
-    level: options.quiet ? 'error' : options.verbose ? 'debug' : 'info',
-    human: process.stderr.isTTY,
-  });
+  const log = openLog(name, options);
   makeDirectory(config.home.run, 0o750);
 
   const reloads: (() => void)[] = [];
@@ -105,6 +102,18 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   await withTimeout(control.close());
   if (!stopped) log.warn('did not finish in time', { after_ms: STOP_TIMEOUT_MS });
   return endProcess(EXIT.ok);
+}
+
+/** The log on stderr. However the process ends, but by SIGKILL, what was said is written. */
+function openLog(name: string, { quiet, verbose }: DaemonOptions): Log {
+  const lines = new LogLines(systemClock, text => process.stderr.write(text));
+  process.on('exit', () => lines.flush());
+  return createLog({
+    name,
+    level: quiet ? 'error' : verbose ? 'debug' : 'info',
+    human: process.stderr.isTTY,
+    write: (line, level) => lines.add(line, level === 'error' || level === 'warn'),
+  });
 }
 
 /** What is left (idle sockets, timers) must not keep a stopped daemon alive. */

@@ -19,7 +19,7 @@ export interface LogOptions {
   /** Text for people instead of JSON. */
   human: boolean;
   /** Where a finished line goes; defaults to stderr. */
-  write?: (line: string) => void;
+  write?: (line: string, level: Level) => void;
   /** Wall clock in milliseconds; defaults to the machine's. */
   nowMs?: () => number;
 }
@@ -32,7 +32,10 @@ export function createLog(options: LogOptions): Log {
     (level: Level) =>
     (event: string, fields: LogFields = {}) => {
       if (ORDER[level] > ORDER[options.level]) return;
-      write(options.human ? humanLine(options.name, level, event, fields) : jsonLine(level, event, fields));
+      const line = options.human
+        ? humanLine(options.name, level, event, fields)
+        : jsonLine(level, event, fields);
+      write(line, level);
     };
   const jsonLine = (level: Level, event: string, fields: LogFields) =>
     `${quoted({ time: new Date(nowMs()).toISOString(), level, daemon: options.name, event, ...fields })}\n`;
