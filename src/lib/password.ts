@@ -2,7 +2,7 @@
  * Passwords that are made here, never by people: 160 random bits, so that one round of salted SHA-256 is enough.
  * Stored as `sha256:SALT:HASH`, both in hex.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const PASSWORD_BYTES = 20;
 const SALT_BYTES = 16;
@@ -28,11 +28,11 @@ export function hashPassword(password: string): string {
 /** Whether the password is the stored one; undefined (nobody) and malformed ones never match, and take as long. */
 export function passwordMatches(password: string, stored: string | undefined): boolean {
   const known = stored === undefined ? null : STORED.exec(stored);
-  const [, salt = '', hash = ''] = known ?? STORED.exec(NOBODY) ?? [];
-  const same = timingSafeEqual(digest(salt, password), Buffer.from(hash, 'hex'));
+  const [, salt = '', expected = ''] = known ?? STORED.exec(NOBODY) ?? [];
+  const same = timingSafeEqual(digest(salt, password), Buffer.from(expected, 'hex'));
   return same && known !== null;
 }
 
 function digest(salt: string, password: string): Buffer {
-  return createHash('sha256').update(salt).update(':').update(password).digest();
+  return hash('sha256', `${salt}:${password}`, 'buffer');
 }
