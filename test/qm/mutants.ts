@@ -90,8 +90,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'qm/set-intake.js',
-        'this.#slice = [];\n        step(',
-        'this.#slice = [];\n        this.#options.store.queue.addSet({ slot: NOW_SLOT, ...this.#state });\n        step(',
+        'this.#slice = new Slice();\n        step(',
+        'this.#slice = new Slice();\n        this.#options.store.queue.addSet({ slot: NOW_SLOT, ...this.#state });\n        step(',
       ),
     ],
   },
