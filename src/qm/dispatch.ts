@@ -29,6 +29,8 @@ export interface DispatchOptions extends KnownOptions, LargeSetOptions {
   failed: (error: unknown) => boolean;
   /** Results were committed: there may be files to delete. */
   committed: () => void;
+  /** Runs something when the present callback returns, before anybody else has the event loop. */
+  atReturn: (action: () => void) => void;
 }
 
 /** Readings of the queue for one filling of a lane. */
@@ -234,11 +236,11 @@ export class Dispatcher {
     };
   }
 
-  /** Sends whatever may be sent when the present callback returns, before anybody else has the event loop. */
+  /** Sends whatever may be sent, soon: several calls are one. */
   pump(): void {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
-    process.nextTick(() => {
+    this.#options.atReturn(() => {
       this.#pumping = false;
       if (!this.#stopped) this.#pump();
     });

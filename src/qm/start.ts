@@ -126,6 +126,7 @@ export async function startQueueManager(
     random: Math.random,
     failed,
     committed: () => deletions.pump(),
+    atReturn: action => process.nextTick(action),
   });
   const deletions = new Deletions(
     store.freed,

@@ -69,6 +69,8 @@ export class Life {
       random: () => 1,
       failed,
       committed: () => this.deletions.pump(),
+      // A turn as any other, in the hand of the test.
+      atReturn: action => void setImmediate(action),
     });
     this.deletions = new Deletions(
       this.store.freed,

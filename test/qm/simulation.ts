@@ -206,6 +206,7 @@ export class Simulation {
         throw error;
       },
       committed: nothing,
+      atReturn: action => process.nextTick(action),
     });
     this.#dispatcher.start();
     this.#worker = new SimulatedWorker(this, this.#workerSlots);
