@@ -26,6 +26,8 @@ export interface Scene {
   readonly hourSinceMs: number;
   /** Lanes a Bot Manager may have now. */
   capacityOf(bm: Bm): number;
+  /** Whether a result of a url of the set is not committed yet. */
+  isArriving(set: number): boolean;
   /** Files of results that are not committed yet. */
   arriving(): string[];
 }
@@ -378,7 +380,9 @@ export class Inspector {
       now.ms >= failedDueMs &&
       // One with hours of its own may just have been passed over.
       !model.rows.some(r => r.set === set && (r.out || r.tod !== undefined)) &&
-      !world.requests().some(r => r.row.set === set)
+      !world.requests().some(r => r.row.set === set) &&
+      // A full set may have removed what is still to be settled.
+      !this.#pair.isArriving(set)
     );
   }
 }

@@ -102,6 +102,10 @@ export class Pair implements Scene {
   get isHourEnding(): boolean {
     return new Date(this.clock.nowMs() + 2000).getHours() !== this.hour;
   }
+  /** Whether a result of a url of the set is not committed yet. */
+  isArriving(set: number): boolean {
+    return this.#pending.some(({ request }) => request.row.set === set);
+  }
   /** Files of results that are not committed yet. */
   arriving(): string[] {
     return this.#pending.flatMap(({ result }) => (result.is === 'ok' ? [result.file] : []));
