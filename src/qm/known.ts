@@ -65,7 +65,10 @@ export class KnownProviders {
     this.#table.setHasUrls(set.pid, true);
   }
 
-  /** A set has just been taken. Where one host of its provider keeps the others waiting, it may be of one that does not. */
+  /**
+   * A set has just been taken. Where a host of its provider that does not answer keeps the others waiting, it may be of one
+   * of those. A wait that is from before the start is kept: who does not answer is not known any more.
+   */
   addNew(set: WaitingSet): void {
     this.addSet(set);
     const known = this.#known.get(set.pid);

@@ -22,9 +22,9 @@ export class SilentHosts {
     return this.#isSpread;
   }
 
-  /** Whether others than those that are silent, as far as is known, have one of these rows. */
+  /** Whether some are silent, and one of these rows is of another. */
   areOthersIn(rows: readonly Pick<WaitingRow, 'furl' | 'curl'>[]): boolean {
-    return this.#isSpread && rows.some(({ furl, curl }) => !this.#hosts.has(originOf(furl ?? curl)));
+    return this.#hosts.size > 0 && rows.some(({ furl, curl }) => !this.#hosts.has(originOf(furl ?? curl)));
   }
 
   /** Whether the row is of such a host; one that has failed otherwise before has a turn of its own. */

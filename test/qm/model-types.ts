@@ -85,8 +85,6 @@ export interface Provider extends Terms {
   /** Failures of the site as a whole in a row, and until when it is left alone (monotonic, and by the wall clock). */
   failures: number;
   untilMs: number;
-  /** As far as it asked for that since the start (monotonic). */
-  patienceMs: number;
   untilWallMs: number;
   /** After a jump of the wall clock a provider without urls may be remembered by that alone (monotonic). */
   afterJumpMs: number;

@@ -40,15 +40,7 @@ export class Model {
     this.#rules = rules;
     for (const one of terms) {
       const saved = { failures: 0, untilWallMs: 0 };
-      const site = {
-        silent: false,
-        failures: 0,
-        untilMs: 0,
-        patienceMs: 0,
-        untilWallMs: 0,
-        afterJumpMs: Infinity,
-        saved,
-      };
+      const site = { silent: false, failures: 0, untilMs: 0, untilWallMs: 0, afterJumpMs: Infinity, saved };
       this.providers.set(one.pid, { ...one, paused: false, wanted: false, errors: [], nurlerrs: 0, ...site });
     }
   }
@@ -105,7 +97,6 @@ export class Model {
   /** The set counts. What a full one did not name is gone. */
   finish(set: ProviderSet): void {
     this.complete.add(set.id);
-    this.#askOthers(set);
     if (!set.full) return;
     this.#removeUnnamed(set);
     this.#settle(set);
@@ -114,7 +105,6 @@ export class Model {
   /** The fuse: the full set counts, what it did not name stays until the operator, or the same set again, says so. */
   hold(set: ProviderSet, digest: string): void {
     this.complete.add(set.id);
-    this.#askOthers(set);
     this.ending.delete(set.id);
     this.#settle(set);
     this.fused.set(set.id, { ...set, digest, released: false });
@@ -227,18 +217,9 @@ export class Model {
     if (result.reach === 'provider' && sent.failures === provider.failures)
       waitMs = backoffMinMs * 2 ** provider.failures++;
     if (waitMs === 0) return;
-    const patienceMs = Math.min(result.retryAfterMs ?? 0, backoffMaxMs);
-    if (patienceMs > 0) provider.patienceMs = Math.max(provider.patienceMs, now.ms + patienceMs);
     provider.untilMs = Math.max(provider.untilMs, now.ms + Math.min(waitMs, backoffMaxMs));
     provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;
     provider.afterJumpMs = Infinity;
-  }
-
-  /** A host that is not known to be silent is in a new set: no wait but one that was asked for keeps it from being asked. */
-  #askOthers({ id, pid }: ProviderSet): void {
-    const provider = this.provider(pid);
-    if (!provider.isSpread || provider.failures === 0 || provider.silent) return;
-    if (this.rows.some(row => row.set === id)) provider.untilMs = provider.patienceMs;
   }
 
   /** Where a provider has several hosts, those that answer go before the one that does not. */
@@ -263,10 +244,7 @@ export class Model {
     if (siteAnswers && (provider.failures > 0 || isWrong) && sent.failures === provider.failures) {
       // It answers; that may be that it wants to be left alone.
       const patience = result.is === 'error' && result.retryAfterMs !== undefined;
-      Object.assign(provider, {
-        failures: 0,
-        ...(patience ? {} : { untilMs: 0, patienceMs: 0, untilWallMs: 0 }),
-      });
+      Object.assign(provider, { failures: 0, ...(patience ? {} : { untilMs: 0, untilWallMs: 0 }) });
     }
     const { failures, untilWallMs } = provider;
     provider.saved = { failures, untilWallMs };
@@ -317,20 +295,14 @@ export class Model {
       const untilWallMs = Math.min(provider.saved.untilWallMs, now.wallMs + this.#rules.backoffMaxMs);
       const waitMs = Math.max(0, untilWallMs - now.wallMs);
       provider.saved.untilWallMs = untilWallMs;
-      Object.assign(provider, {
-        silent: false,
-        failures,
-        untilWallMs,
-        untilMs: now.ms + waitMs,
-        patienceMs: 0,
-      });
+      Object.assign(provider, { silent: false, failures, untilWallMs, untilMs: now.ms + waitMs });
     }
   }
 
   /** The operator's `flush`. */
   flush(pid: number): void {
     const saved = { failures: 0, untilWallMs: 0 };
-    Object.assign(this.provider(pid), { failures: 0, untilMs: 0, patienceMs: 0, untilWallMs: 0, saved });
+    Object.assign(this.provider(pid), { failures: 0, untilMs: 0, untilWallMs: 0, saved });
     for (const row of this.rows) if (row.pid === pid) row.dueMs = 0;
   }
 
