@@ -307,16 +307,14 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   #takeBad(progress: Progress<S>, limit: number, nowMs: number, taken: Taken<S, R>[]): void {
     if (this.#badMs(progress) > nowMs) return;
-    const { psetid } = progress.set;
-    const wanted = limit - taken.length;
-    const rows = this.#source.bad(
-      psetid,
-      this.#source.leastTries(psetid) ?? 0,
-      0,
-      wanted + progress.out.size,
-    );
-    for (const row of rows.filter(r => !progress.out.has(r.pos)).slice(0, wanted)) push(progress, row, taken);
     progress.badMs = undefined;
+    const { psetid } = progress.set;
+    const tries = this.#source.leastTries(psetid);
+    // They were removed meanwhile: the set's other rows have not failed, and may be behind.
+    if (tries === undefined) return;
+    const wanted = limit - taken.length;
+    const rows = this.#source.bad(psetid, tries, 0, wanted + progress.out.size);
+    for (const row of rows.filter(r => !progress.out.has(r.pos)).slice(0, wanted)) push(progress, row, taken);
   }
 
   #badMs(progress: Progress<S>): number {

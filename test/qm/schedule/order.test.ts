@@ -203,3 +203,19 @@ test('a hundred thousand sets that wait make it no slower to put urls of the fir
     taken.map(({ row }) => row.pos),
   );
 });
+
+test('when what failed was removed meanwhile, what is behind is not taken in its place', () => {
+  const set = add(1, [1, 2, 3]);
+  take(3);
+  done(set, 1);
+  order.behind(set, 2);
+  bad(set, 3, 1000);
+  assert.deepEqual(take(3), []);
+  rows.rows = rows.rows.filter(row => row.pos !== 3);
+  assert.deepEqual(take(3, 2000), []);
+  assert.deepEqual(
+    order.takeBehind(3).map(({ row }) => row.pos),
+    [2],
+  );
+  assert.deepEqual([take(3, 2000), order.takeBehind(3)], [[], []]);
+});
