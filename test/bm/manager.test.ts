@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { Store } from '../../src/bm/store.js';
 import { silentLog } from '../../src/lib/log.js';
 import { settle } from '../support/duplex.js';
-import { Far, fetch, fileOf, HELLO, numberOf, ok, World } from './support.js';
+import { fetch, fileOf, HELLO, numberOf, ok, World } from './support.js';
 
 describe('a Bot Manager', () => {
   it('tells its source how much can be done, again whenever robots come, change and go', async () => {
@@ -56,162 +55,6 @@ describe('a Bot Manager', () => {
       '<fetched id="1" status="error" code="404" reach="real" wirebytes="0" elapsedms="0">Not Found</fetched>',
       '<fetched id="2" status="unchanged" http="304" wirebytes="0" elapsedms="0"/>',
     ]);
-    await world.stop();
-  });
-
-  it('gives what a vanished robot was doing to another, for the same destination', async () => {
-    const world = new World();
-    const source = world.source();
-    const robot = await world.robot(2);
-    await source.say(fetch(1) + fetch(2));
-    const before = (await robot.hear()).map(fileOf);
-    await robot.leave();
-    assert.equal(world.manager.status()['waiting'], 2, 'without robots requests wait');
-    const other = await world.robot(2);
-    assert.deepEqual((await other.hear()).map(fileOf), before);
-    await world.stop();
-  });
-
-  it('gives back what waits when no robot comes for a while, also what came while there was none', async () => {
-    const world = new World();
-    const source = world.source();
-    const robot = await world.robot(1);
-    await source.say(fetch(1) + fetch(2));
-    await robot.leave();
-    await world.pass(4000);
-    assert.equal(world.manager.status()['waiting'], 2, 'one that is started again finds its work');
-    const heir = await world.robot(1);
-    await world.pass(4000);
-    await heir.say(ok(1));
-    await heir.leave();
-    await source.hear();
-    await source.say(fetch(3));
-    await world.pass(5000);
-    assert.deepEqual(await source.hear(), [
-      '<fetched id="2" status="recalled"/>',
-      '<fetched id="3" status="recalled"/>',
-    ]);
-    await source.say(fetch(4));
-    await world.pass(5000);
-    assert.deepEqual(await source.hear(), ['<fetched id="4" status="recalled"/>']);
-    assert.equal(world.manager.status().idle, true);
-    await world.stop();
-  });
-
-  it('gives up a request over which robot after robot ends, and goes on with its lane', async () => {
-    const world = new World();
-    const source = world.source();
-    await source.say(fetch(1, 'a') + fetch(2, 'a'));
-    for (let i = 0; i < 3; i++) {
-      const robot = await world.robot(1);
-      assert.match((await robot.hear())[0] ?? '', /url="http:\/\/h\/1"/);
-      await robot.leave();
-    }
-    const answers = (await source.hear()).filter(line => line.startsWith('<fetched'));
-    assert.deepEqual(answers, [
-      '<fetched id="1" status="error" code="605" reach="url" wirebytes="0" elapsedms="0">3 robots ended while fetching this</fetched>',
-    ]);
-    const robot = await world.robot(1);
-    const [next] = await robot.hear();
-    assert.match(next ?? '', /url="http:\/\/h\/2"/);
-    assert.notEqual(fileOf(next), world.path('00/00/00000000.0'), 'a lost robot may still write there');
-    await world.stop();
-  });
-
-  it('cuts off a robot that does not answer, and gives its requests to another', async () => {
-    const world = new World();
-    const source = world.source();
-    const hung = await world.robot(1);
-    await source.say(fetch(1));
-    await hung.hear();
-    await world.pass(59_000);
-    assert.equal(world.manager.status()['robots'], 1);
-    await world.pass(2000);
-    assert.equal(world.manager.status()['robots'], 0);
-    const robot = await world.robot(1);
-    assert.match((await robot.hear())[0] ?? '', /url="http:\/\/h\/1"/);
-    await world.stop();
-  });
-
-  it('gives what a robot had that it cut off itself another name: it may live and put its content in place', async () => {
-    const world = new World({ maxLosses: 4 });
-    const source = world.source();
-    const files: string[] = [];
-    const next = async () => {
-      const robot = await world.robot(1);
-      if (files.length === 0) await source.say(fetch(1));
-      const [asked] = await robot.hear();
-      files.push(fileOf(asked));
-      return { robot, number: numberOf(asked) };
-    };
-    await next();
-    await world.pass(61_000);
-    const confused = await next();
-    await confused.robot.say(ok(confused.number + 7));
-    await confused.robot.leave();
-    const garbled = await next();
-    await garbled.robot.say('<fetched <');
-    await garbled.robot.leave();
-    const { robot, number } = await next();
-    assert.equal(new Set(files).size, 4, 'hung, confused and garbled ones may all go on');
-    const [late = '', , , last = ''] = files;
-    writeFileSync(last, 'x');
-    await robot.say(ok(number));
-    // The first of them comes to itself.
-    writeFileSync(late, 'late');
-    assert.match(
-      (await source.hear()).at(-1) ?? '',
-      new RegExp(`fileid="${last.slice(world.dir.length + 1)}"`),
-    );
-    assert.equal(readFileSync(last, 'utf8'), 'x');
-    await world.stop();
-  });
-
-  it('removes what a lost robot has begun, and nothing else', async () => {
-    const world = new World({ laneWindow: 2 });
-    const source = world.source();
-    const robot = await world.robot(2);
-    const other = await world.robot(1);
-    await source.say(fetch(1, 'a') + fetch(2, 'a') + fetch(3, 'b') + fetch(4, 'c'));
-    const lost = (await robot.hear()).map(fileOf);
-    const kept = (await other.hear()).map(fileOf);
-    assert.deepEqual([lost.length, kept.length], [3, 1]);
-    for (const file of [...lost, ...kept]) writeFileSync(`${file}.run-1.tmp`, 'half');
-    writeFileSync(`${lost[0]}0.run-1.tmp`, 'of another name that begins alike');
-    await robot.leave();
-    const left = readdirSync(dirname(kept[0] ?? '')).map(name => join(dirname(kept[0] ?? ''), name));
-    assert.deepEqual(left.sort(), [`${kept[0]}.run-1.tmp`, `${lost[0]}0.run-1.tmp`].sort());
-    await world.stop();
-  });
-
-  it('ends the connection of a robot that answers what it was not asked', async () => {
-    const world = new World();
-    const robot = await world.robot(1);
-    await robot.say(ok(7));
-    assert.match((await robot.hear())[0] ?? '', /code="104">robot: &lt;fetched id="7"&gt;: no such fetch/);
-    await world.stop();
-  });
-
-  it('refuses more robots than it may have', async () => {
-    const world = new World({ maxRobots: 1 });
-    await world.robot(1);
-    const second = await world.robot(1);
-    assert.match(
-      (await second.hear())[0] ?? '',
-      /code="106">robot: there are 1 \(bm.max_robots\) robots already/,
-    );
-    await world.stop();
-  });
-
-  it('counts robots that have connected and said nothing yet', async () => {
-    const world = new World({ maxRobots: 1 });
-    const silent = new Far(stream => world.manager.robot(stream, 'silent'));
-    const second = await world.robot(1);
-    assert.match((await second.hear())[0] ?? '', /code="106">robot: there are 1/);
-    await second.leave();
-    await silent.leave();
-    await world.robot(1);
-    assert.equal(world.manager.status()['robots'], 1);
     await world.stop();
   });
 

@@ -1,17 +1,13 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
-import type { Worker } from 'node:worker_threads';
+import { describe, it } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { FetchOutcome } from '../../src/bot/job.js';
-import { FileWriter } from '../../src/bot/writer.js';
-import { mountSmall } from '../support/disk.js';
-import { answer, fetchOnce, filesBelow, newEngine, newFolder, rawServer, verdict } from './support.js';
+import { answer, fetchOnce, filesBelow, md5, newEngine, newFolder, rawServer, verdict } from './support.js';
 
-const md5 = (content: string | Buffer) => createHash('md5').update(content).digest('hex');
 const fresh = () => join(newFolder(), 'file');
 
 describe('a fetch', () => {
@@ -337,152 +333,6 @@ describe('a fetch', () => {
     }
   });
 });
-
-describe('many fetches at a time', () => {
-  const pageOf = (n: number) => Buffer.alloc(n * 97, `page ${n} `);
-
-  it('store each its own content, and nothing of those refused', async () => {
-    const server = await rawServer(
-      (socket, request) => void socket.write(answer(pageOf(Number(/\/(\d+)/.exec(request)?.[1])))),
-    );
-    const engine = newEngine();
-    const folder = newFolder();
-    writeFileSync(join(folder, 'blocked'), 'x');
-    const outcomes = await Promise.all(
-      Array.from({ length: 300 }, (_, n) =>
-        fetchOnce(engine, {
-          url: `${server.url}${n}`,
-          file: join(folder, n % 10 === 3 ? `blocked/${n}` : `${n % 7}/${n}`),
-          ...(n % 10 === 5 ? { enforce: true, md5: md5('something else') } : {}),
-          ...(n % 10 === 6 ? { enforce: true, md5: md5(pageOf(n)) } : {}),
-        }),
-      ),
-    );
-    for (const [n, outcome] of outcomes.entries()) {
-      const expected = n % 10 === 3 ? 613 : n % 10 === 5 ? 612 : 'ok';
-      assert.equal(verdict(outcome), expected, JSON.stringify(outcome));
-      if (outcome.status !== 'ok') continue;
-      assert.equal(outcome.md5, md5(pageOf(n)));
-      assert.ok(readFileSync(join(folder, `${n % 7}/${n}`)).equals(pageOf(n)));
-    }
-    assert.equal(filesBelow(folder).length, 1 + 300 - 60);
-  });
-
-  it('are written all the same when their thread ends before it answers', async () => {
-    const writer = new FileWriter();
-    const folder = newFolder();
-    const names = Array.from({ length: 300 }, (_, n) => `${n}`);
-    // As if it had ended in the middle of one, having put another in place.
-    writeFileSync(join(folder, '5.a.tmp'), 'beg');
-    writeFileSync(join(folder, '6'), 'content of 6');
-    let threads = 0;
-    const kill = (thread: Worker) => {
-      threads++;
-      void thread.terminate();
-    };
-    process.on('worker', kill);
-    const write = (name: string) =>
-      new Promise<unknown[]>(resolve => {
-        const bytes = Buffer.from(`content of ${name}`);
-        const content = { path: join(folder, name), attempt: 'a', chunks: [bytes], length: bytes.length };
-        writer.write(content, name === '7' ? md5('another') : undefined, (...result) => resolve(result));
-      });
-    const written = await Promise.all(names.map(write));
-    process.off('worker', kill);
-    assert.ok(threads > 0);
-    for (const [n, result] of written.entries())
-      assert.deepEqual(result, [undefined, md5(`content of ${n}`)]);
-    assert.deepEqual(await write('more'), [undefined, md5('content of more')]);
-    writer.close();
-    const expected = [...names.filter(name => name !== '7'), 'more'];
-    assert.deepEqual(filesBelow(folder).sort(), expected.sort());
-  });
-
-  it('do not wait for a thread that has only begun to start', async () => {
-    const writer = new FileWriter();
-    assert.equal(writer.isReady, false);
-    while (!writer.isReady) await new Promise(resolve => void setImmediate(resolve));
-    const path = join(newFolder(), 'file');
-    const content = { path, attempt: 'a', chunks: [Buffer.from('one')], length: 3 };
-    await new Promise(resolve => writer.write(content, undefined, resolve));
-    assert.equal(readFileSync(path, 'utf8'), 'one');
-    writer.close();
-    assert.equal(writer.isReady, false, 'the next one starts anew');
-    writer.close();
-  });
-
-  it('go on with a new thread when theirs was ended', async () => {
-    const writer = new FileWriter();
-    const folder = newFolder();
-    for (const name of ['one', 'two']) {
-      const content = { path: join(folder, name), attempt: 'a', chunks: [Buffer.from(name)], length: 3 };
-      const written = await new Promise<unknown[]>(resolve =>
-        writer.write(content, undefined, (...result) => resolve(result)),
-      );
-      assert.deepEqual(written, [undefined, md5(name)]);
-      writer.close();
-    }
-    assert.deepEqual(filesBelow(folder).sort(), ['one', 'two']);
-  });
-});
-
-describe('a store that does not take content', () => {
-  const full = mountSmallDisk();
-
-  it('makes the directories that are missing and replaces a file', async () => {
-    const folder = newFolder();
-    const file = join(folder, 'a/b/c');
-    const server = await rawServer((socket, _request, nth) => void socket.write(answer(`version ${nth}`)));
-    for (const version of [1, 2]) {
-      await fetchOnce(newEngine(), { url: server.url, file });
-      assert.equal(readFileSync(file, 'utf8'), `version ${version}`);
-    }
-    assert.deepEqual(filesBelow(folder), ['c']);
-  });
-
-  for (const [size, name] of [
-    [60_000, 'small'],
-    [900_000, 'large'],
-  ] as const) {
-    const content = randomBytes(size);
-
-    it(`is code 613 when there is a directory in the way of ${name} content`, async () => {
-      const folder = newFolder();
-      mkdirSync(join(folder, 'dir'));
-      const server = await rawServer(socket => void socket.write(answer(content)));
-      const outcome = await fetchOnce(newEngine(), { url: server.url, file: join(folder, 'dir') });
-      assert.ok(outcome.status === 'error' && outcome.code === 613 && outcome.reach === 'provider');
-      assert.match(outcome.message, /cannot write .*EISDIR/);
-      assert.deepEqual(filesBelow(folder), []);
-    });
-
-    it(`is code 613 when ${name} content goes below a file`, async () => {
-      const folder = newFolder();
-      writeFileSync(join(folder, 'file'), 'x');
-      const server = await rawServer(socket => void socket.write(answer(content)));
-      const outcome = await fetchOnce(newEngine(), { url: server.url, file: join(folder, 'file/below') });
-      assert.equal(verdict(outcome), 613);
-      assert.deepEqual(filesBelow(folder), ['file']);
-    });
-
-    it(`is code 613 when the disk is full for ${name} content`, { skip: full === undefined }, async () => {
-      const server = await rawServer(socket => void socket.write(answer(content)));
-      const outcome = await fetchOnce(newEngine(), { url: server.url, file: join(full ?? '', 'file') });
-      assert.ok(outcome.status === 'error' && outcome.code === 613 && outcome.reach === 'url');
-      assert.match(outcome.message, /ENOSPC/);
-      assert.deepEqual(filesBelow(full ?? ''), []);
-    });
-  }
-});
-
-/** A file system of a few pages; undefined where only root could make one. */
-function mountSmallDisk(): string | undefined {
-  const folder = newFolder();
-  const unmount = mountSmall(folder, '16k');
-  if (unmount === undefined) return undefined;
-  after(unmount);
-  return folder;
-}
 
 function inChunks(body: Buffer, header: string, piece: number): Buffer {
   const parts: Buffer[] = [Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${header}\r\n`)];

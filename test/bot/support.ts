@@ -1,5 +1,6 @@
 /** Engines with short deadlines, servers that say exactly what a test wants, folders that go away. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -124,6 +125,11 @@ export async function rawServer(behave: Behaviour, onConnect?: (socket: Socket) 
   state.port = (server.address() as AddressInfo).port;
   state.url = `http://127.0.0.1:${state.port}/`;
   return state;
+}
+
+/** In hex. */
+export function md5(content: string | Buffer): string {
+  return createHash('md5').update(content).digest('hex');
 }
 
 /** A complete answer with a length. */

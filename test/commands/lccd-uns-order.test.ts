@@ -4,17 +4,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, describe, it } from 'node:test';
-import { Cp, Home, init, Receiver, set, type Daemon } from '../support/uns.js';
-
-const homes: Home[] = [];
-const receivers: Receiver[] = [];
-after(() => {
-  for (const home of homes) home.remove();
-});
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close();
-});
+import { describe, it } from 'node:test';
+import { Cp, init, newHome, newReceiver, set, type Daemon, type Receiver } from '../support/uns.js';
 
 const NAMES = ['a', 'b'] as const;
 type Name = (typeof NAMES)[number];
@@ -30,7 +21,7 @@ interface Sent {
 }
 
 class Pair {
-  readonly home = new Home();
+  readonly home = newHome();
   readonly sent: Sent[] = [];
   /** First arrivals at the Queue Manager, in order. */
   readonly arrived: string[] = [];
@@ -42,7 +33,6 @@ class Pair {
   #check: () => void = () => undefined;
 
   constructor(toml = '') {
-    homes.push(this.home);
     this.home.configure(toml);
     this.#passwords = new Map(PIDS.map(pid => [pid, this.home.addProvider(pid)]));
   }
@@ -79,8 +69,7 @@ class Pair {
   }
 
   async openQm(): Promise<void> {
-    const receiver = await new Receiver().listen(this.home.qmPath);
-    receivers.push(receiver);
+    const receiver = await newReceiver(this.home);
     receiver.answer = ({ uns, head, curls }) => {
       const identity = `${uns} ${head.entry}`;
       if (!this.#known.has(identity)) {

@@ -1,34 +1,19 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { openDatabase, type Db } from '../../src/db/open.js';
 import { changePassword, confirmProvider } from '../../src/db/pidb.js';
 import { hashPassword } from '../../src/lib/password.js';
 import { damageProviders } from '../support/terms.js';
-import { Cp, init, newHome, Receiver, set, SITE, type Home } from '../support/uns.js';
+import { accepted, codeOf, Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
 import { ROOT } from '../support/tree.js';
-
-const receivers: Receiver[] = [];
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close();
-});
-
-async function receiverOf(home: Home): Promise<Receiver> {
-  const receiver = await new Receiver().listen(home.qmPath);
-  receivers.push(receiver);
-  return receiver;
-}
-
-const accepted = (text: string) => Number(/<set_accepted received="(\d+)"\/>/.exec(text)?.[1] ?? NaN);
-const codeOf = (text: string) => Number(/<(?:reason|set_rejected) code="(\d+)"/.exec(text)?.[1] ?? NaN);
 
 describe('lccd-uns', () => {
   it('answers a set whole and byte by byte alike, and the set reaches the Queue Manager as it came', async () => {
     const home = newHome();
     const password = home.addProvider(7);
-    const receiver = await receiverOf(home);
+    const receiver = await newReceiver(home);
     const daemon = await home.start();
     const document =
       init(7, password) +
@@ -128,24 +113,6 @@ describe('lccd-uns', () => {
     const daemon = await home.start();
     const wrong = set('full', 'a.html', 'b.html').replace(SITE, 'http://elsewhere.example.org/');
     assert.equal(codeOf(await new Cp(daemon.port).send(init(7, password) + wrong).reply), 204);
-    assert.deepEqual([home.spooled(), home.spooled('tmp')], [[], []]);
-    await daemon.stop();
-  });
-
-  it('forgets nothing it did not acknowledge, keeps nothing that was cut', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const daemon = await home.start();
-    const document = init(7, password) + set('full', 'a.html', 'b.html').trimEnd();
-    for (const length of [document.length - 1, document.length - 20, init(7, password).length + 50]) {
-      const cp = new Cp(daemon.port).send(document.slice(0, length));
-      await cp.hears('</lococa:init_accepted>');
-      cp.socket.resetAndDestroy();
-      await cp.reply;
-      const ended = new Cp(daemon.port);
-      ended.socket.end(document.slice(0, length));
-      assert.equal(codeOf(await ended.reply), 204);
-    }
     assert.deepEqual([home.spooled(), home.spooled('tmp')], [[], []]);
     await daemon.stop();
   });
@@ -265,7 +232,7 @@ describe('lccd-uns', () => {
        UPDATE pidb SET nurlerrs = 2 WHERE pid = 7`,
     );
     home.configure('[uns]\nerrors_shown = 1\n');
-    const receiver = await receiverOf(home);
+    const receiver = await newReceiver(home);
     const daemon = await home.start();
     const status = async (leave: 'end' | 'reset') => {
       const cp = new Cp(daemon.port).send(init(7, password));
@@ -307,163 +274,6 @@ describe('lccd-uns', () => {
       cp.socket.end(init(7, password));
       return cp.reply;
     }
-  });
-
-  it('spools while the Queue Manager is away, and hands over in order when it returns', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const daemon = await home.start();
-    for (const curl of ['a', 'b', 'c']) {
-      assert.equal(
-        accepted(await new Cp(daemon.port).send(init(7, password) + set('partial', curl)).reply),
-        1,
-      );
-    }
-    assert.equal(home.spooled().length, 3);
-    const receiver = await receiverOf(home);
-    await receiver.until(({ sets }) => sets.length === 3);
-    assert.deepEqual(
-      receiver.sets.map(({ curls }) => curls[0]),
-      ['a', 'b', 'c'],
-    );
-    await daemon.stop();
-    assert.deepEqual(home.spooled(), []);
-  });
-
-  it('says how many removals a set asks for, and gives sets that ask for the same the same digest', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const daemon = await home.start();
-    const send = async (document: string) =>
-      assert.match(await new Cp(daemon.port).send(init(7, password) + document).reply, /set_accepted/);
-    const mixed = (space = '') =>
-      `<set set="partial" urlprefix="${SITE}">${space}<url curl="a" mimetype="text/html"/>${space}` +
-      `<url curl="b" mimetype="text/html" op="delete"/><url curl="c" mimetype="text/html" furl=""/></set>`;
-    await send(mixed());
-    await send(mixed('\n  '));
-    await send(mixed().replace('partial', 'full'));
-    await send(mixed().replace(`${SITE}"`, `${SITE}x/"`));
-    await send(mixed().replace('"c"', '"d"'));
-    await send(set('partial', 'a'));
-    const receiver = await receiverOf(home);
-    await receiver.until(({ sets }) => sets.length === 6);
-    assert.deepEqual(
-      receiver.sets.map(({ head }) => head.deletes),
-      [2, 2, 2, 2, 2, 0],
-    );
-    const digests = receiver.sets.map(({ head }) => head.digest ?? '');
-    for (const digest of digests) assert.match(digest, /^[0-9a-f]{32}$/);
-    assert.equal(digests[0], digests[1], 'white space between urls is nothing');
-    assert.equal(new Set(digests.slice(1)).size, 5, 'kind, urlprefix and every url count');
-    await daemon.stop();
-  });
-
-  it('delivers entries of a release that did not count removals', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const first = await home.start();
-    await new Cp(first.port).send(init(7, password) + set('partial', 'a')).reply;
-    await first.stop();
-    const [entry = ''] = home.spooled();
-    const old = entry.replace(/\.0\.1$/, '');
-    renameSync(home.spoolFile('new', entry), home.spoolFile('new', old));
-    const receiver = await receiverOf(home);
-    const second = await home.start();
-    await receiver.until(({ sets }) => sets.length === 1);
-    const { head } = receiver.sets[0] ?? assert.fail();
-    assert.deepEqual([head.entry, head.received, 'deletes' in head], [old, 1, false]);
-    await second.stop();
-  });
-
-  it('sends a set again that was not answered, under the same name', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const before = await receiverOf(home);
-    before.answer = () => 'hang';
-    const daemon = await home.start();
-    assert.equal(accepted(await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply), 1);
-    await before.until(({ sets }) => sets.length === 1);
-    await before.close();
-    const after = await receiverOf(home);
-    await after.until(({ sets }) => sets.length === 1);
-    assert.deepEqual(after.sets[0], before.sets[0]);
-    await daemon.stop();
-  });
-
-  it('sets aside what the Queue Manager refuses for ever, and goes on', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const receiver = await receiverOf(home);
-    receiver.answer = ({ curls }) => (curls[0] === 'bad' ? 'refused' : 'absorbed');
-    const daemon = await home.start();
-    for (const curl of ['bad', 'good'])
-      await new Cp(daemon.port).send(init(7, password) + set('partial', curl)).reply;
-    await receiver.until(({ sets }) => sets.length === 2);
-    await daemon.logged('set refused by the Queue Manager');
-    assert.equal(home.spooled('bad').length, 1);
-    await daemon.stop();
-  });
-
-  it('sets a damaged entry aside, has its provider asked for a full set, and loses nothing else', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const daemon = await home.start();
-    for (const curl of ['a', 'b', 'c'])
-      await new Cp(daemon.port).send(init(7, password) + set('partial', curl)).reply;
-    const [, second = ''] = home.spooled();
-    const path = join(home.dir, 'spool/uns/uns/new', second);
-    const file = readFileSync(path);
-    file.writeUInt8(file.readUInt8(file.length - 30) ^ 1, file.length - 30);
-    writeFileSync(path, file);
-    const receiver = await receiverOf(home);
-    await receiver.until(({ sets }) => sets.length === 2);
-    assert.deepEqual(receiver.damaged, [{ entry: second, pid: 7 }]);
-    assert.deepEqual(
-      receiver.sets.map(({ curls }) => curls[0]),
-      ['a', 'c'],
-    );
-    assert.deepEqual(home.spooled('bad'), [second]);
-    await daemon.stop();
-  });
-
-  it('takes sets with a damaged sequence, saying so once, and never refuses one without a word in the log', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const send = (port: number) => new Cp(port).send(init(7, password) + set('partial', 'a')).reply;
-    const first = await home.start();
-    assert.equal(accepted(await send(first.port)), 1);
-    await first.stop();
-
-    const sequence = join(home.dir, 'spool/uns/uns/sequence');
-    writeFileSync(sequence, randomBytes(5000));
-    const second = await home.start();
-    assert.equal(accepted(await send(second.port)), 1);
-    assert.equal(accepted(await send(second.port)), 1);
-    await second.stop();
-    assert.equal(
-      second.log.match(/"level":"error"[^\n]*sequence of a spool damaged/g)?.length,
-      1,
-      second.log,
-    );
-    assert.equal(home.spooled().length, 3);
-
-    // The last number there is: what comes after it cannot be named.
-    writeFileSync(sequence, '999999999999999\n');
-    const third = await home.start();
-    assert.equal(codeOf(await send(third.port)), 102);
-    assert.match(third.log, /"level":"error"[^\n]*"cannot take a set"[^\n]*no label/);
-    await third.stop();
-  });
-
-  it('does not serve a spool that another one serves', async () => {
-    const home = newHome();
-    home.addProvider(7);
-    const daemon = await home.start();
-    await assert.rejects(
-      home.start({ LCC_HOME: home.dir }),
-      /served by another process|in use by a running daemon/,
-    );
-    await daemon.stop();
   });
 
   it('answers and keeps a set it is making durable when it is told to stop', async () => {

@@ -1,75 +1,22 @@
-import fc from 'fast-check';
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { MAX_HELD_SETS } from '../../src/db/queue/held.js';
-import { silentLog } from '../../src/lib/log.js';
-import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
-import type { SetHead } from '../../src/wire/uns-qm.js';
-import { Bench, url } from './support.js';
-
-/** More than half of the content, and more than four urls. */
-const FUSE = { percent: 50, urls: 4 };
-const SLICE = 3;
-
-let bench: Bench;
-beforeEach(() => start());
-afterEach(() => bench.close());
-
-function start(): void {
-  bench = new Bench({ fuse: FUSE, sliceUrls: SLICE });
-  bench.db.pragma('synchronous = OFF');
-  bench.provider(7);
-}
-
-const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `p${from + i}`);
-const held = () =>
-  bench.all<{ curl: string }>('SELECT curl FROM lccurl ORDER BY curl').map(r => r.curl.slice(17));
-const waiting = () =>
-  bench.all<{ curl: string }>('SELECT curl FROM qdb WHERE op = 1 ORDER BY pos').map(r => r.curl.slice(17));
-const heldSets = () => bench.all('SELECT psetid, state, isfull, urls, digest FROM held ORDER BY psetid');
-const codes = () => bench.all<{ code: number }>('SELECT code FROM pierr').map(r => r.code);
-const deletes = (...which: string[]) => which.map(name => url(name, { op: 'delete' }));
-
-/** Stores these pages. */
-async function store(...which: string[]): Promise<void> {
-  await bench.send(
-    7,
-    which.map(name => url(name)),
-  );
-  for (const name of which) assert.equal(bench.fetch(7, name), 'done');
-}
-
-/** Sends a set with what a UNS says of it. */
-function send(urls: Parameters<Bench['send']>[1], more: Partial<SetHead> = {}) {
-  const digest = JSON.stringify([urls, more]).slice(0, 200);
-  return bench.send(7, urls, { digest, deletes: urls.filter(one => one.op === 'delete').length, ...more });
-}
-
-const sendFull = (...which: string[]) =>
-  send(
-    which.map(name => url(name, { len: '1' })),
-    { set: 'full' },
-  );
-
-/** What the Queue Manager does with what was decided. @returns steps it took */
-function carryOut(most = Infinity): number {
-  const chore = new DecidedRemovals({
-    store: bench.store,
-    clock: bench.clock,
-    log: silentLog,
-    sliceUrls: SLICE,
-    onCommit: () => undefined,
-  });
-  let steps = 0;
-  while (bench.store.held.decided() !== undefined && steps < most) {
-    chore.run();
-    steps++;
-  }
-  return steps;
-}
-
-const decide = (what: 'release' | 'discard', pid?: number) =>
-  bench.store.transaction(() => bench.store.held[what](pid));
+import {
+  bench,
+  carryOut,
+  codes,
+  decide,
+  deletes,
+  held,
+  heldSets,
+  names,
+  send,
+  sendFull,
+  start,
+  store,
+  waiting,
+} from './fused.js';
+import { url } from './support.js';
 
 test('a full set that would remove too much is held: its updates are carried out, its provider is told', async () => {
   await store(...names(0, 10));
@@ -244,70 +191,6 @@ test('the same partial set again is carried out', async () => {
   assert.deepEqual([heldSets(), bench.value('SELECT count(*) FROM helddelete')], [[], 0]);
 });
 
-test('the operator releases: what the set did not name goes, what later sets named stays', async () => {
-  await store(...names(0, 10));
-  await send([url('p0', { len: '1' }), url('queued')], { set: 'full' });
-  await bench.send(7, [url('p1', { len: '1' }), url('p2', { len: '7' }), url('p3'), url('later')]);
-  assert.equal(bench.fetch(7, 'p3', 'new'), 'done');
-  assert.equal(decide('release', 8), 0);
-  assert.equal(decide('release', 7), 1);
-  assert.deepEqual(bench.store.held.waiting(), { sets: 0, urls: 0, decided: 1 });
-  carryOut();
-  assert.deepEqual(held(), ['p0', 'p1', 'p2', 'p3']);
-  assert.deepEqual(waiting(), ['queued', 'p2', 'later']);
-  assert.equal(bench.value('SELECT count(*) FROM tombstone'), 6);
-  assert.deepEqual(bench.all('SELECT filesused, nurlproc FROM pidb'), [{ filesused: 4, nurlproc: 3 }]);
-});
-
-test('what later sets named "if absent" stays too', async () => {
-  await store(...names(0, 10));
-  await bench.send(7, [url('w1'), url('w2')]);
-  await sendFull('p0');
-  await bench.send(7, [url('p1', { ifabsent: 'yes' }), url('w1', { ifabsent: 'yes' })]);
-  decide('release');
-  carryOut();
-  assert.deepEqual([held(), waiting()], [['p0', 'p1'], ['w1']]);
-});
-
-test('released deletes leave alone what later sets named', async () => {
-  await store(...names(0, 10));
-  await send(deletes(...names(0, 8)));
-  await bench.send(7, [url('p0', { len: '1' }), url('p1', { len: '5' })]);
-  decide('release');
-  carryOut();
-  assert.deepEqual([held(), waiting()], [['p0', 'p1', 'p8', 'p9'], ['p1']]);
-});
-
-test('the operator discards: nothing goes', async () => {
-  await store(...names(0, 10));
-  await sendFull('p0');
-  await send(deletes(...names(0, 8)));
-  assert.equal(decide('discard'), 1);
-  carryOut();
-  assert.deepEqual(held(), names(0, 10));
-  assert.deepEqual([heldSets(), bench.value('SELECT count(*) FROM helddelete')], [[], 0]);
-  assert.equal(decide('release'), 0);
-});
-
-test('a release cut off after any slice goes on at the next start', async () => {
-  for (let cut = 0; ; cut++) {
-    bench.close();
-    start();
-    await store(...names(0, 12));
-    await sendFull('p0');
-    await send(deletes(...names(1, 11)));
-    decide('release');
-    const steps = carryOut(cut);
-    bench.reopen();
-    carryOut();
-    assert.deepEqual(held(), ['p0'], `cut after ${cut}`);
-    assert.deepEqual(heldSets(), []);
-    assert.equal(bench.value('SELECT filesused FROM pidb'), 1);
-    assert.equal(bench.value('SELECT count(*) FROM tombstone'), 11);
-    if (steps < cut) break;
-  }
-});
-
 test('a set with many deletes, cut off anywhere and sent again, is judged as a whole', async () => {
   const urls = [...deletes(...names(0, 8)), url('new'), ...deletes(...names(30, 33))];
   for (let cut = 0; cut <= urls.length; cut++) {
@@ -358,47 +241,9 @@ test('no more than so many sets of a provider are held; for what is given up a f
 
 test('its error is kept though the provider has as many errors as are kept', async () => {
   bench.close();
-  bench = new Bench({ fuse: FUSE, errorsKept: 1 });
-  bench.provider(7);
+  start({ errorsKept: 1 });
   await store(...names(0, 10));
   bench.store.transaction(() => bench.store.errors.add(7, url('x'), 404, 'gone'));
   await sendFull('p0');
   assert.deepEqual(codes(), [404, 205]);
-});
-
-test('held first and released at the end, any history ends as if nothing had been held', async () => {
-  const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
-  const set = fc.record({
-    full: fc.boolean(),
-    fetch: fc.boolean(),
-    urls: fc.array(fc.record({ key, op: fc.constantFrom('update', 'update', 'delete') }), { maxLength: 6 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(set, { minLength: 3, maxLength: 8 }),
-      fc.constantFrom(2, 100),
-      async (sets, sliceUrls) => {
-        const ends: string[][] = [];
-        for (const percent of [0, 100]) {
-          bench.close();
-          bench = new Bench({ fuse: { percent, urls: 0 }, sliceUrls });
-          bench.db.pragma('synchronous = OFF');
-          bench.provider(7);
-          for (const [n, { full, fetch, urls }] of sets.entries()) {
-            const records = urls.map(({ key, op }) => url(key, { op }));
-            await send(records, { set: full ? 'full' : 'partial', digest: `d${n}` });
-            if (fetch) for (const name of waiting()) bench.fetch(7, name);
-          }
-          decide('release');
-          carryOut();
-          for (const name of waiting()) bench.fetch(7, name);
-          assert.deepEqual(heldSets(), []);
-          assert.equal(bench.value('SELECT filesused FROM pidb'), held().length);
-          ends.push(held());
-        }
-        assert.deepEqual(ends[0], ends[1]);
-      },
-    ),
-    { numRuns: Number(process.env['LCC_MODEL_RUNS'] ?? 100) },
-  );
 });

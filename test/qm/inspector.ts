@@ -1,39 +1,18 @@
 /** Holds the database against the model, after every event and, as far as order demands, after every durable step. */
 import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/open.js';
-import type { Ledger } from './ledger.js';
 import { DISCARDED, RELEASED } from '../../src/db/queue/held.js';
-import type { Model, Now, Provider, ProviderSet, Row } from './model.js';
-import { BASE, LOOK_MS, type Bm, type Entry, type World } from './world.js';
+import { disagreement } from '../../src/db/queue/ranges.js';
+import type { ProviderSet } from './model.js';
+import type { Scene } from './scene.js';
+import { checkNobodyWaits } from './sendable.js';
+import { BASE, type Entry } from './world.js';
 
 type RealRow = [pos: number, pid: number, curl: string, mimetype: string, set: number, ...rest: unknown[]];
 
-/** All that can be seen of a history at an instant. */
-export interface Scene {
-  readonly model: Model;
-  readonly world: World;
-  readonly ledger: Ledger;
-  readonly now: Now;
-  /** The local hour of the day. */
-  readonly hour: number;
-  /** The hour in a moment. */
-  readonly soon: number;
-  /** Whether the hour is the same a moment later. */
-  readonly isHourEnding: boolean;
-  /** When whatever has failed so far is due again. */
-  readonly failedDueMs: number;
-  /** Since when it is this hour, monotonic. */
-  readonly hourSinceMs: number;
-  /** Lanes a Bot Manager may have now. */
-  capacityOf(bm: Bm): number;
-  /** Whether a result of a url of the set is not committed yet. */
-  isArriving(set: number): boolean;
-  /** Files of results that are not committed yet. */
-  arriving(): string[];
-}
-
 export class Inspector {
   readonly #pair: Scene;
+  readonly #db: Db;
   readonly #rows;
   readonly #content;
   readonly #providers;
@@ -52,6 +31,7 @@ export class Inspector {
 
   constructor(db: Db, pair: Scene) {
     this.#pair = pair;
+    this.#db = db;
     this.#rows = db.prepare<[], RealRow>(
       'SELECT pos, pid, curl, mimetype, psetid, gen, op, len, tries, slot FROM qdb ORDER BY pos',
     );
@@ -167,7 +147,8 @@ export class Inspector {
     );
     this.#checkFiles(pointed);
     this.#checkSets(rows);
-    this.#checkNobodyWaits();
+    assert.equal(disagreement(this.#db), undefined, 'sets and urls agree');
+    checkNobodyWaits(this.#pair);
   }
 
   /** Whether there is nothing left to do. */
@@ -331,59 +312,6 @@ export class Inspector {
       const known = parts.has(part) || !model.complete.has(Number(row[4]));
       assert.ok(known, `${String(row[2])} of set ${part} would be forgotten by a restart`);
     }
-  }
-
-  /** A url that may be sent, room for it, and nothing is done: that is a queue that hangs. */
-  #checkNobodyWaits(): void {
-    const { model, world } = this.#pair;
-    const room = world.bms.some(bm => bm.lanes().size < this.#pair.capacityOf(bm));
-    if (!room) return;
-    for (const provider of model.providers.values()) {
-      const row = this.#waitsFor(provider);
-      assert.equal(row?.key, undefined, `${provider.pid}: it may be sent, a slot is free, and it waits`);
-    }
-  }
-
-  /** A url of a higher priority, to which a slot that is given to the provider belongs. */
-  comesBefore(pid: number): Row | undefined {
-    const { model } = this.#pair;
-    const higher = [...model.providers.values()].filter(one => one.priority > model.provider(pid).priority);
-    return higher.map(one => this.#waitsFor(one)).find(row => row !== undefined);
-  }
-
-  /** A url of the provider that may be sent as soon as there is a slot. */
-  #waitsFor({ pid, parallel, failures, untilMs, saved }: Provider): Row | undefined {
-    const { model, world, now, hour, soon } = this.#pair;
-    // A delay is written down in whole seconds, and is longer when the wall clock was set back since.
-    if (untilMs > now.ms || saved.untilWallMs + 1000 > now.wallMs) return undefined;
-    const lanes = world.bms.reduce(
-      (sum, bm) => sum + [...bm.lanes()].filter(l => Number.parseInt(l) === pid).length,
-      0,
-    );
-    if (lanes >= parallel || (failures > 0 && lanes > 0)) return undefined;
-    return model.rows.find(
-      r => r.pid === pid && this.#isItsTurn(r) && model.refusal(r, now.ms, hour, soon) === undefined,
-    );
-  }
-
-  /** Urls that failed are tried again together, when the last of them is due and nothing else of their set is out. */
-  #isItsTurn(row: Row): boolean {
-    const { pid, tries, set, passed } = row;
-    const { model, world, now, failedDueMs, isHourEnding, hourSinceMs } = this.#pair;
-    // It is noticed within a minute that the hour of a url has come, and a moment before that it ends.
-    const isSure = !isHourEnding && now.ms - hourSinceMs > LOOK_MS;
-    const hasHours =
-      model.provider(pid).mask !== '' || model.rows.some(r => r.pid === pid && r.tod !== undefined);
-    if (hasHours && !isSure) return false;
-    if (tries === 0) return !passed;
-    return (
-      now.ms >= failedDueMs &&
-      // One with hours of its own may just have been passed over.
-      !model.rows.some(r => r.set === set && (r.out || r.tod !== undefined)) &&
-      !world.requests().some(r => r.row.set === set) &&
-      // A full set may have removed what is still to be settled.
-      !this.#pair.isArriving(set)
-    );
   }
 }
 

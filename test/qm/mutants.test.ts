@@ -11,13 +11,14 @@ import { mutated } from '../support/mutation.js';
 import { ROOT } from '../support/tree.js';
 import { DURABLE_MUTANTS } from './durable-mutants.js';
 import { QUEUE_MUTANTS, type Mutant } from './mutants.js';
+import { SCHEDULE_MUTANTS } from './schedule-mutants.js';
 
 /** Histories in which a mutant must be noticed. */
 const HISTORIES = 2000;
 const TESTS = join(ROOT, 'dist/test');
 
 describe('without a safeguard a test fails', { concurrency: 2 }, () => {
-  for (const mutant of [...QUEUE_MUTANTS, ...DURABLE_MUTANTS]) {
+  for (const mutant of [...QUEUE_MUTANTS, ...SCHEDULE_MUTANTS, ...DURABLE_MUTANTS]) {
     const noticed = mutant.by === undefined ? 'by random histories' : `by test/${mutant.by.file}.test.ts`;
     it(`${mutant.without}: noticed ${noticed}`, async () => {
       for (const module of new Set(mutant.edits.map(edit => edit.module))) {

@@ -5,11 +5,13 @@ import { onStep } from '../../src/lib/steps.js';
 import type { DeleteRequest, FetchRequest } from '../../src/wire/fetch.js';
 import { at, Forwarding } from './forwarding.js';
 import type { Event, Setting } from './history.js';
-import { Inspector, type Scene } from './inspector.js';
+import { Inspector } from './inspector.js';
 import { Crash, Life, type Turns } from './life.js';
 import { Ledger } from './ledger.js';
 import { Model, type Now, type Result, type Url } from './model.js';
 import type { OneDatabase } from './one-database.js';
+import type { Scene } from './scene.js';
+import { comesBefore } from './sendable.js';
 import { addProvider, answerOf } from './translate.js';
 import { BASE, LOOK_MS, World, type Bm, type Request } from './world.js';
 
@@ -283,7 +285,7 @@ export class Pair implements Scene {
       const ofProvider = this.world.bms.flatMap(b => [...b.lanes()].filter(l => Number.parseInt(l) === pid));
       assert.ok(ofProvider.length < provider.parallel, `provider ${pid} is fetched from twice at once`);
       const free = this.world.bms.map(b => Math.max(0, this.capacityOf(b) - b.lanes().size));
-      const first = free.reduce((sum, n) => sum + n) === 1 ? this.#inspector.comesBefore(pid) : undefined;
+      const first = free.reduce((sum, n) => sum + n) === 1 ? comesBefore(this, pid) : undefined;
       assert.equal(first?.key, undefined, `provider ${pid} has the last slot`);
       assert.ok(!ofProvider.includes(request.lane), `lane ${request.lane} is open at two Bot Managers`);
     }

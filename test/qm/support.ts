@@ -7,7 +7,7 @@ import type { SetCounts } from '../../src/db/queue/absorb.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
 import { ROW_COLUMNS } from '../../src/db/queue/row.js';
 import type { Outcome, SentRequest } from '../../src/db/queue/results.js';
-import type { WaitingSet } from '../../src/db/queue/sets.js';
+import type { QueueReader, WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import { checkWaiting } from '../../src/db/sums.js';
 import { ManualClock } from '../../src/lib/clock.js';
@@ -154,6 +154,13 @@ export class Bench {
     return this.answer(row, ok(content, more));
   }
 
+  /** The site says that a waiting url is not there. */
+  missing(pid: number, curl: string): Outcome {
+    const row = this.row(pid, curl);
+    if (row === undefined) throw new Error(`${curl} does not wait`);
+    return this.answer(row, failure(404, 'real'));
+  }
+
   all<T = Record<string, unknown>>(sql: string, ...params: unknown[]): T[] {
     return this.db.prepare(sql).all(...params) as T[];
   }
@@ -164,6 +171,11 @@ export class Bench {
       .pluck()
       .get(...params);
   }
+}
+
+/** All sets that may be fetched now. */
+export function setsOf(queue: QueueReader): WaitingSet[] {
+  return queue.sets();
 }
 
 let files = 0;

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
+import { after, afterEach } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
 import { addProvider, type ProviderTerms } from '../../src/db/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
@@ -257,6 +257,28 @@ export class Receiver {
     ).catch(() => undefined);
     this.#sockets.delete(socket);
   }
+}
+
+const receivers: Receiver[] = [];
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+
+/** What takes the sets of a home from now on; there until the test is over. */
+export async function newReceiver(home: Home): Promise<Receiver> {
+  const receiver = await new Receiver().listen(home.qmPath);
+  receivers.push(receiver);
+  return receiver;
+}
+
+/** How many urls a UNS says that it has accepted; NaN where it says nothing of the kind. */
+export function accepted(reply: string): number {
+  return Number(/<set_accepted received="(\d+)"\/>/.exec(reply)?.[1] ?? NaN);
+}
+
+/** The code by which it refuses; NaN where it does not. */
+export function codeOf(reply: string): number {
+  return Number(/<(?:reason|set_rejected) code="(\d+)"/.exec(reply)?.[1] ?? NaN);
 }
 
 /** An init container. */

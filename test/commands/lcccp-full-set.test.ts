@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { arrives, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
+import { SITE } from '../support/uns.js';
+
+test('a full set that is wanted is sent in the same run, from the pending state', async () => {
+  const site = makeSite(url('a.html'), url('b.html'), url('c.html'));
+  const committed = site.told([url('a.html'), url('b.html'), url('c.html')], ['--commit-now']);
+  assert.ok(committed.includes('a.html'));
+  const delta = site.told([url('a.html'), url('b.html', 6), url('d.html')]);
+  const done = await lcccp(3, delta);
+  assert.equal(done.status, 0, done.stderr);
+  assert.match(done.stderr, /full set of 3 urls sent, 3 accepted\n$/);
+  assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: ['a.html', 'b.html', 'd.html'] });
+  assert.match(readFileSync(site.state, 'utf8'), /d\.html/);
+  assert.deepEqual(site.files(), ['state.txt']);
+});
+
+test('a full set that is wanted is sent although nothing changed, but never on the strength of a cut input', async () => {
+  const site = makeSite(url('a.html'));
+  site.told([url('a.html')], ['--commit-now']);
+  const same = site.told([url('a.html')]);
+  const cut = await lcccp(3, same.replace('<?lcc end?>\n', ''));
+  assert.equal(cut.status, 65);
+  assert.match(cut.stderr, /the stream was cut/);
+  const done = await lcccp(3, same);
+  assert.match(done.stderr, /full set of 1 urls sent, 1 accepted\n$/);
+  assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: ['a.html'] });
+});
+
+test('a provider that was added again ends up whole, though its state says that all is delivered', async () => {
+  const site = makeSite(url('a.html'), url('b.html'));
+  site.told([url('a.html'), url('b.html')], ['--commit-now']);
+  assert.equal((await lcccp(7, '', ['--status'])).status, 0);
+  const cut = await lcccp(7, site.told([url('b.html'), url('c.html')]).replace('<?lcc end?>\n', ''));
+  assert.equal(cut.status, 65);
+  const done = await lcccp(7, site.told([url('b.html'), url('c.html')]));
+  assert.equal(done.status, 0, done.stderr);
+  assert.match(
+    done.stderr,
+    /never had a set of this provider.*\n.*partial set of 2 urls sent, 2 accepted\n$/,
+  );
+  assert.deepEqual(await arrives(7), { set: 'partial', urlprefix: SITE, curls: ['b.html', 'c.html'] });
+  assert.deepEqual(site.files(), ['state.txt']);
+  receiver.sets.length = 0;
+
+  home.sql('UPDATE pidb SET lastset = 1 WHERE pid = 7');
+  const same = await lcccp(7, site.told([url('b.html'), url('c.html')]), ['-q']);
+  assert.deepEqual(same, { status: 0, stdout: '', stderr: '' });
+  assert.equal(receiver.sets.length, 0);
+});
+
+test('without a state in the pipe a wanted full set is asked for', async () => {
+  const done = await lcccp(3, url('x.html'), ['-q']);
+  assert.equal(done.status, 0);
+  assert.match(done.stderr, /^lcccp: the UNS wants a full set; send one with/);
+  assert.equal((await arrives()).set, 'partial');
+});
+
+test('a full set without ration is refused before it is sent', async () => {
+  const done = await lcccp(4, url('a.html'), ['--set=full']);
+  assert.equal(done.status, 69);
+  assert.match(done.stderr, /no full sets are left for now \(code 201\)/);
+});
+
+test('--set=full with changes on the input sends the whole pending state, or nothing', async () => {
+  const site = makeSite(url('a.html'), url('b.html'));
+  site.told([url('a.html'), url('b.html')], ['--commit-now']);
+  const done = await lcccp(1, site.told([url('a.html'), url('b.html'), url('c.html')]), ['--set=full']);
+  assert.equal(done.status, 0, done.stderr);
+  assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: ['a.html', 'b.html', 'c.html'] });
+  const lone = site.told([url('a.html')], ['--commit-now', '--max-delete=100%']);
+  assert.equal((await lcccp(1, lone, ['--set=full'])).status, 64);
+  assert.equal((await lcccp(1, site.told([url('a.html')], ['--full']), ['--set=partial'])).status, 64);
+});
+
+test('a full set without a url is refused unless told: a failure upstream must not empty the LCC', async () => {
+  for (const nothing of ['', '<urls/>']) {
+    const done = await lcccp(1, nothing, ['--set=full']);
+    assert.equal(done.status, 65);
+    assert.match(done.stderr, /a full set without a url would remove everything that is held; --allow-empty/);
+  }
+  assert.equal(receiver.sets.length, 0);
+  assert.equal((await lcccp(1, '', ['--set=full', '--allow-empty'])).status, 0);
+  assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: [] });
+});

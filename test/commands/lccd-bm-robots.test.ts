@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  contentOf,
+  fetchOk,
+  fileOf,
+  home,
+  md5,
+  site,
+  source,
+  startManager,
+  startRobot,
+} from '../support/bot-manager.js';
+
+/** Files that robots have not finished. */
+function halfWritten(): string[] {
+  return readdirSync(join(home, 'store'), { recursive: true })
+    .map(String)
+    .filter(name => name.endsWith('.tmp'));
+}
+
+describe('lccd-bm and its robots', () => {
+  it('never has two urls of a lane fetched at once, and keeps their order', async () => {
+    let now = 0;
+    let most = 0;
+    const order: string[] = [];
+    site.answer = (request, response) => {
+      most = Math.max(most, ++now);
+      order.push(request.url ?? '');
+      setImmediate(() => {
+        now--;
+        response.end('x');
+      });
+    };
+    startManager();
+    startRobot('one', 4);
+    startRobot('two', 4);
+    await source.slots(8);
+    const paths = Array.from({ length: 30 }, (_, i) => `/${i}`);
+    await Promise.all(paths.map(path => fetchOk(path, '7')));
+    assert.equal(most, 1);
+    assert.deepEqual(order, paths);
+  });
+
+  it('takes a lane back from itself and from a robot, all but the url being fetched', async () => {
+    const asked: string[] = [];
+    const held: (() => void)[] = [];
+    let beginning = () => {};
+    const begun = new Promise<void>(resolve => (beginning = resolve));
+    site.answer = (request, response) => {
+      asked.push(request.url ?? '');
+      if (asked.length > 1) return void response.end('x');
+      held.push(() => response.end('x'));
+      beginning();
+    };
+    writeFileSync(join(home, 'lcc.toml'), '[bm]\nlane_window = 3\n');
+    startManager();
+    startRobot('lccbot', 4);
+    await source.slots(4);
+    const [first, ...rest] = Array.from({ length: 8 }, (_, i) =>
+      source.fetch({ lane: '7', url: site.urlOf(`/${i}`) }),
+    );
+    await begun;
+    source.recall('7');
+    const back = await Promise.all(rest);
+    assert.deepEqual(
+      back.map(result => result?.status),
+      rest.map(() => 'recalled'),
+    );
+    const anew = fetchOk('/anew', '7');
+    for (const finish of held) finish();
+    assert.equal((await first)?.status, 'ok');
+    await anew;
+    assert.deepEqual(asked, ['/0', '/anew']);
+  });
+
+  it('gives the work of a killed robot to another, at the cost of one more request; no bytes are mixed or left', async () => {
+    // Larger than what a robot keeps in memory: half of it is in a file when the robot dies.
+    const large = (path: string) => contentOf(path).repeat(800);
+    let begun = 0;
+    let requests = 0;
+    site.answer = (request, response) => {
+      requests++;
+      const content = large(request.url ?? '');
+      if (begun >= 4) {
+        response.end(content);
+        return;
+      }
+      begun++;
+      response.setHeader('content-length', content.length);
+      response.write(content.slice(0, 400_000).toUpperCase());
+    };
+    const manager = startManager();
+    const victim = startRobot('victim', 4);
+    await source.slots(4);
+    const paths = ['/a', '/b', '/c', '/d'];
+    const fetches = paths.map(path => fetchOk(path));
+    while (halfWritten().length < paths.length) await new Promise(resolve => void setImmediate(resolve));
+    victim.child.kill('SIGKILL');
+    await manager.logged('robot gone');
+    startRobot('heir', 2);
+    for (const [i, result] of (await Promise.all(fetches)).entries()) {
+      assert.ok(readFileSync(fileOf(result), 'utf8') === large(paths[i] ?? ''), paths[i]);
+    }
+    assert.equal(requests, 2 * paths.length);
+    assert.deepEqual(halfWritten(), []);
+  });
+
+  it('gives the work of a robot that hangs to another, whose content is not replaced when it goes on', async () => {
+    writeFileSync(
+      join(home, 'lcc.toml'),
+      '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\nattempt_timeout_ms = 1000\n[bot]\ntotal_timeout_ms = 900\n',
+    );
+    let finish = () => {};
+    let asked = () => {};
+    const hasAsked = new Promise<void>(resolve => (asked = resolve));
+    site.answer = (_request, response) => {
+      finish = () => void response.end('old');
+      asked();
+    };
+    const manager = startManager();
+    const hung = startRobot('hung', 1);
+    await source.slots(1);
+    const result = fetchOk('/a');
+    await hasAsked;
+    hung.child.kill('SIGSTOP');
+    finish();
+    await manager.logged('robot gone');
+    site.answer = (_request, response) => void response.end('new');
+    startRobot('heir', 1);
+    const stored = await result;
+    assert.notEqual(stored.fileId, '00/00/00000000.0', 'the name of the robot that hangs');
+    hung.child.kill('SIGCONT');
+    await source.slots(2);
+    assert.equal(readFileSync(fileOf(stored), 'utf8'), 'new');
+    assert.equal(stored.md5, md5('new'));
+  });
+
+  it('answers a person’s robot, and outlives whatever it is sent', async () => {
+    const manager = startManager();
+    await manager.ready;
+    await source.slots(0);
+    for (const [typed, heard] of [
+      ["<lococa:bot slots='1'/>\r\n<fetched id='5'/>\r\n", 'code="104"'],
+      ['<lococa:bot slots="1"', ''],
+      ['GET / HTTP/1.0\r\n\r\n', 'code="103"'],
+      ['<a><b><c>', 'code="104"'],
+      [`<a ${'x'.repeat(300_000)}`, 'code="10'],
+      ['\u0000\u0001\u0002', 'code="103"'],
+    ] as const) {
+      const socket = connect(join(home, 'bm.sock'));
+      socket.on('error', () => undefined);
+      let text = '';
+      socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      socket.end(typed);
+      await once(socket, 'close');
+      assert.ok(text.includes(heard), `${typed.slice(0, 20)}: ${text}`);
+    }
+    const typist = connect(join(home, 'bm.sock'));
+    typist.write("<lococa:bot slots='1'/>\r\n");
+    await source.slots(1);
+    const fetching = source.fetch({ lane: '1', url: site.urlOf('/x') });
+    const [asked] = (await once(typist, 'data')) as [Buffer];
+    assert.match(
+      asked.toString(),
+      /^<fetch id="1" lane="1" url="[^"]+\/x" file="\/[^"]+\/store\/00\/00\/00000000\.0"\/>\n$/,
+    );
+    typist.write("\r\n <fetched id='1' status='error' code='404'>gone</fetched>\r\n");
+    assert.deepEqual(await fetching, {
+      id: 1,
+      status: 'error',
+      code: 404,
+      message: 'gone',
+      reach: 'url',
+      wireBytes: 0,
+      elapsedMs: 0,
+    });
+    typist.destroy();
+  });
+});

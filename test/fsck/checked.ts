@@ -1,0 +1,130 @@
+/** An LCC that holds some pages and has been stopped, what lccfsck finds of it, and what comes back when it starts. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { NamesDb } from '../../src/db/names.js';
+import { openDatabase, type Db } from '../../src/db/open.js';
+import { runFsck } from '../../src/fsck/run.js';
+import type { Extent, Finding } from '../../src/fsck/types.js';
+import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+
+export const site = new Site();
+export const lcc = new WholeLcc(site);
+
+/** What the last check looked at. */
+export let looked: Extent;
+
+/** Checks the LCC in this process. */
+export async function fsck(
+  ...options: ('repair' | 'quick' | 'storeLost' | 'restored' | 'removeOrphans' | 'recheck')[]
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  ({ extent: looked } = await runFsck(
+    {
+      dbPath: join(lcc.home, 'lcc.db'),
+      storeDir: store(),
+      machineId: 'local',
+      unsSpoolDir: join(lcc.home, 'spool/uns'),
+      fsmSpoolDir: join(lcc.home, 'spool/fsm'),
+      repair: options.includes('repair'),
+      quick: options.includes('quick'),
+      storeLost: options.includes('storeLost'),
+      startEmpty: false,
+      restored: options.includes('restored'),
+      removeOrphans: options.includes('removeOrphans'),
+      recheck: options.includes('recheck'),
+      errorsKept: 1000,
+      nowMs: Date.now,
+    },
+    { found: finding => void findings.push(finding), note: () => undefined, advance: undefined },
+  ));
+  return findings;
+}
+export const kindsOf = (findings: readonly Finding[]) => findings.map(({ kind }) => kind);
+
+export const store = () => join(lcc.home, 'store');
+export function withDb<T>(work: (db: Db) => T): T {
+  const db = openDatabase(join(lcc.home, 'lcc.db'));
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+export function withNames<T>(work: (names: NamesDb) => T): T {
+  const names = new NamesDb(join(store(), 'names.db'), 0);
+  try {
+    return work(names);
+  } finally {
+    names.close();
+  }
+}
+export const one = (sql: string, ...values: unknown[]) =>
+  withDb(db =>
+    db
+      .prepare(sql)
+      .pluck()
+      .get(...values),
+  );
+export const exec = (sql: string) => withDb(db => void db.exec(sql));
+export const fileIdOf = (page: string) =>
+  String(one('SELECT fetched_fileid FROM lccurl WHERE curl = ?', `${site.url}/${page}`));
+export const pathOf = (page: string) => join(store(), fileIdOf(page));
+
+export const PAGES = Array.from({ length: 12 }, (_, i) => `page-${i}.html`);
+
+before(async () => {
+  await site.listen();
+  for (const page of PAGES) site.pages.set(`/${page}`, `<p>${page}</p>`);
+  await lcc.addProvider();
+  lcc.start();
+  await lcc.deliver(
+    'partial',
+    PAGES.map(page => urlTag(page)),
+  );
+  await lcc.untilIdle();
+  // A replaced page: an id that goes round once.
+  site.pages.set('/page-0.html', 'another page-0');
+  await lcc.deliver('partial', [urlTag('page-0.html', ' len="14"')]);
+  await lcc.untilIdle();
+  await lcc.untilFreed();
+  await lcc.stop();
+});
+after(async () => {
+  site.close();
+  await lcc.remove();
+});
+
+/** Finds just that, changes nothing by looking; repairs it; finds nothing any more. */
+export async function heals(kinds: readonly string[] | 'sets', where = /./): Promise<void> {
+  const looked = await fsck();
+  if (kinds === 'sets') assert.deepEqual([...new Set(kindsOf(looked))], ['set']);
+  else assert.deepEqual(kindsOf(looked).toSorted(), kinds.toSorted());
+  for (const finding of looked) {
+    assert.match(finding.where, where);
+    assert.ok(!finding.repaired);
+  }
+  assert.deepEqual(await fsck(), looked, 'looking changes nothing');
+  assert.deepEqual(
+    await fsck('repair'),
+    looked.map(finding => ({ ...finding, repaired: true })),
+  );
+  assert.deepEqual(await fsck(), [], 'a second run finds nothing');
+}
+
+/** Starts the LCC: what was lost comes again, and nothing else is there. */
+export async function comesBack(): Promise<void> {
+  lcc.start();
+  await lcc.untilIdle();
+  await lcc.untilFreed();
+  const { rows, files } = await lcc.holdings();
+  const wanted = PAGES.map(page => {
+    const content = site.pages.get(`/${page}`) ?? '';
+    return `${page} ${createHash('md5').update(content).digest('hex')}`;
+  });
+  assert.deepEqual(rows, wanted.toSorted());
+  assert.equal(files, PAGES.length);
+  await lcc.stop();
+  assert.deepEqual(await fsck(), []);
+}

@@ -1,0 +1,180 @@
+/** Safeguards of when urls are sent, and to whom, taken out, to be noticed by the model or the tests named. */
+import { edit, type Mutant } from './mutants.js';
+
+export const SCHEDULE_MUTANTS: readonly Mutant[] = [
+  {
+    without: 'one fetch of a provider at a time',
+    edits: [
+      edit(
+        'qm/schedule/lanes.js',
+        'this.#mayFetch(provider) && provider.lanes.size < most',
+        'this.#mayFetch(provider)',
+      ),
+    ],
+  },
+  {
+    without: 'giving back what a lost Bot Manager was doing',
+    edits: [
+      edit(
+        'qm/dispatch.js',
+        'for (const request of this.#inFlight.takeAll(id))',
+        'for (const request of [])',
+      ),
+    ],
+  },
+  {
+    without: 'leaving alone a site that does not answer',
+    edits: [
+      edit(
+        'qm/waits.js',
+        'this.#table.delay(provider.pid, Math.max(backoffUntilMs,',
+        'this.#table.delay(provider.pid, Math.max(0,',
+      ),
+    ],
+  },
+  {
+    without: 'writing down that a site does not answer',
+    edits: [
+      edit(
+        'qm/waits.js',
+        'providers.setBackoff(provider.pid, provider.backoffs, provider.backoffuntil);',
+        '',
+      ),
+    ],
+  },
+  {
+    without: 'trying such a site with one url',
+    edits: [edit('qm/waits.js', 'this.#table.setProbing(provider.pid, provider.backoffs > 0);', '')],
+  },
+  {
+    without: 'the limit of retries',
+    edits: [
+      edit('db/queue/results.js', 'row.tries < this.#rules.retries', 'row.tries <= this.#rules.retries'),
+    ],
+    by: { file: 'qm/model', test: 'a url is tried as often as it may, and then reported' },
+  },
+  {
+    without: 'the wait before a retry',
+    edits: [edit('qm/dispatch.js', 'nowMs + this.#waits.retryMs(tries, result)', 'nowMs')],
+  },
+  {
+    without: 'the pause of a provider',
+    edits: [
+      edit(
+        'qm/known.js',
+        "'stopped', provider.paused !== 0 || provider.enabled === 0",
+        "'stopped', provider.enabled === 0",
+      ),
+    ],
+  },
+  {
+    without: 'the hours of providers',
+    edits: [edit('qm/known.js', "'closed', !this.#slots.permits(hours)", "'closed', false")],
+    by: {
+      file: 'qm/time-slots',
+      test: 'outside its hours a provider is closed: its sets keep their place, and that is not being busy',
+    },
+  },
+  {
+    without: 'what began while nobody looked',
+    edits: [edit('qm/time-slots.js', 'slotsBegun(last.atMs, nowMs, slots)', '[]')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'what begins while no Queue Manager runs is made up for by the next',
+    },
+  },
+  {
+    without: 'looking at hours again that were submitted again',
+    edits: [edit('qm/time-slots.js', 'this.#join(this.#options.store.slots.resubmitted());', '{}')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'a url submitted again has its new hours at once, and its first place',
+    },
+  },
+  {
+    without: 'knowing the masks by which rows wait, after a restart',
+    edits: [edit('qm/time-slots.js', 'for (const { pid } of later)', 'for (const { pid } of [])')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'a change of the hours is seen also by a Queue Manager that was started since the urls wait',
+    },
+  },
+  {
+    without: 'due times being written',
+    edits: [edit('qm/waits.js', 'providers.setDue(provider.pid, this.#toWall(pace.dueMs));', '{}')],
+    by: {
+      file: 'qm/bandwidth',
+      test: 'a crash neither forgets what was fetched nor charges it twice',
+    },
+  },
+  {
+    without: 'charging what is expected of a url',
+    edits: [edit('qm/waits.js', 'pace.charge(bytes, nowMs);', '{}')],
+    by: {
+      file: 'qm/bandwidth',
+      test: 'a limited provider is fetched from at its limit, however many others are',
+    },
+  },
+  {
+    without: 'making room for a higher priority',
+    edits: [edit('qm/schedule/lanes.js', 'this.#makeRoom();', '')],
+    by: {
+      file: 'qm/priorities',
+      test: 'between two urls a provider yields to a higher priority, also of what was sent ahead',
+    },
+  },
+  {
+    without: 'the priority of providers',
+    edits: [edit('qm/known.js', 'priority: provider.priority,', 'priority: 1,')],
+  },
+  {
+    without: 'ageing',
+    edits: [edit('qm/schedule/waiting.js', 'Math.floor((nowMs - sinceMs) / this.#ageingMs)', '0')],
+    by: {
+      file: 'qm/priorities',
+      test: 'beside endless work of the highest priority the turn of the lowest comes by its age',
+    },
+  },
+  {
+    without: 'a Retry-After that ends an outage',
+    edits: [edit('qm/waits.js', 'if (asksForPatience)\n', 'if (false)\n')],
+    by: {
+      file: 'qm/model',
+      test: 'a site that answers after an outage that it is busy is left alone as it asks',
+    },
+  },
+  {
+    without: 'recalling lanes',
+    edits: [edit('qm/dispatch.js', 'this.#workers.get(lane.worker)?.recall(lane.name);', '{}')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'when the hours end in the middle of a set what was sent ahead comes back, and the rest goes on in order',
+    },
+  },
+  {
+    without: 'the hours of a url',
+    edits: [edit('qm/dispatch.js', 'row.op === 1 && this.#slots.permits(hours)', 'row.op === 1')],
+  },
+  {
+    without: 'the hours of a provider',
+    edits: [
+      edit(
+        'qm/known.js',
+        "this.#table.setHindered(provider.pid, 'closed', !this.#slots.permits(hours));",
+        'hours;',
+      ),
+    ],
+  },
+  {
+    without: 'putting urls back when their hour comes',
+    edits: [
+      edit('qm/time-slots.js', 'begun.flatMap(slot => store.slots.parts(slot))', '[]'),
+      edit('qm/time-slots.js', 'isOther || begun.has(slot)', 'isOther'),
+    ],
+  },
+  {
+    without: 'taking back urls whose own hours end',
+    edits: [edit('qm/dispatch.js', 'this.#table.recall(lane);', '{}')],
+    by: { file: 'qm/model', test: 'a url sent ahead is taken back when its own hours end' },
+  },
+];

@@ -1,0 +1,111 @@
+/** The real lcccp against the real lccd-uns, with providers of all kinds, sites with a state, and what arrives behind the UNS. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before } from 'node:test';
+import { ROOT } from './tree.js';
+import { Home, Receiver, SITE, type Daemon } from './uns.js';
+
+export const home = new Home();
+export const passwords: Record<number, string> = {};
+export let daemon: Daemon;
+export let receiver: Receiver;
+
+before(async () => {
+  passwords[1] = home.addProvider(1);
+  passwords[2] = home.addProvider(2, { filesmax: 2, spacemax: 100 });
+  passwords[3] = home.addProvider(3, {}, "UPDATE pidb SET fullsetwanted = 'old files' WHERE pid = 3");
+  passwords[4] = home.addProvider(4, { fullsetsallowed: 0 });
+  passwords[5] = home.addProvider(
+    5,
+    {},
+    `INSERT INTO pierr(pid, code, text, attrs) VALUES (5, 404, 'Not <Found>', ' curl="a&amp;b" mimetype="text/html" len="5"');
+     UPDATE pidb SET nurlerrs = 1 WHERE pid = 5`,
+  );
+  passwords[6] = home.addProvider(6);
+  passwords[9] = home.addProvider(
+    9,
+    {},
+    `INSERT INTO pierr(pid, code, text, attrs) VALUES (9, 404, 'Not Found', ' curl="lost" mimetype="text/html"');
+     UPDATE pidb SET nurlerrs = 1 WHERE pid = 9`,
+  );
+  // The Queue Manager, which would note it, is not there.
+  home.sql('UPDATE pidb SET lastset = 1');
+  passwords[7] = home.addProvider(7);
+  receiver = await new Receiver().listen(home.qmPath);
+  daemon = await home.start();
+});
+after(async () => {
+  await daemon.stop();
+  await receiver.close();
+  home.remove();
+});
+afterEach(() => {
+  receiver.sets.length = 0;
+});
+
+export interface Done {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The real lcccp against the real lccd-uns. */
+export async function lcccp(
+  pid: number,
+  input: string | Buffer,
+  args: string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Done> {
+  return run(
+    join(ROOT, 'bin/lcccp'),
+    [`--uns=127.0.0.1:${daemon.port}`, `--pid=${pid}`, `--urlprefix=${SITE}`, ...args],
+    input,
+    {
+      LCC_PWD: passwords[pid],
+      ...env,
+    },
+  );
+}
+
+export async function run(
+  program: string,
+  args: string[],
+  input: string | Buffer,
+  env: NodeJS.ProcessEnv,
+): Promise<Done> {
+  const child = spawn(program, args, { env: { ...process.env, LCC_HOME: home.dir, LCC_CONFIG: '', ...env } });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', text => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', text => (stderr += text));
+  child.stdin.on('error', () => undefined).end(input);
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, stdout, stderr };
+}
+
+let sites = 0;
+/** A site with a state, told by the real filters. */
+export function makeSite(...lines: string[]) {
+  const dir = join(home.dir, `site-${sites++}`);
+  mkdirSync(dir);
+  const state = join(dir, 'state.txt');
+  const told = (urls: readonly string[], args: string[] = []) => {
+    const input = `<?lcc from="test"?>\n${urls.map(u => `${u}\n`).join('')}<?lcc end?>\n`;
+    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), ['-q', `--statefile=${state}`, ...args], { input });
+    assert.equal(done.status, 0, done.stderr.toString());
+    return done.stdout.toString();
+  };
+  return { state, dir, told, first: told(lines), files: () => readdirSync(dir).sort() };
+}
+export const url = (curl: string, len = 5) => `<url curl="${curl}" mimetype="text/html" len="${len}"/>`;
+
+/** The next set the Queue Manager gets, of the provider if one is given. */
+export async function arrives(pid?: number) {
+  const next = () => receiver.sets.find(({ head }) => pid === undefined || head.pid === pid);
+  await receiver.until(() => next() !== undefined);
+  const { head, curls } = next()!;
+  return { set: head.set, urlprefix: head.urlprefix, curls };
+}
