@@ -6,33 +6,27 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { managerLimits, relayLimits, storeLimits } from '../../src/bm/options.js';
-import { loadConfig, type ConfigSources } from '../../src/config/load.js';
-import { SETTINGS } from '../../src/config/settings.js';
+import { configOf, settingsOf, type Overrides } from '../support/settings.js';
 import { Far, fetch, fileOf, numberOf, ok, RelayWorld, World } from './support.js';
 
-type Settings = NonNullable<ConfigSources['overrides']>;
-
 interface Trial {
-  with: Settings;
-  /** Of both, what else is set. */
-  without?: Settings;
+  with: Overrides;
   sees: unknown;
   otherwise: unknown;
-  look: (settings: Settings) => Promise<unknown>;
+  look: (settings: Overrides) => Promise<unknown>;
 }
 
-const configOf = (overrides: Settings) => loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides });
 const results = (lines: string[]) => lines.filter(line => line.startsWith('<fetched'));
 
 /** What is seen of a Bot Manager with these settings. */
-const manager = (look: (world: World) => Promise<unknown>) => async (settings: Settings) => {
+const manager = (look: (world: World) => Promise<unknown>) => async (settings: Overrides) => {
   const config = configOf(settings);
   const world = new World(managerLimits(config), storeLimits(config));
   const seen = await look(world);
   await world.stop();
   return seen;
 };
-const relay = (look: (world: RelayWorld) => Promise<unknown>) => async (settings: Settings) => {
+const relay = (look: (world: RelayWorld) => Promise<unknown>) => async (settings: Overrides) => {
   const world = new RelayWorld(relayLimits(configOf(settings)));
   const seen = await look(world);
   await world.stop();
@@ -232,13 +226,13 @@ const TRIALS: Record<string, Trial> = {
   },
 };
 
-for (const [name, { with: setting, without, sees, otherwise, look }] of Object.entries(TRIALS)) {
+for (const [name, { with: setting, sees, otherwise, look }] of Object.entries(TRIALS)) {
   test(`${name} has its effect`, async () => {
     for (const [settings, expected] of [
       [setting, sees],
       [{}, otherwise],
     ] as const) {
-      const seen = await look({ ...without, ...settings });
+      const seen = await look(settings);
       if (expected instanceof RegExp) assert.match(String(seen), expected);
       else assert.deepEqual(seen, expected, JSON.stringify(settings));
     }
@@ -254,10 +248,7 @@ const ELSEWHERE: Record<string, string> = {
 };
 
 test('no setting of the Bot Manager is without a test', () => {
-  const settings = Object.keys(SETTINGS).filter(key => key.startsWith('bm.'));
   const tried = Object.values(TRIALS).flatMap(trial => Object.keys(trial.with));
-  assert.deepEqual(
-    settings.filter(key => !tried.includes(key) && ELSEWHERE[key] === undefined),
-    [],
-  );
+  const { all, named } = settingsOf('bm', new Set([...tried, ...Object.keys(ELSEWHERE)]));
+  assert.deepEqual(named, all);
 });

@@ -1,6 +1,7 @@
 /** The real bin/lccbot, spoken to. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
@@ -51,6 +52,24 @@ export async function talk(
 export async function askOnce(attributes: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const { out } = await talk(`<fetch id="1" ${attributes}/>`, [], env);
   return out.split('\n').find(line => line.startsWith('<fetched')) ?? out;
+}
+
+/** A request, as it is typed. @param rest further attributes */
+export function request(id: number, url: string, file: string, rest = ''): string {
+  return `<fetch id="${id}" url="${url}" file="${file}" ${rest}/>\n`;
+}
+
+/** Connects, as soon as somebody listens. */
+export async function dial(path: string): Promise<Socket> {
+  for (;;) {
+    const socket = connect(path);
+    try {
+      await once(socket, 'connect');
+      return socket;
+    } catch {
+      await new Promise(setImmediate);
+    }
+  }
 }
 
 /** Where a robot started with `--listen` on it answers. */

@@ -2,18 +2,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, test } from 'node:test';
 import { engineLimits, robotLimits } from '../../src/bot/options.js';
 import { Robot } from '../../src/bot/robot.js';
-import { loadConfig } from '../../src/config/load.js';
-import { SETTINGS } from '../../src/config/settings.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelLimitsOf } from '../../src/wire/messages.js';
 import { ends, settle } from '../support/duplex.js';
-import { socketIn, spawnBot, talk } from './lccbot.js';
+import { configOf, settingsOf } from '../support/settings.js';
+import { dial, request, socketIn, spawnBot, talk } from './lccbot.js';
 import { answer, newEngine, newFolder, rawServer } from './support.js';
 
 const GIVEN = {
@@ -33,8 +31,7 @@ const GIVEN = {
 };
 
 test('every setting of the robot reaches the option it is for', () => {
-  const config = loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides: GIVEN });
-  assert.deepEqual(engineLimits(config), {
+  assert.deepEqual(engineLimits(configOf(GIVEN)), {
     connectTimeoutMs: 11,
     headersTimeoutMs: 12,
     idleTimeoutMs: 13,
@@ -62,7 +59,7 @@ test('every setting of messages between daemons reaches the option it is for', (
     'wire.max_pending_bytes': '65537',
     'wire.stall_timeout_ms': '101',
   };
-  assert.deepEqual(channelLimitsOf(loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides })), {
+  assert.deepEqual(channelLimitsOf(configOf(overrides)), {
     xml: { maxTokenBytes: 1025, maxDepth: 11, maxAttributes: 13, maxNameBytes: 33 },
     maxPendingBytes: 65_537,
     stallTimeoutMs: 101,
@@ -70,10 +67,7 @@ test('every setting of messages between daemons reaches the option it is for', (
 });
 
 test('bot.max_waiting and bm.slots bound what a robot has at a time', async () => {
-  const config = loadConfig({
-    env: { LCC_HOME: '/nonexistent' },
-    overrides: { 'bot.max_waiting': '2', 'bm.slots': '3' },
-  });
+  const config = configOf({ 'bot.max_waiting': '2', 'bm.slots': '3' });
   const robot = new Robot({
     ...robotLimits(config),
     engine: newEngine(),
@@ -101,13 +95,11 @@ const ELSEWHERE: Record<string, string> = {
 };
 
 test('no setting of the robot is without a test', () => {
-  const settings = Object.keys(SETTINGS).filter(key => key.startsWith('bot.'));
-  assert.deepEqual(Object.keys({ ...GIVEN, ...ELSEWHERE }).toSorted(), settings.toSorted());
+  const { all, named } = settingsOf('bot', Object.keys({ ...GIVEN, ...ELSEWHERE }));
+  assert.deepEqual(named, all);
 });
 
 const OK = answer('a page', 'Content-Type: text/html\r\n');
-const request = (id: number, url: string, file: string) =>
-  `<fetch id="${id}" url="${url}" file="${file}"/>\n`;
 
 /** `--config=` of a file with these settings. */
 function configured(folder: string, toml: string): string {
@@ -129,18 +121,6 @@ async function robot(folder: string, toml: string) {
       while (!pattern.test(seen)) await once(socket, 'data');
     },
   };
-}
-
-async function dial(path: string): Promise<Socket> {
-  for (;;) {
-    const socket = connect(path);
-    try {
-      await once(socket, 'connect');
-      return socket;
-    } catch {
-      await new Promise(setImmediate);
-    }
-  }
 }
 
 describe('the settings of a real lccbot', { timeout: 60_000 }, () => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { socketIn, spawnBot, talk } from '../bot/lccbot.js';
+import { dial, request, socketIn, spawnBot, talk } from '../bot/lccbot.js';
 import { answer, filesBelow, newFolder, rawServer } from '../bot/support.js';
 
 const PAGE = 'a page';
@@ -19,8 +19,6 @@ after(() => {
 const site = () => rawServer(socket => void socket.write(answer(PAGE, 'Content-Type: text/html\r\n')));
 /** A site that never answers. */
 const silent = () => rawServer(() => undefined);
-const request = (id: number, url: string, file: string, rest = '') =>
-  `<fetch id="${id}" url="${url}" file="${file}" ${rest}/>\n`;
 const results = (out: string) => out.split('\n').filter(line => line.startsWith('<fetched'));
 
 async function until(condition: () => boolean): Promise<void> {
@@ -33,18 +31,6 @@ function listenTo(socket: Socket): { seen: () => string; saw: (text: string | Re
   socket.setEncoding('utf8').on('data', (chunk: string) => (seen += chunk));
   socket.on('error', () => undefined);
   return { seen: () => seen, saw: text => until(() => seen.search(text) >= 0) };
-}
-
-async function dial(path: string): Promise<Socket> {
-  for (;;) {
-    const socket = connect(path);
-    try {
-      await once(socket, 'connect');
-      return socket;
-    } catch {
-      await pause(20);
-    }
-  }
 }
 
 describe('lccbot --stdio', () => {

@@ -249,31 +249,24 @@ describe('clients of lccd-cu that behave badly', () => {
     slow.socket.destroy();
   });
 
-  it('are cut off when they take nothing for long, and have no whole answer then', async () => {
-    const cache = newCache();
-    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
-    const { unix } = await served(cache, '[cu]\nstall_timeout_ms = 200\n');
-    const slow = new Cu(unix);
-    slow.socket.pause();
-    slow.send('<query/>');
-    while (Number((await statusOf(cache.home, 'lccd-cu'))['queries']) === 0) await new Promise(setImmediate);
-    await atMost(0, cache);
-    slow.socket.resume();
-    assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
-  });
-
-  it('are cut off in an answer that takes too long, and have no whole one then', async () => {
-    const cache = newCache();
-    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
-    const { unix } = await served(cache, '[cu]\nanswer_timeout_ms = 200\n');
-    const slow = new Cu(unix);
-    slow.socket.pause();
-    slow.send('<query/>');
-    while (Number((await statusOf(cache.home, 'lccd-cu'))['queries']) === 0) await new Promise(setImmediate);
-    await atMost(0, cache);
-    slow.socket.resume();
-    assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
-  });
+  for (const [what, setting] of [
+    ['when they take nothing for long, and have no whole answer then', 'stall_timeout_ms'],
+    ['in an answer that takes too long, and have no whole one then', 'answer_timeout_ms'],
+  ] as const) {
+    it(`are cut off ${what}`, async () => {
+      const cache = newCache();
+      cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
+      const { unix } = await served(cache, `[cu]\n${setting} = 200\n`);
+      const slow = new Cu(unix);
+      slow.socket.pause();
+      slow.send('<query/>');
+      while (Number((await statusOf(cache.home, 'lccd-cu'))['queries']) === 0)
+        await new Promise(setImmediate);
+      await atMost(0, cache);
+      slow.socket.resume();
+      assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
+    });
+  }
 
   it('end their own connection only', async () => {
     const cache = newCache();

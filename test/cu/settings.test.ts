@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadConfig } from '../../src/config/load.js';
-import { SETTINGS } from '../../src/config/settings.js';
 import { cuOptions } from '../../src/cu/server/options.js';
+import { configOf, settingsOf } from '../support/settings.js';
 
 test('every setting of lccd-cu reaches the option it is for', () => {
   const limits = {
@@ -16,13 +15,12 @@ test('every setting of lccd-cu reaches the option it is for', () => {
   const others = { 'cu.readers_file': '/somewhere', 'cu.anonymous': 'true', 'bm.machine_id': 'm2' };
   const given = Object.entries(limits).map(([key, value]) => [key, String(value)]);
   const overrides = { ...Object.fromEntries(given), ...others };
-  const options = cuOptions(loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides }), Infinity);
+  const options = cuOptions(configOf(overrides), Infinity);
   assert.deepEqual(options.limits, limits);
   const { readersFile, anonymous, machineId } = options;
   assert.deepEqual([readersFile, anonymous, machineId], ['/somewhere', true, 'm2']);
   // Seen by test/commands/lccd and test/daemon/metrics.
   const elsewhere = ['cu.listen', 'cu.metrics_listen'];
-  const settings = Object.keys(SETTINGS).filter(key => key.startsWith('cu.'));
-  const tried = Object.keys(overrides).filter(key => key.startsWith('cu.'));
-  assert.deepEqual([...tried, ...elsewhere].toSorted(), settings.toSorted());
+  const { all, named } = settingsOf('cu', [...Object.keys(overrides), ...elsewhere]);
+  assert.deepEqual(named, all);
 });

@@ -4,19 +4,14 @@ import { after, before, test } from 'node:test';
 import { CacheReader } from '../../src/db/cache/read.js';
 import { mendPurged, raiseCounters } from '../../src/db/counters.js';
 import type { Db } from '../../src/db/open.js';
-import { QueueStore } from '../../src/db/queue/store.js';
-import { noteFailure, openOrSalvage } from '../../src/db/salvage.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
-import { silentLog } from '../../src/lib/log.js';
 import { startOf } from '../../src/cu/cursor.js';
 import { refuseLostDeletion } from '../../src/cu/windows.js';
 import { lookingThrough, Sums } from '../../src/qm/housekeeping/sums.js';
-import { mtimeOf } from '../../src/qm/mtime.js';
 import { absolute, Bench, url } from '../qm/support.js';
-import { Flips } from '../support/flips.js';
+import { Flips, startUntilDone, storeOf } from '../support/flips.js';
 
 const FLIPS = 400;
-const MAX_STARTS = 4;
 const URLS = 200;
 const TABLES = ['tombstone', 'oldpath', 'counter'];
 
@@ -65,13 +60,7 @@ after(() => bench.close());
 function lookThrough(db: Db): void {
   raiseCounters(db);
   db.transaction(() => mendPurged(db))();
-  const store = new QueueStore(db, {
-    errorsKept: 10,
-    retries: 1,
-    mtimeOf,
-    damaged: () => undefined,
-    nowS: () => 1,
-  });
+  const store = storeOf(db);
   const chore = new Sums([
     lookingThrough(
       () => store.deletions.damaged(),
@@ -126,28 +115,12 @@ function trial(path: string): string | undefined {
     const wrong = toldWrong(path, since, false);
     if (wrong !== undefined) return `before the start, ${wrong}`;
   }
-  for (let starts = 1; starts <= MAX_STARTS; starts++) {
-    let db: Db | undefined;
-    try {
-      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog, true);
-      lookThrough(db);
-      db.close();
-      return cursors.map(since => toldWrong(path, since, true)).find(wrong => wrong !== undefined);
-    } catch (error) {
-      db?.close();
-      noteFailure(path, error);
-      if (error instanceof assert.AssertionError) return messageOf(error);
-    }
-  }
-  return 'dies again and again';
+  return (
+    startUntilDone(path, lookThrough) ??
+    cursors.map(since => toldWrong(path, since, true)).find(wrong => wrong !== undefined)
+  );
 }
 
 test(`of ${FLIPS} single bits flipped none makes a consumer believe a deletion that was none, or miss one`, () => {
-  const failures: string[] = [];
-  for (let i = 0; i < FLIPS; i++) {
-    const { path, offset, bit } = flips.next();
-    const found = trial(path);
-    if (found !== undefined) failures.push(`byte ${offset} bit ${bit}: ${found}`);
-  }
-  assert.deepEqual(failures, []);
+  assert.deepEqual(flips.failures(FLIPS, trial), []);
 });

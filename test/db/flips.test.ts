@@ -6,17 +6,11 @@ import { raiseCounters } from '../../src/db/counters.js';
 import type { Db } from '../../src/db/open.js';
 import { disagreement, rebuildSets } from '../../src/db/queue/ranges.js';
 import type { WaitingRow } from '../../src/db/queue/row.js';
-import { QueueStore } from '../../src/db/queue/store.js';
-import { noteFailure, openOrSalvage } from '../../src/db/salvage.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
-import { silentLog } from '../../src/lib/log.js';
-import { mtimeOf } from '../../src/qm/mtime.js';
-import { absolute, Bench, md5Of, ok, url } from '../qm/support.js';
-import { Flips } from '../support/flips.js';
+import { absolute, Bench, md5Of, ok, setsOf, url } from '../qm/support.js';
+import { Flips, startUntilDone, storeOf } from '../support/flips.js';
 
 const FLIPS = 400;
-/** Starts after which a Queue Manager must have come through: damage met, checked, salvaged. */
-const MAX_STARTS = 4;
 const URLS = 240;
 const HELD = 120;
 const TABLES = [
@@ -62,14 +56,8 @@ after(() => bench.close());
 function workThrough(db: Db, sent: (row: WaitingRow) => void): void {
   raiseCounters(db);
   if (disagreement(db) !== undefined) db.transaction(() => rebuildSets(db))();
-  const store = new QueueStore(db, {
-    errorsKept: 10,
-    retries: 1,
-    mtimeOf,
-    damaged: () => undefined,
-    nowS: () => 1,
-  });
-  for (const set of store.queue.sets()) {
+  const store = storeOf(db);
+  for (const set of setsOf(store.queue)) {
     let after = set.firstpos - 1;
     for (;;) {
       const rows = store.queue.next(set, after, 50);
@@ -97,25 +85,15 @@ function workThrough(db: Db, sent: (row: WaitingRow) => void): void {
 
 /** @returns what was wrong */
 function trial(path: string): string | undefined {
+  const before = shownWrong(path);
+  if (before !== undefined) return `before the start, ${before}`;
   let wrong: string | undefined;
-  for (let starts = 1; ; starts++) {
-    if (starts > MAX_STARTS) return 'dies again and again';
-    let db: Db | undefined;
-    try {
-      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog, true);
-      workThrough(db, row => {
-        const one = key(row.pid, row.curl, row.furl);
-        if (!fetchable.has(one)) wrong ??= `fetched: ${one}`;
-      });
-      db.close();
-      break;
-    } catch (error) {
-      db?.close();
-      noteFailure(path, error);
-      if (error instanceof assert.AssertionError) return messageOf(error);
-    }
-  }
-  return wrong ?? shownWrong(path);
+  const work = (db: Db) =>
+    workThrough(db, row => {
+      const one = key(row.pid, row.curl, row.furl);
+      if (!fetchable.has(one)) wrong ??= `fetched: ${one}`;
+    });
+  return startUntilDone(path, work) ?? wrong ?? shownWrong(path);
 }
 
 function shownWrong(path: string): string | undefined {
@@ -143,12 +121,5 @@ function shownWrong(path: string): string | undefined {
 }
 
 test(`of ${FLIPS} single bits flipped none makes anything wrong be fetched or shown`, () => {
-  const failures: string[] = [];
-  for (let i = 0; i < FLIPS; i++) {
-    const { path, offset, bit } = flips.next();
-    const before = shownWrong(path);
-    const found = before === undefined ? trial(path) : `before the start, ${before}`;
-    if (found !== undefined) failures.push(`byte ${offset} bit ${bit}: ${found}`);
-  }
-  assert.deepEqual(failures, []);
+  assert.deepEqual(flips.failures(FLIPS, trial), []);
 });

@@ -3,17 +3,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Db } from '../../src/db/open.js';
 import { addProvider, changeLogin, PidbReader, readProvider } from '../../src/db/pidb.js';
-import { QueueStore } from '../../src/db/queue/store.js';
-import { noteFailure, openOrSalvage } from '../../src/db/salvage.js';
+import type { QueueStore } from '../../src/db/queue/store.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { ProviderSums } from '../../src/qm/housekeeping/provider-sums.js';
-import { mtimeOf } from '../../src/qm/mtime.js';
-import { Bench, failure, url } from '../qm/support.js';
-import { Flips } from '../support/flips.js';
+import { Bench, url } from '../qm/support.js';
+import { Flips, startUntilDone, storeOf } from '../support/flips.js';
 
 const FLIPS = 400;
-const MAX_STARTS = 4;
 const PROVIDERS = 30;
 const ERRORS = 60;
 const TABLES = ['pidb', 'proots', 'sitelogin', 'pidbsum', 'pierr', 'sqlite_autoindex_pierr_1', 'pierr_pid'];
@@ -25,9 +22,6 @@ const uns = new Map<number, string>();
 const qm = new Map<number, string>();
 const fuses = new Map<number, string>();
 const errors = new Set<string>();
-
-const storeOf = (db: Db) =>
-  new QueueStore(db, { errorsKept: 1000, retries: 0, mtimeOf, damaged: () => undefined, nowS: () => 1 });
 
 function seenByUns({ password, roots, ...provider }: NonNullable<ReturnType<typeof readProvider>>): string {
   const { enabled, filesmax, spacemax, fullsetsallowed } = provider;
@@ -71,11 +65,7 @@ before(async () => {
     1,
     Array.from({ length: ERRORS }, (_, i) => url(`some/rather/long/path/${i}`)),
   );
-  for (let i = 0; i < ERRORS; i++) {
-    const row = bench.row(1, `some/rather/long/path/${i}`);
-    assert.ok(row);
-    bench.answer(row, failure(404, 'real'));
-  }
+  for (let i = 0; i < ERRORS; i++) bench.missing(1, `some/rather/long/path/${i}`);
   for (let pid = 1; pid <= PROVIDERS; pid++) {
     const provider = readProvider(bench.db, pid);
     assert.ok(provider);
@@ -143,28 +133,11 @@ function qmWrong(db: Db): string | undefined {
 function trial(path: string): string | undefined {
   const before = unsWrong(path);
   if (before !== undefined) return `before the start, ${before}`;
-  for (let starts = 1; starts <= MAX_STARTS; starts++) {
-    let db: Db | undefined;
-    try {
-      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog, true);
-      const wrong = qmWrong(db);
-      db.close();
-      return wrong ?? unsWrong(path);
-    } catch (error) {
-      db?.close();
-      if (!isNoticed(error)) return messageOf(error);
-      noteFailure(path, error);
-    }
-  }
-  return 'dies again and again';
+  let wrong: string | undefined;
+  const died = startUntilDone(path, db => (wrong = qmWrong(db)), isNoticed);
+  return died ?? wrong ?? unsWrong(path);
 }
 
 test(`of ${FLIPS} single bits flipped none has a provider served by what nobody set`, () => {
-  const failures: string[] = [];
-  for (let i = 0; i < FLIPS; i++) {
-    const { path, offset, bit } = flips.next();
-    const found = trial(path);
-    if (found !== undefined) failures.push(`byte ${offset} bit ${bit}: ${found}`);
-  }
-  assert.deepEqual(failures, []);
+  assert.deepEqual(flips.failures(FLIPS, trial), []);
 });

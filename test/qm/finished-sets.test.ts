@@ -3,7 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import type { WaitingSet } from '../../src/db/queue/sets.js';
 import { onStep } from '../../src/lib/steps.js';
 import { FinishedSets } from '../../src/qm/finished-sets.js';
-import { Bench, url } from './support.js';
+import { Bench, url, setsOf } from './support.js';
 
 let bench: Bench;
 let finished: FinishedSets;
@@ -30,7 +30,7 @@ afterEach(() => {
   bench.close();
 });
 
-const ordered = () => bench.store.queue.sets().map(({ pid }) => pid);
+const ordered = () => setsOf(bench.store.queue).map(({ pid }) => pid);
 
 /** The set of a provider, all its urls done. */
 function emptied(pid: number): WaitingSet {

@@ -95,14 +95,19 @@ test('the last of a set does not wait for a stream of others to end', () => {
   assert.deepEqual(commits, [10], 'what follows is a stream again');
 });
 
+/** @returns how many milliseconds it took */
+function untilCommit(): number {
+  const before = commits.length;
+  let waitedMs = 0;
+  for (; commits.length === before; waitedMs++) bench.clock.advance(1);
+  return waitedMs;
+}
+
 test('commits that take long have more time between them, one among short ones has not', () => {
   const commitOne = (tookMs: number) => {
     commitMs = tookMs;
     arrive();
-    const before = commits.length;
-    let waitedMs = 0;
-    for (; commits.length === before; waitedMs++) bench.clock.advance(1);
-    return waitedMs;
+    return untilCommit();
   };
   assert.deepEqual([1, 60, 1].map(commitOne), [5, 5, 5]);
   assert.deepEqual([10, 10, 10].map(commitOne), [5, 5, 40]);
@@ -113,7 +118,7 @@ test('the last of a set does not wait as long as others after commits that took 
   commitMs = 10;
   for (let n = 0; n < 3; n++) {
     arrive();
-    for (const before = commits.length; commits.length === before;) bench.clock.advance(1);
+    untilCommit();
   }
   arrive();
   bench.clock.advance(9);

@@ -1,25 +1,29 @@
 /** Single bits flipped in the pages of a database. */
+import { AssertionError } from 'node:assert';
 import { closeSync, copyFileSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Db } from '../../src/db/open.js';
+import { QueueStore } from '../../src/db/queue/store.js';
+import { noteFailure, openOrSalvage } from '../../src/db/salvage.js';
+import { messageOf } from '../../src/lib/errors.js';
+import { silentLog } from '../../src/lib/log.js';
+import { mtimeOf } from '../../src/qm/mtime.js';
 
 const PAGE_BYTES = 4096;
-
-export interface Flip {
-  offset: number;
-  bit: number;
-}
+/** Starts after which a Queue Manager must have come through: damage met, checked, salvaged. */
+const MAX_STARTS = 4;
+/** Where the random numbers begin: every run flips the same bits. */
+const SEED = 20261120;
 
 /** A database as it is, its pages of some tables and indexes, and copies of it with one bit changed. */
 export class Flips {
   readonly #dir: string;
   readonly #original: string;
   readonly #pages: number[];
-  #state: number;
+  #state = SEED;
 
-  constructor(db: Db, dir: string, tables: readonly string[], seed = 20261120) {
+  constructor(db: Db, dir: string, tables: readonly string[]) {
     this.#dir = dir;
-    this.#state = seed;
     this.#pages = db
       .prepare<string[], number>(
         `SELECT pageno FROM dbstat WHERE name IN (${tables.map(() => '?').join(',')}) ORDER BY pageno`,
@@ -31,8 +35,19 @@ export class Flips {
     copyFileSync(db.name, this.#original);
   }
 
+  /** Tries so many copies. @param trial what is wrong with one @returns what was, and by which bit */
+  failures(count: number, trial: (path: string) => string | undefined): string[] {
+    const failures: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const { path, offset, bit } = this.#next();
+      const found = trial(path);
+      if (found !== undefined) failures.push(`byte ${offset} bit ${bit}: ${found}`);
+    }
+    return failures;
+  }
+
   /** The next copy, always in the same place. */
-  next(): Flip & { path: string } {
+  #next(): { path: string; offset: number; bit: number } {
     const path = join(this.#dir, 'flipped.db');
     for (const suffix of ['', '-wal', '-shm', '.suspect', '.cleared', '.new'])
       rmSync(path + suffix, { force: true });
@@ -48,6 +63,43 @@ export class Flips {
     this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0;
     return Math.floor((this.#state / 2 ** 32) * below);
   }
+}
+
+/** Its stores, as a Queue Manager has them. */
+export function storeOf(db: Db): QueueStore {
+  return new QueueStore(db, {
+    errorsKept: 1000,
+    retries: 1,
+    mtimeOf,
+    damaged: () => undefined,
+    nowS: () => 1,
+  });
+}
+
+/**
+ * Starts as a Queue Manager is started after it died, until `work` comes to its end.
+ * @param isNoticed whether an error is what damage that is met leads to
+ * @returns what is wrong, as far as that is no matter of what `work` saw
+ */
+export function startUntilDone(
+  path: string,
+  work: (db: Db) => void,
+  isNoticed = (error: unknown) => !(error instanceof AssertionError),
+): string | undefined {
+  for (let starts = 1; starts <= MAX_STARTS; starts++) {
+    let db: Db | undefined;
+    try {
+      db = openOrSalvage(path, 1_800_000_000_000 + starts * 1000, silentLog, true);
+      work(db);
+      db.close();
+      return undefined;
+    } catch (error) {
+      db?.close();
+      if (!isNoticed(error)) return messageOf(error);
+      noteFailure(path, error);
+    }
+  }
+  return 'dies again and again';
 }
 
 function flip(path: string, offset: number, bit: number): void {

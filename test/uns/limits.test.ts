@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { LoginBackoff } from '../../src/lib/login-backoff.js';
@@ -8,9 +7,10 @@ import { Connections } from '../../src/uns/connections.js';
 import { unsOptions } from '../../src/uns/options.js';
 import type { Refusal } from '../../src/uns/refusal.js';
 import { Watch } from '../../src/uns/watch.js';
+import { configOf } from '../support/settings.js';
 
 function options(overrides: Partial<Record<SettingKey, string>> = {}, openFiles = Infinity) {
-  return unsOptions(loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides }), openFiles);
+  return unsOptions(configOf(overrides), openFiles);
 }
 
 describe('places for connections', () => {

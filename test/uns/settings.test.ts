@@ -2,16 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { afterEach, describe, it } from 'node:test';
-import { loadConfig } from '../../src/config/load.js';
-import { SETTINGS } from '../../src/config/settings.js';
+import { describe, it } from 'node:test';
 import { unsOptions } from '../../src/uns/options.js';
-import { Cp, init, newHome, Receiver, set, SITE } from '../support/uns.js';
-
-const receivers: Receiver[] = [];
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close();
-});
+import { configOf, settingsOf } from '../support/settings.js';
+import { Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
 
 const setOf = (urls: string) => `<lococa:set set="partial" urlprefix="${SITE}">\n${urls}</lococa:set>\n`;
 
@@ -74,8 +68,7 @@ describe('settings of a real lccd-uns', { timeout: 60_000 }, () => {
   it('uns.qm_timeout_ms says when a set that has no answer is sent again', async () => {
     const home = newHome();
     const password = home.addProvider(7);
-    const receiver = await new Receiver().listen(home.qmPath);
-    receivers.push(receiver);
+    const receiver = await newReceiver(home);
     receiver.answer = () => 'hang';
     home.configure('[uns]\nqm_timeout_ms = 1000\n');
     const daemon = await home.start();
@@ -115,7 +108,7 @@ it('every setting of the UNS reaches the option it is for', () => {
   };
   const given = Object.entries(limits).map(([key, value]) => [key, String(value)]);
   const overrides = { ...Object.fromEntries(given), ...others };
-  const options = unsOptions(loadConfig({ env: { LCC_HOME: '/nonexistent' }, overrides }), Infinity);
+  const options = unsOptions(configOf(overrides), Infinity);
   assert.deepEqual(options.limits, limits);
   const { id, orderWaitMs, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs } = options;
   assert.deepEqual(
@@ -130,7 +123,6 @@ it('every setting of the UNS reaches the option it is for', () => {
     },
   );
   const elsewhere = ['uns.listen', 'uns.qm_connections', 'uns.metrics_listen'];
-  const settings = Object.keys(SETTINGS).filter(key => key.startsWith('uns.'));
-  const tried = Object.keys(overrides).filter(key => key.startsWith('uns.'));
-  assert.deepEqual([...tried, ...elsewhere].toSorted(), settings.toSorted());
+  const { all, named } = settingsOf('uns', [...Object.keys(overrides), ...elsewhere]);
+  assert.deepEqual(named, all);
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { ManagerPeer, RobotPeer, type RobotRequest } from '../../src/wire/bm-bot.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
@@ -76,7 +77,7 @@ const SYNC: UpkeepRequest = { kind: 'sync', id: 6, machineId: 'm1' };
 async function play(
   name: string,
   cut: 'whole' | 'byte by byte',
-  serve: (stream: ReturnType<typeof ends>['ours'], event: (...event: unknown[]) => void) => void,
+  serve: (stream: Duplex, event: (...event: unknown[]) => void) => void,
 ): Promise<unknown[]> {
   const events: unknown[] = [];
   const { ours, theirs } = ends();
@@ -89,20 +90,23 @@ async function play(
   return events;
 }
 
+/** Tells of all that a robot says. */
+function robotHeard(stream: Duplex, event: (...heard: unknown[]) => void): void {
+  void new RobotPeer(
+    stream,
+    {
+      hello: slots => event('hello', slots),
+      fetched: result => event('fetched', result),
+      closed: reason => event('closed', reason?.message),
+    },
+    options(),
+  );
+}
+
 for (const cut of ['whole', 'byte by byte'] as const) {
   describe(`golden transcripts, ${cut}`, () => {
     it('a robot', async () => {
-      const events = await play('robot', cut, (stream, event) => {
-        void new RobotPeer(
-          stream,
-          {
-            hello: slots => event('hello', slots),
-            fetched: result => event('fetched', result),
-            closed: reason => event('closed', reason?.message),
-          },
-          options(),
-        );
-      });
+      const events = await play('robot', cut, robotHeard);
       assert.deepEqual(events, [
         ['hello', 64],
         ['fetched', OK],
@@ -115,17 +119,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
     });
 
     it('a robot typed by hand', async () => {
-      const events = await play('robot-by-hand', cut, (stream, event) => {
-        void new RobotPeer(
-          stream,
-          {
-            hello: slots => event('hello', slots),
-            fetched: result => event('fetched', result),
-            closed: reason => event('closed', reason?.message),
-          },
-          options(),
-        );
-      });
+      const events = await play('robot-by-hand', cut, robotHeard);
       assert.deepEqual(events, [
         ['hello', 2],
         [

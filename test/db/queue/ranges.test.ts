@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { raiseCounters } from '../../../src/db/counters.js';
 import { disagreement, rebuildSets } from '../../../src/db/queue/ranges.js';
-import { Bench, url } from '../../qm/support.js';
+import { Bench, url, setsOf } from '../../qm/support.js';
 
 let bench: Bench;
 beforeEach(async () => {
@@ -31,12 +31,12 @@ test('sets told anew from the urls alone are fetched in the same order, and keep
   const ages = bench.all('SELECT psetid, pid, absorbedat FROM qpsdb ORDER BY psetid');
   assert.equal(rebuild(), 3);
   assert.deepEqual(bench.all('SELECT psetid, pid, absorbedat FROM qpsdb ORDER BY psetid'), ages);
-  bench.sets = bench.store.queue.sets();
+  bench.sets = setsOf(bench.store.queue);
   assert.deepEqual(order(), before);
   assert.equal(disagreement(bench.db), undefined);
   bench.db.exec('DELETE FROM qpsdb');
   rebuild();
-  bench.sets = bench.store.queue.sets();
+  bench.sets = setsOf(bench.store.queue);
   assert.deepEqual(order(), before);
 });
 

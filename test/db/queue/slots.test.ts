@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { disagreement, rebuildSets } from '../../../src/db/queue/ranges.js';
-import { Bench, url } from '../../qm/support.js';
+import { Bench, url, setsOf } from '../../qm/support.js';
 
 let bench: Bench;
 beforeEach(() => {
@@ -45,7 +45,7 @@ test('parts told anew from the urls have all places of their set, so that it is 
   bench.db.transaction(() => rebuildSets(bench.db))();
   for (const part of bench.store.slots.later())
     bench.store.transaction(() => bench.store.slots.join(part, 1000));
-  const [set] = bench.store.queue.sets();
+  const [set] = setsOf(bench.store.queue);
   assert.ok(set !== undefined);
   const rows = bench.store.queue.next(set, set.firstpos - 1, 10);
   assert.deepEqual(
