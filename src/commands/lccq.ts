@@ -67,6 +67,7 @@ async function run(context: CommandContext): Promise<number> {
     follows ? laterOutput : new Output(1),
     {
       reject: message => context.complain(message),
+      namesAll: context.verbose,
       note: message => context.say(message),
       explain: message => void (context.verbose && context.say(message)),
       advance: context.progress('records', context.afterDashes === undefined),

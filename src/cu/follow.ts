@@ -104,6 +104,7 @@ class Stream {
   async finish(): Promise<QueryResult> {
     if (this.#records > 0 || isReachedTold(this.#query, this.#reachedSeq)) await this.answer.open();
     await this.answer.finish(this.#reachedSeq);
+    this.#rejects.tellRest();
     return { records: this.#records, rejected: this.#rejects.count, reachedSeq: this.#reachedSeq };
   }
 

@@ -33,6 +33,10 @@ export interface Query {
 export interface QueryTalk {
   /** A row that could not be written as it should. */
   reject(message: string): void;
+  /** In place of `reject`, a row whose content is on another machine. */
+  elsewhere?: ((curl: string, machine: string) => void) | undefined;
+  /** Such rows are named one by one; otherwise the first of them is, and how many more there are. */
+  namesAll?: boolean | undefined;
   note(message: string): void;
   advance?: Advance | undefined;
 }
@@ -66,6 +70,7 @@ export async function runQuery(
     for (const { made, query: part } of partsOf(reader, query, thread)) {
       if (made !== undefined) {
         made.rejects.forEach(rejects.add);
+        for (const [curl, machine] of made.elsewhere) rejects.elsewhere(curl, machine);
         made.notes.forEach(message => talk.note(message));
         records += made.count;
         if (made.count > 0) talk.advance?.(made.count);
@@ -82,6 +87,7 @@ export async function runQuery(
     const reachedSeq = records === query.limit ? lastSeq : reader.highWater;
     if (records > 0 || output.whenEmpty || isReachedTold(query, reachedSeq)) await answer.open();
     await answer.finish(reachedSeq);
+    rejects.tellRest();
     return { records, rejected: rejects.count, reachedSeq };
   } catch (error) {
     answer.destroy();
@@ -111,6 +117,9 @@ export class Rejects {
   count = 0;
   readonly #talk: QueryTalk;
   readonly #sinceSeq: number;
+  /** Rows with their content on another machine, but for the first. */
+  readonly #elsewhere = new Map<string, number>();
+  #isElsewhereTold = false;
 
   /** @param sinceSeq where the whole stream begins */
   constructor(talk: QueryTalk, sinceSeq = 0) {
@@ -122,6 +131,27 @@ export class Rejects {
     this.count++;
     this.#talk.reject(message);
   };
+
+  /** A store that is mostly elsewhere has thousands of such rows. */
+  elsewhere(curl: string, machine: string): void {
+    const { elsewhere, namesAll } = this.#talk;
+    if (elsewhere === undefined && (namesAll === true || !this.#isElsewhereTold)) {
+      this.#isElsewhereTold = true;
+      this.add(`${curl}: left out: its content is on machine ${machine}, not on this one`);
+      return;
+    }
+    this.count++;
+    if (elsewhere !== undefined) elsewhere(curl, machine);
+    else this.#elsewhere.set(machine, (this.#elsewhere.get(machine) ?? 0) + 1);
+  }
+
+  /** Says how many rows were left out unnamed. */
+  tellRest(): void {
+    if (this.#elsewhere.size === 0) return;
+    const each = [...this.#elsewhere].map(([machine, count]) => `${count} on machine ${machine}`);
+    this.#talk.reject(`left out in the same way: ${each.join(', ')}; -v names each`);
+    this.#elsewhere.clear();
+  }
 
   /** @throws LccError `data.refused` where a deletion that is not told leaves something behind */
   readonly damaged: Damaged = (id, what) => {
@@ -148,7 +178,7 @@ export function contextOf(
     text: query.text ?? false,
     openContent([curl, fileid, machine, md5]) {
       if (fileid === null || fileid === undefined) {
-        rejects.add(`${curl}: left out: its content is on machine ${machine}, not on this one`);
+        rejects.elsewhere(String(curl), String(machine));
         return undefined;
       }
       const file = `${query.storeDir}/${fileid}`;

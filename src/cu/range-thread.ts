@@ -4,7 +4,7 @@ import { CacheReader } from '../db/cache/read.js';
 import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
 import { formatNamed } from './formats/index.js';
-import { addItem, contextOf, itemsOf, Rejects, type Query } from './query.js';
+import { addItem, contextOf, itemsOf, Rejects, type Query, type QueryTalk } from './query.js';
 import type { MadeRange, RangeAnswer, RangeRequest, RangeWorkerData, Span } from './ranges.js';
 import { ReadBuffer } from './stored-content.js';
 
@@ -59,8 +59,13 @@ async function makeRange(
   buffer: ReadBuffer,
 ): Promise<Omit<MadeRange, 'bytes'>> {
   const rejects: string[] = [];
+  const elsewhere: [string, string][] = [];
   const notes: string[] = [];
-  const talk = { reject: (m: string) => void rejects.push(m), note: (m: string) => void notes.push(m) };
+  const talk: QueryTalk = {
+    reject: message => void rejects.push(message),
+    elsewhere: (curl, machine) => void elsewhere.push([curl, machine]),
+    note: message => void notes.push(message),
+  };
   const query: Query = { ...whole, selection: { ...whole.selection, sinceSeq: since, toSeq: to } };
   const told = new Rejects(talk, whole.selection.sinceSeq);
   const answer = new Answer(whole.format, contextOf(reader, query, told, talk, buffer), notOpened, slot);
@@ -71,7 +76,7 @@ async function makeRange(
     if (written !== undefined) await written;
   }
   await answer.flush();
-  return { count, rejects, notes };
+  return { count, rejects, elsewhere, notes };
 }
 
 /** Where records are put as they are made, neither head nor tail: those are of the whole stream. */

@@ -54,6 +54,8 @@ export type RangeRequest = (Span & { slot: number }) | 'mark' | 'look' | 'end';
 interface Made {
   count: number;
   rejects: string[];
+  /** Rows with their content on another machine: url and machine. */
+  elsewhere: [string, string][];
   notes: string[];
 }
 

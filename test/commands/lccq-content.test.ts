@@ -223,6 +223,21 @@ describe('content that cannot be had whole', () => {
     });
   }
 
+  it('for being on other machines is told in two lines, however much it is; with -v each is named', () => {
+    for (let i = 1; i <= 9; i++)
+      cache.put({ curl: `http://x/${i}`, machineid: i === 5 ? 'local' : i > 6 ? 'third' : 'other' });
+    const { status, stderr } = runLccq(cache, ['--format=jsonl', '--content']);
+    assert.equal(status, 1);
+    assert.equal(
+      stderr,
+      `lccq: http://x/1: left out: its content is on machine other, not on this one
+lccq: left out in the same way: 4 on machine other, 3 on machine third; -v names each
+`,
+    );
+    const verbose = runLccq(cache, ['--format=jsonl', '--content', '-v']);
+    assert.equal(verbose.stderr.match(/^lccq: http:.*left out: its content is on machine/gm)?.length, 8);
+  });
+
   it('for want of permission ends the stream, and the cursor stays: 75', () => {
     const first = cache.put({ curl: 'http://x/1', content: 'first' });
     const cursor = join(cache.home, 'content.cursor');
