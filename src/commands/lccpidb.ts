@@ -25,6 +25,7 @@ import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
+import { writeFully } from '../lib/stdio.js';
 import { failuresNow } from '../run/failures.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
@@ -111,7 +112,7 @@ function add(db: Db, context: CommandContext, slots: Slots): void {
   if (typeof login === 'string') changeLogin(db, pid, login);
   warn(context, terms, slots);
   context.say(`provider ${pid} added; its password follows and is shown only now`);
-  process.stdout.write(`${password}\n`);
+  showPassword(pid, password);
 }
 
 function set(db: Db, context: CommandContext, slots: Slots): void {
@@ -141,7 +142,20 @@ function passwd(db: Db, context: CommandContext): void {
   const password = generatePassword();
   changePassword(db, pid, hashPassword(password));
   context.say(`the new password of provider ${pid} follows and is shown only now; the old one is void`);
-  process.stdout.write(`${password}\n`);
+  showPassword(pid, password);
+}
+
+/** @throws LccError naming what makes another one: what could not be shown is known to nobody */
+function showPassword(pid: number, password: string): void {
+  try {
+    writeFully(process.stdout.fd, Buffer.from(`${password}\n`), 'standard output');
+  } catch (error) {
+    throw new LccError(
+      'io',
+      `the password could not be written to standard output (${messageOf(error)}) and is lost; lccpidb passwd --pid=${pid} makes another one`,
+      { cause: error },
+    );
+  }
 }
 
 async function show(db: Db, context: CommandContext, slots: Slots, runDir: string): Promise<void> {

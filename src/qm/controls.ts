@@ -17,7 +17,11 @@ export interface Controlled {
 const MAX_FETCHING = 1000;
 
 /** `fetching`, `failures`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
-export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log): Record<string, Control> {
+export function controlsOf(
+  store: QueueStore,
+  dispatcher: Pick<Dispatcher, 'fetching' | 'failures' | 'reload' | 'forgetDelays'>,
+  log: Log,
+): Record<string, Control> {
   const control = (
     verb: string,
     change: (pid: number | undefined) => number,
@@ -28,7 +32,7 @@ export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log):
       const providers = store.providers.count(pid);
       if (pid !== undefined && providers === 0)
         throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
-      const changed = store.transaction(() => change(pid));
+      const changed = changing(() => store.transaction(() => change(pid)));
       log.info('told by the operator', { control: verb, pid, providers, changed });
       then(pid);
       return { providers, changed };
@@ -49,6 +53,17 @@ export function controlsOf(store: QueueStore, dispatcher: Dispatcher, log: Log):
     ...control('release', pid => held.release(pid)),
     ...control('discard', pid => held.discard(pid)),
   };
+}
+
+/** @throws LccError `io.full` that says what to do */
+function changing(change: () => number): number {
+  try {
+    return change();
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'io.full') throw error;
+    const what = `${error.message}: nothing is changed; free some room on that disk and say it again`;
+    throw new LccError('io.full', what, { cause: error });
+  }
 }
 
 function pidOf(operands: readonly string[]): number | undefined {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { ROOT } from '../support/tree.js';
+
+const parent = mkdtempSync(join(tmpdir(), 'lcc-pidb-words-'));
+let homes = 0;
+after(() => rmSync(parent, { recursive: true }));
+const newHome = () => join(parent, `home${++homes}`);
+
+function lccpidb(home: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lccpidb'), args, {
+    env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' },
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+describe('lccpidb and what it prints', () => {
+  it('names what makes another password when one could not be written', () => {
+    const home = newHome();
+    for (const words of ['add --root=http://h/', 'passwd']) {
+      const command = `"${join(ROOT, 'bin/lccpidb')}" ${words} --pid=1 >/dev/full`;
+      const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
+      const { status, stderr } = spawnSync('bash', ['-c', command], { env, encoding: 'utf8' });
+      assert.equal(status, 74);
+      assert.match(
+        stderr,
+        /password could not be written .* is lost; lccpidb passwd --pid=1 makes another one$/m,
+      );
+    }
+    assert.equal(lccpidb(home, 'passwd', '--pid=1').status, 0);
+  });
+});

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../../src/lib/log.js';
+import { controlsOf } from '../../src/qm/controls.js';
+import { Bench } from './support.js';
+
+test('a control that finds the disk full says that nothing is changed, and what to do', () => {
+  const bench = new Bench();
+  try {
+    bench.provider(7);
+    // The change needs more pages than the file may have: SQLite says what it says of a full disk.
+    bench.db.exec(`CREATE TRIGGER larger AFTER UPDATE OF paused ON pidb
+      BEGIN INSERT INTO freed(machineid, fileid) VALUES ('m', hex(zeroblob(1000000))); END`);
+    bench.db.pragma(`max_page_count = ${Number(bench.db.pragma('page_count', { simple: true })) + 8}`);
+    const untold = () => assert.fail('nothing is changed');
+    const dispatcher = {
+      fetching: untold,
+      failures: untold,
+      retrying: untold,
+      reload: untold,
+      forgetDelays: untold,
+    };
+    const { pause } = controlsOf(bench.store, dispatcher, silentLog);
+    assert.throws(
+      () => pause?.([]),
+      /database or disk is full: nothing is changed; free some room on that disk and say it again$/,
+    );
+    assert.equal(bench.value('SELECT count(*) FROM pidb WHERE paused'), 0);
+  } finally {
+    bench.close();
+  }
+});
