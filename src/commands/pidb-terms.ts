@@ -84,7 +84,7 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
     ...read('filesmax', integer(0), 'give a number of files'),
     ...read('spacemax', size, 'give a number of bytes, such as 500MB'),
     ...read('fullsetsallowed', integer(0), 'give a number of full sets'),
-    ...read('bandwidth', size, 'give bytes per second, such as 100KB; 0 = unlimited'),
+    ...read('bandwidth', rate, 'give bytes per second, such as 100KB; 0 = unlimited'),
     ...(timeofday === undefined ? {} : { timeofday }),
     ...read('priority', integer(0, 2), 'give 0, 1 or 2'),
     ...read('parallel', integer(1, 64), 'give 1 to 64'),
@@ -268,6 +268,11 @@ function size(text: string): number | undefined {
   if (found === null) return undefined;
   const value = Number(found[1]) * (found[2] === undefined ? 1 : (FACTORS[found[2].toUpperCase()] ?? NaN));
   return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** As the tools print it, too: `100KB/s`. */
+function rate(text: string): number | undefined {
+  return size(text.replace(/\/s$/i, ''));
 }
 
 function yesOrNo(text: string): boolean | undefined {

@@ -22,3 +22,9 @@ export const HEADER: Form = {
   pattern: /^[\t\x20-\x7e\x80-\xff]+$/,
   says: 'use one line of Latin characters',
 };
+
+/** A whole endpoint (lib/endpoint.ts), or nothing: what gives metrics has no port of its own. */
+export const METRICS_ENDPOINT: Form = {
+  pattern: /^(?:|unix:.{1,107}|(?:tls:)?(?:(?:\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[^:[\]\s]*):)?\d{1,5})$/,
+  says: 'write host:port or unix:/path; empty: none',
+};

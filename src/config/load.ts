@@ -6,7 +6,15 @@ import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { parseNetwork } from '../lib/network.js';
 import type { Form } from './forms.js';
-import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings.js';
+import { checkTogether } from './pairs.js';
+import {
+  formatAmount,
+  SETTINGS,
+  type SettingKey,
+  type SettingRow,
+  type SettingValue,
+  type Unit,
+} from './settings.js';
 
 /** Where everything an LCC keeps lives, below `$LCC_HOME`. */
 export interface Home {
@@ -80,24 +88,6 @@ export function loadConfig(sources: ConfigSources): Config {
   return config;
 }
 
-/** Settings of which one only makes sense above another: `[above, below]`. */
-const ABOVE: readonly [SettingKey, SettingKey][] = [
-  // A fetch that ends by itself must not have its robot cut for it.
-  ['bm.attempt_timeout_ms', 'bot.total_timeout_ms'],
-];
-
-/** @throws LccError `config` naming both keys, their values and where they come from */
-function checkTogether(config: Config): void {
-  for (const [above, below] of ABOVE) {
-    if (Number(config.get(above)) > Number(config.get(below))) continue;
-    const said = (key: SettingKey) => `${key} = ${String(config.get(key))} (${config.originOf(key)})`;
-    throw new LccError(
-      'config',
-      `${config.file ?? 'command line'}: ${said(above)} must be more than ${said(below)}`,
-    );
-  }
-}
-
 /** The effective configuration as TOML, each value with its origin as a comment: `lccd --print-config`. */
 export function printConfig(config: Config): string {
   const lines = [`# LCC_HOME = ${JSON.stringify(config.home.dir)}`];
@@ -147,9 +137,17 @@ function* flatten(table: Record<string, unknown>, path: string): Generator<[stri
 
 const UNITS: Record<string, Record<string, number>> = {
   ms: { ms: 1, s: 1000, min: 60_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 },
-  bytes: { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 },
+  bytes: { byte: 1, bytes: 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 },
   percent: { '%': 1 },
   count: {},
+};
+
+const ADVICE: Record<Unit, string> = {
+  ms: 'give a time, such as "10s"',
+  bytes: 'give a number of bytes, such as "64KB"',
+  bytes_per_s: 'give bytes a second, such as "100KB" or "100KB/s"',
+  percent: 'give a percentage, such as "50%"',
+  count: 'give a number',
 };
 
 /** @throws LccError `config` naming the key, the value and what is accepted */
@@ -165,12 +163,11 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
   };
   switch (row.type) {
     case 'number': {
-      const value =
-        typeof raw === 'number' ? raw : amountOf(raw, row.unit === 'bytes_per_s' ? 'bytes' : row.unit);
-      if (value === undefined || !Number.isFinite(value))
-        throw refuse(row.unit === 'count' ? 'give a number' : `give a number of ${row.unit}`);
+      const value = typeof raw === 'number' ? raw : amountOf(raw, row.unit);
+      if (value === undefined || !Number.isFinite(value)) throw refuse(ADVICE[row.unit]);
       if (row.unit === 'count' && !Number.isInteger(value)) throw refuse('give a whole number');
-      if (value < row.min || value > row.max) throw refuse(`must be ${row.min} to ${row.max}`);
+      if (value < row.min || value > row.max)
+        throw refuse(`must be ${formatAmount(row.min, row.unit)} to ${formatAmount(row.max, row.unit)}`);
       if (row.oneOf !== undefined && !row.oneOf.includes(value))
         throw refuse(`give one of ${row.oneOf.join(', ')}`);
       return Math.floor(value);
@@ -207,7 +204,9 @@ function isNetwork(text: string): boolean {
   }
 }
 
-function amountOf(raw: unknown, unit: string): number | undefined {
+function amountOf(raw: unknown, unit: Unit): number | undefined {
+  if (unit === 'bytes_per_s')
+    return amountOf(typeof raw === 'string' ? raw.replace(/\/s\s*$/i, '') : raw, 'bytes');
   const found = typeof raw === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*([a-z%]*)\s*$/i.exec(raw) : null;
   if (found === null) return undefined;
   const factor = found[2] === '' ? 1 : UNITS[unit]?.[found[2]?.toLowerCase() ?? ''];

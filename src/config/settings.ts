@@ -6,7 +6,7 @@
  * `"10s"`, `"1.5h"`, `"64KB"` (KB = 1024 bytes), `"2GB"`.
  */
 
-import { HEADER, MIMETYPES, NAME, type Form } from './forms.js';
+import { HEADER, METRICS_ENDPOINT, MIMETYPES, NAME, type Form } from './forms.js';
 
 export type Unit = 'ms' | 'bytes' | 'count' | 'percent' | 'bytes_per_s';
 
@@ -130,7 +130,7 @@ export const SETTINGS = {
   ),
   'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME', NAME),
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
-  'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read'),
+  'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read', METRICS_ENDPOINT),
 
   'qm.max_queue_urls': count(5_000_000, 1, 1_000_000_000, 'urls queued at which UNSes are shut out'),
   'qm.reopen_percent': percent(80, 1, 99, 'share of max_queue_urls below which they are let in again'),
@@ -219,7 +219,7 @@ export const SETTINGS = {
     1_000_000_000,
     'number of urls above which a set may not remove them unconfirmed',
   ),
-  'qm.metrics_listen': text('', 'endpoint where the metrics of lccd-qm are read'),
+  'qm.metrics_listen': text('', 'endpoint where the metrics of lccd-qm are read', METRICS_ENDPOINT),
 
   'cu.listen': list([], 'endpoints content users connect to; lccd starts lccd-cu where there are any'),
   'cu.readers_file': text('', 'who may read over TCP and TLS; empty: $LCC_HOME/readers'),
@@ -240,7 +240,7 @@ export const SETTINGS = {
     'longest answer; the client goes on from the last url it got',
   ),
   'cu.max_query_bytes': bytes(16 * KB, 256, 1 * MB, 'length of a query, and of what surrounds it'),
-  'cu.metrics_listen': text('', 'endpoint where the metrics of lccd-cu are read'),
+  'cu.metrics_listen': text('', 'endpoint where the metrics of lccd-cu are read', METRICS_ENDPOINT),
 
   'lccd.restart_min_ms': ms(
     100,
@@ -261,7 +261,7 @@ export const SETTINGS = {
     HOUR,
     'time in which they must have stopped before they are killed',
   ),
-  'lccd.metrics_listen': text('', 'endpoint where the metrics of lccd are read'),
+  'lccd.metrics_listen': text('', 'endpoint where the metrics of lccd are read', METRICS_ENDPOINT),
 
   'bm.slots': count(64, 1, 10_000, 'fetches at a time of each robot lccd starts'),
   'bm.bots': count(1, 1, 64, 'robots lccd starts'),
@@ -306,7 +306,7 @@ export const SETTINGS = {
     90,
     'free space of the store disk below which nothing is stored (code 613)',
   ),
-  'bm.metrics_listen': text('', 'endpoint where the metrics of lccd-bm are read'),
+  'bm.metrics_listen': text('', 'endpoint where the metrics of lccd-bm are read', METRICS_ENDPOINT),
 
   'bot.allow_addresses': {
     type: 'list',
@@ -336,7 +336,7 @@ export const SETTINGS = {
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
   'bot.max_waiting': count(20_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
-  'bot.metrics_listen': text('', 'endpoint where the metrics of lccbot are read'),
+  'bot.metrics_listen': text('', 'endpoint where the metrics of lccbot are read', METRICS_ENDPOINT),
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;

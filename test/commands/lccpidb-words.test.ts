@@ -34,4 +34,11 @@ describe('lccpidb and what it prints', () => {
     }
     assert.equal(lccpidb(home, 'passwd', '--pid=1').status, 0);
   });
+
+  it('takes a bandwidth as it is printed', () => {
+    const home = newHome();
+    assert.equal(lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--bandwidth=100KB/s').status, 0);
+    assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^bandwidth: +102400 bytes\/s$/m);
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--spacemax=100KB/s').status, 64);
+  });
 });

@@ -108,6 +108,18 @@ slots = "12"
   assert.equal(config.get('bm.slots'), 12);
 });
 
+test('an amount may be written as the manual prints it', t => {
+  const { load } = home(
+    t,
+    '[qm]\nbandwidth_bytes_per_s = "100 KB/s"\ndelay_grid_ms = "4 s"\n[uns]\nmin_rate_bytes_per_s = "0 bytes/s"\n[xml]\nname_bytes = "32 bytes"\n',
+  );
+  const config = load();
+  assert.equal(config.get('qm.bandwidth_bytes_per_s'), 102_400);
+  assert.equal(config.get('qm.delay_grid_ms'), 4000);
+  assert.equal(config.get('uns.min_rate_bytes_per_s'), 0);
+  assert.equal(config.get('xml.name_bytes'), 32);
+});
+
 test('a number outside its bounds is refused with the bounds, one of the wrong unit with the unit', t => {
   for (const [toml, why] of [
     ['xml.depth = 65', /xml\.depth = 65: must be 4 to 64/],
@@ -116,12 +128,16 @@ test('a number outside its bounds is refused with the bounds, one of the wrong u
     ['bm.slots = 1.5', /give a whole number$/],
     ['uns.listen = []', /name at least one$/],
     ['uns.mime = []', /name at least one$/],
-    ['uns.login_timeout_ms = "5KB"', /give a number of ms/],
-    ['uns.login_timeout_ms = "soon"', /give a number of ms/],
-    ['uns.login_timeout_ms = true', /give a number of ms/],
-    ['uns.login_timeout_ms = nan', /give a number of ms/],
-    ['uns.login_timeout_ms = inf', /give a number of ms/],
-    ['uns.login_timeout_ms = [1]', /give a number of ms/],
+    ['uns.login_timeout_ms = "5KB"', /give a time, such as "10s"$/],
+    ['uns.login_timeout_ms = "soon"', /give a time, such as "10s"$/],
+    ['uns.login_timeout_ms = true', /give a time, such as "10s"$/],
+    ['uns.login_timeout_ms = nan', /give a time, such as "10s"$/],
+    ['uns.login_timeout_ms = inf', /give a time, such as "10s"$/],
+    ['uns.login_timeout_ms = [1]', /give a time, such as "10s"$/],
+    ['qm.delay_grid_ms = "2h"', /must be 100 ms to 1 h$/],
+    ['xml.token_bytes = 1', /must be 1 KB to 16 MB$/],
+    ['xml.token_bytes = "5s"', /give a number of bytes, such as "64KB"$/],
+    ['qm.bandwidth_bytes_per_s = "100KB/h"', /give bytes a second, such as "100KB" or "100KB\/s"$/],
     ['net.allow_plain = 1', /give true or false/],
     ['bm.machine_id = 1', /give a string/],
     ['uns.listen = "9000"', /give a list of strings/],
@@ -216,6 +232,43 @@ test('a robot may not be cut before its fetch ends by itself: both keys are name
   );
   const together = home(t, '[bm]\nattempt_timeout_ms = "2s"\n[bot]\ntotal_timeout_ms = 1999\n').load();
   assert.equal(together.get('bm.attempt_timeout_ms'), 2000);
+});
+
+test('settings that contradict each other are refused with both keys, the defaults and equal ones are not', t => {
+  for (const [toml, message] of [
+    [
+      'backoff_min_ms = "1d"\nbackoff_max_ms = "1s"',
+      /: qm\.backoff_max_ms = 1000 \(.*\) must not be less than qm\.backoff_min_ms = 86400000 \(/,
+    ],
+    [
+      'delay_grid_ms = "30min"\ndelay_horizon_ms = "1min"',
+      /: qm\.delay_horizon_ms = 60000 \(.*\) must not be less than qm\.delay_grid_ms = 1800000 \(/,
+    ],
+  ] as const)
+    assert.throws(() => home(t, `[qm]\n${toml}\n`).load(), refusal('config', message), toml);
+  for (const toml of ['backoff_min_ms = "1h"\nbackoff_max_ms = "1h"', 'expire_ms = "10d"'])
+    assert.equal(home(t, `[qm]\n${toml}\n`).load().get('qm.retries'), 6, toml);
+});
+
+test('metrics are given at an endpoint that names its port, or nowhere', t => {
+  for (const daemon of ['uns', 'qm', 'bm', 'bot', 'cu', 'lccd'])
+    for (const bad of ['foo', '[::1]', 'a b:1', 'unix:', ':'])
+      assert.throws(
+        () => home(t, `[${daemon}]\nmetrics_listen = "${bad}"\n`).load(),
+        refusal('config', /metrics_listen = ".*": write host:port or unix:\/path; empty: none$/),
+        bad,
+      );
+  for (const good of [
+    '',
+    '9464',
+    ':9464',
+    '127.0.0.1:9464',
+    'localhost:0',
+    '[::1]:9464',
+    'tls:a:1',
+    'unix:/a/b',
+  ])
+    assert.equal(home(t, `[qm]\nmetrics_listen = "${good}"\n`).load().get('qm.metrics_listen'), good);
 });
 
 test('texts that could not be used are refused where they are written, with what they should look like', t => {

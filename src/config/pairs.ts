@@ -1,0 +1,31 @@
+/** Settings that must agree with each other: each within its bounds, two of them may still make no sense together. */
+import { LccError } from '../lib/errors.js';
+import type { Config } from './load.js';
+import type { SettingKey } from './settings.js';
+
+interface Pair {
+  above: SettingKey;
+  below: SettingKey;
+  /** Whether the two may be equal. */
+  orEqual?: true;
+}
+
+const PAIRS: readonly Pair[] = [
+  // A fetch that ends by itself must not have its robot cut for it.
+  { above: 'bm.attempt_timeout_ms', below: 'bot.total_timeout_ms' },
+  { above: 'qm.backoff_max_ms', below: 'qm.backoff_min_ms', orEqual: true },
+  // The reach of cells of which not one fits in.
+  { above: 'qm.delay_horizon_ms', below: 'qm.delay_grid_ms', orEqual: true },
+];
+
+/** @throws LccError `config` naming both keys, their values and where they come from */
+export function checkTogether(config: Config): void {
+  for (const { above, below, orEqual } of PAIRS) {
+    const most = Number(config.get(above));
+    const least = Number(config.get(below));
+    if (most > least || (orEqual && most === least)) continue;
+    const said = (key: SettingKey) => `${key} = ${String(config.get(key))} (${config.originOf(key)})`;
+    const must = orEqual ? 'must not be less than' : 'must be more than';
+    throw new LccError('config', `${config.file ?? 'command line'}: ${said(above)} ${must} ${said(below)}`);
+  }
+}
