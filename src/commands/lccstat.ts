@@ -7,7 +7,7 @@ import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { controlSocket, lookAround, tell } from '../run/ask.js';
 import { failuresNow } from '../run/failures.js';
-import { isAtRest, isIdle, untilIdle } from '../run/idle.js';
+import { isAtRest, isIdleWith, untilIdle } from '../run/idle.js';
 import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, reasonsOf } from '../run/reasons.js';
@@ -97,9 +97,9 @@ interface Sight {
 
 function overviewText({ home, slots, now, before, json, context }: Sight): string {
   const { looks } = now;
-  const idle = isIdle(looks);
   const nowMs = systemClock.nowMs();
   const queue = summaryOf(home, nowMs, slots, context);
+  const idle = isIdleWith(looks, queue?.urls ?? 0);
   const reasons = reasonsOf(looks, queue, nowMs);
   const rates = before && ratesOf(before, now);
   const answers = !looks.some(one => one.name === 'lccd-qm' && 'problem' in one);

@@ -2,6 +2,7 @@
 import type { Clock } from '../lib/clock.js';
 import { EXIT, type ExitStatus } from '../lib/errors.js';
 import type { Look } from './ask.js';
+import { figureOf } from './figures.js';
 
 /** Time between two looks. */
 const PAUSE_MS = 100;
@@ -13,6 +14,16 @@ const KNOWS_THE_QUEUE = 'lccd-qm';
 /** All that left a socket answer, the QM among them, and say that they have nothing to do. */
 export function isIdle(looks: readonly Look[]): boolean {
   return looks.some(look => look.name === KNOWS_THE_QUEUE) && isAtRest(looks);
+}
+
+/**
+ * The same after the queue was read: urls that the QM did not have when it said that it is idle have come since.
+ * @param urls that were found waiting
+ */
+export function isIdleWith(looks: readonly Look[], urls: number): boolean {
+  const qm = looks.find(look => look.name === KNOWS_THE_QUEUE);
+  const known = qm !== undefined && 'status' in qm ? figureOf(qm.status, 'rows_queued') : 0;
+  return isIdle(looks) && urls <= known;
 }
 
 /** All that left a socket answer and say that they have nothing to do; what is queued elsewhere they cannot know. */

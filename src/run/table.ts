@@ -30,7 +30,8 @@ export function formatOverview(
 
 /** One line a daemon, columns aligned. */
 function formatTable(looks: readonly Look[]): string {
-  const rows = [HEAD, ...looks.map(rowOf)];
+  const away = looks.flatMap(look => ('problem' in look ? [look.name] : []));
+  const rows = [HEAD, ...looks.map(look => rowOf(look, away))];
   const widths = HEAD.map((_, i) => Math.max(...rows.map(row => row[i]?.length ?? 0)));
   return rows
     .map(
@@ -43,7 +44,7 @@ function formatTable(looks: readonly Look[]): string {
     .join('');
 }
 
-function rowOf(look: Look): string[] {
+function rowOf(look: Look, away: readonly string[]): string[] {
   if (!('status' in look)) return [look.name, 'away', '', '', look.problem];
   const { status } = look;
   return [
@@ -51,6 +52,6 @@ function rowOf(look: Look): string[] {
     status.idle ? 'idle' : 'busy',
     formatDuration(status.up_s),
     formatBytes(status.rss_bytes),
-    describeStatus(status),
+    describeStatus(status, away),
   ];
 }

@@ -4,14 +4,17 @@ import { formatAmount } from '../config/settings.js';
 import type { DaemonStatus } from './ask.js';
 import { figureOf, listOf } from './figures.js';
 
-/** A daemon's status in one line of plain words; of a daemon not known here, its numbers. */
-export function describeStatus(status: DaemonStatus): string {
+/**
+ * A daemon's status in one line of plain words; of a daemon not known here, its numbers.
+ * @param away daemons that do not answer: a supervisor knows only that they did once and still run
+ */
+export function describeStatus(status: DaemonStatus, away: readonly string[] = []): string {
   const kind = Object.keys(WORDS).find(
     name => status.daemon === name || (name !== 'lccd' && status.daemon.startsWith(`${name}-`)),
   );
   const words = kind === undefined ? undefined : WORDS[kind];
   if (words === undefined) return numbersOf(status);
-  return words(new Figures(status))
+  return words(new Figures(status, away))
     .filter(part => part !== '')
     .join(', ');
 }
@@ -43,9 +46,11 @@ export function amount(count: number, one: string, many = `${one}s`): string {
 
 /** A status, read for its words. */
 class Figures {
+  readonly away: readonly string[];
   readonly #status: DaemonStatus;
-  constructor(status: DaemonStatus) {
+  constructor(status: DaemonStatus, away: readonly string[]) {
     this.#status = status;
+    this.away = away;
   }
   of(name: string): number {
     return figureOf(this.#status, name);
@@ -103,7 +108,7 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
     of.of('refused') === 0 ? '' : `${of.of('refused')} refused`,
   ],
   lccd: of => [
-    `${of.list('children').filter(child => child['state'] === 'ready').length} of ${amount(of.of('children'), 'child', 'children')} ready`,
+    `${of.list('children').filter(child => child['state'] === 'ready' && !of.away.includes(String(child['name']))).length} of ${amount(of.of('children'), 'child', 'children')} ready`,
     restarts(of.list('children')),
   ],
 };

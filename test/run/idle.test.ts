@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ManualClock } from '../../src/lib/clock.js';
 import { EXIT } from '../../src/lib/errors.js';
 import type { Look } from '../../src/run/ask.js';
-import { untilIdle } from '../../src/run/idle.js';
+import { isIdleWith, untilIdle } from '../../src/run/idle.js';
 
 const says = (name: string, idle: boolean, pid = 1): Look => ({
   name,
@@ -30,6 +30,22 @@ async function wait(
   );
   return { status, looked, tookMs: clock.monotonicMs() };
 }
+
+describe('an LCC whose queue is read after its daemons were asked', () => {
+  const looks = (rows_queued: number): Look[] => [
+    {
+      name: 'lccd-qm',
+      status: { daemon: 'lccd-qm', pid: 1, up_s: 1, rss_bytes: 1, idle: true, rows_queued },
+    },
+  ];
+
+  it('is not idle with urls that have come in between, but with those for later', () => {
+    assert.equal(isIdleWith(looks(0), 3), false);
+    assert.equal(isIdleWith(looks(3), 3), true);
+    assert.equal(isIdleWith(looks(0), 0), true);
+    assert.equal(isIdleWith([says('lccd-qm', false)], 0), false);
+  });
+});
 
 describe('waiting until an LCC is idle', () => {
   it('needs two idle looks in a row', async () => {

@@ -116,6 +116,16 @@ lccbot   away                not running
   );
 });
 
+it('a daemon that does not answer is not counted as ready, though lccd takes it to be', () => {
+  const children = ['lccd-qm', 'lccd-bm'].map(name => ({ name, state: 'ready', restarts: 0 }));
+  const looks: Look[] = [
+    { name: 'lccd-qm', problem: 'no answer within 5 s' },
+    { name: 'lccd', status: status('lccd', { children }) },
+  ];
+  const text = formatOverview(looks, false, 'not known what waits', [], undefined);
+  assert.match(text, /^lccd-qm +away +no answer within 5 s\nlccd +busy .* 1 of 2 children ready$/m);
+});
+
 it('an LCC of which nothing answers is neither idle nor busy', () => {
   const gone = [{ name: 'lccd-qm', problem: 'not running' }];
   for (const looks of [[], gone])
