@@ -16,11 +16,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
-import { ROOT } from '../support/tree.js';
+import { readProjectFile, ROOT } from '../support/tree.js';
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'file2url-')));
 after(() => rmSync(dir, { recursive: true }));
 const FILE2URL = join(ROOT, 'bin/file2url');
+const NGINX_TYPES = '/etc/nginx/mime.types';
 const HEAD = '<?lcc from="file2url"?>\n';
 const END = '<?lcc end?>\n';
 
@@ -287,3 +288,25 @@ test('contradicting or misplaced arguments are usage errors', () => {
   assert.equal(operand.status, 64);
   assert.match(operand.stderr, /names follow --/);
 });
+
+test(
+  'takes the types of nginx as its manual shows',
+  {
+    skip: existsSync(NGINX_TYPES) || process.env['CI'] === 'true' ? false : 'no nginx',
+  },
+  () => {
+    const page = readProjectFile('man/file2url.1');
+    const shown = /^file2url \$\(awk[^]*?^\.Ed$/m.exec(page)?.[0].replace('.Ed', '') ?? assert.fail();
+    const perl = join(dir, 'perl');
+    mkdirSync(perl);
+    for (const name of ['a.pl', 'a.pptx', 'a.html']) writeFileSync(join(perl, name), '');
+    const line = shown.replaceAll('/srv/www', perl).replace('file2url', FILE2URL);
+    const { stdout, stderr } = spawnSync('sh', ['-c', line], { encoding: 'utf8' });
+    assert.equal(stderr, '');
+    const types = Object.fromEntries(
+      [...stdout.matchAll(/curl="(.*?)" mimetype="(.*?)"/g)].map(([, curl, type]) => [curl, type]),
+    );
+    const slides = 'application/vnd.openxmlformats-officedocument.presentationml.presentation';
+    assert.deepEqual(types, { 'a.pl': 'application/x-perl', 'a.pptx': slides, 'a.html': 'text/html' });
+  },
+);
