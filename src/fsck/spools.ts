@@ -5,6 +5,7 @@
 import { readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, LccError } from '../lib/errors.js';
+import { isSpoolName } from '../lib/spool.js';
 import { readFrames } from '../lib/spool-frames.js';
 import type { CheckContext, Finding } from './types.js';
 
@@ -17,7 +18,8 @@ export async function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): Async
     for (const entry of namesIn(join(dir, 'new'))) {
       const problem = await problemOf(join(dir, 'new', entry));
       if (problem === undefined) continue;
-      const what = `${problem}; ${served} sets it aside when it comes to it`;
+      const when = isSpoolName(entry) ? 'comes to it' : 'starts, for it is no entry';
+      const what = `${problem}; ${served} sets it aside when it ${when}`;
       yield { kind: 'spool', where: `${name}/new/${entry}`, what, repaired: false, remains: true };
     }
   }

@@ -17,7 +17,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, statfsSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectoryDurably, syncDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
-import { errnoOf, LccError } from './errors.js';
+import { errnoOf, LccError, messageOf } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
 import type { Log } from './log.js';
 import {
@@ -76,6 +76,11 @@ export function spooledLabels(dir: string): string[] {
   }
 }
 
+/** Whether a file of new/ with that name is an entry. */
+export function isSpoolName(name: string): boolean {
+  return NAME.test(name);
+}
+
 export class Spool {
   /** Made with the directory: entries of two spools are never confused, though both count from one. */
   readonly id: string;
@@ -94,7 +99,8 @@ export class Spool {
   #committing = false;
 
   /**
-   * Opens the spool, making its directories when there are none, and removes what a crash left unfinished.
+   * Opens the spool, making its directories when there are none, removes what a crash left unfinished, and sets aside what
+   * is no entry: nobody promised it.
    * @throws LccError `try.later` when another process serves it
    */
   constructor(options: SpoolOptions) {
@@ -110,10 +116,11 @@ export class Spool {
     this.#lock = lock;
     this.id = this.#readOrMakeId();
     for (const name of this.#list('tmp')) unlinkSync(join(options.dir, 'tmp', name));
+    for (const name of this.#list('new')) if (!isSpoolName(name)) this.#setForeignAside(name);
     this.#entries = this.#list('new')
-      .filter(name => NAME.test(name))
+      .filter(isSpoolName)
       .map(name => this.#found(name));
-    const used = [...this.#list('new'), ...this.#list('bad')].filter(name => NAME.test(name)).map(numberOf);
+    const used = [...this.#list('new'), ...this.#list('bad')].filter(isSpoolName).map(numberOf);
     this.#reserved = this.#readReserved(Math.max(0, ...used));
     this.#next = Math.max(this.#reserved, ...used) + 1;
     for (const entry of this.#entries) this.#bytes += entry.bytes;
@@ -220,6 +227,17 @@ export class Spool {
   /** Lets another process serve the spool. */
   close(): void {
     this.#lock.release();
+  }
+
+  #setForeignAside(name: string): void {
+    const { dir, log } = this.#options;
+    const path = join(dir, 'new', name);
+    try {
+      renameSync(path, join(dir, 'bad', name));
+      log?.error('a foreign file in a spool, set aside', { path });
+    } catch (error) {
+      log?.error('a foreign file in a spool cannot be set aside', { path, error: messageOf(error) });
+    }
   }
 
   #noteSyncing(): () => void {

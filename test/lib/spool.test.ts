@@ -212,6 +212,30 @@ describe('a spool', () => {
     spool.close();
   });
 
+  it('sets aside what is no entry when it is opened, and tells it once', async () => {
+    const dir = newDir();
+    const first = open(dir);
+    const { id } = await put(first, 'mine', 'x');
+    first.close();
+    writeFileSync(join(dir, 'new', 'README'), 'foreign');
+    const told: unknown[] = [];
+    const log = {
+      ...silentLog,
+      error: (event: string, fields?: object) => void told.push({ event, ...fields }),
+    };
+    const openTold = () => new Spool({ dir, steps: 'test.spool', fail: () => undefined, log });
+    for (let time = 0; time < 2; time++) {
+      const spool = openTold();
+      assert.deepEqual(readdirSync(join(dir, 'new')), [id]);
+      assert.deepEqual(readdirSync(join(dir, 'bad')), ['README']);
+      assert.equal(spool.entries.length, 1);
+      spool.close();
+    }
+    assert.deepEqual(told, [
+      { event: 'a foreign file in a spool, set aside', path: join(dir, 'new', 'README') },
+    ]);
+  });
+
   it('is promised only when its name was synced', async t => {
     const dir = newDir();
     const spool = open(dir);
