@@ -1,6 +1,7 @@
 /** What lccfsck asks of lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by itself. */
 import { purgedOf } from './counters.js';
 import type { Db } from './open.js';
+import { pagesByNumber } from './paging.js';
 import type { ContentRow } from './queue/refetch.js';
 
 export interface WrongCount {
@@ -46,14 +47,11 @@ export class Audit {
   }
 
   /** Rows of lccurl, page by page, in the order of their ids. */
-  *content(pageRows: number): Generator<ContentRow[], void> {
-    for (let after = Number.MIN_SAFE_INTEGER; ;) {
-      const rows = this.#contentPage.all(after, pageRows);
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      yield rows;
-      after = last.id;
-    }
+  content(pageRows: number): Generator<ContentRow[], void> {
+    return pagesByNumber(
+      after => this.#contentPage.all(after, pageRows),
+      row => row.id,
+    );
   }
 
   /** Whether any row points to a file of that machine. */
@@ -71,13 +69,11 @@ export class Audit {
 
   /** Files of a machine that wait to be deleted. */
   *freed(machineid: string, pageRows: number): Generator<{ fid: number; fileid: string }, void> {
-    for (let after = 0; ;) {
-      const rows = this.#freedPage.all(machineid, after, pageRows);
-      yield* rows;
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      after = last.fid;
-    }
+    const pages = pagesByNumber(
+      after => this.#freedPage.all(machineid, after, pageRows),
+      row => row.fid,
+    );
+    for (const rows of pages) yield* rows;
   }
 
   /** Counters of providers that are not what the tables say. Errors may have been counted without being kept. */

@@ -1,6 +1,7 @@
 /** Rows that do not agree with their sums, found a page at a time by reading all of them. */
 import { ROW_COLUMNS, type QueueRow } from './queue/row.js';
 import type { Db } from './open.js';
+import { pagesByNumber } from './paging.js';
 import {
   checkWaiting,
   CONTENT_SUM_TEXT,
@@ -43,31 +44,36 @@ export function* damagedWaiting(db: Db): Generator<DamagedRow, void> {
   const page = db.prepare<[number, number], QueueRow>(
     `SELECT ${ROW_COLUMNS} FROM qdb WHERE pos > ? ORDER BY pos LIMIT ?`,
   );
-  for (let after = Number.MIN_SAFE_INTEGER; ;) {
-    const rows = page.all(after, PAGE_ROWS);
+  const pages = pagesByNumber(
+    after => page.all(after, PAGE_ROWS),
+    row => row.pos,
+  );
+  for (const rows of pages)
     for (const row of rows)
       if (checkWaiting(row) === undefined) yield { id: row.pos, pid: row.pid, curl: row.curl };
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    after = last.pos;
-  }
 }
 
 /** Of lccurl. */
 export function* damagedContent(db: Db): Generator<DamagedRow, void> {
+  for (const found of damagedContentPages(db)) yield* found;
+}
+
+/** Of lccurl, a page at a time, as `damagedDeletions`. @param pageRows rows read at a time */
+export function* damagedContentPages(db: Db, pageRows = PAGE_ROWS): Generator<DamagedRow[], void> {
   const page = db.prepare<[number, number], DamagedRow & { text: string; sum: number | null }>(
     `SELECT id, pid, curl, sum, ${CONTENT_SUM_TEXT} AS text FROM lccurl WHERE id > ? ORDER BY id LIMIT ?`,
   );
-  for (let after = Number.MIN_SAFE_INTEGER; ;) {
-    const rows = page.all(after, PAGE_ROWS);
-    for (const { id, pid, curl, text, sum } of rows) if (!isSoundText(text, sum)) yield { id, pid, curl };
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    after = last.id;
-  }
+  const pages = pagesByNumber(
+    after => page.all(after, pageRows),
+    row => row.id,
+  );
+  for (const rows of pages)
+    yield rows
+      .filter(({ text, sum }) => !isSoundText(text, sum))
+      .map(({ id, pid, curl }) => ({ id, pid, curl }));
 }
 
-/** Of tombstone and oldpath, a page at a time: one may have none. Nothing is held between two pages. */
+/** Of tombstone and oldpath, a page at a time: one may have none. */
 export function* damagedDeletions(db: Db): Generator<DamagedDeletion[], void> {
   for (const [table, sumText] of [
     ['tombstone', DELETION_SUM_TEXT],
@@ -76,16 +82,14 @@ export function* damagedDeletions(db: Db): Generator<DamagedDeletion[], void> {
     const page = db.prepare<[number, number], { seq: number; pid: number; text: string; sum: number | null }>(
       `SELECT seq, pid, sum, ${sumText} AS text FROM ${table} WHERE seq > ? ORDER BY seq LIMIT ?`,
     );
-    for (let after = Number.MIN_SAFE_INTEGER; ;) {
-      const rows = page.all(after, PAGE_ROWS);
+    const pages = pagesByNumber(
+      after => page.all(after, PAGE_ROWS),
+      row => row.seq,
+    );
+    for (const rows of pages)
       yield rows
         .filter(({ text, sum }) => !isSoundText(text, sum))
         .map(({ seq, pid }) => ({ table, seq, pid }));
-      // A damaged number may be less than those before it.
-      const last = Math.max(...rows.map(row => row.seq));
-      if (!(last > after)) break;
-      after = last;
-    }
   }
 }
 
@@ -94,11 +98,10 @@ export function* damagedErrors(db: Db): Generator<DamagedError[], void> {
   const page = db.prepare<[number, number], ErrorRow>(
     'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE errseq > ? ORDER BY errseq LIMIT ?',
   );
-  for (let after = Number.MIN_SAFE_INTEGER; ;) {
-    const rows = page.all(after, PAGE_ROWS);
+  const pages = pagesByNumber(
+    after => page.all(after, PAGE_ROWS),
+    row => row.errseq,
+  );
+  for (const rows of pages)
     yield rows.filter(row => !isSoundError(row)).map(({ errseq, pid }) => ({ errseq, pid }));
-    const last = Math.max(...rows.map(row => row.errseq));
-    if (!(last > after)) return;
-    after = last;
-  }
 }

@@ -19,6 +19,7 @@
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { openSqlite, type Db, type Statement } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
+import { pagesByNumber } from './paging.js';
 
 export interface Name {
   id: number;
@@ -190,14 +191,14 @@ export class NamesDb {
   /** Every row, a page at a time; none is believed before `sound` was looked at. */
   *rows(pageRows: number): Generator<NameRow, void> {
     const page = this.#db.prepare('SELECT id, gen, state, sum FROM names WHERE id > ? ORDER BY id LIMIT ?');
-    for (let after = -1; ;) {
-      const rows = page.all(after, pageRows) as Row[];
+    const pages = pagesByNumber(
+      after => page.all(after, pageRows) as Row[],
+      row => row.id,
+      -1,
+    );
+    for (const rows of pages)
       for (const { id, gen, state, sum } of rows)
         yield { id, gen, state: STATES[state] ?? 'taken', sound: sum === sumOf(id, gen, state) };
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      after = last.id;
-    }
   }
 
   /** What is known of an id; undefined when it has no row: in use at generation 0, or never given out. */

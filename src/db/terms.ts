@@ -9,6 +9,7 @@
 import { crc32 } from 'node:zlib';
 import { LccError } from '../lib/errors.js';
 import type { Db } from './open.js';
+import { pagesByNumber } from './paging.js';
 
 /** Of pidb, in the order in which they are summed. */
 const SUMMED = [
@@ -99,16 +100,15 @@ export class Terms {
     return this.state(pid) !== 'damaged';
   }
 
-  /** Providers whose state is not `sound`, a page at a time: one may have none. Nothing is held between two pages. */
+  /** Providers whose state is not `sound`, a page at a time: one may have none. */
   *remarkable(): Generator<{ pid: number; state: TermsState }[], void> {
     yield this.#lost.all().map(pid => ({ pid, state: 'damaged' }));
-    for (let after = Number.MIN_SAFE_INTEGER; ;) {
-      const rows = this.#page.all(after, PAGE_ROWS);
+    const pages = pagesByNumber(
+      after => this.#page.all(after, PAGE_ROWS),
+      ([pid]) => pid,
+    );
+    for (const rows of pages)
       yield rows.map(row => ({ pid: row[0], state: stateOf(row) })).filter(({ state }) => state !== 'sound');
-      const last = Math.max(...rows.map(([pid]) => pid));
-      if (!(last > after)) return;
-      after = last;
-    }
   }
 
   /** What is there now is right. Inside a transaction. */

@@ -1,42 +1,30 @@
 /** Rows that do not agree with their sums. */
-import {
-  damagedContent,
-  damagedDeletions,
-  damagedErrors,
-  damagedWaiting,
-  type DamagedRow,
-} from '../db/damage.js';
+import { damagedContent, damagedDeletions, damagedErrors, damagedWaiting } from '../db/damage.js';
 import { adviceOn, Terms } from '../db/terms.js';
 import type { CheckContext, Finding } from './types.js';
 
 export function* sums({ db, mender }: CheckContext): Generator<Finding> {
-  const finding = (table: string, row: DamagedRow): Finding => ({
+  const finding = (where: string, { pid, curl }: { pid: number; curl?: string }): Finding => ({
     kind: 'damaged-row',
-    where: `${table} ${row.id}`,
-    what: `does not agree with its checksum: provider ${row.pid}, ${row.curl}`,
+    where,
+    what: `does not agree with its checksum: provider ${pid}${curl === undefined ? '' : `, ${curl}`}`,
     repaired: mender !== undefined,
   });
   for (const row of damagedWaiting(db)) {
     mender?.dropWaiting(row);
-    yield finding('qdb', row);
+    yield finding(`qdb ${row.id}`, row);
   }
   for (const row of damagedContent(db)) {
     mender?.dropContent(row);
-    yield finding('lccurl', row);
+    yield finding(`lccurl ${row.id}`, row);
   }
   for (const damaged of damagedErrors(db)) {
     mender?.dropErrors(damaged);
-    for (const { errseq, pid } of damaged) {
-      const what = `does not agree with its checksum: provider ${pid}`;
-      yield { kind: 'damaged-row', where: `pierr ${errseq}`, what, repaired: mender !== undefined };
-    }
+    for (const row of damaged) yield finding(`pierr ${row.errseq}`, row);
   }
   for (const damaged of damagedDeletions(db)) {
     mender?.dropDeletions(damaged);
-    for (const { table, seq, pid } of damaged) {
-      const what = `does not agree with its checksum: provider ${pid}`;
-      yield { kind: 'damaged-row', where: `${table} ${seq}`, what, repaired: mender !== undefined };
-    }
+    for (const row of damaged) yield finding(`${row.table} ${row.seq}`, row);
   }
 }
 

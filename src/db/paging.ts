@@ -1,0 +1,21 @@
+/** Reading all of a table by the number of its rows, some at a time. */
+
+/**
+ * Pages in the order of a number that may itself be damaged: a row that says it is before others, which SQLite does not
+ * notice, must not have them read for ever. Nothing is held between two pages.
+ * @param read rows whose number is greater, the least first; none when there are no more
+ * @param from all numbers are greater
+ */
+export function* pagesByNumber<T>(
+  read: (after: number) => T[],
+  numberOf: (row: T) => number,
+  from = Number.MIN_SAFE_INTEGER,
+): Generator<T[], void> {
+  for (let after = from; ;) {
+    const rows = read(after);
+    yield rows;
+    const last = Math.max(...rows.map(numberOf));
+    if (!(last > after)) return;
+    after = last;
+  }
+}
