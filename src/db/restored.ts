@@ -56,6 +56,10 @@ export function beginAnew(db: Db): void {
   // Otherwise a full set would fulfil the wish that is made here with its second half alone.
   db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');
   db.exec("UPDATE pidb SET fullsetwanted = 'cache crash'");
+  // UNSes remember up to which number errors were received, and this database may know less: as a new one it numbers from the clock.
+  db.exec(
+    "UPDATE sqlite_sequence SET seq = max(seq, CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE name = 'pierr'",
+  );
 }
 
 function identityOf(db: Db): { storeId: string; seq: number } {

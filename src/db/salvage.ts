@@ -113,6 +113,7 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
       db.transaction(() => {
         for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
         believeUnsummed(old, db);
+        goOnNumberingErrors(old, db, log);
         repair(db);
       })();
     }
@@ -164,6 +165,10 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
   for (const order of ['ASC', 'DESC']) {
     try {
       const there = columnsOf(old, table);
+      if (there.length === 0) {
+        log.warn('a table is not found in the damaged database: nothing of it is kept', { table });
+        return 0;
+      }
       // What an older LCC wrote has fewer.
       const columns = columnsOf(db, table).filter(column => there.includes(column));
       const insert = db.prepare(
@@ -198,6 +203,26 @@ function believeUnsummed(old: Db, db: Db): void {
     );
 }
 
+/** Far beyond any clock; what a damaged page has beyond it could not be counted on from. */
+const MOST_ERRORS = 2 ** 52;
+
+/**
+ * Errors up to the last one that was received are forgotten, and each UNS remembers which that was: it had a number below
+ * the next one's, whatever the clock says that a new database numbers from.
+ */
+function goOnNumberingErrors(old: Db, db: Db, log: Log): void {
+  try {
+    const last = old
+      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'pierr'")
+      .pluck()
+      .get();
+    if (last !== undefined && last < MOST_ERRORS)
+      db.prepare("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'pierr'").run(last);
+  } catch (error) {
+    log.warn('how far errors were numbered could not be read', { error: messageOf(error) });
+  }
+}
+
 /** Columns that are stored, not generated. */
 function columnsOf(db: Db, table: string): string[] {
   return db
@@ -223,8 +248,8 @@ function repair(db: Db): void {
   for (const { id } of damagedContent(db)) dropContent.run(id);
   for (const page of damagedDeletions(db))
     for (const { table, seq } of page) db.prepare(`DELETE FROM ${table} WHERE seq = ?`).run(seq);
-  for (const page of damagedErrors(db))
-    for (const { errseq } of page) db.prepare('DELETE FROM pierr WHERE errseq = ?').run(errseq);
+  const dropError = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
+  for (const page of damagedErrors(db)) for (const { errseq } of page) dropError.run(errseq);
   raiseCounters(db);
   mendPurged(db);
   beginAnew(db);

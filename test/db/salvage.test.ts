@@ -70,6 +70,23 @@ test('a sound database is opened as it is', () => {
   assert.equal(bench.value("SELECT value FROM meta WHERE key = 'store_id'"), storeId);
 });
 
+test('of a table whose description is lost nothing is kept, and that is said in so many words', () => {
+  bench.reopen();
+  bench.db.exec('DROP TABLE agemark');
+  bench.db.pragma('wal_checkpoint(TRUNCATE)');
+  bench.db.close();
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  suspectDatabase(bench.path);
+  const said: unknown[] = [];
+  const warn = (message: string, fields: LogFields = {}) => {
+    if ('table' in fields) said.push([message, fields]);
+  };
+  openOrSalvage(bench.path, NOW, { ...silentLog, warn }).close();
+  const lost = 'a table is not found in the damaged database: nothing of it is kept';
+  assert.deepEqual(said, [[lost, { table: 'agemark' }]]);
+  assert.equal(aside().length, 1);
+});
+
 test('a suspected database that is sound is kept', () => {
   suspectDatabase(bench.path);
   open();
@@ -233,6 +250,19 @@ test('all that the operator, the scheduler and the fuse know survives', async ()
   assert.equal(aside().length, 1);
   bench.reopen();
   assert.deepEqual([provider(), rest(), sets()], before);
+});
+
+test('no error has a number below one that was received, though that is from a clock that was ahead', () => {
+  bench.reopen();
+  const ahead = Date.now() + 365 * 86_400_000;
+  bench.db.exec(`UPDATE sqlite_sequence SET seq = ${ahead} WHERE name = 'pierr'`);
+  bench.store.transaction(() => bench.store.errors.add(7, url('x'), 404, 'gone'));
+  const received = Number(bench.value('SELECT errseq FROM pierr'));
+  bench.store.transaction(() => bench.store.errors.delivered(7, received));
+  salvageFromSpoiltIndex();
+  bench.reopen();
+  bench.store.transaction(() => bench.store.errors.add(7, url('y'), 404, 'gone'));
+  assert.equal(bench.value('SELECT errseq FROM pierr'), received + 1);
 });
 
 test('no content is trusted unread, and no set comes before what it named', () => {
