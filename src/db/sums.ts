@@ -213,7 +213,7 @@ function contentText(row: SummedContent): string {
 
 const tagged = (tag: string, column: string) => `'\n${tag}' || ${column}`;
 
-/** Characters that the texts of lccurl and tombstone themselves puts between values, or that values which nobody wrote freely hold. */
+/** Characters that these texts themselves put between values, or that values which nobody wrote freely hold. */
 export const SUM_TEXT_OWN = /[\w\s./:+-]/;
 
 /**

@@ -222,7 +222,7 @@ export async function startQueueManager(
       }),
       new Tombstones(store, clock, config.get('qm.tombstone_ms')),
       providerSums,
-      new Sums([
+      new Sums(clock, [
         lookingThrough(
           () => store.deletions.damaged(),
           found => {
@@ -240,6 +240,10 @@ export async function startQueueManager(
             damagedRows += found.length;
             log.error('damaged errors of urls are removed', { pids: found.map(({ pid }) => pid).join(', ') });
           },
+        ),
+        lookingThrough(
+          () => store.content.damaged(),
+          found => store.transaction(() => found.forEach(({ id }) => store.content.discard(id))),
         ),
       ]),
       new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),

@@ -7,6 +7,7 @@ import type { Db } from '../../src/db/open.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
 import { startOf } from '../../src/cu/cursor.js';
 import { refuseLostDeletion } from '../../src/cu/windows.js';
+import { systemClock } from '../../src/lib/clock.js';
 import { lookingThrough, Sums } from '../../src/qm/housekeeping/sums.js';
 import { absolute, Bench, url } from '../qm/support.js';
 import { Flips, startUntilDone, storeOf } from '../support/flips.js';
@@ -61,7 +62,7 @@ function lookThrough(db: Db): void {
   raiseCounters(db);
   db.transaction(() => mendPurged(db))();
   const store = storeOf(db);
-  const chore = new Sums([
+  const chore = new Sums(systemClock, [
     lookingThrough(
       () => store.deletions.damaged(),
       found => store.transaction(() => store.deletions.drop(found)),

@@ -3,6 +3,7 @@
  * a `freed` row for each file no row points to any more. Every change takes the next number of the change sequence.
  * All methods run inside the caller's transaction.
  */
+import { damagedContentPages, type DamagedRow } from '../damage.js';
 import type { Db } from '../open.js';
 import { contentSum, isSoundContent, urlSumOf, type SummedContent } from '../sums.js';
 import { DeletionStore } from './deletions.js';
@@ -52,6 +53,9 @@ export interface DamageRules {
 const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag, lastmodified,
   verified, fetched_time, fetched_machineid, fetched_fileid, psetid, sum`;
 
+/** Rows looked through at a time. */
+const LOOKED_ROWS = 250;
+
 export class ContentStore {
   readonly #find;
   readonly #byId;
@@ -66,8 +70,10 @@ export class ContentStore {
   readonly #tally: Tally;
   readonly #freed: FreedStore;
   readonly #damage: DamageRules;
+  readonly #db: Db;
 
   constructor(db: Db, tally: Tally, freed: FreedStore, damage: DamageRules) {
+    this.#db = db;
     this.#tally = tally;
     this.#freed = freed;
     this.#damage = damage;
@@ -298,6 +304,11 @@ export class ContentStore {
     this.#bury(pid, held, this.#damage.nowS(), 0);
     this.#delete.run(held.id);
     this.#tally.recount(pid);
+  }
+
+  /** As `damagedContentPages`: few rows at a time, for it is done beside the work. */
+  damaged(): Generator<DamagedRow[], void> {
+    return damagedContentPages(this.#db, LOOKED_ROWS);
   }
 
   /** Removes a row that is known to be damaged. */

@@ -1,7 +1,10 @@
+import type { Clock } from '../../lib/clock.js';
 import type { Chore } from './chore.js';
 
-/** From one page to the next; a million rows take ten minutes. */
+/** From one page to the next at least; a million rows of content take half an hour, deletions ten minutes. */
 const PAGE_PAUSE_MS = 500;
+/** And so many times what the page took: at most a hundredth of a core, also where pages come from a slow disk. */
+const PAUSE_TIMES = 100;
 const ROUND_PAUSE_MS = 3_600_000;
 
 /** Rows of one kind, page by page: for each page what is to be done about it. */
@@ -31,12 +34,16 @@ export class Sums implements Chore {
   readonly #kinds: readonly Looking[];
   #round: ReturnType<Looking> | undefined;
 
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+
   /** @param kinds what is looked through, one after the other */
-  constructor(kinds: readonly Looking[]) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, kinds: readonly Looking[]) {
+    this.#clock = clock;
     this.#kinds = kinds;
   }
 
   run(): number {
+    const startMs = this.#clock.monotonicMs();
     this.#round ??= this.#all();
     const { value: settle } = this.#round.next();
     if (settle === undefined) {
@@ -44,7 +51,7 @@ export class Sums implements Chore {
       return ROUND_PAUSE_MS;
     }
     settle();
-    return PAGE_PAUSE_MS;
+    return Math.max(PAGE_PAUSE_MS, PAUSE_TIMES * (this.#clock.monotonicMs() - startMs));
   }
 
   *#all(): ReturnType<Looking> {
