@@ -26,7 +26,7 @@ import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
-import { failuresNow } from '../run/failures.js';
+import { failuresNow, retriesNow } from '../run/failures.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
 import { providerLine, providerText, TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
@@ -176,9 +176,10 @@ async function show(db: Db, context: CommandContext, slots: Slots, runDir: strin
   const nowMs = systemClock.nowMs();
   const isLeftAlone = standing.backoffuntil * 1000 > nowMs;
   const failure = isLeftAlone ? (await failuresNow(runDir)).get(pid) : undefined;
+  const retryAtMs = standing.failed > 0 ? (await retriesNow(runDir)).get(pid) : undefined;
   const codes = readErrorCodes(db, pid);
   process.stdout.write(
-    providerText(provider, readLoginUser(db, pid), standing, codes, { nowMs, slots, failure }),
+    providerText(provider, readLoginUser(db, pid), standing, codes, { nowMs, slots, failure, retryAtMs }),
   );
 }
 

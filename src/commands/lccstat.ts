@@ -6,7 +6,7 @@ import { AGE_MINUTES, readQueueShape, readQueueSummary, type QueueSummary } from
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { controlSocket, lookAround, tell } from '../run/ask.js';
-import { failuresNow } from '../run/failures.js';
+import { failuresNow, retriesNow } from '../run/failures.js';
 import { isAtRest, isIdleWith, untilIdle } from '../run/idle.js';
 import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
@@ -120,6 +120,7 @@ async function queueText({ home, slots, now, limit, json }: Sight): Promise<stri
   for (const [pid, heldUp] of heldUpOf(now.looks)) told.set(pid, { heldUp });
   for (const [pid, fetching] of await fetchingNow(home)) told.set(pid, { ...told.get(pid), fetching });
   for (const [pid, failure] of await failuresNow(home.run)) told.set(pid, { ...told.get(pid), failure });
+  for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
   const nowMs = systemClock.nowMs();
   const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
   if (!json) return formatShape(shape, told, nowMs, slots);

@@ -5,6 +5,7 @@ import type { ProviderStanding } from '../db/queue/shape.js';
 import { adviceOn } from '../db/terms.js';
 import { LccError } from '../lib/errors.js';
 import { obstacleOf } from '../run/obstacle.js';
+import { isAllFailed } from '../run/queue.js';
 import { amount } from '../run/words.js';
 import type { OptionSpec, OptionValues } from './run.js';
 
@@ -110,6 +111,8 @@ export interface Circumstances {
   slots: Slots;
   /** Code and host of the last failure for which it is left alone, where they are known. */
   failure: string | undefined;
+  /** When the first of its failed urls is tried again, milliseconds since 1970, where that is known. */
+  retryAtMs: number | undefined;
 }
 
 /** One provider, one term a line; times are local. */
@@ -118,7 +121,7 @@ export function providerText(
   loginUser: string | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, failure }: Circumstances,
+  { nowMs, slots, failure, retryAtMs }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -127,7 +130,7 @@ export function providerText(
     ['enabled', provider.enabled ? 'yes' : 'no'],
     [
       'fetched from',
-      provider.damaged ? 'no, it is damaged' : fetchedText(standing, { nowMs, slots, failure }),
+      provider.damaged ? 'no, it is damaged' : fetchedText(standing, { nowMs, slots, failure, retryAtMs }),
     ],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
@@ -172,12 +175,15 @@ function errorsText(total: number, codes: readonly ErrorCount[]): string {
 }
 
 /** Whether anything keeps the LCC from fetching, and until when. */
-function fetchedText(standing: ProviderStanding, { nowMs, slots, failure }: Circumstances): string {
+function fetchedText(
+  standing: ProviderStanding,
+  { nowMs, slots, failure, retryAtMs }: Circumstances,
+): string {
   const { state, until_ms: untilMs } = obstacleOf(standing, nowMs, slots) ?? {};
   const notBefore = untilMs === undefined ? 'not now' : `not before ${localTime(untilMs)}`;
   switch (state) {
     case undefined:
-      return 'yes';
+      return standing.failed === 0 ? 'yes' : failedText(standing, retryAtMs);
     case 'disabled':
       return 'no, it is disabled';
     case 'paused':
@@ -191,6 +197,13 @@ function fetchedText(standing: ProviderStanding, { nowMs, slots, failure }: Circ
     case 'delayed':
       return `${notBefore}, for its bandwidth`;
   }
+}
+
+function failedText(standing: ProviderStanding, retryAtMs: number | undefined): string {
+  const at =
+    retryAtMs === undefined ? '' : `, ${standing.failed === 1 ? '' : 'the next '}at ${localTime(retryAtMs)}`;
+  const what = `${amount(standing.failed, 'url')} failed and ${standing.failed === 1 ? 'is' : 'are'} tried again${at}`;
+  return `${isAllFailed(standing) ? 'not now' : 'yes'}, ${what} (lccctl flush)`;
 }
 
 function troubleText(failures: number, last: string | undefined): string {

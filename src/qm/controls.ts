@@ -13,13 +13,13 @@ export interface Controlled {
   changed: number;
 }
 
-/** Providers in an answer to `fetching` and `failures`. */
+/** Providers in an answer to `fetching`, `failures` and `retrying`. */
 const MAX_FETCHING = 1000;
 
-/** `fetching`, `failures`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
+/** `fetching`, `failures`, `retrying`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
 export function controlsOf(
   store: QueueStore,
-  dispatcher: Pick<Dispatcher, 'fetching' | 'failures' | 'reload' | 'forgetDelays'>,
+  dispatcher: Pick<Dispatcher, 'fetching' | 'failures' | 'retrying' | 'reload' | 'forgetDelays'>,
   log: Log,
 ): Record<string, Control> {
   const control = (
@@ -42,6 +42,7 @@ export function controlsOf(
   return {
     fetching: () => dispatcher.fetching(MAX_FETCHING),
     failures: () => dispatcher.failures(MAX_FETCHING),
+    retrying: () => dispatcher.retrying(MAX_FETCHING),
     ...control('pause', pid => providers.setPaused(true, pid)),
     ...control('resume', pid => providers.setPaused(false, pid)),
     ...control('want-full', pid => providers.wantFullSet('operator', pid)),

@@ -7,13 +7,14 @@ import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
 import type { FetchResult } from '../wire/fetch.js';
+import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { InFlight, type Request, type Way } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
 import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
-import { DelayTable } from './schedule/delays.js';
+import { Retries } from './retries.js';
 import { ALWAYS, type Hours } from '../config/hours.js';
 import type { Lane, LaneRules } from './schedule/lane.js';
 import { LaneTable } from './schedule/lanes.js';
@@ -38,9 +39,6 @@ const MAX_ROUNDS = 16;
 /** Longest time of a pump: urls that need nothing sent may follow each other by the million. */
 const PUMP_MS = 20;
 
-/** An error is one when its provider is told; until then it is tried again, and counted as `retries`. */
-const COUNTED_AS = { ok: 'stored', unchanged: 'unchanged', error: 'errors' } as const;
-
 export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #table: LaneTable;
@@ -52,9 +50,8 @@ export class Dispatcher {
   readonly #inFlight = new InFlight();
   readonly #finished: FinishedSets;
   readonly #large: LargeSets;
-  /** Providers with urls that failed, and when those are to be tried again. */
-  readonly #retries: DelayTable<number>;
-  readonly #counts = { stored: 0, unchanged: 0, errors: 0, retries: 0, wire_bytes: 0 };
+  readonly #retries: Retries;
+  readonly #counts = new FetchCounts();
   #lastId = 0;
   #pumping = false;
   #cancelWake: (() => void) | undefined;
@@ -64,7 +61,7 @@ export class Dispatcher {
     this.#options = options;
     const waiting = (pid: number, most: number) => this.#providers.get(pid)?.order.waiting(most) ?? 0;
     this.#table = new LaneTable(options.lanes, waiting);
-    this.#retries = new DelayTable(options.lanes.delays);
+    this.#retries = new Retries(options, pid => this.#providers.get(pid)?.order);
     this.#large = new LargeSets(options, this.#table);
     this.#waits = new Waits(options, this.#table);
     this.#slots = new TimeSlots({
@@ -166,7 +163,7 @@ export class Dispatcher {
       this.pump();
       return true;
     }
-    this.#counts.wire_bytes += result.wireBytes;
+    this.#counts.arrived(result.wireBytes);
     this.#waits.arrived(known, expected, result.wireBytes, nowMs);
     const restMs = this.#options.backoff.minMs;
     if (this.#workers.heed(workerId, result, { pid: lane.pid, nowMs, restMs })) {
@@ -215,6 +212,11 @@ export class Dispatcher {
     return this.#providers.failures(limit);
   }
 
+  /** Providers with urls that failed, and when the first of those is tried again (ms since 1970), at most `limit`. */
+  retrying(limit: number): [number, number][] {
+    return this.#retries.times(limit);
+  }
+
   status() {
     const { sets, providers, closed, neverOpen, isBusy } = this.#providers.status();
     const inFlight = this.#inFlight.size + this.#batch.size;
@@ -230,9 +232,10 @@ export class Dispatcher {
       providers_delayed: this.#table.delayed,
       providers_closed: closed,
       providers_never_open: neverOpen,
+      retry_at_ms: this.#retries.soonestAtMs(),
       lanes: this.#table.lanes,
       lanes_by_priority: this.#table.lanesByPriority,
-      ...this.#counts,
+      ...this.#counts.all,
     };
   }
 
@@ -289,7 +292,7 @@ export class Dispatcher {
       if (isLeft) taken = known.order.takeBehind(room - sent);
       if (taken.length === 0) {
         this.#finishSets([known]);
-        this.#planRetry(known);
+        this.#retries.plan(known);
         return { sent, more: false };
       }
       for (const { set, row } of taken) {
@@ -358,8 +361,7 @@ export class Dispatcher {
     const touched = new Set<Known>();
     arrivals.forEach(({ sent, result }, index) => {
       const outcome = outcomes[index] ?? 'done';
-      const isRetry = result?.status === 'error' && outcome !== 'done';
-      if (result !== undefined) this.#counts[isRetry ? 'retries' : COUNTED_AS[result.status]]++;
+      if (result !== undefined) this.#counts.committed(result, outcome === 'done');
       const known = this.#providers.get(sent.pid);
       if (known === undefined) return;
       touched.add(known);
@@ -367,7 +369,7 @@ export class Dispatcher {
       if (settle(known, sent, outcome, dueMs)) this.#table.setHasUrls(sent.pid, true);
     });
     this.#finishSets(touched);
-    for (const known of touched) this.#planRetry(known);
+    for (const known of touched) this.#retries.plan(known);
     this.#options.committed();
     this.pump();
   }
@@ -375,12 +377,6 @@ export class Dispatcher {
   #putBack({ arrival: { pid, set, pos } }: Request): void {
     this.#providers.get(pid)?.order.again(set, pos);
     this.#table.setHasUrls(pid, true);
-  }
-
-  /** Bad urls of its sets are taken when they are due. */
-  #planRetry({ order, provider: { pid } }: Known): void {
-    const dueMs = order.nextDueMs();
-    if (dueMs !== undefined) this.#retries.set(pid, dueMs);
   }
 
   #planWake(nowMs: number): void {

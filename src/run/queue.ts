@@ -1,6 +1,12 @@
 /** The queue as people read it: a line for the glance, a table by provider and age after qshape(1). */
 import type { Slots } from '../config/hours.js';
-import { AGE_MINUTES, type ProviderQueue, type QueueShape, type QueueSummary } from '../db/queue/shape.js';
+import {
+  AGE_MINUTES,
+  type ProviderQueue,
+  type ProviderStanding,
+  type QueueShape,
+  type QueueSummary,
+} from '../db/queue/shape.js';
 import type { Look } from './ask.js';
 import { listOf } from './figures.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
@@ -8,7 +14,9 @@ import { amount, formatDuration, formatUntil } from './words.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
 export type ProviderState =
-  Obstacle | { state: 'fetching' | 'waiting' | 'idle'; until_ms?: number } | ({ state: 'held-up' } & HeldUp);
+  | Obstacle
+  | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number }
+  | ({ state: 'held-up' } & HeldUp);
 
 /** Its sets wait in a UNS for earlier ones that the UNS `uns` has. */
 export interface HeldUp {
@@ -23,12 +31,14 @@ export interface Told {
   heldUp?: HeldUp;
   /** Code and host of its last failure. */
   failure?: string;
+  /** When the first of its failed urls is tried again, milliseconds since 1970. */
+  retryAtMs?: number;
 }
 
 /** @param slots of the period, as the Queue Manager has it */
 export function stateOf(
   provider: ProviderQueue,
-  { fetching = 0, heldUp }: Told,
+  { fetching = 0, heldUp, retryAtMs }: Told,
   nowMs: number,
   slots: Slots,
 ): ProviderState {
@@ -38,7 +48,14 @@ export function stateOf(
     return heldUp === undefined ? { state: 'idle' } : { state: 'held-up', ...heldUp };
   if (obstacle?.state === 'closed') return obstacle;
   if (fetching > 0) return { state: 'fetching' };
-  return obstacle ?? { state: 'waiting' };
+  if (obstacle !== undefined) return obstacle;
+  if (!isAllFailed(provider)) return { state: 'waiting' };
+  return { state: 'retry', ...(retryAtMs === undefined ? {} : { until_ms: retryAtMs }) };
+}
+
+/** Everything it has for now has failed before. */
+export function isAllFailed({ waiting, later, failed }: ProviderStanding): boolean {
+  return failed > 0 && failed + later >= waiting;
 }
 
 /**
@@ -118,13 +135,16 @@ function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, sl
         ? `${provider.backoffs === 0 ? 'asks for patience' : 'does not answer'}${failure}, left alone${until}`
         : state === 'later'
           ? `${provider.waiting === 1 ? 'its url waits for its' : 'all urls wait for their'} own hours${until}`
-          : state === 'closed' && until === ''
-            ? 'closed at all hours'
-            : found.state === 'held-up'
-              ? `sets wait for earlier ones of the UNS ${found.uns}${until}`
-              : `${state}${until}`;
+          : state === 'retry'
+            ? `${provider.failed === 1 ? 'its url failed, is' : 'all urls failed, are'} tried again${until.replace(' until', ' at')}`
+            : state === 'closed' && until === ''
+              ? 'closed at all hours'
+              : found.state === 'held-up'
+                ? `sets wait for earlier ones of the UNS ${found.uns}${until}`
+                : `${state}${until}`;
   return [
     words,
+    provider.failed === 0 || state === 'retry' ? '' : `${amount(provider.failed, 'url')} to be tried again`,
     provider.held === 0 ? '' : `${amount(provider.held, 'removal')} held back`,
     provider.fullsetwanted === null ? '' : `full set wanted: ${provider.fullsetwanted}`,
     provider.errors === 0 ? '' : `${amount(provider.errors, 'error')} not delivered`,

@@ -1,4 +1,5 @@
 /** What an operator should know unasked: why nothing moves, what is broken, what waits for a decision. */
+import { COUNTED_FAILED } from '../db/queue/failed.js';
 import type { QueueSummary } from '../db/queue/shape.js';
 import { formatBytes } from '../lib/bytes-text.js';
 import type { DaemonStatus, Look } from './ask.js';
@@ -29,7 +30,9 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
       figureOf(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
     ),
     ...answers('lccd-uns').flatMap(uns => ofNotificationServer(uns, nowMs)),
-    ...(queue === undefined ? [] : ofProviders(queue, nowMs)),
+    ...(queue === undefined
+      ? []
+      : [...ofProviders(queue, nowMs), ...ofFailed(queue, qm?.['retry_at_ms'], nowMs)]),
   ];
 }
 
@@ -203,4 +206,16 @@ function ofProviders(queue: QueueSummary, nowMs: number): string[] {
       `${amount(held_urls, 'removal')} of ${amount(held_providers, 'provider')} ${held_urls === 1 ? 'is' : 'are'} held back by the mass-delete fuse; lccctl release or discard`,
     );
   return reasons;
+}
+
+/** @param retryAtMs when the Queue Manager tries the first of them again */
+function ofFailed(queue: QueueSummary, retryAtMs: unknown, nowMs: number): string[] {
+  const { failed_urls: urls, failed_providers: providers } = queue;
+  if (urls === 0) return [];
+  const who = `${amount(urls, 'url')}${urls < COUNTED_FAILED ? '' : ' or more'} of ${amount(providers, 'provider')}`;
+  const next =
+    typeof retryAtMs === 'number' && retryAtMs > nowMs
+      ? `${urls === 1 ? '' : ', the next'} at ${formatUntil(retryAtMs, nowMs)}`
+      : '';
+  return [`${who} failed and ${urls === 1 ? 'is' : 'are'} tried again${next}; lccctl flush tries at once`];
 }

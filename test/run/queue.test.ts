@@ -23,6 +23,7 @@ const provider = (more: Partial<ProviderQueue>): ProviderQueue => ({
   held: 0,
   later: 0,
   later_slots: [],
+  failed: 0,
   ...more,
 });
 const mask = (open: number[], hours: number) =>
@@ -51,10 +52,30 @@ describe('the state of a provider', () => {
       0,
       { state: 'later', until_ms: at(20, 15) },
     ],
+    ['all urls failed', { failed: 10 }, 0, { state: 'retry' }],
+    ['all but those for later failed', { failed: 4, later: 6 }, 0, { state: 'retry' }],
+    ['some failed', { failed: 9 }, 0, { state: 'waiting' }],
+    ['those that failed are being fetched', { failed: 10 }, 3, { state: 'fetching' }],
     ['hours of some urls', { later: 9, later_slots: hours(20) }, 0, { state: 'waiting' }],
   ] as const) {
     it(what, () => assert.deepEqual(stateOf(provider(more), { fetching }, NOW_MS, 24), expected));
   }
+
+  it('tells when urls that failed are tried again, all of them or some', () => {
+    const told = { retryAtMs: NOW_MS + 5000 };
+    assert.deepEqual(stateOf(provider({ failed: 10 }), told, NOW_MS, 24), {
+      state: 'retry',
+      until_ms: NOW_MS + 5000,
+    });
+    const line = (failed: number) => {
+      const providers = [provider({ failed })];
+      const total = { waiting: 10, ages: [10, ...none.slice(1)], exact: true };
+      const shape = { providers, left_off: { providers: 0, waiting: 0 }, total };
+      return formatShape(shape, new Map([[1, told]]), NOW_MS, 24);
+    };
+    assert.match(line(10), / all urls failed, are tried again at 13:30:05\n$/);
+    assert.match(line(2), / waiting; 2 urls to be tried again\n$/);
+  });
 
   it('is not idle while its sets wait for another UNS', () => {
     const look = (name: string, held_up: object[]): Look => ({

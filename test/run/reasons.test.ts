@@ -42,6 +42,8 @@ const QUEUE: QueueSummary = {
   later_only: false,
   later_urls: 0,
   later_until_ms: null,
+  failed_urls: 0,
+  failed_providers: 0,
   oldest: 1,
   full_sets_wanted: 0,
   errors: 0,
@@ -65,6 +67,23 @@ describe('why nothing moves', () => {
     assert.deepEqual(reasonsOf([...lcc(), says('lccd', { children })], QUEUE, NOW_MS), [
       'lccd-qm is not started again for now: no room on the disk of /x',
     ]);
+  });
+
+  it('names urls that failed and are tried again, and when', () => {
+    const says = (failed_urls: number, failed_providers: number, retry_at_ms: number | null) =>
+      reasonsOf(lcc('lccd-qm', { retry_at_ms }), { ...QUEUE, failed_urls, failed_providers }, NOW_MS).join();
+    assert.equal(
+      says(5, 1, NOW_MS + 5000),
+      '5 urls of 1 provider failed and are tried again, the next at 13:30:05; lccctl flush tries at once',
+    );
+    assert.equal(
+      says(1, 1, NOW_MS + 5000),
+      '1 url of 1 provider failed and is tried again at 13:30:05; lccctl flush tries at once',
+    );
+    assert.match(says(3, 2, null), /^3 urls of 2 providers failed and are tried again; lccctl/);
+    assert.match(says(3, 2, NOW_MS - 1), /are tried again; lccctl/);
+    assert.match(says(10_000, 2, null), /^10000 urls or more of 2 providers failed/);
+    assert.equal(says(0, 0, NOW_MS + 5000), '');
   });
 
   it('names a daemon that was started again of late, or is yet to be, and how it ended', () => {

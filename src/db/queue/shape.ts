@@ -12,6 +12,7 @@ import {
   type Slots,
 } from '../../config/hours.js';
 import type { Db } from '../open.js';
+import { readFailed, sumUpFailed, type FailedUrls } from './failed.js';
 import { HELD } from './held.js';
 
 /** Upper bounds of the age groups in minutes; one more group holds what is older. */
@@ -25,7 +26,7 @@ const LOOKED_UP_SETS = 20_000;
 const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
 
 /** What is remarkable about all providers together. */
-export interface QueueSummary {
+export interface QueueSummary extends FailedUrls {
   providers: number;
   /** Urls queued, and how many providers they belong to. */
   urls: number;
@@ -83,11 +84,13 @@ export interface ProviderQueue {
   /** Urls that wait for a later slot, and the slots. */
   later: number;
   later_slots: number[];
+  /** Urls that failed and are tried again, as far as those of all providers are counted. */
+  failed: number;
 }
 
 /** What decides whether a provider is fetched from. */
 export type ProviderStanding = Omit<ProviderQueue, 'ages' | 'exact'>;
-type ProviderRow = Omit<ProviderStanding, 'later' | 'later_slots'>;
+type ProviderRow = Omit<ProviderStanding, 'later' | 'later_slots' | 'failed'>;
 type PidbSummary = Pick<
   QueueSummary,
   'providers' | 'urls' | 'waiting' | 'paused' | 'disabled' | 'backed_off' | 'full_sets_wanted' | 'errors'
@@ -127,6 +130,7 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
         first('SELECT 1 FROM qpsdb LIMIT 1') !== undefined &&
         first('SELECT 1 FROM qpsdb WHERE starttimeslot < 0 LIMIT 1') === undefined,
       ...readHours(db, nowMs, slots),
+      ...sumUpFailed(db, nowMs, slots),
       // Sets whose urls went otherwise than by being fetched may still be there.
       oldest:
         first(
@@ -206,7 +210,7 @@ export function readProviderQueue(db: Db, pid: number): ProviderStanding | undef
   const row = db
     .prepare<[number], ProviderRow>(`SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE pid = ?`)
     .get(pid);
-  return row && { ...row, ...(readLater(db).get(pid) ?? NONE_LATER) };
+  return row && { ...row, ...(readLater(db).get(pid) ?? NONE_LATER), failed: readFailed(db).get(pid) ?? 0 };
 }
 
 /** The providers with anything to say of them, the longest queues first, at most `limit`. */
@@ -225,9 +229,15 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows 
     }
     const rows = remarkable(db, nowS, limit);
     const later = readLater(db);
+    const failed = readFailed(db);
     const providers = rows.map((row): ProviderQueue => {
       const of = ages.get(row.pid) ?? { ages: Array<number>(GROUPS).fill(0), exact: true };
-      return { ...row, ...(later.get(row.pid) ?? NONE_LATER), ...of };
+      return {
+        ...row,
+        ...(later.get(row.pid) ?? NONE_LATER),
+        failed: failed.get(row.pid) ?? 0,
+        ...of,
+      };
     });
     const shown = providers.reduce((sum, { waiting: urls }) => sum + urls, 0);
     const left_off = {

@@ -75,6 +75,16 @@ export class DelayTable<K> {
     return Math.min(this.#next()?.dueMs ?? Infinity, this.#cells.nextMs, this.#hours.nextMs);
   }
 
+  /** When the first one has waited long enough; undefined when nobody waits. Looks at all that wait for the same cell. */
+  soonestMs(): number | undefined {
+    return this.#next()?.dueMs ?? this.#cells.soonestMs() ?? this.#hours.soonestMs();
+  }
+
+  /** Who waits, and until when. */
+  *entries(): Generator<[K, number], void, undefined> {
+    for (const { key, dueMs } of this.#entries.values()) yield [key, dueMs];
+  }
+
   #place(entry: Entry<K>): void {
     if (!this.#cells.put(entry, this.#nowMs)) this.#insert(entry);
   }
@@ -124,6 +134,16 @@ class Boxes<E extends { dueMs: number }> {
 
   delete(entry: E): void {
     this.#boxes.get(Math.floor(entry.dueMs / this.#widthMs))?.delete(entry);
+  }
+
+  soonestMs(): number | undefined {
+    let first: [number, Set<E>] | undefined;
+    for (const box of this.#boxes)
+      if (box[1].size > 0 && (first === undefined || box[0] < first[0])) first = box;
+    if (first === undefined) return undefined;
+    let soonestMs = Infinity;
+    for (const { dueMs } of first[1]) soonestMs = Math.min(soonestMs, dueMs);
+    return soonestMs;
   }
 
   /** Empties the boxes that have begun. */

@@ -263,6 +263,11 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return this.#wakes.nextMs();
   }
 
+  /** When the first of them is due, to the millisecond. */
+  soonestDueMs(): number | undefined {
+    return this.#wakes.soonestMs();
+  }
+
   #wake(keys: readonly number[]): void {
     for (const key of keys) {
       const progress = this.#asleep.get(key);

@@ -129,6 +129,8 @@ describe('the shape of the queue', () => {
       later_only: false,
       later_urls: 0,
       later_until_ms: null,
+      failed_urls: 0,
+      failed_providers: 0,
       oldest: atS,
       full_sets_wanted: 1,
       errors: 4,
@@ -137,6 +139,37 @@ describe('the shape of the queue', () => {
     });
     bench.all('UPDATE qpsdb SET starttimeslot = 3 RETURNING pid');
     assert.equal(summary().later_only, true);
+  });
+
+  it('counts urls that failed and are tried again, where nothing else keeps them waiting', async () => {
+    await bench.send(7, urls('a', 3));
+    await bench.send(8, urls('b', 2));
+    bench.all("UPDATE qdb SET tries = 2 WHERE substr(curl, -2) IN ('a0', 'a1', 'b1') RETURNING pos");
+    const failed = () => {
+      const { failed_urls, failed_providers } = readQueueSummary(bench.db, bench.clock.nowMs(), 24);
+      return [failed_urls, failed_providers];
+    };
+    assert.deepEqual(failed(), [3, 2]);
+    assert.deepEqual(
+      shape().providers.map(provider => [provider.pid, provider.failed]),
+      [
+        [7, 2],
+        [8, 1],
+      ],
+    );
+    bench.all("UPDATE qdb SET slot = 3 WHERE substr(curl, -2) = 'a0' RETURNING pos");
+    assert.deepEqual(failed(), [2, 2]);
+    const none = '0'.repeat(24);
+    for (const obstacle of [
+      'paused = 1',
+      'enabled = 0',
+      `timeofday = '${none}'`,
+      `backoffuntil = ${nowS() + 60}`,
+    ]) {
+      bench.all(`UPDATE pidb SET ${obstacle} WHERE pid = 8 RETURNING pid`);
+      assert.deepEqual(failed(), [1, 1], obstacle);
+      bench.all("UPDATE pidb SET paused = 0, enabled = 1, timeofday = '', backoffuntil = 0 RETURNING pid");
+    }
   });
 
   it('counts a provider once, under what has to go first', async () => {

@@ -11,12 +11,14 @@ test('nobody waits longer because of the grid, nor for being beyond the horizon'
   table.set('later in its cell', 6001);
   table.set('days ahead', 200_000_001);
   assert.deepEqual(table.due(9), []);
+  assert.deepEqual([...table.entries()][1], ['later in its cell', 6001]);
   assert.deepEqual(table.due(10), ['soon']);
   assert.deepEqual(table.due(6000), []);
   assert.equal(table.nextMs(), 6001);
   assert.deepEqual(table.due(6001), ['later in its cell']);
   assert.deepEqual(table.due(200_000_000), []);
   assert.equal(table.nextMs(), 200_000_001);
+  assert.equal(table.soonestMs(), 200_000_001);
   assert.deepEqual(table.due(200_000_001), ['days ahead']);
   assert.equal(table.nextMs(), undefined);
 });
@@ -46,6 +48,7 @@ test('over any delays and steps everybody is named once, in time and in order, a
       const model = new Map<number, number>();
       let nowMs = 0;
       for (const one of steps) {
+        assert.equal(table.soonestMs(), model.size === 0 ? undefined : Math.min(...model.values()));
         if (one.do === 'set') {
           table.set(one.key, nowMs + one.inMs);
           model.set(one.key, nowMs + one.inMs);

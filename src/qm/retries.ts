@@ -1,0 +1,73 @@
+/** When urls that failed are tried again, by provider: for the dispatcher, and for people. */
+import type { WaitingRow } from '../db/queue/row.js';
+import type { WaitingSet } from '../db/queue/sets.js';
+import type { Clock } from '../lib/clock.js';
+import { DelayTable, type DelayRules } from './schedule/delays.js';
+import type { ProviderOrder } from './schedule/order.js';
+
+type Order = Pick<ProviderOrder<WaitingSet, WaitingRow>, 'nextDueMs' | 'soonestDueMs'>;
+
+export class Retries {
+  readonly #table: DelayTable<number>;
+  readonly #clock: Clock;
+  readonly #orderOf: (pid: number) => Order | undefined;
+
+  constructor(
+    { lanes, clock }: { lanes: { delays: DelayRules }; clock: Clock },
+    orderOf: (pid: number) => Order | undefined,
+  ) {
+    this.#table = new DelayTable(lanes.delays);
+    this.#clock = clock;
+    this.#orderOf = orderOf;
+  }
+
+  /** Bad urls of its sets are taken when they are due. */
+  plan({ order, provider: { pid } }: { order: Order; provider: { pid: number } }): void {
+    const dueMs = order.nextDueMs();
+    if (dueMs !== undefined) this.#table.set(pid, dueMs);
+  }
+
+  delete(pid: number): void {
+    this.#table.delete(pid);
+  }
+
+  /** Takes out the providers that are to be looked at again. */
+  due(nowMs: number): number[] {
+    return this.#table.due(nowMs);
+  }
+
+  /** When `due` is worth asking again, monotonic. */
+  nextMs(): number | undefined {
+    return this.#table.nextMs();
+  }
+
+  /** Providers, and when the first of their failed urls is tried again (milliseconds since 1970), at most `limit`. */
+  times(limit: number): [number, number][] {
+    const found: [number, number][] = [];
+    for (const [pid] of this.#table.entries()) {
+      if (found.length >= limit) break;
+      const atMs = this.#atMs(pid);
+      if (atMs !== null) found.push([pid, atMs]);
+    }
+    return found;
+  }
+
+  /** When the first one of all is tried again, milliseconds since 1970; null when none is known to wait for that. */
+  soonestAtMs(): number | null {
+    let first: [number, number] | undefined;
+    for (const entry of this.#table.entries())
+      if ((first === undefined || entry[1] < first[1]) && this.#isWaiting(entry[0])) first = entry;
+    return first === undefined ? null : this.#atMs(first[0]);
+  }
+
+  /** What was told to try at once is planned still, and waits no more. */
+  #isWaiting(pid: number): boolean {
+    return this.#orderOf(pid)?.nextDueMs() !== undefined;
+  }
+
+  /** What is planned may be the beginning of a cell or an hour in which something is due: the order knows better. */
+  #atMs(pid: number): number | null {
+    const dueMs = this.#orderOf(pid)?.soonestDueMs();
+    return dueMs === undefined ? null : Math.round(this.#clock.nowMs() + dueMs - this.#clock.monotonicMs());
+  }
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../src/lib/clock.js';
+import { Retries } from '../../src/qm/retries.js';
+import { DelayTable } from '../../src/qm/schedule/delays.js';
+
+test('people are told to the millisecond when urls are tried again, and nothing of what was told to try at once', () => {
+  const clock = new ManualClock();
+  const delays = { gridMs: 4000, horizonMs: 3_600_000 };
+  const orders = new Map(
+    [7, 8].map(pid => {
+      const wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
+      return [pid, { wakes, nextDueMs: () => wakes.nextMs(), soonestDueMs: () => wakes.soonestMs() }];
+    }),
+  );
+  const retries = new Retries({ lanes: { delays }, clock }, pid => orders.get(pid));
+  assert.deepEqual([retries.soonestAtMs(), retries.times(10)], [null, []]);
+  const inMs = new Map([
+    [7, 5_000_017],
+    [8, 9_000_017],
+  ]);
+  for (const [pid, order] of orders) {
+    order.wakes.set(1, clock.monotonicMs() + (inMs.get(pid) ?? 0));
+    retries.plan({ order, provider: { pid } });
+  }
+  const at = (pid: number) => clock.nowMs() + (inMs.get(pid) ?? 0);
+  assert.equal(retries.soonestAtMs(), at(7));
+  assert.deepEqual(retries.times(10), [
+    [7, at(7)],
+    [8, at(8)],
+  ]);
+  assert.deepEqual(retries.times(1), [[7, at(7)]]);
+  orders.get(7)?.wakes.delete(1);
+  assert.equal(retries.soonestAtMs(), at(8));
+  assert.deepEqual(retries.times(10), [[8, at(8)]]);
+});
