@@ -35,11 +35,16 @@ export class Mender {
     this.#store.transaction(() => beginAnew(this.#db));
   }
 
-  /** The files of a machine's store are gone: nothing is left to delete, and whichever store comes next is its store. */
-  forgetStore(machineid: string): void {
-    this.#store.transaction(() => {
-      for (const table of ['freed', 'store'])
-        this.#db.prepare(`DELETE FROM ${table} WHERE machineid = ?`).run(machineid);
+  /**
+   * The files of a machine's store are gone: nothing is left to delete, and whichever store comes next is its store.
+   * @returns files that were to be deleted
+   */
+  forgetStore(machineid: string): number {
+    const forget = (table: string) =>
+      this.#db.prepare(`DELETE FROM ${table} WHERE machineid = ?`).run(machineid).changes;
+    return this.#store.transaction(() => {
+      forget('store');
+      return forget('freed');
     });
   }
 

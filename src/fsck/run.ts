@@ -145,7 +145,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     if (options.recheck) mender?.recheck();
     if (options.restored) mender?.beginAnew();
     if (options.restored) talk.note('every provider is asked for a full set, every content user begins anew');
-    const { store, strange } = storeOf(options, db, mender, report);
+    const { store, strange } = storeOf(options, db, mender, { ...talk, report });
     result.storeIsStrange = strange !== undefined;
     const live = !options.repair && isServed(options.dbPath);
     names = store === undefined ? undefined : openNames(options, live, talk, report);
@@ -237,7 +237,7 @@ function storeOf(
   { storeDir, machineId, storeLost, fsmSpoolDir }: FsckOptions,
   db: Db,
   mender: Mender | undefined,
-  report: (finding: Finding) => void,
+  { note, report }: Pick<FsckTalk, 'note'> & { report: (finding: Finding) => void },
 ): { store?: string | undefined; strange?: string } {
   const mark = readStoreMark(storeDir);
   if (mark !== undefined && machineId !== undefined && mark.machineId !== machineId)
@@ -249,8 +249,11 @@ function storeOf(
       ? !new Audit(db).holds(whose)
       : mark.storeId === undefined || new StoreRegister(db).fits(whose, mark.storeId);
   if (storeLost && mender !== undefined) {
-    mender.forgetStore(whose);
-    dropSpooledDeletions(fsmSpoolDir, whose);
+    const files = mender.forgetStore(whose);
+    const pages = dropSpooledDeletions(fsmSpoolDir, whose);
+    note(
+      `the store of machine "${whose}" is given up, and with it the deletion of ${files} files and of ${pages} pages of them in spool/fsm`,
+    );
     return { store: whose };
   }
   if (fits) return { store: mark?.machineId };

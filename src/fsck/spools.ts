@@ -45,10 +45,12 @@ export async function* spooledDeletions(
   }
 }
 
-/** Removes the entries of spool/fsm for a machine: none of the files they name is there any more. */
-export function dropSpooledDeletions(fsmSpoolDir: string, machineId: string): void {
+/** Removes the entries of spool/fsm for a machine: none of the files they name is there any more. @returns how many */
+export function dropSpooledDeletions(fsmSpoolDir: string, machineId: string): number {
   const dir = join(fsmSpoolDir, 'new');
-  for (const entry of namesIn(dir)) if (entry.endsWith(`-${machineId}`)) unlinkSync(join(dir, entry));
+  const pages = namesIn(dir).filter(entry => entry.endsWith(`-${machineId}`));
+  for (const entry of pages) unlinkSync(join(dir, entry));
+  return pages.length;
 }
 
 async function problemOf(path: string): Promise<string | undefined> {

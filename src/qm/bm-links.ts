@@ -40,6 +40,8 @@ interface Refused {
 }
 
 const MAX_REFUSALS = 20;
+/** Machines whose leaving is remembered. */
+const MAX_LEFT = 1000;
 
 export class BmLinks {
   readonly #options: BmLinksOptions;
@@ -47,6 +49,8 @@ export class BmLinks {
   readonly #machines = new Machines<Link>();
   /** Machines that were refused and have not come back otherwise: the latest ones, by id. */
   readonly #refusals = new Map<string, Refused>();
+  /** When machines that are away left (Unix time): the latest ones, by id. */
+  readonly #left = new Map<string, number>();
   #lastId = 0;
 
   constructor(options: BmLinksOptions) {
@@ -75,8 +79,14 @@ export class BmLinks {
         },
         upkept: result => syncPoints.answered(peer, result),
         closed: reason => {
+          const machines = this.#machines.of(link);
           if (this.#links.delete(id))
-            log.info('a Bot Manager is gone', { peer: name, reason: reason && messageOf(reason) });
+            log.info('a Bot Manager is gone', {
+              peer: name,
+              machines: machines.join(' '),
+              reason: reason && messageOf(reason),
+            });
+          this.#noteLeft(machines);
           this.#machines.remove(link);
           dispatcher.removeWorker(id);
           deletions.removeTarget(peer);
@@ -107,6 +117,20 @@ export class BmLinks {
     return [...this.#refusals].map(([machine, { reason, atMs }]) => ({ machine, reason, at_ms: atMs }));
   }
 
+  /** When a machine that is away left (Unix time); undefined when it has not been here since the start. */
+  leftAt(machineId: string): number | undefined {
+    return this.#left.get(machineId);
+  }
+
+  #noteLeft(machineIds: readonly string[]): void {
+    for (const machineId of machineIds) {
+      this.#left.delete(machineId);
+      this.#left.set(machineId, this.#options.link.clock.nowMs());
+      const [oldest] = this.#left.keys();
+      if (this.#left.size > MAX_LEFT && oldest !== undefined) this.#left.delete(oldest);
+    }
+  }
+
   #hello(link: Link, offer: Offer): void {
     const { dispatcher, deletions, syncPoints, log } = this.#options;
     link.relays = offer.relays;
@@ -127,6 +151,8 @@ export class BmLinks {
     link.greeted = true;
     dispatcher.setWorker(link.id, link.peer, offer.slots);
     const machineIds = this.#machines.of(link);
+    this.#noteLeft(before.filter(id => !machineIds.includes(id)));
+    for (const machineId of machineIds) this.#left.delete(machineId);
     this.#forget(
       machineIds.filter(id => !before.includes(id)),
       without(offer, link.refused).storeIds,

@@ -57,6 +57,13 @@ export class FsmSpool {
     return this.#options.spool.entries.length;
   }
 
+  /** Pages that wait for each machine. */
+  pagesByMachine(): Map<string, number> {
+    const pages = new Map<string, number>();
+    for (const { label } of this.#options.spool.entries) pages.set(label, (pages.get(label) ?? 0) + 1);
+    return pages;
+  }
+
   start(): void {
     this.#cancel = this.#options.clock.after(LOOK_MS, () => {
       this.#working = this.#look().then(

@@ -18,6 +18,7 @@ import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
 import { channelLimitsOf } from '../wire/messages.js';
 import { mtimeOf } from './mtime.js';
+import { machinesAway } from './away.js';
 import { BmLinks } from './bm-links.js';
 import { controlsOf } from './controls.js';
 import { Deletions } from './deletions.js';
@@ -284,6 +285,7 @@ export async function startQueueManager(
         unses_shut_out: unsLinks.shut,
         bot_managers: bmLinks.status(),
         machines_refused: bmLinks.refused(),
+        machines_away: machinesAway({ freed: store.freed, fsm, deletions, links: bmLinks }),
         machines_checking: syncPoints.checking,
         held_sets: held.sets,
         held_urls: held.urls,

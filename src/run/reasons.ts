@@ -6,6 +6,9 @@ import type { DaemonStatus, Look } from './ask.js';
 import { figureOf, listOf } from './figures.js';
 import { amount, formatDuration, formatUntil } from './words.js';
 
+/** A machine that has not come yet is not told of so soon after the start. */
+const COMING_S = 60;
+
 /** One sentence each, the most serious first; empty when all is well. */
 export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number): string[] {
   const answers = (kind: string): DaemonStatus[] =>
@@ -79,6 +82,11 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
       `machine ${String(machine)} was refused${at}, and has not come back since: ${String(reason)}`,
     );
   }
+  const refused = new Set(listOf(qm, 'machines_refused').map(({ machine }) => machine));
+  for (const away of listOf(qm, 'machines_away')) {
+    const mayStillCome = away['since_ms'] === null && qm.up_s < COMING_S;
+    if (!refused.has(away['machine']) && !mayStillCome) reasons.push(ofAway(away, nowMs));
+  }
   const damaged = figureOf(qm, 'rows_damaged');
   if (damaged > 0)
     reasons.push(
@@ -97,6 +105,22 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
   else if (qm['unses_shut_out'] === true)
     reasons.push(`the queue is full (qm.max_queue_urls): sets wait with the UNSes until it has shrunk`);
   return reasons;
+}
+
+function ofAway(
+  { machine, since_ms: sinceMs, files, pages }: Record<string, unknown>,
+  nowMs: number,
+): string {
+  const since =
+    typeof sinceMs === 'number'
+      ? `since ${formatUntil(sinceMs, nowMs)}`
+      : 'and has not come since lccd-qm started';
+  const waiting = [
+    ...(Number(files) > 0 ? [amount(Number(files), 'file')] : []),
+    ...(Number(pages) > 0 ? [`${amount(Number(pages), 'page')} in spool/fsm`] : []),
+  ].join(' and ');
+  const id = String(machine);
+  return `machine ${id} is away ${since}: ${waiting} to be deleted wait for it, and its content cannot be read; if it never comes back: lccfsck --repair --store-lost --machineid=${id} --store=DIR, an empty folder`;
 }
 
 function ofBotManager(bm: DaemonStatus): string[] {

@@ -1,9 +1,10 @@
 /** A store that is not where it was: not mounted, or lost. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
 import { startDaemon } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
@@ -126,8 +127,12 @@ for (const [what, leave] of [
   test(`a lost store, ${what}: told so, lccfsck has everything fetched again, under its own content`, async () => {
     rmSync(store(), { recursive: true });
     await leave();
-    const { status, stdout } = fsck('--repair', '--store-lost');
+    const { status, stdout, stderr } = fsck('--repair', '--store-lost');
     assert.equal(status, 0, stdout);
+    assert.match(
+      stderr,
+      /the store of machine "local" is given up, and with it the deletion of 0 files and of 0 pages of them in spool\/fsm/,
+    );
     assert.equal(stdout.match(/^missing-file\t.*\trepaired$/gm)?.length, 3, stdout);
     lcc.start();
     // A page more, so that names of the lost store come again for other content.
@@ -150,6 +155,19 @@ for (const [what, leave] of [
     await lcc.stop();
   });
 }
+
+test('a machine that never comes back is forgotten with the deletions that wait for it, and that is said', () => {
+  const db = openDatabase(join(lcc.home, 'lcc.db'));
+  db.exec("INSERT INTO freed(machineid, fileid) VALUES ('m2', '1.html'), ('m2', '2.html')");
+  db.close();
+  const empty = mkdtempSync(join(lcc.home, 'nothing-'));
+  const { status, stderr } = fsck('--repair', '--store-lost', '--machineid=m2', `--store=${empty}`);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /the store of machine "m2" is given up, and with it the deletion of 2 files/);
+  const left = openDatabase(join(lcc.home, 'lcc.db'));
+  assert.equal(left.prepare("SELECT count(*) FROM freed WHERE machineid = 'm2'").pluck().get(), 0);
+  left.close();
+});
 
 test('--store-lost alone: 64', () => {
   const { status, stderr } = fsck('--store-lost');

@@ -52,6 +52,11 @@ const QUEUE: QueueSummary = {
 };
 
 describe('why nothing moves', () => {
+  it('says nothing within a minute of the start of a machine that has not come yet', () => {
+    const machines_away = [{ machine: 'm2', since_ms: null, files: 1, pages: 0 }];
+    assert.deepEqual(reasonsOf(lcc('lccd-qm', { up_s: 59, machines_away }), QUEUE, NOW_MS), []);
+  });
+
   it('says that a database has no room, or that a daemon waits for some', () => {
     const [qm, ...others] = reasonsOf(lcc('lccd-qm', { no_room: 'lcc.db: full' }), QUEUE, NOW_MS);
     assert.match(qm ?? '', /^lccd-qm cannot write its database, .*: lcc\.db: full; free some$/);
@@ -155,6 +160,20 @@ describe('why nothing moves', () => {
       }),
       {},
       /^machine m2 was refused at 12:00:00, and has not come back since: another store$/,
+    ],
+    [
+      'a machine that is away, since when, what waits for it, and how it is forgotten',
+      lcc('lccd-qm', {
+        machines_away: [{ machine: 'm2', since_ms: NOW_MS - 90 * 60_000, files: 300, pages: 2 }],
+      }),
+      {},
+      /^machine m2 is away since 12:00:00: 300 files and 2 pages in spool\/fsm to be deleted wait for it, and its content cannot be read; if it never comes back: lccfsck --repair --store-lost --machineid=m2 --store=DIR, an empty folder$/,
+    ],
+    [
+      'a machine that has not come since the start',
+      lcc('lccd-qm', { up_s: 60, machines_away: [{ machine: 'm2', since_ms: null, files: 1, pages: 0 }] }),
+      {},
+      /^machine m2 is away and has not come since lccd-qm started: 1 file to be deleted/,
     ],
     [
       'a queue that is full',

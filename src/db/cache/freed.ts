@@ -16,6 +16,7 @@ export class FreedStore {
   readonly #add;
   readonly #remove;
   readonly #count;
+  readonly #countOf;
   /** Files noted by this process; nobody else notes any while it runs. */
   added = 0;
 
@@ -30,6 +31,11 @@ export class FreedStore {
     this.#remove = db.prepare<[number]>('DELETE FROM freed WHERE fid = ?');
     this.#count = db
       .prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM freed LIMIT ${COUNT_MAX})`)
+      .pluck();
+    this.#countOf = db
+      .prepare<[string], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM freed WHERE machineid = ? LIMIT ${COUNT_MAX})`,
+      )
       .pluck();
   }
 
@@ -54,6 +60,11 @@ export class FreedStore {
   /** The file is gone from its machine. Inside a transaction. */
   remove(fid: number): void {
     this.#remove.run(fid);
+  }
+
+  /** How many files of one machine wait, 100 000 at most. */
+  countOf(machineid: string): number {
+    return this.#countOf.get(machineid) ?? 0;
   }
 
   /** How many files wait, 100 000 at most. */

@@ -1,0 +1,39 @@
+/** Machines that deletions wait for and that cannot be reached: their content can be neither deleted nor handed out. */
+import type { FreedStore } from '../db/cache/freed.js';
+import type { BmLinks } from './bm-links.js';
+import type { Deletions } from './deletions.js';
+import type { FsmSpool } from './fsm.js';
+
+/** Machines that are told of. */
+const MAX_TOLD = 20;
+
+export interface AwayMachine {
+  machine: string;
+  /** Unix time at which it left; null when it has not been here since the start. */
+  since_ms: number | null;
+  /** Its deletions in lcc.db, 100 000 at most. */
+  files: number;
+  /** Pages of more of them in spool/fsm. */
+  pages: number;
+}
+
+/** In the order of their ids, 20 at most: a look-up each. */
+export function machinesAway(parts: {
+  freed: FreedStore;
+  fsm: FsmSpool;
+  deletions: Deletions;
+  links: BmLinks;
+}): AwayMachine[] {
+  const { freed, fsm, deletions, links } = parts;
+  const pages = fsm.pagesByMachine();
+  return [...new Set([...freed.machines(), ...pages.keys()])]
+    .filter(machine => !deletions.reaches(machine))
+    .toSorted()
+    .slice(0, MAX_TOLD)
+    .map(machine => ({
+      machine,
+      since_ms: links.leftAt(machine) ?? null,
+      files: freed.countOf(machine),
+      pages: pages.get(machine) ?? 0,
+    }));
+}

@@ -1,0 +1,61 @@
+/** What the real Queue Manager says of machines that are away, and of its controls. */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, test } from 'node:test';
+import { readProjectFile } from '../support/tree.js';
+import { Bm, Qm, Uns } from './daemon.js';
+import { ok, url } from './support.js';
+
+let qm: Qm;
+beforeEach(() => {
+  qm = new Qm();
+});
+afterEach(() => qm.close());
+
+test('a machine that is away is told of while deletions wait for it, until it is back', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  const first = new Bm(qm, { machineId: 'm2', storeId: 's2' });
+  first.onFetch = request => ({
+    ...ok(request.url),
+    id: request.id,
+    fileId: `f${request.id}`,
+    machineId: 'm2',
+  });
+  await uns.set('e1', [url('p0'), url('p1'), url('p2')]);
+  await qm.until(status => status['idle'] === true && status['rows_queued'] === 0);
+  const away = (status: Record<string, unknown>) =>
+    status['machines_away'] as { machine: string; since_ms: number; files: number; pages: number }[];
+  const beforeMs = Date.now();
+  first.close();
+  await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
+  assert.match(qm.log, /"event":"a Bot Manager is gone"[^\n]*"machines":"m2"/);
+  assert.deepEqual(away(await qm.control('status')), [], 'nothing waits for it');
+  await uns.set('e2', [{ ...url('p1'), op: 'delete' }]);
+  await qm.until(status => away(status).length > 0);
+  const [{ machine, since_ms: sinceMs, files, pages } = assert.fail()] = away(await qm.control('status'));
+  assert.deepEqual([machine, files, pages], ['m2', 1, 0]);
+  assert.ok(sinceMs >= beforeMs && sinceMs <= Date.now());
+  await qm.kill();
+  await qm.start();
+  assert.deepEqual(away(await qm.control('status')), [{ machine: 'm2', since_ms: null, files: 1, pages: 0 }]);
+  const again = new Bm(qm, { machineId: 'm2', storeId: 's2' });
+  await qm.until(status => away(status).length === 0);
+  again.close();
+  uns.socket.destroy();
+});
+
+test('lccd-qm(8) lists the controls of its socket, and no other', async () => {
+  await qm.start();
+  const socket = connect(`${qm.home}/run/lccd-qm.ctl.sock`);
+  socket.end('no-such-control\n');
+  let text = '';
+  for await (const data of socket) text += String(data);
+  const known = /there are ([\w, -]+)/.exec(text)?.[1]?.split(', ') ?? [];
+  const page = readProjectFile('man/lccd-qm.8');
+  const section = /^\.Ss Control socket\n([^]*?)^\.Sh /m.exec(page)?.[1] ?? '';
+  const listed = [...section.matchAll(/^\.It (.*)$/gm)].flatMap(([, item = '']) =>
+    [...item.matchAll(/\bCm ([\w-]+)/g)].map(found => found[1] ?? ''),
+  );
+  assert.deepEqual(listed.toSorted(), known.toSorted());
+});
