@@ -31,6 +31,7 @@ import { Ages } from './housekeeping/ages.js';
 import { DecidedRemovals } from './housekeeping/decided-removals.js';
 import { ProviderSums } from './housekeeping/provider-sums.js';
 import { lookingThrough, Sums } from './housekeeping/sums.js';
+import { HeldRecount } from './housekeeping/held-recount.js';
 import { OutsideChanges } from './housekeeping/outside-changes.js';
 import { Tombstones } from './housekeeping/tombstones.js';
 import { Intake } from './intake.js';
@@ -248,6 +249,7 @@ export async function startQueueManager(
         ),
       ]),
       new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
+      new HeldRecount({ store, clock, log }),
       new Ages({
         store,
         clock,

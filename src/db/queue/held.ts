@@ -5,7 +5,7 @@
  *     (a partial set with many deletes) being taken ──▶ few of them count: carried out with the set, forgotten
  *                                            ╰────────▶ held ◀── (a full set that does not name much)
  *     held ──operator──▶ released ──slices──▶ forgotten
- *       ╰──operator, a later full set, the same set again──▶ discarded ──slices──▶ forgotten
+ *       ╰──operator, a later full set, the same set again, nothing left to remove──▶ discarded ──slices──▶ forgotten
  *
  * What is released or discarded is so from one commit on; the slices that follow begin again wherever they were cut off.
  * All methods run inside the caller's transaction.
@@ -20,9 +20,15 @@ export interface HeldSet {
   psetid: number;
   pid: number;
   isfull: 0 | 1;
-  /** Rows of lccurl that it would remove. */
+  /** Rows of lccurl that it would remove, as they were counted last. */
   urls: number;
   digest: string;
+}
+
+/** What a held set would still remove: rows of lccurl, and whether anything that only waits. */
+export interface LeftOver {
+  content: number;
+  waits: boolean;
 }
 
 /** A held set whose fate is decided. */
@@ -104,6 +110,14 @@ export class HeldStore {
       decided: db.prepare<[], DecidedSet>(
         `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${RELEASED}, ${DISCARDED})
          ORDER BY psetid LIMIT 1`,
+      ),
+      next: db.prepare<[number], HeldSet>(
+        `SELECT psetid, pid, isfull, urls, digest FROM held WHERE state = ${HELD} AND psetid > ?
+         ORDER BY psetid LIMIT 1`,
+      ),
+      recount: db.prepare<[number, number]>(`UPDATE held SET urls = ? WHERE psetid = ? AND state = ${HELD}`),
+      settle: db.prepare<[number]>(
+        `UPDATE held SET state = ${DISCARDED} WHERE psetid = ? AND state = ${HELD}`,
       ),
       waiting: db.prepare<[], { sets: number; urls: number; decided: number }>(
         `SELECT count(*) FILTER (WHERE state = ${HELD}) AS sets, total(urls) FILTER (WHERE state = ${HELD}) AS urls,
@@ -212,6 +226,36 @@ export class HeldStore {
   /** Held sets, and the content they would remove; and how many have been decided on and are not yet done with. */
   waiting(): { sets: number; urls: number; decided: number } {
     return this.#statements.waiting.get() ?? { sets: 0, urls: 0, decided: 0 };
+  }
+
+  /** The first held set whose id is higher. */
+  next(psetid: number): HeldSet | undefined {
+    return this.#statements.next.get(psetid);
+  }
+
+  /** Looks at what was noted of a held set, a page a step: what later sets named would stay. Nothing is changed. */
+  *left({ psetid, pid }: { psetid: number; pid: number }, rows: number): Generator<LeftOver, void> {
+    let after: Key = { curl: '', mimetype: '' };
+    for (let page: Key[] | undefined; page === undefined || page.length === rows;) {
+      page = this.#statements.page.all(psetid, after.curl, after.mimetype, rows);
+      const left = { content: 0, waits: false };
+      for (const { curl, mimetype } of page) {
+        const row = this.#statements.row.get(pid, curl, mimetype);
+        const held = this.#content.find(pid, curl, mimetype);
+        if ((row?.named ?? 0) > psetid || (held?.psetid ?? 0) > psetid) continue;
+        if (held !== undefined) left.content++;
+        else left.waits ||= row?.op === 1;
+      }
+      yield left;
+      after = page.at(-1) ?? after;
+    }
+  }
+
+  /** A held set would remove so much now; one that would remove nothing is given up. @returns whether it was */
+  recount(psetid: number, { content, waits }: LeftOver): boolean {
+    if (content === 0 && !waits) return this.#statements.settle.run(psetid).changes > 0;
+    this.#statements.recount.run(content, psetid);
+    return false;
   }
 
   /** What is held is to be carried out, of one provider or of all. @returns of how many providers something was held */

@@ -7,6 +7,7 @@
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../open.js';
+import type { LeftOver } from './held.js';
 import type { QueueReader } from './sets.js';
 
 /** Text, or a blob, which SQLite sorts behind every text. */
@@ -44,6 +45,7 @@ export class Reconciler {
   readonly #tally: Tally;
   readonly #rowsEnd;
   readonly #rows;
+  readonly #waits;
   readonly #dropRow;
   readonly #contentEnd;
   readonly #contents;
@@ -66,6 +68,11 @@ export class Reconciler {
          WHERE (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)) AS counts
        FROM qdb WHERE ${RANGE} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
     );
+    this.#waits = db
+      .prepare<[...InRange, number], number>(
+        `SELECT 1 FROM qdb WHERE ${RANGE} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
+      )
+      .pluck();
     this.#dropRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
     // Where the set is one that was held, later ones may have named the url.
     const unnamed = `${RANGE} AND psetid < ? AND NOT EXISTS(SELECT 1 FROM qdb AS q
@@ -83,6 +90,15 @@ export class Reconciler {
   *count(pid: number, psetid: number): Generator<number, void> {
     for (const [from, to] of ranges(this.#contentEnd, pid))
       yield this.#count.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid, psetid) ?? 0;
+  }
+
+  /** What `run` would remove, queue first as there: what is fetched meanwhile is then content. Nothing is changed. */
+  *left(pid: number, psetid: number): Generator<LeftOver, void> {
+    for (const [from, to] of ranges(this.#rowsEnd, pid)) {
+      const found = this.#waits.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid);
+      yield { content: 0, waits: found !== undefined };
+    }
+    for (const content of this.count(pid, psetid)) yield { content, waits: false };
   }
 
   /**

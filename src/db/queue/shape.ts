@@ -120,7 +120,7 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
     const held = db
       .prepare(
         `SELECT count(DISTINCT pid) AS held_providers, coalesce(sum(urls), 0) AS held_urls
-         FROM held WHERE state = ${HELD}`,
+         FROM held WHERE state = ${HELD} AND urls > 0`,
       )
       .get() as Pick<QueueSummary, 'held_providers' | 'held_urls'>;
     const first = (sql: string) => db.prepare<[], number>(sql).pluck().get();
@@ -250,7 +250,7 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows 
 }
 
 const REMARKABLE = `nurlproc > 0 OR paused <> 0 OR backoffuntil > $nowS OR fullsetwanted IS NOT NULL OR nurlerrs > 0
-  OR pid IN (SELECT pid FROM held WHERE state = ${HELD})`;
+  OR pid IN (SELECT pid FROM held WHERE state = ${HELD} AND urls > 0)`;
 
 const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, dueat, fullsetwanted,
   nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD}) AS held`;
