@@ -26,8 +26,6 @@ import { Workers, type Worker } from './workers.js';
 
 export interface DispatchOptions extends KnownOptions, LargeSetOptions {
   lanes: LaneRules;
-  /** A transaction failed; true: try again later. */
-  failed: (error: unknown) => boolean;
   /** Results were committed: there may be files to delete. */
   committed: () => void;
   /** Runs something when the present callback returns, before anybody else has the event loop. */
@@ -253,6 +251,7 @@ export class Dispatcher {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
     if (this.#slots.look()) this.#hoursChanged();
+    this.#waits.look();
     this.#workers.wake(nowMs);
     this.#table.wake(nowMs);
     for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);

@@ -13,6 +13,10 @@ import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { Pace } from './schedule/pace.js';
 
+/** The wall clock was set when it has moved by more than this beside the one that only counts. */
+const JUMP_MS = 1000;
+/** Until what could not be written is tried again. */
+const RETRY_MS = 1000;
 /** Longest wait for room, in first waits: some minutes. */
 const ROOMLESS_WAITS = 32;
 
@@ -27,6 +31,8 @@ export interface WaitOptions {
   bandwidthBytesPerS: number;
   /** 0 to 1, for jitter. */
   random: () => number;
+  /** A transaction failed; true: try again later. */
+  failed: (error: unknown) => boolean;
 }
 
 /** A provider, and for how long it waits. */
@@ -37,6 +43,8 @@ export interface Paced {
   backoffUntilMs: number;
   /** As far as that was asked for (`Retry-After`) since the start, monotonic. */
   patienceUntilMs?: number | undefined;
+  /** What is written, where it is asked sooner than that; monotonic. */
+  writtenUntilMs?: number | undefined;
   /** Why it is left alone, as far as that was heard since the start: code and host. */
   failure?: { code: number; host: string } | undefined;
 }
@@ -47,15 +55,40 @@ export class Waits {
   readonly #whole: Pace;
   /** Whose results are in this transaction. */
   readonly #moved = new Set<Paced>();
+  /** A back-off was written in this transaction. */
+  #isWritten = false;
+  /** The wall clock beside the monotonic one, as it was when what is written was. */
+  #offsetMs: number;
+  #lookAgainMs = -Infinity;
 
   /** @param table is told who has to wait */
   constructor(options: WaitOptions, table: LaneTable) {
     this.#options = options;
     this.#table = table;
-    const { store, clock, backoff } = options;
-    store.transaction(() => store.providers.shortenDelays(clock.nowMs() + backoff.maxMs));
+    const { clock } = options;
+    this.#offsetMs = clock.nowMs() - clock.monotonicMs();
+    this.#takeUp();
     const dueMs = this.#fromWall(options.store.providers.wholeDueMs);
     this.#whole = new Pace(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
+  }
+
+  /** Looks whether the wall clock was set: what is written is by it, and waits are as long as they were. */
+  look(): void {
+    const { store, clock, failed } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const offsetMs = clock.nowMs() - nowMs;
+    const byMs = offsetMs - this.#offsetMs;
+    if (Math.abs(byMs) < JUMP_MS || nowMs < this.#lookAgainMs) return;
+    try {
+      store.transaction(() => {
+        store.providers.moveDelays(byMs);
+        store.providers.setDelaysWrittenAt(clock.nowMs());
+      });
+    } catch (error) {
+      if (failed(error)) this.#lookAgainMs = nowMs + RETRY_MS;
+      return;
+    }
+    this.#offsetMs = offsetMs;
   }
 
   /** What was written of the provider. */
@@ -133,8 +166,8 @@ export class Waits {
     const nowMs = clock.monotonicMs();
     paced.failure = { code: result.code, host };
     paced.backoffUntilMs = Math.max(paced.backoffUntilMs, nowMs + waitMs);
+    paced.writtenUntilMs = undefined;
     if (patienceMs > 0) paced.patienceUntilMs = Math.max(paced.patienceUntilMs ?? 0, nowMs + patienceMs);
-    provider.backoffuntil = Math.ceil(this.#toWall(paced.backoffUntilMs) / 1000);
     this.#tell(paced);
     const { pid } = provider;
     this.#table.recallAll(pid);
@@ -152,6 +185,7 @@ export class Waits {
    * failures stays.
    */
   askNow(paced: Paced): void {
+    paced.writtenUntilMs ??= paced.backoffUntilMs;
     paced.backoffUntilMs = paced.patienceUntilMs ?? 0;
     this.#tell(paced);
   }
@@ -173,20 +207,24 @@ export class Waits {
     const answered = result.status !== 'error' || result.reach !== 'provider';
     const asksForPatience = result.status === 'error' && result.retryAfterMs !== undefined;
     // Only what was sent after the last failure shows that the site answers again.
-    if (answered && this.#isToForget(paced) && sent.backoffs === provider.backoffs) {
+    if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
       if (asksForPatience) provider.backoffs = 0;
       else this.#forgetBackoff(paced);
       this.#tell(paced);
-      providers.setBackoff(provider.pid, 0, provider.backoffuntil);
-    } else if (!answered || asksForPatience) {
-      providers.setBackoff(provider.pid, provider.backoffs, provider.backoffuntil);
+    } else if (answered && !asksForPatience) {
+      return;
     }
+    providers.setBackoff(provider.pid, provider.backoffs, this.#writtenUntilS(paced));
+    this.#isWritten = true;
   }
 
   /** Notes what the results of a transaction have moved. Inside it, behind them. */
   close(): void {
-    const { providers } = this.#options.store;
-    if (this.#moved.size === 0) return;
+    if (this.#moved.size === 0 && !this.#isWritten) return;
+    const { store, clock } = this.#options;
+    const { providers } = store;
+    providers.setDelaysWrittenAt(this.#toWall(clock.monotonicMs()));
+    this.#isWritten = false;
     for (const { provider, pace } of this.#moved)
       if (pace.isLimited) providers.setDue(provider.pid, this.#toWall(pace.dueMs));
     if (this.#whole.isLimited) providers.setWholeDue(this.#toWall(this.#whole.dueMs));
@@ -206,17 +244,10 @@ export class Waits {
     if (this.#whole.isLimited) store.transaction(() => store.providers.setWholeDue(0));
   }
 
-  /** Whether failures or a wait are noted that are over when the site answers; one that is not may be of a wrong clock. */
-  #isToForget({ provider, backoffUntilMs }: Paced): boolean {
-    const { clock } = this.#options;
-    if (provider.backoffs > 0) return true;
-    return backoffUntilMs <= clock.monotonicMs() && provider.backoffuntil * 1000 > clock.nowMs();
-  }
-
   #forgetBackoff(paced: Paced): void {
     paced.provider.backoffs = 0;
-    paced.provider.backoffuntil = 0;
     paced.backoffUntilMs = 0;
+    paced.writtenUntilMs = undefined;
     paced.patienceUntilMs = undefined;
     paced.failure = undefined;
     this.#tell(paced);
@@ -227,15 +258,40 @@ export class Waits {
     this.#table.setProbing(provider.pid, provider.backoffs > 0);
   }
 
-  /** A clock that was set back must not make a wait longer than any can be. */
-  #fromWall(atMs: number): number {
-    const { clock, backoff } = this.#options;
-    return clock.monotonicMs() + Math.min(atMs - clock.nowMs(), backoff.maxMs);
+  /**
+   * What was written before the start. A clock that is behind the moment when that was done has been set back since, by so much
+   * at least: of every wait no more is left than then. Nor is it longer than any can be.
+   */
+  #takeUp(): void {
+    const { store, clock, backoff } = this.#options;
+    const { providers } = store;
+    store.transaction(() => {
+      const nowMs = clock.nowMs();
+      const aheadMs = (providers.delaysWrittenAtMs ?? nowMs) - nowMs;
+      if (aheadMs > 0) {
+        providers.moveDelays(-aheadMs);
+        providers.setDelaysWrittenAt(nowMs);
+      }
+      providers.shortenDelays(nowMs + backoff.maxMs);
+    });
   }
 
+  /** Until when the provider is left alone, as it is written; seconds since 1970, 0 = not at all. */
+  #writtenUntilS({ backoffUntilMs, writtenUntilMs = backoffUntilMs }: Paced): number {
+    return writtenUntilMs <= this.#options.clock.monotonicMs()
+      ? 0
+      : Math.ceil(this.#toWall(writtenUntilMs) / 1000);
+  }
+
+  /** Nobody waits longer than any may. */
+  #fromWall(atMs: number): number {
+    const { clock, backoff } = this.#options;
+    return Math.min(atMs - this.#offsetMs, clock.monotonicMs() + backoff.maxMs);
+  }
+
+  /** By the wall clock of the last look, as all that is written. */
   #toWall(atMs: number): number {
-    const { clock } = this.#options;
-    return clock.nowMs() + (atMs - clock.monotonicMs());
+    return atMs + this.#offsetMs;
   }
 }
 

@@ -88,9 +88,14 @@ export interface Provider extends Terms {
   untilWallMs: number;
   /** After a jump of the wall clock a provider without urls may be remembered by that alone (monotonic). */
   afterJumpMs: number;
+  /** By how much the wall clock may be ahead of the last look at it. */
+  aheadMs: number;
   /** The same as a restart finds it. */
-  saved: { failures: number; untilWallMs: number };
+  saved: Saved;
 }
+
+export type Saved = Pick<Provider, 'failures' | 'untilMs' | 'untilWallMs' | 'aheadMs'>;
+export const NOTHING_SAVED: Saved = { failures: 0, untilMs: 0, untilWallMs: 0, aheadMs: 0 };
 
 /** The monotonic clock, and the wall clock, which jumps. */
 export interface Now {

@@ -5,18 +5,19 @@
  * Where the rules leave a choice, the model says what is allowed and the real one chooses: when the turn of a deleted
  * row comes (`mayGo`), in which order a full set removes what it does not name (`mayGo`, `mayLose`).
  */
-import type {
-  FusedSet,
-  Terms,
-  Url,
-  ProviderSet,
-  Row,
-  Held,
-  Provider,
-  Now,
-  Sent,
-  Result,
-  Rules,
+import {
+  NOTHING_SAVED,
+  type FusedSet,
+  type Terms,
+  type Url,
+  type ProviderSet,
+  type Row,
+  type Held,
+  type Provider,
+  type Now,
+  type Sent,
+  type Result,
+  type Rules,
 } from './model-types.js';
 
 export type * from './model-types.js';
@@ -39,8 +40,7 @@ export class Model {
   constructor(rules: Rules, terms: readonly Terms[]) {
     this.#rules = rules;
     for (const one of terms) {
-      const saved = { failures: 0, untilWallMs: 0 };
-      const site = { silent: false, failures: 0, untilMs: 0, untilWallMs: 0, afterJumpMs: Infinity, saved };
+      const site = { silent: false, ...NOTHING_SAVED, afterJumpMs: Infinity, saved: { ...NOTHING_SAVED } };
       this.providers.set(one.pid, { ...one, paused: false, wanted: false, errors: [], nurlerrs: 0, ...site });
     }
   }
@@ -219,7 +219,7 @@ export class Model {
     if (waitMs === 0) return;
     provider.untilMs = Math.max(provider.untilMs, now.ms + Math.min(waitMs, backoffMaxMs));
     provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;
-    provider.afterJumpMs = Infinity;
+    Object.assign(provider, { afterJumpMs: Infinity, aheadMs: 0 });
   }
 
   /** Where a provider has several hosts, those that answer go before the one that does not. */
@@ -239,15 +239,14 @@ export class Model {
   answer(sent: Sent, result: Result, now: Now): void {
     const provider = this.provider(sent.pid);
     const siteAnswers = result.is !== 'error' || result.reach !== 'provider';
-    // A wait that is over and goes on by the wall clock is of a clock that was set back since.
-    const isWrong = provider.untilMs <= now.ms && provider.untilWallMs > now.wallMs;
-    if (siteAnswers && (provider.failures > 0 || isWrong) && sent.failures === provider.failures) {
+    if (siteAnswers && provider.failures > 0 && sent.failures === provider.failures) {
       // It answers; that may be that it wants to be left alone.
       const patience = result.is === 'error' && result.retryAfterMs !== undefined;
       Object.assign(provider, { failures: 0, ...(patience ? {} : { untilMs: 0, untilWallMs: 0 }) });
     }
-    const { failures, untilWallMs } = provider;
-    provider.saved = { failures, untilWallMs };
+    const { failures, untilWallMs, aheadMs } = provider;
+    const untilMs = Math.min(provider.untilMs, provider.afterJumpMs);
+    provider.saved = { failures, untilMs, untilWallMs, aheadMs };
     const row = this.rows.find(r => r.place === sent.place);
     if (row === undefined) return;
     row.out = row.heard = row.early = false;
@@ -279,10 +278,12 @@ export class Model {
     if (length > 0) provider.nurlerrs = provider.errors.length === 0 ? 0 : provider.nurlerrs - length;
   }
 
-  /** The wall clock was set. */
-  jumped(now: Now): void {
-    for (const provider of this.providers.values())
-      provider.afterJumpMs = Math.min(provider.afterJumpMs, now.ms + provider.untilWallMs - now.wallMs);
+  /** The wall clock was set; whether anybody looked at it since it was set before is not known. */
+  jumped(byMs: number): void {
+    for (const provider of this.providers.values()) {
+      for (const each of [provider, provider.saved]) each.aheadMs = Math.max(0, each.aheadMs + byMs);
+      provider.afterJumpMs = Math.min(provider.afterJumpMs, provider.untilMs - provider.aheadMs);
+    }
   }
 
   /** What a restart forgets: what was on its way, and how long failed urls are left alone. Sites it remembers. */
@@ -290,19 +291,26 @@ export class Model {
     for (const row of this.rows)
       Object.assign(row, { out: false, heard: false, passed: false, early: false, behind: false, dueMs: 0 });
     for (const provider of this.providers.values()) {
-      const { failures } = provider.saved;
-      // A clock that was set back does not make it longer than any wait can be.
-      const untilWallMs = Math.min(provider.saved.untilWallMs, now.wallMs + this.#rules.backoffMaxMs);
-      const waitMs = Math.max(0, untilWallMs - now.wallMs);
-      provider.saved.untilWallMs = untilWallMs;
-      Object.assign(provider, { silent: false, failures, untilWallMs, untilMs: now.ms + waitMs });
+      // A clock that was set before anybody looked makes it shorter or longer, but no longer than any wait can be.
+      const { failures, untilMs, untilWallMs, aheadMs } = provider.saved;
+      const longestMs = this.#rules.backoffMaxMs;
+      const [leastMs = 0, , mostMs = 0] = [
+        untilMs - now.ms,
+        untilMs - aheadMs - now.ms,
+        untilWallMs - now.wallMs,
+      ]
+        .map(waitMs => Math.min(Math.max(0, waitMs), longestMs))
+        .sort((a, b) => a - b);
+      const least = { afterJumpMs: now.ms + leastMs };
+      const most = { untilMs: now.ms + mostMs, untilWallMs: now.wallMs + mostMs };
+      const saved = { failures, untilMs: least.afterJumpMs, untilWallMs: most.untilWallMs, aheadMs: 0 };
+      Object.assign(provider, { silent: false, failures, ...least, ...most, aheadMs: 0, saved });
     }
   }
 
   /** The operator's `flush`. */
   flush(pid: number): void {
-    const saved = { failures: 0, untilWallMs: 0 };
-    Object.assign(this.provider(pid), { failures: 0, untilMs: 0, untilWallMs: 0, saved });
+    Object.assign(this.provider(pid), { ...NOTHING_SAVED, saved: { ...NOTHING_SAVED } });
     for (const row of this.rows) if (row.pid === pid) row.dueMs = 0;
   }
 

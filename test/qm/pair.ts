@@ -8,6 +8,7 @@ import type { Event, Setting } from './history.js';
 import { Inspector } from './inspector.js';
 import { Crash, Life, type Turns } from './life.js';
 import { Ledger } from './ledger.js';
+import { NOTHING_SAVED } from './model-types.js';
 import { Model, type Now, type Result, type Url } from './model.js';
 import type { OneDatabase } from './one-database.js';
 import type { Scene } from './scene.js';
@@ -160,7 +161,7 @@ export class Pair implements Scene {
         return this.#pass(event.ms);
       case 'jump':
         this.clock.jumpTo(this.clock.nowMs() + event.ms);
-        return model.jumped(this.now);
+        return model.jumped(event.ms);
       case 'crash':
         throw new Crash();
       case 'crash-at':
@@ -171,7 +172,7 @@ export class Pair implements Scene {
         const provider = model.provider(pid);
         // What was to go stays, and the provider is not told.
         if (what === 'discard') this.ledger.given(pid);
-        if (what === 'flush') provider.saved = { failures: 0, untilWallMs: 0 };
+        if (what === 'flush') provider.saved = { ...NOTHING_SAVED };
         else if (what === 'want-full') provider.wanted = true;
         else if (what === 'release' || what === 'discard') model.decide(pid, what === 'release');
         else provider.paused = what === 'pause';

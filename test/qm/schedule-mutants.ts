@@ -37,7 +37,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'qm/waits.js',
-        'providers.setBackoff(provider.pid, provider.backoffs, provider.backoffuntil);',
+        'providers.setBackoff(provider.pid, provider.backoffs, this.#writtenUntilS(paced));',
         '',
       ),
     ],

@@ -73,6 +73,10 @@ export class ProviderStore {
   readonly #forgetDelays;
   readonly #shorten;
   readonly #shortenWhole;
+  readonly #move;
+  readonly #moveWhole;
+  readonly #writtenAt;
+  readonly #setWrittenAt;
   readonly #due;
   readonly #wholeDue;
   readonly #setWholeDue;
@@ -126,6 +130,19 @@ export class ProviderStore {
     this.#shortenWhole = db.prepare<[number]>(
       "UPDATE counter SET value = min(value, ?) WHERE name = 'dueat'",
     );
+    // Seconds round up, as where they are written. Who has no wait at all keeps none.
+    this.#move = db.prepare<{ ms: bigint }>(
+      `UPDATE pidb SET backoffuntil = CASE WHEN backoffuntil > 0 THEN max(0, (backoffuntil * 1000 + $ms + 999) / 1000) ELSE 0 END,
+         dueat = CASE WHEN dueat > 0 THEN max(0, dueat + $ms) ELSE 0 END
+       WHERE backoffuntil > 0 OR dueat > 0`,
+    );
+    this.#moveWhole = db.prepare<{ ms: bigint }>(
+      "UPDATE counter SET value = max(0, value + $ms) WHERE name = 'dueat' AND value > 0",
+    );
+    this.#writtenAt = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'waitsat'").pluck();
+    this.#setWrittenAt = db.prepare<[number]>(
+      "INSERT INTO counter VALUES ('waitsat', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+    );
     this.#due = db.prepare<[number, number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
     this.#wholeDue = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'dueat'").pluck();
     this.#setWholeDue = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'dueat'");
@@ -162,6 +179,22 @@ export class ProviderStore {
     const ms = BigInt(Math.round(untilMs));
     this.#shorten.run({ ms });
     if (this.wholeDueMs > untilMs) this.#shortenWhole.run(Math.round(untilMs));
+  }
+
+  /** The wall clock was set: all that waits does so for as long as before. @param byMs how much later it is by it */
+  moveDelays(byMs: number): void {
+    const ms = BigInt(Math.round(byMs));
+    this.#move.run({ ms });
+    this.#moveWhole.run({ ms });
+  }
+
+  /** What the wall clock said when a wait was written last, milliseconds; undefined in a database from before that was noted. */
+  get delaysWrittenAtMs(): number | undefined {
+    return this.#writtenAt.get();
+  }
+
+  setDelaysWrittenAt(atMs: number): void {
+    this.#setWrittenAt.run(Math.round(atMs));
   }
 
   /** Notes when the provider's bandwidth permits the next fetch, milliseconds. */
