@@ -15,13 +15,21 @@ import { migration002 } from './migrations/002.js';
 import { migration003 } from './migrations/003.js';
 import { migration004 } from './migrations/004.js';
 import { migration005 } from './migrations/005.js';
+import { migration006 } from './migrations/006.js';
 import { hasVanished } from './restored.js';
 import { openWal } from './wal.js';
 
 export type { Db, Statement } from '../lib/sqlite.js';
 
 /** Migration n brings a database from schema n to n + 1. */
-const MIGRATIONS: readonly string[] = [migration001, migration002, migration003, migration004, migration005];
+const MIGRATIONS: readonly string[] = [
+  migration001,
+  migration002,
+  migration003,
+  migration004,
+  migration005,
+  migration006,
+];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -18,7 +18,7 @@ import { Retries } from './retries.js';
 import { ALWAYS, type Hours } from '../config/hours.js';
 import type { Lane, LaneRules } from './schedule/lane.js';
 import { LaneTable } from './schedule/lanes.js';
-import type { Taken } from './schedule/order.js';
+import type { Taken } from './schedule/progress.js';
 import { settle } from './settle.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
@@ -105,7 +105,7 @@ export class Dispatcher {
   /** Takes over the sets that waited when this process started. */
   start(): void {
     this.#slots.start();
-    for (const set of this.#options.store.queue.sets()) this.#providers.addSet(set);
+    for (const pid of this.#options.store.queue.providers()) this.#providers.addStored(pid);
     this.pump();
   }
 
@@ -287,6 +287,7 @@ export class Dispatcher {
     // Urls deleted while they waited may follow each other by the million: other providers go in between.
     for (let round = 0; round < MAX_ROUNDS && sent < room; round++) {
       let taken = known.order.take(room - sent, nowMs);
+      if (known.order.isCutShort && taken.length === 0) continue;
       const isLeft = taken.length === 0;
       if (isLeft) taken = known.order.takeBehind(room - sent);
       if (taken.length === 0) {
@@ -305,6 +306,7 @@ export class Dispatcher {
         }
       }
     }
+    if (known.order.isCutShort) this.#finishSets([known]);
     return { sent, more: true };
   }
 
@@ -347,7 +349,7 @@ export class Dispatcher {
     const sets = over.flatMap(({ sets }) => sets);
     this.#finished.add(sets, this.#inFlight.size > 0 && !this.#stopped);
     for (const { known } of over) {
-      if (known.order.sets > 0) continue;
+      if (known.order.hasSets) continue;
       this.#retries.delete(known.provider.pid);
       this.#providers.remove(known.provider.pid);
     }

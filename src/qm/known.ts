@@ -19,6 +19,7 @@ import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/order.js';
 import { SilentHosts } from './silent-hosts.js';
+import { SparingCount } from './sparing-count.js';
 import type { Paced, WaitOptions, Waits } from './waits.js';
 
 export interface Known extends Paced {
@@ -32,6 +33,10 @@ export interface KnownOptions extends WaitOptions {
   slots: Slots;
   /** Urls sent ahead to a provider without limits. */
   window: number;
+  /** Sets of a provider kept in memory of which nothing has been taken. */
+  untouchedSets: number;
+  /** Sets of a provider whose urls failed, and are not due, before no further one is begun. */
+  sleepingSets: number;
 }
 
 /** Urls of a new set that are looked at for other hosts than those that do not answer. */
@@ -46,6 +51,8 @@ export class KnownProviders {
   readonly #slots: TimeSlots;
   readonly #known = new Map<number, Known>();
   readonly #hours = new Map<string, Hours>();
+  /** Sets that are only in the database. */
+  readonly #elsewhere: SparingCount;
 
   /** @param rooms `table` is told what they may do */
   constructor(options: KnownOptions, rooms: { table: LaneTable; waits: Waits; slots: TimeSlots }) {
@@ -53,16 +60,19 @@ export class KnownProviders {
     this.#table = rooms.table;
     this.#waits = rooms.waits;
     this.#slots = rooms.slots;
+    this.#elsewhere = new SparingCount(options.clock, () =>
+      [...this.#known.values()].reduce((sum, { order }) => sum + order.countElsewhere(), 0),
+    );
   }
 
   get(pid: number): Known | undefined {
     return this.#known.get(pid);
   }
 
-  /** A set waits; one of a provider that was removed is left where it is. */
-  addSet(set: WaitingSet): void {
-    this.#learn(set.pid)?.order.add(set);
-    this.#table.setHasUrls(set.pid, true);
+  /** A provider has sets in the database that nobody was told of; those of one that was removed are left where they are. */
+  addStored(pid: number): void {
+    this.#learn(pid, true);
+    this.#table.setHasUrls(pid, true);
   }
 
   /**
@@ -70,8 +80,9 @@ export class KnownProviders {
    * of those. A wait that is from before the start is kept: who does not answer is not known any more.
    */
   addNew(set: WaitingSet): void {
-    this.addSet(set);
-    const known = this.#known.get(set.pid);
+    const known = this.#learn(set.pid);
+    known?.order.add(set);
+    this.#table.setHasUrls(set.pid, true);
     if (known === undefined || known.provider.backoffs === 0 || !known.silent.isSpread) return;
     const rows = this.#options.store.queue.next(set, set.firstpos - 1, MOST_LOOKED_AT);
     if (known.silent.areOthersIn(rows)) this.#waits.askNow(known);
@@ -142,20 +153,23 @@ export class KnownProviders {
     let closed = 0;
     let neverOpen = 0;
     let isBusy = false;
+    let isMore = false;
     for (const { provider, order, hours } of this.#known.values()) {
-      sets += order.sets;
+      sets += order.setsHere;
       const isClosed = this.#table.isHindered(provider.pid, 'closed');
       if (isClosed) closed++;
       if (isNever(hours)) neverOpen++;
-      if (!isClosed && order.sets > 0) isBusy = true;
+      if (!isClosed && (order.setsHere > 0 || !order.areAllHere)) isBusy = true;
+      if (!order.areAllHere) isMore = true;
     }
+    if (isMore) sets += this.#elsewhere.value;
     return { sets, providers: this.#known.size, closed, neverOpen, isBusy };
   }
 
-  #learn(pid: number): Known | undefined {
+  #learn(pid: number, areStored = false): Known | undefined {
     const known = this.#known.get(pid);
     if (known !== undefined) return known;
-    const { store } = this.#options;
+    const { store, untouchedSets: untouched, sleepingSets: asleep } = this.#options;
     const provider = store.providers.get(pid);
     if (provider === undefined) return undefined;
     const { pace, backoffUntilMs } = this.#waits.begin(provider);
@@ -164,7 +178,7 @@ export class KnownProviders {
       pace,
       backoffUntilMs,
       terms: { roots: [] },
-      order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue),
+      order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue, { pid, untouched, asleep, areStored }),
       hours: '',
       silent: new SilentHosts(),
     };

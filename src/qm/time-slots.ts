@@ -12,6 +12,7 @@ import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
+import { SparingCount } from './sparing-count.js';
 import { hourEndMs, nextSlot, permits, slotOf, slotsBegun, type Hours, type Slots } from '../config/hours.js';
 
 export interface TimeSlotsOptions {
@@ -73,10 +74,11 @@ export class TimeSlots {
   #noted = true;
   #running = false;
   #stopped = false;
-  #later: { rows: number; untilMs: number } | undefined;
+  readonly #later: SparingCount;
 
   constructor(options: TimeSlotsOptions) {
     this.#options = options;
+    this.#later = new SparingCount(options.clock, () => options.store.slots.rows());
   }
 
   /** Takes up what began while nobody looked. */
@@ -133,16 +135,9 @@ export class TimeSlots {
     return this.#jobs.size > 0;
   }
 
-  /** Rows that wait for a slot; counted again after a hundred times as long as counting took. */
+  /** Rows that wait for a slot, as they were counted lately. */
   get rows(): number {
-    const { store, clock } = this.#options;
-    const fromMs = clock.monotonicMs();
-    if (this.#later === undefined || fromMs >= this.#later.untilMs) {
-      const rows = store.slots.rows();
-      const nowMs = clock.monotonicMs();
-      this.#later = { rows, untilMs: nowMs + (nowMs - fromMs) * 100 };
-    }
-    return this.#later.rows;
+    return this.#later.value;
   }
 
   /** Urls that waited for a slot may have been submitted again. */
@@ -167,7 +162,7 @@ export class TimeSlots {
     if (this.permits(hours)) return 'again';
     const { store, slots } = this.#options;
     if (!this.#masks.has(taken.pid)) this.#masks.set(taken.pid, this.#maskOf(taken.pid));
-    this.#later = undefined;
+    this.#later.forget();
     return store.slots.postpone(taken, nextSlot(hours, this.#slot, slots)) ? 'done' : 'again';
   }
 
@@ -226,7 +221,7 @@ export class TimeSlots {
     }
     const some = store.transaction(() => this.#joinSome());
     step('qm.slot.joined');
-    this.#later = undefined;
+    this.#later.forget();
     for (const one of some) this.#tell(one);
   }
 

@@ -20,6 +20,8 @@ const TABLES = [
   'sqlite_autoindex_lccurl_1',
   'lccurl_seq',
   'qpsdb',
+  'qpsdb_now',
+  'qpsdb_places',
   'absorbed',
 ];
 

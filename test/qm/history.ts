@@ -7,6 +7,8 @@ export interface Setting {
   rules: Rules & {
     sliceUrls: number;
     window: number;
+    /** Sets of a provider kept in memory. */
+    untouchedSets: number;
     overbookPercent: number;
     fuse: { percent: number; urls: number };
   };
@@ -153,6 +155,7 @@ const anySetting: fc.Arbitrary<Setting> = fc.record({
     errorsKept: fc.constantFrom(1000, 1000, 2),
     sliceUrls: fc.constantFrom(2, 2, 3, 100),
     window: fc.constantFrom(1, 2, 4),
+    untouchedSets: fc.constantFrom(1, 2, 3, 100),
     overbookPercent: fc.constantFrom(0, 0, 100),
     fuse: fc.constantFrom({ percent: 100, urls: 0 }, { percent: 100, urls: 0 }, { percent: 40, urls: 1 }),
   }),

@@ -36,7 +36,8 @@ export class Life {
       monotonicMs: () => clock.monotonicMs(),
       after: (delayMs, action) => clock.after(delayMs, () => void (this.#over || action())),
     };
-    const { errorsKept, retries, retryDelayMs, backoffMinMs, backoffMaxMs, window, fuse } = rules;
+    const { errorsKept, retries, retryDelayMs, backoffMinMs, backoffMaxMs, window, untouchedSets, fuse } =
+      rules;
     this.#hasFuse = fuse.percent < 100;
     const nowS = () => Math.floor(clock.nowMs() / 1000);
     const damaged = (pid: number, what: string) => assert.fail(`a row of ${pid} is damaged: ${what}`);
@@ -53,6 +54,9 @@ export class Life {
       clock: own,
       log: silentLog,
       window,
+      untouchedSets,
+      // More than a history has: what it may hold up is not in the model.
+      sleepingSets: 20_000,
       slots: 24,
       bandwidthBytesPerS: 0,
       lanes: {

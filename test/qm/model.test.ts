@@ -29,6 +29,7 @@ const SETTING: Setting = {
     errorsKept: 1000,
     sliceUrls: 2,
     window: 4,
+    untouchedSets: 2,
     overbookPercent: 0,
     fuse: { percent: 40, urls: 1 },
   },

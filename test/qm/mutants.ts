@@ -100,10 +100,36 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'db/queue/sets.js',
-        'WHERE starttimeslot = ${NOW_SLOT} ORDER BY psetid',
-        'WHERE starttimeslot = ${NOW_SLOT} ORDER BY psetid DESC',
+        'AND pid = ? AND psetid > ? ORDER BY psetid LIMIT',
+        'AND pid = ? AND psetid > ? ORDER BY psetid DESC LIMIT',
       ),
     ],
+  },
+  {
+    without: 'reading on behind the sets that are in memory',
+    edits: [
+      edit('qm/schedule/untouched.js', 'const room = this.#most - this.#sets.size;', 'const room = 0;'),
+    ],
+  },
+  {
+    without: 'sets that come while others are only in the database waiting there',
+    edits: [edit('qm/schedule/untouched.js', 'if (set.psetid > this.#end)\n            return;', '')],
+  },
+  {
+    without: 'passing sets that were read, though they are still in the database',
+    edits: [edit('qm/schedule/untouched.js', ': this.#last;', ': this.#last - 1;')],
+  },
+  {
+    without: 'knowing sets that are only in the database, when rows come back into them',
+    edits: [edit('qm/schedule/untouched.js', 'psetid > this.#end || this.#sets.has', 'this.#sets.has')],
+    by: {
+      file: 'qm/schedule/order',
+      test: 'rows that come back into a set that is only stored are taken in its turn, into one that is done at once',
+    },
+  },
+  {
+    without: 'finding the providers with sets at the start',
+    edits: [edit('qm/dispatch.js', 'this.#providers.addStored(pid);', 'pid;')],
   },
   {
     without: 'the order within a set',

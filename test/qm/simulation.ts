@@ -125,7 +125,15 @@ class SimulatedWorker implements Worker {
 
 type Queueing = Pick<
   DispatchOptions,
-  'slots' | 'bandwidthBytesPerS' | 'window' | 'lanes' | 'backoff' | 'retryDelayMs' | 'random'
+  | 'slots'
+  | 'bandwidthBytesPerS'
+  | 'window'
+  | 'untouchedSets'
+  | 'sleepingSets'
+  | 'lanes'
+  | 'backoff'
+  | 'retryDelayMs'
+  | 'random'
 >;
 
 export interface SimulationOptions extends Partial<Omit<Queueing, 'lanes'>> {
@@ -140,6 +148,8 @@ export interface SimulationOptions extends Partial<Omit<Queueing, 'lanes'>> {
 const USUAL: Queueing = {
   slots: 24,
   window: 8,
+  untouchedSets: 3,
+  sleepingSets: 20_000,
   bandwidthBytesPerS: 0,
   lanes: {
     overbookPercent: 0,

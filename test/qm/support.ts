@@ -175,7 +175,9 @@ export class Bench {
 
 /** All sets that may be fetched now. */
 export function setsOf(queue: QueueReader): WaitingSet[] {
-  return queue.sets();
+  return [...queue.providers()]
+    .flatMap(pid => queue.sets(pid, 0, 1_000_000))
+    .toSorted((a, b) => a.psetid - b.psetid);
 }
 
 let files = 0;

@@ -28,6 +28,8 @@ export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpo
 
 export class QueueReader {
   readonly #sets;
+  readonly #countSets;
+  readonly #nextProvider;
   readonly #next;
   readonly #count;
   readonly #at;
@@ -47,9 +49,19 @@ export class QueueReader {
   constructor(db: Db, tally: Tally, nowS: () => number) {
     this.#tally = tally;
     this.#nowS = nowS;
-    this.#sets = db.prepare<[], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} ORDER BY psetid`,
+    this.#sets = db.prepare<[number, number, number], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ORDER BY psetid LIMIT ?`,
     );
+    this.#countSets = db
+      .prepare<[number, number, number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? LIMIT ?)`,
+      )
+      .pluck();
+    this.#nextProvider = db
+      .prepare<[number], number | null>(
+        `SELECT min(pid) FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid > ?`,
+      )
+      .pluck();
     this.#next = db
       .prepare<[number, number, number, number], RawWaiting>(
         `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos LIMIT ?`,
@@ -95,9 +107,19 @@ export class QueueReader {
     );
   }
 
-  /** All sets that may be fetched now, in the order of their absorption. */
-  sets(): WaitingSet[] {
-    return this.#sets.all();
+  /** The provider's next sets behind one that may be fetched now, in the order of their absorption. */
+  sets(pid: number, afterPsetid: number, limit: number): WaitingSet[] {
+    return this.#sets.all(pid, afterPsetid, limit);
+  }
+
+  /** How many there are of those, counted as far as `most`: some 20 ns each. */
+  countSets(pid: number, afterPsetid: number, most: number): number {
+    return this.#countSets.get(pid, afterPsetid, most) ?? 0;
+  }
+
+  /** The providers with sets that may be fetched now: a look-up each. */
+  *providers(): Generator<number, void> {
+    for (let pid = this.#nextProvider.get(0); pid != null; pid = this.#nextProvider.get(pid)) yield pid;
   }
 
   /** The set's next rows behind a place, without bad ones. */

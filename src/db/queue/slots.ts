@@ -56,13 +56,13 @@ export class SlotStore {
          (SELECT 1 FROM qdb WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
     );
     this.#parts = db.prepare<[number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ? ORDER BY psetid`,
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ? AND starttimeslot >= 0 ORDER BY psetid`,
     );
     this.#partsOf = db.prepare<[number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE pid = ? AND starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
+      `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later WHERE pid = ? AND starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
     );
     this.#later = db.prepare<[], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
+      `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
     );
     this.#resubmitted = db
       .prepare<[], number>(`SELECT DISTINCT psetid FROM qdb WHERE slot = ${LOOK_SLOT} AND slot >= 0`)

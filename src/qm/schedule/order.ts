@@ -4,28 +4,28 @@
  *
  * A set is `untouched` until its first row is taken, `reading` until its last one has been, then `waiting` until the rows
  * it sent are done, `asleep` until its bad ones are due, and gone when it has no row left. Meanwhile the next set goes on:
- * one stubborn url does not hold up what its provider sent later. There may be a million sets of a url each, untouched or
- * asleep: nothing looks at all of them. Rows that come into a set when their hours have begun are fetched at their places: the
- * set is being read again from the first of them. Nothing here is kept on disk: after a restart each set is read from its
- * first row that is left.
+ * one stubborn url does not hold up what its provider sent later. There may be a million sets of a url each: few of the
+ * untouched ones are in memory (untouched.ts), and no further one is begun while `asleep` of them sleep; nothing looks at
+ * all of those. Rows that come into a set when their hours have begun are fetched at their places: the set is being read
+ * again from the first of them. Nothing here is kept on disk: after a restart each set is read from its first row that is
+ * left.
  */
 
 import { DelayTable } from './delays.js';
-
-/** What the order needs to know of a row. */
-export interface PlacedRow {
-  pos: number;
-}
-
-export interface OrderedSet {
-  psetid: number;
-  slot: number;
-  firstpos: number;
-  lastpos: number;
-}
+import {
+  bySet,
+  keyOf,
+  newProgress,
+  push,
+  type OrderedSet,
+  type PlacedRow,
+  type Progress,
+  type Taken,
+} from './progress.js';
+import { Untouched, type SetSource } from './untouched.js';
 
 /** Where rows come from: QueueReader, or an array in a test. */
-export interface RowSource<S extends OrderedSet, R extends PlacedRow> {
+export interface RowSource<S extends OrderedSet, R extends PlacedRow> extends SetSource<S> {
   /** Rows behind a place that have not failed. */
   next(set: S, afterPos: number, limit: number): R[];
   at(pos: number): R | undefined;
@@ -36,35 +36,24 @@ export interface RowSource<S extends OrderedSet, R extends PlacedRow> {
   hasRows(set: S): boolean;
 }
 
-interface Progress<S> {
-  set: S;
-  cursor: number;
-  read: boolean;
-  /** Places taken and not yet settled. */
-  out: Set<number>;
-  /** Places to be taken again, in order. */
-  again: number[];
-  /** Places whose host did not answer: they are taken when nothing else is there. */
-  behind: number[];
-  /** Places that are not to be taken when they are read: they were out when the cursor went back. */
-  skip: Set<number> | undefined;
-  /** By number of tries: when urls that failed so often are due, monotonic milliseconds. */
-  dueMs: Map<number, number>;
-  /** When its next bad url is due, Infinity when it has none; undefined: look. */
-  badMs: number | undefined;
-}
-
 /** Places of a provider that are remembered as behind everything else; further ones keep their turn. */
 const MAX_BEHIND = 100_000;
+/** Sets gone through in one `take`: those whose urls are gone may follow each other by the million. */
+const MAX_GONE_THROUGH = 64;
 
-export interface Taken<S, R> {
-  set: S;
-  row: R;
+export interface OrderOptions {
+  pid: number;
+  /** Sets kept in memory of which nothing has been taken. */
+  untouched: number;
+  /** Sets that sleep until a time before no further one is begun. */
+  asleep: number;
+  /** There may be sets in the database; otherwise all are told by `add`. */
+  areStored: boolean;
 }
 
 export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #source: RowSource<S, R>;
-  readonly #untouched = new Map<number, S>();
+  readonly #untouched: Untouched<S>;
   readonly #reading = new Map<number, Progress<S>>();
   readonly #waiting = new Map<number, Progress<S>>();
   readonly #asleep = new Map<number, Progress<S>>();
@@ -72,29 +61,58 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #behind = new Map<number, Progress<S>>();
   #behindRows = 0;
   readonly #wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
+  readonly #mostAsleep: number;
+  #isCutShort = false;
 
-  constructor(source: RowSource<S, R>) {
+  constructor(source: RowSource<S, R>, { pid, untouched, asleep, areStored }: OrderOptions) {
     this.#source = source;
+    this.#mostAsleep = asleep;
+    this.#untouched = new Untouched(source, pid, untouched, areStored);
   }
 
-  /** Number of sets with rows left. */
-  get sets(): number {
-    return this.#untouched.size + this.#reading.size + this.#waiting.size + this.#asleep.size;
+  /** Number of sets in memory. */
+  get setsHere(): number {
+    return this.#begun + this.#untouched.size;
   }
 
-  /** A set absorbed after all that are here. */
+  /** Whether no set is only in the database. */
+  get areAllHere(): boolean {
+    return this.#untouched.areAllHere;
+  }
+
+  /** Counts the sets that are only in the database; a million take some 20 ms. */
+  countElsewhere(): number {
+    return this.#untouched.countElsewhere(Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Whether there are sets; it may be that their rows are gone. */
+  get hasSets(): boolean {
+    return this.#begun > 0 || this.#untouched.first() !== undefined;
+  }
+
+  /** The last `take` has found so many sets without rows that it stopped: it is to be asked again. */
+  get isCutShort(): boolean {
+    return this.#isCutShort;
+  }
+
+  get #begun(): number {
+    return this.#reading.size + this.#waiting.size + this.#asleep.size;
+  }
+
+  /** A set has been absorbed. */
   add(set: S): void {
-    this.#untouched.set(keyOf(set), set);
+    this.#untouched.add(set);
   }
 
   /** Rows have come into a set, which may be here already. @param places where they are, ascending, when they are few */
   join(set: S, places: readonly number[]): void {
     const first = places[0];
     if (first === undefined) return;
+    if (this.#untouched.has(set)) return;
     const key = keyOf(set);
-    if (this.#untouched.has(key)) return;
     const progress = this.#find(set);
     if (progress === undefined) {
+      this.#untouched.begin(set);
       this.#readInOrder(key, newProgress(set, first));
       return;
     }
@@ -107,8 +125,9 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /** As `join` for many: the set is read again from `pos`. */
   rewind(set: S, pos: number): void {
+    if (this.#untouched.has(set)) return;
     const key = keyOf(set);
-    if (this.#untouched.has(key)) return;
+    this.#untouched.begin(set);
     const progress = this.#find(set) ?? newProgress(set, pos);
     progress.cursor = Math.min(progress.cursor, pos - 1);
     progress.read = false;
@@ -123,25 +142,28 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   /** Takes the next rows, fewer than `limit` when there are no more for now. They are out until settled. */
   take(limit: number, nowMs: number): Taken<S, R>[] {
     const taken: Taken<S, R>[] = [];
+    this.#isCutShort = false;
     this.#wake(this.#wakes.due(nowMs));
     for (const progress of this.#waiting.values()) {
       if (taken.length >= limit) return taken;
       this.#takeBad(progress, limit, nowMs, taken);
     }
-    while (taken.length < limit) {
+    for (let empty = 0; taken.length < limit && !this.#isCutShort;) {
       const first = this.#first();
       if (first === undefined) return taken;
+      const before = taken.length;
       const [key, progress] = first;
       this.#takeInOrder(progress, limit, taken);
       if (!progress.read || progress.again.length > 0) return taken;
       this.#reading.delete(key);
       this.#waiting.set(key, progress);
       this.#takeBad(progress, limit, nowMs, taken);
+      if (taken.length === before) this.#isCutShort = ++empty === MAX_GONE_THROUGH;
     }
     return taken;
   }
 
-  /** How many rows could be taken now, bad ones apart, counted as far as `most`. */
+  /** How many rows could be taken now, bad ones apart, counted as far as `most`; one of each set that is far off. */
   waiting(most: number): number {
     let found = 0;
     for (const { set, cursor, read, again } of this.#reading.values()) {
@@ -149,12 +171,12 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       if (!read && found < most) found += this.#source.count(set, cursor, most - found);
       if (found >= most) return most;
     }
-    for (const set of this.#untouched.values()) {
+    for (const set of this.#untouched.next()) {
       if (found >= most) return most;
       const isOne = set.firstpos === set.lastpos;
       found += isOne ? 1 : this.#source.count(set, set.firstpos - 1, most - found);
     }
-    return found;
+    return found >= most ? most : found + this.#untouched.countElsewhere(most - found);
   }
 
   /** Whether all rows of a set have been taken that have not failed. */
@@ -286,12 +308,13 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   /** The set to be read now. */
   #first(): [number, Progress<S>] | undefined {
     const reading = this.#reading.entries().next().value;
-    const untouched = this.#untouched.entries().next().value;
-    if (untouched === undefined) return reading;
-    const [key, set] = untouched;
+    // Those that sleep behind a silent host have a limit of their own, and wait for others to be fetched.
+    const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first() : undefined;
+    if (set === undefined) return reading;
     if (reading !== undefined && reading[1].set.psetid <= set.psetid) return reading;
+    const key = keyOf(set);
     const begun = newProgress(set, set.firstpos);
-    this.#untouched.delete(key);
+    this.#untouched.begin(set);
     this.#readInOrder(key, begun);
     return [key, begun];
   }
@@ -351,35 +374,4 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     const key = keyOf(set);
     return this.#reading.get(key) ?? this.#waiting.get(key) ?? this.#asleep.get(key);
   }
-}
-
-function newProgress<S extends OrderedSet>(set: S, fromPos: number): Progress<S> {
-  return {
-    set,
-    cursor: fromPos - 1,
-    read: false,
-    out: new Set(),
-    again: [],
-    behind: [],
-    skip: undefined,
-    dueMs: new Map(),
-    badMs: undefined,
-  };
-}
-
-function push<S, R extends PlacedRow>(progress: Progress<S>, row: R, taken: Taken<S, R>[]): void {
-  progress.out.add(row.pos);
-  taken.push({ set: progress.set, row });
-}
-
-/** A number: a text would be put together for every url. Slots are -1 to 168. */
-function keyOf(set: OrderedSet): number {
-  return set.psetid * 256 + set.slot + 1;
-}
-
-function bySet(
-  [, a]: readonly [number, Progress<OrderedSet>],
-  [, b]: readonly [number, Progress<OrderedSet>],
-): number {
-  return a.set.psetid - b.set.psetid || a.set.slot - b.set.slot;
 }

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProviderOrder, type OrderedSet, type RowSource } from '../../../src/qm/schedule/order.js';
+import { ProviderOrder, type RowSource } from '../../../src/qm/schedule/order.js';
+import type { OrderedSet } from '../../../src/qm/schedule/progress.js';
 
 interface Row {
   pos: number;
@@ -16,6 +17,16 @@ class Rows implements RowSource<OrderedSet, Row> {
   rows: Row[];
   constructor(rows: Row[]) {
     this.rows = rows;
+  }
+  /** Their entries stay, though they are finished. */
+  readonly stored = new Set<number>();
+  sets(_pid: number, afterPsetid: number, limit: number): OrderedSet[] {
+    return SETS.filter(psetid => psetid > afterPsetid && this.stored.has(psetid))
+      .map(set)
+      .slice(0, limit);
+  }
+  countSets(pid: number, afterPsetid: number, most: number) {
+    return this.sets(pid, afterPsetid, most).length;
   }
   here(psetid: number): Row[] {
     return this.rows.filter(row => row.psetid === psetid && !row.away);
@@ -46,6 +57,7 @@ class Rows implements RowSource<OrderedSet, Row> {
 }
 
 const ROWS_PER_SET = 10;
+const SETS = [1, 2, 3];
 const set = (psetid: number): OrderedSet => ({
   psetid,
   slot: -1,
@@ -60,7 +72,7 @@ const step = fc.oneof(
     which: fc.nat(20),
     how: fc.constantFrom('done', 'done', 'again', 'bad', 'away'),
   }),
-  fc.record({ do: fc.constant('join' as const), psetid: fc.nat(2), few: fc.boolean() }),
+  fc.record({ do: fc.constant('join' as const), psetid: fc.constantFrom(...SETS), few: fc.boolean() }),
 );
 
 test('rows that come back are taken once, in their order, whatever is out, failed or read already', () => {
@@ -71,14 +83,30 @@ test('rows that come back are taken once, in their order, whatever is out, faile
         maxLength: 3,
       }),
       fc.array(step, { maxLength: 80 }),
-      (away, steps) => {
+      fc.integer({ min: 1, max: 3 }),
+      fc.boolean(),
+      (away, steps, untouched, areStored) => {
         const rows = new Rows(
-          away.flatMap((flags, psetid) =>
-            flags.map((isAway, i) => ({ pos: psetid * 100 + 1 + i, psetid, tries: 0, away: isAway })),
+          away.flatMap((flags, index) =>
+            flags.map((isAway, i) => ({
+              pos: (index + 1) * 100 + 1 + i,
+              psetid: index + 1,
+              tries: 0,
+              away: isAway,
+            })),
           ),
         );
-        const order = new ProviderOrder<OrderedSet, Row>(rows);
-        for (const psetid of [0, 1, 2]) if (rows.hasRows(set(psetid))) order.add(set(psetid));
+        const order = new ProviderOrder<OrderedSet, Row>(rows, {
+          pid: 1,
+          untouched,
+          asleep: 100,
+          areStored,
+        });
+        for (const psetid of SETS) {
+          if (!rows.hasRows(set(psetid))) continue;
+          rows.stored.add(psetid);
+          if (!areStored) order.add(set(psetid));
+        }
         const out: Row[] = [];
         const take = (limit: number): Row[] => {
           const taken = order.take(limit, 0).map(({ row }) => row);
@@ -105,6 +133,7 @@ test('rows that come back are taken once, in their order, whatever is out, faile
           const [first] = back;
           if (first === undefined) return;
           for (const row of back) row.away = false;
+          rows.stored.add(psetid);
           if (few)
             order.join(
               set(psetid),
@@ -119,7 +148,7 @@ test('rows that come back are taken once, in their order, whatever is out, faile
         }
         for (let round = 0; rows.rows.length > 0 || out.length > 0; round++) {
           assert.ok(round < 50, `left behind: ${JSON.stringify(rows.rows)}`);
-          for (const psetid of [0, 1, 2]) join(psetid, round % 2 === 0);
+          for (const psetid of SETS) join(psetid, round % 2 === 0);
           const fresh = take(100).filter(row => row.tries === 0 && round === 0);
           assert.deepEqual(
             fresh.map(row => row.pos),
@@ -129,7 +158,7 @@ test('rows that come back are taken once, in their order, whatever is out, faile
           while (out.length > 0) end(0, 'done');
           order.finished();
         }
-        assert.equal(order.sets, 0);
+        assert.equal(order.hasSets, false);
       },
     ),
     { numRuns: 500, includeErrorInReport: true },

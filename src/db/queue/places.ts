@@ -1,0 +1,123 @@
+/**
+ * Looks whether qpsdb and qdb agree, a page of look-ups at a time: a few of the places between sets, where no row may be. It is
+ * true after every transaction, so others may change the queue between two pages.
+ */
+import type { Db } from '../open.js';
+import { LOOK_SLOT } from './slots.js';
+
+interface Range {
+  psetid: number;
+  slot: number;
+  pid: number;
+  firstpos: number;
+  lastpos: number;
+}
+
+/** Sets, or time slots of sets, in a page: some milliseconds. */
+const PAGE = 1000;
+
+/** Yields for each page the first thing in which the two are found to disagree, undefined when nothing is. */
+export function* lookAtPlaces(db: Db): Generator<string | undefined, void> {
+  yield* lookAtRanges(db);
+  yield* lookAtSlots(db);
+}
+
+/**
+ * Ranges of different sets share no place, no set is visible that is not complete, between the ranges there are no rows, and
+ * the first row of each is of that set and provider.
+ */
+function* lookAtRanges(db: Db): Generator<string | undefined, void> {
+  const page = db.prepare<[number, number, number, number], Range>(
+    `SELECT psetid, starttimeslot AS slot, pid, firstpos, lastpos FROM qpsdb
+     WHERE (firstpos, psetid, starttimeslot) > (?, ?, ?) ORDER BY firstpos, psetid, starttimeslot LIMIT ?`,
+  );
+  const open = db.prepare<[], Range>(
+    'SELECT psetid, 0 AS slot, pid, firstpos, lastpos FROM absorbed WHERE complete = 0',
+  );
+  const look = looker(db);
+  for (let last: Range | undefined, isOver = false; !isOver;) {
+    const visible: Range[] = page.all(
+      last?.firstpos ?? Number.MIN_SAFE_INTEGER,
+      last?.psetid ?? 0,
+      last?.slot ?? 0,
+      PAGE,
+    );
+    last = visible.at(-1);
+    isOver = visible.length < PAGE;
+    yield look(visible, open.all(), isOver ? Infinity : (last?.firstpos ?? 0));
+  }
+}
+
+/** Remembers the last place of the pages before. */
+function looker(
+  db: Db,
+): (visible: readonly Range[], open: readonly Range[], end: number) => string | undefined {
+  const between = db
+    .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? LIMIT 1')
+    .pluck();
+  const first = db.prepare<[number, number], { psetid: number; pid: number }>(
+    'SELECT psetid, pid FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1',
+  );
+  const found = db
+    .prepare<[number, number], number>(
+      'SELECT lastpos FROM qpsdb INDEXED BY qpsdb_now WHERE starttimeslot = -1 AND pid = ? AND psetid = ?',
+    )
+    .pluck();
+  let covered = 0;
+  let before: Range | undefined;
+  const wrongOf = (range: Range): string | undefined => {
+    const { psetid, slot, pid, firstpos, lastpos } = range;
+    if (lastpos < firstpos) return `set ${psetid} ends before it begins`;
+    if (before !== undefined && firstpos <= before.lastpos && psetid !== before.psetid)
+      return `set ${psetid} begins within set ${before.psetid}`;
+    if (before === undefined || lastpos > before.lastpos) before = range;
+    const row = first.get(firstpos, lastpos);
+    if (row !== undefined && row.psetid !== psetid)
+      return `the places of set ${psetid} hold a url of set ${row.psetid}`;
+    if (row !== undefined && row.pid !== pid)
+      return `set ${psetid} of provider ${pid} holds a url of provider ${row.pid}`;
+    if (slot < 0 && found.get(pid, psetid) !== lastpos)
+      return `set ${psetid} is not found by its provider ${pid}`;
+    return undefined;
+  };
+  return (visible, open, end) => {
+    const unfinished = new Set(open.map(({ psetid }) => psetid));
+    const begun = open.filter(
+      ({ firstpos, lastpos }) => firstpos <= end && lastpos >= Math.max(firstpos, covered),
+    );
+    const ranges = [...visible, ...begun].sort((a, b) => a.firstpos - b.firstpos);
+    const isVisible = new Set(visible);
+    for (const range of ranges) {
+      if (isVisible.has(range) && unfinished.has(range.psetid)) return `set ${range.psetid} is not complete`;
+      const stray = range.firstpos > covered + 1 ? between.get(covered + 1, range.firstpos - 1) : undefined;
+      if (stray !== undefined) return `the url at ${stray} is of no set`;
+      const wrong = isVisible.has(range) ? wrongOf(range) : undefined;
+      if (wrong !== undefined) return wrong;
+      covered = Math.max(covered, range.lastpos);
+    }
+    const stray = end === Infinity ? between.get(covered + 1, Number.MAX_SAFE_INTEGER) : undefined;
+    return stray === undefined ? undefined : `the url at ${stray} is of no set`;
+  };
+}
+
+/** Every time slot that urls of a set wait for has its part of the set. */
+function* lookAtSlots(db: Db): Generator<string | undefined, void> {
+  const next = db.prepare<[number, number], { slot: number; psetid: number }>(
+    `SELECT slot, psetid FROM qdb WHERE slot >= 0 AND slot < ${LOOK_SLOT} AND (slot, psetid) > (?, ?) ORDER BY slot, psetid LIMIT 1`,
+  );
+  const listed = db
+    .prepare<{ psetid: number; slot: number }, number>(
+      `SELECT lastpos FROM qpsdb INDEXED BY qpsdb_later
+         WHERE psetid = $psetid AND starttimeslot = $slot AND starttimeslot >= 0
+       UNION ALL SELECT 1 FROM absorbed WHERE psetid = $psetid AND complete = 0`,
+    )
+    .pluck();
+  let part: { slot: number; psetid: number } | undefined = { slot: -1, psetid: Number.MAX_SAFE_INTEGER };
+  for (let lookups = 1; ; lookups++) {
+    part = next.get(part.slot, part.psetid);
+    if (part === undefined) return;
+    if (listed.get(part) === undefined)
+      yield `urls of set ${part.psetid} wait for slot ${part.slot}, which the set does not list`;
+    else if (lookups % PAGE === 0) yield undefined;
+  }
+}

@@ -1,0 +1,70 @@
+/** A set that is being fetched: how far it has been read, and what of it is where. */
+
+/** What the order needs to know of a row. */
+export interface PlacedRow {
+  pos: number;
+}
+
+export interface OrderedSet {
+  psetid: number;
+  slot: number;
+  firstpos: number;
+  lastpos: number;
+}
+
+export interface Progress<S> {
+  set: S;
+  cursor: number;
+  read: boolean;
+  /** Places taken and not yet settled. */
+  out: Set<number>;
+  /** Places to be taken again, in order. */
+  again: number[];
+  /** Places whose host did not answer: they are taken when nothing else is there. */
+  behind: number[];
+  /** Places that are not to be taken when they are read: they were out when the cursor went back. */
+  skip: Set<number> | undefined;
+  /** By number of tries: when urls that failed so often are due, monotonic milliseconds. */
+  dueMs: Map<number, number>;
+  /** When its next bad url is due, Infinity when it has none; undefined: look. */
+  badMs: number | undefined;
+}
+
+export interface Taken<S, R> {
+  set: S;
+  row: R;
+}
+
+/** A set that is read from a place on. */
+export function newProgress<S extends OrderedSet>(set: S, fromPos: number): Progress<S> {
+  return {
+    set,
+    cursor: fromPos - 1,
+    read: false,
+    out: new Set(),
+    again: [],
+    behind: [],
+    skip: undefined,
+    dueMs: new Map(),
+    badMs: undefined,
+  };
+}
+
+/** Takes a row. */
+export function push<S, R extends PlacedRow>(progress: Progress<S>, row: R, taken: Taken<S, R>[]): void {
+  progress.out.add(row.pos);
+  taken.push({ set: progress.set, row });
+}
+
+/** A number: a text would be put together for every url. Slots are -1 to 168. */
+export function keyOf(set: OrderedSet): number {
+  return set.psetid * 256 + set.slot + 1;
+}
+
+/** Sorts entries by set. */
+export function bySet(
+  [, a]: readonly [number, Progress<OrderedSet>],
+  [, b]: readonly [number, Progress<OrderedSet>],
+): number {
+  return a.set.psetid - b.set.psetid || a.set.slot - b.set.slot;
+}

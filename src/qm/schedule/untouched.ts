@@ -1,0 +1,102 @@
+/**
+ * The sets of one provider of which nothing has been taken, in their order: the first of them here, the others where they
+ * are, in the database. Their number may be a million; what is here is bounded.
+ *
+ * All sets up to `#end` are here, or were and are begun; those behind it are only in the database, and are read when few are
+ * left here. So a set is found once, although its entry stays in the database for a while after its last url is done.
+ */
+export interface Waiting {
+  psetid: number;
+}
+
+/** Where sets wait. */
+export interface SetSource<S extends Waiting> {
+  /** The provider's next sets behind one, in their order. */
+  sets(pid: number, afterPsetid: number, limit: number): S[];
+  /** How many there are of those, counted as far as `most`. */
+  countSets(pid: number, afterPsetid: number, most: number): number;
+}
+
+export class Untouched<S extends Waiting> {
+  readonly #source: SetSource<S>;
+  readonly #pid: number;
+  readonly #most: number;
+  /** By psetid, ascending. */
+  #sets = new Map<number, S>();
+  /** Infinity: none is only in the database. */
+  #end: number;
+  /** The last set known so far. */
+  #last = 0;
+
+  /**
+   * @param most kept here; a few more when sets come out of their order
+   * @param areStored there may be sets in the database already
+   */
+  constructor(source: SetSource<S>, pid: number, most: number, areStored: boolean) {
+    this.#source = source;
+    this.#pid = pid;
+    this.#most = most;
+    this.#end = areStored ? 0 : Infinity;
+  }
+
+  /** Sets that are here. */
+  get size(): number {
+    return this.#sets.size;
+  }
+
+  /** Whether none is only in the database. */
+  get areAllHere(): boolean {
+    return this.#end === Infinity;
+  }
+
+  /** A set is complete, and in the database. */
+  add(set: S): void {
+    if (set.psetid > this.#end) return;
+    if (this.#sets.size >= this.#most && this.areAllHere && set.psetid > this.#last) this.#end = this.#last;
+    else this.#put(set);
+  }
+
+  /** Whether the set is one of these. */
+  has({ psetid }: S): boolean {
+    return psetid > this.#end || this.#sets.has(psetid);
+  }
+
+  /** The set is begun. */
+  begin({ psetid }: S): void {
+    this.#sets.delete(psetid);
+    this.#last = Math.max(this.#last, psetid);
+  }
+
+  first(): S | undefined {
+    this.#readOn();
+    for (const set of this.#sets.values()) return set;
+    return undefined;
+  }
+
+  /** Those that are here, at least half of what may be, when there are so many. */
+  next(): Iterable<S> {
+    this.#readOn();
+    return this.#sets.values();
+  }
+
+  /** How many are only in the database, counted as far as `most`. */
+  countElsewhere(most: number): number {
+    return this.areAllHere ? 0 : this.#source.countSets(this.#pid, this.#end, most);
+  }
+
+  #readOn(): void {
+    if (this.areAllHere || this.#sets.size > this.#most / 2) return;
+    const room = this.#most - this.#sets.size;
+    const sets = this.#source.sets(this.#pid, this.#end, room);
+    for (const set of sets) this.#put(set);
+    this.#end = sets.length < room ? Infinity : this.#last;
+  }
+
+  #put(set: S): void {
+    const { psetid } = set;
+    const isLast = psetid > this.#last;
+    this.#sets.set(psetid, set);
+    if (isLast) this.#last = psetid;
+    else this.#sets = new Map([...this.#sets].sort(([a], [b]) => a - b));
+  }
+}
