@@ -3,7 +3,16 @@ import { statSync } from 'node:fs';
 import { errnoOf, LccError } from '../lib/errors.js';
 import { openReadOnly, type Db } from './open.js';
 import { isSoundError, type ErrorRow } from './sums.js';
-import { demandSound, Terms } from './terms.js';
+import {
+  adviceOn,
+  selectTerms,
+  stateOf,
+  SUMMED,
+  Terms,
+  TERMS_ROW,
+  type TermsRow,
+  type TermsState,
+} from './terms.js';
 
 /** What an operator decides of a provider. */
 export interface ProviderTerms {
@@ -97,10 +106,6 @@ export function fullSetRation(
   };
 }
 
-/** SQLite has no booleans. */
-type Row = Omit<Provider, 'enabled' | 'enforce' | 'roots' | 'damaged'> &
-  Record<'enabled' | 'enforce', number> & { roots: string };
-
 export interface ProviderError {
   errseq: number;
   code: number;
@@ -109,32 +114,46 @@ export interface ProviderError {
   attrs: string;
 }
 
-const TERMS = [
-  'enabled',
-  'filesmax',
-  'spacemax',
-  'fullsetsallowed',
-  'bandwidth',
-  'timeofday',
-  'priority',
-  'parallel',
-  'enforce',
-  'fusepercent',
-  'fuseurls',
-  'maxlen',
-  'fetchtimeout',
-  'useragent',
-] as const satisfies readonly (keyof ProviderTerms)[];
+/** All that is summed but the password and the pause, which are changed in ways of their own. */
+const TERMS = SUMMED.filter(
+  name => name !== 'password' && name !== 'paused',
+) satisfies readonly (keyof ProviderTerms)[];
 
-/** In one statement, for every snapshot of a database that is being written has its price. */
-const PROVIDERS = `SELECT *, (SELECT json_group_array(CAST(root AS TEXT)) FROM
-  (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root)) AS roots FROM pidb`;
-const PROVIDER = `${PROVIDERS} WHERE pid = ?`;
+const STATE = [
+  'filesused',
+  'spaceused',
+  'nurlerrs',
+  'nurlproc',
+  'lastconnseq',
+  'lastconnip',
+  'fullsetwanted',
+  'fullsetsused',
+  'fullsetssince',
+  'lastset',
+  'lastconntime',
+  'backoffs',
+  'backoffuntil',
+  'dueat',
+] as const satisfies readonly (keyof ProviderState)[];
+
+const PROVIDERS = selectTerms([
+  ...STATE,
+  `(SELECT json_group_array(CAST(root AS TEXT)) FROM
+    (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root))`,
+]);
+const PROVIDER = `${PROVIDERS} WHERE pidb.pid = ?`;
+
+/** What their columns are called. */
+const FIELDS = [...TERMS_ROW, ...STATE, 'roots'];
+/** All fields, so that copies share one hidden class. */
+const TEMPLATE = Object.fromEntries(
+  [...FIELDS, 'damaged'].flatMap(name => (name === undefined ? [] : [[name, null]])),
+);
 
 /** One provider with its roots. */
 export function readProvider(db: Db, pid: number): Provider | undefined {
-  const row = db.prepare<[number], Row>(PROVIDER).get(pid);
-  return row === undefined ? undefined : completed(row, new Terms(db));
+  const row = db.prepare<[number], TermsRow>(PROVIDER).raw().get(pid);
+  return row && providerOf(row, stateOf(row));
 }
 
 /** Errors of a provider that are kept for it, by code, the most frequent first. */
@@ -145,17 +164,25 @@ export function readErrorCodes(db: Db, pid: number): { code: number; errors: num
 
 /** All providers, ascending. */
 export function readProviders(db: Db): Provider[] {
-  const terms = new Terms(db);
   return db
-    .prepare<[], Row>(`${PROVIDERS} ORDER BY pid`)
+    .prepare<[], TermsRow>(`${PROVIDERS} ORDER BY pidb.pid`)
+    .raw()
     .all()
-    .map(row => completed(row, terms));
+    .map(row => providerOf(row, stateOf(row)));
 }
 
-function completed(row: Row, terms: Terms): Provider {
-  const roots = JSON.parse(row.roots) as string[];
-  const damaged = terms.state(row.pid) === 'damaged';
-  return { ...row, enabled: row.enabled !== 0, enforce: row.enforce !== 0, roots, damaged };
+function providerOf(row: TermsRow, state: TermsState): Provider {
+  const fields: Record<string, unknown> = { ...TEMPLATE };
+  for (let i = 0; i < FIELDS.length; i++) {
+    const name = FIELDS[i];
+    if (name !== undefined) fields[name] = row[i];
+  }
+  // SQLite has neither booleans nor lists.
+  fields['enabled'] = fields['enabled'] !== 0;
+  fields['enforce'] = fields['enforce'] !== 0;
+  fields['roots'] = JSON.parse(fields['roots'] as string);
+  fields['damaged'] = state === 'damaged';
+  return fields as unknown as Provider;
 }
 
 /**
@@ -174,9 +201,11 @@ export class PidbReader {
   /** @throws LccError `input.missing` while there is no database, `data.malformed` where the provider is damaged */
   provider(pid: number): Provider | undefined {
     const { provider, terms } = this.#open();
-    demandSound(terms, pid);
     const row = provider.get(pid);
-    return row === undefined ? undefined : completed(row, terms);
+    // The sum may be there where the provider is not.
+    const state = row === undefined ? terms.state(pid) : stateOf(row);
+    if (state === 'damaged') throw new LccError('data.malformed', adviceOn(pid));
+    return row && providerOf(row, state ?? 'unsummed');
   }
 
   /**
@@ -212,7 +241,7 @@ function viewOf(db: Db) {
   return {
     db,
     terms: new Terms(db),
-    provider: db.prepare<[number], Row>(PROVIDER),
+    provider: db.prepare<[number], TermsRow>(PROVIDER).raw(),
     errors: db.prepare<[number, number, number], ErrorRow>(
       'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
     ),

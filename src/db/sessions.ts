@@ -67,6 +67,8 @@ export class SessionStore {
   readonly #log: number;
   /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
   readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
+  /** What was told to CPs here and not confirmed since; of a provider at most one. A rollback may leave what never was. */
+  readonly #told = new Map<number, { seq: number; errseen: number }>();
 
   /** Opens or makes the database. */
   constructor(path: string, caretaker?: Caretaker) {
@@ -116,16 +118,21 @@ export class SessionStore {
     const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;
     const last = { seq: row === undefined ? seq + this.#skipped : seq, ip: lastIp };
     this.#statements.put.run(pid, last.seq + 1, ip);
+    this.#told.set(pid, { seq: last.seq + 1, errseen: ours.errseen });
     return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
   }
 
   /** The provider has received its errors up to `errseen`. Inside a commit. */
   received(pid: number, errseen: number): void {
     this.#statements.seen.run(errseen, pid);
+    const told = this.#told.get(pid);
+    this.#told.set(pid, { seq: told?.seq ?? 0, errseen: Math.max(errseen, told?.errseen ?? 0) });
   }
 
-  /** The session of one provider, if the QM has not confirmed it. */
+  /** The session of one provider, if it was numbered here and the QM has not confirmed it. */
   unnotedOf(pid: number): Unnoted | undefined {
+    // Most sessions bring a set, which tells the QM of them.
+    if (!this.#told.has(pid)) return undefined;
     const row = this.#statements.unnotedOf.get(pid) as Unnoted | undefined;
     return row !== undefined && this.#isUnconfirmed(row) ? row : undefined;
   }
@@ -148,6 +155,8 @@ export class SessionStore {
       seq: Math.max(seq, before?.seq ?? 0),
       errseen: Math.max(errseen, before?.errseen ?? 0),
     });
+    const told = this.#told.get(pid);
+    if (told !== undefined && seq >= told.seq && errseen >= told.errseen) this.#told.delete(pid);
     if (this.#confirmed.size > 1000) this.#transaction(() => undefined);
   }
 

@@ -7,12 +7,11 @@
  * one from the next Queue Manager that looks.
  */
 import { crc32 } from 'node:zlib';
-import { LccError } from '../lib/errors.js';
 import type { Db } from './open.js';
 import { pagesByNumber } from './paging.js';
 
-/** Of pidb, in the order in which they are summed. */
-const SUMMED = [
+/** Of pidb, in the order in which they are summed: sums that are stored keep it as it is. */
+export const SUMMED = [
   'password',
   'enabled',
   'filesmax',
@@ -31,12 +30,30 @@ const SUMMED = [
   'useragent',
 ] as const;
 
-/** quote() tells a text from a blob, which a damaged root may be. */
-const ALL = `SELECT pidb.pid, sum, ${SUMMED.map(column => `pidb.${column}`).join(', ')},
-  (SELECT group_concat(quote(root)) FROM (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root)), login
-  FROM pidb LEFT JOIN sitelogin USING (pid) LEFT JOIN pidbsum USING (pid)`;
+/** A provider, its sum, and what is summed. quote() tells a text from a blob, which a damaged root may be. */
+const COLUMNS = [
+  'pidb.pid',
+  'sum',
+  ...SUMMED.map(column => `pidb.${column}`),
+  '(SELECT group_concat(quote(root)) FROM (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root))',
+  'login',
+];
 
-type Row = [pid: number, sum: number | null, ...terms: unknown[]];
+/**
+ * A statement that reads providers, for `stateOf`, and other columns of them behind that: one statement, for every
+ * snapshot of a database that is being written has its price.
+ */
+export function selectTerms(more: readonly string[] = []): string {
+  return `SELECT ${[...COLUMNS, ...more].join(', ')}
+    FROM pidb LEFT JOIN sitelogin USING (pid) LEFT JOIN pidbsum USING (pid)`;
+}
+const ALL = selectTerms();
+
+/** A row of `selectTerms`, raw. */
+export type TermsRow = [pid: number, sum: number | null, ...terms: unknown[]];
+
+/** What the columns of a `TermsRow` are called; undefined for those that are only summed. What was added follows. */
+export const TERMS_ROW: readonly (string | undefined)[] = ['pid', undefined, ...SUMMED, undefined, undefined];
 
 /** Where each of them is in a row. */
 const PLACES: Record<string, number> = Object.fromEntries(SUMMED.map((name, i) => [name, i + 2]));
@@ -47,9 +64,10 @@ export type TermsState = 'sound' | 'unsummed' | 'damaged';
 /** Providers looked at in one page. */
 const PAGE_ROWS = 200;
 
-const sumOf = ([pid, , ...terms]: Row) => crc32(JSON.stringify([pid, ...terms])) | 0;
+const sumOf = (row: TermsRow) => crc32(JSON.stringify([row[0], ...row.slice(2, COLUMNS.length)])) | 0;
 
-function stateOf(row: Row): TermsState {
+/** What a row is, its sum says. */
+export function stateOf(row: TermsRow): TermsState {
   if (row[1] === null) return 'unsummed';
   return row[1] === sumOf(row) ? 'sound' : 'damaged';
 }
@@ -61,12 +79,12 @@ export class Terms {
   readonly #write;
   readonly #lost;
   /** As they were found, and not damaged. */
-  readonly #known = new Map<number, Row>();
+  readonly #known = new Map<number, TermsRow>();
 
   constructor(db: Db) {
-    this.#one = db.prepare<[number], Row>(`${ALL} WHERE pidb.pid = ?`).raw();
+    this.#one = db.prepare<[number], TermsRow>(`${ALL} WHERE pidb.pid = ?`).raw();
     this.#page = db
-      .prepare<[number, number], Row>(`${ALL} WHERE pidb.pid > ? ORDER BY pidb.pid LIMIT ?`)
+      .prepare<[number, number], TermsRow>(`${ALL} WHERE pidb.pid > ? ORDER BY pidb.pid LIMIT ?`)
       .raw();
     this.#hasSum = db.prepare<[number], number>('SELECT 1 FROM pidbsum WHERE pid = ?').pluck();
     this.#write = db.prepare<[number, number]>('INSERT OR REPLACE INTO pidbsum VALUES (?, ?)');
@@ -126,11 +144,7 @@ export class Terms {
   }
 }
 
-/** @throws LccError `data.malformed` */
-export function demandSound(terms: Terms, pid: number): void {
-  if (terms.state(pid) === 'damaged') throw new LccError('data.malformed', adviceOn(pid));
-}
-
+/** What whoever is told that a provider is damaged may do. */
 export function adviceOn(pid: number): string {
   return `what is kept of provider ${pid} does not agree with its checksum, so it is not served; look at lccpidb show --pid=${pid}, put right what is wrong, then lccpidb set --pid=${pid} --confirm`;
 }

@@ -83,12 +83,14 @@ export class Line {
 
   /** Bytes said that the peer has not taken. */
   get waitingBytes(): number {
-    return this.#socket.writableLength + Buffer.byteLength(this.#unsent);
+    return this.#socket.writableLength + (this.#unsent === '' ? 0 : Buffer.byteLength(this.#unsent));
   }
 
   /** Resolves when at most `bytes` of what was said are waiting. Throws like `next`. */
   async said(bytes: number): Promise<void> {
-    if (this.waitingBytes > bytes) this.#send();
+    // A character is three bytes at most.
+    if (this.#socket.writableLength + this.#unsent.length * 3 > bytes && this.waitingBytes > bytes)
+      this.#send();
     while (this.#socket.writableLength > bytes) {
       if (this.#failure !== undefined) throw this.#failure();
       await this.#stirred();

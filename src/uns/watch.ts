@@ -19,6 +19,8 @@ export class Watch {
   #setWaitedMs = 0;
   #setBytes = 0;
   #cancel: (() => void) | undefined;
+  /** When it is looked next. */
+  #lookAtMs = Infinity;
 
   /** @param onExpired called at most once */
   constructor(options: UnsOptions, clock: Clock, onExpired: (why: Refusal) => void) {
@@ -57,6 +59,7 @@ export class Watch {
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
+    this.#lookAtMs = Infinity;
   }
 
   #waitedNowMs(): number {
@@ -64,17 +67,23 @@ export class Watch {
   }
 
   #arm(): void {
-    this.#cancel?.();
     const { limits } = this.#options;
-    const ageMs = this.#clock.monotonicMs() - this.#startMs;
+    const nowMs = this.#clock.monotonicMs();
+    const ageMs = nowMs - this.#startMs;
     const idleMs = limits['uns.idle_timeout_ms'];
     const delays = [limits['uns.session_timeout_ms'] - ageMs, idleMs - this.#waitedNowMs()];
     if (this.#phase === 'login') delays.push(limits['uns.login_timeout_ms'] - ageMs);
     if (this.#phase === 'set') delays.push(idleMs / RATE_LOOKS);
-    this.#cancel = this.#clock.after(Math.max(1, Math.ceil(Math.min(...delays))), () => this.#look());
+    const delayMs = Math.max(1, Math.ceil(Math.min(...delays)));
+    // A look too early finds nothing and costs nothing: most sessions are over by then.
+    if (nowMs + delayMs >= this.#lookAtMs) return;
+    this.#cancel?.();
+    this.#lookAtMs = nowMs + delayMs;
+    this.#cancel = this.#clock.after(delayMs, () => this.#look());
   }
 
   #look(): void {
+    this.#lookAtMs = Infinity;
     const why = this.#violation();
     if (why === undefined) return this.#arm();
     this.stop();

@@ -80,8 +80,8 @@ export function unsHello(id: string): string {
 
 /** The start tag of a set; its urls follow as they are, then `SET_END`. */
 export function setStart(head: SetHead): string {
-  const { atS, deletes, digest, ...same } = head;
-  return `<lococa:set${formatAttributes({ ...same, at: atS, deletes, digest })}>\n`;
+  const { entry, pid, seq, set, urlprefix, received, errseen, ip, atS: at, deletes, digest } = head;
+  return `<lococa:set${formatAttributes({ entry, pid, seq, set, urlprefix, received, errseen, ip, at, deletes, digest })}>\n`;
 }
 
 export const SET_END = '</lococa:set>\n';

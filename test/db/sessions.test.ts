@@ -85,6 +85,24 @@ describe('notes to the Queue Manager', () => {
     again.close();
   });
 
+  it('of one provider are due at the UNS that numbered its session, once more when errors are received', () => {
+    const path = newPath();
+    const [here, there] = [new SessionStore(path), new SessionStore(path)];
+    begin(here, [{ pid: 7, ip: 'a', known: NEVER }]);
+    const due = () => [here.unnotedOf(7)?.errseen, there.unnotedOf(7)?.errseen];
+    assert.deepEqual(due(), [0, undefined]);
+    here.confirm(7, 1, 0);
+    assert.deepEqual(due(), [undefined, undefined]);
+    receive(here, 12);
+    assert.deepEqual(due(), [12, undefined]);
+    here.confirm(7, 1, 0);
+    assert.deepEqual(due(), [12, undefined]);
+    here.confirm(7, 1, 12);
+    assert.deepEqual(due(), [undefined, undefined]);
+    here.close();
+    there.close();
+  });
+
   it('say again when the mark has moved on, and never move it back', () => {
     const store = new SessionStore(newPath());
     begin(store, [{ pid: 7, ip: 'a', known: NEVER }]);

@@ -143,6 +143,25 @@ describe('the patience with a CP', () => {
     assert.deepEqual(ends(), []);
   });
 
+  it('takes one timer for a session that is soon over, and looks sooner where a set needs it', () => {
+    const clock = new ManualClock();
+    let timers = 0;
+    const set: ManualClock['after'] = (delayMs, action) => {
+      timers++;
+      return clock.after(delayMs, action);
+    };
+    const counted = { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), after: set };
+    const soonOver = new Watch(options(), counted, () => assert.fail('nobody is to be cut off'));
+    soonOver.loggedIn();
+    soonOver.setOpened();
+    soonOver.stop();
+    assert.deepEqual([timers, clock.nextMs()], [1, undefined]);
+    const slow = watched({ 'uns.login_timeout_ms': '50s' });
+    slow.watch.loggedIn();
+    slow.watch.setOpened();
+    assert.equal(slow.clock.nextMs(), 15_000);
+  });
+
   it('ends with the longest session, and is over when stopped', () => {
     const long = watched({ 'uns.session_timeout_ms': '10s', 'uns.idle_timeout_ms': '1h' });
     long.watch.loggedIn();

@@ -34,6 +34,8 @@ export interface Layout {
   attributeNames: readonly string[];
   /** The whole element: one group for each value, one for the text. */
   expression: RegExp;
+  /** Its start tag alone. */
+  startTag: RegExp;
   /** All attributes, so that copies share one hidden class. */
   template: Attributes;
   /** Length of `</name>`; 0 where it is empty. */
@@ -100,9 +102,12 @@ export class Layouts {
 
   /** Remembers how an accepted start tag looks. @param raw the tag, `<` to `>` */
   learn(name: string, attributes: Attributes, empty: boolean, raw: string): void {
-    if (this.#learnt >= MAX_LEARNT) return;
-    const source = expressionFor(raw, empty ? '' : `${TEXT}${literal(`</${name}>`)}`);
-    if (source === undefined || this.#layouts.some(layout => layout.expression.source === source)) return;
+    // Elements with others inside are never found whole: their start tags come here again and again.
+    if (this.#learnt >= MAX_LEARNT || this.#layouts.some(layout => isStartTag(layout, raw))) return;
+    const start = expressionFor(raw);
+    if (start === undefined) return;
+    const source = empty ? start : `${start}${TEXT}${literal(`</${name}>`)}`;
+    if (this.#layouts.some(layout => layout.expression.source === source)) return;
     this.#learnt += 1;
     const attributeNames = Object.keys(attributes);
     this.#layouts.unshift({
@@ -110,6 +115,7 @@ export class Layouts {
       empty,
       attributeNames,
       expression: new RegExp(source, 'y'),
+      startTag: new RegExp(start, 'y'),
       template: Object.fromEntries(attributeNames.map(attribute => [attribute, ''])),
       endTagLength: empty ? 0 : name.length + 3,
       next: undefined,
@@ -126,15 +132,21 @@ export function attributesOf(layout: Layout, match: RegExpExecArray): Attributes
   return attributes;
 }
 
+/** Whether all of `tag` is a start tag of the layout. */
+function isStartTag({ startTag }: Layout, tag: string): boolean {
+  startTag.lastIndex = 0;
+  return startTag.test(tag) && startTag.lastIndex === tag.length;
+}
+
 /** The expression for tags like this one; undefined where lines end between its attributes, which nobody would count. */
-function expressionFor(tag: string, rest: string): string | undefined {
+function expressionFor(tag: string): string | undefined {
   let source = '';
   let from = 0;
   for (const { 0: quoted, index } of tag.matchAll(QUOTED)) {
     source += literal(tag.slice(from, index)) + (quoted.startsWith('"') ? DOUBLE_QUOTED : SINGLE_QUOTED);
     from = index + quoted.length;
   }
-  source += literal(tag.slice(from)) + rest;
+  source += literal(tag.slice(from));
   return /[\r\n]/.test(source) ? undefined : source;
 }
 
