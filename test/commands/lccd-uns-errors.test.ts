@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { startDaemon, type Daemon as Process } from '../support/daemon.js';
@@ -126,6 +127,32 @@ describe('errors of fetches', () => {
     );
     assert.match(await parted(uns, refused), /set_rejected/);
     assert.deepEqual(await look(uns, password), [1, 'e3']);
+    await uns.stop();
+  });
+
+  it('are shown again to one that ended in the middle of its set, for it may have died with what it had read', async () => {
+    const { home, password } = homeWithErrors(3, 3);
+    const uns = await home.start();
+    const cut = new Cp(uns.port).send(
+      `${init(7, password)}<lococa:set set="partial"><url curl="x" mimetype="text/html"/>`,
+    );
+    await cut.hears('</lococa:init_accepted>');
+    cut.socket.end();
+    assert.match(await parted(uns, cut), /code="204"/);
+    assert.deepEqual(await look(uns, password), [3, 'e1', 'e2']);
+    await uns.stop();
+  });
+
+  it('are shown again to one whose set was accepted and that died without reading', async () => {
+    const { home, password } = homeWithErrors(3, 3);
+    const uns = await home.start();
+    const dead = connect(uns.port, '127.0.0.1');
+    dead.on('error', () => undefined);
+    dead.write(init(7, password) + set('partial', 'x'));
+    await uns.logged('"event":"set accepted"');
+    dead.resetAndDestroy();
+    await uns.logged('"event":"CP parted","pid":7,');
+    assert.deepEqual(await look(uns, password), [3, 'e1', 'e2']);
     await uns.stop();
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Simulation, randomFrom, type Fetch, type SimulationOptions } from './simulation.js';
-import { ok, url } from './support.js';
+import { failure, ok, unchanged, url } from './support.js';
 
 const MINUTE = 60_000;
 
@@ -22,6 +22,15 @@ function simulate(t: TestContext, more: Partial<SimulationOptions>): Simulation 
   t.after(() => sim.close());
   return sim;
 }
+
+/** A site whose pages have 100 KB. */
+const largePages: SimulationOptions['site'] = request => ({
+  result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
+  tookMs: 100,
+});
+/** Milliseconds from the beginning of one fetch to that of another. */
+const between = (one: Fetch | undefined, other: Fetch | undefined) =>
+  (other?.monotonicMs ?? 0) - (one?.monotonicMs ?? 0);
 
 const pages = (pid: number, count: number) => Array.from({ length: count }, (_, i) => url(`${pid}/${i}`));
 
@@ -105,59 +114,38 @@ for (const [how, end] of [
   ['a crash', (sim: Simulation) => sim.crash()],
   ['a restart', (sim: Simulation) => sim.stop()],
 ] as const) {
+  /** Provider 1 has so many pages of 100 KB, provider 2 one more after the first was fetched and all has ended. */
+  const across = async (sim: Simulation, count: number): Promise<Fetch[]> => {
+    sim.start();
+    await sim.send(1, pages(1, count));
+    await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
+    await sim.pass(1000);
+    await end(sim);
+    await sim.pass(10_000);
+    sim.start();
+    await sim.send(2, pages(2, 1));
+    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
+    return sim.fetches;
+  };
+
   test(`${how} neither forgets what was fetched nor charges it twice`, async t => {
-    const sim = simulate(t, {
-      bandwidthBytesPerS: 20_000,
-      site: request => ({
-        result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
-        tookMs: 100,
-      }),
-    });
+    const sim = simulate(t, { bandwidthBytesPerS: 20_000, site: largePages });
     sim.bench.provider(1, { bandwidth: 1000 });
     sim.bench.provider(2);
-    sim.start();
-    await sim.send(1, pages(1, 2));
-    await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
-    await sim.pass(1000);
-    await end(sim);
-    await sim.pass(10_000);
-    sim.start();
-    await sim.send(2, pages(2, 1));
-    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
-    const [first, other, second, ...more] = sim.fetches;
+    const [first, other, second, ...more] = await across(sim, 2);
     assert.deepEqual(more, []);
     assert.deepEqual([first?.pid, other?.pid, second?.pid], [1, 2, 1]);
-    const waited = (fetch?: Fetch) => (fetch?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
     // 100 KB at 1 KB/s; and at 20 KB/s, over by the time of the restart.
-    assert.ok(Math.abs(waited(second) - 100_000) <= 5000, `${waited(second)} ms until the second fetch`);
-    assert.ok(waited(other) < 15_000);
+    const waitedMs = between(first, second);
+    assert.ok(Math.abs(waitedMs - 100_000) <= 5000, `${waitedMs} ms until the second fetch`);
+    assert.ok(between(first, other) < 15_000);
   });
-}
 
-for (const [how, end] of [
-  ['a crash', (sim: Simulation) => sim.crash()],
-  ['a restart', (sim: Simulation) => sim.stop()],
-] as const) {
   test(`${how} does not forget what all together have fetched`, async t => {
-    const sim = simulate(t, {
-      bandwidthBytesPerS: 1000,
-      site: request => ({
-        result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
-        tookMs: 100,
-      }),
-    });
+    const sim = simulate(t, { bandwidthBytesPerS: 1000, site: largePages });
     for (const pid of [1, 2]) sim.bench.provider(pid);
-    sim.start();
-    await sim.send(1, pages(1, 1));
-    await sim.until(() => sim.fetches.some(fetch => fetch.endMs !== undefined), MINUTE);
-    await sim.pass(1000);
-    await end(sim);
-    await sim.pass(10_000);
-    sim.start();
-    await sim.send(2, pages(2, 1));
-    assert.ok(await sim.until(() => !sim.status().isBusy, 3_600_000));
-    const [first, second] = sim.fetches;
-    const waitedMs = (second?.monotonicMs ?? 0) - (first?.monotonicMs ?? 0);
+    const [first, second] = await across(sim, 1);
+    const waitedMs = between(first, second);
     assert.ok(Math.abs(waitedMs - 100_000) <= 5000, `${waitedMs} ms until the second fetch`);
   });
 }
@@ -190,6 +178,34 @@ for (const limited of ['provider', 'whole'] as const) {
   });
 }
 
+for (const [what, answer] of [
+  ['an error', failure(404, 'real')],
+  ['a try that failed', failure(503, 'url')],
+  ['unchanged content', unchanged],
+] as const) {
+  test(`${what} costs what it took, too`, async t => {
+    let isFirst = true;
+    const sim = simulate(t, {
+      retries: 1,
+      retryDelayMs: 1000,
+      site: request => ({
+        result: isFirst ? ok(request.url, { fileId: request.url }) : { ...answer, wireBytes: 3000 },
+        tookMs: 10,
+      }),
+    });
+    sim.bench.provider(1);
+    sim.start();
+    await sim.send(1, pages(1, 500));
+    assert.ok(await sim.until(() => !sim.status().isBusy, MINUTE));
+    isFirst = false;
+    sim.fetches.length = 0;
+    sim.bench.db.prepare('UPDATE pidb SET bandwidth = 10000').run();
+    await sim.send(1, pages(1, 500));
+    await sim.pass(2 * MINUTE);
+    assertAverage(sim.fetches, 10_000);
+  });
+}
+
 test('another limit has its effect at once', async t => {
   const sim = simulate(t, {
     site: request => ({ result: ok(request.url, { wireBytes: 1000, fileId: request.url }), tookMs: 10 }),
@@ -216,7 +232,7 @@ test('another limit has its effect at once', async t => {
 
 test('the operator may forget what was fetched', async t => {
   const sim = simulate(t, {
-    site: request => ({ result: ok(request.url, { wireBytes: 100_000, fileId: request.url }), tookMs: 100 }),
+    site: largePages,
   });
   sim.bench.provider(1, { bandwidth: 100 });
   sim.start();

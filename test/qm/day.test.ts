@@ -18,8 +18,12 @@ const DAY = 24 * HOUR;
 const WEEK_HOURS = 168;
 const MAX_FETCH_MS = 2 * SECOND;
 
+/** One provider in so many has a limit, and enough to fetch to meet it for minutes. */
+const LARGE_SHARE = 50;
+
 interface SimulatedProvider {
   pid: number;
+  isLarge: boolean;
   mask: string;
   bandwidth: number;
   priority: number;
@@ -68,10 +72,11 @@ function neverMeet(mask: string, tod: string | undefined): boolean {
   );
 }
 
-/** No stretch of 60 s has more than 5 % above the limit. */
-function assertPace(fetches: readonly Fetch[], bytesPerS: number, who: string): void {
+/** No stretch of 60 s has more than 5 % above the limit. @returns the highest share of it that one has */
+function assertPace(fetches: readonly Fetch[], bytesPerS: number, who: string): number {
   let first = 0;
   let bytes = 0;
+  let most = 0;
   for (const fetch of fetches) {
     bytes += fetch.bytes;
     while ((fetches[first]?.monotonicMs ?? 0) <= fetch.monotonicMs - MINUTE)
@@ -80,7 +85,9 @@ function assertPace(fetches: readonly Fetch[], bytesPerS: number, who: string): 
       bytes <= bytesPerS * 60 * 1.05,
       `${who}: ${bytes} bytes in a minute, ${bytesPerS * 60} permitted`,
     );
+    most = Math.max(most, bytes / (bytesPerS * 60));
   }
+  return most;
 }
 
 interface Scenario {
@@ -168,7 +175,8 @@ async function live({
   };
   try {
     for (let pid = 1; pid <= count; pid++) {
-      const bandwidth = random() < 0.3 ? between(5_000, 50_000) : 0;
+      const isLarge = pid % LARGE_SHARE === 0;
+      const bandwidth = isLarge || random() < 0.3 ? between(5_000, 50_000) : 0;
       const share = 0.3 + random() * 0.6;
       const mask = (slots: number) =>
         Array.from({ length: slots }, () => (random() < share ? '1' : '0'))
@@ -177,7 +185,8 @@ async function live({
       const downFromMs = random() < 0.1 ? startMs + between(0, 20) * HOUR : Infinity;
       const provider = {
         pid,
-        mask: pick('', '', mask(24), mask(24), mask(168)),
+        isLarge,
+        mask: isLarge ? '' : pick('', '', mask(24), mask(24), mask(168)),
         bandwidth,
         priority: random() < 0.04 ? 2 : random() < 0.5 ? 1 : 0,
         parallel: random() < 0.1 ? 3 : 1,
@@ -200,9 +209,9 @@ async function live({
     let announced = 0;
     const announce = async (provider: SimulatedProvider): Promise<void> => {
       const records: UrlRecord[] = [];
-      for (let i = between(2, 20); i > 0; i--) {
+      for (let i = provider.isLarge ? between(300, 500) : between(2, 20); i > 0; i--) {
         const tod =
-          random() < 0.25
+          !provider.isLarge && random() < 0.25
             ? pick('0-7', '22-5', '8', '12-13,20', '30-40', '120-167', '100-2', '16-17')
             : undefined;
         const name = `${provider.pid}/${announced++}`;
@@ -265,14 +274,13 @@ async function live({
 
     // Bandwidth.
     if (bandwidthBytesPerS > 0) assertPace(sim.fetches, bandwidthBytesPerS, 'all together');
+    let met = 0;
     for (const { pid, bandwidth } of providers.values()) {
-      if (bandwidth > 0)
-        assertPace(
-          sim.fetches.filter(fetch => fetch.pid === pid),
-          bandwidth,
-          `provider ${pid}`,
-        );
+      if (bandwidth === 0) continue;
+      const fetches = sim.fetches.filter(fetch => fetch.pid === pid);
+      if (assertPace(fetches, bandwidth, `provider ${pid}`) > 0.95) met++;
     }
+    assert.ok(met > 0 || bandwidthBytesPerS > 0, 'limits are met');
 
     // Priority 2 has a slot as soon as one url of another is done, and it need not wait for its hours or its site.
     let hurried = 0;

@@ -116,6 +116,16 @@ const FOUND: Record<string, Event[]> = {
     answer('ok'),
     { do: 'pass', ms: 6 },
   ],
+  'a url that failed comes behind the others of its set, also after a crash': [
+    submit([update('a'), update('b'), update('c')]),
+    bm,
+    forward,
+    answer('later'),
+    { do: 'pass', ms: 60 },
+    { do: 'crash' },
+    bm,
+    { do: 'pass', ms: 60 },
+  ],
   'a url is tried as often as it may, and then reported': [
     submit([update('a')]),
     bm,

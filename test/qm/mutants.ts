@@ -154,6 +154,10 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'failed urls going to the end of their set',
     edits: [edit('db/queue/sets.js', 'AND slot = ? AND tries = 0 ORDER', 'AND slot = ? ORDER')],
+    by: {
+      file: 'qm/model',
+      test: 'a url that failed comes behind the others of its set, also after a crash',
+    },
   },
   {
     without: 'what waits being fetched although it looks unchanged',

@@ -322,3 +322,37 @@ test('many small sets whose hour begins are put back many a transaction', async 
     Array.from({ length: sets }, (_, i) => `p${i}`),
   );
 });
+
+test('a set that comes while the parts of those before it are put together is fetched behind them', async () => {
+  begin({ site: request => ({ result: ok(request.url, { fileId: request.url }), tookMs: 1 }) });
+  const names = Array.from({ length: 4000 }, (_, i) => `p${i}`);
+  await sim.send(
+    1,
+    names.map(name => url(name, { tod: '12' })),
+  );
+  await sim.pass(HOUR);
+  assert.equal(sim.status().rows_later, names.length);
+  await sim.until(() => sim.status().rows_later < names.length, HOUR);
+  await sim.send(1, [url('later')]);
+  assert.ok(sim.status().rows_later > 0, 'some of them wait still');
+  assert.ok(await sim.until(() => sim.status().sets === 0, HOUR / 2));
+  assert.deepEqual(fetched(), [...names, 'later']);
+});
+
+test('what was not yet back in its set when the Queue Manager was killed is put back by one that starts in a later hour', async () => {
+  begin();
+  await sim.send(
+    1,
+    Array.from({ length: 15_000 }, (_, i) => url(`p${i}`, { tod: '12-15' })),
+  );
+  await sim.pass(HOUR);
+  const waiting = () => Number(sim.bench.value('SELECT count(*) FROM qdb WHERE slot >= 0'));
+  assert.equal(waiting(), 15_000);
+  change('paused', 1);
+  await sim.until(() => waiting() < 15_000, HOUR);
+  await sim.crash();
+  assert.ok(waiting() > 0, 'some are not back');
+  await sim.pass(2 * HOUR);
+  sim.start();
+  assert.ok(await sim.until(() => waiting() === 0, HOUR / 4));
+});

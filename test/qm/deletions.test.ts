@@ -1,0 +1,63 @@
+/** Deletions on their way to machines, and machines that go away in between. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Deletions } from '../../src/qm/deletions.js';
+import type { DeleteRequest } from '../../src/wire/fetch.js';
+import { Bench } from './support.js';
+
+/** A Bot Manager that notes what it is asked. */
+function target(): { asked: DeleteRequest[]; delete: (request: DeleteRequest) => void } {
+  const asked: DeleteRequest[] = [];
+  return { asked, delete: request => void asked.push(request) };
+}
+
+const filesOf = (asked: readonly DeleteRequest[]) =>
+  asked.map(({ machineId, fileId }) => `${machineId}/${fileId}`);
+
+test('a machine that is away below a relay is asked again when the relay names it anew, and no other twice', () => {
+  const bench = new Bench();
+  bench.db.exec("INSERT INTO freed(machineid, fileid) VALUES ('m1', 'a'), ('m2', 'b'), ('m2', 'c')");
+  let id = 0;
+  const gone: number[] = [];
+  const deletions = new Deletions(
+    bench.store.freed,
+    () => ++id,
+    fid => void gone.push(fid),
+  );
+  const relay = target();
+  deletions.setMachines(relay, ['m1', 'm2']);
+  assert.deepEqual(filesOf(relay.asked).sort(), ['m1/a', 'm2/b', 'm2/c']);
+  for (const request of relay.asked.splice(0))
+    assert.ok(deletions.answered(relay, request.id, request.machineId === 'm1' ? 'ok' : 'away'));
+  assert.equal(gone.length, 1);
+  assert.ok(!deletions.reaches('m2'));
+  deletions.setMachines(relay, ['m1']);
+  assert.deepEqual(relay.asked, []);
+  deletions.setMachines(relay, ['m1', 'm2']);
+  assert.deepEqual(filesOf(relay.asked), ['m2/b', 'm2/c']);
+  bench.close();
+});
+
+test('what was asked over a connection that is lost is asked over the next, and an answer that comes late counts for nothing', () => {
+  const bench = new Bench();
+  bench.db.exec("INSERT INTO freed(machineid, fileid) VALUES ('m1', 'a')");
+  let id = 0;
+  const gone: number[] = [];
+  const deletions = new Deletions(
+    bench.store.freed,
+    () => ++id,
+    fid => void gone.push(fid),
+  );
+  const [before, after] = [target(), target()];
+  deletions.setMachines(before, ['m1']);
+  deletions.removeTarget(before);
+  deletions.setMachines(after, ['m1']);
+  assert.deepEqual(filesOf(after.asked), ['m1/a']);
+  const [first, second] = [before.asked[0]?.id ?? 0, after.asked[0]?.id ?? 0];
+  assert.equal(deletions.answered(before, first, 'ok'), false);
+  assert.equal(deletions.answered(before, second, 'ok'), false, 'it was not asked');
+  assert.deepEqual(gone, []);
+  assert.equal(deletions.answered(after, second, 'ok'), true);
+  assert.equal(gone.length, 1);
+  bench.close();
+});
