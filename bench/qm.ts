@@ -93,8 +93,35 @@ export class BenchQm {
     return new UnsLink(socket);
   }
 
+  /** Puts sets of one url each of provider 1 into the queue, as they stand there when they are absorbed. The daemon must not run. */
+  queueSmallSets(sets: number): void {
+    const db = openDatabase(join(this.home, 'lcc.db'));
+    const row = db.prepare(
+      `INSERT INTO qdb(pos, pid, curl, mimetype, psetid, len, mtime) VALUES (?, 1, ?, 'text/html', ?, 4096, 1795169581)`,
+    );
+    const set = db.prepare(
+      'INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos) VALUES (?, -1, 1, ?, ?)',
+    );
+    db.transaction(() => {
+      for (let n = 1; n <= sets; n++) {
+        row.run(n, `${PREFIX}docs/page-${String(n).padStart(8, '0')}.html`, n);
+        set.run(n, n, n);
+      }
+      db.prepare('UPDATE pidb SET nurlproc = ? WHERE pid = 1').run(sets);
+      db.prepare("UPDATE counter SET value = ? WHERE name IN ('pos', 'psetid')").run(sets);
+    })();
+    db.close();
+  }
+
   /** A Bot Manager whose robots fetch nothing and find everything; resolves after `count` urls, their rows committed. */
   async fetchAll(count: number, slots: number): Promise<void> {
+    const socket = await this.fetchSome(count, slots);
+    while (this.count('qdb') > 0) await new Promise(resolve => void setTimeout(resolve, POLL_MS));
+    socket.destroy();
+  }
+
+  /** The same, but resolves when so many results are sent; the caller ends the connection. */
+  async fetchSome(count: number, slots: number): Promise<Socket> {
     const socket = connect(`${this.home}/run/bm.sock`);
     await once(socket, 'connect');
     let done = 0;
@@ -116,8 +143,7 @@ export class BenchQm {
       );
       peer.hello({ machineIds: ['m1'], slots, storeIds: [], relays: false });
     });
-    while (this.count('qdb') > 0) await new Promise(resolve => void setTimeout(resolve, POLL_MS));
-    socket.destroy();
+    return socket;
   }
 
   /** Rows of a table. */

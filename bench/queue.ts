@@ -13,7 +13,7 @@ import { requireProgram, timeShell, type Line, type Outcome, type Sample } from 
 import { addProviders } from './lcc.js';
 import { BenchQm, PREFIX, urlTag } from './qm.js';
 
-const URLS = Number(process.env['LCC_BENCH_URLS'] ?? 1_000_000);
+const URLS = 1_000_000;
 const PROVIDERS = 100;
 const SLOTS = 64;
 const peers = join(dirname(fileURLToPath(import.meta.url)), '../../bench/peers');

@@ -1,6 +1,7 @@
 /**
  * A hundred providers with a set of 100 000 urls each, and one of them alone: what ten million waiting urls cost in memory, on disk and at a restart, and
- * whether taking them grows slower as the queue grows.
+ * whether taking them grows slower as the queue grows. And one provider with a million sets of a url each: what those cost
+ * in memory and at a restart.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,12 @@ const SET_URLS = 100_000;
 const MOST_URLS = Number(process.env['LCC_BENCH_SCALE_URLS'] ?? 10_000_000);
 /** The page cache (40 MiB, db/open.ts) is full with ten million urls and not with 100 000. */
 const MAX_MORE_MB = 80;
+/** Sets of one url each; the page cache is full with them. */
+const SMALL_SETS = 1_000_000;
+const FEW_SMALL_SETS = 10_000;
+const MAX_MORE_MB_OF_SMALL = 60;
+/** Fetched after the restart, for more than the first sets to be looked at. */
+const FETCHED = 5000;
 const MB = 1024 * 1024;
 
 interface Measured {
@@ -25,7 +32,10 @@ interface Measured {
 export async function bench(): Promise<Outcome[]> {
   const few = await measure(SET_URLS);
   const many = await measure(MOST_URLS);
+  const fewSmall = await measureSmall(FEW_SMALL_SETS);
+  const manySmall = await measureSmall(SMALL_SETS);
   const count = (urls: number) => urls.toLocaleString('en-US');
+  const small = `with ${count(SMALL_SETS)} sets of one url`;
   const line = (urls: number, { urlsPerSecond, rssMb }: Measured) => ({
     name: `lccd-qm, up to ${count(urls)} urls`,
     ratePerSecond: urlsPerSecond,
@@ -52,6 +62,13 @@ export async function bench(): Promise<Outcome[]> {
           atMost: 120,
           unit: 'bytes a url',
         },
+        { what: `restart to first fetch ${small}`, value: manySmall.restartMs, atMost: 1000, unit: 'ms' },
+        {
+          what: `memory of lccd-qm ${small}, beyond that with ${count(FEW_SMALL_SETS)}`,
+          value: manySmall.rssMb - fewSmall.rssMb,
+          atMost: MAX_MORE_MB_OF_SMALL,
+          unit: 'MB',
+        },
       ],
     },
   ];
@@ -76,6 +93,25 @@ async function measure(urls: number): Promise<Measured> {
     rssMb = Math.max(rssMb, qm.peakRssBytes / MB);
     await qm.stop('SIGTERM');
     return { urlsPerSecond: urls / seconds, rssMb, restartMs, stateBytes: qm.stateBytesPerUrl() };
+  } finally {
+    await qm.stop('SIGKILL');
+    rmSync(home, { recursive: true });
+  }
+}
+
+/** One provider with so many sets of one url each, as they stand in the queue. */
+async function measureSmall(sets: number): Promise<Pick<Measured, 'rssMb' | 'restartMs'>> {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-bench-scale-'));
+  const qm = new BenchQm(home);
+  try {
+    addProviders(join(home, 'lcc.db'), 1, PREFIX);
+    qm.queueSmallSets(sets);
+    const restartMs = await qm.startToFirstFetch();
+    const socket = await qm.fetchSome(FETCHED, 1);
+    const rssMb = qm.peakRssBytes / MB;
+    socket.destroy();
+    await qm.stop('SIGTERM');
+    return { rssMb, restartMs };
   } finally {
     await qm.stop('SIGKILL');
     rmSync(home, { recursive: true });
