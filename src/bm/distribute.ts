@@ -48,6 +48,7 @@ export type Lost<T extends Task> = (task: T, begun: boolean) => boolean;
 
 export class Distributor<T extends Task> {
   readonly #window: number;
+  #ahead = true;
   readonly #lost: Lost<T>;
   readonly #lanes = new Map<string, Lane<T>>();
   readonly #workers = new Map<Worker<T>, Load<T>>();
@@ -77,6 +78,10 @@ export class Distributor<T extends Task> {
     let lanes = 0;
     for (const load of this.#workers.values()) lanes += load.lanes.size;
     return lanes;
+  }
+  /** Tasks that workers may have at a time, with all their windows full. */
+  get capacity(): number {
+    return this.slots * this.#window;
   }
   get lanes(): number {
     return this.#lanes.size;
@@ -203,10 +208,18 @@ export class Distributor<T extends Task> {
     return taken;
   }
 
-  /** Has workers hand back what waits with them for its turn. */
-  recallWaiting(): void {
-    for (const lane of this.#lanes.values())
-      if (lane.given.size > 1) lane.worker?.recall(lane.name, [...lane.given.values()], false);
+  /**
+   * Whether tasks are given before their turn; when no longer, workers hand back what waits with them. A worker may be as
+   * many answers ahead of what is known here: without, it has not done more than was answered and what has begun.
+   */
+  giveAhead(ahead: boolean): void {
+    if (this.#ahead === ahead) return;
+    this.#ahead = ahead;
+    for (const lane of this.#lanes.values()) {
+      if (lane.worker === undefined) continue;
+      if (ahead && lane.waiting.length > 0) this.#hungry.add(lane);
+      if (!ahead && lane.given.size > 1) lane.worker.recall(lane.name, [...lane.given.values()], false);
+    }
   }
 
   /** Of the tasks whose turn has come at the worker, one a lane, one that is wanted. */
@@ -265,7 +278,7 @@ export class Distributor<T extends Task> {
   }
 
   #fill(lane: Lane<T>, worker: Worker<T>, load: Load<T>): void {
-    while (lane.given.size < this.#window) {
+    while (lane.given.size < (this.#ahead ? this.#window : 1)) {
       const task = lane.waiting.shift();
       if (task === undefined) return;
       this.#waiting--;

@@ -326,6 +326,7 @@ export class BotManager {
   /** Looks when what came since the last look may have taken the room. */
   #heedRoom(): void {
     if (!this.#full && this.#store.mayBeFull(this.#distributor.begun)) this.#lookForRoom();
+    this.#distributor.giveAhead(!this.#store.mayBeFull(this.#distributor.capacity));
   }
 
   #lookForRoom(): void {
@@ -335,7 +336,7 @@ export class BotManager {
     this.#log.warn(full ? 'store full, nothing is fetched' : 'store has room again', {});
     if (full) {
       for (const task of this.#distributor.withdraw(() => true)) this.#answer(task, storeFull(task.number));
-      this.#distributor.recallWaiting();
+      this.#distributor.giveAhead(false);
     }
     this.#offer();
     this.#balance();

@@ -1,7 +1,8 @@
 /**
  * Whether the disk of a store has room for more content. The disk is asked now and then, and at once when what was stored
- * since may have taken the room; what is being fetched counts with the size that contents had of late. So the free space
- * ends at its limit and not far below it, however fast content comes.
+ * since may have taken the room; what is being fetched counts with the size that contents had of late. Robots may have
+ * stored more than they have said, as much as they were given ahead: near the limit nothing is given ahead. So the free
+ * space ends at its limit and not far below it, however fast content comes.
  */
 import { statfsSync } from 'node:fs';
 
@@ -55,9 +56,12 @@ export class Room {
     return isShort;
   }
 
-  /** Whether the disk should be asked now: what was stored since may have taken the room. Asks nothing. */
-  isDoubtful(fetching: number): boolean {
-    return this.#freeBytes < this.#limitBytes + this.#onItsWay(fetching);
+  /**
+   * Whether so many more contents may leave less than the limit, by what is known of the disk and of sizes. Asks nothing.
+   * They count for as much as the limit at most.
+   */
+  isNear(contents: number): boolean {
+    return this.#freeBytes < this.#limitBytes + this.#onItsWay(contents);
   }
 
   #onItsWay(fetching: number): number {

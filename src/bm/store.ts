@@ -128,9 +128,9 @@ export class Store {
     return this.#room.isShort(fetching);
   }
 
-  /** Whether `full` may have become true since the disk was asked. Asks nothing. */
-  mayBeFull(fetching: number): boolean {
-    return this.#room.isDoubtful(fetching);
+  /** Whether it may be full when so many more contents are stored. Asks nothing. */
+  mayBeFull(contents: number): boolean {
+    return this.#room.isNear(contents);
   }
 
   /** A content of so many bytes was stored. */

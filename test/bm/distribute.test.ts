@@ -66,6 +66,31 @@ describe('the distributor', () => {
     assert.deepEqual([worker.begun.length, distributor.waiting], [4, 1]);
   });
 
+  it('gives nothing before its turn while told so, and has what was given ahead handed back', () => {
+    const distributor = new Distributor<Task>(3, again);
+    const worker = new Recorder(2);
+    distributor.join(worker);
+    assert.equal(distributor.capacity, 6);
+    for (let i = 1; i <= 5; i++) distributor.add(task(i, 'a'));
+    assert.deepEqual(worker.numbers, [1, 2, 3]);
+    distributor.giveAhead(false);
+    distributor.giveAhead(false);
+    assert.deepEqual(worker.recalls, [['a', [1, 2, 3]]]);
+    for (const number of [1, 2, 3]) {
+      distributor.finish(worker, number);
+      distributor.pump();
+    }
+    assert.deepEqual(worker.numbers, [1, 2, 3, 4]);
+    distributor.finish(worker, 4);
+    distributor.pump();
+    assert.deepEqual(worker.numbers, [1, 2, 3, 4, 5]);
+    distributor.add(task(6, 'a'));
+    distributor.giveAhead(true);
+    distributor.pump();
+    assert.deepEqual(worker.numbers, [1, 2, 3, 4, 5, 6]);
+    assert.equal(worker.recalls.length, 1);
+  });
+
   it('gives a vanished worker’s tasks to others, in front of their lanes', () => {
     const distributor = new Distributor<Task>(1, again);
     const first = new Recorder(2);

@@ -189,6 +189,31 @@ describe('a Bot Manager', () => {
     await world.stop();
   });
 
+  it('gives a robot one fetch of a lane at a time while more could take the room that the disk must keep', async () => {
+    const world = new World({ laneWindow: 4 });
+    const source = world.source();
+    const robot = await world.robot(1);
+    world.freePercent = 9;
+    await world.pass(1000);
+    await source.say([1, 2, 3, 4, 5, 6].map(id => fetch(id, 'a')).join(''));
+    assert.equal((await robot.hear()).length, 4, 'nothing is known of sizes yet');
+    await robot.say(ok(1).replace('len="1"', 'len="2000000"'));
+    assert.deepEqual(await robot.hear(), ['<recall lane="a"/>'], 'four more may take 8 MB, 2 are left');
+    await robot.say([2, 3, 4].map(id => `<fetched id="${id}" status="recalled"/>`).join(''));
+    assert.deepEqual((await robot.hear()).map(numberOf), [5]);
+    assert.deepEqual(
+      (await source.hear()).filter(line => line.includes('recalled')).length,
+      3,
+      'their turns come again',
+    );
+    world.freePercent = 50;
+    await world.pass(1000);
+    await robot.say(ok(5));
+    await source.say([7, 8, 9].map(id => fetch(id, 'a')).join(''));
+    assert.deepEqual((await robot.hear()).map(numberOf), [6, 7, 8, 9]);
+    await world.stop();
+  });
+
   it('reads no more from its source when too much waits, and goes on when there is room', async () => {
     const world = new World({ maxWaiting: 3 });
     const source = world.source();
