@@ -116,13 +116,12 @@ export class Spool {
     this.#lock = lock;
     this.id = this.#readOrMakeId();
     for (const name of this.#list('tmp')) unlinkSync(join(options.dir, 'tmp', name));
-    for (const name of this.#list('new')) if (!isSpoolName(name)) this.#setForeignAside(name);
-    this.#entries = this.#list('new')
-      .filter(isSpoolName)
-      .map(name => this.#found(name));
-    const used = [...this.#list('new'), ...this.#list('bad')].filter(isSpoolName).map(numberOf);
-    this.#reserved = this.#readReserved(Math.max(0, ...used));
-    this.#next = Math.max(this.#reserved, ...used) + 1;
+    const names = this.#list('new');
+    for (const name of names) if (!isSpoolName(name)) this.#setForeignAside(name);
+    this.#entries = names.filter(isSpoolName).map(name => this.#found(name));
+    const highest = Math.max(highestOf(names), highestOf(this.#list('bad')));
+    this.#reserved = this.#readReserved(highest);
+    this.#next = Math.max(this.#reserved, highest) + 1;
     for (const entry of this.#entries) this.#bytes += entry.bytes;
   }
 
@@ -360,8 +359,10 @@ export class Spool {
   }
 }
 
-function numberOf(name: string): number {
-  return Number(name.slice(0, NUMBER_DIGITS));
+/** The highest number among sorted names; 0 when none is an entry's. */
+function highestOf(names: readonly string[]): number {
+  const name = names.findLast(isSpoolName);
+  return name === undefined ? 0 : Number(name.slice(0, NUMBER_DIGITS));
 }
 
 function readIfThere(path: string): string | undefined {

@@ -12,7 +12,7 @@ import fs, {
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { LccError } from '../../src/lib/errors.js';
@@ -64,6 +64,23 @@ function watchNames(t: TestContext, dir: string, synced: (names: number) => void
     fs.fsync = real;
     syncBuiltinESMExports();
   });
+}
+
+/** Notes the parts of the spool that are listed; with `bad` entries more in bad/ than there are. */
+function watchLists(t: TestContext, dir: string, bad: number): string[] {
+  const listed: string[] = [];
+  const aside = Array.from({ length: bad }, (_, i) => `${String(i + 1).padStart(15, '0')}-x`);
+  const real = fs.readdirSync;
+  fs.readdirSync = ((path: string) => {
+    listed.push(relative(dir, path));
+    return path === join(dir, 'bad') ? aside : real(path);
+  }) as typeof real;
+  syncBuiltinESMExports();
+  t.after(() => {
+    fs.readdirSync = real;
+    syncBuiltinESMExports();
+  });
+  return listed;
 }
 
 describe('a spool', () => {
@@ -234,6 +251,22 @@ describe('a spool', () => {
     assert.deepEqual(told, [
       { event: 'a foreign file in a spool, set aside', path: join(dir, 'new', 'README') },
     ]);
+  });
+
+  it('lists its directories once when it is opened, however many entries they hold', async t => {
+    const dir = newDir();
+    const first = open(dir);
+    const { id } = await put(first, 'mine', 'x');
+    first.close();
+    const listed = watchLists(t, dir, 200_000);
+    const spool = open(dir);
+    assert.deepEqual(
+      spool.entries.map(entry => entry.id),
+      [id],
+    );
+    assert.deepEqual(listed.sort(), ['bad', 'new', 'tmp']);
+    assert.ok((await put(spool, 'next', 'x')).id > '000000000200000');
+    spool.close();
   });
 
   it('is promised only when its name was synced', async t => {
