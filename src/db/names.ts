@@ -218,7 +218,7 @@ export class NamesDb {
   claim(names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#inTransaction(() => {
-      const beyond = Math.max(...names.map(name => name.id)) + 1;
+      const beyond = names.reduce((most, { id }) => Math.max(most, id), 0) + 1;
       if (beyond > this.nextId) this.#writeNext.run(beyond, sumOf(beyond, 0, TAKEN));
       for (const { id, gen } of names) this.#write(id, gen, TAKEN, 0);
     });

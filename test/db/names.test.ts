@@ -91,6 +91,13 @@ describe('names of a store', () => {
     names.close();
   });
 
+  it('claims however many names at once, and goes on behind them', () => {
+    const names = new NamesDb(newPath(), 0);
+    names.claim(Array.from({ length: 200_000 }, (_, i) => ({ id: (i + 1) % 200_000, gen: 0 })));
+    assert.deepEqual(names.reserve(1).map(key), ['200000.0']);
+    names.close();
+  });
+
   it('is open in one process at a time', () => {
     const path = newPath();
     const names = new NamesDb(path, 0);
