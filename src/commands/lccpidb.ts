@@ -26,7 +26,7 @@ import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
-import { failuresNow, retriesNow } from '../run/failures.js';
+import { failuresNow, retriesNow } from '../run/providers-now.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
 import { providerLine, providerText, TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';

@@ -5,9 +5,9 @@ import { openReadOnly, storageError, type Db } from '../db/open.js';
 import { AGE_MINUTES, readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { controlSocket, lookAround, tell } from '../run/ask.js';
-import { failuresNow, retriesNow } from '../run/failures.js';
+import { lookAround } from '../run/ask.js';
 import { isAtRest, isIdleWith, untilIdle } from '../run/idle.js';
+import { failuresNow, fetchingNow, retriesNow } from '../run/providers-now.js';
 import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, reasonsOf } from '../run/reasons.js';
@@ -118,7 +118,7 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
 async function queueText({ home, slots, now, limit, json }: Sight): Promise<string> {
   const told = new Map<number, Told>();
   for (const [pid, heldUp] of heldUpOf(now.looks)) told.set(pid, { heldUp });
-  for (const [pid, fetching] of await fetchingNow(home)) told.set(pid, { ...told.get(pid), fetching });
+  for (const [pid, fetching] of await fetchingNow(home.run)) told.set(pid, { ...told.get(pid), fetching });
   for (const [pid, failure] of await failuresNow(home.run)) told.set(pid, { ...told.get(pid), failure });
   for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
   const nowMs = systemClock.nowMs();
@@ -133,16 +133,6 @@ async function queueText({ home, slots, now, limit, json }: Sight): Promise<stri
 }
 
 const ELSEWHERE = 'the Queue Manager is on another machine';
-
-/** Urls on their way by provider; none when the Queue Manager is away. */
-async function fetchingNow(home: Home): Promise<Map<number, number>> {
-  try {
-    const answer = await tell(controlSocket(home.run, 'lccd-qm'), 'fetching');
-    return new Map(Array.isArray(answer) ? (answer as [number, number][]) : []);
-  } catch {
-    return new Map();
-  }
-}
 
 /** Undefined when the database cannot be read: the daemons may be seen by more people than the database. */
 function summaryOf(
