@@ -3,15 +3,8 @@
  * true after every transaction, so others may change the queue between two pages.
  */
 import type { Db } from '../open.js';
+import { NOW_SLOT, SET_COLUMNS, type WaitingSet } from './sets.js';
 import { LOOK_SLOT } from './slots.js';
-
-interface Range {
-  psetid: number;
-  slot: number;
-  pid: number;
-  firstpos: number;
-  lastpos: number;
-}
 
 /** Sets, or time slots of sets, in a page: some milliseconds. */
 const PAGE = 1000;
@@ -27,16 +20,16 @@ export function* lookAtPlaces(db: Db): Generator<string | undefined, void> {
  * the first row of each is of that set and provider.
  */
 function* lookAtRanges(db: Db): Generator<string | undefined, void> {
-  const page = db.prepare<[number, number, number, number], Range>(
-    `SELECT psetid, starttimeslot AS slot, pid, firstpos, lastpos FROM qpsdb
+  const page = db.prepare<[number, number, number, number], WaitingSet>(
+    `SELECT ${SET_COLUMNS} FROM qpsdb
      WHERE (firstpos, psetid, starttimeslot) > (?, ?, ?) ORDER BY firstpos, psetid, starttimeslot LIMIT ?`,
   );
-  const open = db.prepare<[], Range>(
+  const open = db.prepare<[], WaitingSet>(
     'SELECT psetid, 0 AS slot, pid, firstpos, lastpos FROM absorbed WHERE complete = 0',
   );
   const look = looker(db);
-  for (let last: Range | undefined, isOver = false; !isOver;) {
-    const visible: Range[] = page.all(
+  for (let last: WaitingSet | undefined, isOver = false; !isOver;) {
+    const visible: WaitingSet[] = page.all(
       last?.firstpos ?? Number.MIN_SAFE_INTEGER,
       last?.psetid ?? 0,
       last?.slot ?? 0,
@@ -51,7 +44,7 @@ function* lookAtRanges(db: Db): Generator<string | undefined, void> {
 /** Remembers the last place of the pages before. */
 function looker(
   db: Db,
-): (visible: readonly Range[], open: readonly Range[], end: number) => string | undefined {
+): (visible: readonly WaitingSet[], open: readonly WaitingSet[], end: number) => string | undefined {
   const between = db
     .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? LIMIT 1')
     .pluck();
@@ -60,12 +53,12 @@ function looker(
   );
   const found = db
     .prepare<[number, number], number>(
-      'SELECT lastpos FROM qpsdb INDEXED BY qpsdb_now WHERE starttimeslot = -1 AND pid = ? AND psetid = ?',
+      `SELECT lastpos FROM qpsdb INDEXED BY qpsdb_now WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid = ?`,
     )
     .pluck();
   let covered = 0;
-  let before: Range | undefined;
-  const wrongOf = (range: Range): string | undefined => {
+  let before: WaitingSet | undefined;
+  const wrongOf = (range: WaitingSet): string | undefined => {
     const { psetid, slot, pid, firstpos, lastpos } = range;
     if (lastpos < firstpos) return `set ${psetid} ends before it begins`;
     if (before !== undefined && firstpos <= before.lastpos && psetid !== before.psetid)
@@ -102,7 +95,7 @@ function looker(
 
 /** Every time slot that urls of a set wait for has its part of the set. */
 function* lookAtSlots(db: Db): Generator<string | undefined, void> {
-  const next = db.prepare<[number, number], { slot: number; psetid: number }>(
+  const next = db.prepare<[number, number], Pick<WaitingSet, 'slot' | 'psetid'>>(
     `SELECT slot, psetid FROM qdb WHERE slot >= 0 AND slot < ${LOOK_SLOT} AND (slot, psetid) > (?, ?) ORDER BY slot, psetid LIMIT 1`,
   );
   const listed = db
@@ -112,7 +105,10 @@ function* lookAtSlots(db: Db): Generator<string | undefined, void> {
        UNION ALL SELECT 1 FROM absorbed WHERE psetid = $psetid AND complete = 0`,
     )
     .pluck();
-  let part: { slot: number; psetid: number } | undefined = { slot: -1, psetid: Number.MAX_SAFE_INTEGER };
+  let part: Pick<WaitingSet, 'slot' | 'psetid'> | undefined = {
+    slot: NOW_SLOT,
+    psetid: Number.MAX_SAFE_INTEGER,
+  };
   for (let lookups = 1; ; lookups++) {
     part = next.get(part.slot, part.psetid);
     if (part === undefined) return;

@@ -7,14 +7,10 @@
  */
 import type { Db } from '../open.js';
 import { lookAtPlaces } from './places.js';
+import type { WaitingSet } from './sets.js';
 
-interface Range {
-  psetid: number;
-  slot: number;
-  pid: number;
-  firstpos: number;
-  lastpos: number;
-}
+/** Where the urls of a set are. */
+type Places = Pick<WaitingSet, 'psetid' | 'firstpos' | 'lastpos'>;
 
 const PAGE_ROWS = 1000;
 
@@ -106,8 +102,8 @@ export function adoptStrayRows(db: Db): void {
 }
 
 /** Places of every set, complete or not, each once, page by page. */
-function* allRanges(db: Db): Generator<Pick<Range, 'psetid' | 'firstpos' | 'lastpos'>, void> {
-  const page = db.prepare<[number, number, number], Range>(
+function* allRanges(db: Db): Generator<Places, void> {
+  const page = db.prepare<[number, number, number], Places>(
     `SELECT psetid, firstpos, lastpos FROM (
        SELECT psetid, min(firstpos) AS firstpos, max(lastpos) AS lastpos FROM (
          SELECT psetid, firstpos, lastpos FROM qpsdb
@@ -115,8 +111,8 @@ function* allRanges(db: Db): Generator<Pick<Range, 'psetid' | 'firstpos' | 'last
        GROUP BY psetid)
      WHERE (firstpos, psetid) > (?, ?) ORDER BY firstpos, psetid LIMIT ?`,
   );
-  for (let last: Range | undefined; ;) {
-    const rows: Range[] = page.all(last?.firstpos ?? -1, last?.psetid ?? -1, PAGE_ROWS);
+  for (let last: Places | undefined; ;) {
+    const rows: Places[] = page.all(last?.firstpos ?? -1, last?.psetid ?? -1, PAGE_ROWS);
     yield* rows;
     last = rows.at(-1);
     if (last === undefined || rows.length < PAGE_ROWS) return;
