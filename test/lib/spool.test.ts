@@ -1,46 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import fs, {
-  closeSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import fs, { closeSync, openSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { after, describe, it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { LccError } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
-
-const dirs: string[] = [];
-const SMALL_BYTES = 256 * 1024;
-after(() => {
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
-});
-
-function newDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'lcc-spool-'));
-  dirs.push(dir);
-  return dir;
-}
-
-function open(dir: string): Spool {
-  const fail = (error: unknown) => assert.fail(`failed: ${String(error)}`);
-  return new Spool({ dir, steps: 'test.spool', fail });
-}
-
-async function put(spool: Spool, label: string, ...texts: string[]) {
-  const writer = spool.create({ label });
-  for (const text of texts) writer.write(text);
-  return writer.commit(label);
-}
+import { newDir, open, put, SMALL_BYTES } from './spools.js';
 
 async function textOf(spool: Spool, id: string): Promise<string> {
   const pieces: Buffer[] = [];
@@ -342,85 +309,4 @@ describe('a failed sync', () => {
       return '';
     }
   }
-});
-
-describe('a damaged entry', () => {
-  /** Whether reading the altered file is refused, or gives back exactly what was written. */
-  async function survives(alter: (file: Buffer) => Buffer, pieces = 40_000): Promise<void> {
-    const dir = newDir();
-    const spool = open(dir);
-    const text = 'some text é '.repeat(pieces);
-    const { id, bytes } = await put(spool, 'x', text);
-    const path = join(dir, 'new', id);
-    const file = readFileSync(path);
-    const altered = alter(file);
-    writeFileSync(path, altered);
-    if (!altered.equals(file)) {
-      if (bytes <= SMALL_BYTES)
-        assert.throws(() => spool.readSmall({ id, label: 'x', bytes }), { code: 'data.malformed' });
-      await assert.rejects(
-        spool.verify(id),
-        error => error instanceof LccError && error.code === 'data.malformed',
-      );
-    }
-    spool.close();
-  }
-
-  it('is never believed, whichever bit was flipped', async () => {
-    const dir = newDir();
-    const spool = open(dir);
-    const { id, bytes } = await put(spool, 'x', 'some text é '.repeat(12_000));
-    const path = join(dir, 'new', id);
-    const file = readFileSync(path);
-    await fc.assert(
-      fc.asyncProperty(fc.nat(bytes - 1), fc.nat(7), async (at, bit) => {
-        const altered = Buffer.from(file);
-        altered.writeUInt8(altered.readUInt8(at) ^ (1 << bit), at);
-        writeFileSync(path, altered);
-        await assert.rejects(spool.verify(id), { code: 'data.malformed' });
-        assert.throws(() => spool.readSmall({ id, label: 'x', bytes }), { code: 'data.malformed' });
-      }),
-      { numRuns: 300 },
-    );
-    spool.close();
-  });
-
-  it('is not believed when it was cut or lengthened, however small', async () => {
-    for (const pieces of [0, 1, 12_000]) {
-      await survives(file => file.subarray(0, file.length - 1), pieces);
-      await survives(file => file.subarray(0, file.length - 8), pieces);
-      await survives(file => file.subarray(0, 11), pieces);
-      await survives(file => file.subarray(0, 7), pieces);
-      await survives(file => Buffer.concat([file, Buffer.from([0])]), pieces);
-      await survives(file => Buffer.concat([file, file.subarray(-8)]), pieces);
-    }
-  });
-
-  it('is not believed when it was cut, lengthened, or two frames changed places', async () => {
-    const frame = 64 * 1024;
-    await survives(file => file.subarray(0, file.length - 1));
-    await survives(file => file.subarray(0, frame));
-    await survives(file => file.subarray(0, 8));
-    await survives(file => Buffer.concat([file, Buffer.from([0])]));
-    await survives(file => Buffer.concat([file, file.subarray(-8)]));
-    await survives(file => {
-      const header = file.indexOf('some text') - 8;
-      const first = file.subarray(header, header + file.readUInt32BE(header) + 8);
-      const next = header + first.length;
-      const second = file.subarray(next, next + file.readUInt32BE(next) + 8);
-      return Buffer.concat([file.subarray(0, header), second, first, file.subarray(next + second.length)]);
-    });
-  });
-
-  it('names the file and the place', async () => {
-    const dir = newDir();
-    const spool = open(dir);
-    const { id, bytes } = await put(spool, 'x', 'text');
-    const path = join(dir, 'new', id);
-    writeFileSync(path, readFileSync(path).subarray(0, -3));
-    const named = { message: new RegExp(`${id}: damaged at byte \\d+: the file ends`) };
-    await assert.rejects(spool.verify(id), named);
-    assert.throws(() => spool.readSmall({ id, label: 'x', bytes }), named);
-    spool.close();
-  });
 });
