@@ -1,30 +1,50 @@
 /** What texts among the settings must look like. */
+import { parseEndpoint } from '../lib/endpoint.js';
+import { parseNetwork } from '../lib/network.js';
 
-/** What a text, or every text of a list, must match, and how to say that. */
+/** What a text, or every text of a list, must be, and how to say that. */
 export interface Form {
-  pattern: RegExp;
+  accepts: (text: string) => boolean;
   says: string;
 }
 
 /** Names of files and of parts of messages. */
 export const NAME: Form = {
-  pattern: /^(?!\.+$)[\w.-]{1,64}$/,
+  accepts: text => /^(?!\.+$)[\w.-]{1,64}$/.test(text),
   says: 'use letters, digits, dots, dashes; at most 64',
 };
 
 export const MIMETYPES: Form = {
-  pattern: /^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))$/,
+  accepts: text => /^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))$/.test(text),
   says: 'write text/html, text/* or */*',
 };
 
 /** The value of a header (RFC 9110, section 5.5). */
 export const HEADER: Form = {
-  pattern: /^[\t\x20-\x7e\x80-\xff]+$/,
+  accepts: text => /^[\t\x20-\x7e\x80-\xff]+$/.test(text),
   says: 'use one line of Latin characters',
 };
 
-/** A whole endpoint (lib/endpoint.ts), or nothing: what gives metrics has no port of its own. */
+/** An endpoint on one line, or nothing. What gives metrics has no port of its own: one is named. */
 export const METRICS_ENDPOINT: Form = {
-  pattern: /^(?:|unix:.{1,107}|(?:tls:)?(?:(?:\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[^:[\]\s]*):)?\d{1,5})$/,
+  accepts: text => text === '' || (/^.+$/.test(text) && isWholeEndpoint(text)),
   says: 'write host:port or unix:/path; empty: none',
 };
+
+export function isNetwork(text: string): boolean {
+  return readBy(parseNetwork, text) !== undefined;
+}
+
+function isWholeEndpoint(text: string): boolean {
+  const endpoint = readBy(each => parseEndpoint(each, NaN), text);
+  return endpoint !== undefined && (endpoint.kind === 'unix' || !Number.isNaN(endpoint.port));
+}
+
+/** Undefined when it is refused. */
+function readBy<T>(parse: (text: string) => T, text: string): T | undefined {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -4,8 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
-import { parseNetwork } from '../lib/network.js';
-import type { Form } from './forms.js';
+import { isNetwork, type Form } from './forms.js';
 import { checkTogether } from './pairs.js';
 import {
   formatAmount,
@@ -159,7 +158,7 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
       `${origin}: ${key} = ${JSON.stringify(raw)}: ${why}`,
     );
   const demand = (form: Form | undefined, texts: readonly string[]) => {
-    if (form !== undefined && !texts.every(text => form.pattern.test(text))) throw refuse(form.says);
+    if (form !== undefined && !texts.every(text => form.accepts(text))) throw refuse(form.says);
   };
   switch (row.type) {
     case 'number': {
@@ -192,15 +191,6 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
       }
       demand(row.form, raw);
       return raw;
-  }
-}
-
-function isNetwork(text: string): boolean {
-  try {
-    parseNetwork(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -20,10 +20,10 @@ export function parseEndpoint(text: string, defaultPort = DEFAULT_UNS_PORT): End
   }
   const kind = text.startsWith('tls:') ? 'tls' : 'tcp';
   const rest = kind === 'tls' ? text.slice(4) : text;
-  const found = /^(?:(?:\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([^:[\]]*)):)?(\d+)$/.exec(rest);
+  const found = /^(?:(?:\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|([^:[\]\s]*)):)?(\d+)$/.exec(rest);
   if (found) {
     const port = Number(found[3]);
-    if (port > 65535) throw malformed(text, 'a port is 0 to 65535');
+    if (port > 65535 || (found[3] ?? '').length > 5) throw malformed(text, 'a port is 0 to 65535');
     return { kind, host: found[1] ?? (found[2] || '127.0.0.1'), port };
   }
   const bare = /^\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]$|^([^:[\]\s]+)$/.exec(rest);

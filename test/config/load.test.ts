@@ -252,7 +252,7 @@ test('settings that contradict each other are refused with both keys, the defaul
 
 test('metrics are given at an endpoint that names its port, or nowhere', t => {
   for (const daemon of ['uns', 'qm', 'bm', 'bot', 'cu', 'lccd'])
-    for (const bad of ['foo', '[::1]', 'a b:1', 'unix:', ':'])
+    for (const bad of ['foo', '[::1]', 'a b:1', 'unix:', ':', 'a:65536', '000080', 'unix:a\\nb'])
       assert.throws(
         () => home(t, `[${daemon}]\nmetrics_listen = "${bad}"\n`).load(),
         refusal('config', /metrics_listen = ".*": write host:port or unix:\/path; empty: none$/),

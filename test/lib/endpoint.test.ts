@@ -37,10 +37,12 @@ test('refuses what is no endpoint, naming it and the accepted forms', () => {
     'host:',
     'host:port',
     'host:99999',
+    'host:000080',
     'a:b:1',
     '2001:db8::7',
     'unix:',
     'host name:1x',
+    'host name:1',
   ]) {
     assert.throws(
       () => parseEndpoint(text),
