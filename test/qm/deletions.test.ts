@@ -11,12 +11,10 @@ function target(): { asked: DeleteRequest[]; delete: (request: DeleteRequest) =>
   return { asked, delete: request => void asked.push(request) };
 }
 
-const filesOf = (asked: readonly DeleteRequest[]) =>
-  asked.map(({ machineId, fileId }) => `${machineId}/${fileId}`);
-
-test('a machine that is away below a relay is asked again when the relay names it anew, and no other twice', () => {
+/** The deletions of these files, as `(machineid, fileid)` in SQL; and the ids of those that are done. */
+function deleting(freed: string): { deletions: Deletions; gone: number[]; close: () => void } {
   const bench = new Bench();
-  bench.db.exec("INSERT INTO freed(machineid, fileid) VALUES ('m1', 'a'), ('m2', 'b'), ('m2', 'c')");
+  bench.db.exec(`INSERT INTO freed(machineid, fileid) VALUES ${freed}`);
   let id = 0;
   const gone: number[] = [];
   const deletions = new Deletions(
@@ -24,6 +22,14 @@ test('a machine that is away below a relay is asked again when the relay names i
     () => ++id,
     fid => void gone.push(fid),
   );
+  return { deletions, gone, close: () => bench.close() };
+}
+
+const filesOf = (asked: readonly DeleteRequest[]) =>
+  asked.map(({ machineId, fileId }) => `${machineId}/${fileId}`);
+
+test('a machine that is away below a relay is asked again when the relay names it anew, and no other twice', () => {
+  const { deletions, gone, close } = deleting("('m1', 'a'), ('m2', 'b'), ('m2', 'c')");
   const relay = target();
   deletions.setMachines(relay, ['m1', 'm2']);
   assert.deepEqual(filesOf(relay.asked).sort(), ['m1/a', 'm2/b', 'm2/c']);
@@ -35,19 +41,11 @@ test('a machine that is away below a relay is asked again when the relay names i
   assert.deepEqual(relay.asked, []);
   deletions.setMachines(relay, ['m1', 'm2']);
   assert.deepEqual(filesOf(relay.asked), ['m2/b', 'm2/c']);
-  bench.close();
+  close();
 });
 
 test('what was asked over a connection that is lost is asked over the next, and an answer that comes late counts for nothing', () => {
-  const bench = new Bench();
-  bench.db.exec("INSERT INTO freed(machineid, fileid) VALUES ('m1', 'a')");
-  let id = 0;
-  const gone: number[] = [];
-  const deletions = new Deletions(
-    bench.store.freed,
-    () => ++id,
-    fid => void gone.push(fid),
-  );
+  const { deletions, gone, close } = deleting("('m1', 'a')");
   const [before, after] = [target(), target()];
   deletions.setMachines(before, ['m1']);
   deletions.removeTarget(before);
@@ -59,5 +57,5 @@ test('what was asked over a connection that is lost is asked over the next, and 
   assert.deepEqual(gone, []);
   assert.equal(deletions.answered(after, second, 'ok'), true);
   assert.equal(gone.length, 1);
-  bench.close();
+  close();
 });
