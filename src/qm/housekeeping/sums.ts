@@ -31,10 +31,9 @@ export function lookingThrough<T>(
  * SQLite does not find, content users would not notice themselves.
  */
 export class Sums implements Chore {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #kinds: readonly Looking[];
   #round: ReturnType<Looking> | undefined;
-
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
 
   /** @param kinds what is looked through, one after the other */
   constructor(clock: Pick<Clock, 'monotonicMs'>, kinds: readonly Looking[]) {
