@@ -1,4 +1,5 @@
 /** A provider's terms as options of lccpidb, and as text for people. */
+import { parseAmount, type Unit } from '../config/amounts.js';
 import { DAY_SLOTS, hoursOfMask, isNever, isTooFine, WEEK_SLOTS, type Slots } from '../config/hours.js';
 import type { Provider, ProviderTerms } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
@@ -40,8 +41,6 @@ function keyOf(flag: string): string {
   return flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-const SIZE = /^(\d{1,15})(KB|MB|GB|TB)?$/i;
-const FACTORS: Record<string, number> = { KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
 const MAX_FUSE_URLS = 1_000_000_000;
 const HOURS_ADVICE = 'give hours such as 0-7,22-23, or always; 0-23 of the day, 0-167 of the week';
 
@@ -276,16 +275,15 @@ function orDefault<T>(parse: (text: string) => T | undefined): (text: string) =>
   return text => (text === 'default' ? null : parse(text));
 }
 
-function size(text: string): number | undefined {
-  const found = SIZE.exec(text);
-  if (found === null) return undefined;
-  const value = Number(found[1]) * (found[2] === undefined ? 1 : (FACTORS[found[2].toUpperCase()] ?? NaN));
-  return Number.isSafeInteger(value) ? value : undefined;
-}
-
+const size = amountIn('bytes');
 /** As the tools print it, too: `100KB/s`. */
-function rate(text: string): number | undefined {
-  return size(text.replace(/\/s$/i, ''));
+const rate = amountIn('bytes_per_s');
+
+function amountIn(unit: Unit): (text: string) => number | undefined {
+  return text => {
+    const value = parseAmount(text, unit);
+    return Number.isSafeInteger(value) ? value : undefined;
+  };
 }
 
 function yesOrNo(text: string): boolean | undefined {

@@ -4,16 +4,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
 import { checkTogether } from './pairs.js';
-import {
-  formatAmount,
-  SETTINGS,
-  type SettingKey,
-  type SettingRow,
-  type SettingValue,
-  type Unit,
-} from './settings.js';
+import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings.js';
 
 /** Where everything an LCC keeps lives, below `$LCC_HOME`. */
 export interface Home {
@@ -134,13 +128,6 @@ function* flatten(table: Record<string, unknown>, path: string): Generator<[stri
   }
 }
 
-const UNITS: Record<string, Record<string, number>> = {
-  ms: { ms: 1, s: 1000, min: 60_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 },
-  bytes: { byte: 1, bytes: 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 },
-  percent: { '%': 1 },
-  count: {},
-};
-
 const ADVICE: Record<Unit, string> = {
   ms: 'give a time, such as "10s"',
   bytes: 'give a number of bytes, such as "64KB"',
@@ -162,8 +149,8 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
   };
   switch (row.type) {
     case 'number': {
-      const value = typeof raw === 'number' ? raw : amountOf(raw, row.unit);
-      if (value === undefined || !Number.isFinite(value)) throw refuse(ADVICE[row.unit]);
+      const value = typeof raw === 'string' ? parseAmount(raw, row.unit) : raw;
+      if (typeof value !== 'number' || !Number.isFinite(value)) throw refuse(ADVICE[row.unit]);
       if (row.unit === 'count' && !Number.isInteger(value)) throw refuse('give a whole number');
       if (value < row.min || value > row.max)
         throw refuse(`must be ${formatAmount(row.min, row.unit)} to ${formatAmount(row.max, row.unit)}`);
@@ -192,15 +179,6 @@ function checked(key: SettingKey, raw: unknown, origin: string): unknown {
       demand(row.form, raw);
       return raw;
   }
-}
-
-function amountOf(raw: unknown, unit: Unit): number | undefined {
-  if (unit === 'bytes_per_s')
-    return amountOf(typeof raw === 'string' ? raw.replace(/\/s\s*$/i, '') : raw, 'bytes');
-  const found = typeof raw === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*([a-z%]*)\s*$/i.exec(raw) : null;
-  if (found === null) return undefined;
-  const factor = found[2] === '' ? 1 : UNITS[unit]?.[found[2]?.toLowerCase() ?? ''];
-  return factor === undefined ? undefined : Number(found[1]) * factor;
 }
 
 function didYouMean(key: string): string {

@@ -6,9 +6,8 @@
  * `"10s"`, `"1.5h"`, `"64KB"` (KB = 1024 bytes), `"2GB"`.
  */
 
+import { DAY, formatAmount, GB, HOUR, KB, MB, MINUTE, SECOND, type Unit } from './amounts.js';
 import { HEADER, METRICS_ENDPOINT, MIMETYPES, NAME, type Form } from './forms.js';
-
-export type Unit = 'ms' | 'bytes' | 'count' | 'percent' | 'bytes_per_s';
 
 export type SettingRow =
   | {
@@ -23,14 +22,6 @@ export type SettingRow =
   | { type: 'boolean'; default: boolean; doc: string }
   | { type: 'string'; default: string; doc: string; oneOf?: readonly string[]; form?: Form }
   | { type: 'list'; default: readonly string[]; doc: string; of?: 'networks'; form?: Form; needsOne?: true };
-
-const KB = 1024;
-const MB = 1024 * KB;
-const GB = 1024 * MB;
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 const count = (value: number, min: number, max: number, doc: string) =>
   ({ type: 'number', unit: 'count', default: value, min, max, doc }) as const;
@@ -353,37 +344,4 @@ export type SettingValue<K extends SettingKey> = Row<K>['type'] extends 'number'
 export function limitText(key: SettingKey, value: number): string {
   const row: SettingRow = SETTINGS[key];
   return `${formatAmount(value, row.type === 'number' ? row.unit : 'count')} (${key})`;
-}
-
-/** A number with its unit, for people. */
-export function formatAmount(value: number, unit: Unit): string {
-  switch (unit) {
-    case 'bytes':
-      return formatScaled(value, [
-        [GB, 'GB'],
-        [MB, 'MB'],
-        [KB, 'KB'],
-        [1, 'bytes'],
-      ]);
-    case 'bytes_per_s':
-      return `${formatAmount(value, 'bytes')}/s`;
-    case 'ms':
-      return formatScaled(value, [
-        [DAY, 'd'],
-        [HOUR, 'h'],
-        [MINUTE, 'min'],
-        [SECOND, 's'],
-        [1, 'ms'],
-      ]);
-    case 'percent':
-      return `${value} %`;
-    case 'count':
-      return String(value);
-  }
-}
-
-function formatScaled(value: number, scales: readonly (readonly [number, string])[]): string {
-  for (const [size, name] of scales)
-    if (value >= size && value % size === 0) return `${value / size} ${name}`;
-  return `${value} ${scales.at(-1)?.[1] ?? ''}`;
 }

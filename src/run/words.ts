@@ -1,6 +1,6 @@
 /** What a daemon says of itself, as a tired person would have it told. */
 import { formatBytes } from '../lib/bytes-text.js';
-import { formatAmount } from '../config/settings.js';
+import { formatAmount } from '../config/amounts.js';
 import type { DaemonStatus } from './ask.js';
 import { figureOf, listOf } from './figures.js';
 

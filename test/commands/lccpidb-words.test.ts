@@ -35,6 +35,15 @@ describe('lccpidb and what it prints', () => {
     assert.equal(lccpidb(home, 'passwd', '--pid=1').status, 0);
   });
 
+  it('takes sizes as lcc.toml does', () => {
+    const home = newHome();
+    const add = (size: string) => lccpidb(home, 'add', '--pid=1', '--root=http://h/', `--spacemax=${size}`);
+    for (const bad of ['1.0001KB', '5 constructor', '-1', '9999999GB'])
+      assert.equal(add(bad).status, 64, bad);
+    assert.equal(add('1.5 GB').status, 0);
+    assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^space: +0 of 1610612736 bytes$/m);
+  });
+
   it('takes a bandwidth as it is printed', () => {
     const home = newHome();
     assert.equal(lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--bandwidth=100KB/s').status, 0);
