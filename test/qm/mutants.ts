@@ -100,8 +100,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'db/queue/sets.js',
-        'AND pid = ? AND psetid > ? ORDER BY psetid LIMIT',
-        'AND pid = ? AND psetid > ? ORDER BY psetid DESC LIMIT',
+        'AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}',
+        'AND pid = ? AND psetid > ? ORDER BY psetid DESC ${AT_MOST}',
       ),
     ],
   },
@@ -136,8 +136,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'db/queue/sets.js',
-        'AND tries = 0 ORDER BY pos LIMIT',
-        'AND tries = 0 ORDER BY curl DESC, pos LIMIT',
+        'AND tries = 0 ORDER BY pos ${AT_MOST}',
+        'AND tries = 0 ORDER BY curl DESC, pos ${AT_MOST}',
       ),
     ],
   },

@@ -1,6 +1,7 @@
 /** Errors of urls, kept for the provider until it has received them (pierr). */
 import { formatUrl, type UrlRecord } from '../../wire/url.js';
 import type { Db } from '../open.js';
+import { AT_MOST } from '../paging.js';
 import { corrupt, damagedErrors, type DamagedError } from '../damage.js';
 import { errorSum } from '../sums.js';
 import type { Tally } from './tally.js';
@@ -33,7 +34,9 @@ export class ErrorStore {
       )
       .pluck();
     this.#count = db
-      .prepare<[number, number], number>('SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? LIMIT ?)')
+      .prepare<[number, number], number>(
+        `SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? ${AT_MOST})`,
+      )
       .pluck();
     this.#delivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
     this.#recount = db.prepare<[number, number, number]>(

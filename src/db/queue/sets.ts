@@ -1,6 +1,7 @@
 /** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last. */
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../open.js';
+import { AT_MOST } from '../paging.js';
 import { ReadAhead } from './read-ahead.js';
 import {
   ROW_COLUMNS,
@@ -50,11 +51,11 @@ export class QueueReader {
     this.#tally = tally;
     this.#nowS = nowS;
     this.#sets = db.prepare<[number, number, number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ORDER BY psetid LIMIT ?`,
+      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
     );
     this.#countSets = db
       .prepare<[number, number, number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? LIMIT ?)`,
+        `SELECT count(*) FROM (SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ${AT_MOST})`,
       )
       .pluck();
     this.#nextProvider = db
@@ -64,12 +65,12 @@ export class QueueReader {
       .pluck();
     this.#next = db
       .prepare<[number, number, number, number], RawWaiting>(
-        `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos LIMIT ?`,
+        `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos ${AT_MOST}`,
       )
       .raw();
     this.#count = db
       .prepare<[number, number, number, number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 LIMIT ?)`,
+        `SELECT count(*) FROM (SELECT 1 FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ${AT_MOST})`,
       )
       .pluck();
     this.#at = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
@@ -82,7 +83,7 @@ export class QueueReader {
     this.#bad = db
       .prepare<[number, number, number, number], RawWaiting>(
         `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND slot = ${NOW_SLOT} AND pos > ?
-         ORDER BY pos LIMIT ?`,
+         ORDER BY pos ${AT_MOST}`,
       )
       .raw();
     this.#any = db

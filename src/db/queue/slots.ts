@@ -4,6 +4,7 @@
  */
 import type { ErrorStore } from '../cache/errors.js';
 import type { Db } from '../open.js';
+import { AT_MOST } from '../paging.js';
 import { recordOfRow } from './row.js';
 import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets.js';
 
@@ -47,7 +48,7 @@ export class SlotStore {
     this.#take = db
       .prepare<[number, number, number], number>(
         `UPDATE qdb SET slot = ${NOW_SLOT} WHERE pos IN
-           (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos LIMIT ?) RETURNING pos`,
+           (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos ${AT_MOST}) RETURNING pos`,
       )
       .pluck();
     // Rows to be looked at have no part of their own: one of their set must stay to tell its places.
