@@ -12,6 +12,7 @@ import { FinishedSets } from './finished-sets.js';
 import { InFlight, type Request, type Way } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
+import { Pump, type PumpOptions } from './pump.js';
 import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { Retries } from './retries.js';
@@ -24,12 +25,10 @@ import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
 import { Workers, type Worker } from './workers.js';
 
-export interface DispatchOptions extends KnownOptions, LargeSetOptions {
+export interface DispatchOptions extends KnownOptions, LargeSetOptions, Pick<PumpOptions, 'atReturn'> {
   lanes: LaneRules;
   /** Results were committed: there may be files to delete. */
   committed: () => void;
-  /** Runs something when the present callback returns, before anybody else has the event loop. */
-  atReturn: (action: () => void) => void;
 }
 
 /** Readings of the queue for one filling of a lane. */
@@ -50,13 +49,14 @@ export class Dispatcher {
   readonly #large: LargeSets;
   readonly #retries: Retries;
   readonly #counts = new FetchCounts();
+  readonly #soon: Pump;
   #lastId = 0;
-  #pumping = false;
   #cancelWake: (() => void) | undefined;
   #stopped = false;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.#soon = new Pump({ run: () => this.#pump(), atReturn: options.atReturn });
     const waiting = (pid: number, most: number) => this.#providers.get(pid)?.order.waiting(most) ?? 0;
     this.#table = new LaneTable(options.lanes, waiting);
     this.#retries = new Retries(options, pid => this.#providers.get(pid)?.order);
@@ -112,6 +112,7 @@ export class Dispatcher {
   /** Writes what has arrived; sends nothing more. */
   stop(): void {
     this.#stopped = true;
+    this.#soon.stop();
     this.#slots.stop();
     this.#cancelWake?.();
     this.#batch.flush();
@@ -239,12 +240,7 @@ export class Dispatcher {
 
   /** Sends whatever may be sent, soon: several calls are one. */
   pump(): void {
-    if (this.#pumping || this.#stopped) return;
-    this.#pumping = true;
-    this.#options.atReturn(() => {
-      this.#pumping = false;
-      if (!this.#stopped) this.#pump();
-    });
+    this.#soon.ask();
   }
 
   #pump(): void {
@@ -271,11 +267,15 @@ export class Dispatcher {
       if (grant === undefined) return;
       const { sent, more } = this.#fill(grant.lane, grant.room, nowMs);
       this.#table.sent(grant, sent, more);
-      if (this.#options.clock.monotonicMs() - nowMs > PUMP_MS) {
-        setImmediate(() => this.pump());
+      if (this.#isLate(nowMs)) {
+        this.#soon.rest();
         return;
       }
     }
+  }
+
+  #isLate(sinceMs: number): boolean {
+    return this.#options.clock.monotonicMs() - sinceMs > PUMP_MS;
   }
 
   /** Sends up to `room` urls into a lane, and says whether there are more. */
@@ -285,7 +285,7 @@ export class Dispatcher {
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
     let sent = 0;
     // Urls deleted while they waited may follow each other by the million: other providers go in between.
-    for (let round = 0; round < MAX_ROUNDS && sent < room; round++) {
+    for (let round = 0; round < MAX_ROUNDS && sent < room && !(round > 0 && this.#isLate(nowMs)); round++) {
       let taken = known.order.take(room - sent, nowMs);
       if (known.order.isCutShort && taken.length === 0) continue;
       const isLeft = taken.length === 0;
