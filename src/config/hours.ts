@@ -93,8 +93,10 @@ export function nextSlot(hours: Hours, slot: number, slots: Slots): number | und
 
 /** When hours next begin that are permitted, at the end of this hour at the earliest; undefined: never. */
 export function opensAtMs(hours: Hours, nowMs: number, slots: Slots): number | undefined {
+  if (isNever(hours)) return undefined;
   let atMs = nowMs;
-  for (let ahead = 1; ahead <= slots; ahead++) {
+  // Longer than a period: a change to summer time leaves an hour out, the change back has one twice.
+  for (let ahead = 1; ahead <= 2 * slots + 1; ahead++) {
     atMs = hourEndMs(atMs);
     if (permits(hours, slotOf(atMs, slots))) return atMs;
   }

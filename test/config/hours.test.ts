@@ -136,6 +136,17 @@ test('a clock that is put right by a moment begins no hour, unless that was just
   assert.equal(slotsBegun(hourMs, hourMs - 1, 24).length, 24);
 });
 
+test('an hour that a change of the clocks leaves out, or has twice, begins a period later', () => {
+  inZone('Europe/Vienna');
+  // At 2 h on Sunday, March 28, clocks go to 3 h; on October 31 they go back from 3 h to 2 h.
+  const local = (month: number, day: number, hour: number) => new Date(2027, month - 1, day, hour).getTime();
+  const spring = local(3, 27, 23);
+  assert.equal(opensAtMs(hoursOfSlots([2], 24), spring, 24), local(3, 29, 2));
+  assert.equal(opensAtMs(hoursOfSlots([146], 168), spring, 168), local(4, 4, 2));
+  assert.equal(opensAtMs(hoursOfSlots([3], 24), spring, 24), local(3, 28, 3));
+  assert.equal(opensAtMs(hoursOfSlots([1], 24), local(10, 31, 1), 24), local(11, 1, 1));
+});
+
 test('hours open at the next full hour that is permitted, a period later at the latest, or never', () => {
   const now = new Date(2026, 10, 20, 13, 30).getTime();
   const at = (day: number, hour: number) => new Date(2026, 10, day, hour).getTime();
