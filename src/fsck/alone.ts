@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { NamesDb, type Name } from '../db/names.js';
 import { nameOf } from '../db/naming.js';
 import { LccError } from '../lib/errors.js';
-import { leftover, OWN_FILES } from './store.js';
+import { DAMAGED_NAMES, leftover, NO_NAMES, OWN_FILES } from './store.js';
 import type { Extent, Finding } from './types.js';
 
 const PAGE_ROWS = 1000;
@@ -17,7 +17,7 @@ const PAGE_ROWS = 1000;
 export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent): Generator<Finding> {
   const path = join(storeDir, 'names.db');
   if (!existsSync(path)) {
-    yield { kind: 'store', where: path, what: 'there is none; lccd-bm makes it anew', repaired: false };
+    yield { kind: 'store', where: path, what: NO_NAMES, repaired: false, remains: true };
     return;
   }
   let names: NamesDb;
@@ -25,7 +25,7 @@ export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent)
     names = new NamesDb(path, 0);
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
-    yield { kind: 'free-list', where: path, what: 'damaged; lccd-bm sets it aside', repaired: false };
+    yield { kind: 'free-list', where: path, what: DAMAGED_NAMES, repaired: false, remains: true };
     return;
   }
   try {

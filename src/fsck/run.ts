@@ -27,7 +27,7 @@ import { counters, sequence, sets } from './queue.js';
 import { providers, sums } from './rows.js';
 import { dropSpooledDeletions, spools } from './spools.js';
 import { spoolDatabases } from './spool-databases.js';
-import { deletions, files, freeList } from './store.js';
+import { DAMAGED_NAMES, deletions, files, freeList, NO_NAMES } from './store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
 
 export interface FsckOptions {
@@ -277,8 +277,7 @@ function openNames(
     return undefined;
   }
   if (!existsSync(path)) {
-    if (!storeLost)
-      report({ kind: 'store', where: path, what: 'there is none; lccd-bm makes it anew', repaired: false });
+    if (!storeLost) report({ kind: 'store', where: path, what: NO_NAMES, repaired: false, remains: true });
     return undefined;
   }
   try {
@@ -286,7 +285,7 @@ function openNames(
   } catch (error) {
     if (!(error instanceof LccError)) throw error;
     if (error.code === 'data.malformed') {
-      report({ kind: 'free-list', where: path, what: 'damaged; lccd-bm sets it aside', repaired: false });
+      report({ kind: 'free-list', where: path, what: DAMAGED_NAMES, repaired: false, remains: true });
       return undefined;
     }
     if (error.code !== 'try.later' || repair) throw error;

@@ -2,7 +2,7 @@
  * Entries of spools, frame by frame. Damaged ones are left to whoever serves the spool: it knows what was promised, asks
  * the provider for a full set, and sets the entry aside.
  */
-import { readdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, LccError } from '../lib/errors.js';
 import { isSpoolName } from '../lib/spool.js';
@@ -55,6 +55,8 @@ export function dropSpooledDeletions(fsmSpoolDir: string, machineId: string): nu
 
 async function problemOf(path: string): Promise<string | undefined> {
   try {
+    // Also a pipe, which would be waited for.
+    if (!lstatSync(path).isFile()) return 'not a file';
     for await (const _frame of readFrames(path));
     return undefined;
   } catch (error) {

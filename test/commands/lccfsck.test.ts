@@ -101,6 +101,19 @@ test('a repair is not advised for what it leaves', async () => {
   unlinkSync(stray);
 });
 
+test('nor for names.db, which is left to lccd-bm', async () => {
+  const path = join(lcc.home, 'store/names.db');
+  const whole = readFileSync(path);
+  writeFileSync(path, 'no database'.repeat(1000));
+  const line = `free-list\t${path}\tdamaged; lccd-bm sets it aside when it starts, and makes it anew\n`;
+  for (const args of [[], ['--repair']]) {
+    const { status, stdout, stderr } = await fsck(['--quick', ...args]);
+    assert.deepEqual([status, stdout], [1, line]);
+    assert.match(stderr, /: 1 found, 0 repaired\n$/);
+  }
+  writeFileSync(path, whole);
+});
+
 test('a database damaged in the middle: readers say where and what to do; without its beginning: 78 until told to begin anew', async () => {
   const path = join(lcc.home, 'lcc.db');
   const db = openReadOnly(path);

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import {
   closeSync,
   existsSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   statSync,
   unlinkSync,
   writeFileSync,
@@ -67,6 +69,28 @@ test('a damaged entry of a spool is found, and left to the UNS, which sets it as
   );
   assert.ok(existsSync(path));
   unlinkSync(path);
+});
+
+test('what is no file in a spool is a finding, and everything else is looked at all the same', async () => {
+  const paths = ['spool/uns/uns/new/folder', 'spool/fsm/new/folder'].map(path => join(lcc.home, path));
+  for (const path of paths) mkdirSync(path, { recursive: true });
+  const findings = await fsck('repair');
+  assert.deepEqual(
+    findings.map(({ kind, where, what }) => [kind, where, what]),
+    [
+      [
+        'spool',
+        'spool/uns/uns/new/folder',
+        'not a file; lccd-uns sets it aside when it starts, for it is no entry',
+      ],
+      [
+        'spool',
+        'spool/fsm/new/folder',
+        'not a file; lccd-qm sets it aside when it starts, for it is no entry',
+      ],
+    ],
+  );
+  for (const path of paths) rmdirSync(path);
 });
 
 test('a store that is not there is a finding, and no reason to drop what it holds', async () => {
