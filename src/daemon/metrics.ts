@@ -20,7 +20,7 @@ type Status = Record<string, unknown>;
 
 /**
  * Where a daemon listens. Robots of one lccd share the setting: the second one gets the next port.
- * @throws LccError `usage` when it is malformed or no port is left
+ * @throws LccError `usage` when it is malformed, `config` when no port is left
  */
 export function metricsEndpoint(text: string, instance: string): Endpoint {
   const endpoint = parseEndpoint(text);
@@ -28,7 +28,7 @@ export function metricsEndpoint(text: string, instance: string): Endpoint {
   if (endpoint.kind === 'unix' || endpoint.port === 0 || ahead <= 0) return endpoint;
   const port = endpoint.port + ahead;
   if (port > MAX_PORT)
-    throw new LccError('usage', `metrics endpoint "${text}": no port is left for the ${ahead + 1}th robot`);
+    throw new LccError('config', `metrics endpoint "${text}": no port is left for robot ${ahead + 1}`);
   return { ...endpoint, port };
 }
 

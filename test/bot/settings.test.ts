@@ -53,6 +53,7 @@ test('every setting of the robot reaches the option it is for', () => {
 test('every setting of messages between daemons reaches the option it is for', () => {
   const overrides = {
     'xml.token_bytes': '1025',
+    'xml.url_bytes': '1025',
     'xml.depth': '11',
     'xml.attributes': '13',
     'xml.name_bytes': '33',

@@ -246,6 +246,17 @@ test('settings that contradict each other are refused with both keys, the defaul
     ],
   ] as const)
     assert.throws(() => home(t, `[qm]\n${toml}\n`).load(), refusal('config', message), toml);
+  for (const [toml, message] of [
+    [
+      'xml.token_bytes = 1024',
+      /: xml\.token_bytes = 1024 \(.*\) must not be less than xml\.url_bytes = 8192 \(default\)$/,
+    ],
+    [
+      'lccd.restart_min_ms = "10s"',
+      /: lccd\.restart_max_ms = 5000 \(default\) must not be less than lccd\.restart_min_ms = 10000 \(/,
+    ],
+  ] as const)
+    assert.throws(() => home(t, `${toml}\n`).load(), refusal('config', message), toml);
   for (const toml of ['backoff_min_ms = "1h"\nbackoff_max_ms = "1h"', 'expire_ms = "10d"'])
     assert.equal(home(t, `[qm]\n${toml}\n`).load().get('qm.retries'), 6, toml);
 });

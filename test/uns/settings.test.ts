@@ -24,9 +24,9 @@ describe('settings of a real lccd-uns', { timeout: 60_000 }, () => {
   for (const [key, value, said, urls] of [
     [
       'xml.token_bytes',
-      1024,
-      '1024 characters',
-      `<url curl="a" mimetype="text/html" x="${'y'.repeat(1500)}"/>`,
+      8192,
+      '8192 characters',
+      `<url curl="a" mimetype="text/html" x="${'y'.repeat(9000)}"/>`,
     ],
     [
       'xml.attributes',
