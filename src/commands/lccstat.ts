@@ -117,12 +117,13 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
 
 async function queueText({ home, slots, now, limit, json }: Sight): Promise<string> {
   const told = new Map<number, Told>();
-  for (const [pid, heldUp] of heldUpOf(now.looks)) told.set(pid, { heldUp });
+  const heldUps = heldUpOf(now.looks);
+  for (const [pid, heldUp] of heldUps) told.set(pid, { heldUp });
   for (const [pid, fetching] of await fetchingNow(home.run)) told.set(pid, { ...told.get(pid), fetching });
   for (const [pid, failure] of await failuresNow(home.run)) told.set(pid, { ...told.get(pid), failure });
   for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
   const nowMs = systemClock.nowMs();
-  const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
+  const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit, [...heldUps.keys()]));
   if (!json) return formatShape(shape, told, nowMs, slots);
   const providers = shape.providers.map(provider => ({
     ...provider,
