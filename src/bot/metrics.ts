@@ -29,6 +29,6 @@ export const BOT_METRICS: readonly MetricRow[] = [
     name: 'lcc_bot_wire_bytes_total',
     type: 'counter',
     field: 'wire_bytes',
-    help: 'Bytes of bodies received from sites',
+    help: 'Bytes received from sites, headers included',
   },
 ];

@@ -249,7 +249,8 @@ function rejectionError({ what, code, text }: Rejection): LccError {
   );
 }
 
-function rejectionCode(code: number): ErrorCode {
+/** Which failure a code of a connection or a set is; lcc-codes(7) says the exit status, a test compares the two. */
+export function rejectionCode(code: number): ErrorCode {
   switch (code) {
     case 101:
     case 105:

@@ -73,6 +73,6 @@ export const QM_METRICS: readonly MetricRow[] = [
     name: 'lcc_qm_wire_bytes_total',
     type: 'counter',
     field: 'wire_bytes',
-    help: 'Bytes of bodies received from sites',
+    help: 'Bytes received from sites, headers included',
   },
 ];

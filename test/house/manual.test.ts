@@ -7,6 +7,8 @@ import { test } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import { formatAmount } from '../../src/config/amounts.js';
 import { SETTINGS, type SettingRow } from '../../src/config/settings.js';
+import { rejectionCode } from '../../src/cp/session.js';
+import { exitStatusOf, LccError } from '../../src/lib/errors.js';
 import { CODES } from '../../src/wire/codes.js';
 import { manPages, plain } from '../support/mdoc.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
@@ -66,6 +68,23 @@ test('lcc-codes(7) has every code with its text, and no other', () => {
   assert.deepEqual(
     listed,
     Object.entries(CODES).map(([code, text]) => `${code} ${text}`),
+  );
+});
+
+test('lcc-codes(7) says the exit status that lcccp ends with, for every code that ends it', () => {
+  const page = readProjectFile('man/lcc-codes.7');
+  const said = [...page.matchAll(/^\.It Er (\d+) No [^]*?(?=^\.(?:It|El))/gm)].flatMap(([item, code]) => {
+    const status = /^Exit status (\d+)\.$/m.exec(item)?.[1];
+    return status === undefined ? [] : [{ code: Number(code), status: Number(status) }];
+  });
+  assert.deepEqual(
+    said,
+    said.map(({ code }) => ({ code, status: exitStatusOf(new LccError(rejectionCode(code), '')) })),
+  );
+  const codes = said.map(({ code }) => code);
+  assert.deepEqual(
+    [101, 102, 103, 104, 105, 106, 201, 204].filter(code => !codes.includes(code)),
+    [],
   );
 });
 
