@@ -93,19 +93,25 @@ export class BenchQm {
     return new UnsLink(socket);
   }
 
-  /** Puts sets of one url each of provider 1 into the queue, as they stand there when they are absorbed. The daemon must not run. */
-  queueSmallSets(sets: number): void {
+  /**
+   * Puts sets of one url each of provider 1 into the queue, as they stand there when they are absorbed, or when their turn came
+   * and they wait for an hour of the day since. The daemon must not run.
+   */
+  queueSmallSets(sets: number, hour = -1): void {
+    // The next hour may begin meanwhile.
+    const tod = hour < 0 ? null : `${hour}-${(hour + 2) % 24}`;
     const db = openDatabase(join(this.home, 'lcc.db'));
     const row = db.prepare(
-      `INSERT INTO qdb(pos, pid, curl, mimetype, psetid, len, mtime) VALUES (?, 1, ?, 'text/html', ?, 4096, 1795169581)`,
+      `INSERT INTO qdb(pos, pid, curl, mimetype, psetid, len, mtime, slot, tod)
+       VALUES (?, 1, ?, 'text/html', ?, 4096, 1795169581, ?, ?)`,
     );
     const set = db.prepare(
-      'INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos) VALUES (?, -1, 1, ?, ?)',
+      'INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos) VALUES (?, ?, 1, ?, ?)',
     );
     db.transaction(() => {
       for (let n = 1; n <= sets; n++) {
-        row.run(n, `${PREFIX}docs/page-${String(n).padStart(8, '0')}.html`, n);
-        set.run(n, n, n);
+        row.run(n, `${PREFIX}docs/page-${String(n).padStart(8, '0')}.html`, n, hour, tod);
+        set.run(n, hour, n, n);
       }
       db.prepare('UPDATE pidb SET nurlproc = ? WHERE pid = 1').run(sets);
       db.prepare("UPDATE counter SET value = ? WHERE name IN ('pos', 'psetid')").run(sets);

@@ -1,7 +1,7 @@
 /**
  * A hundred providers with a set of 100 000 urls each, and one of them alone: what ten million waiting urls cost in memory, on disk and at a restart, and
  * whether taking them grows slower as the queue grows. And one provider with a million sets of a url each: what those cost
- * in memory and at a restart.
+ * in memory and at a restart, and when all of them have waited for an hour of the day that begins.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,8 @@ const MAX_MORE_MB = 80;
 const SMALL_SETS = 1_000_000;
 const FEW_SMALL_SETS = 10_000;
 const MAX_MORE_MB_OF_SMALL = 60;
+/** Until the first of them is fetched when all wait for an hour that has begun: their provider waits for so long, others do not. */
+const MAX_JOINING_MS = 120_000;
 /** Fetched after the restart, for more than the first sets to be looked at. */
 const FETCHED = 5000;
 const MB = 1024 * 1024;
@@ -34,8 +36,12 @@ export async function bench(): Promise<Outcome[]> {
   const many = await measure(MOST_URLS);
   const fewSmall = await measureSmall(FEW_SMALL_SETS);
   const manySmall = await measureSmall(SMALL_SETS);
+  const hour = new Date().getHours();
+  const fewWaiting = await measureSmall(FEW_SMALL_SETS, hour);
+  const manyWaiting = await measureSmall(SMALL_SETS, hour);
   const count = (urls: number) => urls.toLocaleString('en-US');
   const small = `with ${count(SMALL_SETS)} sets of one url`;
+  const joined = `with ${count(SMALL_SETS)} sets of one url whose hour has begun`;
   const line = (urls: number, { urlsPerSecond, rssMb }: Measured) => ({
     name: `lccd-qm, up to ${count(urls)} urls`,
     ratePerSecond: urlsPerSecond,
@@ -69,6 +75,18 @@ export async function bench(): Promise<Outcome[]> {
           atMost: MAX_MORE_MB_OF_SMALL,
           unit: 'MB',
         },
+        {
+          what: `start to first fetch ${joined}`,
+          value: manyWaiting.restartMs,
+          atMost: MAX_JOINING_MS,
+          unit: 'ms',
+        },
+        {
+          what: `memory of lccd-qm ${joined}, beyond that with ${count(FEW_SMALL_SETS)}`,
+          value: manyWaiting.rssMb - fewWaiting.rssMb,
+          atMost: MAX_MORE_MB_OF_SMALL,
+          unit: 'MB',
+        },
       ],
     },
   ];
@@ -99,13 +117,13 @@ async function measure(urls: number): Promise<Measured> {
   }
 }
 
-/** One provider with so many sets of one url each, as they stand in the queue. */
-async function measureSmall(sets: number): Promise<Pick<Measured, 'rssMb' | 'restartMs'>> {
+/** One provider with so many sets of one url each, as they stand in the queue, or all wait for the hour of the day that has begun. */
+async function measureSmall(sets: number, hour = -1): Promise<Pick<Measured, 'rssMb' | 'restartMs'>> {
   const home = mkdtempSync(join(tmpdir(), 'lcc-bench-scale-'));
   const qm = new BenchQm(home);
   try {
     addProviders(join(home, 'lcc.db'), 1, PREFIX);
-    qm.queueSmallSets(sets);
+    qm.queueSmallSets(sets, hour);
     const restartMs = await qm.startToFirstFetch();
     const socket = await qm.fetchSome(FETCHED, 1);
     const rssMb = qm.peakRssBytes / MB;

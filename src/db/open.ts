@@ -16,6 +16,7 @@ import { migration003 } from './migrations/003.js';
 import { migration004 } from './migrations/004.js';
 import { migration005 } from './migrations/005.js';
 import { migration006 } from './migrations/006.js';
+import { migration007 } from './migrations/007.js';
 import { hasVanished } from './restored.js';
 import { openWal } from './wal.js';
 
@@ -29,6 +30,7 @@ const MIGRATIONS: readonly string[] = [
   migration004,
   migration005,
   migration006,
+  migration007,
 ];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

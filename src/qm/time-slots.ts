@@ -33,8 +33,12 @@ const LOOK_MS = 60_000;
 const CLOSING_MS = 1000;
 /** Rows put back in one transaction. */
 const JOIN_ROWS = 1000;
+/** Sets with urls that were submitted again whose providers are held at once. */
+const RESUBMITTED_SETS = 256;
 /** A part costs as much as so many rows, and there may be one for each url. */
 const PART_ROWS = 3;
+/** Transactions in a row for one job: a million parts of one provider are no reason for the others to wait for longer. */
+const TURN = 8;
 const RETRY_MS = 1000;
 
 /** A row that was taken. */
@@ -45,24 +49,39 @@ interface Taken {
   set: WaitingSet;
 }
 
+/** Parts of sets that are being joined, in their order; where they are, in the database. */
 interface Job {
-  part: WaitingSet;
-  /** The first place of those joined, when there was more than one slice. */
-  first: number | undefined;
+  key: string;
+  /** Parts behind a set, fewer than `limit` only when there are no more. */
+  next: (afterPsetid: number, limit: number) => WaitingSet[];
+  /** The last set whose part is joined. */
+  afterPsetid: number;
+  /** A part of which some rows are joined, and the first place of those. */
+  begun: { part: WaitingSet; first: number | undefined } | undefined;
+  /** Providers that fetch nothing until it is over. */
+  holds: Set<number>;
+  transactions: number;
 }
 
-/** What a transaction did for a job. */
+/** What a transaction did for a part. */
 interface Joined {
-  key: string;
-  job: Job;
+  part: WaitingSet;
   places: number[];
+  isOver: boolean;
+}
+
+/** And for a job. */
+interface Progress {
+  job: Job;
+  joined: Joined[];
+  /** No part is left. */
   isOver: boolean;
 }
 
 export class TimeSlots {
   readonly #options: TimeSlotsOptions;
   readonly #jobs = new Map<string, Job>();
-  /** By provider: how many of its parts are being joined. */
+  /** By provider: how many jobs hold it. */
   readonly #joining = new Map<number, number>();
   /** Masks of the providers with rows that wait for a slot. */
   readonly #masks = new Map<number, string>();
@@ -86,14 +105,18 @@ export class TimeSlots {
     const { store, clock, slots } = this.#options;
     const nowMs = clock.nowMs();
     const last = store.slots.lastLook();
-    const later = store.slots.later();
-    for (const { pid } of later) this.#masks.set(pid, this.#maskOf(pid));
     this.#see(nowMs);
     this.#noted = false;
     const begun = new Set(last === undefined ? [] : slotsBegun(last.atMs, nowMs, slots)).add(this.#slot);
     const isOther = last !== undefined && last.slots !== slots;
-    this.#join(later.filter(({ slot }) => isOther || begun.has(slot)));
+    for (const slot of store.slots.slots()) {
+      for (const pid of store.slots.providers(slot)) {
+        if (!this.#masks.has(pid)) this.#masks.set(pid, this.#maskOf(pid));
+        if (isOther || begun.has(slot)) this.#join(slot, pid);
+      }
+    }
     this.resubmitted();
+    this.#run();
   }
 
   stop(): void {
@@ -109,9 +132,9 @@ export class TimeSlots {
     const changed = this.#see(nowMs);
     if (begun.length > 0) {
       this.#noted = false;
-      this.#join(
-        begun.length === slots ? store.slots.later() : begun.flatMap(slot => store.slots.parts(slot)),
-      );
+      for (const slot of begun.length === slots ? store.slots.slots() : begun)
+        for (const pid of store.slots.providers(slot)) this.#join(slot, pid);
+      this.#run();
     }
     return changed;
   }
@@ -142,7 +165,13 @@ export class TimeSlots {
 
   /** Urls that waited for a slot may have been submitted again. */
   resubmitted(): void {
-    this.#join(this.#options.store.slots.resubmitted());
+    const { slots } = this.#options.store;
+    const next = (afterPsetid: number, limit: number) => slots.resubmitted(afterPsetid, limit);
+    const parts = next(0, RESUBMITTED_SETS);
+    if (parts.length === 0) return;
+    const job = this.#begin('resubmitted', next);
+    for (const { pid } of parts) this.#hold(job, pid);
+    this.#run();
   }
 
   /** Providers may have other hours now. */
@@ -152,8 +181,9 @@ export class TimeSlots {
       const now = this.#maskOf(pid);
       if (now === mask) continue;
       this.#masks.delete(pid);
-      this.#join(store.slots.later(pid));
+      for (const slot of store.slots.slotsOf(pid)) this.#join(slot, pid);
     }
+    this.#run();
   }
 
   /** A row whose hours did not permit it when it was taken waits for its slot. Inside a transaction. */
@@ -184,16 +214,43 @@ export class TimeSlots {
     return this.#options.store.providers.get(pid)?.timeofday ?? '';
   }
 
-  #join(parts: readonly WaitingSet[]): void {
-    for (const part of parts) {
-      const key = `${part.psetid}/${part.slot}`;
-      if (this.#jobs.has(key)) continue;
-      this.#jobs.set(key, { part, first: undefined });
-      const jobs = this.#joining.get(part.pid) ?? 0;
-      this.#joining.set(part.pid, jobs + 1);
-      if (jobs === 0) this.#options.holding(part.pid, true);
+  /** What waits for a slot of a provider is to be put together. */
+  #join(slot: number, pid: number): void {
+    const { slots } = this.#options.store;
+    const job = this.#begin(`${slot}/${pid}`, (afterPsetid, limit) =>
+      slots.parts(slot, pid, afterPsetid, limit),
+    );
+    this.#hold(job, pid);
+  }
+
+  #begin(key: string, next: Job['next']): Job {
+    const holds = new Set<number>();
+    const fresh: Job = { key, next, afterPsetid: 0, begun: undefined, holds, transactions: 0 };
+    const job = this.#jobs.get(key) ?? fresh;
+    // Where it is under way already, there may be more behind it since.
+    job.afterPsetid = 0;
+    this.#jobs.set(key, job);
+    return job;
+  }
+
+  #hold({ holds }: Job, pid: number): void {
+    if (holds.has(pid)) return;
+    holds.add(pid);
+    const jobs = this.#joining.get(pid) ?? 0;
+    this.#joining.set(pid, jobs + 1);
+    if (jobs === 0) this.#options.holding(pid, true);
+  }
+
+  #release({ holds }: Job): void {
+    for (const pid of holds) {
+      const jobs = (this.#joining.get(pid) ?? 1) - 1;
+      if (jobs > 0) {
+        this.#joining.set(pid, jobs);
+      } else {
+        this.#joining.delete(pid);
+        this.#options.holding(pid, false);
+      }
     }
-    this.#run();
   }
 
   #run(): void {
@@ -225,37 +282,48 @@ export class TimeSlots {
     for (const one of some) this.#tell(one);
   }
 
-  #joinSome(): Joined[] {
-    const some: Joined[] = [];
+  /** Nothing is changed here but the database: the transaction may fail. */
+  #joinSome(): Progress[] {
+    const some: Progress[] = [];
     let room = JOIN_ROWS;
-    for (const [key, job] of this.#jobs) {
-      const places = this.#options.store.slots.join(job.part, room);
-      some.push({ key, job, places, isOver: places.length < room });
-      room -= places.length + PART_ROWS;
+    for (const job of this.#jobs.values()) {
       if (room <= 0) break;
+      const limit = Math.ceil(room / PART_ROWS);
+      const parts = job.begun === undefined ? job.next(job.afterPsetid, limit) : [job.begun.part];
+      const joined: Joined[] = [];
+      for (const part of parts) {
+        if (room <= 0) break;
+        const places = this.#options.store.slots.join(part, room);
+        joined.push({ part, places, isOver: places.length < room });
+        room -= places.length + PART_ROWS;
+      }
+      const areAll = parts.length < limit && joined.length === parts.length;
+      some.push({
+        job,
+        joined,
+        isOver: job.begun === undefined && areAll && joined.at(-1)?.isOver !== false,
+      });
     }
     return some;
   }
 
-  #tell({ key, job, places, isOver }: Joined): void {
-    const { joined, holding } = this.#options;
-    const { part } = job;
-    const first = job.first ?? places[0];
-    if (!isOver) {
-      job.first = first;
-      return;
-    }
-    this.#jobs.delete(key);
-    if (first !== undefined) {
-      const areAll = job.first === undefined;
-      joined({ ...part, slot: NOW_SLOT }, areAll ? places : [first], areAll);
-    }
-    const jobs = (this.#joining.get(part.pid) ?? 1) - 1;
-    if (jobs > 0) {
-      this.#joining.set(part.pid, jobs);
-    } else {
-      this.#joining.delete(part.pid);
-      holding(part.pid, false);
-    }
+  #tell({ job, joined, isOver }: Progress): void {
+    for (const { part } of joined) this.#hold(job, part.pid);
+    for (const one of joined) this.#tellOf(job, one);
+    const isTurnOver = ++job.transactions % TURN === 0;
+    if (isOver || isTurnOver) this.#jobs.delete(job.key);
+    if (isOver) this.#release(job);
+    else this.#jobs.set(job.key, job);
+  }
+
+  #tellOf(job: Job, { part, places, isOver }: Joined): void {
+    const begun = job.begun;
+    // What is begun already was counted then; the job may have been sent back to its beginning since.
+    if (begun === undefined) job.afterPsetid = part.psetid;
+    const first = begun?.first ?? places[0];
+    job.begun = isOver ? undefined : { part, first };
+    if (!isOver || first === undefined) return;
+    const areAll = begun?.first === undefined;
+    this.#options.joined({ ...part, slot: NOW_SLOT }, areAll ? places : [first], areAll);
   }
 }

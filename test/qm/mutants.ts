@@ -107,24 +107,18 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'reading on behind the sets that are in memory',
-    edits: [
-      edit('qm/schedule/untouched.js', 'const room = this.#most - this.#sets.size;', 'const room = 0;'),
-    ],
+    edits: [edit('qm/schedule/untouched.js', 'sets.length < room ? Infinity : last', 'Infinity')],
   },
   {
     without: 'sets that come while others are only in the database waiting there',
     edits: [edit('qm/schedule/untouched.js', 'if (set.psetid > this.#end)\n            return;', '')],
   },
   {
-    without: 'passing sets that were read, though they are still in the database',
-    edits: [edit('qm/schedule/untouched.js', ': this.#last;', ': this.#last - 1;')],
-  },
-  {
     without: 'knowing sets that are only in the database, when rows come back into them',
     edits: [edit('qm/schedule/untouched.js', 'psetid > this.#end || this.#sets.has', 'this.#sets.has')],
     by: {
       file: 'qm/schedule/order',
-      test: 'rows that come back into a set that is only stored are taken in its turn, into one that is done at once',
+      test: 'rows that come back into a set that is only stored have none before it passed over',
     },
   },
   {

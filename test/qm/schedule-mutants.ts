@@ -85,7 +85,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'looking at hours again that were submitted again',
-    edits: [edit('qm/time-slots.js', 'this.#join(this.#options.store.slots.resubmitted());', '{}')],
+    edits: [edit('qm/time-slots.js', 'const parts = next(0, RESUBMITTED_SETS);', 'const parts = [];')],
     by: {
       file: 'qm/time-slots',
       test: 'a url submitted again has its new hours at once, and its first place',
@@ -93,10 +93,26 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'knowing the masks by which rows wait, after a restart',
-    edits: [edit('qm/time-slots.js', 'for (const { pid } of later)', 'for (const { pid } of [])')],
+    edits: [edit('qm/time-slots.js', 'if (!this.#masks.has(pid))', 'if (false)')],
     by: {
       file: 'qm/time-slots',
       test: 'a change of the hours is seen also by a Queue Manager that was started since the urls wait',
+    },
+  },
+  {
+    without: 'going back to sets that urls come back into',
+    edits: [edit('qm/schedule/untouched.js', 'this.#end = set.psetid - 1;', '')],
+    by: {
+      file: 'qm/time-slots',
+      test: 'urls wait for their own hours in parts of their set, and come back to their places',
+    },
+  },
+  {
+    without: 'passing over what is begun when sets are met again',
+    edits: [edit('qm/schedule/untouched.js', 'if (!this.#isBegun(set))', '')],
+    by: {
+      file: 'qm/schedule/order',
+      test: 'urls that come back into a set before those that are begun are taken first, and nothing twice',
     },
   },
   {
@@ -168,7 +184,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     without: 'putting urls back when their hour comes',
     edits: [
-      edit('qm/time-slots.js', 'begun.flatMap(slot => store.slots.parts(slot))', '[]'),
+      edit('qm/time-slots.js', 'begun.length === slots ? store.slots.slots() : begun', '[]'),
       edit('qm/time-slots.js', 'isOther || begun.has(slot)', 'isOther'),
     ],
   },

@@ -100,8 +100,9 @@ function* lookAtSlots(db: Db): Generator<string | undefined, void> {
   );
   const listed = db
     .prepare<{ psetid: number; slot: number }, number>(
-      `SELECT lastpos FROM qpsdb INDEXED BY qpsdb_later
-         WHERE psetid = $psetid AND starttimeslot = $slot AND starttimeslot >= 0
+      `SELECT lastpos FROM qpsdb AS part WHERE psetid = $psetid AND starttimeslot = $slot AND EXISTS (
+           SELECT 1 FROM qpsdb AS found INDEXED BY qpsdb_later WHERE found.starttimeslot = $slot
+             AND found.starttimeslot >= 0 AND found.pid = part.pid AND found.psetid = $psetid)
        UNION ALL SELECT 1 FROM absorbed WHERE psetid = $psetid AND complete = 0`,
     )
     .pluck();

@@ -29,8 +29,8 @@ export class SlotStore {
   readonly #take;
   readonly #removeEmpty;
   readonly #parts;
-  readonly #partsOf;
-  readonly #later;
+  readonly #nextSlot;
+  readonly #nextProvider;
   readonly #resubmitted;
   readonly #anyPart;
   readonly #rows;
@@ -56,17 +56,24 @@ export class SlotStore {
       `DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot >= 0 AND NOT EXISTS
          (SELECT 1 FROM qdb WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
     );
-    this.#parts = db.prepare<[number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ? AND starttimeslot >= 0 ORDER BY psetid`,
+    this.#parts = db.prepare<[number, number, number, number], WaitingSet>(
+      `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later
+       WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
     );
-    this.#partsOf = db.prepare<[number], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later WHERE pid = ? AND starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
-    );
-    this.#later = db.prepare<[], WaitingSet>(
-      `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot >= 0 ORDER BY psetid, starttimeslot`,
-    );
+    this.#nextSlot = db
+      .prepare<[number], number | null>(
+        'SELECT min(starttimeslot) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot > ? AND starttimeslot >= 0',
+      )
+      .pluck();
+    this.#nextProvider = db
+      .prepare<[number, number], number | null>(
+        'SELECT min(pid) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid > ?',
+      )
+      .pluck();
     this.#resubmitted = db
-      .prepare<[], number>(`SELECT DISTINCT psetid FROM qdb WHERE slot = ${LOOK_SLOT} AND slot >= 0`)
+      .prepare<[number], number | null>(
+        `SELECT min(psetid) FROM qdb INDEXED BY qdb_slot WHERE slot = ${LOOK_SLOT} AND slot >= 0 AND psetid > ?`,
+      )
       .pluck();
     this.#anyPart = db.prepare<[number], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb WHERE psetid = ? LIMIT 1`,
@@ -94,22 +101,38 @@ export class SlotStore {
     return true;
   }
 
-  /** The parts of sets that wait for a slot, in the order of their absorption. */
-  parts(slot: number): WaitingSet[] {
-    return this.#parts.all(slot);
+  /** The slots that anything waits for. */
+  slots(): number[] {
+    const slots: number[] = [];
+    for (let slot = this.#nextSlot.get(-1); slot != null; slot = this.#nextSlot.get(slot)) slots.push(slot);
+    return slots;
   }
 
-  /** The parts that wait for any slot, of one provider or of all. */
-  later(pid?: number): WaitingSet[] {
-    return pid === undefined ? this.#later.all() : this.#partsOf.all(pid);
+  /** The providers of which anything waits for a slot: a look-up each. */
+  *providers(slot: number): Generator<number, void> {
+    for (let pid = this.#nextProvider.get(slot, 0); pid != null; pid = this.#nextProvider.get(slot, pid))
+      yield pid;
   }
 
-  /** Sets with rows that were submitted again while they waited for a slot, as parts to be joined. */
-  resubmitted(): WaitingSet[] {
-    return this.#resubmitted.all().flatMap(psetid => {
+  /** The slots that anything of a provider waits for. */
+  slotsOf(pid: number): number[] {
+    return this.slots().filter(slot => this.#nextProvider.get(slot, pid - 1) === pid);
+  }
+
+  /** A provider's next parts of sets behind one that wait for a slot, in the order of their absorption. */
+  parts(slot: number, pid: number, afterPsetid: number, limit: number): WaitingSet[] {
+    return this.#parts.all(slot, pid, afterPsetid, limit);
+  }
+
+  /** The next sets behind one with rows that were submitted again while they waited for a slot, as parts to be joined. */
+  resubmitted(afterPsetid: number, limit: number): WaitingSet[] {
+    const parts: WaitingSet[] = [];
+    for (let psetid = this.#resubmitted.get(afterPsetid); psetid != null && parts.length < limit;) {
       const part = this.#anyPart.get(psetid);
-      return part === undefined ? [] : [{ ...part, slot: LOOK_SLOT }];
-    });
+      if (part !== undefined) parts.push({ ...part, slot: LOOK_SLOT });
+      psetid = this.#resubmitted.get(psetid);
+    }
+    return parts;
   }
 
   /**

@@ -13,7 +13,6 @@
 
 import { DelayTable } from './delays.js';
 import {
-  bySet,
   keyOf,
   newProgress,
   push,
@@ -22,6 +21,7 @@ import {
   type Progress,
   type Taken,
 } from './progress.js';
+import { Reading } from './reading.js';
 import { Untouched, type SetSource } from './untouched.js';
 
 /** Where rows come from: QueueReader, or an array in a test. */
@@ -38,6 +38,8 @@ export interface RowSource<S extends OrderedSet, R extends PlacedRow> extends Se
 
 /** Places of a provider that are remembered as behind everything else; further ones keep their turn. */
 const MAX_BEHIND = 100_000;
+/** Of a set; to read past so many takes less than a millisecond. */
+const MANY_PLACES = 1000;
 /** Sets gone through in one `take`: those whose urls are gone may follow each other by the million. */
 const MAX_GONE_THROUGH = 64;
 
@@ -54,7 +56,7 @@ export interface OrderOptions {
 export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #source: RowSource<S, R>;
   readonly #untouched: Untouched<S>;
-  readonly #reading = new Map<number, Progress<S>>();
+  readonly #reading = new Reading<S>();
   readonly #waiting = new Map<number, Progress<S>>();
   readonly #asleep = new Map<number, Progress<S>>();
   /** Those of all that have places behind everything else. */
@@ -67,7 +69,12 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   constructor(source: RowSource<S, R>, { pid, untouched, asleep, areStored }: OrderOptions) {
     this.#source = source;
     this.#mostAsleep = asleep;
-    this.#untouched = new Untouched(source, pid, untouched, areStored);
+    this.#untouched = new Untouched(source, {
+      pid,
+      most: untouched,
+      areStored,
+      isBegun: set => this.#find(set) !== undefined,
+    });
   }
 
   /** Number of sets in memory. */
@@ -108,27 +115,27 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   join(set: S, places: readonly number[]): void {
     const first = places[0];
     if (first === undefined) return;
-    if (this.#untouched.has(set)) return;
     const key = keyOf(set);
     const progress = this.#find(set);
     if (progress === undefined) {
-      this.#untouched.begin(set);
-      this.#readInOrder(key, newProgress(set, first));
+      this.#comeBack(set, first);
       return;
     }
     const passed = progress.read ? places : places.filter(pos => pos <= progress.cursor);
     for (const pos of places) progress.skip?.delete(pos);
     this.#keepBehind(key, progress, pos => !places.includes(pos));
     if (passed.length > 0) progress.again = [...progress.again, ...passed].sort((a, b) => a - b);
-    if (this.#getUp(key)) this.#readInOrder(key, progress);
+    if (this.#getUp(key)) this.#reading.set(key, progress);
   }
 
   /** As `join` for many: the set is read again from `pos`. */
   rewind(set: S, pos: number): void {
-    if (this.#untouched.has(set)) return;
     const key = keyOf(set);
-    this.#untouched.begin(set);
-    const progress = this.#find(set) ?? newProgress(set, pos);
+    const progress = this.#find(set);
+    if (progress === undefined) {
+      this.#comeBack(set, pos);
+      return;
+    }
     progress.cursor = Math.min(progress.cursor, pos - 1);
     progress.read = false;
     progress.badMs = undefined;
@@ -136,7 +143,20 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.again = progress.again.filter(place => place <= progress.cursor);
     this.#keepBehind(key, progress, place => place <= progress.cursor);
     this.#getUp(key);
-    this.#readInOrder(key, progress);
+    this.#reading.set(key, progress);
+  }
+
+  /**
+   * Of a set that is not begun: it is read in its turn. Where the first of its rows are need not be remembered unless it has
+   * many places, in which others may be that wait.
+   */
+  #comeBack(set: S, first: number): void {
+    if (set.lastpos - set.firstpos < MANY_PLACES) {
+      this.#untouched.comeBack(set);
+    } else if (!this.#untouched.has(set)) {
+      this.#untouched.begin(set);
+      this.#reading.set(keyOf(set), newProgress(set, first));
+    }
   }
 
   /** Takes the next rows, fewer than `limit` when there are no more for now. They are out until settled. */
@@ -202,7 +222,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     if (!progress.read && pos > progress.cursor && progress.skip?.delete(pos) === true) return;
     progress.again.push(pos);
     progress.again.sort((a, b) => a - b);
-    if (this.#getUp(key)) this.#readInOrder(key, progress);
+    if (this.#getUp(key)) this.#reading.set(key, progress);
   }
 
   /**
@@ -271,7 +291,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
         continue;
       }
       if (this.#source.hasRows(progress.set))
-        this.#readInOrder(key, newProgress(progress.set, progress.set.firstpos));
+        this.#reading.set(key, newProgress(progress.set, progress.set.firstpos));
       else over.push(progress.set);
     }
     return over;
@@ -307,7 +327,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /** The set to be read now. */
   #first(): [number, Progress<S>] | undefined {
-    const reading = this.#reading.entries().next().value;
+    const reading = this.#reading.first();
     // Those that sleep behind a silent host have a limit of their own, and wait for others to be fetched.
     const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first() : undefined;
     if (set === undefined) return reading;
@@ -315,7 +335,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     const key = keyOf(set);
     const begun = newProgress(set, set.firstpos);
     this.#untouched.begin(set);
-    this.#readInOrder(key, begun);
+    this.#reading.set(key, begun);
     return [key, begun];
   }
 
@@ -351,14 +371,6 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       progress.badMs = tries === undefined ? Infinity : (progress.dueMs.get(tries) ?? 0);
     }
     return progress.badMs;
-  }
-
-  /** Puts a set among those being read, in their order; there are few of those. */
-  #readInOrder(key: number, progress: Progress<S>): void {
-    this.#reading.delete(key);
-    const rest = [...this.#reading];
-    this.#reading.clear();
-    for (const [k, p] of [...rest, [key, progress] as const].sort(bySet)) this.#reading.set(k, p);
   }
 
   /** Places that are not kept are taken otherwise. */

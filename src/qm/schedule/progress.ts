@@ -56,15 +56,7 @@ export function push<S, R extends PlacedRow>(progress: Progress<S>, row: R, take
   taken.push({ set: progress.set, row });
 }
 
-/** A number: a text would be put together for every url. Slots are -1 to 168. */
+/** A number, which rises with the order of sets: a text would be put together for every url. Slots are -1 to 168. */
 export function keyOf(set: OrderedSet): number {
   return set.psetid * 256 + set.slot + 1;
-}
-
-/** Sorts entries by set. */
-export function bySet(
-  [, a]: readonly [number, Progress<OrderedSet>],
-  [, b]: readonly [number, Progress<OrderedSet>],
-): number {
-  return a.set.psetid - b.set.psetid || a.set.slot - b.set.slot;
 }

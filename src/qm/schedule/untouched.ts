@@ -3,7 +3,9 @@
  * are, in the database. Their number may be a million; what is here is bounded.
  *
  * All sets up to `#end` are here, or were and are begun; those behind it are only in the database, and are read when few are
- * left here. So a set is found once, although its entry stays in the database for a while after its last url is done.
+ * left here. So a set is found once, although its entry stays in the database for a while after its last url is done. Where
+ * urls come back into a set that is not here, `#end` goes back to it, for there may be a million of those: then what is
+ * begun behind it is met again, and passed over. A set that is done may be met again too; it is found empty.
  */
 export interface Waiting {
   psetid: number;
@@ -17,10 +19,20 @@ export interface SetSource<S extends Waiting> {
   countSets(pid: number, afterPsetid: number, most: number): number;
 }
 
+export interface UntouchedOptions<S> {
+  pid: number;
+  /** Kept here; a few more when sets come out of their order. */
+  most: number;
+  /** There may be sets in the database already. */
+  areStored: boolean;
+  isBegun: (set: S) => boolean;
+}
+
 export class Untouched<S extends Waiting> {
   readonly #source: SetSource<S>;
   readonly #pid: number;
   readonly #most: number;
+  readonly #isBegun: (set: S) => boolean;
   /** By psetid, ascending. */
   #sets = new Map<number, S>();
   /** Infinity: none is only in the database. */
@@ -28,14 +40,11 @@ export class Untouched<S extends Waiting> {
   /** The last set known so far. */
   #last = 0;
 
-  /**
-   * @param most kept here; a few more when sets come out of their order
-   * @param areStored there may be sets in the database already
-   */
-  constructor(source: SetSource<S>, pid: number, most: number, areStored: boolean) {
+  constructor(source: SetSource<S>, { pid, most, areStored, isBegun }: UntouchedOptions<S>) {
     this.#source = source;
     this.#pid = pid;
     this.#most = most;
+    this.#isBegun = isBegun;
     this.#end = areStored ? 0 : Infinity;
   }
 
@@ -56,9 +65,16 @@ export class Untouched<S extends Waiting> {
     else this.#put(set);
   }
 
-  /** Whether the set is one of these. */
+  /** Whether the set, which is not begun, is one of these. */
   has({ psetid }: S): boolean {
     return psetid > this.#end || this.#sets.has(psetid);
+  }
+
+  /** Urls have come back into the set, which is not begun: it is read from the database in its turn. */
+  comeBack(set: S): void {
+    if (this.has(set)) return;
+    this.#end = set.psetid - 1;
+    for (const psetid of this.#sets.keys()) if (psetid > this.#end) this.#sets.delete(psetid);
   }
 
   /** The set is begun. */
@@ -85,11 +101,14 @@ export class Untouched<S extends Waiting> {
   }
 
   #readOn(): void {
-    if (this.areAllHere || this.#sets.size > this.#most / 2) return;
-    const room = this.#most - this.#sets.size;
-    const sets = this.#source.sets(this.#pid, this.#end, room);
-    for (const set of sets) this.#put(set);
-    this.#end = sets.length < room ? Infinity : this.#last;
+    while (!this.areAllHere && this.#sets.size <= this.#most / 2) {
+      const room = this.#most - this.#sets.size;
+      const sets = this.#source.sets(this.#pid, this.#end, room);
+      for (const set of sets) if (!this.#isBegun(set)) this.#sets.set(set.psetid, set);
+      const last = sets.at(-1)?.psetid ?? 0;
+      this.#last = Math.max(this.#last, last);
+      this.#end = sets.length < room ? Infinity : last;
+    }
   }
 
   #put(set: S): void {

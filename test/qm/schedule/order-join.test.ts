@@ -58,11 +58,14 @@ class Rows implements RowSource<OrderedSet, Row> {
 
 const ROWS_PER_SET = 10;
 const SETS = [1, 2, 3];
+/** From one place that is taken to the next: sets of few places, and of many. */
+let stride = 1;
+const placeOf = (psetid: number, i: number) => psetid * 10_000 + 1 + i * stride;
 const set = (psetid: number): OrderedSet => ({
   psetid,
   slot: -1,
-  firstpos: psetid * 100 + 1,
-  lastpos: psetid * 100 + ROWS_PER_SET,
+  firstpos: placeOf(psetid, 0),
+  lastpos: placeOf(psetid, ROWS_PER_SET - 1),
 });
 
 const step = fc.oneof(
@@ -85,11 +88,13 @@ test('rows that come back are taken once, in their order, whatever is out, faile
       fc.array(step, { maxLength: 80 }),
       fc.integer({ min: 1, max: 3 }),
       fc.boolean(),
-      (away, steps, untouched, areStored) => {
+      fc.constantFrom(1, 200),
+      (away, steps, untouched, areStored, gap) => {
+        stride = gap;
         const rows = new Rows(
           away.flatMap((flags, index) =>
             flags.map((isAway, i) => ({
-              pos: (index + 1) * 100 + 1 + i,
+              pos: placeOf(index + 1, i),
               psetid: index + 1,
               tries: 0,
               away: isAway,

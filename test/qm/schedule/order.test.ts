@@ -156,8 +156,10 @@ test('after a restart bad urls of a set read to its end are due at once', () => 
 test('a set that comes back is read behind those before it that nobody has touched, and before those behind', () => {
   add(1, [10]);
   add(3, [30]);
+  const back = { psetid: 2, slot: -1, firstpos: 20, lastpos: 20 };
   rows.rows.push({ pos: 20, psetid: 2, tries: 0 });
-  order.join({ psetid: 2, slot: -1, firstpos: 20, lastpos: 20 }, [20]);
+  rows.stored.push(back);
+  order.join(back, [20]);
   assert.deepEqual(take(5), [10, 20, 30]);
 });
 
@@ -322,6 +324,16 @@ test('rows that come back into a set that is only stored are taken in its turn, 
   assert.deepEqual(take(9), [11, 30, 40, 50, 51]);
 });
 
+test('rows that come back into a set that is only stored have none before it passed over', () => {
+  const sets = [1, 2, 3, 4, 5].map(psetid => add(psetid, [10 * psetid]));
+  const last = sets.at(-1) ?? assert.fail();
+  assert.deepEqual(take(1), [10]);
+  last.lastpos = 51;
+  rows.rows.push({ pos: 51, psetid: 5, tries: 0 });
+  order.join(last, [51]);
+  assert.deepEqual(take(9), [20, 30, 40, 50, 51]);
+});
+
 test('a set that is complete after one that came later has its place before it', () => {
   for (const psetid of [2, 4, 5, 6]) add(psetid, [10 * psetid]);
   add(3, [30]);
@@ -337,4 +349,44 @@ test('thousands of sets without rows are gone through a few at a time', () => {
   done(last, 5);
   assert.deepEqual([take(5), order.isCutShort], [[], false]);
   assert.equal(order.finished().length, 1001);
+});
+
+test('urls that come back into a set before those that are begun are taken first, and nothing twice', () => {
+  const sets = [1, 2, 3, 4, 5, 6].map(psetid => add(psetid, [10 * psetid]));
+  const [first] = sets;
+  assert.ok(first);
+  assert.deepEqual(take(1), [10]);
+  done(first, 10);
+  assert.deepEqual(take(3), [20, 30, 40]);
+  assert.deepEqual(order.finished(), [first]);
+  first.lastpos = 11;
+  rows.rows.unshift({ pos: 11, psetid: 1, tries: 0 });
+  order.join(first, [11]);
+  assert.deepEqual(take(9), [11, 50, 60]);
+  for (const set of sets) done(set, set.lastpos);
+  assert.deepEqual([take(9), order.finished().length, order.hasSets], [[], 6, false]);
+});
+
+test('of a hundred thousand sets that urls come back into few are in memory, and it is no work for each', () => {
+  const count = 100_000;
+  const many = oneUrlSets(count);
+  const back = (pos: number) => ({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });
+  const taken = many.take(20_000, 0);
+  for (const { set, row } of taken) many.done(set, row.pos);
+  const looks = looksAtEntries(() => {
+    for (let pos = 1; pos <= count; pos++) many.join(back(pos), [pos]);
+  });
+  assert.ok(looks < 10_000, `${looks} looks at sets`);
+  assert.ok(many.setsHere <= 20_000 + 1000, `${many.setsHere} sets`);
+});
+
+test('urls that come back into thousands of sets that wait are put in order once', () => {
+  const count = 20_000;
+  const many = oneUrlSets(count);
+  many.take(count, 0);
+  const looks = looksAtEntries(() => {
+    for (let pos = count; pos > 0; pos--)
+      many.rewind({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos }, pos);
+  });
+  assert.ok(looks < 10 * count, `${looks} looks at sets`);
 });
