@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.js';
 import { runFsck, type FsckResult } from '../fsck/run.js';
 import type { Finding } from '../fsck/types.js';
-import { EXIT, LccError } from '../lib/errors.js';
+import { errnoOf, EXIT, LccError } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { CONFIG_OPTION } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -68,7 +68,8 @@ async function run(context: CommandContext): Promise<number> {
   });
   const { home } = config;
   const store = text('store');
-  const output = new Output(1);
+  const isRepair = options['repair'] === true;
+  const print = printerOf(new Output(1), isRepair);
   const result = await runFsck(
     {
       dbPath: home.db,
@@ -76,7 +77,7 @@ async function run(context: CommandContext): Promise<number> {
       machineId: config.get('bm.machine_id'),
       unsSpoolDir: home.unsSpool,
       fsmSpoolDir: home.fsmSpool,
-      repair: options['repair'] === true,
+      repair: isRepair,
       storeLost: options['storeLost'] === true,
       startEmpty: options['startEmpty'] === true,
       restored: options['restored'] === true,
@@ -87,14 +88,29 @@ async function run(context: CommandContext): Promise<number> {
       nowMs: Date.now,
     },
     {
-      found: finding => output.write(lineOf(finding)),
+      found: finding => print(lineOf(finding)),
       note: message => context.say(message),
       advance: context.progress('rows'),
     },
   );
-  output.flush();
-  context.say(summaryOf(result, options['repair'] === true));
+  print('');
+  context.say(summaryOf(result, isRepair));
   return result.found === result.repaired ? EXIT.ok : EXIT.someRejected;
+}
+
+/** Prints lines; '' when there are no more. A repair is not left half done because nobody reads on: `| head`. */
+function printerOf(output: Output, isRepair: boolean): (line: string) => void {
+  let isRead = true;
+  return line => {
+    if (!isRead) return;
+    try {
+      if (line === '') output.flush();
+      else output.write(line);
+    } catch (error) {
+      if (!isRepair || errnoOf(error) !== 'EPIPE') throw error;
+      isRead = false;
+    }
+  };
 }
 
 /** `KIND<TAB>WHERE<TAB>WHAT[<TAB>repaired]`. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { closeSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openReadOnly } from '../../src/db/open.js';
@@ -85,6 +85,23 @@ test('found: 1; repaired: 0; then nothing; and what was lost comes again when lc
   await lcc.untilIdle();
   assert.equal((await lcc.holdings()).rows.length, 3);
   await lcc.stop();
+});
+
+test('a repair goes on when nobody reads what it found, and has its status', async () => {
+  // More than a block of output, and than a pipe holds.
+  const strays = Array.from({ length: 3000 }, (_, n) =>
+    join(lcc.home, 'store', `${'stray-'.repeat(8)}${n}.tmp`),
+  );
+  for (const stray of strays) writeFileSync(stray, '');
+  const repair = `"${process.execPath}" "${join(ROOT, 'bin/lccfsck')}" --quick --repair | head -n 1; exit "\${PIPESTATUS[0]}"`;
+  const done = spawnSync('bash', ['-c', repair], {
+    env: { ...process.env, LCC_HOME: lcc.home, LCC_CONFIG: '' },
+    encoding: 'utf8',
+  });
+  assert.equal(done.status, 0, done.stderr);
+  assert.match(done.stdout, /^leftover\t.*\trepaired\n$/);
+  assert.match(done.stderr, /: 3000 found, 3000 repaired\n$/);
+  assert.deepEqual(strays.filter(existsSync), []);
 });
 
 test('a repair is not advised for what it leaves', async () => {
