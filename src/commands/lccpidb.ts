@@ -122,10 +122,24 @@ function set(db: Db, context: CommandContext, slots: Slots): void {
   const isConfirmed = context.options['confirm'] === true;
   if (Object.keys(terms).length === 0 && login === undefined && !isConfirmed)
     throw new LccError('usage', 'nothing to set; give a term, such as --priority=2');
+  const isRoomier = hasMoreRoom(readProvider(db, pid), terms);
   changeProvider(db, pid, terms);
+  if (isRoomier)
+    context.say(
+      `what was refused for the quota is announced again after lccctl want-full --pid=${pid}, or when it changes`,
+    );
   if (login !== undefined) changeLogin(db, pid, login ?? undefined);
   if (isConfirmed) confirmProvider(db, pid);
   warn(context, terms, slots);
+}
+
+/** Whether more may be stored of a provider that may have announced too much: nobody remembers what was refused. */
+function hasMoreRoom(
+  provider: Provider | undefined,
+  { filesmax = 0, spacemax = 0 }: Partial<ProviderTerms>,
+): boolean {
+  if (provider === undefined || provider.lastset === 0) return false;
+  return filesmax > provider.filesmax || spacemax > provider.spacemax;
 }
 
 function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slots): void {

@@ -88,6 +88,21 @@ describe('lccpidb', () => {
     assert.equal(provider(home, 1)?.timeofday, '');
   });
 
+  it('says how what was refused is announced again when a provider may store more than it could', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--spacemax=30');
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--spacemax=40').stderr, '', 'nothing was announced yet');
+    const db = openDatabase(join(home, 'lcc.db'));
+    db.exec('UPDATE pidb SET lastset = 1 WHERE pid = 1');
+    db.close();
+    const words =
+      'lccpidb: what was refused for the quota is announced again after lccctl want-full --pid=1, or when it changes\n';
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--spacemax=50').stderr, words);
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--spacemax=50').stderr, '');
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--filesmax=2000000').stderr, words);
+    assert.equal(lccpidb(home, 'set', '--pid=1', '--filesmax=10', '--priority=2').stderr, '');
+  });
+
   it('refuses hours that never come, and says what it reads strictly or allows nothing', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=1', '--root=http://h/');
