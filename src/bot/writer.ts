@@ -22,9 +22,11 @@ import { writeBatch, type ThreadAnswer, type WriteAnswer, type WriteBatch } from
 const MAX_BATCHES = 2;
 /**
  * Room for the contents of a batch. With room for a few files only, the thread waits for new ones while ours reads from the
- * sites; what was never used of it costs nothing.
+ * sites; what was never used of it costs nothing but V8's opinion: memory that comes back counts as made anew, and 64 MB of
+ * it make V8 collect all that is old. So small pages travel in as little as they need.
  */
 const SLAB_BYTES = 16 * BUFFERED_BYTES;
+const SMALL_SLAB_BYTES = BUFFERED_BYTES;
 
 /** Files that are handed over together, unless it takes longer than this until there are so many. */
 const BATCH_FILES = 32;
@@ -55,6 +57,7 @@ export class FileWriter {
   #owed: Job[][] = [];
   /** Memory for batches that is not with the thread. */
   readonly #slabs: Uint8Array<ArrayBuffer>[] = [];
+  readonly #smallSlabs: Uint8Array<ArrayBuffer>[] = [];
 
   /** Content comes faster than it is written. */
   get crowded(): boolean {
@@ -103,7 +106,10 @@ export class FileWriter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#owed.length >= MAX_BATCHES || this.#next.length === 0) return;
-    const slab = this.#slabs.pop() ?? newMemory(SLAB_BYTES);
+    const slab =
+      this.#nextBytes <= SMALL_SLAB_BYTES
+        ? (this.#smallSlabs.pop() ?? newMemory(SMALL_SLAB_BYTES))
+        : (this.#slabs.pop() ?? newMemory(SLAB_BYTES));
     const jobs = this.#takeUpTo(slab.length);
     this.#owed.push(jobs);
     const thread = (this.#thread ??= this.#start());
@@ -134,7 +140,8 @@ export class FileWriter {
   }
 
   #settle(answer: ThreadAnswer): void {
-    this.#slabs.push(answer.contents);
+    const { contents } = answer;
+    (contents.length === SMALL_SLAB_BYTES ? this.#smallSlabs : this.#slabs).push(contents);
     const owed = this.#owed.shift() ?? [];
     if (this.#next.length > 0) this.#send();
     if (this.#owed.length === 0) this.#thread?.unref();
