@@ -17,6 +17,7 @@
  * for the commits (1000 names 4 ms, once per 1000 fetches).
  */
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { isOnReadOnlyDisk, openCopy } from '../lib/sqlite-read.js';
 import { openSqlite, type Db, type Statement } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { pagesByNumber } from './paging.js';
@@ -72,12 +73,13 @@ export class NamesDb {
   /**
    * Opens (or, with `firstId`, creates) the names; nobody else can while this one is open.
    * @param firstId of a new file: 0 for an empty store, beyond everything found for one whose names were lost
+   * @param isLook nothing is to be written: those on a read-only disk will do
    * @throws LccError `try.later` when another process has it open, `data.malformed` when it is damaged,
    *   `config` when a newer LCC wrote it
    */
-  constructor(path: string, firstId: number) {
+  constructor(path: string, firstId: number, isLook = false) {
     try {
-      this.#db = openExclusively(path, firstId);
+      this.#db = isLook && isOnReadOnlyDisk(path) ? openForLook(path) : openExclusively(path, firstId);
     } catch (error) {
       throw explained(path, error);
     }
@@ -290,23 +292,44 @@ function openExclusively(path: string, firstId: number): Db {
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
-    const version = Number(db.pragma('user_version', { simple: true }));
-    if (version > SCHEMA_VERSION)
-      throw new LccError('config', `${path}: schema ${version} was written by a newer LCC; use that one`);
-    if (version === 0) {
+    if (versionOf(db, path) === 0) {
       db.transaction(() => {
         db.exec(SCHEMA);
         db.prepare('INSERT INTO next VALUES (?, ?)').run(firstId, sumOf(firstId, 0, TAKEN));
         db.pragma(`user_version = ${SCHEMA_VERSION}`);
       }).immediate();
     }
-    if (version === CONDEMNED || db.pragma('quick_check(1)', { simple: true }) !== 'ok')
-      throw new LccError('data.malformed', `${path}: damaged`);
+    requireSound(db, path);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+function openForLook(path: string): Db {
+  const db = openCopy(path);
+  try {
+    if (versionOf(db, path) === 0) throw new LccError('data.malformed', `${path}: nothing is in it`);
+    requireSound(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** @throws LccError `config` when a newer LCC wrote it */
+function versionOf(db: Db, path: string): number {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version > SCHEMA_VERSION)
+    throw new LccError('config', `${path}: schema ${version} was written by a newer LCC; use that one`);
+  return version;
+}
+
+function requireSound(db: Db, path: string): void {
+  if (versionOf(db, path) === CONDEMNED || db.pragma('quick_check(1)', { simple: true }) !== 'ok')
+    throw new LccError('data.malformed', `${path}: damaged`);
 }
 
 function explained(path: string, error: unknown): unknown {

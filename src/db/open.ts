@@ -7,9 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { READER_BYTES, requireRoom } from '../lib/disk-room.js';
 import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
-import { openSqlite, type Db } from '../lib/sqlite.js';
+import { openForReading } from '../lib/sqlite-read.js';
+import type { Db } from '../lib/sqlite.js';
 import { migration001 } from './migrations/001.js';
 import { migration002 } from './migrations/002.js';
 import { migration003 } from './migrations/003.js';
@@ -67,16 +67,13 @@ export function openDatabase(path: string): Db {
 /**
  * Opens the database for reading only. Reads see one snapshot per transaction and never wait for the writer.
  * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's or it has vanished,
- *   `data.malformed` when it is not a database or is damaged, `io.full` when nobody else has it open and the disk has no
- *   room for the index of its log
+ *   `data.malformed` when it is not a database or is damaged, `io.full` and `try.later` as openForReading
  */
 export function openReadOnly(path: string): Db {
   let db: Db | undefined;
   refuseVanished(path);
   try {
-    // The first to open it makes the index of its log; others find one.
-    if (existsSync(path) && !existsSync(`${path}-shm`)) requireRoom(path, READER_BYTES);
-    db = openSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db = openForReading(path, BUSY_TIMEOUT_MS);
     const version = versionOf(db);
     if (version === 0) throw new LccError('input.missing', `${path}: nothing is in it yet; start lccd`);
     if (version < SCHEMA_VERSION)
@@ -125,8 +122,10 @@ function asLccError(path: string, error: unknown): unknown {
   const code = errnoOf(error) ?? '';
   if (/^SQLITE_(CANTOPEN|READONLY)/.test(code) && isForbidden(path))
     return new LccError('input.missing', `${path}: permission denied; ${AS_ITS_USER}`, { cause: error });
-  if (code === 'SQLITE_CANTOPEN' || code === 'ENOENT' || /does not exist/.test(messageOf(error)))
-    return new LccError('input.missing', `${path}: ${messageOf(error)}; lccd creates it`, { cause: error });
+  if (code === 'SQLITE_CANTOPEN' || code === 'ENOENT' || /does not exist/.test(messageOf(error))) {
+    const remedy = existsSync(path) ? '' : '; lccd creates it';
+    return new LccError('input.missing', `${path}: ${messageOf(error)}${remedy}`, { cause: error });
+  }
   if (code.startsWith('E'))
     return new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
   return storageError(path, error);

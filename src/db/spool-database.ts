@@ -6,10 +6,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { LccError, messageOf } from '../lib/errors.js';
-import { READER_BYTES, requireRoom } from '../lib/disk-room.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
-import { openSqlite } from '../lib/sqlite.js';
+import { openForReading } from '../lib/sqlite-read.js';
 import { step } from '../lib/steps.js';
 import { moveAside } from './aside.js';
 import { isDamage, storageError, type Db } from './open.js';
@@ -158,8 +157,7 @@ export function damageOf(path: string, table: string): string | undefined {
   if (!existsSync(path)) return undefined;
   let db: Db | undefined;
   try {
-    if (!existsSync(`${path}-shm`)) requireRoom(path, READER_BYTES);
-    db = openSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db = openForReading(path, BUSY_TIMEOUT_MS);
     const lines = (db.pragma(`integrity_check(${MAX_LINES})`) as { integrity_check: string }[])
       .map(line => line.integrity_check)
       .filter(line => line !== 'ok');

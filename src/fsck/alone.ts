@@ -22,7 +22,7 @@ export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent)
   }
   let names: NamesDb;
   try {
-    names = new NamesDb(path, 0);
+    names = new NamesDb(path, 0, !isRepair);
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
     yield { kind: 'free-list', where: path, what: DAMAGED_NAMES, repaired: false, remains: true };

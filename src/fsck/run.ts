@@ -21,6 +21,7 @@ import { TemporaryNames } from '../db/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { silentLog, type LogFields } from '../lib/log.js';
+import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
 import { storeAlone } from './alone.js';
 import { content } from './content.js';
 import { counters, sequence, sets } from './queue.js';
@@ -281,7 +282,7 @@ function openNames(
     return undefined;
   }
   try {
-    return new NamesDb(path, 0);
+    return new NamesDb(path, 0, !repair);
   } catch (error) {
     if (!(error instanceof LccError)) throw error;
     if (error.code === 'data.malformed') {
@@ -302,7 +303,8 @@ function lockQueue(dbPath: string): Lock {
 }
 
 function isServed(dbPath: string): boolean {
-  if (!existsSync(`${dbPath}.lock`)) return false;
+  // Of a disk that is read-only from here nobody can take a lock, nor ask for it.
+  if (!existsSync(`${dbPath}.lock`) || isOnReadOnlyDisk(dbPath)) return false;
   const lock = tryLock(`${dbPath}.lock`);
   lock?.release();
   return lock === undefined;

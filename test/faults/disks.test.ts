@@ -1,6 +1,6 @@
 /** Disks that are full, read-only or broken: each ends in a clear line, nothing is lost, and work resumes by itself. */
 import assert from 'node:assert/strict';
-import { mkdirSync, statfsSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { openReadOnly } from '../../src/db/open.js';
@@ -253,5 +253,35 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     disk.setReadOnly(false);
     lcc.start();
     await holdsAll();
+  });
+
+  it('that is read-only is read, whether the LCC on it was stopped or killed', async t => {
+    await withHomeDisk(48 * MB);
+    const { TMPDIR } = process.env;
+    process.env['TMPDIR'] = disk.outside('tmp');
+    t.after(() => (TMPDIR === undefined ? delete process.env['TMPDIR'] : (process.env['TMPDIR'] = TMPDIR)));
+    mkdirSync(disk.outside('tmp'));
+    await deliver();
+    await lcc.untilIdle();
+    const read = async () => {
+      disk.setReadOnly(true);
+      assert.deepEqual((await held()).toSorted(), names.toSorted());
+      assert.match(await lcc.run('lccpidb', 'list'), /^7\tenabled\t20\t/m);
+      // It ends with 1 when sockets are there and nobody answers.
+      const queue = lcc.run('lccstat', '--queue').catch((error: { stdout?: string }) => error.stdout ?? '');
+      assert.match(await queue, /TOTAL( +0)+\n/);
+      assert.equal(await lcc.run('lccfsck'), '');
+      disk.setReadOnly(false);
+    };
+    await lcc.stop();
+    await read();
+    lcc.start();
+    await lcc.untilIdle();
+    await lcc.killAll();
+    await read();
+    for (const name of ['lcc.db', 'spool/uns/sessions.db', 'spool/uns/order.db'])
+      rmSync(join(lcc.home, `${name}-shm`), { force: true });
+    await read();
+    assert.deepEqual(readdirSync(disk.outside('tmp')), [], 'no copy is left');
   });
 });

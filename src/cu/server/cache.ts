@@ -21,7 +21,7 @@ export class SharedCache {
    */
   reader(): CacheReader {
     const file = fileOf(this.#path);
-    if (this.#reader === undefined || file !== this.#file) {
+    if (this.#reader === undefined || file !== this.#file || this.#reader.isOutdated) {
       this.close();
       this.#reader = new CacheReader(this.#path, this.#machineId);
       this.#reader.rest();

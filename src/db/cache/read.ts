@@ -5,6 +5,7 @@
 import { crc32 } from 'node:zlib';
 import { LccError } from '../../lib/errors.js';
 import { giveBack } from '../../lib/memory.js';
+import { isOutdated } from '../../lib/sqlite-read.js';
 import { openReadOnly, type Db } from '../open.js';
 import { purgedOf } from '../counters.js';
 import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
@@ -50,6 +51,7 @@ const LINES_AT_A_TIME = 250;
  * long as a snapshot is open the write-ahead log cannot be used anew and grows: who waits for others calls `rest` first.
  */
 export class CacheReader {
+  readonly #path: string;
   readonly #db: Db;
   readonly #statements: Statements;
   /** Whose content counts as local. */
@@ -67,6 +69,7 @@ export class CacheReader {
    * @throws LccError `input.missing`, `config`, `data.malformed` as `openReadOnly`
    */
   constructor(path: string, machineId: string) {
+    this.#path = path;
     this.#db = openReadOnly(path);
     this.#statements = new Statements(this.#db);
     this.machineId = machineId;
@@ -86,14 +89,21 @@ export class CacheReader {
     return this.#purged;
   }
 
-  /** Looks at the database as it is now. */
+  /** Looks at the database as it is now. @throws LccError `try.later` when it is outdated */
   renew(): void {
+    if (this.isOutdated)
+      throw new LccError('try.later', `${this.#path}: it is written to again, on another way; run again`);
     this.rest();
     this.#types = undefined;
     this.#providers = undefined;
     this.#db.exec('BEGIN');
     this.#highWater = Number(this.#value("SELECT value FROM counter WHERE name = 'seq'"));
     this.#purged = purgedOf(this.#db) ?? this.#highWater;
+  }
+
+  /** Whether it reads what was on a read-only disk before somebody else, for whom it is not, wrote to it. */
+  get isOutdated(): boolean {
+    return isOutdated(this.#db);
   }
 
   /** Lets the snapshot go; nothing may be read before `renew`. */
@@ -103,7 +113,7 @@ export class CacheReader {
 
   /** Changes with every commit of others; asked for between `rest` and `renew`. */
   dataVersion(): number {
-    return Number(this.#db.pragma('data_version', { simple: true }));
+    return this.isOutdated ? -1 : Number(this.#db.pragma('data_version', { simple: true }));
   }
 
   /**
