@@ -2,7 +2,8 @@
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Home } from '../config/load.js';
 import { openReadOnly, storageError, type Db } from '../db/open.js';
-import { AGE_MINUTES, readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
+import { AGE_MINUTES } from '../db/queue/ages.js';
+import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { lookAround } from '../run/ask.js';

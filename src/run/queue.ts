@@ -1,12 +1,7 @@
 /** The queue as people read it: a line for the glance, a table by provider and age after qshape(1). */
 import type { Slots } from '../config/hours.js';
-import {
-  AGE_MINUTES,
-  type ProviderQueue,
-  type ProviderStanding,
-  type QueueShape,
-  type QueueSummary,
-} from '../db/queue/shape.js';
+import { AGE_MINUTES } from '../db/queue/ages.js';
+import type { ProviderQueue, ProviderStanding, QueueShape, QueueSummary } from '../db/queue/shape.js';
 import type { Look } from './ask.js';
 import { listOf } from './figures.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';

@@ -12,16 +12,10 @@ import {
   type Slots,
 } from '../../config/hours.js';
 import type { Db } from '../open.js';
+import { AGE_GROUPS, readAges } from './ages.js';
 import { readFailed, sumUpFailed, type FailedUrls } from './failed.js';
 import { HELD } from './held.js';
 
-/** Upper bounds of the age groups in minutes; one more group holds what is older. */
-export const AGE_MINUTES: readonly number[] = [5, 10, 20, 40, 80, 160, 320, 640, 1280];
-const GROUPS = AGE_MINUTES.length + 1;
-/** Rows counted one by one; a set beyond that is taken to be as large as the places from its first url to its last. */
-const COUNTED_ROWS = 200_000;
-/** Sets of which first and last url are looked up; beyond that they are taken to be whole. */
-const LOOKED_UP_SETS = 20_000;
 /** Providers with urls waiting that the operator has not stopped. */
 const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
 
@@ -222,14 +216,14 @@ export function readQueueShape(
   nowS: number,
   limit: number,
   also: readonly number[] = [],
-  countedRows = COUNTED_ROWS,
+  countedRows?: number,
 ): QueueShape {
   const read = db.transaction(() => {
     const waiting = new Map(
       db.prepare<[], [number, number]>('SELECT pid, nurlproc FROM pidb WHERE nurlproc > 0').raw().all(),
     );
-    const ages = readAges(db, nowS, waiting, countedRows);
-    const total = { waiting: 0, ages: Array<number>(GROUPS).fill(0), exact: true };
+    const ages = readAges(db, nowS, waiting, { rows: countedRows });
+    const total = { waiting: 0, ages: Array<number>(AGE_GROUPS).fill(0), exact: true };
     for (const [pid, urls] of waiting) {
       const of = ages.get(pid);
       total.waiting += urls;
@@ -241,7 +235,7 @@ export function readQueueShape(
     const later = readLater(db);
     const failed = readFailed(db);
     const providers = rows.map((row): ProviderQueue => {
-      const of = ages.get(row.pid) ?? { ages: Array<number>(GROUPS).fill(0), exact: true };
+      const of = ages.get(row.pid) ?? { ages: Array<number>(AGE_GROUPS).fill(0), exact: true };
       return {
         ...row,
         ...(later.get(row.pid) ?? NONE_LATER),
@@ -282,110 +276,4 @@ function remarkable(db: Db, of: Remarked, limit: number): ProviderRow[] {
 function countRemarkable(db: Db, of: Remarked): number {
   const count = db.prepare<Remarked, number>(`SELECT count(*) FROM pidb WHERE ${REMARKABLE}`).pluck();
   return count.get(of) ?? 0;
-}
-
-interface Ages {
-  ages: number[];
-  exact: boolean;
-}
-
-/** What is known of a provider's sets: urls counted, and urls that may be there, by age group. */
-interface Found {
-  counted: number[];
-  guessed: number[];
-}
-
-/** The ages of each provider's urls, so that they add up to what the provider has waiting. */
-function readAges(
-  db: Db,
-  nowS: number,
-  waiting: ReadonlyMap<number, number>,
-  countedRows: number,
-): Map<number, Ages> {
-  const found = readSets(db, nowS, countedRows);
-  const ages = new Map<number, Ages>();
-  for (const [pid, urls] of waiting) {
-    const { counted, guessed } = found.get(pid) ?? empty();
-    const guesses = sum(guessed);
-    const rest = Math.max(0, urls - sum(counted));
-    if (guesses > 0) {
-      ages.set(pid, { ages: shared(counted, guessed, guesses, rest), exact: false });
-    } else {
-      // What belongs to no set is being absorbed just now.
-      counted[0] = (counted[0] ?? 0) + rest;
-      ages.set(pid, { ages: counted, exact: true });
-    }
-  }
-  return ages;
-}
-
-/** The counted ones, and `rest` divided as guessed. */
-function shared(
-  counted: readonly number[],
-  guessed: readonly number[],
-  guesses: number,
-  rest: number,
-): number[] {
-  let left = rest;
-  let guessesLeft = guesses;
-  return counted.map((count, group) => {
-    const guess = guessed[group] ?? 0;
-    const share = guessesLeft === 0 ? 0 : Math.round((left * guess) / guessesLeft);
-    left -= share;
-    guessesLeft -= guess;
-    return count + share;
-  });
-}
-
-function readSets(db: Db, nowS: number, countedRows: number): Map<number, Found> {
-  const found = new Map<number, Found>();
-  const first = db
-    .prepare<[number, number], number>('SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 1')
-    .pluck();
-  const last = db
-    .prepare<[number, number], number>(
-      'SELECT pos FROM qdb WHERE pos BETWEEN ? AND ? ORDER BY pos DESC LIMIT 1',
-    )
-    .pluck();
-  const count = db
-    .prepare<[number, number], number>('SELECT count(*) FROM qdb WHERE pos BETWEEN ? AND ?')
-    .pluck();
-  const sets = db
-    .prepare<[], [number, number, number, number]>(
-      'SELECT pid, min(firstpos), max(lastpos), max(absorbedat) FROM qpsdb GROUP BY psetid',
-    )
-    .raw()
-    .all();
-  let toCount = countedRows;
-  let toLookUp = LOOKED_UP_SETS;
-  for (const [pid, from, to, absorbedAtS] of sets) {
-    const of = found.get(pid) ?? empty();
-    found.set(pid, of);
-    const group = groupOf(nowS - absorbedAtS);
-    let places = to - from + 1;
-    if (toLookUp-- > 0) {
-      const head = first.get(from, to);
-      places = head === undefined ? 0 : (last.get(head, to) ?? head) - head + 1;
-    }
-    if (places <= toCount) {
-      toCount -= places;
-      of.counted[group] = (of.counted[group] ?? 0) + (places === 0 ? 0 : (count.get(from, to) ?? 0));
-    } else {
-      of.guessed[group] = (of.guessed[group] ?? 0) + places;
-    }
-  }
-  return found;
-}
-
-function empty(): Found {
-  return { counted: Array<number>(GROUPS).fill(0), guessed: Array<number>(GROUPS).fill(0) };
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
-function groupOf(ageS: number): number {
-  const group = AGE_MINUTES.findIndex(minutes => ageS < minutes * 60);
-  return group < 0 ? GROUPS - 1 : group;
 }
