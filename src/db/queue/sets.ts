@@ -100,8 +100,12 @@ export class QueueReader {
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
     );
     this.#drop = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+    // Sets share no places: only the one that begins last before it can have it.
     this.#owner = db
-      .prepare<[number, number], number>('SELECT pid FROM qpsdb WHERE firstpos <= ? AND lastpos >= ?')
+      .prepare<[number, number], number>(
+        `SELECT pid FROM (SELECT pid, lastpos FROM qpsdb WHERE firstpos <= ? ORDER BY firstpos DESC LIMIT 1)
+         WHERE lastpos >= ?`,
+      )
       .pluck();
     this.#ahead = new ReadAhead((set, afterPos, limit) =>
       this.#next.all(afterPos, set.lastpos, set.slot, limit).map(raw => this.#checked(raw)),
