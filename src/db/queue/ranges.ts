@@ -101,15 +101,27 @@ export function adoptStrayRows(db: Db): void {
     if (agrees.get(firstpos, lastpos, psetid) !== undefined) adopt.run(psetid, firstpos, lastpos, psetid);
 }
 
-/** Places of every set, complete or not, each once, page by page. */
+/** Places of every set, complete or not, in their order. A damaged set whose parts begin at different places comes more than once. */
 function* allRanges(db: Db): Generator<Places, void> {
+  const open = db
+    .prepare<[], Places>(
+      `SELECT psetid, firstpos, lastpos FROM absorbed WHERE complete = 0 AND lastpos >= firstpos
+       ORDER BY firstpos, psetid`,
+    )
+    .all();
+  for (const set of completeRanges(db)) {
+    const before = open.findIndex(({ firstpos }) => firstpos > set.firstpos);
+    yield* open.splice(0, before < 0 ? open.length : before);
+    yield set;
+  }
+  yield* open;
+}
+
+/** Page by page, along an index. */
+function* completeRanges(db: Db): Generator<Places, void> {
   const page = db.prepare<[number, number, number], Places>(
-    `SELECT psetid, firstpos, lastpos FROM (
-       SELECT psetid, min(firstpos) AS firstpos, max(lastpos) AS lastpos FROM (
-         SELECT psetid, firstpos, lastpos FROM qpsdb
-         UNION ALL SELECT psetid, firstpos, lastpos FROM absorbed WHERE complete = 0 AND lastpos >= firstpos)
-       GROUP BY psetid)
-     WHERE (firstpos, psetid) > (?, ?) ORDER BY firstpos, psetid LIMIT ?`,
+    `SELECT psetid, firstpos, max(lastpos) AS lastpos FROM qpsdb
+     WHERE (firstpos, psetid) > (?, ?) GROUP BY firstpos, psetid ORDER BY firstpos, psetid LIMIT ?`,
   );
   for (let last: Places | undefined; ;) {
     const rows: Places[] = page.all(last?.firstpos ?? -1, last?.psetid ?? -1, PAGE_ROWS);
