@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it, test } from 'node:test';
+import { silentLog } from '../../src/lib/log.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
+import { SyncPoints } from '../../src/qm/sync-points.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import type { CheckRequest, UpkeepRequest } from '../../src/wire/upkeep.js';
 import { Bm, Qm, Uns } from './daemon.js';
-import { absolute, ok, url } from './support.js';
+import { absolute, Bench, ok, url } from './support.js';
 
 const STORE = { storeId: 's1' };
 const urls = (count: number) => Array.from({ length: count }, (_, i) => url(`p${i}`));
@@ -144,7 +146,6 @@ describe('sync points', () => {
     bm.close();
     const idler = new Bm(qm, STORE);
     await idle();
-    await new Promise(resolve => setTimeout(resolve, 250));
     assert.deepEqual([checked(idler).length, syncs(idler)], [0, 0], 'all is synced');
     assert.ok(before <= 5);
     idler.close();
@@ -179,4 +180,38 @@ describe('sync points', () => {
     bm.close();
     uns.socket.destroy();
   });
+});
+
+test('a machine is asked for one sync when something is new, and for none as long as nothing is', async () => {
+  const bench = new Bench();
+  bench.provider(7);
+  bench.store.transaction(() => bench.store.stores.remember('m1', 's1'));
+  const asked: UpkeepRequest[] = [];
+  const target = { upkeep: (request: UpkeepRequest) => void asked.push(request) };
+  const points = new SyncPoints({
+    store: bench.store,
+    clock: bench.clock,
+    log: silentLog,
+    intervalMs: 100,
+    window: 3,
+    nextId: () => asked.length + 1,
+    onSet: () => assert.fail('nothing is fetched again'),
+    onCommit: () => undefined,
+    failed: error => assert.fail(String(error)),
+  });
+  points.setMachines(target, ['m1']);
+  bench.clock.advance(1000);
+  assert.deepEqual(asked, []);
+  await bench.send(7, [url('a')]);
+  bench.fetch(7, 'a');
+  bench.clock.advance(1000);
+  assert.deepEqual(asked, [{ kind: 'sync', id: 1, machineId: 'm1' }], 'one at a time');
+  points.answered(target, { kind: 'sync', id: 1, status: 'ok' });
+  bench.clock.advance(1000);
+  points.removeTarget(target);
+  points.setMachines({ ...target }, ['m1']);
+  bench.clock.advance(1000);
+  assert.equal(asked.length, 1, 'nor when it connects again');
+  points.stop();
+  bench.close();
 });
