@@ -5,6 +5,7 @@
  * Where the rules leave a choice, the model says what is allowed and the real one chooses: when the turn of a deleted
  * row comes (`mayGo`), in which order a full set removes what it does not name (`mayGo`, `mayLose`).
  */
+import { forget, jump, leastUntilMs, leave, restart, save } from './model-backoff.js';
 import {
   NOTHING_SAVED,
   type FusedSet,
@@ -167,7 +168,7 @@ export class Model {
     if (row.out) return 'it is being fetched';
     if (!this.complete.has(row.set)) return 'its set is not complete';
     if (provider.paused) return 'its provider is paused';
-    if (Math.min(provider.untilMs, provider.afterJumpMs) > nowMs) return 'its site is left alone';
+    if (leastUntilMs(provider) > nowMs) return 'its site is left alone';
     if (!this.permits(row, hour)) return 'this is not its hour';
     if (row.dueMs > nowMs) return 'it failed and is not due';
     for (const other of this.rows) {
@@ -217,9 +218,7 @@ export class Model {
     if (result.reach === 'provider' && sent.failures === provider.failures)
       waitMs = backoffMinMs * 2 ** provider.failures++;
     if (waitMs === 0) return;
-    provider.untilMs = Math.max(provider.untilMs, now.ms + Math.min(waitMs, backoffMaxMs));
-    provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;
-    Object.assign(provider, { afterJumpMs: Infinity, aheadMs: 0 });
+    leave(provider, now, Math.min(waitMs, backoffMaxMs));
   }
 
   /** Where a provider has several hosts, those that answer go before the one that does not. */
@@ -244,9 +243,7 @@ export class Model {
       const patience = result.is === 'error' && result.retryAfterMs !== undefined;
       Object.assign(provider, { failures: 0, ...(patience ? {} : { untilMs: 0, untilWallMs: 0 }) });
     }
-    const { failures, untilWallMs, aheadMs } = provider;
-    const untilMs = Math.min(provider.untilMs, provider.afterJumpMs);
-    provider.saved = { failures, untilMs, untilWallMs, aheadMs };
+    save(provider);
     const row = this.rows.find(r => r.place === sent.place);
     if (row === undefined) return;
     row.out = row.heard = row.early = false;
@@ -280,10 +277,7 @@ export class Model {
 
   /** The wall clock was set; whether anybody looked at it since it was set before is not known. */
   jumped(byMs: number): void {
-    for (const provider of this.providers.values()) {
-      for (const each of [provider, provider.saved]) each.aheadMs = Math.max(0, each.aheadMs + byMs);
-      provider.afterJumpMs = Math.min(provider.afterJumpMs, provider.untilMs - provider.aheadMs);
-    }
+    for (const provider of this.providers.values()) jump(provider, byMs);
   }
 
   /** What a restart forgets: what was on its way, and how long failed urls are left alone. Sites it remembers. */
@@ -291,26 +285,14 @@ export class Model {
     for (const row of this.rows)
       Object.assign(row, { out: false, heard: false, passed: false, early: false, behind: false, dueMs: 0 });
     for (const provider of this.providers.values()) {
-      // A clock that was set before anybody looked makes it shorter or longer, but no longer than any wait can be.
-      const { failures, untilMs, untilWallMs, aheadMs } = provider.saved;
-      const longestMs = this.#rules.backoffMaxMs;
-      const [leastMs = 0, , mostMs = 0] = [
-        untilMs - now.ms,
-        untilMs - aheadMs - now.ms,
-        untilWallMs - now.wallMs,
-      ]
-        .map(waitMs => Math.min(Math.max(0, waitMs), longestMs))
-        .sort((a, b) => a - b);
-      const least = { afterJumpMs: now.ms + leastMs };
-      const most = { untilMs: now.ms + mostMs, untilWallMs: now.wallMs + mostMs };
-      const saved = { failures, untilMs: least.afterJumpMs, untilWallMs: most.untilWallMs, aheadMs: 0 };
-      Object.assign(provider, { silent: false, failures, ...least, ...most, aheadMs: 0, saved });
+      restart(provider, now, this.#rules.backoffMaxMs);
+      provider.silent = false;
     }
   }
 
   /** The operator's `flush`. */
   flush(pid: number): void {
-    Object.assign(this.provider(pid), { ...NOTHING_SAVED, saved: { ...NOTHING_SAVED } });
+    forget(this.provider(pid));
     for (const row of this.rows) if (row.pid === pid) row.dueMs = 0;
   }
 

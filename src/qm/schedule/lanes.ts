@@ -17,13 +17,7 @@
 import { DelayTable } from './delays.js';
 import type { Grant, Hindrance, Lane, LaneProvider, LaneRules, ProviderLanes } from './lane.js';
 import { WaitingLine } from './waiting.js';
-
-interface Worker {
-  slots: number;
-  lanes: Set<Lane>;
-  /** Those of them that are beyond the slots, in their order. */
-  spares: Set<Lane>;
-}
+import { capacityOf, freestOf, promoted, type Worker } from './worker-slots.js';
 
 const PRIORITIES = 3;
 const REFILL_URLS = 128;
@@ -364,29 +358,15 @@ export class LaneTable {
 
   /** Lanes beyond the slots have one now, as far as there are free ones. */
   #promote(worker: Worker): void {
-    for (const lane of worker.spares) {
-      if (worker.lanes.size - worker.spares.size >= worker.slots) return;
-      worker.spares.delete(lane);
-      this.#hungry.add(lane);
-    }
+    for (const lane of promoted(worker)) this.#hungry.add(lane);
   }
 
   #capacity(worker: Worker): number {
-    return Math.ceil(worker.slots * (1 + this.#rules.overbookPercent / 100));
+    return capacityOf(worker, this.#rules.overbookPercent);
   }
 
   #freestWorker(): [number, Worker] | undefined {
-    let best: [number, Worker] | undefined;
-    let bestFree = 0;
-    for (const entry of this.#workers) {
-      const capacity = this.#capacity(entry[1]);
-      const free = (capacity - entry[1].lanes.size) / Math.max(1, capacity);
-      if (free > bestFree) {
-        best = entry;
-        bestFree = free;
-      }
-    }
-    return best;
+    return freestOf(this.#workers, this.#rules.overbookPercent);
   }
 }
 

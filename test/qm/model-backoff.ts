@@ -1,0 +1,44 @@
+/** How long a site is left alone (semantics.md, rule 11), as the model has it: what jumps of the wall clock and restarts do to it. */
+import { NOTHING_SAVED, type Now, type Provider } from './model-types.js';
+
+/** The site is left alone from now on, for at least so long. */
+export function leave(provider: Provider, now: Now, waitMs: number): void {
+  provider.untilMs = Math.max(provider.untilMs, now.ms + waitMs);
+  provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;
+  Object.assign(provider, { afterJumpMs: Infinity, aheadMs: 0 });
+}
+
+/** Until when it is at least. */
+export function leastUntilMs({ untilMs, afterJumpMs }: Provider): number {
+  return Math.min(untilMs, afterJumpMs);
+}
+
+/** The wall clock was set; whether anybody looked at it since it was set before is not known. */
+export function jump(provider: Provider, byMs: number): void {
+  for (const each of [provider, provider.saved]) each.aheadMs = Math.max(0, each.aheadMs + byMs);
+  provider.afterJumpMs = Math.min(provider.afterJumpMs, provider.untilMs - provider.aheadMs);
+}
+
+/** A restart would find it as it is. */
+export function save(provider: Provider): void {
+  const { failures, untilWallMs, aheadMs } = provider;
+  provider.saved = { failures, untilMs: leastUntilMs(provider), untilWallMs, aheadMs };
+}
+
+/** A restart finds what was saved. @param longestMs no wait is longer */
+export function restart(provider: Provider, now: Now, longestMs: number): void {
+  // A clock that was set before anybody looked makes it shorter or longer, but no longer than any wait can be.
+  const { failures, untilMs, untilWallMs, aheadMs } = provider.saved;
+  const [leastMs = 0, , mostMs = 0] = [untilMs - now.ms, untilMs - aheadMs - now.ms, untilWallMs - now.wallMs]
+    .map(waitMs => Math.min(Math.max(0, waitMs), longestMs))
+    .sort((a, b) => a - b);
+  const least = { afterJumpMs: now.ms + leastMs };
+  const most = { untilMs: now.ms + mostMs, untilWallMs: now.wallMs + mostMs };
+  const saved = { failures, untilMs: least.afterJumpMs, untilWallMs: most.untilWallMs, aheadMs: 0 };
+  Object.assign(provider, { failures, ...least, ...most, aheadMs: 0, saved });
+}
+
+/** The operator has it tried at once. */
+export function forget(provider: Provider): void {
+  Object.assign(provider, { ...NOTHING_SAVED, saved: { ...NOTHING_SAVED } });
+}
