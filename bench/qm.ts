@@ -179,7 +179,8 @@ export class BenchQm {
       }
     }
     socket.write('<lococa:bm machineid="m1" slots="1"/>\n');
-    await once(socket, 'data');
+    // A ping comes first, at once.
+    for (let heard = ''; !heard.includes('<fetch ');) heard += String((await once(socket, 'data'))[0]);
     const ms = performance.now() - startedMs;
     socket.destroy();
     await ready;
