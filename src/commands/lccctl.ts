@@ -65,7 +65,7 @@ export const command: CommandSpec = {
     'Tell the Queue Manager to stop or continue fetching, to forget delays, to ask for full sets, what becomes of held removals.',
   operands: Object.keys(VERBS).join('|'),
   options: [
-    { flags: '--pid <N>', help: 'the provider; without it all providers' },
+    { flags: '--pid <N>', help: 'the provider; without it all providers', once: true },
     {
       flags: '--timeout <SECONDS>',
       help: `how long the Queue Manager may take to answer (${ANSWER_TIMEOUT_MS / 1000})`,
@@ -159,10 +159,7 @@ function timeoutMsOf(context: CommandContext): number {
   if (text === undefined) return ANSWER_TIMEOUT_MS;
   const seconds = typeof text === 'string' && /^\d{1,4}(\.\d{1,3})?$/.test(text) ? Number(text) : 0;
   if (seconds <= 0 || seconds > MAX_TIMEOUT_S)
-    throw new LccError(
-      'usage',
-      `--timeout=${String(text)}: give seconds, more than 0, up to ${MAX_TIMEOUT_S}`,
-    );
+    throw new LccError('usage', `--timeout=${String(text)}: give seconds, 0.001 to ${MAX_TIMEOUT_S}`);
   return seconds * 1000;
 }
 

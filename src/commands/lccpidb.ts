@@ -55,7 +55,7 @@ export const command: CommandSpec = {
   summary: 'Providers of this LCC and their roots: add, set, passwd, show, list, rm, root add, root rm.',
   operands: 'add|set|passwd|show|list|rm|root add|root rm',
   options: [
-    { flags: '--pid <N>', help: 'the provider' },
+    { flags: '--pid <N>', help: 'the provider', once: true },
     {
       flags: '--root <URL>',
       help: 'what it may have fetched: URLs below URL; may be repeated',

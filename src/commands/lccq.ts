@@ -29,9 +29,9 @@ export const command: CommandSpec = {
     { flags: '--until <TIME>', help: 'changed before TIME' },
     { flags: '--cursor <FILE>', help: 'changed since the run that last moved the cursor in FILE' },
     { flags: '--commit <FILE>', help: 'move the cursor in FILE on, after a pipe; does nothing else' },
-    { flags: '--pid <N>', help: 'of provider N' },
-    { flags: '--prefix <URL>', help: 'whose conceptual URL begins with URL' },
-    { flags: '--mime <GLOB>', help: 'whose mimetype matches GLOB, e.g. text/*' },
+    { flags: '--pid <N>', help: 'of provider N', once: true },
+    { flags: '--prefix <URL>', help: 'whose conceptual URL begins with URL', once: true },
+    { flags: '--mime <GLOB>', help: 'whose mimetype matches GLOB, e.g. text/*', once: true },
     { flags: '--deleted', help: 'only deletions' },
     {
       flags: '--no-deleted',

@@ -5,7 +5,7 @@
 import { fstatSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Command, CommanderError, Option } from 'commander';
-import { EXIT, exitStatusOf, messageOf } from '../lib/errors.js';
+import { EXIT, exitStatusOf, LccError, messageOf } from '../lib/errors.js';
 import { writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
 import { VERSION } from './version.js';
@@ -18,6 +18,11 @@ export interface OptionSpec {
   default?: string | number | boolean;
   /** Collects repeated values into an array. */
   repeat?: boolean;
+  /**
+   * Names what is acted on or asked for: another value is refused, or half of it would be left out without a word. Of all
+   * other options the last value counts, as everywhere: so what a script gives can be overridden.
+   */
+  once?: boolean;
 }
 
 /** Option values by camel-cased name: what commander gives. */
@@ -167,6 +172,7 @@ function parseArguments(
     const option = new Option(row.flags, row.help);
     if (row.default !== undefined) option.default(row.default);
     if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), value]);
+    if (row.once) option.argParser(single(row.flags));
     program.addOption(option);
   }
   try {
@@ -176,6 +182,15 @@ function parseArguments(
     throw error;
   }
   return { options: program.opts<OptionValues>(), operands: program.args, afterDashes: rest };
+}
+
+function single(flags: string): (value: string) => string {
+  let given: string | undefined;
+  return value => {
+    if (given !== undefined && given !== value)
+      throw new LccError('usage', `${flags}: given twice, as ${given} and as ${value}; run once for each`);
+    return (given = value);
+  };
 }
 
 /** Daemons, robots and what administers them are in section 8, as everywhere; from a clone man(1) needs the file. */

@@ -215,8 +215,10 @@ describe('lccctl', { timeout: 90_000 }, () => {
     for (const [args, complaint] of [
       ['pause --pid=99', /no provider 99; see lccpidb list/],
       ['pause --pid=x', /--pid=x: give the provider's number/],
-      ['pause --timeout=0', /--timeout=0: give seconds, more than 0/],
-      ['pause --timeout=5s', /--timeout=5s: give seconds, more than 0/],
+      ['pause --timeout=0', /--timeout=0: give seconds, 0\.001 to 3600$/m],
+      ['pause --timeout=0.0001', /--timeout=0\.0001: give seconds, 0\.001 to 3600$/m],
+      ['pause --timeout=5s', /--timeout=5s: give seconds, 0\.001 to 3600$/m],
+      ['pause --pid=1 --pid=2', /--pid <N>: given twice, as 1 and as 2/],
       ['stop', /"stop" is no action; give one of pause, resume, /],
       ['pause 1', /"pause 1" is no action/],
       ['', /nothing to do; give one of/],

@@ -49,6 +49,18 @@ test('options are read as --opt value and --opt=value, short and repeated', () =
   }
 });
 
+test('of a setting the last value counts, of what is acted on a second one is refused', () => {
+  const { options } = JSON.parse(probe(['print', '--size=1', '--size', '2']).stdout) as { options: unknown };
+  assert.deepEqual(options, { size: '2' });
+  assert.deepEqual(probe(['print', '--pid=1', '--pid', '2']), {
+    status: 64,
+    stdout: '',
+    stderr: 'probe: --pid <N>: given twice, as 1 and as 2; run once for each\n',
+  });
+  const same = JSON.parse(probe(['print', '--pid=1', '--pid=1']).stdout) as { options: unknown };
+  assert.deepEqual(same.options, { size: '7', pid: '1' });
+});
+
 test('defaults hold where nothing is said', () => {
   const { options } = JSON.parse(probe(['print']).stdout) as { options: unknown };
   assert.deepEqual(options, { size: '7' });

@@ -10,6 +10,7 @@ const spec: CommandSpec = {
   options: [
     { flags: '-0, --null', help: 'names end with NUL' },
     { flags: '--size <BYTES>', help: 'how many', default: '7' },
+    { flags: '--pid <N>', help: 'of whom', once: true },
     { flags: '--type <EXT=MIME>', help: 'more than once', repeat: true },
     { flags: '--find', help: 'the rest is for find(1)' },
   ],
