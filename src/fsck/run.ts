@@ -157,6 +157,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
       live,
       storeLost: options.storeLost,
       removeOrphans: options.removeOrphans,
+      restored: options.restored,
       quick: options.quick,
       storeDir: options.storeDir,
       machineId: store,

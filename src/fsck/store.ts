@@ -111,7 +111,10 @@ function tooManyOrphans(context: CheckContext): string | undefined {
     }
   }
   if (orphans <= FEW_ORPHANS || orphans * 2 <= files) return undefined;
-  return `no row points to ${orphans} of ${files} files, none is removed; put back a backup of lcc.db, or run lccfsck --repair --remove-orphans`;
+  const found = `no row points to ${orphans} of ${files} files, none is removed`;
+  return context.restored
+    ? `${found}: lcc.db was put back and knows nothing of what came since; should it be a wrong one put back another, else run lccfsck --repair --remove-orphans, and what is missing is fetched again`
+    : `${found}; put back a backup of lcc.db, or run lccfsck --repair --remove-orphans`;
 }
 
 /** Whatever is no file of a store: of a robot that died, or of a person. A person's is not ours to remove. */

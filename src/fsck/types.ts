@@ -54,6 +54,8 @@ export interface CheckContext {
   storeLost: boolean;
   /** Files without rows go, even when they are most of the store. */
   removeOrphans: boolean;
+  /** The database was put back just now: it cannot know what came since. */
+  restored: boolean;
   /** Files are not read. */
   quick: boolean;
   storeDir: string;

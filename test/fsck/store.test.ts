@@ -16,6 +16,12 @@ test('files without rows that are most of the store stay, until it is said that 
   assert.deepEqual(more, []);
   assert.equal(finding?.repaired, false);
   assert.match(finding.what, /^no row points to 101 of 113 files, none is removed; .*--remove-orphans$/);
+  const [restored] = (await fsck('repair', 'restored')).filter(({ kind }) => kind === 'orphan');
+  assert.match(
+    restored?.what ?? '',
+    /none is removed: lcc\.db was put back .*--remove-orphans, .* fetched again$/,
+  );
+  assert.doesNotMatch(restored?.what ?? '', /put back a backup/);
   assert.ok(names.every(name => existsSync(join(store(), name))));
   const removed = await fsck('repair', 'removeOrphans');
   assert.deepEqual([...new Set(kindsOf(removed))], ['orphan']);
