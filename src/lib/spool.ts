@@ -135,9 +135,11 @@ export class Spool {
     return this.#bytes + this.#openBytes;
   }
 
-  /** How many entries were set aside, ever, and not cleared away by the operator. */
-  get badCount(): number {
-    return this.#list('bad').length;
+  /** What was set aside, ever, and not cleared away by the operator: entries, and files that were none. */
+  get aside(): { entries: number; foreign: number } {
+    const names = this.#list('bad');
+    const entries = names.filter(isSpoolName).length;
+    return { entries, foreign: names.length - entries };
   }
 
   /** Free space of the disk for this user, in percent. */

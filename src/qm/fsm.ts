@@ -57,6 +57,12 @@ export class FsmSpool {
     return this.#options.spool.entries.length;
   }
 
+  /** Damaged pages that were set aside, and files that were none. */
+  get aside(): { freed_pages_bad: number; foreign_files: number } {
+    const { entries, foreign } = this.#options.spool.aside;
+    return { freed_pages_bad: entries, foreign_files: foreign };
+  }
+
   /** Pages that wait for each machine. */
   pagesByMachine(): Map<string, number> {
     const pages = new Map<string, number>();

@@ -297,6 +297,7 @@ export async function startQueueManager(
         held_urls: held.urls,
         freed_waiting: store.freed.count(),
         freed_pages_spooled: fsm.entries,
+        ...fsm.aside,
       };
     },
     controls: controlsOf(store, dispatcher, log),

@@ -104,7 +104,12 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
     );
   else if (qm['unses_shut_out'] === true)
     reasons.push(`the queue is full (qm.max_queue_urls): sets wait with the UNSes until it has shrunk`);
-  return reasons;
+  const pages = figureOf(qm, 'freed_pages_bad');
+  if (pages > 0)
+    reasons.push(
+      `${amount(pages, 'damaged page of deletions is', 'damaged pages of deletions are')} set aside in spool/fsm/bad: lccfsck --repair removes the files; then remove ${pages === 1 ? 'it' : 'them'}`,
+    );
+  return [...reasons, ...ofForeign(qm, 'spool/fsm')];
 }
 
 function ofAway(
@@ -163,7 +168,17 @@ function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
     reasons.push(
       `${amount(bad, 'set is', 'sets are')} set aside in the spool of ${uns.daemon}, damaged or refused`,
     );
-  return reasons;
+  return [...reasons, ...ofForeign(uns, `the spool of ${uns.daemon}`)];
+}
+
+/** Files that nobody of us wrote. */
+function ofForeign(daemon: DaemonStatus, where: string): string[] {
+  const foreign = figureOf(daemon, 'foreign_files');
+  return foreign === 0
+    ? []
+    : [
+        `${amount(foreign, 'foreign file is', 'foreign files are')} set aside in ${where}, below bad/: look where ${foreign === 1 ? 'it is' : 'they are'} from, and remove ${foreign === 1 ? 'it' : 'them'}`,
+      ];
 }
 
 /** Providers whose sets wait for another UNS; the first ones are named. */

@@ -141,6 +141,7 @@ export class UnsServer {
 
   status() {
     const heldUp = this.#turns.heldUp(SHOWN_HELD_UP);
+    const aside = this.#spool.aside;
     const sets = [...this.#open.keys()].filter(session => session.hasSet).length;
     return {
       idle: this.#spool.entries.length === 0 && sets === 0,
@@ -155,7 +156,8 @@ export class UnsServer {
       no_room: this.#intake.noRoom() ?? null,
       providers_held_up: heldUp.count,
       held_up: heldUp.some,
-      sets_bad: this.#spool.badCount,
+      sets_bad: aside.entries,
+      foreign_files: aside.foreign,
       qm_connected: this.#forwarder.connected,
       sets_accepted: this.#counts.accepted,
       urls_accepted: this.#counts.urls,

@@ -192,7 +192,8 @@ describe('a spool', () => {
     const { id } = await put(spool, 'bad', 'x');
     spool.setAside(id);
     assert.deepEqual(readdirSync(join(dir, 'bad')), [id]);
-    assert.deepEqual([spool.entries.length, spool.bytes, spool.badCount], [0, 0, 1]);
+    assert.deepEqual([spool.entries.length, spool.bytes], [0, 0]);
+    assert.deepEqual(spool.aside, { entries: 1, foreign: 0 });
     spool.close();
   });
 
@@ -213,6 +214,7 @@ describe('a spool', () => {
       assert.deepEqual(readdirSync(join(dir, 'new')), [id]);
       assert.deepEqual(readdirSync(join(dir, 'bad')), ['README']);
       assert.equal(spool.entries.length, 1);
+      assert.deepEqual(spool.aside, { entries: 0, foreign: 1 });
       spool.close();
     }
     assert.deepEqual(told, [
