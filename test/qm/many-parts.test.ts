@@ -4,7 +4,7 @@ process.env['TZ'] = 'Europe/Berlin';
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { Simulation } from './simulation.js';
-import { ok } from './support.js';
+import { ok, url } from './support.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -116,4 +116,27 @@ test('a crash in the middle of joining many small sets changes neither their ord
     fetched(),
     Array.from({ length: sets }, (_, i) => `p${i + 1}`),
   );
+});
+
+test('many urls submitted again at once, for which other hours hold, are looked at a few at a time and fetched in their order', async () => {
+  const sets = 2000;
+  prepare([{ pid: 1, sets }]);
+  sim.start();
+  await sim.pass(MINUTE);
+  const { slots } = sim.bench.store;
+  const read: number[] = [];
+  const resubmitted = slots.resubmitted.bind(slots);
+  slots.resubmitted = (afterPsetid, limit) => {
+    const found = resubmitted(afterPsetid, limit);
+    read.push(found.length);
+    return found;
+  };
+  const names = Array.from({ length: sets }, (_, i) => `p${i + 1}`);
+  await sim.send(
+    1,
+    names.toReversed().map(name => url(name)),
+  );
+  assert.ok(await sim.until(() => fetched().length === sets, HOUR / 2));
+  assert.ok(Math.max(...read) < 500 && read.length < 50, String(read));
+  assert.deepEqual(fetched(), names);
 });
