@@ -5,6 +5,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
+import type { Config } from '../config/load.js';
+import { SETTINGS, type SettingKey } from '../config/settings.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
@@ -30,6 +32,27 @@ export function metricsEndpoint(text: string, instance: string): Endpoint {
   if (port > MAX_PORT)
     throw new LccError('config', `metrics endpoint "${text}": no port is left for robot ${ahead + 1}`);
   return { ...endpoint, port };
+}
+
+const LISTENS = (Object.keys(SETTINGS) as SettingKey[]).filter(key => key.endsWith('.metrics_listen'));
+const ANY_HOST = new Set(['0.0.0.0', '::']);
+
+/** Other settings by which another daemon has that endpoint for its metrics; robots have as many ports as there are robots. */
+export function alsoNamedBy(endpoint: Endpoint, own: SettingKey, config: Pick<Config, 'get'>): SettingKey[] {
+  if (endpoint.kind === 'unix') return [];
+  return LISTENS.filter(key => {
+    const text = key === own ? '' : String(config.get(key));
+    if (text === '') return false;
+    const other = parseEndpoint(text);
+    if (other.kind === 'unix') return false;
+    const ahead = endpoint.port - other.port;
+    const hosts = [endpoint.host, other.host];
+    return (
+      ahead >= 0 &&
+      ahead < (key === 'bot.metrics_listen' ? config.get('bm.bots') : 1) &&
+      (endpoint.host === other.host || hosts.some(host => ANY_HOST.has(host)))
+    );
+  });
 }
 
 /** Serves the metrics of a daemon; prom-client is loaded here, and nowhere else. */

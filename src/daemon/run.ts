@@ -10,14 +10,14 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
-import { formatEndpoint } from '../lib/endpoint.js';
+import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { makeDirectory } from '../lib/durable.js';
-import { EXIT, exitStatusOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
+import { errnoOf, EXIT, exitStatusOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { LogLines } from '../lib/log-lines.js';
 import { serveControl } from './control.js';
 import { listenOn } from './listeners.js';
-import { metricsEndpoint, serveMetrics } from './metrics.js';
+import { alsoNamedBy, metricsEndpoint, serveMetrics } from './metrics.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './peers.js';
 import type { Control, DaemonSpec, Listener, Running, Services } from './types.js';
@@ -172,12 +172,18 @@ async function openMetrics(
 ): Promise<Listener | undefined> {
   const text = metrics === undefined ? '' : services.config.get(metrics.listen);
   if (metrics === undefined || text === '') return undefined;
+  let endpoint: Endpoint | undefined;
   try {
-    const endpoint = metricsEndpoint(text, instance);
+    endpoint = metricsEndpoint(text, instance);
     return await serveMetrics(endpoint, services, metrics.rows, () => running.status(), version);
   } catch (error) {
     if (!(error instanceof LccError)) throw error;
-    throw new LccError(error.code, `${metrics.listen}: ${error.message}`, { cause: error });
+    const others =
+      endpoint !== undefined && errnoOf(error.cause) === 'EADDRINUSE'
+        ? alsoNamedBy(endpoint, metrics.listen, services.config)
+        : [];
+    const remark = others.length === 0 ? '' : `; named too by ${others.join(', ')}`;
+    throw new LccError(error.code, `${metrics.listen}: ${error.message}${remark}`, { cause: error });
   }
 }
 

@@ -206,6 +206,32 @@ describe('a metrics endpoint', () => {
     rmSync(home, { recursive: true });
   });
 
+  it('that another setting names too is told with that setting', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
+    const other = createNetServer();
+    await new Promise<void>(resolve => void other.listen(0, '127.0.0.1', resolve));
+    const { port: taken } = other.address() as AddressInfo;
+    const listens = {
+      uns: `${taken}`,
+      qm: `0.0.0.0:${taken}`,
+      bot: `${taken - 1}`,
+      cu: `[::1]:${taken}`,
+      bm: '',
+    };
+    writeFileSync(
+      join(home, 'lcc.toml'),
+      Object.entries(listens).reduce((toml, [of, text]) => `${toml}${of}.metrics_listen = "${text}"\n`, '') +
+        'bm.bots = 2\n',
+    );
+    const args = [`--listen=unix:${home}/uns.sock`, `--qm=unix:${home}/qm.sock`];
+    const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
+    const { status, stderr } = spawnSync(join(binDir, 'lccd-uns'), args, { env, encoding: 'utf8' });
+    assert.equal(status, 69);
+    assert.match(stderr, /another process; named too by qm\.metrics_listen, bot\.metrics_listen"/);
+    other.close();
+    rmSync(home, { recursive: true });
+  });
+
   it('of lccd that another process has ends it, once its daemons have stopped in their order', async () => {
     const home = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
     const other = createNetServer();
