@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { FORMAT_NAMES } from '../../src/cu/formats/index.js';
-import { TestCache } from '../support/cache.js';
+import { cache, cursor } from '../support/cursor.js';
 import { runLccq } from '../support/lccq.js';
-
-let cache: TestCache;
-let cursor: string;
-beforeEach(() => {
-  cache = new TestCache();
-  cursor = join(cache.home, 'test.cursor');
-});
-afterEach(() => cache.close());
 
 describe('a stream killed half-way', () => {
   for (const format of FORMAT_NAMES) {

@@ -4,25 +4,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
-import { TestCache } from '../support/cache.js';
+import { describe, it } from 'node:test';
+import { cache, cursor, cursorSeq } from '../support/cursor.js';
 import { LCCQ, lccqSays, shellSays } from '../support/lccq.js';
-
-let cache: TestCache;
-let cursor: string;
-
-beforeEach(() => {
-  cache = new TestCache();
-  cursor = join(cache.home, 'test.cursor');
-});
-afterEach(() => cache.close());
 
 const lccq = (args: string[], env?: NodeJS.ProcessEnv) => lccqSays(cache, args, env);
 const shell = (line: string) => shellSays(cache, line, { F: cursor });
-
-function cursorSeq(): number | undefined {
-  return existsSync(cursor) ? Number(readFileSync(cursor, 'utf8').trim().split(' ')[3]) : undefined;
-}
 
 describe('lccq --cursor -- CMD', () => {
   const into = (...command: string[]) =>

@@ -1,20 +1,11 @@
 /** An index of SQLite kept in step by lccq. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
-import { TestCache } from '../support/cache.js';
+import { beforeEach, describe, it } from 'node:test';
+import { cache, cursor, cursorSeq } from '../support/cursor.js';
 import { lccqSays } from '../support/lccq.js';
-
-let cache: TestCache;
-let cursor: string;
-
-beforeEach(() => {
-  cache = new TestCache();
-  cursor = join(cache.home, 'test.cursor');
-});
-afterEach(() => cache.close());
 
 const lccq = (args: string[], env?: NodeJS.ProcessEnv) => lccqSays(cache, args, env);
 
@@ -22,10 +13,6 @@ function sqlite(db: string, sql: string): string {
   const { status, stdout, stderr } = spawnSync('sqlite3', [db, sql], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   return stdout;
-}
-
-function cursorSeq(): number | undefined {
-  return existsSync(cursor) ? Number(readFileSync(cursor, 'utf8').trim().split(' ')[3]) : undefined;
 }
 
 describe('lccq --format=fts5-sql', () => {

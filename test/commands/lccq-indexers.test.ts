@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
-import { TestCache } from '../support/cache.js';
+import { describe, it } from 'node:test';
+import { cache, cursor } from '../support/cursor.js';
 import { run, runLccq } from '../support/lccq.js';
-
-let cache: TestCache;
-let cursor: string;
-beforeEach(() => {
-  cache = new TestCache();
-  cursor = join(cache.home, 'test.cursor');
-});
-afterEach(() => cache.close());
 
 /** The stream of what changed since the last one. */
 function delta(format: string): Buffer {
