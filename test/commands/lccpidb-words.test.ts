@@ -1,23 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
+import { lccpidb, newHome } from '../support/lccpidb.js';
 import { ROOT } from '../support/tree.js';
-
-const parent = mkdtempSync(join(tmpdir(), 'lcc-pidb-words-'));
-let homes = 0;
-after(() => rmSync(parent, { recursive: true }));
-const newHome = () => join(parent, `home${++homes}`);
-
-function lccpidb(home: string, ...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lccpidb'), args, {
-    env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' },
-    encoding: 'utf8',
-  });
-  return { status, stdout, stderr };
-}
 
 describe('lccpidb and what it prints', () => {
   it('names what makes another password when one could not be written', () => {

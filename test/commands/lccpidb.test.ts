@@ -1,28 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { openDatabase, openReadOnly } from '../../src/db/open.js';
 import { readProvider } from '../../src/db/pidb.js';
 import { passwordMatches } from '../../src/lib/password.js';
 import { damageProviders } from '../support/terms.js';
-import { ROOT } from '../support/tree.js';
+import { lccpidb, newHome } from '../support/lccpidb.js';
 import { Cp, Home, init } from '../support/uns.js';
-
-const parent = mkdtempSync(join(tmpdir(), 'lcc-pidb-'));
-let homes = 0;
-after(() => rmSync(parent, { recursive: true }));
-const newHome = () => join(parent, `home${++homes}`);
-
-function lccpidb(home: string, ...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lccpidb'), args, {
-    env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' },
-    encoding: 'utf8',
-  });
-  return { status, stdout, stderr };
-}
 
 function provider(home: string, pid: number) {
   const db = openReadOnly(join(home, 'lcc.db'));
@@ -169,7 +154,7 @@ describe('lccpidb', () => {
   it('takes the login for a site from a file, shows its user only, and forgets it', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=1', '--root=http://h/');
-    const file = join(parent, 'login');
+    const file = join(home, 'login');
     const login = () => {
       const db = openReadOnly(join(home, 'lcc.db'));
       const found = db.prepare('SELECT login FROM sitelogin WHERE pid = 1').pluck().get();
