@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
-import { after, afterEach, describe, it } from 'node:test';
+import { after, afterEach, describe, it, type TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings.js';
 import { describe as describeSocket } from '../../src/daemon/listeners.js';
@@ -205,23 +205,34 @@ describe('a full disk', () => {
   const mounted: (() => void)[] = [];
   after(() => mounted.forEach(unmount => unmount()));
 
-  it('is told to the CP at once, and what was accepted before stays', async t => {
+  /** A home whose spool has a disk of its own; undefined: the test is skipped. */
+  function onSmallDisk(t: TestContext): { home: Home; dir: string } | undefined {
     const home = newHome();
-    const password = home.addProvider(7);
     const dir = join(home.dir, 'spool');
     mkdirSync(dir);
     const unmount = mountSmall(dir, '2m');
-    if (unmount === undefined) return t.skip('mounting a small disk takes root');
+    if (unmount === undefined) {
+      t.skip('mounting a small disk takes root');
+      return undefined;
+    }
     mounted.push(unmount);
+    return { home, dir };
+  }
+
+  it('is told to the CP at once, and what was accepted before stays', async t => {
+    const small = onSmallDisk(t);
+    if (small === undefined) return;
+    const { home, dir } = small;
+    const password = home.addProvider(7);
     const { port, failures } = await stage(home, { 'uns.min_free_disk_percent': '0' });
     assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
     const curls = Array.from({ length: 3000 }, (_, i) => `${i}${'x'.repeat(1000)}`);
     const reply = await new Cp(port).send(init(7, password) + set('partial', ...curls)).reply;
     assert.match(reply, /<set_rejected code="102">/);
-    const small = new Cp(port).send(init(7, password));
-    await small.hears('</lococa:init_accepted>');
+    const other = new Cp(port).send(init(7, password));
+    await other.hears('</lococa:init_accepted>');
     assert.throws(() => writeFileSync(join(dir, 'other'), Buffer.alloc(3_000_000)), { code: 'ENOSPC' });
-    assert.match(await small.send(set('partial', 'b')).reply, /<set_rejected code="102">/);
+    assert.match(await other.send(set('partial', 'b')).reply, /<set_rejected code="102">/);
     rmSync(join(dir, 'other'));
     assert.match(await new Cp(port).send(init(7, password) + set('partial', 'b')).reply, ACCEPTED);
     assert.deepEqual(readdirSync(join(dir, 'uns/uns/tmp')), []);
@@ -230,13 +241,10 @@ describe('a full disk', () => {
   });
 
   it('is told before it is full, naming the share that must stay free', async t => {
-    const home = newHome();
+    const small = onSmallDisk(t);
+    if (small === undefined) return;
+    const { home, dir } = small;
     const password = home.addProvider(7);
-    const dir = join(home.dir, 'spool');
-    mkdirSync(dir);
-    const unmount = mountSmall(dir, '2m');
-    if (unmount === undefined) return t.skip('mounting a small disk takes root');
-    mounted.push(unmount);
     const { port } = await stage(home, { 'uns.min_free_disk_percent': '90' });
     writeFileSync(join(dir, 'other'), Buffer.alloc(500_000));
     const refused = await new Cp(port).send(init(7, password)).reply;
