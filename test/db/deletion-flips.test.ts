@@ -4,13 +4,12 @@ import { after, before, test } from 'node:test';
 import { CacheReader } from '../../src/db/cache/read.js';
 import { mendPurged, raiseCounters } from '../../src/db/counters.js';
 import type { Db } from '../../src/db/open.js';
-import { LccError, messageOf } from '../../src/lib/errors.js';
 import { startOf } from '../../src/cu/cursor.js';
 import { refuseLostDeletion } from '../../src/cu/windows.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { lookingThrough, Sums } from '../../src/qm/housekeeping/sums.js';
 import { absolute, Bench, url } from '../qm/support.js';
-import { Flips, startUntilDone, storeOf } from '../support/flips.js';
+import { Flips, startUntilDone, storeOf, unlessNoticed } from '../support/flips.js';
 
 const FLIPS = 400;
 const URLS = 200;
@@ -103,9 +102,7 @@ function toldWrong(path: string, since: number, isLookedThrough: boolean): strin
     for (const [seq, what] of left) if (seq > since && !paths.has(what)) return `not told: ${what}`;
     return undefined;
   } catch (error) {
-    return error instanceof LccError || /malformed|SQLITE/.test(messageOf(error))
-      ? undefined
-      : messageOf(error);
+    return unlessNoticed(error);
   } finally {
     reader?.close();
   }

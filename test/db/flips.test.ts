@@ -6,9 +6,8 @@ import { raiseCounters } from '../../src/db/counters.js';
 import type { Db } from '../../src/db/open.js';
 import { disagreement, rebuildSets } from '../../src/db/queue/ranges.js';
 import type { WaitingRow } from '../../src/db/queue/row.js';
-import { LccError, messageOf } from '../../src/lib/errors.js';
 import { absolute, Bench, md5Of, ok, setsOf, url } from '../qm/support.js';
-import { Flips, startUntilDone, storeOf } from '../support/flips.js';
+import { Flips, startUntilDone, storeOf, unlessNoticed } from '../support/flips.js';
 
 const FLIPS = 400;
 const URLS = 240;
@@ -113,10 +112,7 @@ function shownWrong(path: string): string | undefined {
     }
     return undefined;
   } catch (error) {
-    // Damage that is noticed is not shown as good.
-    return error instanceof LccError || /malformed|SQLITE/.test(messageOf(error))
-      ? undefined
-      : messageOf(error);
+    return unlessNoticed(error);
   } finally {
     reader?.close();
   }

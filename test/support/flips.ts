@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Db } from '../../src/db/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import { noteFailure, openOrSalvage } from '../../src/db/salvage.js';
-import { messageOf } from '../../src/lib/errors.js';
+import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { mtimeOf } from '../../src/qm/mtime.js';
 
@@ -109,4 +109,10 @@ function flip(path: string, offset: number, bit: number): void {
   byte[0] = (byte[0] ?? 0) ^ (1 << bit);
   writeSync(fd, byte, 0, 1, offset);
   closeSync(fd);
+}
+
+/** What is wrong with an error of a reader; undefined: the damage was noticed, nothing of it is shown as good. */
+export function unlessNoticed(error: unknown): string | undefined {
+  const message = messageOf(error);
+  return error instanceof LccError || /malformed|SQLITE/.test(message) ? undefined : message;
 }
