@@ -7,6 +7,7 @@ import { SharedCache } from '../../src/cu/server/cache.js';
 import { CacheReader } from '../../src/db/cache/read.js';
 import { NamesDb } from '../../src/db/names.js';
 import { openDatabase, openReadOnly } from '../../src/db/open.js';
+import { tryLock } from '../../src/lib/lock.js';
 import { isOutdated, openForReading } from '../../src/lib/sqlite-read.js';
 import { Disk, mountSmall, noDisk } from '../support/disk.js';
 
@@ -93,6 +94,14 @@ describe('a database on a read-only disk', { skip: noDisk('ext4') }, () => {
     const db = openForReading(killed, 0);
     assert.equal(db.prepare("SELECT value FROM counter WHERE name = 'seq'").pluck().get(), 7);
     db.close();
+  });
+
+  it('has no lock, which is told with its name', () => {
+    const lock = join(disk.path, 'cursor.lock');
+    assert.throws(
+      () => tryLock(lock),
+      (error: Error) => error.message === `${lock}: unable to open database file`,
+    );
   });
 
   it('of names is looked at, and never served', () => {
