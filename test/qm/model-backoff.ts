@@ -21,20 +21,31 @@ export function jump(provider: Provider, byMs: number): void {
 
 /** A restart would find it as it is. */
 export function save(provider: Provider): void {
-  const { failures, untilWallMs, aheadMs } = provider;
-  provider.saved = { failures, untilMs: leastUntilMs(provider), untilWallMs, aheadMs };
+  const { failures, untilMs: latestMs, untilWallMs, aheadMs } = provider;
+  provider.saved = { failures, untilMs: leastUntilMs(provider), latestMs, untilWallMs, aheadMs };
 }
 
 /** A restart finds what was saved. @param longestMs no wait is longer */
 export function restart(provider: Provider, now: Now, longestMs: number): void {
   // A clock that was set before anybody looked makes it shorter or longer, but no longer than any wait can be.
-  const { failures, untilMs, untilWallMs, aheadMs } = provider.saved;
-  const [leastMs = 0, , mostMs = 0] = [untilMs - now.ms, untilMs - aheadMs - now.ms, untilWallMs - now.wallMs]
-    .map(waitMs => Math.min(Math.max(0, waitMs), longestMs))
-    .sort((a, b) => a - b);
+  const { failures, untilMs, latestMs, untilWallMs, aheadMs } = provider.saved;
+  const waitsMs = [
+    untilMs - now.ms,
+    untilMs - aheadMs - now.ms,
+    latestMs - now.ms,
+    untilWallMs - now.wallMs,
+  ].map(waitMs => Math.min(Math.max(0, waitMs), longestMs));
+  const leastMs = Math.min(...waitsMs);
+  const mostMs = Math.max(...waitsMs);
   const least = { afterJumpMs: now.ms + leastMs };
   const most = { untilMs: now.ms + mostMs, untilWallMs: now.wallMs + mostMs };
-  const saved = { failures, untilMs: least.afterJumpMs, untilWallMs: most.untilWallMs, aheadMs: 0 };
+  const saved = {
+    failures,
+    untilMs: least.afterJumpMs,
+    latestMs: most.untilMs,
+    untilWallMs: most.untilWallMs,
+    aheadMs: 0,
+  };
   Object.assign(provider, { failures, ...least, ...most, aheadMs: 0, saved });
 }
 

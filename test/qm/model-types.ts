@@ -94,8 +94,11 @@ export interface Provider extends Terms {
   saved: Saved;
 }
 
-export type Saved = Pick<Provider, 'failures' | 'untilMs' | 'untilWallMs' | 'aheadMs'>;
-export const NOTHING_SAVED: Saved = { failures: 0, untilMs: 0, untilWallMs: 0, aheadMs: 0 };
+export interface Saved extends Pick<Provider, 'failures' | 'untilMs' | 'untilWallMs' | 'aheadMs'> {
+  /** Until when, if somebody looked at the clock as soon as it was set (monotonic); `untilMs` is if nobody did. */
+  latestMs: number;
+}
+export const NOTHING_SAVED: Saved = { failures: 0, untilMs: 0, latestMs: 0, untilWallMs: 0, aheadMs: 0 };
 
 /** The monotonic clock, and the wall clock, which jumps. */
 export interface Now {

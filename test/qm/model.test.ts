@@ -116,6 +116,16 @@ const FOUND: Record<string, Event[]> = {
     answer('ok'),
     { do: 'pass', ms: 6 },
   ],
+  'a site is left alone for as long as it asked for although the clock was set and the LCC crashed': [
+    submit([update('a'), update('b')]),
+    bm,
+    forward,
+    answer('busy'),
+    { do: 'jump', ms: 7_200_000 },
+    { do: 'pass', ms: 6 },
+    { do: 'crash' },
+    { do: 'jump', ms: 7_200_000 },
+  ],
   'a url that failed comes behind the others of its set, also after a crash': [
     submit([update('a'), update('b'), update('c')]),
     bm,
