@@ -1,7 +1,7 @@
 /**
  * Opening a database in WAL mode for reading only. SQLite reads one only where its log and the index of that are, or can be
  * made: not one that was closed in good order and is on a read-only disk, a backup or a snapshot that is mounted. Its
- * `immutable=1` would do that, but better-sqlite3 has SQLite compiled without URIs, and it passes over a log that is
+ * `immutable=1` would do that, but ours is compiled without URIs, and it passes over a log that is
  * there. So such a one is read from a copy in the folder for temporary files, which goes with its last reader.
  */
 import {
