@@ -342,7 +342,10 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   #takeInOrder(progress: Progress<S>, limit: number, taken: Taken<S, R>[]): void {
     while (progress.again.length > 0 && taken.length < limit) {
       const row = this.#source.at(progress.again.shift() ?? 0);
-      if (row !== undefined) push(progress, row, taken);
+      if (row === undefined) continue;
+      if (row.tries === 0) push(progress, row, taken);
+      // Also when it comes back from its hours it stays behind those of its set that have not failed.
+      else progress.badMs = undefined;
     }
     while (!progress.read && taken.length < limit) {
       const wanted = limit - taken.length;

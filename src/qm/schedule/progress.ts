@@ -3,6 +3,8 @@
 /** What the order needs to know of a row. */
 export interface PlacedRow {
   pos: number;
+  /** How often it has failed. */
+  tries: number;
 }
 
 export interface OrderedSet {

@@ -169,3 +169,21 @@ test('rows that come back are taken once, in their order, whatever is out, faile
     { numRuns: 500, includeErrorInReport: true },
   );
 });
+
+test('a url that failed stays behind the others of its set when it comes back from its hours', () => {
+  stride = 1;
+  const places = [0, 1, 2].map(i => placeOf(1, i));
+  const rows = new Rows(places.map(pos => ({ pos, psetid: 1, tries: 0, away: false })));
+  const order = new ProviderOrder(rows, { pid: 1, untouched: 2, asleep: 2, areStored: false });
+  const take = (limit: number) => order.take(limit, 0).map(({ row }) => row.pos);
+  order.add({ ...set(1), lastpos: places[2] ?? 0 });
+  const [first = 0, second, third] = places;
+  assert.deepEqual(take(1), [first]);
+  const row = rows.at(first);
+  assert.ok(row);
+  row.tries = 1;
+  order.bad(set(1), first, 1, 0);
+  order.join(set(1), [first]);
+  assert.deepEqual(take(1), [second]);
+  assert.deepEqual(take(3), [third, first]);
+});

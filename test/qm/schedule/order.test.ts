@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { looksAtEntries } from '../../support/looks.js';
 import { ProviderOrder, type RowSource } from '../../../src/qm/schedule/order.js';
-import type { OrderedSet } from '../../../src/qm/schedule/progress.js';
+import type { OrderedSet, PlacedRow } from '../../../src/qm/schedule/progress.js';
 
 interface Row {
   pos: number;
@@ -164,24 +164,22 @@ test('a set that comes back is read behind those before it that nobody has touch
 });
 
 /** Sets of one url each, and how often that has failed. */
-function oneUrlSets(
-  count: number,
-  tries = new Map<number, number>(),
-): ProviderOrder<OrderedSet, { pos: number }> {
+function oneUrlSets(count: number, tries = new Map<number, number>()): ProviderOrder<OrderedSet, PlacedRow> {
   const setAt = (pos: number): OrderedSet => ({ psetid: pos, slot: -1, firstpos: pos, lastpos: pos });
-  const source: RowSource<OrderedSet, { pos: number }> = {
+  const at = (pos: number): PlacedRow => ({ pos, tries: tries.get(pos) ?? 0 });
+  const source: RowSource<OrderedSet, PlacedRow> = {
     sets: (_pid, after, limit) =>
       Array.from({ length: Math.min(limit, count - after) }, (_, i) => setAt(after + 1 + i)),
     countSets: (_pid, after, most) => Math.min(most, count - after),
-    next: (set, afterPos) => (afterPos < set.lastpos && !tries.has(set.psetid) ? [{ pos: set.lastpos }] : []),
-    at: pos => ({ pos }),
+    next: (set, afterPos) => (afterPos < set.lastpos && !tries.has(set.psetid) ? [at(set.lastpos)] : []),
+    at,
     leastTries: psetid => tries.get(psetid),
-    bad: psetid => [{ pos: psetid }],
+    bad: psetid => [at(psetid)],
     count: () => 1,
     hasRows: () => true,
   };
   const options = { pid: 1, untouched: 1000, asleep: 1_000_000, areStored: false };
-  const many = new ProviderOrder<OrderedSet, { pos: number }>(source, options);
+  const many = new ProviderOrder<OrderedSet, PlacedRow>(source, options);
   for (let pos = 1; pos <= count; pos++) many.add(setAt(pos));
   assert.equal(many.setsHere, Math.min(count, 1000));
   return many;
