@@ -17,8 +17,11 @@ const COUNT = 2048;
 const SUBSCRIPTION_BYTES = 48;
 /** What is stdin, stdout, stderr for WASI: all of them are the pipe. */
 const STDOUT = 1;
-/** How long is waited for a pipe that is full: then it can be said of none that its reader has gone, or not. */
-const WAIT_NS = 1_000_000n;
+/**
+ * How long is waited for a pipe that is full and has a reader, which is what the clock says. Once that is over the clock alone
+ * is heard: a process that did not get to run for so long misses what poll(2) had to say, and has to ask again.
+ */
+const WAIT_NS = 2_000_000n;
 
 interface Wasi {
   initialize(instance: { exports: { memory: unknown } }): void;
@@ -30,8 +33,9 @@ interface WasiModule {
 type MemoryConstructor = new (pages: { initial: number }) => { buffer: ArrayBuffer };
 
 /**
- * Something that says whether the pipe behind a descriptor has lost its last reader, in a millisecond; undefined where that
- * cannot be known: for files, terminals and sockets, and on systems without /proc.
+ * Something that says whether the pipe behind a descriptor has lost its last reader, in two milliseconds; undefined where that
+ * cannot be known: for files, terminals and sockets, and on systems without /proc. Yes is certain, no is not on a busy machine
+ * and while the pipe is full: ask from time to time.
  */
 export function watchReader(fd: number): (() => boolean) | undefined {
   let own: number | undefined;

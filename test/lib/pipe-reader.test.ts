@@ -27,7 +27,9 @@ it('tells when the last reader of a pipe has gone, also of one that is full, and
     );
     assert.equal(isGone(), false);
     closeSync(readers[1] ?? -1);
-    assert.equal(isGone(), true);
+    // The machine may stand still for as long as one look waits.
+    let looks = 0;
+    while (!isGone()) assert.ok(++looks < 1000, 'a pipe that has lost its reader is never told of');
     closeSync(writer);
   } finally {
     rmSync(dir, { recursive: true, force: true });
