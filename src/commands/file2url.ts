@@ -56,11 +56,11 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
       } else {
         for (const chunk of readChunks(0)) listing.push(chunk);
       }
+      listing.end();
     } catch (error) {
       listing.abort();
       throw error;
     }
-    listing.end();
     return listing.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   },
 };

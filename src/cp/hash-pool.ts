@@ -5,6 +5,7 @@
  * two processes with half of 100 k files each, and nothing to hand over, took 1.04 s to the 1.11 of two threads.
  */
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
+import { awaitCount } from '../lib/await-count.js';
 import { LccError } from '../lib/errors.js';
 import { createDescribe, type Describe, type DescribeOptions, type NameProblem } from './describe.js';
 
@@ -122,7 +123,7 @@ export class HashPool {
 
   /** Waits for a thread's next answer; what a dead one had is done here. */
   #answerOf({ thread, names }: Asked): BatchAnswer {
-    thread.lost ||= Atomics.wait(thread.counters, ANSWERED, thread.taken, this.#patienceMs) === 'timed-out';
+    thread.lost ||= !awaitCount(thread.counters, ANSWERED, thread.taken, this.#patienceMs);
     if (thread.lost) return this.#answer(names);
     const received: { message: BatchAnswer } | undefined = receiveMessageOnPort(thread.port);
     thread.taken += 1;

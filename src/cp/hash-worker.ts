@@ -1,5 +1,6 @@
 /** The thread behind HashPool: waits for a batch of names, describes it, answers. Synchronous throughout. */
 import { receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { awaitCount } from '../lib/await-count.js';
 import { createDescribe, type NameProblem } from './describe.js';
 import { ANSWERED, ASKED, type BatchAnswer, type BatchRequest, type HashWorkerData } from './hash-pool.js';
 
@@ -8,7 +9,7 @@ export function serveHashing(): void {
   const { options, port, counters } = workerData as HashWorkerData;
   const describe = createDescribe(options);
   for (let done = 0; ; done++) {
-    Atomics.wait(counters, ASKED, done);
+    awaitCount(counters, ASKED, done);
     const received: { message: BatchRequest } | undefined = receiveMessageOnPort(port);
     if (received?.message === undefined) break;
     const problems: NameProblem[] = [];

@@ -14,6 +14,7 @@
 import { availableParallelism } from 'node:os';
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
 import type { CacheReader } from '../db/cache/read.js';
+import { awaitCount } from '../lib/await-count.js';
 import type { Query } from './query.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a port of worker_threads has no origin */
@@ -219,7 +220,7 @@ export class RangeThread {
 
   /** Its next answer; undefined when it is lost. */
   #answer(): RangeAnswer | undefined {
-    this.#lost ||= Atomics.wait(this.#answered, 0, this.#taken, this.#patienceMs) === 'timed-out';
+    this.#lost ||= !awaitCount(this.#answered, 0, this.#taken, this.#patienceMs);
     if (this.#lost) return undefined;
     this.#taken += 1;
     const received: { message: RangeAnswer } | undefined = receiveMessageOnPort(this.#port);

@@ -21,3 +21,14 @@ test('what a thread had that died is described all the same, in order', t => {
   const described = texts.slice(1).map(text => /curl="([^"]*)"/.exec(text)?.[1]);
   assert.deepEqual(described, names.slice(1));
 });
+
+test('a notice that comes late is not taken for an answer', () => {
+  const script = join(import.meta.dirname, '../fixtures/late-notice.js');
+  const texts: string[] = [];
+  const options = { cwd: '/', docroot: '/', md5: true, types: [], defaultType: 'text/plain' };
+  const pool = new HashPool(script, 1, options, answer => void texts.push(answer.text));
+  pool.push(['/a']);
+  pool.push(['/b']);
+  pool.end();
+  assert.deepEqual(texts, ['answer 0\n', 'answer 1\n']);
+});
