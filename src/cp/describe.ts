@@ -1,4 +1,5 @@
 /** One file name → one `<url>` line, or why there is none. */
+import { Md5Lanes } from '../lib/md5-lanes.js';
 import { escapeAttribute } from '../lib/xml/escape.js';
 import { formatMtime } from '../wire/mtime.js';
 import { belowRoot } from './docroot.js';
@@ -36,22 +37,26 @@ export type Describe = (names: readonly string[], onProblem: (problem: NameProbl
 export function createDescribe(options: DescribeOptions): Describe {
   const below = belowRoot(options.docroot, options.cwd);
   const typeOf = typeAttribute(options);
-  const readWhole = options.md5 ? createHasher() : undefined;
+  const hashFiles = options.md5 ? createHasher(Md5Lanes.start()) : undefined;
   const mtimeText = createMtimeText();
 
   return (names, onProblem) => {
+    const paths = names.map(entry => below(options.facts === true ? nameOf(entry) : entry));
+    const hashed = hashFiles?.(names.filter((name, n) => name !== '' && paths[n] !== undefined));
+    let nextHashed = 0;
     let text = '';
+    let at = 0;
     for (const entry of names) {
+      const path = paths[at++];
       if (entry === '') continue;
       const name = options.facts === true ? nameOf(entry) : entry;
-      const path = below(name);
       if (path === undefined) {
         onProblem({ kind: 'outside', name });
         continue;
       }
-      const told = options.facts === true ? factsOf(entry) : undefined;
-      let facts = told ?? (readWhole === undefined ? statFile(name) : readWhole(name));
-      if (isForbidden(facts) && readWhole !== undefined) {
+      const told = options.facts === true ? factsOf(entry) : hashed?.[nextHashed++];
+      let facts = told ?? statFile(name);
+      if (isForbidden(facts) && hashed !== undefined) {
         onProblem({ kind: 'unread', name });
         facts = statFile(name);
       }
