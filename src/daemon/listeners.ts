@@ -1,5 +1,5 @@
 /** Listening sockets of every kind, handing over connections that are ready to be spoken on. */
-import { chmodSync, unlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect as netConnect, createServer, isIP, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { Config } from '../config/load.js';
@@ -17,8 +17,8 @@ export const KEEP_ALIVE_MS = 15_000;
 export interface ListenContext {
   config: Config;
   log: Log;
-  /** Called on SIGHUP: certificates are read again without dropping a connection. */
-  onReload(action: () => void): void;
+  /** Called on SIGHUP: certificates are read again without dropping a connection. @returns ends that */
+  onReload(action: () => void): () => void;
 }
 
 /**
@@ -81,13 +81,23 @@ async function removeStaleSocket(path: string): Promise<void> {
     });
     probe.on('error', resolve);
   });
-  if (error === undefined) {
+  const code = errnoOf(error);
+  if (code === 'ENOENT') return;
+  // Whoever has a full queue of connections answers later.
+  if (error === undefined || code === 'EAGAIN') {
     throw new LccError(
       'peer.unavailable',
       `unix:${path}: in use by a running daemon; stop that one, or give this one its own LCC_HOME (a robot: --name)`,
     );
   }
-  if (errnoOf(error) !== 'ENOENT') unlinkSync(path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false)
+    throw new LccError(
+      'peer.unavailable',
+      `unix:${path}: there is something else than a socket; name another`,
+    );
+  if (code !== 'ECONNREFUSED')
+    throw new LccError('peer.unavailable', `unix:${path}: ${messageOf(error)}`, { cause: error });
+  unlinkSync(path);
 }
 
 function tlsServer(context: ListenContext, accept: (socket: Socket) => void): TlsServer {
@@ -99,7 +109,7 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
     context.log.debug('TLS handshake fails', { error: messageOf(error), peer: socket.remoteAddress ?? '' });
     socket.destroy();
   });
-  context.onReload(() => {
+  const forget = context.onReload(() => {
     try {
       server.setSecureContext(readCertificate(context));
       context.log.info('TLS certificate read again');
@@ -107,6 +117,7 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
       context.log.error('TLS certificate not replaced', { error: messageOf(error) });
     }
   });
+  server.once('close', forget);
   return server;
 }
 

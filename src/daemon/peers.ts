@@ -5,7 +5,7 @@ import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
-import { messageOf } from '../lib/errors.js';
+import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { describe, KEEP_ALIVE_MS } from './listeners.js';
 import type { Connection, Peer } from './types.js';
@@ -35,6 +35,7 @@ interface Server {
 /**
  * Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to 5 s. Logged
  * at debug, except for the first connection to a server and the loss of the last.
+ * @throws LccError `config` when `net.tls_ca` cannot be read; later it may be missing for a while
  */
 export function keepConnected(
   endpoint: Endpoint,
@@ -51,7 +52,17 @@ export function keepConnected(
   let socket: Socket | undefined;
   let cancelRetry: (() => void) | undefined;
 
-  const attempt = () => {
+  const attempt = (): void => {
+    try {
+      open();
+    } catch (error) {
+      if (socket === undefined || !(error instanceof LccError)) throw error;
+      log.error('cannot connect, trying on', { to, cause: error.message });
+      cancelRetry = clock.after(LONGEST_DELAY_MS, attempt);
+    }
+  };
+
+  const open = () => {
     let openedAtMs: number | undefined;
     let cause = '';
     const current = openSocket(endpoint, context.config, () => {

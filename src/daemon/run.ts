@@ -47,7 +47,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const log = openLog(name, options);
   makeDirectory(config.home.run, 0o750);
 
-  const reloads: (() => void)[] = [];
+  const reloads = new Set<() => void>();
   const notifier = createNotifier(options.env, log);
   const ending = whenTold(options.env, log, reloads);
   const fail = (error: unknown) => {
@@ -78,7 +78,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   try {
     const started = await spec.start(services);
     running = started;
-    if (started.reload !== undefined) reloads.push(() => started.reload?.());
+    if (started.reload !== undefined) reloads.add(() => started.reload?.());
     const metrics = await openMetrics(spec, instance, services, started, options.version);
     if (metrics !== undefined)
       log.info('metrics can be read', { endpoint: formatEndpoint(metrics.endpoint) });
@@ -125,17 +125,21 @@ function endProcess(status: ExitStatus): ExitStatus {
 function servicesOf(
   config: Config,
   log: Log,
-  reloads: (() => void)[],
+  reloads: Set<() => void>,
   fail: (error: unknown) => void,
   told: AbortSignal,
 ): Services {
   const servers: ConnectContext['servers'] = new Map();
+  const onReload = (action: () => void) => {
+    reloads.add(action);
+    return () => void reloads.delete(action);
+  };
   return {
     config,
     log,
     clock: systemClock,
     listen: (endpoint, onConnection) =>
-      listenOn(endpoint, { config, log, onReload: action => void reloads.push(action) }, onConnection),
+      listenOn(endpoint, { config, log, onReload }, onConnection),
     connect: (endpoint, onConnect) =>
       keepConnected(endpoint, { config, clock: systemClock, log, servers }, onConnect),
     fail,
@@ -188,12 +192,12 @@ async function openMetrics(
 }
 
 /** Resolves with the reason when a signal or the parent's end tells this process to stop. */
-function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: readonly (() => void)[]): Promise<string> {
+function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: ReadonlySet<() => void>): Promise<string> {
   return new Promise(resolve => {
     process.on('SIGTERM', () => resolve('SIGTERM'));
     process.on('SIGINT', () => resolve('SIGINT'));
     process.on('SIGHUP', () => {
-      if (reloads.length === 0) log.debug('SIGHUP: there is nothing to read again');
+      if (reloads.size === 0) log.debug('SIGHUP: there is nothing to read again');
       for (const reload of reloads) reload();
     });
     const parentFd = Number(env['LCC_PARENT_FD'] ?? '');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -36,8 +36,8 @@ afterEach(() => {
 
 const path = () => join(home, 'qm.sock');
 
-/** Keeps connections to one server and returns the lines logged of them, `level event cause`. */
-function connectAll(): string[] {
+/** With the lines logged, `level event cause`. */
+function contextOf(): { lines: string[]; context: Parameters<typeof keepConnected>[1] } {
   const lines: string[] = [];
   const log = createLog({
     name: 'test',
@@ -49,7 +49,12 @@ function connectAll(): string[] {
     },
   });
   const config = loadConfig({ env: { LCC_HOME: home }, file: undefined, overrides: {} });
-  const context = { config, clock: systemClock, log, servers: new Map() };
+  return { lines, context: { config, clock: systemClock, log, servers: new Map() } };
+}
+
+/** Keeps connections to one server and returns the lines logged of them. */
+function connectAll(): string[] {
+  const { lines, context } = contextOf();
   for (let i = 0; i < CONNECTIONS; i++)
     peers.push(keepConnected({ kind: 'unix', path: path() }, context, ({ socket }) => socket.resume()));
   return lines;
@@ -97,5 +102,23 @@ describe('the connections to one server', () => {
     for (const peer of peers) peer.close();
     await until(() => peers.every(peer => !peer.connected));
     assert.deepEqual(lines, ['info connected']);
+  });
+
+  it('outlives certificates that cannot be read for a while, but do not begin without them', async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const authorities = join(home, 'ca.pem');
+    writeFileSync(join(home, 'lcc.toml'), `net.tls_ca = ${JSON.stringify(authorities)}\n`);
+    const endpoint = { kind: 'tls', host: '127.0.0.1', port } as const;
+    const { lines, context } = contextOf();
+    const refused = { code: 'config', message: /net\.tls_ca: .*ca\.pem/ };
+    assert.throws(() => keepConnected(endpoint, context, () => undefined), refused);
+    writeFileSync(authorities, '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n');
+    peers.push(keepConnected(endpoint, context, () => undefined));
+    rmSync(authorities);
+    for (const socket of sockets) socket.destroy();
+    server.on('connection', socket => socket.destroy());
+    await until(() => lines.some(line => line.startsWith('error cannot connect')));
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,6 +127,40 @@ describe('a daemon', () => {
     await third.ready;
     third.child.kill('SIGTERM');
     assert.equal(await third.exited, 0);
+  });
+
+  it('leaves a file alone that is no socket, and the socket of one that is too busy to answer', async () => {
+    const home = newHome();
+    writeFileSync(`${home}/file`, 'precious');
+    const overFile = start(home, [`unix:${home}/file`]);
+    assert.equal(await overFile.exited, 69);
+    assert.match(await overFile.log, /file: there is something else than a socket/);
+    assert.equal(readFileSync(`${home}/file`, 'utf8'), 'precious');
+
+    const path = `${home}/busy.sock`;
+    const program = `require('node:net').createServer().listen({path: ${JSON.stringify(path)}, backlog: 1}, () => process.send('listens'))`;
+    const busy = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    children.push(busy);
+    await once(busy, 'message');
+    busy.kill('SIGSTOP');
+    const waiting: Socket[] = [];
+    for (let isFull = false; !isFull;) {
+      const socket = connect(path);
+      waiting.push(socket);
+      isFull = await Promise.race([
+        once(socket, 'connect').then(() => false),
+        once(
+          socket.on('error', () => undefined),
+          'close',
+        ).then(() => true),
+      ]).catch(() => true);
+    }
+    const second = start(home, [`unix:${path}`]);
+    assert.equal(await second.exited, 69);
+    assert.match(await second.log, /in use by a running daemon/);
+    assert.equal(existsSync(path), true);
+    for (const socket of waiting) socket.destroy();
+    busy.kill('SIGKILL');
   });
 
   it('stops when the pipe of its parent closes', async () => {

@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../../src/config/load.js';
+import { listenOn } from '../../src/daemon/listeners.js';
+import { silentLog } from '../../src/lib/log.js';
 
 const daemonFile = fileURLToPath(new URL('../fixtures/echo-daemon.js', import.meta.url));
 
@@ -125,6 +128,27 @@ it('warns of a certificate that has expired', async () => {
     configure(home, 'old.pem', 'key.pem');
     const { log } = await runUntilReady(home);
     assert.match(log, /"level":"warn".*the certificate has expired.*old\.pem/);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+});
+
+it('keeps nothing of a listener that was closed to read its certificate again', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
+  try {
+    makeCertificate(home, 'mine');
+    configure(home, 'cert.pem', 'key.pem');
+    const config = loadConfig({ env: { LCC_HOME: home }, file: undefined, overrides: {} });
+    const reloads = new Set<() => void>();
+    const onReload = (action: () => void) => {
+      reloads.add(action);
+      return () => void reloads.delete(action);
+    };
+    const endpoint = { kind: 'tls', host: '127.0.0.1', port: 0 } as const;
+    const listener = await listenOn(endpoint, { config, log: silentLog, onReload }, () => undefined);
+    assert.equal(reloads.size, 1);
+    await listener.close();
+    assert.equal(reloads.size, 0);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
