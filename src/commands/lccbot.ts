@@ -4,11 +4,12 @@ import { FetchEngine } from '../bot/engine.js';
 import { engineLimits, robotLimits } from '../bot/options.js';
 import { Robot } from '../bot/robot.js';
 import { loadConfig, type Config } from '../config/load.js';
-import type { Services } from '../daemon/types.js';
+import type { Bound, Services } from '../daemon/types.js';
 import { systemClock, type Clock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { BOT_METRICS } from '../bot/metrics.js';
+import { errorElement } from '../wire/messages.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -64,6 +65,8 @@ export const command: CommandSpec = {
   },
 };
 
+const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', say: errorElement };
+
 async function start(context: CommandContext, services: Services, connects: boolean) {
   const robot = robotOf(context, services.config, services.clock, services.log);
   const peers = connects
@@ -75,7 +78,7 @@ async function start(context: CommandContext, services: Services, connects: bool
     ? []
     : await Promise.all(
         endpointsOf(context, 'listen').map(endpoint =>
-          services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, true)),
+          services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, true), PLACES),
         ),
       );
   return {

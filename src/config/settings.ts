@@ -60,6 +60,7 @@ export const SETTINGS = {
     HOUR,
     'a Bot Manager is pinged this often; silent for three times this it is given up',
   ),
+  'wire.max_controls': count(100, 1, 60_000, 'connections to the control socket of a daemon at a time'),
 
   'uns.listen': { ...list(['127.0.0.1:9000'], 'endpoints CPs connect to'), needsOne: true },
   'uns.mime': {
@@ -123,6 +124,7 @@ export const SETTINGS = {
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
   'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read', METRICS_ENDPOINT),
 
+  'qm.max_connections': count(1000, 1, 60_000, 'connections of UNSes at a time, and as many of Bot Managers'),
   'qm.max_queue_urls': count(5_000_000, 1, 1_000_000_000, 'urls queued at which UNSes are shut out'),
   'qm.reopen_percent': percent(80, 1, 99, 'share of max_queue_urls below which they are let in again'),
   'qm.slice_urls': count(40_000, 1, 100_000, 'most urls absorbed in one transaction'),
@@ -325,6 +327,7 @@ export const SETTINGS = {
     'time an idle connection is kept, unless the server asks for less',
   ),
   'bot.max_idle_connections': count(256, 1, 60_000, 'idle connections kept'),
+  'bot.max_connections': count(100, 1, 60_000, 'connections to lccbot --listen at a time'),
   'bot.max_waiting': count(20_000, 1, 1_000_000, 'requests waiting for a slot at which no more are read'),
   'bot.sync_content': flag(false, 'sync every file before its fetch counts as done'),
   'bot.metrics_listen': text('', 'endpoint where the metrics of lccbot are read', METRICS_ENDPOINT),

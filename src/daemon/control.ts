@@ -5,10 +5,17 @@
  */
 import type { Socket } from 'node:net';
 import { LccError, messageOf } from '../lib/errors.js';
-import type { Control } from './types.js';
+import type { Bound, Control } from './types.js';
 
 const MAX_LINE_BYTES = 4096;
 const IDLE_TIMEOUT_MS = 60_000;
+
+/** How many connections there may be; who is refused is told as one whose control fails. */
+export const CONTROL_PLACES: Bound = {
+  key: 'wire.max_controls',
+  whose: 'controls',
+  say: ({ message, code }) => `${JSON.stringify({ error: message, code })}\n`,
+};
 
 /** Serves one connection of the control socket. */
 export function serveControl(socket: Socket, controls: Record<string, Control>): void {

@@ -7,6 +7,7 @@ import { readIdentity } from '../lib/certificates.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
 import type { Connection, Listener } from './types.js';
 
 /** Time a TLS client has for its handshake; the login limits of a stage begin after it. */
@@ -105,6 +106,7 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
     { ...readCertificate(context), handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
     accept,
   );
+  boundHandshakes(server);
   server.on('tlsClientError', (error, socket) => {
     context.log.debug('TLS handshake fails', { error: messageOf(error), peer: socket.remoteAddress ?? '' });
     socket.destroy();
@@ -119,6 +121,27 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
   });
   server.once('close', forget);
   return server;
+}
+
+/**
+ * Connections that have not spoken TLS yet are nobody's, and count nowhere: when there are too many, the one that has waited
+ * longest goes, so that a crowd of them takes neither all files nor the place of who does speak.
+ */
+function boundHandshakes(server: TlsServer): void {
+  const most = placesAtDoor(openFilesLimit());
+  const nameOf = (socket: Socket) => `${socket.remoteAddress} ${socket.remotePort}`;
+  /** In the order of their arrival. */
+  const begun = new Map<string, Socket>();
+  server.on('connection', socket => {
+    const name = nameOf(socket);
+    // A name used again does not inherit its place in the line.
+    begun.delete(name);
+    begun.set(name, socket);
+    socket.once('close', () => void (begun.get(name) === socket && begun.delete(name)));
+    const [oldest] = begun.values();
+    if (begun.size > most) oldest?.destroy();
+  });
+  server.on('secureConnection', socket => void begun.delete(nameOf(socket)));
 }
 
 function readCertificate({ config, log }: ListenContext): { cert: Buffer; key: Buffer } {

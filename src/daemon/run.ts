@@ -15,12 +15,13 @@ import { makeDirectory } from '../lib/durable.js';
 import { errnoOf, EXIT, exitStatusOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { LogLines } from '../lib/log-lines.js';
-import { serveControl } from './control.js';
+import { CONTROL_PLACES, serveControl } from './control.js';
 import { listenOn } from './listeners.js';
 import { alsoNamedBy, metricsEndpoint, serveMetrics } from './metrics.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './peers.js';
-import type { Control, DaemonSpec, Listener, Running, Services } from './types.js';
+import { bounded, Places } from './places.js';
+import type { Bound, Control, DaemonSpec, Listener, Running, Services } from './types.js';
 
 /** Time a daemon has to finish what it began once told to stop. */
 const STOP_TIMEOUT_MS = 10_000;
@@ -130,6 +131,12 @@ function servicesOf(
   told: AbortSignal,
 ): Services {
   const servers: ConnectContext['servers'] = new Map();
+  const allPlaces = new Map<Bound, Places>();
+  const placesOf = (bound: Bound): Places => {
+    const places = allPlaces.get(bound) ?? new Places(bound, { config, clock: systemClock, log });
+    allPlaces.set(bound, places);
+    return places;
+  };
   const onReload = (action: () => void) => {
     reloads.add(action);
     return () => void reloads.delete(action);
@@ -138,8 +145,8 @@ function servicesOf(
     config,
     log,
     clock: systemClock,
-    listen: (endpoint, onConnection) =>
-      listenOn(endpoint, { config, log, onReload }, onConnection),
+    listen: (endpoint, onConnection, bound) =>
+      listenOn(endpoint, { config, log, onReload }, bounded(onConnection, bound && placesOf(bound))),
     connect: (endpoint, onConnect) =>
       keepConnected(endpoint, { config, clock: systemClock, log, servers }, onConnect),
     fail,
@@ -164,7 +171,11 @@ function openControl(
     }),
   };
   const path = join(services.config.home.run, `${name}.ctl.sock`);
-  return services.listen({ kind: 'unix', path }, ({ socket }) => serveControl(socket, controls));
+  return services.listen(
+    { kind: 'unix', path },
+    ({ socket }) => serveControl(socket, controls),
+    CONTROL_PLACES,
+  );
 }
 
 async function openMetrics(

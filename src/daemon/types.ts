@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
+import type { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 
 /** A connection of any kind (TCP, TLS, Unix); TLS ones are handed over after the handshake. */
@@ -26,11 +27,25 @@ export interface Peer {
   close(): void;
 }
 
+/** How many connections of one kind there may be at a time, over all listeners that are given the same bound. */
+export interface Bound {
+  key: 'qm.max_connections' | 'bot.max_connections' | 'wire.max_controls';
+  /** Of whom they are: `UNSes`. */
+  whose: string;
+  /** A refusal in the words of the conversation. */
+  say: (why: LccError) => string;
+}
+
 export interface Services {
   config: Config;
   log: Log;
   clock: Clock;
-  listen(endpoint: Endpoint, onConnection: (connection: Connection) => void): Promise<Listener>;
+  /** @param bound without it, limits are for `onConnection` to keep */
+  listen(
+    endpoint: Endpoint,
+    onConnection: (connection: Connection) => void,
+    bound?: Bound,
+  ): Promise<Listener>;
   /** `onConnect` runs for every new connection; when its socket closes the skeleton connects again. */
   connect(endpoint: Endpoint, onConnect: (connection: Connection) => void): Peer;
   /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all the same. */

@@ -107,6 +107,18 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** What to do where a file could not be opened because too many are open; undefined for any other error. */
+export function tooManyFiles(error: unknown): string | undefined {
+  switch (errnoOf(error) ?? '') {
+    case 'EMFILE':
+      return 'raise the limit of open files of this process (ulimit -n)';
+    case 'ENFILE':
+      return 'raise the limit of open files of this machine (fs.file-max)';
+    default:
+      return undefined;
+  }
+}
+
 /** The message of anything thrown, on one line. Of several errors (a name with several addresses): each one's. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');

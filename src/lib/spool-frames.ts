@@ -9,7 +9,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { errnoOf, LccError, messageOf } from './errors.js';
+import { errnoOf, LccError, messageOf, tooManyFiles } from './errors.js';
 
 /** What the creator of an entry says of it. */
 export type SpoolHeader = Record<string, string | number>;
@@ -146,9 +146,11 @@ function checksum(index: number, payload: Uint8Array): number {
   return crc32(payload, crc32(place));
 }
 
-/** Full disks are `io.full`; all else that the system refuses is `io`. */
+/** Full disks, and files that the system does not let be opened, are `io.full`; all else that it refuses is `io`. */
 export function asSpoolError(path: string, error: unknown): LccError {
   if (error instanceof LccError) return error;
-  const full = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE'].includes(errnoOf(error) ?? '');
-  return new LccError(full ? 'io.full' : 'io', `${path}: ${messageOf(error)}`, { cause: error });
+  const remedy = tooManyFiles(error);
+  const isFull = remedy !== undefined || ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
+  const message = `${path}: ${messageOf(error)}${remedy === undefined ? '' : `; ${remedy}`}`;
+  return new LccError(isFull ? 'io.full' : 'io', message, { cause: error });
 }

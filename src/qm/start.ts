@@ -6,7 +6,7 @@ import type { Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import { noteLast, wentBack } from '../db/restored.js';
 import { hasContent } from '../db/store-mark.js';
-import type { Running, Services } from '../daemon/types.js';
+import type { Bound, Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { roomlessness } from '../lib/disk-room.js';
@@ -15,7 +15,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { tryLock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
-import { channelLimitsOf } from '../wire/messages.js';
+import { channelLimitsOf, errorElement } from '../wire/messages.js';
 import { mtimeOf } from './mtime.js';
 import { machinesAway } from './away.js';
 import { BmLinks } from './bm-links.js';
@@ -44,6 +44,9 @@ const TURN_WINDOWS = 2;
 const UNTOUCHED_SETS = 128;
 /** Sets of a provider whose urls failed before others have to wait for those to be due; some 20 MB. */
 const SLEEPING_SETS = 20_000;
+/** Each kind has places of its own: neither can keep the other out. */
+const UNS_PLACES: Bound = { key: 'qm.max_connections', whose: 'UNSes', say: errorElement };
+const BM_PLACES: Bound = { key: 'qm.max_connections', whose: 'Bot Managers', say: errorElement };
 /** A disk with less is full, though no commit fails for the moment. */
 const SOME_ROOM_BYTES = 64 * 1024;
 
@@ -158,7 +161,7 @@ export async function startQueueManager(
   const unsLinks = new UnsLinks({
     intake,
     endpoints: endpoints.uns,
-    listen: (endpoint, onConnection) => services.listen(endpoint, onConnection),
+    listen: (endpoint, onConnection) => services.listen(endpoint, onConnection, UNS_PLACES),
     clock,
     log,
     xml: xmlLimitsOf(config),
@@ -269,7 +272,9 @@ export async function startQueueManager(
   dispatcher.start();
   await unsLinks.open();
   const bmListeners = await Promise.all(
-    endpoints.bm.map(endpoint => services.listen(endpoint, connection => bmLinks.accept(connection))),
+    endpoints.bm.map(endpoint =>
+      services.listen(endpoint, connection => bmLinks.accept(connection), BM_PLACES),
+    ),
   );
   housekeeping.start();
   fsm.start();

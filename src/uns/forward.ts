@@ -67,6 +67,8 @@ export class Forwarder {
   /** Any provider may have one. */
   #noteAll = true;
   #endHandOver = () => {};
+  /** Why connections were refused, as was said already. */
+  #refusal: string | undefined;
   #absorbed = 0;
   #noting = false;
 
@@ -106,7 +108,7 @@ export class Forwarder {
 
   /** Serves a new connection to the QM until it closes; never rejects but for a bug. */
   async serve(connection: Connection): Promise<void> {
-    const { options, log, clock } = this.#parts;
+    const { options, clock } = this.#parts;
     const link = new QmLink(connection.socket, { xml: options.xml, timeoutMs: options.qmTimeoutMs, clock });
     const stream: Stream = { link, set: undefined, wake: undefined };
     try {
@@ -115,11 +117,24 @@ export class Forwarder {
       for (;;) await this.#step(stream);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
-      log.info('Queue Manager away', { reason: messageOf(error), waiting: this.#parts.spool.entries.length });
+      this.#away(error);
     } finally {
       connection.socket.destroy();
       this.#leave(stream);
     }
+  }
+
+  /** Of many connections, and of many tries, one refusal is like the other. */
+  #away(error: LccError): void {
+    const { log, spool } = this.#parts;
+    const reason = messageOf(error);
+    const isRefusal = error.code === 'peer.rejected';
+    const level = !isRefusal ? 'info' : reason === this.#refusal ? 'debug' : 'warn';
+    if (isRefusal) this.#refusal = reason;
+    log[level](isRefusal ? 'the Queue Manager refuses a connection' : 'Queue Manager away', {
+      reason,
+      waiting: spool.entries.length,
+    });
   }
 
   #join(stream: Stream): void {
@@ -133,7 +148,10 @@ export class Forwarder {
   #leave(stream: Stream): void {
     if (!this.#streams.delete(stream)) return;
     if (stream.set !== undefined) this.#backlog.back(stream.set);
-    if (this.#streams.size === 0) this.#endHandOver();
+    if (this.#streams.size === 0) {
+      this.#endHandOver();
+      this.#refusal = undefined;
+    }
     // What it was sending can go over another.
     this.wake();
   }

@@ -5,6 +5,7 @@ import type { Config } from '../config/load.js';
 import { limitText, type SettingKey } from '../config/settings.js';
 import { ORDER_DB } from '../db/order.js';
 import { SESSIONS_DB } from '../db/sessions.js';
+import { placesAtDoor } from '../lib/open-files.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 
 /** The settings a session is bounded by. */
@@ -45,6 +46,8 @@ export interface UnsOptions {
   qmTimeoutMs: number;
   /** Longest wait for another UNS that has earlier sets and is away. */
   orderWaitMs: number;
+  /** Connections that are turned away and may stay to read why; beyond, they are cut. */
+  maxAtDoor: number;
   limits: Readonly<Record<UnsLimit, number>>;
 }
 
@@ -53,10 +56,12 @@ export interface UnsOptions {
  */
 export function unsOptions(config: Config, openFiles: number): UnsOptions {
   const id = config.get('uns.id');
+  const maxAtDoor = placesAtDoor(openFiles);
   const limits = Object.fromEntries(LIMITS.map(key => [key, config.get(key)])) as Record<UnsLimit, number>;
   limits['uns.max_connections'] = Math.max(
     1,
-    Math.min(limits['uns.max_connections'], openFiles - KEPT_FILES),
+    // As many again may be about to speak TLS.
+    Math.min(limits['uns.max_connections'], openFiles - KEPT_FILES - 2 * maxAtDoor),
   );
   return {
     id,
@@ -70,6 +75,7 @@ export function unsOptions(config: Config, openFiles: number): UnsOptions {
     maxUrlBytes: config.get('xml.url_bytes'),
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
     qmTimeoutMs: config.get('uns.qm_timeout_ms'),
+    maxAtDoor,
     limits,
   };
 }

@@ -23,8 +23,6 @@ import { Refusal } from './refusal.js';
 import { CpSession, type SessionParts } from './session.js';
 import { Turns } from './turns.js';
 
-/** Refused connections that may linger to read why; beyond, they are cut. */
-const MAX_AT_DOOR = 256;
 /** Providers named in the status of those whose turn is with another UNS. */
 const SHOWN_HELD_UP = 100;
 
@@ -53,6 +51,7 @@ export class UnsServer {
   readonly #sessionParts: SessionParts;
   readonly #open = new Map<CpSession, Promise<void>>();
   readonly #counts = { accepted: 0, refused: 0, urls: 0 };
+  /** Connections that have no place any more and linger to read why. */
   #atDoor = 0;
   #stopping = false;
 
@@ -123,7 +122,7 @@ export class UnsServer {
     let place: Place;
     try {
       if (this.#stopping) throw new Refusal(102, 'temporarily off-line, try again later');
-      place = this.#connections.enter(address, why => session?.refuse(why));
+      place = this.#connections.enter(address, why => session && this.#evict(session, why));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return void this.#turnAway(line, error).catch(this.#fail);
@@ -193,10 +192,19 @@ export class UnsServer {
     this.#forwarder.noteSession(pid);
   }
 
+  /** Its place is another's now. */
+  #evict(session: CpSession, why: Refusal): void {
+    if (this.#atDoor >= this.#options.maxAtDoor) return session.cut(why);
+    this.#atDoor += 1;
+    const leave = () => void (this.#atDoor -= 1);
+    session.refuse(why);
+    this.#open.get(session)?.then(leave, leave);
+  }
+
   async #turnAway(line: Line, why: Refusal): Promise<void> {
     this.#counts.refused += 1;
     line.say(initRejected(why.code, why.message));
-    if (this.#atDoor >= MAX_AT_DOOR) return line.destroy();
+    if (this.#atDoor >= this.#options.maxAtDoor) return line.destroy();
     this.#atDoor += 1;
     const lingerMs = this.#options.limits['uns.linger_timeout_ms'];
     const cancel = this.#clock.after(lingerMs, () => line.interrupt(why));

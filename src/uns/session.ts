@@ -10,7 +10,7 @@
  * are shown the same ones: which of them will receive any is not known.
  */
 import type { Clock } from '../lib/clock.js';
-import { LccError, messageOf } from '../lib/errors.js';
+import { LccError, messageOf, tooManyFiles } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
 import type { Log } from '../lib/log.js';
 import type { SharedLayouts } from '../lib/xml/layouts.js';
@@ -86,6 +86,12 @@ export class CpSession {
   /** Ends the session with a refusal as soon as nothing durable is under way. */
   refuse(why: Refusal): void {
     this.#line.interrupt(why);
+  }
+
+  /** Ends a session that has not logged in; what can be said of why without waiting is said. */
+  cut(why: Refusal): void {
+    this.#line.say(initRejected(why.code, why.message));
+    this.#line.destroy();
   }
 
   /** Holds the conversation; never rejects but for a bug. */
@@ -255,15 +261,17 @@ export class CpSession {
     if (error instanceof Refusal) return error;
     if (!(error instanceof LccError)) return undefined;
     const fields = { peer: this.#peer, pid: this.#admission?.provider.pid, error: messageOf(error) };
-    if (error.code === 'io' || error.code === 'io.full') {
-      this.#parts.log.error('cannot take a set', fields);
-      return new Refusal(102, 'temporarily off-line, try again later: no room on disk');
-    }
     if (error.code === 'peer.unavailable') {
       this.#parts.log.debug('CP lost', fields);
       return undefined;
     }
     this.#parts.log.error('cannot take a set', fields);
-    return new Refusal(102, 'temporarily off-line, try again later: the log of the LCC says why');
+    return new Refusal(102, `temporarily off-line, try again later: ${reasonOf(error)}`);
   }
+}
+
+/** As a CP is told it. */
+function reasonOf({ code, cause }: LccError): string {
+  if (code !== 'io.full') return 'the log of the LCC says why';
+  return tooManyFiles(cause) === undefined ? 'no room on disk' : 'too many files are open';
 }

@@ -8,6 +8,7 @@
  *     UNS  <lococa:session pid="7" seq="19" ip="192.0.2.7" errseen="812"/>  QM  <lococa:noted pid="7" seq="19"/>
  *     UNS  <lococa:damaged entry="…" pid="7"/>                              QM  <lococa:noted pid="7" entry="…"/>
  *          QM  <lococa:busy/> and close: come back later
+ *          QM  <lococa:error code="106">where: what</lococa:error> and close: too many connections, or a breach of this
  *
  * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; a provider's
  * entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
@@ -225,12 +226,21 @@ export async function receiveFromUns(
 /** Reads the QM's answers: push bytes in with `write`, answers come out. Errors as in `receiveFromUns`. */
 export function createAnswerReader(onAnswer: (answer: QmAnswer) => void, options: LinkOptions): XmlReader {
   let refused: { entry: string; code: number } | undefined;
+  /** The code of an error: the last that the QM says. */
+  let failed: string | undefined;
   let reason = '';
   return new XmlReader(
     {
       open(name, attributes, empty) {
         const local = localName(name);
         if (refused !== undefined) throw breach(options, `<${local}> inside <refused>`);
+        if (failed !== undefined) throw breach(options, `<${local}> inside <error>`);
+        if (local === 'error') {
+          failed = attributes['code'] ?? '';
+          reason = '';
+          if (empty) this.close(name);
+          return;
+        }
         if (local === 'refused') {
           refused = {
             entry: requiredText(local, attributes, 'entry'),
@@ -243,13 +253,15 @@ export function createAnswerReader(onAnswer: (answer: QmAnswer) => void, options
         onAnswer(readAnswer(local, attributes, options));
       },
       close() {
+        if (failed !== undefined)
+          throw new LccError('peer.rejected', `${options.where}: ${failed} ${reason.trim()}`);
         if (refused === undefined) return;
         const answer = { kind: 'refused' as const, ...refused, reason: reason.trim() };
         refused = undefined;
         onAnswer(answer);
       },
       text(text) {
-        if (refused !== undefined) reason = (reason + text).slice(0, 1000);
+        if (refused !== undefined || failed !== undefined) reason = (reason + text).slice(0, 1000);
       },
     },
     options.xml,

@@ -93,6 +93,7 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
 const ELSEWHERE: Record<string, string> = {
   'bot.max_waiting': 'above',
   'bot.metrics_listen': 'daemon/metrics',
+  'bot.max_connections': 'commands/connections',
 };
 
 test('no setting of the robot is without a test', () => {

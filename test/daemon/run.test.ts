@@ -84,6 +84,31 @@ describe('a daemon', () => {
     assert.equal(await exited, 0);
   });
 
+  it('answers so many at a time on its control socket, tells the next why not, and serves its work all the same', async () => {
+    const home = newHome();
+    writeFileSync(join(home, 'lcc.toml'), '[wire]\nmax_controls = 2\n');
+    const { child, ready, exited, log } = start(home, [`unix:${home}/echo.sock`]);
+    await ready;
+    const ctl = `${home}/run/echo.ctl.sock`;
+    const [stays, leaves] = [await connectTo(ctl), await connectTo(ctl)];
+    for (let n = 0; n < 3; n++)
+      assert.deepEqual(JSON.parse(await text(connect(ctl))), {
+        error: 'there are 2 (wire.max_controls) connections of controls already',
+        code: 'limit',
+      });
+    stays.write('add 2 3\n');
+    assert.equal(String((await once(stays, 'data'))[0]), '{"ok":5}\n');
+    const client = await connectTo(`${home}/echo.sock`);
+    client.write('hello');
+    assert.equal(String((await once(client, 'data'))[0]), 'hello');
+    leaves.destroy();
+    while ((await control(home, 'add 2 3')).ok !== 5);
+    for (const socket of [stays, client]) socket.destroy();
+    child.kill('SIGTERM');
+    assert.equal(await exited, 0);
+    assert.equal((await log).split('connections are refused').length - 1, 1);
+  });
+
   it('logs what Node warns of like everything else', async () => {
     const home = newHome();
     const { child, ready, exited, log } = start(home, [`unix:${home}/echo.sock`]);

@@ -1,18 +1,27 @@
 /** A process without a file descriptor left neither dies nor spins: it sends away what comes, and goes on when there are some. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { spawnBot } from '../bot/lccbot.js';
 import { TestCache } from '../support/cache.js';
 import { ask, startCu, stopCu, type CuDaemon } from '../support/cu.js';
-import { Cp, Home, init, Receiver, set } from '../support/uns.js';
+import { Cp, Home, init, newHome, Receiver, set } from '../support/uns.js';
 
+/** Of which a UNS has some 50 open at rest. */
+const FEW_FILES = 256;
 /** Processor time that a process may take which has nothing to do, in the ticks of proc(5), hundredths of a second. */
 const AT_REST_TICKS = 20;
+
+function makeIdentity(key: string, certificate: string): void {
+  const args = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=uns'.split(
+    ' ',
+  );
+  execFileSync('openssl', [...args, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+}
 
 /** The lowest descriptor that a process at rest has free; a new one is always the lowest. */
 async function lowestFree(pid: number | undefined): Promise<number> {
@@ -30,6 +39,24 @@ async function lowestFree(pid: number | undefined): Promise<number> {
 /** Leaves a process descriptors below this number only. */
 function limitFiles(pid: number | undefined, limit: number): void {
   execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${limit}:`]);
+}
+
+/** Connects so many that send nothing and never close. @returns ends them; resolves when the first `cut` of them were answered or cut */
+async function crowdAt(port: number, size: number, cut: number): Promise<() => void> {
+  let left = cut;
+  let enough = () => {};
+  const met = new Promise<void>(resolve => (enough = resolve));
+  const crowd = Array.from({ length: size }, () => {
+    const one = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    one.on('error', () => undefined);
+    const over = () => {
+      for (const event of ['data', 'end', 'close']) one.removeListener(event, over);
+      if (--left === 0) enough();
+    };
+    return one.once('data', over).once('end', over).once('close', over);
+  });
+  await met;
+  return () => crowd.forEach(one => void one.destroy());
 }
 
 /** Processor time so far. */
@@ -59,8 +86,10 @@ describe('without a descriptor', () => {
     const { pid } = uns.child;
     const send = (name: string) => new Cp(uns.port).send(init(9, password) + set('partial', name)).reply;
     const accepted: string[] = [];
+    let told = '';
     const sendAndNote = async (name: string): Promise<string> => {
       const reply = await send(name);
+      told += reply;
       const answer = /<set_accepted|code="\d+"/.exec(reply)?.[0] ?? 'closed';
       if (answer === '<set_accepted') accepted.push(name);
       return answer;
@@ -90,6 +119,10 @@ describe('without a descriptor', () => {
       [],
     );
 
+    assert.match(told, /<set_rejected code="102">[^<]*: too many files are open</);
+    assert.doesNotMatch(told, /no room/);
+    assert.match(uns.log, /EMFILE: [^"]*; raise the limit of open files of this process \(ulimit -n\)"/);
+
     limitFiles(pid, 1000);
     assert.equal(await sendAndNote('after'), '<set_accepted');
     await qm.until(({ sets }) => sets.length === accepted.length);
@@ -100,6 +133,29 @@ describe('without a descriptor', () => {
     await uns.stop();
     await qm.close();
   });
+
+  for (const [kind, what] of [
+    ['127.0.0.1', 'that are turned away and do not go'],
+    ['tls:127.0.0.1', 'that never begin to speak TLS'],
+  ] as const)
+    it(`lccd-uns takes sets beside a crowd of strangers ${what}`, async () => {
+      const crowded = newHome();
+      const password = crowded.addProvider(9);
+      const file = (name: string) => join(crowded.dir, name);
+      makeIdentity(file('key.pem'), file('cert.pem'));
+      writeFileSync(
+        file('lcc.toml'),
+        `uns.max_connections_per_address = 60000\nnet.tls_cert = "${file('cert.pem')}"\nnet.tls_key = "${file('key.pem')}"\n`,
+      );
+      const uns = await crowded.start({}, ['--listen=tls:127.0.0.1:0'], FEW_FILES);
+      const cp = new Cp(uns.port).send(init(9, password));
+      await cp.hears('</lococa:init_accepted>');
+      const port = Number(new RegExp(`"endpoint":"${kind}:(\\d+)"`).exec(uns.log)?.[1]);
+      const disperse = await crowdAt(port, 2 * FEW_FILES, FEW_FILES);
+      assert.match(await cp.send(set('partial', 'x')).reply, /<set_accepted/);
+      disperse();
+      await uns.stop();
+    });
 
   it('lccd-cu closes new connections, refuses queries with 102, never leaves out what it holds', async () => {
     const urls = Array.from({ length: 20 }, (_, i) => `http://x/${i}`);

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { errnoOf, EXIT, exitStatusOf, LccError, messageOf, type ErrorCode } from '../../src/lib/errors.js';
+import {
+  errnoOf,
+  EXIT,
+  exitStatusOf,
+  LccError,
+  messageOf,
+  type ErrorCode,
+  tooManyFiles,
+} from '../../src/lib/errors.js';
 
 /** What the contract says each kind of failure leads to (commands.md, after sysexits(3)). */
 const PROMISED: Record<ErrorCode, number> = {
@@ -46,6 +54,13 @@ test('a system error leads to the status its errno stands for', () => {
   assert.equal(withCode('EIO'), EXIT.ioerr);
   assert.equal(withCode('ECONNREFUSED'), EXIT.unavailable);
   assert.equal(withCode('EADDRINUSE'), EXIT.unavailable);
+});
+
+test('where too many files are open, it is said whose limit was met', () => {
+  const remedy = (code: string) => tooManyFiles(Object.assign(new Error('x'), { code }));
+  assert.match(remedy('EMFILE') ?? '', /of this process \(ulimit -n\)/);
+  assert.match(remedy('ENFILE') ?? '', /of this machine \(fs\.file-max\)/);
+  assert.equal(remedy('ENOSPC'), undefined);
 });
 
 test('anything else thrown is a bug', () => {

@@ -391,6 +391,7 @@ const ELSEWHERE: Partial<Record<QmSetting, string>> = {
   'qm.sync_interval_ms': 'qm/sync-points',
   'qm.check_window': 'qm/sync-points',
   'qm.metrics_listen': 'daemon/metrics',
+  'qm.max_connections': 'commands/connections',
 };
 
 test('no setting of the Queue Manager is without a test', () => {

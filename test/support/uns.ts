@@ -61,15 +61,15 @@ export class Home {
     return join(this.dir, 'spool/uns/uns', part, entry);
   }
 
-  async start(env: NodeJS.ProcessEnv = {}, args: string[] = []): Promise<Daemon> {
-    const child = spawn(
-      join(ROOT, 'bin/lccd-uns'),
-      ['--listen=127.0.0.1:0', `--qm=unix:${this.qmPath}`, '-v', ...args],
-      {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: { ...process.env, LCC_HOME: this.dir, LCC_CONFIG: '', ...env },
-      },
-    );
+  /** @param files the most it may have open */
+  async start(env: NodeJS.ProcessEnv = {}, args: string[] = [], files?: number): Promise<Daemon> {
+    const command = [join(ROOT, 'bin/lccd-uns'), '--listen=127.0.0.1:0', `--qm=unix:${this.qmPath}`, '-v'];
+    const [program = '', ...rest] =
+      files === undefined ? command : ['prlimit', `--nofile=${files}:${files}`, ...command];
+    const child = spawn(program, [...rest, ...args], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, LCC_HOME: this.dir, LCC_CONFIG: '', ...env },
+    });
     this.#children.push(child);
     const daemon = new Daemon(child);
     await daemon.logged('"event":"ready"');

@@ -65,7 +65,8 @@ describe('places for connections', () => {
   });
 
   it('are fewer than the files the process may open', () => {
-    assert.equal(options({}, 1024).limits['uns.max_connections'], 924);
+    assert.equal(options({}, 1024).limits['uns.max_connections'], 1024 - 100 - 2 * 128);
+    assert.equal(options({}, 1024).maxAtDoor, 128);
     assert.equal(options({}, 10).limits['uns.max_connections'], 1);
     assert.equal(options().limits['uns.max_connections'], 8000);
   });

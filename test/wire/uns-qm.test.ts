@@ -185,6 +185,18 @@ describe('the UNS hears', () => {
     }
   });
 
+  it('why the Queue Manager does not want it', () => {
+    const bytes = Buffer.from('<lococa:error code="106">too many (a &amp; b)</lococa:error>\n');
+    for (const pieceBytes of [bytes.length, 1]) {
+      const reader = createAnswerReader(() => assert.fail('no answer'), OPTIONS);
+      const hear = () => {
+        for (let at = 0; at < bytes.length; at += pieceBytes)
+          reader.write(bytes.subarray(at, at + pieceBytes));
+      };
+      assert.throws(hear, { code: 'peer.rejected', message: 'uns: 106 too many (a & b)' });
+    }
+  });
+
   it('an answer it does not know as a breach', () => {
     const reader = createAnswerReader(() => undefined, OPTIONS);
     assert.throws(() => reader.write(Buffer.from('<lococa:absorbed entry="e"/>')), { code: 'peer.protocol' });
