@@ -162,7 +162,7 @@ export class BotManager {
     const waiting = this.#distributor.waiting;
     const given = this.#distributor.given;
     return {
-      idle: waiting === 0 && given === 0 && this.#store.deletionsWaiting === 0,
+      idle: this.#upstream.known && waiting === 0 && given === 0 && this.#store.deletionsWaiting === 0,
       machineid: this.#store.machineId,
       source: this.#upstream.connected,
       robots: this.#robots.size,

@@ -136,7 +136,7 @@ export class Relay {
   status(): { idle: boolean; [name: string]: unknown } {
     const { waiting, given, lanes } = this.#distributor;
     return {
-      idle: waiting === 0 && given === 0 && this.#errands.size === 0,
+      idle: this.#upstream.known && waiting === 0 && given === 0 && this.#errands.size === 0,
       relay: true,
       source: this.#upstream.connected,
       bot_managers: [...this.#branches].map(([branch, peer]) => ({

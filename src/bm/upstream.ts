@@ -59,6 +59,11 @@ export class Upstream {
     return this.#source !== undefined;
   }
 
+  /** Whether the source knows of this Bot Manager; until then it may have work that it cannot tell of. */
+  get known(): boolean {
+    return this.#source?.peer.heard === true;
+  }
+
   /** Whether a request of that connection can still be answered. */
   has(source: number): boolean {
     return this.#source?.number === source;

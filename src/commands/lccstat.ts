@@ -1,19 +1,21 @@
 /** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Home } from '../config/load.js';
+import { amount } from '../run/words.js';
 import { openReadOnly, storageError, type Db } from '../db/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';
-import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { lookAround } from '../run/ask.js';
+import { errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { lookAround, type Look } from '../run/ask.js';
 import { isAtRest, isIdleWith, untilIdle } from '../run/idle.js';
 import { failuresNow, fetchingNow, retriesNow } from '../run/providers-now.js';
-import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
+import { formatShape, formatSummary, heldUpOf, isUns, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, reasonsOf } from '../run/reasons.js';
 import { fitScreen } from '../run/screen.js';
 import { formatOverview } from '../run/table.js';
+import { setsInSpools } from '../uns/spooled.js';
 import { CONFIG_OPTION } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -51,7 +53,10 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
   const { home } = config;
   const slots = slotsOf(config.get('qm.slots'));
-  const look = () => lookAround(home.run);
+  const look = async () => {
+    const looks = await lookAround(home.run);
+    return [...looks, ...withoutUns(home.unsSpool, looks)];
+  };
   if (options['untilIdle'] !== undefined) {
     for (const other of ['watch', 'queue', 'json'])
       if (options[other] === true)
@@ -83,6 +88,31 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     if (!watch) return looks.every(one => 'status' in one) ? EXIT.ok : EXIT.someRejected;
     before = now;
     await alive(new Promise<void>(resolve => systemClock.after(WATCH_MS, resolve)));
+  }
+}
+
+/** UNSes that do not run and left no socket, but sets that they accepted: nobody else hands those over. */
+function withoutUns(unsSpool: string, looks: readonly Look[]): Look[] {
+  const nameOf = (uns: string) => (uns === 'uns' ? 'lccd-uns' : `lccd-uns-${uns}`);
+  const isKnown = (uns: string) =>
+    looks.some(
+      one => one.name === nameOf(uns) || ('status' in one && isUns(one.name) && one.status['id'] === uns),
+    );
+  try {
+    return [...setsInSpools(unsSpool, uns => !isKnown(uns))].flatMap(([uns, { length }]) =>
+      length === 0
+        ? []
+        : [
+            {
+              name: nameOf(uns),
+              problem: `not running; ${amount(length, 'accepted set waits', 'accepted sets wait')} in its spool`,
+            },
+          ],
+    );
+  } catch (error) {
+    // The daemons may be seen by more people than their spools.
+    if (errnoOf(error) === 'EACCES') return [];
+    throw error;
   }
 }
 

@@ -67,10 +67,15 @@ export function formatSummary(queue: QueueSummary, nowMs: number, answers = true
   return `${amount(queue.urls, 'url waits', 'urls wait')} for ${amount(queue.waiting, 'provider')}${age}`;
 }
 
+/** Whether it is the name of a UNS. */
+export function isUns(name: string): boolean {
+  return name.startsWith('lccd-uns');
+}
+
 /** What the statuses of the UNSes say of providers whose turn is with another one; they name some. */
 export function heldUpOf(looks: readonly Look[]): Map<number, HeldUp> {
   const named = looks.flatMap(look =>
-    'status' in look && look.name.startsWith('lccd-uns') ? listOf(look.status, 'held_up') : [],
+    'status' in look && isUns(look.name) ? listOf(look.status, 'held_up') : [],
   );
   return new Map(
     named.map(({ pid, uns, until_ms: untilMs }) => [

@@ -3,15 +3,14 @@
  * accepted earlier. A UNS that neither hands over nor shows that it lives is waited for `uns.order_wait_ms` at most;
  * after that it is passed over until it shows itself again.
  */
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Holder, OrderStore, WaitingEntry } from '../db/order.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { spooledLabels, type Labelling } from '../lib/spool.js';
+import type { Labelling } from '../lib/spool.js';
 import { step } from '../lib/steps.js';
 import { parseLabel, type EntryLabel } from './label.js';
+import { setsInSpools } from './spooled.js';
 
 /** How soon a provider that is held up is looked at again. */
 export const LOOK_MS = 50;
@@ -65,7 +64,7 @@ export class Turns implements Labelling {
    * @param root where the spools of all UNSes lie, each under its UNS's name
    */
   agree(root: string): void {
-    this.#parts.order.agree(() => setsInSpools(root));
+    this.#parts.order.agree(() => numberedSets(root));
   }
 
   /** Numbers entries that are about to be accepted. @throws LccError `io.full` or `io` */
@@ -202,17 +201,13 @@ function waitingEntry(label: EntryLabel | undefined): WaitingEntry {
   return { pid: label.pid, full: label.set === 'full', urls: label.received };
 }
 
-/** What lies in the spools of all UNSes, by name and number. */
-function setsInSpools(root: string): Map<string, Map<number, WaitingEntry>> {
+/** The sets in the spools of all UNSes, by name and number. */
+function numberedSets(root: string): Map<string, Map<number, WaitingEntry>> {
   const spools = new Map<string, Map<number, WaitingEntry>>();
-  for (const folder of readdirSync(root, { withFileTypes: true })) {
-    if (!folder.isDirectory()) continue;
+  for (const [uns, labels] of setsInSpools(root)) {
     const sets = new Map<number, WaitingEntry>();
-    spools.set(folder.name, sets);
-    for (const text of spooledLabels(join(root, folder.name))) {
-      const label = parseLabel(text);
-      if (label?.order !== undefined) sets.set(label.order, waitingEntry(label));
-    }
+    spools.set(uns, sets);
+    for (const label of labels) if (label.order !== undefined) sets.set(label.order, waitingEntry(label));
   }
   return spools;
 }

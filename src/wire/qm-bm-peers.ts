@@ -64,6 +64,7 @@ export class SourcePeer {
   readonly #clock: Clock;
   #held = false;
   #cancelSilence: (() => void) | undefined;
+  #heard = false;
 
   constructor(stream: Duplex, handlers: SourceHandlers, options: ChannelOptions) {
     this.#handlers = handlers;
@@ -79,6 +80,11 @@ export class SourcePeer {
       },
       options,
     );
+  }
+
+  /** Whether the source has said something: it knows who is here then, for it pings whoever has said that. */
+  get heard(): boolean {
+    return this.#heard;
   }
 
   /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
@@ -105,6 +111,7 @@ export class SourcePeer {
   }
 
   #message(name: string, attributes: Attributes, text: string): void {
+    this.#heard = true;
     switch (name) {
       case 'fetch':
         return this.#handlers.fetch(readFetch(attributes));

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { Store } from '../../src/bm/store.js';
 import { silentLog } from '../../src/lib/log.js';
 import { settle } from '../support/duplex.js';
-import { fetch, fileOf, HELLO, numberOf, ok, World } from './support.js';
+import { fetch, fileOf, HELLO, numberOf, ok, PING, World } from './support.js';
 
 describe('a Bot Manager', () => {
   it('tells its source how much can be done, again whenever robots come, change and go', async () => {
@@ -227,9 +227,12 @@ describe('a Bot Manager', () => {
     await world.stop();
   });
 
-  it('is idle when nothing waits and nothing is fetched', async () => {
+  it('is idle when its source knows of it, nothing waits and nothing is fetched', async () => {
     const world = new World();
+    assert.equal(world.manager.status().idle, false, 'the source may have content to be checked');
     const source = world.source();
+    assert.equal(world.manager.status().idle, false, 'the source has not said anything');
+    await source.say(PING);
     const robot = await world.robot(2);
     assert.deepEqual(world.manager.status(), {
       idle: true,

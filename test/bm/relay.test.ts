@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { settle } from '../support/duplex.js';
-import { branchHello, Far, fetch, numberOf, offered, RelayWorld, stored } from './support.js';
+import { branchHello, Far, fetch, numberOf, offered, PING, RelayWorld, stored } from './support.js';
 
 const recalled = (id: number) => `<fetched id="${id}" status="recalled"/>`;
 const asked = (lines: string[]) => lines.map(line => /h\/(\d+)/.exec(line)?.[1]).join(' ');
@@ -369,10 +369,12 @@ describe('a relay', () => {
     const world = new RelayWorld();
     await world.branch(4, 'm1');
     await world.branch(6, 'm2 m3');
+    assert.equal(world.relay.status().idle, false, 'who is above may have content to be checked');
+    await world.source().say(PING);
     assert.deepEqual(world.relay.status(), {
       idle: true,
       relay: true,
-      source: false,
+      source: true,
       bot_managers: [
         { peer: 'bot manager of m1', machines: ['m1'], slots: 4, relay: false },
         { peer: 'bot manager of m2 m3', machines: ['m2', 'm3'], slots: 6, relay: true },

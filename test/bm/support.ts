@@ -106,6 +106,8 @@ export class World {
   }
 }
 
+/** What a source says to whoever has said that it is there. */
+export const PING = '<ping intervalms="600000"/>';
 export const fetch = (id: number, lane = String(id)) =>
   `<fetch id="${id}" lane="${lane}" url="http://h/${id}"/>`;
 export const ok = (number: number) =>
@@ -141,7 +143,7 @@ export class RelayWorld {
   async branch(slots: number, machines: string, stores = machines.replaceAll('m', 's')): Promise<Far> {
     const far = new Far(stream => this.relay.branch(stream, `bot manager of ${machines}`));
     await far.say(branchHello(slots, machines, stores));
-    assert.deepEqual(await far.hear(), ['<ping intervalms="600000"/>']);
+    assert.deepEqual(await far.hear(), [PING]);
     return far;
   }
   async pass(ms: number): Promise<void> {

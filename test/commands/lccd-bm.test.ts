@@ -30,6 +30,41 @@ describe('lccd-bm', () => {
     assert.equal(status, 0);
   });
 
+  it('is not idle while its Queue Manager does not know of it: there may be content to be checked', async () => {
+    const socket = (name: string) => `unix:${home}/${name}.sock`;
+    const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
+    const untilIdle = (limitS: number) => {
+      const { status, stderr } = spawnSync(join(ROOT, 'bin/lccstat'), [`--until-idle=${limitS}`], {
+        env,
+        encoding: 'utf8',
+      });
+      return { status, said: /has lost the Queue Manager/.test(stderr) };
+    };
+    const listening = [`--listen-uns=${socket('qm-uns')}`, `--listen-bm=${socket('qm-bm')}`];
+    const daemons = [startDaemon('lccd-qm', home, listening)];
+    const manager = (name: string) =>
+      startDaemon('lccd-bm', home, [
+        `--source=${socket(name)}`,
+        `--listen=${socket('bm')}`,
+        '--machineid=m1',
+      ]);
+    try {
+      const lost = manager('nobody');
+      daemons.push(lost);
+      await Promise.all(daemons.map(({ ready }) => ready));
+      assert.deepEqual(untilIdle(1), { status: 75, said: true });
+      lost.child.kill('SIGTERM');
+      await lost.ended;
+      const found = manager('qm-bm');
+      daemons.push(found);
+      await found.ready;
+      assert.deepEqual(untilIdle(60), { status: 0, said: false });
+    } finally {
+      for (const { child } of daemons) child.kill('SIGKILL');
+      await Promise.all(daemons.map(({ ended }) => ended));
+    }
+  });
+
   it('has urls fetched by robots into the files it names, and removes them when told', async () => {
     startManager();
     startRobot('lccbot', 8);
