@@ -17,6 +17,7 @@ import { migration004 } from './migrations/004.js';
 import { migration005 } from './migrations/005.js';
 import { migration006 } from './migrations/006.js';
 import { migration007 } from './migrations/007.js';
+import { isLeaving } from './aside.js';
 import { hasVanished } from './restored.js';
 import { openWal } from './wal.js';
 
@@ -45,11 +46,11 @@ const CACHE_KIB = 40 * 1024;
 /**
  * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
  * only: it holds password hashes.
- * @throws LccError `config` when it was written by a newer LCC or has vanished (restored.ts), `output.create` when it cannot be created,
+ * @throws LccError `config` when it was written by a newer LCC, has vanished (restored.ts) or is leaving (aside.ts), `output.create` when it cannot be created,
  *   `data.malformed` when it is not a database or is damaged
  */
 export function openDatabase(path: string): Db {
-  refuseVanished(path);
+  refuseUnserved(path);
   try {
     return openWal(path, { synchronous: 'FULL', busyMs: BUSY_TIMEOUT_MS }, db => {
       db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -66,12 +67,12 @@ export function openDatabase(path: string): Db {
 
 /**
  * Opens the database for reading only. Reads see one snapshot per transaction and never wait for the writer.
- * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's or it has vanished,
+ * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's, or as openDatabase,
  *   `data.malformed` when it is not a database or is damaged, `io.full` and `try.later` as openForReading
  */
 export function openReadOnly(path: string): Db {
   let db: Db | undefined;
-  refuseVanished(path);
+  refuseUnserved(path);
   try {
     db = openForReading(path, BUSY_TIMEOUT_MS);
     const version = versionOf(db);
@@ -86,7 +87,9 @@ export function openReadOnly(path: string): Db {
   }
 }
 
-function refuseVanished(path: string): void {
+function refuseUnserved(path: string): void {
+  if (isLeaving(path))
+    throw new LccError('config', `${path}: damaged, and being replaced when that was cut off; ${GO_ON}`);
   const vanished = hasVanished(path);
   if (vanished !== undefined) throw new LccError('config', `${path}: ${vanished}; ${START_EMPTY}`);
 }
@@ -153,6 +156,9 @@ export function isDamage(error: unknown): boolean {
     (code === 'SQLITE_ERROR' && /^no such (table|column)/.test(messageOf(error)))
   );
 }
+
+/** What to do about one that is being replaced by nobody. */
+const GO_ON = 'start lccd, which goes on with that';
 
 /** What to do when nothing can be read of the database. */
 export const START_EMPTY =

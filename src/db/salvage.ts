@@ -5,7 +5,7 @@
  *
  *     lcc.db damaged ─▶ lcc.db.new built from it ─▶ lcc.db renamed to lcc.db.damaged-TIME ─▶ lcc.db.new renamed to lcc.db
  *
- * A crash before the first rename begins anew; between the two, the next start finishes the second.
+ * A crash before it is noted that lcc.db leaves (aside.ts) begins anew; behind that the next start goes on.
  */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
@@ -13,7 +13,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
-import { moveAside } from './aside.js';
+import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
 import { damagedContent, damagedDeletions, damagedErrors, damagedWaiting } from './damage.js';
 import { mendPurged, raiseCounters } from './counters.js';
 import { isDamage, openDatabase, START_EMPTY, type Db } from './open.js';
@@ -62,7 +62,7 @@ export function noteFailure(path: string, error: unknown): void {
  * @throws LccError as openDatabase; of damage only `config`: nobody is left of whom anything could be asked for
  */
 export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing = false): Db {
-  if (!existsSync(path) && existsSync(newOf(path))) renameDurably(newOf(path), path);
+  finishSalvage(path);
   try {
     const db = openDatabase(path);
     if (!existsSync(suspectOf(path))) return db;
@@ -75,15 +75,22 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
     log.error('the database is damaged', { path, error: messageOf(error.cause) });
   }
-  const aside = `${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`;
+  const aside = freeName(`${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`);
   const copied = buildNew(path, log, fromNothing);
   step('db.salvage.built');
-  moveAside(path, aside);
-  step('db.salvage.aside');
-  renameDurably(newOf(path), path);
-  for (const note of [suspectOf(path), clearedOf(path)]) rmSync(note, { force: true });
+  beginLeaving(path, aside);
+  finishSalvage(path);
   log.warn('a new database has been started; every provider is asked for a full set', { aside, ...copied });
   return openDatabase(path);
+}
+
+/** Replaces a database that is leaving by the new one, which was complete before that was noted. */
+export function finishSalvage(path: string): void {
+  if (finishLeaving(path) === undefined) return;
+  step('db.salvage.aside');
+  if (!existsSync(path) && existsSync(newOf(path))) renameDurably(newOf(path), path);
+  for (const note of [suspectOf(path), clearedOf(path)]) rmSync(note, { force: true });
+  endLeaving(path);
 }
 
 /** A check that finds nothing must not let a Queue Manager meet the same damage for ever. */
@@ -262,6 +269,13 @@ function repair(db: Db): void {
       nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),
       nurlerrs = (SELECT count(*) FROM pierr WHERE pierr.pid = pidb.pid);
   `);
+}
+
+function freeName(path: string): string {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? path : `${path}-${n}`;
+    if (!existsSync(name)) return name;
+  }
 }
 
 const newOf = (path: string) => `${path}.new`;

@@ -3,14 +3,15 @@
  * aside, not overwritten, and a new one takes its place; a UNS that had the old one open finds that out at its next write,
  * and ends: its daemon is started again, and begins with the new one.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { LccError, messageOf } from '../lib/errors.js';
+import { inodeOf } from '../lib/inode.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
 import { openForReading } from '../lib/sqlite-read.js';
 import { step } from '../lib/steps.js';
-import { moveAside } from './aside.js';
+import { endLeaving, finishLeaving, isLeaving, moveAside } from './aside.js';
 import { isDamage, storageError, type Db } from './open.js';
 import { openWal, type WalOptions } from './wal.js';
 
@@ -94,7 +95,7 @@ export class SpoolDatabase {
 function openHealed(path: string, options: SpoolDatabaseOptions): Db {
   const { caretaker } = options;
   try {
-    return openSound(path, options);
+    if (!isLeaving(path)) return openSound(path, options);
   } catch (error) {
     if (caretaker === undefined || !(error instanceof LccError) || error.code !== 'data.malformed')
       throw error;
@@ -102,9 +103,12 @@ function openHealed(path: string, options: SpoolDatabaseOptions): Db {
   // One at a time: a second one would set the new one aside.
   const lock = waitForLock(`${path}.lock`);
   try {
+    finishLeaving(path);
+    endLeaving(path);
     return openSound(path, options);
   } catch (error) {
-    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+    if (caretaker === undefined || !(error instanceof LccError) || error.code !== 'data.malformed')
+      throw error;
     const aside = setAside(path);
     caretaker.log.error(`database damaged and set aside; ${options.afterLoss}`, {
       error: messageOf(error.cause),
@@ -197,8 +201,4 @@ function setAside(path: string): string {
 
 function hasDamaged(path: string): boolean {
   return readdirSync(dirname(path)).some(name => name.startsWith(`${basename(path)}.damaged-`));
-}
-
-function inodeOf(path: string): bigint | undefined {
-  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

@@ -8,13 +8,14 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { isLeaving } from '../db/aside.js';
 import { Audit } from '../db/audit.js';
 import { StoreRegister } from '../db/cache/stores.js';
 import { Mender } from '../db/mend.js';
 import { NamesDb } from '../db/names.js';
 import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
-import { openOrSalvage, suspectDatabase } from '../db/salvage.js';
+import { finishSalvage, openOrSalvage, suspectDatabase } from '../db/salvage.js';
 import { forgetLast, hasVanished, wentBack } from '../db/restored.js';
 import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
@@ -103,6 +104,11 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     else if (finding.remains !== true) result.repairable++;
     talk.found(finding);
   };
+  if (options.repair && isLeaving(options.dbPath)) {
+    const lock = lockQueue(options.dbPath);
+    finishSalvage(options.dbPath);
+    lock.release();
+  }
   const vanished = hasVanished(options.dbPath);
   if (vanished !== undefined) {
     const repaired = options.repair && options.startEmpty;

@@ -16,7 +16,7 @@ const FEW_ORPHANS = 100;
 export const NO_NAMES = 'there is none; lccd-bm makes it anew when it starts';
 export const DAMAGED_NAMES = 'damaged; lccd-bm sets it aside when it starts, and makes it anew';
 /** What belongs into a store besides folders of content. */
-export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*)?)$/;
+export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*)?)$/;
 
 /** Deletions that wait in lcc.db: of files that rows hold there must be none. */
 export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {

@@ -5,17 +5,19 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
+  rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase, openReadOnly } from '../../src/db/open.js';
 import { noteFailure, openOrSalvage, SALVAGED_TABLES, suspectDatabase } from '../../src/db/salvage.js';
 import type { LccError } from '../../src/lib/errors.js';
 import { silentLog, type LogFields } from '../../src/lib/log.js';
+import { onStep } from '../../src/lib/steps.js';
 import { Bench, url } from '../qm/support.js';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 13, 1);
@@ -92,6 +94,48 @@ test('a suspected database that is sound is kept', () => {
   open();
   assert.deepEqual(aside(), []);
   assert.ok(!existsSync(`${bench.path}.suspect`));
+});
+
+for (const step of [
+  'db.salvage.built:1',
+  'db.leaving.noted:1',
+  'db.leaving.moved:1',
+  'db.leaving.moved:2',
+  'db.leaving.moved:3',
+  'db.salvage.aside:1',
+])
+  test(`what was only in the log of a damaged database is kept when its replacement is cut off at ${step}`, async () => {
+    const page = pageOf('lccurl_seq');
+    bench.reopen();
+    bench.provider(8);
+    await bench.send(8, [url('a'), url('b')]);
+    // As kill -9 leaves them.
+    const parts = ['', '-wal', '-shm'].map(part => [part, readFileSync(bench.path + part)] as const);
+    bench.db.close();
+    for (const [part, content] of parts) writeFileSync(bench.path + part, content);
+    overwrite((page - 1) * 4096, 4096);
+    suspectDatabase(bench.path);
+    const [name, count] = step.split(':');
+    let left = Number(count);
+    onStep(at => {
+      if (at === name && --left === 0) throw new Error('killed');
+    });
+    assert.throws(open, /killed/);
+    onStep(() => undefined);
+    if (name !== 'db.salvage.built') assert.throws(() => openReadOnly(bench.path), /start lccd/);
+    openOrSalvage(bench.path, NOW + 5000, silentLog).close();
+    bench.reopen();
+    assert.equal(bench.value('SELECT count(*) FROM qdb WHERE pid = 8'), 2);
+    assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
+    assert.equal(aside().length, name === 'db.salvage.built' ? 0 : 1);
+  });
+
+test('half of a new database is not taken for it when the damaged one was taken away', () => {
+  writeFileSync(`${bench.path}.new`, readFileSync(bench.path));
+  rmSync(bench.path);
+  open();
+  bench.reopen();
+  assert.equal(bench.value('SELECT count(*) FROM pidb'), 0);
 });
 
 test('a full set that was being taken is taken anew, and only the whole of it fulfils the wish', async () => {
@@ -204,13 +248,6 @@ test('the queue is found again by its sets, rebuilt from the urls alone', () => 
   open();
   bench.reopen();
   assert.deepEqual(sets(), before);
-  assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
-});
-
-test('a start cut off between the two renames is finished by the next one', () => {
-  renameSync(bench.path, `${bench.path}.new`);
-  open();
-  bench.reopen();
   assert.equal(bench.value('SELECT count(*) FROM lccurl'), 300);
 });
 

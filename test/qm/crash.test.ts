@@ -163,7 +163,7 @@ test('killed while urls come back into their set, they are fetched by the next o
 });
 
 test('killed while a damaged database is replaced, it is set aside whole and replaced by the next start', async () => {
-  for (const step of ['db.salvage.built', 'db.salvage.aside']) {
+  for (const step of ['db.salvage.built', 'db.leaving.noted', 'db.leaving.moved', 'db.salvage.aside']) {
     const qm = new Qm();
     try {
       const db = openDatabase(qm.dbPath);
