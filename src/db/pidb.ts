@@ -1,18 +1,7 @@
-/** PIDB, the provider information database: what the UNS reads at every login, what lccpidb writes. */
-import { statSync } from 'node:fs';
-import { errnoOf, LccError } from '../lib/errors.js';
-import { openReadOnly, type Db } from './open.js';
-import { isSoundError, type ErrorRow } from './sums.js';
-import {
-  adviceOn,
-  selectTerms,
-  stateOf,
-  SUMMED,
-  Terms,
-  TERMS_ROW,
-  type TermsRow,
-  type TermsState,
-} from './terms.js';
+/** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
+import { LccError } from '../lib/errors.js';
+import type { Db } from './open.js';
+import { selectTerms, stateOf, SUMMED, Terms, TERMS_ROW, type TermsRow, type TermsState } from './terms.js';
 
 /** What an operator decides of a provider. */
 export interface ProviderTerms {
@@ -106,14 +95,6 @@ export function fullSetRation(
   };
 }
 
-export interface ProviderError {
-  errseq: number;
-  code: number;
-  text: string;
-  /** As printed: ` curl="…" mimetype="…"`. */
-  attrs: string;
-}
-
 /** All that is summed but the password and the pause, which are changed in ways of their own. */
 const TERMS = SUMMED.filter(
   name => name !== 'password' && name !== 'paused',
@@ -141,7 +122,8 @@ const PROVIDERS = selectTerms([
   `(SELECT json_group_array(CAST(root AS TEXT)) FROM
     (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root))`,
 ]);
-const PROVIDER = `${PROVIDERS} WHERE pidb.pid = ?`;
+/** A statement of one provider; its rows are for `providerOf`. */
+export const PROVIDER = `${PROVIDERS} WHERE pidb.pid = ?`;
 
 /** What their columns are called. */
 const FIELDS = [...TERMS_ROW, ...STATE, 'roots'];
@@ -171,7 +153,7 @@ export function readProviders(db: Db): Provider[] {
     .map(row => providerOf(row, stateOf(row)));
 }
 
-function providerOf(row: TermsRow, state: TermsState): Provider {
+export function providerOf(row: TermsRow, state: TermsState): Provider {
   const fields: Record<string, unknown> = { ...TEMPLATE };
   for (let i = 0; i < FIELDS.length; i++) {
     const name = FIELDS[i];
@@ -185,89 +167,9 @@ function providerOf(row: TermsRow, state: TermsState): Provider {
   return fields as unknown as Provider;
 }
 
-/**
- * The UNS's view of lcc.db. Every call sees the database as it is now, also when it was put in the place of a damaged
- * one meanwhile.
- */
-export class PidbReader {
-  readonly #path: string;
-  #view: View | undefined;
-  #inode: bigint | undefined;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  /** @throws LccError `input.missing` while there is no database, `data.malformed` where the provider is damaged */
-  provider(pid: number): Provider | undefined {
-    const { provider, terms } = this.#open();
-    const row = provider.get(pid);
-    // The sum may be there where the provider is not.
-    const state = row === undefined ? terms.state(pid) : stateOf(row);
-    if (state === 'damaged') throw new LccError('data.malformed', adviceOn(pid));
-    return row && providerOf(row, state ?? 'unsummed');
-  }
-
-  /**
-   * The first errors with errseq above `mark`, at most `limit`, and how many there are in all that the provider has not
-   * received: kept ones above the mark, and ones that are only counted.
-   */
-  errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
-    const { errors, total } = this.#open();
-    // A damaged one is told nobody; the Queue Manager removes it.
-    const shown = errors.all(pid, mark, limit).filter(isSoundError);
-    // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
-    return { shown, total: shown.length === 0 ? 0 : (total.get({ pid, mark }) ?? 0) };
-  }
-
-  close(): void {
-    this.#view?.db.close();
-    this.#view = undefined;
-  }
-
-  #open(): View {
-    const inode = inodeOf(this.#path);
-    if (this.#view !== undefined && inode === this.#inode) return this.#view;
-    this.close();
-    this.#inode = inode;
-    return (this.#view = viewOf(openReadOnly(this.#path)));
-  }
-}
-
-type View = ReturnType<typeof viewOf>;
-
-/** A database, and what the UNS asks it at every login. */
-function viewOf(db: Db) {
-  return {
-    db,
-    terms: new Terms(db),
-    provider: db.prepare<[number], TermsRow>(PROVIDER).raw(),
-    errors: db.prepare<[number, number, number], ErrorRow>(
-      'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
-    ),
-    total: db
-      .prepare<[{ pid: number; mark: number }], number>(
-        `SELECT max(above, nurlerrs - below) FROM pidb,
-           (SELECT count(*) FILTER (WHERE errseq > $mark) AS above, count(*) FILTER (WHERE errseq <= $mark) AS below
-            FROM pierr WHERE pid = $pid)
-         WHERE pid = $pid`,
-      )
-      .pluck(),
-  };
-}
-
-function inodeOf(path: string): bigint | undefined {
-  try {
-    return statSync(path, { bigint: true }).ino;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 // Administration
 
-/** @throws LccError `usage` when the pid is taken */
+/** One that was lost has what is left of it. @throws LccError `usage` when the pid is taken */
 export function addProvider(
   db: Db,
   pid: number,
@@ -281,8 +183,14 @@ export function addProvider(
     changeTerms(db, pid, terms);
     for (const root of roots) insertRoot(db, pid, root);
     new Terms(db).confirm(pid);
+    db.prepare(COUNT_ANEW).run({ pid });
   }).immediate();
 }
+
+const COUNT_ANEW = `UPDATE pidb SET
+  (filesused, spaceused) = (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE pid = $pid),
+  nurlproc = (SELECT count(*) FROM qdb WHERE pid = $pid), nurlerrs = (SELECT count(*) FROM pierr WHERE pid = $pid)
+  WHERE pid = $pid`;
 
 /** Changes what is given. @throws LccError `usage` for an unknown pid */
 export function changeProvider(db: Db, pid: number, terms: Partial<ProviderTerms>): void {

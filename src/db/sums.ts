@@ -111,11 +111,18 @@ export function contentSum(urlSum: number, content: SummedContent): number {
   return crc32(contentText(content), urlSum >>> 0) | 0;
 }
 
+/** The columns of lccurl that are texts. A flipped bit in what SQLite says of one makes it a blob, with the same sum. */
+const CONTENT_TEXTS = [
+  ...(['curl', 'mimetype', 'subtype', 'burl', 'givenfurl', 'md5', 'mtime', 'saidmd5', 'etag'] as const),
+  ...(['lastmodified', 'fetched_machineid', 'fetched_fileid'] as const),
+];
+
 /** Whether a row of lccurl agrees with its sum. */
 export function isSoundContent(
   pid: number,
   row: Omit<SummedUrl, 'pid' | 'furl'> & SummedContent & { givenfurl: string | null; sum: number | null },
 ): boolean {
+  if (CONTENT_TEXTS.some(column => isBlob(row[column]))) return false;
   if (row.sum === null) {
     const { md5, fetched_machineid, fetched_fileid, len, fetched_time, seq } = row;
     return (
@@ -154,20 +161,24 @@ export function errorSum({ errseq, pid, code, text, attrs }: Omit<ErrorRow, 'sum
   return crc32(`${errseq} ${pid} ${code} ${attrs}\n${text}`) | 0;
 }
 
-/** One without a sum is from before there were any; damage that takes the sum away moves the other columns, too. */
+/**
+ * One without a sum is from before there were any; damage that takes the sum away moves the other columns, too. A text that
+ * damage has made a blob has the same sum: whoever is told of it would stumble over its kind.
+ */
 export function isSoundError(row: ErrorRow): boolean {
-  if (row.sum !== null) return row.sum === errorSum(row);
-  const { code, text, attrs } = row;
-  return (
-    Number.isSafeInteger(code) &&
-    [text, attrs].every(value => typeof value === 'string') &&
-    /^( |$)/.test(attrs)
-  );
+  const { code, text, attrs, sum } = row;
+  if (![text, attrs].every(value => typeof value === 'string')) return false;
+  if (sum !== null) return sum === errorSum(row);
+  return Number.isSafeInteger(code) && /^( |$)/.test(attrs);
 }
 
 /** Whether a text made by one of the `…_SUM_TEXT` below has that sum. */
 export function isSoundText(text: string | Uint8Array, sum: number | null): boolean {
   return sum === null ? text.length === 0 : sum === (crc32(text) | 0);
+}
+
+function isBlob(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 /** What SQLite promises of columns; a damaged row does not keep to it. */
@@ -213,6 +224,10 @@ function contentText(row: SummedContent): string {
 
 const tagged = (tag: string, column: string) => `'\n${tag}' || ${column}`;
 
+/** `text`, another one where one of the columns is a blob: none is less than the empty one, and all else is. */
+const unlessBlob = (columns: readonly string[], text: string) =>
+  `iif(${columns.map(column => `${column} >= x''`).join(' OR ')}, 'damaged', ${text})`;
+
 /** Characters that these texts themselves put between values, or that values which nobody wrote freely hold. */
 export const SUM_TEXT_OWN = /[\w\s./:+-]/;
 
@@ -220,21 +235,30 @@ export const SUM_TEXT_OWN = /[\w\s./:+-]/;
  * SQL for what `lccurl.sum` is the CRC-32 of, '' for a whole row without one. SQLite would take a test for NULL of a column
  * that is declared otherwise for settled: hence typeof(). concat() takes NULL as ''.
  */
-export const CONTENT_SUM_TEXT = `iif(sum IS NULL, iif(typeof(md5) = 'text' AND typeof(fetched_machineid) = 'text'
+export const CONTENT_SUM_TEXT = unlessBlob(
+  CONTENT_TEXTS,
+  `iif(sum IS NULL, iif(typeof(md5) = 'text' AND typeof(fetched_machineid) = 'text'
   AND typeof(fetched_fileid) = 'text' AND typeof(len) = 'integer' AND typeof(fetched_time) = 'integer'
   AND typeof(seq) = 'integer' AND seq <= (SELECT value FROM counter WHERE name = 'seq'), '', 'damaged'), concat(pid, ' ', curl, ' ', mimetype, ${tagged('s', 'subtype')}, ${tagged('b', 'burl')},
   ${tagged('f', 'givenfurl')}, '\n', id, ' ', seq, ' ', md5, ' ', len, ' ', verified, ' ', fetched_time, ' ',
   fetched_machineid, ' ', fetched_fileid, ${tagged('m', 'mtime')}, ${tagged('5', 'saidmd5')},
-  ${tagged('l', 'saidlen')}, ${tagged('e', 'etag')}, ${tagged('t', 'lastmodified')}))`;
+  ${tagged('l', 'saidlen')}, ${tagged('e', 'etag')}, ${tagged('t', 'lastmodified')}))`,
+);
 
 const BEFORE_SUMS = "seq <= (SELECT value FROM counter WHERE name = 'unsummed')";
 
 /** The same for `tombstone.sum`. */
-export const DELETION_SUM_TEXT = `iif(sum IS NULL, iif(${BEFORE_SUMS} AND typeof(id) = 'integer' AND typeof(pid) = 'integer'
+export const DELETION_SUM_TEXT = unlessBlob(
+  ['curl', 'mimetype', 'burl'],
+  `iif(sum IS NULL, iif(${BEFORE_SUMS} AND typeof(id) = 'integer' AND typeof(pid) = 'integer'
   AND typeof(curl) = 'text' AND typeof(mimetype) = 'text' AND typeof(deleted_time) = 'integer', '', 'damaged'),
-  concat(seq, ' ', id, ' ', pid, ' ', curl, ' ', mimetype, ' ', deleted_time, ' ', moved, ${tagged('b', 'burl')}))`;
+  concat(seq, ' ', id, ' ', pid, ' ', curl, ' ', mimetype, ' ', deleted_time, ' ', moved, ${tagged('b', 'burl')}))`,
+);
 
 /** The same for `oldpath.sum`. */
-export const OLD_PATH_SUM_TEXT = `iif(sum IS NULL, iif(${BEFORE_SUMS} AND typeof(pid) = 'integer'
+export const OLD_PATH_SUM_TEXT = unlessBlob(
+  ['mimetype', 'machineid', 'fileid'],
+  `iif(sum IS NULL, iif(${BEFORE_SUMS} AND typeof(pid) = 'integer'
   AND typeof(mimetype) = 'text' AND typeof(machineid) = 'text' AND typeof(fileid) = 'text' AND typeof(left_time) = 'integer',
-  '', 'damaged'), concat(seq, ' ', pid, ' ', mimetype, ' ', machineid, ' ', fileid, ' ', left_time))`;
+  '', 'damaged'), concat(seq, ' ', pid, ' ', mimetype, ' ', machineid, ' ', fileid, ' ', left_time))`,
+);

@@ -50,6 +50,8 @@ export class KnownProviders {
   readonly #waits: Waits;
   readonly #slots: TimeSlots;
   readonly #known = new Map<number, Known>();
+  /** Of which there are, or were, sets in the database, but not what is known of them; they may be added again. */
+  readonly #lost = new Set<number>();
   readonly #hours = new Map<string, Hours>();
   /** Sets that are only in the database. */
   readonly #elsewhere: SparingCount;
@@ -69,9 +71,10 @@ export class KnownProviders {
     return this.#known.get(pid);
   }
 
-  /** A provider has sets in the database that nobody was told of; those of one that was removed are left where they are. */
+  /** A provider has sets in the database that nobody was told of; those of one that was lost wait until it is there again. */
   addStored(pid: number): void {
-    this.#learn(pid, true);
+    this.#lost.add(pid);
+    this.#learn(pid);
     this.#table.setHasUrls(pid, true);
   }
 
@@ -106,6 +109,7 @@ export class KnownProviders {
   /** Reads their settings again. */
   reload(): void {
     for (const known of this.#known.values()) this.#reload(known);
+    for (const pid of this.#lost) if (this.#options.store.providers.has(pid)) this.addStored(pid);
   }
 
   /** It is another hour. */
@@ -166,12 +170,13 @@ export class KnownProviders {
     return { sets, providers: this.#known.size, closed, neverOpen, isBusy };
   }
 
-  #learn(pid: number, areStored = false): Known | undefined {
+  #learn(pid: number): Known | undefined {
     const known = this.#known.get(pid);
     if (known !== undefined) return known;
     const { store, untouchedSets: untouched, sleepingSets: asleep } = this.#options;
     const provider = store.providers.get(pid);
     if (provider === undefined) return undefined;
+    const areStored = this.#lost.delete(pid);
     const { pace, backoffUntilMs } = this.#waits.begin(provider);
     const fresh: Known = {
       provider,
@@ -191,8 +196,9 @@ export class KnownProviders {
     const { pid, backoffs, backoffuntil } = known.provider;
     const provider = this.#options.store.providers.get(pid);
     if (provider === undefined) {
-      // It was removed: it has no url left.
+      // It was removed: it has no url left, or was lost.
       this.remove(pid);
+      this.#lost.add(pid);
       return;
     }
     // Failures are counted here, and written later.

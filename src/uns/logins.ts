@@ -2,7 +2,8 @@
  * From credentials to an admission: back-off, password, spool room, connection number, what the CP is told; and which of
  * it has been received.
  */
-import type { PidbReader, Provider } from '../db/pidb.js';
+import type { Provider } from '../db/pidb.js';
+import type { PidbReader } from '../db/pidb-reader.js';
 import type { Beginning, Begun, SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';

@@ -1,7 +1,7 @@
 /** The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM. */
 import { dirname } from 'node:path';
 import type { Connection } from '../daemon/types.js';
-import { PidbReader } from '../db/pidb.js';
+import { PidbReader } from '../db/pidb-reader.js';
 import { OrderStore } from '../db/order.js';
 import { SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';

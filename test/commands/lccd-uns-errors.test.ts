@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
 import { startDaemon, type Daemon as Process } from '../support/daemon.js';
 import { Cp, Home, init, set, type Daemon } from '../support/uns.js';
 
@@ -171,4 +172,30 @@ describe('errors of fetches', () => {
     assert.deepEqual(await look(uns, second), [1, 'e9']);
     await uns.stop();
   });
+
+  it('that cannot be read keep their own CP waiting, and nobody else', async () => {
+    const { home, password } = homeWithErrors(200, 200, 400);
+    const other = home.addProvider(8);
+    overwrite(join(home.dir, 'lcc.db'), 'pierr');
+    const uns = await home.start();
+    const idle = new Cp(uns.port).send(init(8, other));
+    await idle.hears('</lococa:init_accepted>');
+    const refused = await new Cp(uns.port).send(init(7, password)).reply;
+    assert.match(refused, /<lococa:init_rejected><reason code="102">/);
+    idle.send(set('partial', 'x'));
+    assert.match(await idle.reply, /<set_accepted received="1"/);
+    await uns.logged('malformed');
+    await uns.stop();
+  });
 });
+
+/** Makes every page of a table unreadable. */
+function overwrite(path: string, table: string): void {
+  const db = openDatabase(path);
+  const pages = db.prepare<[string], number>('SELECT pageno FROM dbstat WHERE name = ?').pluck().all(table);
+  const bytes = Number(db.pragma('page_size', { simple: true }));
+  db.close();
+  const file = openSync(path, 'r+');
+  for (const page of pages) writeSync(file, Buffer.alloc(bytes, 0xff), 0, bytes, (page - 1) * bytes);
+  closeSync(file);
+}

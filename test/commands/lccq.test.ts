@@ -183,6 +183,15 @@ describe('damage', () => {
     });
   }
 
+  it('leaves a row out of which a flipped bit has made a text a blob, and reports it: 1', () => {
+    for (const curl of ['http://a/1', 'http://a/2']) cache.put({ curl });
+    cache.db.exec("UPDATE lccurl SET md5 = CAST(md5 AS BLOB) WHERE curl = 'http://a/2'");
+    const { status, stdout, stderr } = lccq(['--format=jsonl']);
+    assert.equal(status, 1, stdout);
+    assert.match(stderr, /^lccq: row 2 does not agree with its checksum and is left out/);
+    assert.ok(stdout.includes('http://a/1') && !stdout.includes('http://a/2'));
+  });
+
   for (const [format, table] of [
     ['xml', 'tombstone'],
     ['tsv', 'tombstone'],

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Held } from '../../src/db/cache/content.js';
-import { checkWaiting, CONTENT_SUM_TEXT, isSoundContent, isSoundText } from '../../src/db/sums.js';
+import { damagedDeletions } from '../../src/db/damage.js';
+import {
+  checkWaiting,
+  CONTENT_SUM_TEXT,
+  errorSum,
+  isSoundContent,
+  isSoundError,
+  isSoundText,
+} from '../../src/db/sums.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
 import { Bench, ok, unchanged, url } from '../qm/support.js';
 
@@ -103,6 +111,18 @@ test('a row of the LCC DB agrees with its sum, and with one bit flipped in any c
   assert.ok(!isSoundContent(row.pid + 1, row));
 });
 
+test('an error agrees with its sum, and with a text that damage has made a blob it does not', () => {
+  const text = { errseq: 5, pid: 7, code: 404, text: 'Not Found', attrs: ' curl="x"' };
+  const row = { ...text, sum: errorSum(text) };
+  for (const sound of [row, { ...row, sum: null }]) {
+    assert.ok(isSoundError(sound));
+    for (const column of ['text', 'attrs'] as const)
+      assert.ok(!isSoundError({ ...sound, [column]: Buffer.from(sound[column]) }), column);
+  }
+  for (const [column, flipped] of flips(row, ['errseq', 'pid', 'code', 'text', 'attrs', 'sum']))
+    assert.ok(!isSoundError(flipped), column);
+});
+
 test('sums stay right through every change of a row', async () => {
   const all = () => bench.all<QueueRow>('SELECT *, coalesce(named, psetid) AS named FROM qdb');
   await bench.send(7, [url('plain', { op: 'delete' }), url('known', { subtype: 'a:b', len: '1' })]);
@@ -119,7 +139,7 @@ test('sums stay right through every change of a row', async () => {
   await bench.send(7, [url('known')]);
   bench.fetch(7, 'known', 'other');
   assert.ok(isSoundContent(7, held()), 'replaced');
-  bench.fetch(7, 'all');
+  bench.fetch(7, 'all', 'all', { etag: '"a"', lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT' });
   const rows = bench.all<Held>('SELECT * FROM lccurl');
   assert.ok(rows.length >= 2);
   for (const each of rows) assert.ok(isSoundContent(7, each), each.curl);
@@ -132,6 +152,27 @@ test('SQL puts together the same text', () => {
   )) {
     assert.ok(row.sum !== null && isSoundText(row.text, row.sum));
     assert.ok(!isSoundText(row.text, row.sum ^ 1));
+  }
+});
+
+/** The columns of lccurl that are texts. */
+const TEXTS =
+  'curl mimetype subtype burl givenfurl md5 mtime saidmd5 etag lastmodified fetched_machineid fetched_fileid';
+
+test('a row of the LCC DB with a text that damage has made a blob does not agree with its sum, nor is it believed without one', () => {
+  for (const column of TEXTS.split(' ')) {
+    for (const sum of ['sum', 'NULL']) {
+      bench.db.exec(`SAVEPOINT s; UPDATE lccurl SET ${column} = CAST(${column} AS BLOB), sum = ${sum}`);
+      const rows = bench.all<Held & { pid: number; text: string }>(
+        `SELECT *, ${CONTENT_SUM_TEXT} AS text FROM lccurl WHERE typeof(${column}) = 'blob'`,
+      );
+      assert.ok(rows.length > 0, column);
+      for (const row of rows) {
+        assert.ok(!isSoundContent(row.pid, row), `${column}, sum ${row.sum}`);
+        assert.ok(!isSoundText(row.text, row.sum), `${column}, sum ${row.sum}, by SQL`);
+      }
+      bench.db.exec('ROLLBACK TO s; RELEASE s');
+    }
   }
 });
 
@@ -196,5 +237,15 @@ test('damaged content is not believed: it is gone when it is met, counted out, a
       spaceused: bench.value('SELECT total(len) FROM lccurl'),
       fullsetwanted: 'cache crash',
     },
+  ]);
+});
+
+test('of a row with a text that damage has made a blob content users are told that it is gone, in a text', () => {
+  bench.db.exec("UPDATE lccurl SET mimetype = CAST(mimetype AS BLOB) WHERE curl LIKE '%known'");
+  const found = [...bench.store.content.damaged()].flat();
+  bench.store.transaction(() => found.forEach(({ id }) => bench.store.content.discard(id)));
+  assert.deepEqual([...damagedDeletions(bench.db)].flat(), []);
+  assert.deepEqual(bench.all("SELECT mimetype, burl FROM tombstone WHERE curl LIKE '%known' AND moved = 0"), [
+    { mimetype: 'text/html', burl: null },
   ]);
 });

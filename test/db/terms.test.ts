@@ -7,11 +7,11 @@ import {
   changePassword,
   changeProvider,
   confirmProvider,
-  PidbReader,
   readProvider,
   removeProvider,
   removeRoots,
 } from '../../src/db/pidb.js';
+import { PidbReader } from '../../src/db/pidb-reader.js';
 import { Terms } from '../../src/db/terms.js';
 import { LccError } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';

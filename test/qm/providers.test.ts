@@ -1,7 +1,8 @@
 /** Providers that go while a Queue Manager runs. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { removeProvider } from '../../src/db/pidb.js';
+import { Audit } from '../../src/db/audit.js';
+import { addProvider, removeProvider } from '../../src/db/pidb.js';
 import { Simulation } from './simulation.js';
 import { Bench, ok, url } from './support.js';
 
@@ -52,4 +53,34 @@ test('the rest of a set whose provider was removed meanwhile is refused, not que
   assert.deepEqual('code' in answer && answer.code, 101);
   assert.equal(bench.value('SELECT count(*) FROM qdb'), 0);
   bench.close();
+});
+
+test('a provider that was lost and is added again has what waits and what is held of it', async () => {
+  sim = new Simulation({
+    site: request => ({ result: ok(request.url, { fileId: request.url }), tookMs: 10 }),
+  });
+  sim.bench.provider(1);
+  sim.start();
+  await sim.send(1, [url('a', { len: '3' })]);
+  await sim.pass(1000);
+  sim.bench.db.prepare('UPDATE pidb SET paused = 1').run();
+  sim.reload();
+  await sim.send(1, [url('b', { len: '1' }), url('c')]);
+  const { db } = sim.bench;
+  // As a salvage leaves it when the page of the provider cannot be read.
+  db.exec('PRAGMA foreign_keys = OFF; DELETE FROM pidb; DELETE FROM pidbsum; PRAGMA foreign_keys = ON');
+  await sim.crash();
+  sim.start();
+  await sim.pass(1000);
+  addProvider(sim.bench.db, 1, 'x', {}, ['http://127.0.0.1/']);
+  assert.deepEqual(new Audit(sim.bench.db).wrongCounts(), []);
+  assert.equal(sim.bench.value('SELECT filesused FROM pidb'), 1);
+  await sim.send(1, [url('d'), url('b', { len: '2' })]);
+  sim.reload();
+  await sim.pass(1000);
+  assert.deepEqual(
+    sim.fetches.map(({ url: each }) => each.slice('http://127.0.0.1/'.length)),
+    ['a', 'b', 'c', 'd'],
+  );
+  assert.deepEqual(new Audit(sim.bench.db).wrongCounts(), []);
 });

@@ -301,7 +301,9 @@ export class ContentStore {
    */
   #discard(pid: number, held: Held): void {
     this.#damage.found(pid, `row ${held.id} of the LCC DB`);
-    this.#bury(pid, held, this.#damage.nowS(), 0);
+    const { curl, mimetype, burl } = held;
+    const said = { curl: text(curl), mimetype: text(mimetype), burl: burl === null ? null : text(burl) };
+    this.#bury(pid, { ...held, ...said }, this.#damage.nowS(), 0);
     this.#delete.run(held.id);
     this.#tally.recount(pid);
   }
@@ -321,6 +323,11 @@ export class ContentStore {
   free(machineid: string, fileid: string): void {
     this.#freed.add(machineid, fileid);
   }
+}
+
+/** What damage has made a blob, as the text that it was: a deletion that says a blob is damaged itself. */
+function text(value: unknown): string {
+  return String(value);
 }
 
 /** Content that has arrived, as its sum takes it. */

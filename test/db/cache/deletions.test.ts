@@ -48,6 +48,19 @@ describe('deletions', () => {
     assert.deepEqual(damaged(), []);
   });
 
+  it('with a text that damage has made a blob are not believed', () => {
+    for (const [table, columns] of [
+      ['tombstone', ['curl', 'mimetype', 'burl']],
+      ['oldpath', ['mimetype', 'machineid', 'fileid']],
+    ] as const)
+      for (const column of columns) {
+        bench.db.exec(`SAVEPOINT s; UPDATE ${table} SET ${column} = CAST(${column} AS BLOB)`);
+        const blobs = bench.value(`SELECT count(*) FROM ${table} WHERE typeof(${column}) = 'blob'`);
+        assert.ok(blobs !== 0 && damaged().length === blobs, `${table}.${column}`);
+        bench.db.exec('ROLLBACK TO s; RELEASE s');
+      }
+  });
+
   it('without a sum are believed where they are from before there were any, nowhere else', () => {
     bench.db.exec('UPDATE tombstone SET sum = NULL; UPDATE oldpath SET sum = NULL');
     assert.equal(damaged().length, 6);

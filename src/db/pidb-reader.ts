@@ -1,0 +1,102 @@
+/** What a UNS reads of lcc.db: a provider, and the errors that it has not received. */
+import { LccError, messageOf } from '../lib/errors.js';
+import { inodeOf } from '../lib/inode.js';
+import { openReadOnly, type Db } from './open.js';
+import { PROVIDER, providerOf, type Provider } from './pidb.js';
+import { isSoundError, type ErrorRow } from './sums.js';
+import { adviceOn, stateOf, Terms, type TermsRow } from './terms.js';
+
+export interface ProviderError {
+  errseq: number;
+  code: number;
+  text: string;
+  /** As printed: ` curl="…" mimetype="…"`. */
+  attrs: string;
+}
+
+/**
+ * The UNS's view of lcc.db. Every call sees the database as it is now, also when it was put in the place of a damaged
+ * one meanwhile.
+ */
+export class PidbReader {
+  readonly #path: string;
+  #view: View | undefined;
+  #inode: bigint | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * @throws LccError `input.missing` while there is no database, `data.malformed` where the provider is damaged or nothing
+   *   can be read
+   */
+  provider(pid: number): Provider | undefined {
+    return this.#guard(({ provider, terms }) => {
+      const row = provider.get(pid);
+      // The sum may be there where the provider is not.
+      const state = row === undefined ? terms.state(pid) : stateOf(row);
+      if (state === 'damaged') throw new LccError('data.malformed', adviceOn(pid));
+      return row && providerOf(row, state ?? 'unsummed');
+    });
+  }
+
+  /**
+   * The first errors with errseq above `mark`, at most `limit`, and how many there are in all that the provider has not
+   * received: kept ones above the mark, and ones that are only counted.
+   * @throws LccError as `provider`
+   */
+  errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
+    return this.#guard(({ errors, total }) => {
+      // A damaged one is told nobody; the Queue Manager removes it.
+      const shown = errors.all(pid, mark, limit).filter(isSoundError);
+      // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
+      return { shown, total: shown.length === 0 ? 0 : (total.get({ pid, mark }) ?? 0) };
+    });
+  }
+
+  close(): void {
+    this.#view?.db.close();
+    this.#view = undefined;
+  }
+
+  /** What cannot be read, a damaged page say, concerns who asked for it: not the process, which serves others. */
+  #guard<T>(read: (view: View) => T): T {
+    try {
+      return read(this.#open());
+    } catch (error) {
+      if (error instanceof LccError) throw error;
+      throw new LccError('data.malformed', `${this.#path}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  #open(): View {
+    const inode = inodeOf(this.#path);
+    if (this.#view !== undefined && inode === this.#inode) return this.#view;
+    this.close();
+    this.#inode = inode;
+    return (this.#view = viewOf(openReadOnly(this.#path)));
+  }
+}
+
+type View = ReturnType<typeof viewOf>;
+
+/** A database, and what the UNS asks it. */
+function viewOf(db: Db) {
+  return {
+    db,
+    terms: new Terms(db),
+    provider: db.prepare<[number], TermsRow>(PROVIDER).raw(),
+    errors: db.prepare<[number, number, number], ErrorRow>(
+      'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+    ),
+    total: db
+      .prepare<[{ pid: number; mark: number }], number>(
+        `SELECT max(above, nurlerrs - below) FROM pidb,
+           (SELECT count(*) FILTER (WHERE errseq > $mark) AS above, count(*) FILTER (WHERE errseq <= $mark) AS below
+            FROM pierr WHERE pid = $pid)
+         WHERE pid = $pid`,
+      )
+      .pluck(),
+  };
+}
