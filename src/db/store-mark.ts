@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileDurably } from '../lib/durable.js';
 import { errnoOf } from '../lib/errors.js';
-import { isFolderName } from './naming.js';
+import { isFolderName, nameOf } from './naming.js';
 
 export interface StoreMark {
   machineId: string;
@@ -28,14 +28,13 @@ export function strangeStore(machineId: string): string {
   return `rows point to files of machine "${machineId}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`;
 }
 
-/** Whether content was ever put into the store. */
+/** Whether there is content in the store: a folder is made for a page before it is fetched, and some never come. */
 export function hasContent(dir: string): boolean {
-  try {
-    return readdirSync(dir).some(isFolderName);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '')) return false;
-    throw error;
-  }
+  return foldersIn(dir).some(outer =>
+    foldersIn(join(dir, outer)).some(inner =>
+      namesIn(join(dir, outer, inner)).some(file => nameOf(`${outer}/${inner}/${file}`) !== undefined),
+    ),
+  );
 }
 
 /** Marks the store durably. @returns its new id */
@@ -43,4 +42,18 @@ export function markStore(dir: string, machineId: string): string {
   const storeId = randomUUID();
   writeFileDurably(join(dir, 'machine-id'), `${machineId}\n${storeId}\n`);
   return storeId;
+}
+
+function foldersIn(dir: string): string[] {
+  return namesIn(dir).filter(isFolderName);
+}
+
+/** None where there is nothing to see. */
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '')) return [];
+    throw error;
+  }
 }

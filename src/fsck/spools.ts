@@ -5,7 +5,7 @@
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, LccError } from '../lib/errors.js';
-import { isSpoolName } from '../lib/spool.js';
+import { isSpoolName, spooledLabel } from '../lib/spool.js';
 import { readFrames } from '../lib/spool-frames.js';
 import type { CheckContext, Finding } from './types.js';
 
@@ -31,7 +31,7 @@ export async function* spooledDeletions(
   machineId: string,
 ): AsyncGenerator<string, void> {
   for (const entry of namesIn(join(fsmSpoolDir, 'new'))) {
-    if (!entry.endsWith(`-${machineId}`)) continue;
+    if (spooledLabel(entry) !== machineId) continue;
     const path = join(fsmSpoolDir, 'new', entry);
     if ((await problemOf(path)) !== undefined) continue;
     let rest = '';
@@ -48,7 +48,7 @@ export async function* spooledDeletions(
 /** Removes the entries of spool/fsm for a machine: none of the files they name is there any more. @returns how many */
 export function dropSpooledDeletions(fsmSpoolDir: string, machineId: string): number {
   const dir = join(fsmSpoolDir, 'new');
-  const pages = namesIn(dir).filter(entry => entry.endsWith(`-${machineId}`));
+  const pages = namesIn(dir).filter(entry => spooledLabel(entry) === machineId);
   for (const entry of pages) unlinkSync(join(dir, entry));
   return pages.length;
 }

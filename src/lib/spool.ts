@@ -69,7 +69,7 @@ interface Commit {
 /** Labels of the promised entries of the spool in `dir`, whoever serves it; [] when there is none. */
 export function spooledLabels(dir: string): string[] {
   try {
-    return readdirSync(join(dir, 'new')).flatMap(name => NAME.exec(name)?.[1] ?? []);
+    return readdirSync(join(dir, 'new')).flatMap(name => spooledLabel(name) ?? []);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return [];
     throw error;
@@ -79,6 +79,11 @@ export function spooledLabels(dir: string): string[] {
 /** Whether a file of new/ with that name is an entry. */
 export function isSpoolName(name: string): boolean {
   return NAME.test(name);
+}
+
+/** The label in the name of an entry; undefined when it is no entry. */
+export function spooledLabel(name: string): string | undefined {
+  return NAME.exec(name)?.[1];
 }
 
 export class Spool {

@@ -1,7 +1,7 @@
 /** A backup of lcc.db put back, as lcc(7) says. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openReadOnly } from '../../src/db/open.js';
@@ -153,6 +153,9 @@ for (const [what, remove] of [
 
 test('an empty database beside a store with content is warned of, with the way back', async () => {
   for (const name of ['lcc.db', 'lcc.db.last']) rmSync(path(name), { force: true });
+  // What was there has been removed above.
+  mkdirSync(path('store/00/00'), { recursive: true });
+  writeFileSync(path('store/00/00/00000001.1'), 'a page');
   const qm = startDaemon('lccd-qm', lcc.home, [
     `--listen-uns=unix:${lcc.home}/u.sock`,
     `--listen-bm=unix:${lcc.home}/b.sock`,

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { NamesDb } from '../../src/db/names.js';
 import { fileIdOf as fileIdOfName } from '../../src/db/naming.js';
-import { exec, fileIdOf, fsck, heals, kindsOf, looked, store, withDb, withNames } from './checked.js';
+import { Spool } from '../../src/lib/spool.js';
+import { exec, fileIdOf, fsck, heals, kindsOf, lcc, looked, store, withDb, withNames } from './checked.js';
 
 test('files without rows that are most of the store stay, until it is said that they shall go', async () => {
   const names = Array.from({ length: 101 }, (_, i) => fileIdOfName({ id: 1000 + i, gen: 0 }));
@@ -58,6 +59,25 @@ describe('files without rows', () => {
     await heals(['orphan']);
     withNames(names => names.free(names.due(2 ** 40, 10).filter(({ id }) => id === second.id)));
     rmSync(join(store(), fileIdOfName(second)));
+  });
+
+  test('deletions of a machine whose id ends with that of this one are not its own', async () => {
+    const [name] = withNames(names => names.reserve(1));
+    assert.ok(name);
+    writeFileSync(join(store(), fileIdOfName(name)), 'x');
+    const spool = new Spool({
+      dir: join(lcc.home, 'spool/fsm'),
+      steps: 'test',
+      fail: error => assert.fail(String(error)),
+    });
+    const writer = spool.create({ machineid: 'not-local' });
+    writer.write(`${fileIdOfName(name)}\n`);
+    const { id } = await writer.commit('not-local');
+    assert.deepEqual(kindsOf(await fsck()), ['orphan']);
+    await fsck('repair', 'storeLost');
+    assert.ok(existsSync(join(lcc.home, 'spool/fsm/new', id)), 'it waits for its machine');
+    spool.remove(id);
+    spool.close();
   });
 
   test('the id of an orphan is given out again under its next generation', async () => {
