@@ -5,6 +5,7 @@
  */
 import type { FuseTerms } from '../db/queue/held.js';
 import type { QueueStore } from '../db/queue/store.js';
+import { REMOVALS_HELD } from '../wire/codes.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 
@@ -15,7 +16,6 @@ export interface FuseRules {
   urls: number;
 }
 
-const HELD_CODE = 205;
 /** An error names a url; this one is about all of them. */
 const ANY_MIMETYPE = '*/*';
 
@@ -45,5 +45,5 @@ export function holdRemovals(
     mimetype: ANY_MIMETYPE,
   };
   const text = `${urls} of ${stored} urls would be removed by a set: held back; unless the operator has decided since, they go when the same set comes again`;
-  store.errors.add(pid, about, HELD_CODE, text, true);
+  store.errors.add(pid, about, REMOVALS_HELD, text);
 }

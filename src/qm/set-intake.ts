@@ -181,6 +181,8 @@ export class SetIntake {
 
   #begin(): SetState {
     const { store } = this.#options;
+    // First, for what its CP has received makes room for errors of its urls.
+    store.errors.delivered(this.#head.pid, this.#head.errseen);
     const state = store.absorb.begin({ uns: this.#uns, ...this.#head, full: this.#full });
     if (this.#withheld) store.held.open(state.psetid, state.pid, this.#head.digest ?? '');
     return state;
@@ -285,7 +287,7 @@ export class SetIntake {
         store.providers.noteFullSet(head.pid, nowS, Math.floor(fullSetPeriodMs / 1000), isRepeated);
       }
       this.#settleRemovals(state, excess, nowS);
-      noteSession(store, head, nowS);
+      store.providers.noteSession(head.pid, head.seq, head.ip, nowS);
       store.absorb.prune(this.#uns, state.psetid);
       return { state, set };
     }, this.#slice.urls);

@@ -45,6 +45,8 @@ export const CODES = {
 } as const;
 /** A store has no room, for one content or for any: nothing that the url is to blame for. */
 export const STORE_FULL = 613;
+/** A set would remove much: told even among many errors. */
+export const REMOVALS_HELD = 205;
 
 export type LccCode = keyof typeof CODES;
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import { Audit } from '../../src/db/audit.js';
 import { absolute, Bench, url, setsOf } from './support.js';
 
 let bench: Bench;
@@ -87,6 +88,37 @@ test('a set says which session it is of, and which errors its CP had received', 
   assert.deepEqual(bench.all('SELECT nurlerrs, lastconnseq, lastconnip FROM pidb'), [
     { nurlerrs: 1, lastconnseq: 17, lastconnip: '192.0.2.17' },
   ]);
+});
+
+test('errors count as the tables say when some are received with a set that adds others beyond those that are kept', async () => {
+  bench.close();
+  bench = new Bench({ errorsKept: 2 });
+  bench.provider(7, { filesmax: 2 });
+  const first = await twoErrors();
+  const wrong = () => new Audit(bench.db).wrongCounts();
+  await bench.send(
+    7,
+    ['c', 'd', 'e'].map(name => url(name)),
+    { errseen: first + 1 },
+  );
+  assert.deepEqual([bench.value('SELECT nurlerrs FROM pidb'), wrong()], [1, []]);
+  assert.equal(bench.value('SELECT count(*) FROM pierr'), 1, 'there is room for it');
+  await bench.send(
+    7,
+    ['f', 'g', 'h'].map(name => url(name)),
+  );
+  assert.deepEqual([bench.value('SELECT nurlerrs FROM pidb'), wrong()], [4, []]);
+  const last = Number(bench.value('SELECT max(errseq) FROM pierr'));
+  const set = await bench.intake.begin('u1', bench.head(7, 1));
+  set.urls([url('i')]);
+  await Promise.all([set.end(), bench.intake.note({ pid: 7, seq: 99, ip: '', errseen: last })]);
+  assert.deepEqual(
+    [bench.value('SELECT nurlerrs FROM pidb'), wrong()],
+    [4, []],
+    'of one its CP has not been told',
+  );
+  await bench.intake.note({ pid: 7, seq: 99, ip: '', errseen: last + 1 });
+  assert.deepEqual([bench.value('SELECT nurlerrs FROM pidb'), wrong()], [0, []]);
 });
 
 test('a session that is told of late does not hide a later one', async () => {

@@ -342,7 +342,9 @@ export class Model {
   #report(pid: number, key: string, code: number): void {
     const provider = this.provider(pid);
     provider.nurlerrs++;
-    if (provider.errors.length < this.#rules.errorsKept) provider.errors.push({ code, key });
+    // Those that a CP is told of at a login are not the ones that come after it: the newest is always kept.
+    if (provider.errors.length >= this.#rules.errorsKept) provider.errors.pop();
+    provider.errors.push({ code, key });
   }
 
   #unnamed(what: Row | Held): boolean {

@@ -1,10 +1,11 @@
 /** Errors of urls, kept for the provider until it has received them (pierr). */
+import { REMOVALS_HELD } from '../../wire/codes.js';
 import { formatUrl, type UrlRecord } from '../../wire/url.js';
 import type { Db } from '../open.js';
 import { AT_MOST } from '../paging.js';
 import { corrupt, damagedErrors, type DamagedError } from '../damage.js';
 import { errorSum } from '../sums.js';
-import type { Tally } from './tally.js';
+import type { CountedError, Tally } from './tally.js';
 
 /** Most bytes of an error's message that are kept. */
 const MAX_TEXT = 1000;
@@ -14,12 +15,14 @@ export class ErrorStore {
   readonly #insert;
   readonly #last;
   readonly #count;
+  readonly #newest;
+  readonly #forget;
   readonly #delivered;
   readonly #recount;
   readonly #keptMax: number;
   readonly #tally: Tally;
 
-  /** @param keptMax errors kept for one provider; further ones are only counted */
+  /** @param keptMax errors kept for one provider; further ones are only counted, but for the last of all */
   constructor(db: Db, tally: Tally, keptMax: number) {
     this.#db = db;
     this.#keptMax = keptMax;
@@ -38,6 +41,12 @@ export class ErrorStore {
         `SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? ${AT_MOST})`,
       )
       .pluck();
+    this.#newest = db
+      .prepare<[number], number>(
+        `SELECT errseq FROM pierr WHERE pid = ? AND code <> ${REMOVALS_HELD} ORDER BY errseq DESC LIMIT 1`,
+      )
+      .pluck();
+    this.#forget = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
     this.#delivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
     this.#recount = db.prepare<[number, number, number]>(
       `UPDATE pidb SET nurlerrs = CASE WHEN EXISTS (SELECT 1 FROM pierr WHERE pid = ?)
@@ -45,30 +54,31 @@ export class ErrorStore {
     );
   }
 
-  /**
-   * Records that `record` could not be served, with all that the CP said of it.
-   * @param alwaysKept for the few that must not be lost among many
-   */
-  add(pid: number, record: UrlRecord, code: number, text: string, alwaysKept = false): void {
+  /** Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept. */
+  add(pid: number, record: UrlRecord, code: number, text: string): void {
     this.#tally.error(pid);
-    const { keptErrors } = this.#tally;
+    const { keptErrors, lastCounted } = this.#tally;
     const kept = keptErrors.get(pid) ?? this.#count.get(pid, this.#keptMax) ?? 0;
-    const isKept = alwaysKept || kept < this.#keptMax;
+    const isKept = code === REMOVALS_HELD || kept < this.#keptMax;
     keptErrors.set(pid, isKept ? kept + 1 : kept);
-    if (!isKept) return;
-    const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
-    const row = { errseq: (this.#last.get() ?? 0) + 1, pid, code, text: text.slice(0, MAX_TEXT), attrs };
-    this.#insert.run(row.errseq, pid, code, row.text, attrs, errorSum(row));
+    if (isKept) this.#keep(pid, { record, code, text });
+    else lastCounted.set(pid, { record, code, text });
+  }
+
+  /** Call it last in the transaction, before the tally's. */
+  flush(): void {
+    for (const pid of this.#tally.lastCounted.keys()) this.#keepLastCounted(pid);
   }
 
   /**
    * The CP has received every error up to `errseq`: they are forgotten. Those that were only counted are forgotten with
-   * the last one kept: the CP has been told their number beside it.
+   * the last one kept: the CP has been told their number beside it. Inside a transaction.
    */
   delivered(pid: number, errseq: number): void {
+    this.#keepLastCounted(pid);
     const { changes } = this.#delivered.run(pid, errseq);
     this.#tally.keptErrors.delete(pid);
-    if (changes > 0) this.#recount.run(pid, changes, pid);
+    if (changes > 0) this.#forgotten(pid, changes);
   }
 
   /** As `damagedErrors`. */
@@ -78,11 +88,35 @@ export class ErrorStore {
 
   /** Forgets damaged ones. Inside a transaction. */
   drop(damaged: readonly DamagedError[]): void {
-    const remove = this.#db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
     for (const { errseq, pid } of damaged) {
-      if (remove.run(errseq).changes === 0) throw corrupt(`error ${errseq} is not in its place`);
+      if (this.#forget.run(errseq).changes === 0) throw corrupt(`error ${errseq} is not in its place`);
       this.#tally.keptErrors.delete(pid);
-      this.#recount.run(pid, 1, pid);
+      this.#forgotten(pid, 1);
     }
+  }
+
+  /**
+   * The last one counted takes the place of the last one kept. Its number is above all that any CP has been shown: those
+   * that came after a login are not forgotten with what was shown there.
+   */
+  #keepLastCounted(pid: number): void {
+    const { lastCounted } = this.#tally;
+    const error = lastCounted.get(pid);
+    if (error === undefined) return;
+    lastCounted.delete(pid);
+    const newest = this.#newest.get(pid);
+    if (newest !== undefined) this.#forget.run(newest);
+    this.#keep(pid, error);
+  }
+
+  #keep(pid: number, { record, code, text }: CountedError): void {
+    const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
+    const row = { errseq: (this.#last.get() ?? 0) + 1, pid, code, text: text.slice(0, MAX_TEXT), attrs };
+    this.#insert.run(row.errseq, pid, code, row.text, attrs, errorSum(row));
+  }
+
+  #forgotten(pid: number, count: number): void {
+    if (this.#count.get(pid, 1) === 0) this.#tally.forgetErrors(pid);
+    this.#recount.run(pid, count, pid);
   }
 }

@@ -2,6 +2,7 @@
  * Counters of the providers (pidb) and the change sequence, kept in the transactions that change what they count. A
  * tally lives for one transaction: it reads a row once, collects changes and writes them back as one UPDATE a provider.
  */
+import type { UrlRecord } from '../../wire/url.js';
 import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
 import { Terms } from '../terms.js';
@@ -11,6 +12,12 @@ export interface ProviderUse {
   spacemax: number;
   filesused: number;
   spaceused: number;
+}
+
+export interface CountedError {
+  record: UrlRecord;
+  code: number;
+  text: string;
 }
 
 const UNLIMITED = { filesmax: Number.MAX_SAFE_INTEGER, spacemax: Number.MAX_SAFE_INTEGER };
@@ -36,6 +43,8 @@ export class Tally {
   readonly #entries = new Map<number, Entry | undefined>();
   /** By provider: errors that are kept, where they have been counted in this transaction. */
   readonly keptErrors = new Map<number, number>();
+  /** By provider: the last error of this transaction that is not kept. */
+  readonly lastCounted = new Map<number, CountedError>();
 
   constructor(db: Db, terms = new Terms(db)) {
     this.#seq = new Counter(db, 'seq');
@@ -94,6 +103,12 @@ export class Tally {
     if (entry !== undefined) entry.errors++;
   }
 
+  /** The provider's errors are all gone, those that this transaction has only counted too. */
+  forgetErrors(pid: number): void {
+    const entry = this.#entry(pid);
+    if (entry !== undefined) entry.errors = 0;
+  }
+
   /** Rows of the queue change by so many. */
   waiting(pid: number, rows: number): void {
     const entry = this.#entry(pid);
@@ -115,6 +130,7 @@ export class Tally {
   reset(): void {
     this.#entries.clear();
     this.keptErrors.clear();
+    this.lastCounted.clear();
     this.#lastSeq = undefined;
     this.#seqTaken = 0;
   }

@@ -99,6 +99,7 @@ export class QueueStore {
     this.#begin.run();
     try {
       const value = change();
+      this.errors.flush();
       this.#tally.flush();
       this.#end.run();
       return value;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
+import { Audit } from '../../../src/db/audit.js';
+import { PidbReader } from '../../../src/db/pidb-reader.js';
 import { Bench, url } from '../../qm/support.js';
 
 const KEPT = 100;
@@ -64,4 +66,67 @@ test('what one provider has received is forgotten of that one alone', () => {
     { pid: 1, nurlerrs: 0 },
     { pid: 2, nurlerrs: 1 },
   ]);
+});
+
+/** What a CP that has received all up to `mark` is told at its next login: how many errors there are, and which. */
+function told(mark: number): { total: number; shown: string[] } {
+  const reader = new PidbReader(bench.path);
+  const { total, shown } = reader.errorsAbove(1, mark, KEPT * 2);
+  reader.close();
+  return { total, shown: shown.map(({ attrs }) => /curl="([^"]*)"/.exec(attrs)?.[1] ?? '') };
+}
+
+/** Errors in one transaction, and then that all up to `errseq` have been received, in the same one or another. */
+function addBeforeReceipt(names: string[], errseq: number, together: boolean): void {
+  const { store } = bench;
+  const add = () => names.forEach(name => store.errors.add(1, url(name), 404, 'not found'));
+  const receive = () => store.errors.delivered(1, errseq);
+  if (!together) store.transaction(add);
+  store.transaction(() => {
+    if (together) add();
+    receive();
+  });
+}
+
+for (const together of [false, true]) {
+  const when = together ? 'with' : 'before';
+  test(`errors that are only counted after a login, ${when} the receipt of all that it was shown, are told at the next`, () => {
+    begin();
+    add(KEPT);
+    const last = Number(bench.value('SELECT max(errseq) FROM pierr'));
+    addBeforeReceipt(['x', 'y', 'z'], last, together);
+    // The one whose place it took counts with those that are not kept.
+    assert.deepEqual(told(last), { total: 4, shown: ['z'] });
+    assert.deepEqual(new Audit(bench.db).wrongCounts(), []);
+    deliver();
+    assert.deepEqual(told(last), { total: 0, shown: [] });
+    assert.deepEqual(bench.all('SELECT nurlerrs FROM pidb'), [{ nurlerrs: 0 }]);
+  });
+}
+
+test('the last one counted takes the place of the last one kept, of none that must not be lost among many', () => {
+  begin();
+  const { store } = bench;
+  add(KEPT - 1);
+  store.transaction(() => store.errors.add(1, url('held'), 205, 'held back'));
+  add(1);
+  const shown = () => told(0).shown.slice(KEPT - 3);
+  assert.deepEqual(shown(), ['p97', 'held', 'p0']);
+  store.transaction(() => store.errors.add(1, url('late'), 404, 'not found'));
+  assert.deepEqual(shown(), ['p97', 'held', 'late']);
+  assert.equal(told(0).total, KEPT + 2);
+});
+
+test('what a transaction only counted is gone when that is taken back', () => {
+  begin();
+  add(KEPT);
+  assert.throws(() =>
+    bench.store.transaction(() => {
+      addAll(1);
+      throw new Error('taken back');
+    }),
+  );
+  const before = bench.all('SELECT errseq FROM pierr');
+  bench.store.transaction(() => undefined);
+  assert.deepEqual(bench.all('SELECT errseq FROM pierr'), before);
 });
