@@ -113,7 +113,12 @@ export const SETTINGS = {
     64,
     'connections to the Queue Manager: sets of so many providers sent at a time, one large one among them',
   ),
-  'uns.qm_timeout_ms': ms(10 * MINUTE, SECOND, DAY, 'time for the Queue Manager to answer one set'),
+  'uns.qm_timeout_ms': ms(
+    10 * MINUTE,
+    SECOND,
+    DAY,
+    'time for the Queue Manager to answer one set, or to read on in the middle of one',
+  ),
   'uns.order_wait_ms': ms(
     10 * MINUTE,
     0,

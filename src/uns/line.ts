@@ -97,7 +97,22 @@ export class Line {
     }
   }
 
-  /** Makes a pending `next` or `said`, and every later one that would wait, throw `why`. */
+  /** Lets the peer wait. Throws like `next` as soon as that would. */
+  async rest(delayMs: number): Promise<void> {
+    let cancel = () => {};
+    const over = new Promise<'over'>(resolve => {
+      cancel = this.#clock.after(delayMs, () => resolve('over'));
+    });
+    try {
+      do {
+        if (this.#failure !== undefined) throw this.#failure();
+      } while ((await Promise.race([over, this.#stirred()])) !== 'over');
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Makes a pending `next`, `said` or `rest`, and every later one that would wait, throw `why`. */
   interrupt(why: Error): void {
     this.#fail(() => why);
   }

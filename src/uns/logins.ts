@@ -45,7 +45,6 @@ export class Logins {
   readonly #sessions: SessionStore;
   readonly #intake: Intake;
   readonly #rations: Rations;
-  readonly #clock: Clock;
   readonly #log: Log;
   readonly #backoff: LoginBackoff;
   readonly #fail: (error: unknown) => void;
@@ -69,7 +68,6 @@ export class Logins {
     this.#sessions = parts.sessions;
     this.#intake = parts.intake;
     this.#rations = parts.rations;
-    this.#clock = parts.clock;
     this.#log = parts.log;
     this.#backoff = new LoginBackoff(parts.clock);
     this.#fail = parts.fail;
@@ -82,11 +80,17 @@ export class Logins {
 
   /**
    * @param takePlace counts the session in; throws a Refusal when the provider has too many
+   * @param rest lets the CP wait so long; throws when its connection is over before
    * @throws Refusal 101, 102 or 105
    */
-  async admit(credentials: Credentials, takePlace: (pid: number) => void): Promise<Admission> {
+  async admit(
+    credentials: Credentials,
+    takePlace: (pid: number) => void,
+    rest: (delayMs: number) => Promise<void>,
+  ): Promise<Admission> {
     const { id, password, address } = credentials;
-    await this.#waitTurn(id, address);
+    const delayMs = this.#delayMs(id, address);
+    if (delayMs > 0) await rest(delayMs);
     const provider = this.#lookUp(id);
     if (!passwordMatches(password, provider?.password) || provider === undefined) {
       this.#backoff.failed(id, address);
@@ -109,13 +113,12 @@ export class Logins {
     await this.#commits.add(() => this.#sessions.received(pid, errseen));
   }
 
-  async #waitTurn(id: string, address: string): Promise<void> {
+  #delayMs(id: string, address: string): number {
     const delayMs = this.#backoff.delayMs(id, address);
-    if (delayMs === 0) return;
     if (delayMs > this.#options.limits['uns.login_timeout_ms']) {
       throw new Refusal(102, 'too many failed logins, try again later');
     }
-    await new Promise<void>(resolve => this.#clock.after(delayMs, resolve));
+    return delayMs;
   }
 
   #lookUp(id: string): Provider | undefined {

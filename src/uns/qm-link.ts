@@ -38,13 +38,18 @@ export class QmLink {
     socket.on('close', () => this.#fail(new LccError('peer.unavailable', 'connection closed')));
   }
 
-  /** Sends bytes; resolves when the connection can take more. @throws LccError when it is broken */
+  /** Sends bytes; resolves when the connection can take more. @throws LccError when it is broken, or takes none in time */
   async send(bytes: string | Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#socket.write(bytes)) return;
-    while (this.#socket.writableNeedDrain) {
-      if (this.#failure !== undefined) throw this.#failure;
-      await new Promise<void>(resolve => this.#waiting.add(resolve));
+    const cancel = this.#unlessInTime('takes no more');
+    try {
+      while (this.#socket.writableNeedDrain) {
+        if (this.#failure !== undefined) throw this.#failure;
+        await new Promise<void>(resolve => this.#waiting.add(resolve));
+      }
+    } finally {
+      cancel();
     }
   }
 
@@ -54,9 +59,7 @@ export class QmLink {
     answered.catch(() => undefined);
     if (this.#early !== undefined) this.#hear(this.#early);
     this.#early = undefined;
-    const cancel = this.#clock.after(this.#timeoutMs, () =>
-      this.#fail(new LccError('peer.unavailable', 'no answer in time (uns.qm_timeout_ms)')),
-    );
+    const cancel = this.#unlessInTime('no answer in time');
     try {
       await this.send(question);
       const answer = await answered;
@@ -81,6 +84,13 @@ export class QmLink {
       });
     });
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** The connection is given up, unless what is returned is called in time. */
+  #unlessInTime(what: string): () => void {
+    return this.#clock.after(this.#timeoutMs, () =>
+      this.#fail(new LccError('peer.unavailable', `${what} (uns.qm_timeout_ms)`)),
+    );
   }
 
   #hear(answer: QmAnswer): void {

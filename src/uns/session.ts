@@ -172,8 +172,10 @@ export class CpSession {
   async #logIn(id: string, password: string): Promise<void> {
     const { logins, log } = this.#parts;
     this.#claimedPid = pidOf(id);
-    this.#admission = await logins.admit({ id, password, address: this.#address }, pid =>
-      this.#place.loggedIn(pid),
+    this.#admission = await logins.admit(
+      { id, password, address: this.#address },
+      pid => this.#place.loggedIn(pid),
+      delayMs => this.#line.rest(delayMs),
     );
     this.#watch.loggedIn();
     const { provider, seq, status } = this.#admission;

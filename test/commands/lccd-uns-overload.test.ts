@@ -101,6 +101,29 @@ describe('a UNS whose Queue Manager does not answer', () => {
   }
 });
 
+describe('a UNS whose Queue Manager hangs in the middle of a set', () => {
+  it('gives the connection up and, when that goes on, hands the set over again: nothing is lost or there twice', async () => {
+    await start('[uns]\nqm_timeout_ms = 1000\n');
+    const pad = 'x'.repeat(200);
+    const curls = Array.from({ length: 50_000 }, (_, i) => `${i}-${pad}`);
+    const queued = () => qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
+    assert.equal(await send(...curls), 'accepted');
+    await until(async () => queued().length > 0);
+    qm.child?.kill('SIGSTOP');
+    assert.ok(queued().length < curls.length, 'in the middle');
+    await uns.logged('takes no more (uns.qm_timeout_ms)');
+    assert.equal((await status())['sets_spooled'], 1);
+    qm.child?.kill('SIGCONT');
+    await until(async () => (await status())['sets_spooled'] === 0);
+    assert.deepEqual(
+      queued(),
+      curls.map(curl => SITE + curl),
+    );
+    assert.equal(absorbed().length, 1);
+    assert.equal(await send('again'), 'accepted');
+  });
+});
+
 describe('a UNS whose Queue Manager has shut it out', () => {
   it('keeps what is accepted meanwhile, a set larger than all the room included, and hands it over when there is room', async () => {
     await start('[qm]\nmax_queue_urls = 20\nreopen_percent = 50\nslice_urls = 5\n');

@@ -178,6 +178,19 @@ describe('the UNS', () => {
     assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
   });
 
+  it('stops at once although a CP waits after failed logins', { timeout: 20_000 }, async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const { uns, clock, port } = await stage(home);
+    for (let failures = 0; failures < 4; failures++)
+      assert.match(await new Cp(port).send(init(7, 'wrong')).reply, /code="101"/);
+    const cp = new Cp(port).send(init(7, password));
+    // What is left is due later than the wait, a tenth of a second.
+    while ((clock.nextMs() ?? Infinity) > 100) await settle();
+    await uns.stop();
+    assert.match(await cp.reply, /<reason code="102">[^<]*the UNS stops/);
+  });
+
   it('reads on only when the CP reads its errors', async () => {
     const home = newHome();
     const password = home.addProvider(7);

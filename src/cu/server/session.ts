@@ -122,7 +122,11 @@ export class CuSession {
     const delayMs = backoff.delayMs(name, this.#address);
     if (delayMs > options.limits['cu.query_timeout_ms'])
       throw new Refused(102, 'too many failed logins, try again later');
-    if (delayMs > 0) await new Promise<void>(resolve => void clock.after(delayMs, resolve));
+    if (delayMs > 0) {
+      const over = new Promise<void>(resolve => void clock.after(delayMs, resolve));
+      await Promise.race([over, closed(this.#socket)]);
+      if (this.#failure !== undefined) throw this.#failure;
+    }
     if (!passwordMatches(password, readers.password(name))) {
       backoff.failed(name, this.#address);
       throw new Refused(101, 'unknown reader or wrong password');
