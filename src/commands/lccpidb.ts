@@ -1,7 +1,7 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
 import { readFileSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
-import { loadConfig } from '../config/load.js';
+import { loadConfig, type Home } from '../config/load.js';
 import {
   addProvider,
   addRoots,
@@ -27,20 +27,23 @@ import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/erro
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
 import { failuresNow, retriesNow } from '../run/providers-now.js';
+import { setsInSpools } from '../uns/spooled.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
 import { providerLine, providerText, TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
-/** @param runDir where the daemons have their control sockets */
-type Action = (db: Db, context: CommandContext, slots: Slots, runDir: string) => void | Promise<void>;
+type Action = (db: Db, context: CommandContext, slots: Slots, home: Home) => void | Promise<void>;
 
 /** What each word does, and how it opens the database. */
 const ACTIONS: Record<string, { write: boolean; action: Action }> = {
   add: { write: true, action: add },
   set: { write: true, action: set },
   passwd: { write: true, action: passwd },
-  rm: { write: true, action: (db, context) => removeProvider(db, pidOf(context)) },
+  rm: {
+    write: true,
+    action: (db, context, _slots, home) => remove(db, pidOf(context), home.unsSpool),
+  },
   show: { write: false, action: show },
   list: { write: false, action: list },
   'root add': { write: true, action: (db, context) => addRoots(db, pidOf(context), rootsOf(context)) },
@@ -92,7 +95,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
   const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
   try {
-    await chosen.action(db, context, slotsOf(config.get('qm.slots')), config.home.run);
+    await chosen.action(db, context, slotsOf(config.get('qm.slots')), config.home);
     if (chosen.write) warnOfDamage(db, context);
   } catch (error) {
     throw storageError(config.home.db, error);
@@ -172,7 +175,24 @@ function showPassword(pid: number, password: string): void {
   }
 }
 
-async function show(db: Db, context: CommandContext, slots: Slots, runDir: string): Promise<void> {
+/** @throws LccError `usage` while anything of it is stored, queued, or in the spool of a UNS, on its way to the queue */
+function remove(db: Db, pid: number, unsSpool: string): void {
+  // Before the queue is looked at: what is handed over meanwhile is found there.
+  const spooled = [...setsInSpools(unsSpool)]
+    .map(([uns, labels]) => ({ uns, sets: labels.filter(label => label.pid === pid).length }))
+    .filter(({ sets }) => sets > 0);
+  const [first] = spooled;
+  if (first !== undefined) {
+    const sets = spooled.reduce((sum, each) => sum + each.sets, 0);
+    throw new LccError(
+      'usage',
+      `provider ${pid} still has ${sets} accepted ${sets === 1 ? 'set' : 'sets'} in the spool of ${first.uns}${spooled.length > 1 ? ' and others' : ''}; that UNS and lccd-qm must run (see lccstat)`,
+    );
+  }
+  removeProvider(db, pid);
+}
+
+async function show(db: Db, context: CommandContext, slots: Slots, home: Home): Promise<void> {
   const pid = pidOf(context);
   const provider = readProvider(db, pid);
   const standing = readProviderQueue(db, pid);
@@ -189,8 +209,8 @@ async function show(db: Db, context: CommandContext, slots: Slots, runDir: strin
   }
   const nowMs = systemClock.nowMs();
   const isLeftAlone = standing.backoffuntil * 1000 > nowMs;
-  const failure = isLeftAlone ? (await failuresNow(runDir)).get(pid) : undefined;
-  const retryAtMs = standing.failed > 0 ? (await retriesNow(runDir)).get(pid) : undefined;
+  const failure = isLeftAlone ? (await failuresNow(home.run)).get(pid) : undefined;
+  const retryAtMs = standing.failed > 0 ? (await retriesNow(home.run)).get(pid) : undefined;
   const codes = readErrorCodes(db, pid);
   process.stdout.write(
     providerText(provider, readLoginUser(db, pid), standing, codes, { nowMs, slots, failure, retryAtMs }),

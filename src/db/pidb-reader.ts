@@ -1,4 +1,4 @@
-/** What a UNS reads of lcc.db: a provider, and the errors that it has not received. */
+/** What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, whether it is still there. */
 import { LccError, messageOf } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
 import { openReadOnly, type Db } from './open.js';
@@ -39,6 +39,18 @@ export class PidbReader {
       if (state === 'damaged') throw new LccError('data.malformed', adviceOn(pid));
       return row && providerOf(row, state ?? 'unsummed');
     });
+  }
+
+  /** Whether there is no such provider any more. What cannot be read, a damaged one say, does not say so. */
+  isRemoved(pid: number): boolean {
+    try {
+      return this.#guard(
+        ({ isThere, terms }) => isThere.get(pid) === undefined && terms.state(pid) === undefined,
+      );
+    } catch (error) {
+      if (error instanceof LccError) return false;
+      throw error;
+    }
   }
 
   /**
@@ -87,6 +99,7 @@ function viewOf(db: Db) {
     db,
     terms: new Terms(db),
     provider: db.prepare<[number], TermsRow>(PROVIDER).raw(),
+    isThere: db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck(),
     errors: db.prepare<[number, number, number], ErrorRow>(
       'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
     ),

@@ -108,6 +108,11 @@ export class Logins {
     return this.#describe(provider, begun);
   }
 
+  /** A set is about to be accepted: nobody would fetch for a provider that was removed since. @throws Refusal 101 */
+  demandKnown(pid: number): void {
+    if (this.#pidb.isRemoved(pid)) throw new Refusal(101, 'the provider was removed');
+  }
+
   /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */
   async received(pid: number, errseen: number): Promise<void> {
     await this.#commits.add(() => this.#sessions.received(pid, errseen));

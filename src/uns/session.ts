@@ -201,6 +201,7 @@ export class CpSession {
   async #accept(): Promise<void> {
     const set = this.#set;
     if (set === undefined || this.#admission === undefined) throw new Refusal(104);
+    this.#parts.logins.demandKnown(this.#admission.provider.pid);
     await set.commit();
     this.#set = undefined;
     this.#reader.share(this.#parts.layouts);

@@ -4,6 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { accepted, codeOf, Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
+import { lccpidb } from '../support/lccpidb.js';
 
 describe('lccd-uns and its spool', () => {
   it('forgets nothing it did not acknowledge, keeps nothing that was cut', async () => {
@@ -43,6 +44,49 @@ describe('lccd-uns and its spool', () => {
     );
     await daemon.stop();
     assert.deepEqual(home.spooled(), []);
+  });
+
+  it('has a provider whose sets it spools kept, until the Queue Manager has taken them', async () => {
+    const home = newHome();
+    home.addProvider(8);
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    for (const curl of ['a', 'b'])
+      accepted(await new Cp(daemon.port).send(init(7, password) + set('partial', curl)).reply);
+    const { status, stderr } = lccpidb(home.dir, 'rm', '--pid=7');
+    assert.equal(status, 64);
+    assert.match(
+      stderr,
+      /^lccpidb: provider 7 still has 2 accepted sets in the spool of \S+; that UNS and lccd-qm must run/,
+    );
+    assert.equal(lccpidb(home.dir, 'rm', '--pid=8').status, 0);
+    const receiver = await newReceiver(home);
+    await receiver.until(({ sets }) => sets.length === 2);
+    await daemon.stop();
+    assert.equal(lccpidb(home.dir, 'rm', '--pid=7').status, 0);
+  });
+
+  it('refuses a set whose provider was removed while it was sent', async () => {
+    const home = newHome();
+    const passwords = [7, 8].map(pid => home.addProvider(pid));
+    const daemon = await home.start();
+    for (const kind of ['partial', 'full'] as const) {
+      const document = set(kind, 'a', 'b');
+      const cps = passwords.map((password, i) =>
+        new Cp(daemon.port).send(init(i + 7, password) + document.slice(0, -20)),
+      );
+      await Promise.all(cps.map(cp => cp.hears('<errors>\n</errors>')));
+      assert.equal(lccpidb(home.dir, 'rm', '--pid=7').status, 0);
+      for (const cp of cps) cp.send(document.slice(-20));
+      const [removed = '', kept = ''] = await Promise.all(cps.map(cp => cp.reply));
+      assert.equal(codeOf(removed), 101, removed);
+      assert.match(removed, /<set_rejected code="101">/);
+      assert.equal(accepted(kept), 2);
+      passwords[0] = home.addProvider(7);
+    }
+    assert.equal(home.spooled().length, 2);
+    assert.deepEqual(home.spooled('tmp'), []);
+    await daemon.stop();
   });
 
   it('says how many removals a set asks for, and gives sets that ask for the same the same digest', async () => {
