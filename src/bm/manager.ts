@@ -33,7 +33,7 @@ export interface BotManagerOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  channel: ChannelLimits & Pick<RobotPeerOptions, 'helloTimeoutMs'>;
+  channel: ChannelLimits & Pick<RobotPeerOptions, 'helloTimeoutMs' | 'pingIntervalMs'>;
   /** Requests waiting for robots, and deletions for their commit, at which the source is not read any more. */
   maxWaiting: number;
   maxRobots: number;

@@ -21,7 +21,11 @@ export function managerLimits(
   config: Config,
 ): Omit<BotManagerOptions, 'store' | 'clock' | 'log' | 'refused'> {
   return {
-    channel: { ...channelLimitsOf(config), helloTimeoutMs: config.get('wire.hello_timeout_ms') },
+    channel: {
+      ...channelLimitsOf(config),
+      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+      pingIntervalMs: config.get('wire.ping_interval_ms'),
+    },
     maxWaiting: config.get('bm.max_waiting'),
     maxRobots: config.get('bm.max_robots'),
     laneWindow: config.get('bm.lane_window'),

@@ -6,7 +6,7 @@
  * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that is to be given up.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
- * the manager gives it to another robot.
+ * the manager gives it to another robot. A Bot Manager that hangs is given up, too: its source gives its lanes to others.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
@@ -162,7 +162,10 @@ export class Robot {
     };
     this.#sessions.add(session);
     if (this.#stopping) session.peer.channel.end();
-    else session.peer.hello(slots);
+    else {
+      session.peer.hello(slots, !halfOpen);
+      session.peer.hold(this.#held);
+    }
   }
 
   status(): { idle: boolean; [name: string]: unknown } {
@@ -302,7 +305,7 @@ export class Robot {
 
   #hold(held: boolean): void {
     this.#held = held;
-    for (const session of this.#sessions) session.peer.channel.hold(held);
+    for (const session of this.#sessions) session.peer.hold(held);
   }
 
   #ended(session: Session): void {

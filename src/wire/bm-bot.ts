@@ -2,12 +2,17 @@
  * BM ↔ BOT (lcc-protocol(5)); public, and made to be typed by hand.
  *
  *     up:   <lococa:bot slots="64"/>                          first, and again whenever it changes
+ *           <lococa:bot slots="64" pings="yes"/>              the same of one that wants to be pinged
  *           <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" time="0.012"/>
  *           <fetched id="18" status="error" code="404" reach="real" time="0.010">Not Found</fetched>
  *           <fetched id="19" status="recalled"/>          not begun when its lane was recalled
  *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>
  *           <recall lane="7"/>                            whatever of the lane has not begun is to come back
  *           <recall lane="7" begun="yes"/>                and what has begun is to be given up
+ *           <ping intervalms="15000"/>                    the next comes after that time
+ *
+ * A robot that is pinged gives up a Bot Manager that is silent for two intervals, and with it what it fetches: the Queue
+ * Manager gives the lanes of one that hangs to others after three.
  *
  * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
  * alone. Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
@@ -29,6 +34,7 @@ import {
 } from './fields.js';
 import type { ErrorReach, FetchOk, FetchRequest, FetchResult } from './fetch.js';
 import { MessageChannel, type ChannelOptions } from './messages.js';
+import { Patience } from './pings.js';
 import { formatRecall, formatRecalled, formatRoots, readRecall, readRoots } from './qm-bm.js';
 
 /** What a robot is told: also where to write. Without roots redirects may lead anywhere. */
@@ -207,6 +213,8 @@ export interface ManagerHandlers {
 /** The robot's end. */
 export class ManagerPeer {
   readonly channel: MessageChannel;
+  readonly #patience: Patience;
+  #held = false;
   constructor(stream: Duplex, handlers: ManagerHandlers, options: ChannelOptions) {
     this.channel = new MessageChannel(
       stream,
@@ -214,21 +222,34 @@ export class ManagerPeer {
         message: (name, attributes) => {
           if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
           else if (name === 'recall') handlers.recall(...readRecall(attributes));
+          else if (name === 'ping') this.#patience.heard(optionalInteger(name, attributes, 'intervalms'));
           else
             throw this.channel.violation(
               `<${name}> is nothing a robot does; <fetch id url file/> and <recall lane/> are`,
             );
         },
         ...(handlers.ended === undefined ? undefined : { ended: () => handlers.ended?.() }),
-        closed: reason => handlers.closed(reason),
+        closed: reason => {
+          this.#patience.stop();
+          handlers.closed(reason);
+        },
       },
       options,
     );
+    this.#patience = new Patience(this.channel, options.clock, () => this.#held);
   }
 
-  /** Says how many fetches are done at a time; the first message, and again whenever that changes. */
-  hello(slots: number): void {
-    this.channel.send(`<lococa:bot slots="${slots}"/>\n`);
+  /**
+   * Says how many fetches are done at a time; the first message, and again whenever that changes.
+   * @param pinged asks for pings, from now on
+   */
+  hello(slots: number, pinged = false): void {
+    this.channel.send(`<lococa:bot slots="${slots}"${pinged ? ' pings="yes"' : ''}/>\n`);
+  }
+  /** Stops (true) or goes on (false) taking requests. */
+  hold(held: boolean): void {
+    this.#held = held;
+    this.channel.hold(held);
   }
   fetched(result: FetchResult): void {
     this.channel.send(formatRobotFetched(result));
@@ -246,13 +267,18 @@ export interface RobotHandlers {
 export interface RobotPeerOptions extends ChannelOptions {
   /** How long a new connection may take to say that it is a robot. */
   helloTimeoutMs: number;
+  /** A robot that wants pings gets one this often. */
+  pingIntervalMs: number;
 }
 
 /** The Bot Manager's end. */
 export class RobotPeer {
   readonly channel: MessageChannel;
+  readonly #options: RobotPeerOptions;
   #greeted = false;
+  #cancelPing: (() => void) | undefined;
   constructor(stream: Duplex, handlers: RobotHandlers, options: RobotPeerOptions) {
+    this.#options = options;
     const cancelHello = options.clock.after(options.helloTimeoutMs, () => {
       const limit = limitText('wire.hello_timeout_ms', options.helloTimeoutMs);
       this.channel.refuse(this.channel.violation(`has not said who it is for ${limit}`));
@@ -265,6 +291,8 @@ export class RobotPeer {
             handlers.hello(requiredInteger(name, attributes, 'slots'));
             this.#greeted = true;
             cancelHello();
+            if (optionalFlag(name, attributes, 'pings') === true && this.#cancelPing === undefined)
+              this.#ping();
           } else if (!this.#greeted) {
             throw this.channel.violation(`<${name}> before <lococa:bot>`);
           } else if (name === 'fetched') {
@@ -275,6 +303,7 @@ export class RobotPeer {
         },
         closed: reason => {
           cancelHello();
+          this.#cancelPing?.();
           handlers.closed(reason);
         },
       },
@@ -289,5 +318,12 @@ export class RobotPeer {
   /** Asks for what has not begun of the lane. */
   recall(lane: string, begun = false): void {
     this.channel.send(formatRecall(lane, begun));
+  }
+
+  #ping(): void {
+    if (!this.channel.open) return;
+    const { pingIntervalMs, clock } = this.#options;
+    this.channel.send(`<ping intervalms="${pingIntervalMs}"/>\n`);
+    this.#cancelPing = clock.after(pingIntervalMs, () => this.#ping());
   }
 }

@@ -7,13 +7,13 @@
  */
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings.js';
-import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
 import { MessageChannel, type ChannelOptions } from './messages.js';
+import { Patience } from './pings.js';
 import { formatFetch, formatFetched, formatRecall, readFetch, readFetched, readRecall } from './qm-bm.js';
 import {
   formatUpkeep,
@@ -31,9 +31,9 @@ export interface LinkOptions extends ChannelOptions {
   helloTimeoutMs: number;
 }
 
-/** Intervals of silence after which a side gives up the other. */
+/** Intervals of silence after which the upper side gives up the lower one, which has given up before (pings.ts). */
 const UPPER_PATIENCE = 3;
-const LOWER_PATIENCE = 2;
+
 /** What a Bot Manager asks of the code that serves its connection to the source. */
 export interface SourceHandlers {
   fetch(request: FetchRequest): void;
@@ -61,25 +61,28 @@ export interface Offer {
 export class SourcePeer {
   readonly channel: MessageChannel;
   readonly #handlers: SourceHandlers;
-  readonly #clock: Clock;
+  readonly #patience: Patience;
   #held = false;
-  #cancelSilence: (() => void) | undefined;
   #heard = false;
 
   constructor(stream: Duplex, handlers: SourceHandlers, options: ChannelOptions) {
     this.#handlers = handlers;
-    this.#clock = options.clock;
     this.channel = new MessageChannel(
       stream,
       {
         message: (name, attributes, text) => this.#message(name, attributes, text),
         closed: reason => {
-          this.#cancelSilence?.();
+          this.#patience.stop();
           handlers.closed(reason);
         },
       },
       options,
     );
+    this.#patience = new Patience(this.channel, options.clock, () => {
+      // Its pings lie unread here: it must not take that for silence.
+      if (this.#held) this.channel.send('<pong/>\n');
+      return this.#held;
+    });
   }
 
   /** Whether the source has said something: it knows who is here then, for it pings whoever has said that. */
@@ -126,7 +129,7 @@ export class SourcePeer {
       case 'refuse':
         return this.#handlers.refused(requiredText(name, attributes, 'machineid'), text);
       case 'ping':
-        this.#listenFor(optionalInteger(name, attributes, 'intervalms'));
+        this.#patience.heard(optionalInteger(name, attributes, 'intervalms'));
         return this.channel.send('<pong/>\n');
       default: {
         const request = readUpkeep(name, attributes);
@@ -136,25 +139,6 @@ export class SourcePeer {
         );
       }
     }
-  }
-
-  /** Gives the source up unless it pings again in time. */
-  #listenFor(intervalMs: number | undefined): void {
-    this.#cancelSilence?.();
-    this.#cancelSilence = undefined;
-    if (intervalMs === undefined || !this.channel.open) return;
-    this.#cancelSilence = this.#clock.after(intervalMs * LOWER_PATIENCE, () => {
-      if (this.#held) {
-        // Its pings lie unread here: it must not take that for silence.
-        this.channel.send('<pong/>\n');
-        this.#listenFor(intervalMs);
-        return;
-      }
-      const limit = `${LOWER_PATIENCE} times the ${intervalMs / 1000} s it pings at`;
-      this.channel.destroy(
-        new LccError('peer.unavailable', `${this.channel.where}: silent for ${limit}; the link may be cut`),
-      );
-    });
   }
 }
 

@@ -73,7 +73,7 @@ export class World {
       store: this.store,
       clock: this.clock,
       log: silentLog,
-      channel: { ...channelOptions(), helloTimeoutMs: 60_000 },
+      channel: { ...channelOptions(), helloTimeoutMs: 60_000, pingIntervalMs: 600_000 },
       maxWaiting: 100,
       maxRobots: 10,
       laneWindow: 1,

@@ -85,6 +85,12 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
   await settle();
   const { fetching, waiting } = robot.status();
   assert.deepEqual([received(), fetching, waiting], ['<lococa:bot slots="3"/>\n', 3, 2]);
+  const late = ends();
+  robot.serve(late.ours, 'another', true);
+  late.theirs.write(requests(1, 2));
+  await settle();
+  assert.equal(robot.status()['waiting'], 2, 'of one that comes while there is no room nothing is read');
+  late.theirs.destroy();
   theirs.destroy();
   await robot.stop();
 });

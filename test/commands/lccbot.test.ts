@@ -248,7 +248,7 @@ describe('lccbot --bm', () => {
       servers.push(manager);
       const [socket] = (await once(manager, 'connection')) as [Socket];
       const { saw } = listenTo(socket);
-      await saw('<lococa:bot slots="3"/>');
+      await saw('<lococa:bot slots="3" pings="yes"/>');
       socket.write(request(round, url, join(folder, `${round}`)));
       await saw(new RegExp(`id="${round}" status="ok"`));
       assert.ok(existsSync(join(folder, `${round}`)));

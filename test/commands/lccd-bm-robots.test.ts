@@ -140,6 +140,35 @@ describe('lccd-bm and its robots', () => {
     assert.equal(stored.md5, md5('new'));
   });
 
+  it('has robots give up what they fetch when it hangs: its lanes are another’s soon', async () => {
+    writeFileSync(
+      join(home, 'lcc.toml'),
+      '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\n[wire]\nping_interval_ms = 200\n',
+    );
+    const asked: string[] = [];
+    let leave = () => {};
+    const left = new Promise<void>(resolve => (leave = resolve));
+    let begin = () => {};
+    const begun = new Promise<void>(resolve => (begin = resolve));
+    site.answer = (request, response) => {
+      asked.push(request.url ?? '');
+      response.once('close', leave);
+      begin();
+    };
+    const manager = startManager();
+    const robot = startRobot('lccbot', 1);
+    await source.slots(1);
+    for (const path of ['/0', '/1', '/2']) void source.fetch({ lane: '7', url: site.urlOf(path) });
+    await begun;
+    manager.child.kill('SIGSTOP');
+    await left;
+    await robot.logged('silent for 2 times the 0.2 s it pings at');
+    assert.deepEqual(asked, ['/0']);
+    manager.child.kill('SIGCONT');
+    const connections = () => manager.log().match(/robot connected/g)?.length;
+    while (connections() !== 2) await new Promise(resolve => void setImmediate(resolve));
+  });
+
   it('answers a person’s robot, and outlives whatever it is sent', async () => {
     const manager = startManager();
     await manager.ready;

@@ -1,6 +1,7 @@
 /** What ends a connection between daemons: what is said against the rules, and silence. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { LccError } from '../../src/lib/errors.js';
 import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
 import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
@@ -177,5 +178,55 @@ describe('a Bot Manager', () => {
     await settle();
     await pass(3_600_000);
     assert.equal(end.reason, undefined);
+  });
+});
+
+describe('a robot', () => {
+  const serve = () => {
+    const { ours, theirs } = ends();
+    const settings = options();
+    const end = { reason: undefined as string | undefined };
+    const closed = (error: LccError | undefined) => void (end.reason = error?.message ?? 'closed');
+    const peer = new ManagerPeer(ours, { fetch() {}, recall() {}, closed }, settings);
+    return { peer, theirs, end, clock: settings.clock };
+  };
+
+  it('gives up a Bot Manager that does not ping any more, not one that never did or whose pings it does not read', async () => {
+    const { peer, theirs, end, clock } = serve();
+    clock.advance(600_000);
+    theirs.write('<ping intervalms="1000"/>');
+    await settle();
+    peer.hold(true);
+    clock.advance(5000);
+    await settle();
+    assert.equal(end.reason, undefined);
+    peer.hold(false);
+    theirs.write('<ping intervalms="1000"/>');
+    await settle();
+    clock.advance(1900);
+    assert.equal(end.reason, undefined);
+    clock.advance(200);
+    await settle();
+    assert.match(end.reason ?? '', /silent for 2 times the 1 s it pings at/);
+  });
+
+  it('is pinged when it wants to be, once an interval however often it says so', async () => {
+    const pings = async (hello: string) => {
+      const { ours, theirs, received } = ends();
+      const settings = options();
+      void new RobotPeer(ours, { hello() {}, fetched() {}, closed() {} }, settings);
+      theirs.write(hello);
+      await settle();
+      settings.clock.advance(1000);
+      await settle();
+      return received();
+    };
+    const ping = '<ping intervalms="1000"/>\n';
+    assert.equal(await pings('<lococa:bot slots="1"/>'), '');
+    assert.equal(await pings('<lococa:bot slots="1" pings="yes"/>'), ping.repeat(2));
+    assert.equal(
+      await pings('<lococa:bot slots="1" pings="yes"/><bot slots="2" pings="yes"/>'),
+      ping.repeat(2),
+    );
   });
 });
