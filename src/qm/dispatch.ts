@@ -382,7 +382,7 @@ export class Dispatcher {
 
   #planWake(nowMs: number): void {
     const dueMs = Math.min(
-      this.#table.nextWakeMs() ?? Infinity,
+      this.#table.nextWakeMs(),
       this.#retries.nextMs() ?? Infinity,
       this.#workers.nextWakeMs(),
       // Nothing else may happen by then.

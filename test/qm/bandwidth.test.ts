@@ -244,3 +244,19 @@ test('the operator may forget what was fetched', async t => {
   await sim.pass(1000);
   assert.equal(sim.fetches.length, 2);
 });
+
+test('a limit that is set while many urls are sent ahead calls those back', async t => {
+  const sim = simulate(t, { site: largePages, window: 64 });
+  sim.bench.provider(1);
+  sim.start();
+  await sim.send(1, pages(1, 200));
+  await sim.pass(1000);
+  assert.ok(sim.waiting > 30);
+  sim.bench.db.exec('UPDATE pidb SET bandwidth = 10000');
+  sim.reload();
+  await sim.pass(1000);
+  assert.equal(sim.waiting, 0);
+  sim.fetches.length = 0;
+  await sim.pass(MINUTE);
+  assert.ok(sim.fetches.length <= 6, `${sim.fetches.length} fetches`);
+});

@@ -82,3 +82,31 @@ test('what waits is shared by no more lanes than there are slots', async () => {
   assert.equal(mostAtOnce(), 4);
   assert.ok(sim.waiting >= 20, 'a window hides the way to and fro');
 });
+
+test('with fewer lanes from now on, or none but one, what was sent ahead into the others comes back', async () => {
+  begin(answer, 4);
+  await sim.send(1, pages(400));
+  await sim.pass(2.5 * SECOND);
+  for (const parallel of [2, 1]) {
+    sim.bench.db.prepare('UPDATE pidb SET parallel = ?').run(parallel);
+    sim.reload();
+    await sim.pass(2 * SECOND);
+    sim.fetches.length = 0;
+    await sim.pass(10 * SECOND);
+    assert.equal(mostAtOnce(), parallel);
+    assert.equal(sim.fetches.length, 10 * parallel);
+  }
+});
+
+test('with more lanes from now on, what was sent ahead into one is divided among them', async () => {
+  begin(answer, 1);
+  await sim.send(1, pages(100));
+  await sim.pass(2.5 * SECOND);
+  sim.bench.db.prepare('UPDATE pidb SET parallel = 4').run();
+  sim.reload();
+  await sim.pass(2 * SECOND);
+  sim.fetches.length = 0;
+  await sim.pass(10 * SECOND);
+  assert.equal(mostAtOnce(), 4);
+  assert.equal(sim.fetches.length, 40);
+});

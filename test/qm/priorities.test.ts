@@ -44,3 +44,60 @@ test('beside endless work of the highest priority the turn of the lowest comes b
   // Not before it is as old as two priorities; then it is next among those who waited longest.
   assert.ok(index >= 120 && index <= 155, `it was number ${index}`);
 });
+
+/** Four slots, one lane more as lanes are overbooked by default, a tenth of a second for each url. */
+function beginOverbooked(providers: readonly { priority: number; parallel?: number }[]): void {
+  sim = new Simulation({
+    workerSlots: 4,
+    window: 64,
+    lanes: { overbookPercent: 25, sharedWindow: 1024, turn: 128, ageingMs: AGEING },
+    site: request => ({ result: ok(request.url, { fileId: request.url }), tookMs: 100 }),
+  });
+  providers.forEach((terms, index) => sim.bench.provider(index + 1, terms));
+  sim.start();
+}
+
+const firstOf = (name: string) =>
+  sim.fetches.find(fetch => fetch.url.endsWith(`/${name}0`))?.monotonicMs ?? NaN;
+
+for (const lows of [4, 5, 8])
+  test(`a higher priority has a slot at once beside ${lows} of a lower one, though lanes are overbooked`, async () => {
+    beginOverbooked([...Array.from({ length: lows }, () => ({ priority: 0 })), { priority: 2 }]);
+    for (let pid = 1; pid <= lows; pid++) await sim.send(pid, pages(`low${pid}-`, 200));
+    await sim.pass(2 * SECOND);
+    const sinceMs = sim.clock.monotonicMs();
+    await sim.send(lows + 1, pages('high', 20));
+    await sim.pass(3 * SECOND);
+    assert.ok(firstOf('high') - sinceMs <= 500, String(firstOf('high') - sinceMs));
+    assert.equal(fetched().filter(name => name.startsWith('high')).length, 20);
+    await sim.pass(120 * SECOND);
+    assert.equal(sim.fetches.length, 200 * lows + 20);
+  });
+
+test('beside many lanes of one provider a higher priority has a slot at once, and an equal when a turn is over', async () => {
+  beginOverbooked([{ priority: 1, parallel: 64 }, { priority: 1 }, { priority: 2 }]);
+  await sim.send(1, pages('a', 3000));
+  await sim.pass(2 * SECOND);
+  const sinceMs = sim.clock.monotonicMs();
+  await sim.send(2, pages('b', 10));
+  await sim.send(3, pages('c', 10));
+  await sim.pass(60 * SECOND);
+  assert.ok(firstOf('c') - sinceMs <= 500, String(firstOf('c') - sinceMs));
+  assert.ok(firstOf('b') - sinceMs <= 15 * SECOND, String(firstOf('b') - sinceMs));
+  for (const name of ['b', 'c'])
+    assert.equal(fetched().filter(each => each.startsWith(name)).length, 10, name);
+});
+
+test('a priority that is changed holds at once', async () => {
+  beginOverbooked(Array.from({ length: 5 }, () => ({ priority: 1 })));
+  for (let pid = 1; pid <= 4; pid++) await sim.send(pid, pages(`p${pid}-`, 200));
+  await sim.pass(2 * SECOND);
+  await sim.send(5, pages('five', 10));
+  await sim.pass(SECOND);
+  assert.equal(Number.isNaN(firstOf('five')), true, 'no turn is over');
+  const sinceMs = sim.clock.monotonicMs();
+  sim.bench.db.prepare('UPDATE pidb SET priority = 0 WHERE pid = 1').run();
+  sim.reload();
+  await sim.pass(SECOND);
+  assert.ok(firstOf('five') - sinceMs <= 500, String(firstOf('five') - sinceMs));
+});

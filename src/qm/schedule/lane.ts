@@ -27,6 +27,8 @@ export interface Lane {
   worker: number;
   inFlight: number;
   turnLeft: number;
+  /** Urls that were answered, or came back. */
+  done: number;
   /** What its provider counted as when it was opened, until the turn is over. */
   priority: number;
   /** It ends: what it has not begun comes back. */
@@ -54,3 +56,8 @@ export interface Grant {
 
 /** Stopped by the operator; outside its hours; its sets are being put together. */
 export type Hindrance = 'stopped' | 'closed' | 'joining';
+
+/** @param n which of the provider's lanes, from 0 */
+export function laneName(pid: number, n: number): string {
+  return n === 0 ? String(pid) : `${pid}.${n}`;
+}

@@ -8,18 +8,26 @@
  *        ╰──── hindered ◀──────┴─┴──▶ delayed until a time (back-off, bandwidth)
  *
  * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work. A lane beyond
- * the slots has one url on its way: it is carried out in turn with those of the others, whatever their priority. A higher
- * priority goes first; among equals the provider that waited longest; who waits counts one priority higher for every
- * `ageingMs`, so that everybody's turn comes. A lane whose turn is over while an equal waits gets no more urls and ends
- * when those on their way are done. A lane is recalled, so that it ends with the url being fetched, when a higher
- * priority waits and no slot is free, and when its provider is hindered.
+ * the slots has one url on its way, which waits there for a slot. A higher priority goes first; among equals the provider
+ * that waited longest; who waits counts one priority higher for every `ageingMs`, so that everybody's turn comes. A lane
+ * whose turn is over while an equal waits gets no more urls. A lane is recalled, so that it ends with the url being
+ * fetched, when a higher priority waits for its slot, or an equal for one whose turn is over, be it in the line or in a lane
+ * beyond the slots; when its provider is hindered, and when that may have fewer lanes from now on.
  */
 import { DelayTable } from './delays.js';
-import type { Grant, Hindrance, Lane, LaneProvider, LaneRules, ProviderLanes } from './lane.js';
+import {
+  laneName,
+  type Grant,
+  type Hindrance,
+  type Lane,
+  type LaneProvider,
+  type LaneRules,
+  type ProviderLanes,
+} from './lane.js';
+import { RunningLanes } from './running-lanes.js';
 import { WaitingLine } from './waiting.js';
-import { capacityOf, freestOf, promoted, type Worker } from './worker-slots.js';
+import { capacityOf, displacedOf, freestOf, isDueTo, promoted, type Worker } from './worker-slots.js';
 
-const PRIORITIES = 3;
 const REFILL_URLS = 128;
 
 export class LaneTable {
@@ -29,14 +37,15 @@ export class LaneTable {
   readonly #waiting: WaitingLine;
   /** Lanes that may take more urls. */
   readonly #hungry = new Set<Lane>();
-  /** Lanes that were not recalled, by priority. */
-  readonly #running: readonly Set<Lane>[] = Array.from({ length: PRIORITIES }, () => new Set<Lane>());
+  readonly #running = new RunningLanes();
   readonly #recalled = new Set<Lane>();
   #toRecall: Lane[] = [];
   readonly #delays: DelayTable<number>;
   readonly #rests: DelayTable<number>;
   readonly #waitingUrls: (pid: number, most: number) => number;
   #nowMs = 0;
+  /** Lanes so far. */
+  #opened = 0;
 
   /** @param waitingUrls of a provider, counted as far as `most`; asked of parallel ones only */
   constructor(rules: LaneRules, waitingUrls: (pid: number, most: number) => number) {
@@ -51,7 +60,7 @@ export class LaneTable {
   setWorker(id: number, slots: number): void {
     const worker = this.#workers.get(id);
     if (worker === undefined) {
-      this.#workers.set(id, { slots, lanes: new Set(), spares: new Set() });
+      this.#workers.set(id, { slots, lanes: new Set(), spares: new Set(), lastOpened: 0 });
       return;
     }
     worker.slots = slots;
@@ -83,7 +92,14 @@ export class LaneTable {
       });
       return;
     }
-    if (known.priority !== settings.priority) this.#waiting.remove(settings.pid, known.priority);
+    if (known.priority !== settings.priority) {
+      this.#waiting.remove(settings.pid, known.priority);
+      for (const lane of known.lanes.values()) this.#running.rank(lane, settings.priority);
+    }
+    const kept = [...known.lanes.values()].filter(lane => !lane.recalled);
+    // Of more than it may have now, or with more on their way than they should have.
+    const areAll = settings.window < known.window || settings.parallel > known.parallel;
+    for (const lane of areAll ? kept : kept.slice(settings.parallel)) this.recall(lane);
     Object.assign(known, settings);
     this.#settle(known);
   }
@@ -105,10 +121,10 @@ export class LaneTable {
 
   /** Something begins or ceases to keep the provider from fetching. */
   setHindered(pid: number, why: Hindrance, hindered: boolean): void {
+    if (hindered) this.recallAll(pid);
     this.#change(pid, provider => {
       if (hindered) provider.hindrances.add(why);
       else provider.hindrances.delete(why);
-      if (hindered) for (const lane of provider.lanes.values()) this.recall(lane);
     });
   }
 
@@ -121,7 +137,7 @@ export class LaneTable {
   recall(lane: Lane): void {
     if (lane.recalled || !this.#workers.get(lane.worker)?.lanes.has(lane)) return;
     lane.recalled = true;
-    this.#running[lane.priority]?.delete(lane);
+    this.#running.delete(lane);
     this.#recalled.add(lane);
     this.#toRecall.push(lane);
   }
@@ -161,10 +177,9 @@ export class LaneTable {
       this.#change(pid, () => undefined);
   }
 
-  /** When `wake` is worth calling again; undefined when nobody is delayed or rests. */
-  nextWakeMs(): number | undefined {
-    const nextMs = Math.min(this.#delays.nextMs() ?? Infinity, this.#rests.nextMs() ?? Infinity);
-    return nextMs === Infinity ? undefined : nextMs;
+  /** When `wake` is worth calling again; Infinity when nobody is delayed or rests. */
+  nextWakeMs(): number {
+    return Math.min(this.#delays.nextMs() ?? Infinity, this.#rests.nextMs() ?? Infinity);
   }
 
   /** The next lane that may take urls; undefined when there is none. The caller answers with `sent`. */
@@ -199,6 +214,7 @@ export class LaneTable {
   finished(lane: Lane): void {
     if (!this.#workers.get(lane.worker)?.lanes.has(lane)) return;
     lane.inFlight--;
+    lane.done++;
     // Whose bandwidth is limited has a turn of one url: it waits with the others for the next.
     if (lane.inFlight === 0 && this.#providers.get(lane.pid)?.window === 1) this.#close(lane);
     else if (this.#isHungry(lane)) this.#hungry.add(lane);
@@ -220,7 +236,7 @@ export class LaneTable {
 
   /** Lanes that are in use, by priority from 0 to 2; those that are ending are not counted. */
   get lanesByPriority(): number[] {
-    return this.#running.map(lanes => lanes.size);
+    return this.#running.counts;
   }
 
   /** Providers that would fetch if there were a slot. */
@@ -243,9 +259,7 @@ export class LaneTable {
     if (this.#mustYield(lane) || (provider.yielding && lane.inFlight > 0)) return 0;
     if (lane.turnLeft <= 0) {
       lane.turnLeft = this.#rules.turn;
-      this.#running[lane.priority]?.delete(lane);
-      lane.priority = provider.priority;
-      this.#running[lane.priority]?.add(lane);
+      this.#running.rank(lane, provider.priority);
     }
     provider.share = this.#shareOf(provider, lane);
     return Math.max(0, this.#windowOf(lane) - lane.inFlight);
@@ -262,18 +276,30 @@ export class LaneTable {
   }
 
   #mustYield(lane: Lane): boolean {
+    const isTurnOver = lane.turnLeft <= 0;
+    const spares = this.#workers.get(lane.worker)?.spares;
+    if (spares?.has(lane) === false) {
+      for (const spare of spares)
+        if (!spare.recalled && spare.inFlight > 0 && isDueTo(spare, lane, isTurnOver)) return true;
+    }
     const first = this.#waiting.first(this.#nowMs);
-    if (first === undefined || first.pid === lane.pid || this.#freestWorker() !== undefined) return false;
-    return first.priority > lane.priority || (first.priority === lane.priority && lane.turnLeft <= 0);
+    return first !== undefined && isDueTo(first, lane, isTurnOver) && this.#freestWorker() === undefined;
+  }
+
+  /** Recalls lanes for who waits for one, and those whose slots are due to lanes beyond the slots. */
+  #makeRoom(): void {
+    this.#makeLanes();
+    for (const worker of this.#workers.values())
+      for (const displaced of displacedOf(worker, this.#rules.turn)) this.recall(displaced);
   }
 
   /** Recalls lanes of the lowest priority, one for each provider of a higher one that waits. */
-  #makeRoom(): void {
+  #makeLanes(): void {
     const first = this.#waiting.first(this.#nowMs);
     if (first === undefined || this.#freestWorker() !== undefined) return;
     for (let priority = 0; priority < first.priority; priority++) {
       const wanted = this.#waiting.above(priority, this.#nowMs);
-      for (const lane of this.#running[priority] ?? []) {
+      for (const lane of this.#running.of(priority)) {
         if (this.#recalled.size >= wanted) return;
         if (lane.pid !== first.pid) this.recall(lane);
       }
@@ -294,13 +320,15 @@ export class LaneTable {
       worker: worker[0],
       inFlight: 0,
       turnLeft: this.#rules.turn,
+      done: 0,
       priority,
       recalled: false,
     };
     provider.lanes.set(lane.name, lane);
     if (worker[1].lanes.size >= worker[1].slots) worker[1].spares.add(lane);
     worker[1].lanes.add(lane);
-    this.#running[priority]?.add(lane);
+    worker[1].lastOpened = ++this.#opened;
+    this.#running.add(lane);
     // If it may have another one it has only begun to wait for that.
     this.#waiting.remove(provider.pid, provider.priority);
     this.#settle(provider);
@@ -310,7 +338,7 @@ export class LaneTable {
   #close(lane: Lane): void {
     this.#hungry.delete(lane);
     this.#recalled.delete(lane);
-    this.#running[lane.priority]?.delete(lane);
+    this.#running.delete(lane);
     const worker = this.#workers.get(lane.worker);
     worker?.lanes.delete(lane);
     worker?.spares.delete(lane);
@@ -368,8 +396,4 @@ export class LaneTable {
   #freestWorker(): [number, Worker] | undefined {
     return freestOf(this.#workers, this.#rules.overbookPercent);
   }
-}
-
-function laneName(pid: number, n: number): string {
-  return n === 0 ? String(pid) : `${pid}.${n}`;
 }

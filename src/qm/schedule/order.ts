@@ -11,6 +11,7 @@
  * left.
  */
 
+import { Behind } from './behind.js';
 import { DelayTable } from './delays.js';
 import {
   keyOf,
@@ -36,8 +37,6 @@ export interface RowSource<S extends OrderedSet, R extends PlacedRow> extends Se
   hasRows(set: S): boolean;
 }
 
-/** Places of a provider that are remembered as behind everything else; further ones keep their turn. */
-const MAX_BEHIND = 100_000;
 /** Of a set; to read past so many takes less than a millisecond. */
 const MANY_PLACES = 1000;
 /** Sets gone through in one `take`: those whose urls are gone may follow each other by the million. */
@@ -59,9 +58,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #reading = new Reading<S>();
   readonly #waiting = new Map<number, Progress<S>>();
   readonly #asleep = new Map<number, Progress<S>>();
-  /** Those of all that have places behind everything else. */
-  readonly #behind = new Map<number, Progress<S>>();
-  #behindRows = 0;
+  readonly #behind = new Behind<S>();
   readonly #wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
   readonly #mostAsleep: number;
   #isCutShort = false;
@@ -123,7 +120,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     }
     const passed = progress.read ? places : places.filter(pos => pos <= progress.cursor);
     for (const pos of places) progress.skip?.delete(pos);
-    this.#keepBehind(key, progress, pos => !places.includes(pos));
+    this.#behind.keep(progress, pos => !places.includes(pos));
     if (passed.length > 0) progress.again = [...progress.again, ...passed].sort((a, b) => a - b);
     if (this.#getUp(key)) this.#reading.set(key, progress);
   }
@@ -141,7 +138,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.badMs = undefined;
     progress.skip = new Set(progress.out);
     progress.again = progress.again.filter(place => place <= progress.cursor);
-    this.#keepBehind(key, progress, place => place <= progress.cursor);
+    this.#behind.keep(progress, place => place <= progress.cursor);
     this.#getUp(key);
     this.#reading.set(key, progress);
   }
@@ -230,32 +227,25 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
    * @returns false when so many are behind that it has to stay where it is
    */
   behind(set: S, pos: number): boolean {
-    const key = keyOf(set);
     const progress = this.#find(set);
-    if (progress === undefined || this.#behindRows >= MAX_BEHIND) return false;
+    if (progress === undefined || !this.#behind.add(progress, pos)) return false;
     progress.out.delete(pos);
-    progress.behind.push(pos);
-    this.#behindRows++;
-    this.#behind.delete(key);
-    this.#behind.set(key, progress);
     return true;
   }
 
   /** Takes up to `limit` rows that are behind, who is there longest first. */
   takeBehind(limit: number): Taken<S, R>[] {
     const taken: Taken<S, R>[] = [];
-    for (const [key, progress] of this.#behind) {
+    for (const [key, progress] of this.#behind.sets()) {
       if (this.#asleep.has(key)) {
         this.#getUp(key);
         this.#waiting.set(key, progress);
       }
       while (taken.length < limit && progress.behind.length > 0) {
-        const row = this.#source.at(progress.behind.shift() ?? 0);
-        this.#behindRows--;
+        const row = this.#source.at(this.#behind.take(progress) ?? 0);
         if (row !== undefined) push(progress, row, taken);
       }
       if (progress.behind.length > 0) return taken;
-      this.#behind.delete(key);
     }
     return taken;
   }
@@ -374,15 +364,6 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       progress.badMs = tries === undefined ? Infinity : (progress.dueMs.get(tries) ?? 0);
     }
     return progress.badMs;
-  }
-
-  /** Places that are not kept are taken otherwise. */
-  #keepBehind(key: number, progress: Progress<S>, keep: (pos: number) => boolean): void {
-    if (progress.behind.length === 0) return;
-    const kept = progress.behind.filter(keep);
-    this.#behindRows -= progress.behind.length - kept.length;
-    progress.behind = kept;
-    if (kept.length === 0) this.#behind.delete(key);
   }
 
   #find(set: S): Progress<S> | undefined {

@@ -182,6 +182,19 @@ test('lanes go where most room is', () => {
   );
 });
 
+test('providers that come one at a time go to the Bot Managers by turns', () => {
+  table.setWorker(1, 2);
+  table.setWorker(2, 4);
+  const workers: (number | undefined)[] = [];
+  for (let pid = 1; pid <= 6; pid++) {
+    provider(pid, 1);
+    send();
+    workers.push(onTheWay.at(-1)?.worker);
+    finish(pid);
+  }
+  assert.deepEqual(workers, [1, 2, 1, 2, 1, 2]);
+});
+
 test('a delayed provider gets nothing until its time, then one url until it is released', () => {
   table.setWorker(1, 4);
   provider(7, 100);

@@ -1,0 +1,45 @@
+import { keyOf, type OrderedSet, type Progress } from './progress.js';
+
+/** Places of a provider that are remembered as behind everything else; further ones keep their turn. */
+const MAX_PLACES = 100_000;
+
+/** Places of a provider's urls that are taken when nothing else is left: their host does not answer, others may. */
+export class Behind<S extends OrderedSet> {
+  /** The sets that have some, who is there longest first. */
+  readonly #sets = new Map<number, Progress<S>>();
+  #places = 0;
+
+  /** @returns false when there are so many that it has to stay where it is */
+  add(progress: Progress<S>, pos: number): boolean {
+    if (this.#places >= MAX_PLACES) return false;
+    const key = keyOf(progress.set);
+    progress.behind.push(pos);
+    this.#places++;
+    this.#sets.delete(key);
+    this.#sets.set(key, progress);
+    return true;
+  }
+
+  /** Sets may lose all of theirs meanwhile. */
+  sets(): Iterable<[number, Progress<S>]> {
+    return this.#sets;
+  }
+
+  /** Takes the next place of a set out. @returns undefined when it has no more */
+  take(progress: Progress<S>): number | undefined {
+    const pos = progress.behind.shift();
+    if (pos === undefined) return undefined;
+    this.#places--;
+    if (progress.behind.length === 0) this.#sets.delete(keyOf(progress.set));
+    return pos;
+  }
+
+  /** Places of a set that are not kept are taken otherwise. */
+  keep(progress: Progress<S>, isKept: (pos: number) => boolean): void {
+    if (progress.behind.length === 0) return;
+    const kept = progress.behind.filter(isKept);
+    this.#places -= progress.behind.length - kept.length;
+    progress.behind = kept;
+    if (kept.length === 0) this.#sets.delete(keyOf(progress.set));
+  }
+}
