@@ -1,5 +1,5 @@
 /** Where a fetch may go: the url asked for, and every redirect. */
-import { createRootCheck } from '../wire/roots.js';
+import { strictRootCheck } from '../wire/roots.js';
 
 /** A parsed http or https url. */
 export interface Target {
@@ -56,10 +56,5 @@ export function isHttp(url: URL): boolean {
 
 /** Without roots everything is within; roots that cannot be read permit nothing. */
 export function isWithin(roots: readonly string[], url: URL): boolean {
-  if (roots.length === 0) return true;
-  try {
-    return createRootCheck(roots)(url.href);
-  } catch {
-    return false;
-  }
+  return roots.length === 0 || strictRootCheck(roots)(url.href);
 }

@@ -25,7 +25,7 @@ export function controlsOf(
   const control = (
     verb: string,
     change: (pid: number | undefined) => number,
-    then: (pid: number | undefined) => void = () => dispatcher.reload(),
+    then: (pid: number | undefined) => void = pid => dispatcher.reload(pid),
   ): Record<string, Control> => ({
     [verb]: (operands): Controlled => {
       const pid = pidOf(operands);

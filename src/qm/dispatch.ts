@@ -3,23 +3,21 @@
  * committed. What is on its way is known in memory only; a Bot Manager that vanishes, or a restart, puts it back.
  * Why it is built as it is: docs/design/queue-manager.md.
  */
-import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
 import type { FetchResult } from '../wire/fetch.js';
 import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
-import { InFlight, type Request, type Way } from './in-flight.js';
+import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
+import { Outdated } from './outdated.js';
 import { Pump, type PumpOptions } from './pump.js';
-import { requestOf, sentOf, validatorsOf } from './request.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { Retries } from './retries.js';
-import { ALWAYS, type Hours } from '../config/hours.js';
-import type { Lane, LaneRules } from './schedule/lane.js';
+import type { LaneRules } from './schedule/lane.js';
 import { LaneTable } from './schedule/lanes.js';
-import type { Taken } from './schedule/progress.js';
+import { Sending } from './sending.js';
 import { settle } from './settle.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
@@ -31,8 +29,6 @@ export interface DispatchOptions extends KnownOptions, LargeSetOptions, Pick<Pum
   committed: () => void;
 }
 
-/** Readings of the queue for one filling of a lane. */
-const MAX_ROUNDS = 16;
 /** Longest time of a pump: urls that need nothing sent may follow each other by the million. */
 const PUMP_MS = 20;
 
@@ -45,7 +41,9 @@ export class Dispatcher {
   readonly #providers: KnownProviders;
   readonly #workers: Workers;
   readonly #inFlight = new InFlight();
+  readonly #outdated: Outdated;
   readonly #finished: FinishedSets;
+  readonly #sending: Sending;
   readonly #large: LargeSets;
   readonly #retries: Retries;
   readonly #counts = new FetchCounts();
@@ -79,6 +77,7 @@ export class Dispatcher {
       slots: this.#slots,
     });
     this.#workers = new Workers(this.#table, options.log);
+    this.#outdated = new Outdated(this.#inFlight, options.store.queue);
     this.#finished = new FinishedSets(options);
     this.#batch = new ResultBatch({
       store: options.store,
@@ -94,6 +93,18 @@ export class Dispatcher {
       },
       committed: (arrivals, outcomes, tookMs) => this.#committed(arrivals, outcomes, tookMs),
       failed: options.failed,
+    });
+    this.#sending = new Sending({
+      store: options.store,
+      providers: this.#providers,
+      workers: this.#workers,
+      slots: this.#slots,
+      waits: this.#waits,
+      retries: this.#retries,
+      inFlight: this.#inFlight,
+      batch: this.#batch,
+      nextId: () => this.nextId(),
+      finish: known => this.#finishSets([known]),
     });
   }
 
@@ -126,9 +137,12 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** Something was absorbed: urls that wait for their hours may have others now. */
-  resubmitted(): void {
+  /** Something was absorbed: urls that wait for their hours may have others now. @param haveChanged some that waited */
+  resubmitted(pid: number, haveChanged: boolean): void {
     this.#slots.resubmitted();
+    if (!haveChanged || this.#inFlight.size === 0) return;
+    this.#outdated.note(pid);
+    this.pump();
   }
 
   get isFetching(): boolean {
@@ -183,10 +197,10 @@ export class Dispatcher {
     this.#batch.deleted(fid);
   }
 
-  /** Providers were changed by another process, or by a control: read them again. */
-  reload(): void {
-    this.#providers.reload();
-    this.#slots.reload();
+  /** Providers were changed by another process, or one, not in its hours, by a control: read them again. */
+  reload(pid?: number): void {
+    this.#providers.reload(pid);
+    if (pid === undefined) this.#slots.reload();
     this.pump();
   }
 
@@ -252,6 +266,7 @@ export class Dispatcher {
     this.#table.wake(nowMs);
     for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);
     if (!this.#batch.stuck) this.#sendAll(nowMs);
+    for (const outdated of this.#outdated.lanes(nowMs)) this.#table.recall(outdated);
     for (const lane of this.#table.recalls()) this.#workers.get(lane.worker)?.recall(lane.name);
     this.#planWake(nowMs);
   }
@@ -262,83 +277,17 @@ export class Dispatcher {
   }
 
   #sendAll(nowMs: number): void {
+    const isLate = () => this.#options.clock.monotonicMs() - nowMs > PUMP_MS;
     while (this.#waits.wholeDueMs <= nowMs) {
       const grant = this.#table.next();
       if (grant === undefined) return;
-      const { sent, more } = this.#fill(grant.lane, grant.room, nowMs);
+      const { sent, more } = this.#sending.fill(grant.lane, grant.room, nowMs, isLate);
       this.#table.sent(grant, sent, more);
-      if (this.#isLate(nowMs)) {
+      if (isLate()) {
         this.#soon.rest();
         return;
       }
     }
-  }
-
-  #isLate(sinceMs: number): boolean {
-    return this.#options.clock.monotonicMs() - sinceMs > PUMP_MS;
-  }
-
-  /** Sends up to `room` urls into a lane, and says whether there are more. */
-  #fill(lane: Lane, room: number, nowMs: number): { sent: number; more: boolean } {
-    const known = this.#providers.get(lane.pid);
-    const worker = this.#workers.get(lane.worker);
-    if (known === undefined || worker === undefined) return { sent: 0, more: false };
-    let sent = 0;
-    // Urls deleted while they waited may follow each other by the million: other providers go in between.
-    for (let round = 0; round < MAX_ROUNDS && sent < room && !(round > 0 && this.#isLate(nowMs)); round++) {
-      let taken = known.order.take(room - sent, nowMs);
-      if (known.order.isCutShort && taken.length === 0) continue;
-      const isLeft = taken.length === 0;
-      if (isLeft) taken = known.order.takeBehind(room - sent);
-      if (taken.length === 0) {
-        this.#finishSets([known]);
-        this.#retries.plan(known);
-        return { sent, more: false };
-      }
-      for (const { set, row } of taken) {
-        if (!isLeft && known.silent.has(row) && known.order.behind(set, row.pos)) continue;
-        const hours = row.op === 1 && row.tod !== null ? this.#providers.hoursOf(known, row.tod) : ALWAYS;
-        if (row.op === 1 && this.#slots.permits(hours)) {
-          this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
-          sent++;
-        } else {
-          this.#pass(set, row, hours);
-        }
-      }
-    }
-    if (known.order.isCutShort) this.#finishSets([known]);
-    return { sent, more: true };
-  }
-
-  /** Nothing is sent for the row: it was deleted while it waited, or its hours do not include the present. */
-  #pass(set: WaitingSet, row: WaitingRow, hours: Hours): void {
-    this.#batch.add({
-      sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
-      result: undefined,
-      hours: row.op === 1 ? hours : undefined,
-    });
-  }
-
-  #send(
-    { worker, lane, known, nowMs }: Way,
-    { set, row }: Taken<WaitingSet, WaitingRow>,
-    hours: Hours,
-  ): void {
-    const id = this.nextId();
-    const held =
-      row.held === 1 ? this.#options.store.content.look(row.pid, row.curl, row.mimetype) : undefined;
-    const validators = validatorsOf(row, held);
-    const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
-    const { backoffs } = known.provider;
-    this.#inFlight.add(id, {
-      worker: lane.worker,
-      lane,
-      arrival: sentOf(row, set, { conditional, held: row.held === 1, backoffs }),
-      expected: this.#waits.charge(known, row.len, nowMs),
-      hours,
-      url: row.furl ?? row.curl,
-    });
-    worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms }, validators));
   }
 
   #finishSets(touched: Iterable<Known>): void {
@@ -388,6 +337,7 @@ export class Dispatcher {
       // Nothing else may happen by then.
       this.#waits.wholeDueMs > nowMs ? this.#waits.wholeDueMs : Infinity,
       nowMs + this.#slots.nextLookMs(),
+      this.#outdated.dueMs,
     );
     this.#cancelWake?.();
     this.#cancelWake = this.#options.clock.after(Math.max(1, dueMs - nowMs), () => this.pump());

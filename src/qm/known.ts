@@ -2,9 +2,11 @@
  * What the dispatcher knows of the providers that have sets waiting: settings, roots, hours, the order of their urls,
  * and how long they wait.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { Provider } from '../db/queue/providers.js';
 import type { WaitingSet } from '../db/queue/sets.js';
+import { strictRootCheck } from '../wire/roots.js';
 import type { TimeSlots } from './time-slots.js';
 import {
   bothOf,
@@ -24,6 +26,8 @@ import type { Paced, WaitOptions, Waits } from './waits.js';
 
 export interface Known extends Paced {
   terms: SiteTerms;
+  /** Whether an absolute URL lies below its roots, which may be others than when the url was accepted. */
+  isInside: (url: string) => boolean;
   order: ProviderOrder<WaitingSet, WaitingRow>;
   hours: Hours;
   silent: SilentHosts;
@@ -106,8 +110,11 @@ export class KnownProviders {
     this.#table.removeProvider(pid);
   }
 
-  /** Reads their settings again. */
-  reload(): void {
+  /** Reads the settings of one again, or of all, 100 000 of them in two seconds. */
+  reload(pid?: number): void {
+    const one = pid === undefined ? undefined : this.#known.get(pid);
+    if (one !== undefined) this.#reload(one);
+    if (pid !== undefined) return;
     for (const known of this.#known.values()) this.#reload(known);
     for (const pid of this.#lost) if (this.#options.store.providers.has(pid)) this.addStored(pid);
   }
@@ -183,6 +190,7 @@ export class KnownProviders {
       pace,
       backoffUntilMs,
       terms: { roots: [] },
+      isInside: () => false,
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue, { pid, untouched, asleep, areStored }),
       hours: '',
       silent: new SilentHosts(),
@@ -212,7 +220,11 @@ export class KnownProviders {
     const { pid } = provider;
     known.provider = provider;
     const roots = provider.damaged ? [] : store.providers.roots(pid);
-    known.terms = siteTermsOf(provider, roots);
+    const terms = siteTermsOf(provider, roots);
+    // What is sent ahead would be asked for on the old ones.
+    if (!isDeepStrictEqual(terms, known.terms)) this.#table.recallAll(pid);
+    known.terms = terms;
+    known.isInside = strictRootCheck(roots);
     known.silent.roots = roots;
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))

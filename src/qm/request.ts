@@ -3,7 +3,8 @@ import { agrees, type Held } from '../db/cache/content.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Provider } from '../db/queue/providers.js';
-import type { FetchRequest } from '../wire/fetch.js';
+import { codeText, OUTSIDE_ROOTS } from '../wire/codes.js';
+import type { FetchFailed, FetchRequest } from '../wire/fetch.js';
 
 /**
  * What is held may serve as the base of a conditional request when it is whole and nothing the CP says contradicts it.
@@ -35,6 +36,17 @@ export function siteTermsOf(provider: Provider, roots: readonly string[]): SiteT
   if (login !== null) terms.login = login;
   return terms;
 }
+
+/** What comes of a url that is outside the roots its provider has now: nothing is sent for it. */
+export const OUTSIDE: FetchFailed = {
+  id: 0,
+  status: 'error',
+  code: OUTSIDE_ROOTS,
+  message: codeText(OUTSIDE_ROOTS),
+  reach: 'real',
+  wireBytes: 0,
+  elapsedMs: 0,
+};
 
 /** Property by property: this is done for every url, and each spread made it slower by a tenth of a microsecond. */
 export function requestOf(

@@ -37,8 +37,11 @@ export interface TakingOptions {
   pagesWritten: () => number;
   /** A set is complete: the scheduler may have it. */
   onSet: (set: WaitingSet) => void;
-  /** Something was committed: there may be files to delete. */
-  onCommit: () => void;
+  /**
+   * Something of a set of provider `pid` was committed: there may be files to delete.
+   * @param haveChanged urls that waited already are to be fetched otherwise, or not at all
+   */
+  onCommit: (pid: number, haveChanged: boolean) => void;
 }
 
 export interface SliceSizes {
@@ -76,6 +79,8 @@ export class SetIntake {
   #slice = new Slice();
   #toSkip: number;
   #seen = 0;
+  /** Urls that waited already, at the last commit. */
+  #changed = 0;
   #refusal: Refusal | undefined;
   #over = false;
 
@@ -167,7 +172,7 @@ export class SetIntake {
     this.#sizes.slice.took(this.#slice.urls, appliedMs, pagesWritten() - pages);
     this.#slice = new Slice();
     step('qm.slice.committed');
-    this.#options.onCommit();
+    this.#tell(this.#state);
   }
 
   #applySlice(isLast: boolean): SetState {
@@ -254,7 +259,7 @@ export class SetIntake {
     steps: Generator<T, void>,
     count: (result: T, state: SetState) => boolean,
   ): Promise<void> {
-    const { store, clock, onCommit } = this.#options;
+    const { store, clock } = this.#options;
     for (;;) {
       const startedMs = clock.monotonicMs();
       const rows = this.#rows();
@@ -267,7 +272,7 @@ export class SetIntake {
       });
       if (isOver) return;
       step('qm.reconcile.committed');
-      onCommit();
+      this.#tell(this.#state);
       await this.#rest(clock.monotonicMs() - startedMs);
       await breath();
     }
@@ -295,8 +300,14 @@ export class SetIntake {
     if (excess !== undefined)
       log.warn('removals held back', { pid: head.pid, psetid: state.psetid, urls: excess });
     if (set !== undefined) onSet(set);
-    this.#options.onCommit();
+    this.#tell(state);
     return countsOf(state);
+  }
+
+  #tell(state: SetState | undefined): void {
+    const changed = state === undefined ? 0 : state.duplicate + state.deleted;
+    this.#options.onCommit(this.#head.pid, changed > this.#changed);
+    this.#changed = changed;
   }
 
   #settleRemovals({ psetid, pid }: SetState, excess: number | undefined, nowS: number): void {

@@ -152,9 +152,9 @@ export async function startQueueManager(
     isFetching: () => dispatcher.isFetching,
     pagesWritten: () => checkpoints.written,
     onSet: set => dispatcher.addSet(set),
-    onCommit: () => {
+    onCommit: (pid, haveChanged) => {
       deletions.pump();
-      dispatcher.resubmitted();
+      dispatcher.resubmitted(pid, haveChanged);
     },
   });
   const maxQueued = config.get('qm.max_queue_urls');

@@ -47,6 +47,8 @@ export const CODES = {
 export const STORE_FULL = 613;
 /** A set would remove much: told even among many errors. */
 export const REMOVALS_HELD = 205;
+/** What a provider announces may be outside its roots when it comes, and when its turn to be fetched has come. */
+export const OUTSIDE_ROOTS = 304;
 
 export type LccCode = keyof typeof CODES;
 

@@ -67,6 +67,15 @@ export function createRootCheck(roots: readonly string[]): (url: string) => bool
   };
 }
 
+/** As `createRootCheck`, where there is nobody to be told: roots that cannot be read permit nothing. */
+export function strictRootCheck(roots: readonly string[]): (url: string) => boolean {
+  try {
+    return createRootCheck(roots);
+  } catch {
+    return () => false;
+  }
+}
+
 /** Where a URL points, or undefined where parsers may disagree about that. */
 function placeOf(url: string): Place | undefined {
   if (REFUSED_CHARACTERS.test(url)) return undefined;

@@ -27,6 +27,7 @@ export class Qm {
     writeFileSync(join(this.home, 'lcc.toml'), toml);
     const db = openDatabase(this.dbPath);
     db.prepare("INSERT INTO pidb(pid, password) VALUES (7, 'x'), (8, 'x')").run();
+    db.prepare("INSERT INTO proots VALUES (7, 'http://127.0.0.1/'), (8, 'http://127.0.0.1/')").run();
     db.close();
   }
 

@@ -93,9 +93,9 @@ export class Life {
       sliceUrls: rules.sliceUrls,
       fullSetPeriodMs: 30 * 86_400_000,
       onSet: set => this.dispatcher.addSet(set),
-      onCommit: () => {
+      onCommit: (pid, haveChanged) => {
         onCommit();
-        this.dispatcher.resubmitted();
+        this.dispatcher.resubmitted(pid, haveChanged);
       },
     });
     const removals = { store: this.store, clock: own, log: silentLog, sliceUrls: rules.sliceUrls, onCommit };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { Audit } from '../../src/db/audit.js';
 import { addProvider, removeProvider } from '../../src/db/pidb.js';
+import type { FetchRequest } from '../../src/wire/fetch.js';
 import { Simulation } from './simulation.js';
 import { Bench, ok, url } from './support.js';
 
@@ -54,6 +55,87 @@ test('the rest of a set whose provider was removed meanwhile is refused, not que
   assert.equal(bench.value('SELECT count(*) FROM qdb'), 0);
   bench.close();
 });
+
+test('what waits below a root that was removed is not fetched: its provider is told, what is held stays', async () => {
+  sim = new Simulation({ site: request => ({ result: ok(request.url), tookMs: 10 }) });
+  sim.bench.provider(1);
+  sim.bench.db.prepare('INSERT INTO proots VALUES (1, ?)').run('http://127.0.0.1/docs/');
+  sim.start();
+  await sim.send(1, [url('held')]);
+  await sim.pass(1000);
+  assert.equal(sim.fetches.length, 1);
+  sim.bench.db.prepare('UPDATE pidb SET paused = 1').run();
+  sim.reload();
+  await sim.send(1, [url('held'), url('docs/a'), url('new'), url('dropped', { outofroot: 'drop' })]);
+  sim.bench.db.prepare("DELETE FROM proots WHERE root = 'http://127.0.0.1/'").run();
+  sim.bench.db.prepare('UPDATE pidb SET paused = 0').run();
+  sim.reload();
+  await sim.pass(1000);
+  assert.deepEqual(
+    sim.fetches.map(({ url: each }) => each),
+    ['http://127.0.0.1/held', 'http://127.0.0.1/docs/a'],
+  );
+  assert.deepEqual(sim.bench.all('SELECT curl FROM lccurl ORDER BY curl'), [
+    { curl: 'http://127.0.0.1/docs/a' },
+    { curl: 'http://127.0.0.1/held' },
+  ]);
+  assert.deepEqual(sim.bench.all('SELECT code, attrs FROM pierr ORDER BY attrs'), [
+    { code: 304, attrs: ' curl="http://127.0.0.1/held" mimetype="text/html"' },
+    { code: 304, attrs: ' curl="http://127.0.0.1/new" mimetype="text/html"' },
+  ]);
+  assert.equal(sim.bench.value('SELECT count(*) FROM qdb'), 0);
+});
+
+for (const [what, sql, asks] of [
+  ['length', 'UPDATE pidb SET maxlen = 1000', { maxBytes: 1000 }],
+  ['timeout', 'UPDATE pidb SET fetchtimeout = 500', { timeoutMs: 500 }],
+  ['enforcement', 'UPDATE pidb SET enforce = 1', { enforce: true }],
+  ['name of the robot', "UPDATE pidb SET useragent = 'x'", { userAgent: 'x' }],
+  ['login', "INSERT INTO sitelogin VALUES (1, 'u:p')", { login: 'u:p' }],
+  [
+    'list of roots',
+    "INSERT INTO proots VALUES (1, 'http://b.test/')",
+    { roots: ['http://127.0.0.1/', 'http://b.test/'] },
+  ],
+] as const)
+  test(`another ${what} holds for what was sent ahead already, too`, async () => {
+    const requests: FetchRequest[] = [];
+    sim = new Simulation({
+      site(request) {
+        requests.push(request);
+        return { result: ok(request.url, { fileId: request.url }), tookMs: 100 };
+      },
+      window: 64,
+    });
+    sim.bench.provider(1);
+    sim.bench.provider(2);
+    sim.start();
+    for (const pid of [1, 2])
+      await sim.send(
+        pid,
+        Array.from({ length: 100 }, (_, i) => url(`${pid}/${i}`)),
+      );
+    await sim.pass(1000);
+    assert.ok(sim.waiting > 60);
+    sim.bench.db.exec('UPDATE pidb SET filesmax = filesmax + 1');
+    sim.reload();
+    await sim.pass(100);
+    assert.equal(sim.recalls, 0, 'nothing that its site is asked with');
+    sim.bench.db.exec(`${sql}${sql.startsWith('UPDATE') ? ' WHERE pid = 1' : ''}`);
+    sim.reload();
+    await sim.pass(200);
+    assert.equal(sim.recalls, 1);
+    requests.length = 0;
+    await sim.pass(20_000);
+    assert.equal(sim.bench.value('SELECT count(*) FROM lccurl'), 200);
+    const [first, ...others] = Object.entries(asks);
+    assert.deepEqual(others, []);
+    const key = first?.[0] as keyof FetchRequest;
+    for (const request of requests) {
+      const isHers = request.lane === '1';
+      assert.equal(isHers, JSON.stringify(request[key]) === JSON.stringify(first?.[1]), request.url);
+    }
+  });
 
 test('a provider that was lost and is added again has what waits and what is held of it', async () => {
   sim = new Simulation({

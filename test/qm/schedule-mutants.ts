@@ -168,8 +168,32 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    without: 'calling back what has changed on its way',
+    edits: [edit('qm/dispatch.js', 'this.#table.recall(outdated);', '{}')],
+    by: {
+      file: 'qm/outdated',
+      test: 'what is announced again after it was sent ahead, and before it was begun, is fetched once',
+    },
+  },
+  {
+    without: 'the roots a provider has when the turn of a url comes',
+    edits: [edit('qm/sending.js', '!known.isInside(row.furl ?? row.curl)', 'false')],
+    by: {
+      file: 'qm/providers',
+      test: 'what waits below a root that was removed is not fetched: its provider is told, what is held stays',
+    },
+  },
+  {
+    without: 'giving slots of lower priorities to lanes beyond the slots',
+    edits: [edit('qm/schedule/lanes.js', 'this.recall(displaced);', '{}')],
+    by: {
+      file: 'qm/priorities',
+      test: 'a higher priority has a slot at once beside 4 of a lower one, though lanes are overbooked',
+    },
+  },
+  {
     without: 'the hours of a url',
-    edits: [edit('qm/dispatch.js', 'row.op === 1 && this.#slots.permits(hours)', 'row.op === 1')],
+    edits: [edit('qm/sending.js', 'row.op === 1 && slots.permits(hours)', 'row.op === 1')],
   },
   {
     without: 'the hours of a provider',

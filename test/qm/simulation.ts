@@ -247,7 +247,7 @@ export class Simulation {
   async send(pid: number, urls: readonly UrlRecord[]): Promise<void> {
     await this.bench.send(pid, urls);
     for (const set of this.bench.sets.splice(0)) this.#dispatcher.addSet(set);
-    this.#dispatcher.resubmitted();
+    this.#dispatcher.resubmitted(pid, true);
   }
 
   reload(): void {

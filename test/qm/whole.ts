@@ -38,6 +38,7 @@ export class Whole {
     mkdirSync(join(this.home, 'run'));
     this.db = openDatabase(join(this.home, 'lcc.db'));
     this.db.prepare("INSERT INTO pidb(pid, password) VALUES (7, 'x'), (8, 'x')").run();
+    this.db.prepare("INSERT INTO proots VALUES (7, 'http://127.0.0.1/'), (8, 'http://127.0.0.1/')").run();
   }
 
   async start(settings: Settings): Promise<void> {

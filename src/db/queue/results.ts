@@ -3,7 +3,7 @@
  * the row and generation that was sent: what arrives for another is let go of, and the row, if it still asks for
  * anything, is fetched again.
  */
-import { STORE_FULL } from '../../wire/codes.js';
+import { OUTSIDE_ROOTS, STORE_FULL } from '../../wire/codes.js';
 import type { FetchDone, FetchFailed, FetchOk } from '../../wire/fetch.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
@@ -48,7 +48,6 @@ export interface ResultRules {
 }
 
 const LEAVES_ROOTS = 609;
-const OUTSIDE_ROOTS = 304;
 
 export class ResultWriter {
   readonly #queue: QueueReader;
@@ -168,9 +167,10 @@ export class ResultWriter {
       return 'bad';
     }
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
-    if (held !== undefined) this.#content.remove(row.pid, held, nowS);
-    const outside = result.code === LEAVES_ROOTS || result.code === OUTSIDE_ROOTS;
-    if (!outside || (row.flags & FLAG_DROP_OUTSIDE) === 0)
+    // Nobody asked for what is outside now: what is held of it is as good as it was.
+    const asked = result.code !== OUTSIDE_ROOTS;
+    if (held !== undefined && asked) this.#content.remove(row.pid, held, nowS);
+    if ((asked && result.code !== LEAVES_ROOTS) || (row.flags & FLAG_DROP_OUTSIDE) === 0)
       this.#errors.add(row.pid, recordOfRow(row), result.code, result.message);
     this.#queue.drop(row);
     return 'done';

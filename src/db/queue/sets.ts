@@ -35,6 +35,7 @@ export class QueueReader {
   readonly #count;
   readonly #at;
   readonly #whole;
+  readonly #generation;
   readonly #leastTries;
   readonly #bad;
   readonly #any;
@@ -75,6 +76,7 @@ export class QueueReader {
       .pluck();
     this.#at = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
     this.#whole = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
+    this.#generation = db.prepare<[number], number>('SELECT gen FROM qdb WHERE pos = ?').pluck();
     this.#leastTries = db
       .prepare<[number], number | null>(
         `SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
@@ -150,6 +152,11 @@ export class QueueReader {
   /** All columns of a row; it may be damaged. */
   whole(pos: number): QueueRow | undefined {
     return this.#whole.get(pos);
+  }
+
+  /** How often a row was announced; undefined when it is gone. */
+  generation(pos: number): number | undefined {
+    return this.#generation.get(pos);
   }
 
   /** The fewest tries any bad url of the set has had; undefined when it has no bad ones (now). */

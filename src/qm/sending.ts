@@ -1,0 +1,111 @@
+/**
+ * Urls of a provider on their way into a lane: taken in their order, sent where they may be fetched now. What needs no fetch is
+ * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
+ */
+import { ALWAYS, type Hours } from '../config/hours.js';
+import type { WaitingRow } from '../db/queue/row.js';
+import type { WaitingSet } from '../db/queue/sets.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { FetchDone } from '../wire/fetch.js';
+import type { InFlight, Way } from './in-flight.js';
+import type { Known, KnownProviders } from './known.js';
+import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
+import type { ResultBatch } from './results.js';
+import type { Retries } from './retries.js';
+import type { Lane } from './schedule/lane.js';
+import type { Taken } from './schedule/progress.js';
+import type { TimeSlots } from './time-slots.js';
+import type { Waits } from './waits.js';
+import type { Workers } from './workers.js';
+
+export interface SendingParts {
+  store: QueueStore;
+  providers: KnownProviders;
+  workers: Workers;
+  slots: TimeSlots;
+  waits: Waits;
+  retries: Retries;
+  inFlight: InFlight;
+  batch: ResultBatch;
+  /** Ids of requests. */
+  nextId: () => number;
+  /** Sets of the provider may have no url left. */
+  finish: (known: Known) => void;
+}
+
+/** Readings of the queue for one filling of a lane. */
+const MAX_ROUNDS = 16;
+
+export class Sending {
+  readonly #parts: SendingParts;
+
+  constructor(parts: SendingParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends up to `room` urls into a lane, and says whether there are more; `isLate`: other providers wait. */
+  fill(lane: Lane, room: number, nowMs: number, isLate: () => boolean): { sent: number; more: boolean } {
+    const { providers, workers, slots, retries, finish } = this.#parts;
+    const known = providers.get(lane.pid);
+    const worker = workers.get(lane.worker);
+    if (known === undefined || worker === undefined) return { sent: 0, more: false };
+    let sent = 0;
+    // Urls deleted while they waited may follow each other by the million: other providers go in between.
+    for (let round = 0; round < MAX_ROUNDS && sent < room && !(round > 0 && isLate()); round++) {
+      let taken = known.order.take(room - sent, nowMs);
+      if (known.order.isCutShort && taken.length === 0) continue;
+      const isLeft = taken.length === 0;
+      if (isLeft) taken = known.order.takeBehind(room - sent);
+      if (taken.length === 0) {
+        finish(known);
+        retries.plan(known);
+        return { sent, more: false };
+      }
+      for (const { set, row } of taken) {
+        if (!isLeft && known.silent.has(row) && known.order.behind(set, row.pos)) continue;
+        const hours = row.op === 1 && row.tod !== null ? providers.hoursOf(known, row.tod) : ALWAYS;
+        if (row.op === 1 && !known.isInside(row.furl ?? row.curl)) {
+          this.#pass(set, row, ALWAYS, OUTSIDE);
+        } else if (row.op === 1 && slots.permits(hours)) {
+          this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
+          sent++;
+        } else {
+          this.#pass(set, row, hours);
+        }
+      }
+    }
+    if (known.order.isCutShort) finish(known);
+    return { sent, more: true };
+  }
+
+  /** Nothing is sent for the row: it was deleted, its hours do not include the present, or there is a result already. */
+  #pass(set: WaitingSet, row: WaitingRow, hours: Hours, result?: FetchDone): void {
+    this.#parts.batch.add({
+      sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
+      result,
+      hours: row.op === 1 && result === undefined ? hours : undefined,
+    });
+  }
+
+  #send(
+    { worker, lane, known, nowMs }: Way,
+    { set, row }: Taken<WaitingSet, WaitingRow>,
+    hours: Hours,
+  ): void {
+    const { store, inFlight, waits, nextId } = this.#parts;
+    const id = nextId();
+    const held = row.held === 1 ? store.content.look(row.pid, row.curl, row.mimetype) : undefined;
+    const validators = validatorsOf(row, held);
+    const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
+    const { backoffs } = known.provider;
+    inFlight.add(id, {
+      worker: lane.worker,
+      lane,
+      arrival: sentOf(row, set, { conditional, held: row.held === 1, backoffs }),
+      expected: waits.charge(known, row.len, nowMs),
+      hours,
+      url: row.furl ?? row.curl,
+    });
+    worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms }, validators));
+  }
+}
