@@ -103,6 +103,11 @@ export function opensAtMs(hours: Hours, nowMs: number, slots: Slots): number | u
   return undefined;
 }
 
+/** Tells time zones apart: minutes behind UTC in a winter and in a summer. */
+export function zoneOffsets(): string {
+  return [0, 6].map(month => new Date(2026, month).getTimezoneOffset()).join('/');
+}
+
 /** Whether no hour is permitted. */
 export function isNever(hours: Hours): boolean {
   return hours !== ALWAYS && !hours.includes('1');

@@ -4,8 +4,8 @@
  * put back together in slices, each a transaction; nothing is taken of their providers meanwhile, so that order is kept.
  *
  * What has begun while no Queue Manager ran, or while a clock stood still, is made up for from the moment noted last.
- * Where that cannot be known (a clock set back to another hour, a period of other slots, a provider's hours changed) all
- * that waits is put back, and split off again at its turn.
+ * Where that cannot be known (a clock set back to another hour, a period of other slots, another time zone, a provider's
+ * hours changed) all that waits is put back, and split off again at its turn.
  */
 import type { Outcome } from '../db/queue/results.js';
 import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
@@ -13,7 +13,16 @@ import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
 import { SparingCount } from './sparing-count.js';
-import { hourEndMs, nextSlot, permits, slotOf, slotsBegun, type Hours, type Slots } from '../config/hours.js';
+import {
+  hourEndMs,
+  nextSlot,
+  permits,
+  slotOf,
+  slotsBegun,
+  zoneOffsets,
+  type Hours,
+  type Slots,
+} from '../config/hours.js';
 
 export interface TimeSlotsOptions {
   store: QueueStore;
@@ -91,6 +100,8 @@ export class TimeSlots {
   #lookedMs = 0;
   #nextMs = 0;
   #noted = true;
+  /** See LastLook; what the parts in the database were split off by, or are being put back for. */
+  #basis = '';
   #running = false;
   #stopped = false;
   readonly #later: SparingCount;
@@ -107,8 +118,9 @@ export class TimeSlots {
     const last = store.slots.lastLook();
     this.#see(nowMs);
     this.#noted = false;
+    this.#basis = this.#basisNow();
     const begun = new Set(last === undefined ? [] : slotsBegun(last.atMs, nowMs, slots)).add(this.#slot);
-    const isOther = last !== undefined && last.slots !== slots;
+    const isOther = last?.slots !== slots || last.basis !== this.#basis;
     for (const slot of store.slots.slots()) {
       for (const pid of store.slots.providers(slot)) {
         if (!this.#masks.has(pid)) this.#masks.set(pid, this.#maskOf(pid));
@@ -183,6 +195,9 @@ export class TimeSlots {
       this.#masks.delete(pid);
       for (const slot of store.slots.slotsOf(pid)) this.#join(slot, pid);
     }
+    const basis = this.#basisNow();
+    if (basis !== this.#basis) this.#noted = false;
+    this.#basis = basis;
     this.#run();
   }
 
@@ -208,6 +223,10 @@ export class TimeSlots {
     const closingMs = endMs - CLOSING_MS;
     this.#nextMs = Math.min(nowMs + LOOK_MS, closingMs > nowMs ? closingMs : endMs);
     return changed;
+  }
+
+  #basisNow(): string {
+    return `${zoneOffsets()}/${this.#options.store.slots.hoursSum()}`;
   }
 
   #maskOf(pid: number): string {
@@ -272,7 +291,8 @@ export class TimeSlots {
     const { store, slots } = this.#options;
     if (this.#jobs.size === 0) {
       // All that had begun then is done.
-      store.transaction(() => store.slots.setLastLook({ atMs: this.#lookedMs, slots }));
+      const look = { atMs: this.#lookedMs, slots, basis: this.#basis };
+      store.transaction(() => store.slots.setLastLook(look));
       this.#noted = true;
       return;
     }

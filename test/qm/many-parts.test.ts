@@ -3,6 +3,7 @@ process.env['TZ'] = 'Europe/Berlin';
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
+import { zoneOffsets } from '../../src/config/hours.js';
 import { Simulation } from './simulation.js';
 import { ok, url } from './support.js';
 
@@ -36,7 +37,8 @@ function queueUp(providers: readonly { pid: number; sets: number }[]): void {
       db.prepare('UPDATE pidb SET nurlproc = ? WHERE pid = ?').run(sets, pid);
     }
     db.prepare("UPDATE counter SET value = ? WHERE name IN ('pos', 'psetid')").run(n);
-    db.prepare("INSERT INTO meta VALUES ('slots', ?)").run(`${MORNING} 24`);
+    const { slots } = sim.bench.store;
+    slots.setLastLook({ atMs: MORNING, slots: 24, basis: `${zoneOffsets()}/${slots.hoursSum()}` });
   })();
 }
 

@@ -191,6 +191,48 @@ test('what begins while no Queue Manager runs is made up for by the next', async
   assert.deepEqual(parts(), [12, 16]);
 });
 
+test('what waits is judged anew in another time zone, and where it is not known what began meanwhile', async () => {
+  begin();
+  await sim.send(1, [url('a', { tod: '12-20' }), url('b', { tod: '12' })]);
+  await sim.pass(MINUTE);
+  assert.deepEqual([fetched(), parts()], [[], [12]]);
+  await sim.stop();
+  process.env['TZ'] = 'Asia/Tokyo';
+  try {
+    sim.start();
+    await sim.pass(MINUTE);
+    assert.deepEqual([fetched(), parts()], [['a'], [12]]);
+    await sim.send(1, [url('c', { tod: '20-22' })]);
+    await sim.pass(MINUTE);
+    await sim.crash();
+    // As in a database that has just been salvaged.
+    sim.bench.db.exec("DELETE FROM meta WHERE key = 'slots'");
+    await sim.pass(4 * HOUR);
+    sim.start();
+    await sim.pass(MINUTE);
+    assert.deepEqual([fetched(), parts()], [['a', 'c'], [12]]);
+  } finally {
+    process.env['TZ'] = 'Europe/Berlin';
+  }
+});
+
+test('hours that were changed while no Queue Manager ran have effect when the next one starts', async () => {
+  begin({}, { timeofday: mask(12, 14) });
+  await sim.send(1, [url('a', { tod: '10-13' }), url('b', { tod: '13' })]);
+  sim.bench.db.exec("UPDATE pidb SET timeofday = '" + mask(10, 14) + "'");
+  sim.reload();
+  await sim.pass(MINUTE);
+  assert.deepEqual([fetched(), parts()], [['a'], [13]]);
+  await sim.send(1, [url('c', { tod: '11-13' })]);
+  await sim.pass(MINUTE);
+  assert.deepEqual(parts(), [11, 13]);
+  await sim.stop();
+  sim.bench.db.exec("UPDATE pidb SET timeofday = '" + mask(10, 11) + "'");
+  sim.start();
+  await sim.pass(MINUTE);
+  assert.deepEqual(sim.bench.all('SELECT code FROM pierr'), [{ code: 614 }, { code: 614 }]);
+});
+
 test('an hour that summer time leaves out leaves nothing behind', async () => {
   begin({ startMs: Date.UTC(2026, 2, 28, 20, 0) });
   await sim.send(1, [url('a', { tod: '2-4' }), url('b', { tod: '2' })]);
