@@ -91,6 +91,44 @@ test('what waited long for its fetch is as young as that', async () => {
   assert.deepEqual(held(), []);
 });
 
+test('a set that names what waits to be fetched keeps what is held of it', async () => {
+  bench.provider(8, { filesmax: 1, spacemax: 2 });
+  start({ oldMs: 9 * DAY_MS, expireMs: 10 * DAY_MS });
+  ages.run();
+  await store('waits', 'forgotten');
+  await bench.send(8, [url('full', { len: '1' })]);
+  assert.equal(bench.fetch(8, 'full'), 'done');
+  run(6 * DAY_MS);
+  await bench.send(7, [url('waits', { len: '9' })]);
+  await bench.send(8, [url('full', { len: '9' })]);
+  assert.equal(bench.row(8, 'full'), undefined, 'over quota');
+  run(3 * DAY_MS + HOUR_MS);
+  assert.deepEqual([held(), wanted(), wanted(8)], [['forgotten', 'full', 'waits'], 'old files', null]);
+  run(3 * DAY_MS);
+  assert.deepEqual(held(), ['full', 'waits']);
+  await bench.send(7, [url('waits', { len: '8' })]);
+  run(6 * DAY_MS);
+  assert.deepEqual(held(), ['waits']);
+  run(6 * DAY_MS);
+  assert.deepEqual(held(), []);
+});
+
+test('what is held stays young when its new content is over quota', async () => {
+  bench.provider(8, { spacemax: 20 });
+  start({ expireMs: 10 * DAY_MS });
+  ages.run();
+  await bench.send(8, [url('a')]);
+  assert.equal(bench.fetch(8, 'a'), 'done');
+  run(6 * DAY_MS);
+  await bench.send(8, [url('a')]);
+  assert.equal(bench.fetch(8, 'a', 'x'.repeat(100)), 'done');
+  assert.deepEqual(bench.all('SELECT code FROM pierr'), [{ code: 203 }]);
+  run(6 * DAY_MS);
+  assert.deepEqual(held(), ['a']);
+  run(5 * DAY_MS);
+  assert.deepEqual(held(), []);
+});
+
 test('neither a clock that jumps nor an LCC that was away makes content old', async () => {
   start({ expireMs: 10 * DAY_MS });
   ages.run();
@@ -169,6 +207,19 @@ test('many rows go in pages; a Queue Manager that dies between two goes on', asy
   run(HOUR_MS);
   assert.equal(held().length, 0);
   assert.equal(bench.value('SELECT filesused FROM pidb'), 0);
+});
+
+test('content that was announced anew stays until that is fetched, however old it is', async () => {
+  start({ expireMs: 10 * DAY_MS });
+  ages.run();
+  await store('a', 'b', 'c');
+  run(9 * DAY_MS);
+  await bench.send(7, [url('a', { len: '2' }), url('c', { len: '2' })]);
+  await bench.send(7, [url('c', { op: 'delete' })]);
+  run(2 * DAY_MS);
+  assert.deepEqual(held(), ['a']);
+  run(10 * DAY_MS);
+  assert.deepEqual(held(), [], 'nor was it named again');
 });
 
 test('a provider that holds content and has been silent is asked for a full set; it stays asked', async () => {

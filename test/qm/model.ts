@@ -68,6 +68,8 @@ export class Model {
       held.named = set.id;
     } else if (refused !== undefined) {
       this.#report(set.pid, url.key, refused);
+      // Named all the same: what is held of it stays when an earlier set's removals are released.
+      if (held !== undefined) held.named = set.id;
     } else {
       const fresh = {
         gen: 1,

@@ -1,7 +1,8 @@
 /**
- * How long ago content was last confirmed: fetched, or named by a set. Rows say which set named them last; marks
- * (agemark) say how long ago a set was taken. A mark is made as the Queue Manager runs, so that neither a clock that
- * jumps nor an LCC that was away makes content older than its provider had time to confirm it.
+ * How long ago content was last confirmed: fetched, or named by a set. Rows say which set named them last, those of the
+ * queue where a change of the content waits to be fetched; marks (agemark) say how long ago a set was taken. A mark is
+ * made as the Queue Manager runs, so that neither a clock that jumps nor an LCC that was away makes content older than its
+ * provider had time to confirm it.
  */
 import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
@@ -20,6 +21,10 @@ interface OldRow {
   curl: string;
   mimetype: string;
 }
+
+/** Of content: that no change of it waits which such a set has named. */
+const NOT_WAITING = `NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = lccurl.pid AND qdb.curl = lccurl.curl
+  AND qdb.mimetype = lccurl.mimetype AND coalesce(qdb.named, qdb.psetid) >= ?)`;
 
 export class AgeStore {
   readonly #psetids: Counter;
@@ -52,14 +57,14 @@ export class AgeStore {
     this.#pageEnd = db
       .prepare<[number, number], number>('SELECT id FROM lccurl WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
       .pluck();
-    this.#old = db.prepare<[number, number, number, number, number], OldRow>(
+    this.#old = db.prepare<[number, number, number, number, number, number], OldRow>(
       `SELECT id, pid, curl, mimetype FROM lccurl
-       WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? ORDER BY id LIMIT ?`,
+       WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING} ORDER BY id LIMIT ?`,
     );
     this.#oldProviders = db
-      .prepare<[number, number, number, number], number>(
+      .prepare<[number, number, number, number, number], number>(
         `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid)
-         WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND fullsetwanted IS NULL`,
+         WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND fullsetwanted IS NULL AND ${NOT_WAITING}`,
       )
       .pluck();
     this.#silent = db
@@ -94,12 +99,12 @@ export class AgeStore {
 
   /** Content with ids behind `afterId` up to `toId` that is older. */
   old(afterId: number, toId: number, cut: Cut, limit: number): OldRow[] {
-    return this.#old.all(afterId, toId, cut.psetid, cut.fetchedS, limit);
+    return this.#old.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
   }
 
   /** Whose such content that is, but for providers that are asked for a full set already. */
   oldProviders(afterId: number, toId: number, cut: Cut): number[] {
-    return this.#oldProviders.all(afterId, toId, cut.psetid, cut.fetchedS);
+    return this.#oldProviders.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid);
   }
 
   /** Providers that hold content, have not been heard of since, and are not asked for a full set yet. */

@@ -298,6 +298,7 @@ export class AbsorbWriter {
       const code = this.#isWaiting(state.pid, url, false) ? undefined : quota.refuses(url, held);
       if (code !== undefined) {
         this.#errors.add(state.pid, recordOfRow(url), code, quota.textOf(code));
+        if (held !== undefined) this.#content.stamp(held, state.psetid);
         return;
       }
     }

@@ -125,6 +125,7 @@ export class ResultWriter {
       this.#refused(row, result, 202, `file quota exceeded: ${use.filesmax} files allowed`);
     } else if (growth(result, held) > 0 && use.spaceused + growth(result, held) > use.spacemax) {
       this.#refused(row, result, 203, `space quota exceeded: ${use.spacemax} bytes allowed`);
+      if (held !== undefined) this.#content.stamp(held, row.named);
     } else {
       const arrived = this.#arrived(result, row.mtime !== null);
       this.#content.store(
