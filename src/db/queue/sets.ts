@@ -82,9 +82,10 @@ export class QueueReader {
         `SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
       )
       .pluck();
+    // The index has rows that failed only: without saying that these did, all of the queue would be read.
     this.#bad = db
       .prepare<[number, number, number, number], RawWaiting>(
-        `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND slot = ${NOW_SLOT} AND pos > ?
+        `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND tries > 0 AND slot = ${NOW_SLOT} AND pos > ?
          ORDER BY pos ${AT_MOST}`,
       )
       .raw();
