@@ -121,7 +121,9 @@ export class SetIntake {
     if (this.#refusal !== undefined || this.#toSkip === Infinity) return;
     let most = this.#sizes.slice.urls;
     for (const record of records) {
-      if (this.#seen++ < this.#toSkip) continue;
+      // It has no more places than that.
+      if (++this.#seen > this.#head.received) break;
+      if (this.#seen <= this.#toSkip) continue;
       this.#slice.add(record, most);
       if (this.#slice.urls < most) continue;
       this.#commit();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import { disagreement } from '../../src/db/queue/ranges.js';
 import { absolute, Bench, md5Of, ok, url, setsOf } from './support.js';
 
 let bench: Bench;
@@ -208,6 +209,26 @@ test('a full set cut off anywhere removes nothing; sent again it counts once', a
     assert.equal(bench.value('SELECT nurlproc FROM pidb'), 10);
     if (cut < urls.length) bench.close();
   }
+});
+
+test('urls beyond those that were announced take no place of another set', async () => {
+  bench.close();
+  bench = new Bench({ sliceUrls: 2 });
+  for (const pid of [7, 8]) bench.provider(pid);
+  const intake = await bench.intake.begin('u1', bench.head(7, 3));
+  intake.urls(['a', 'b'].map(name => url(name)));
+  const counts = await bench.send(8, [url('c'), url('d')]);
+  assert.deepEqual(counts, { queued: 2, duplicate: 0, unchanged: 0, deleted: 0 });
+  intake.urls(['e', 'f', 'g', 'h'].map(name => url(name)));
+  assert.deepEqual(await intake.end(), {
+    code: 104,
+    reason: 'more urls than the 3 that were announced',
+  });
+  assert.equal(disagreement(bench.db), undefined);
+  assert.deepEqual(
+    bench.all<{ pid: number }>('SELECT pid FROM qdb ORDER BY pos').map(({ pid }) => pid),
+    [7, 7, 8, 8],
+  );
 });
 
 test('a set with more or fewer urls than announced is refused, what came of it stays, a full set is wanted', async () => {
