@@ -2,7 +2,14 @@
 import { fstatSync, readFileSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
-import { askStatus, deliver, rehearse, type Delivery, type DeliveryOptions } from '../cp/deliver.js';
+import {
+  askStatus,
+  deliver,
+  FULL_OF_CACHE,
+  rehearse,
+  type Delivery,
+  type DeliveryOptions,
+} from '../cp/deliver.js';
 import { statusLines } from '../cp/status-text.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { systemClock } from '../lib/clock.js';
@@ -92,7 +99,7 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 
 function conclude(
   context: CommandContext,
-  { sent, wasBlank, wasNew, committed, stillWanted }: Delivery,
+  { sent, wasBlank, wasNew, committed, stillWanted, isOfCache }: Delivery,
   errors: number,
 ): void {
   if (wasNew)
@@ -108,7 +115,11 @@ function conclude(
       'the state was replaced by another run and not kept; the next run sends the difference again',
     );
   if (stillWanted)
-    context.complain('the UNS wants a full set; send one with lcccpstate --full or --set=full');
+    context.complain(
+      isOfCache
+        ? `the UNS wants a full set; send it once, ${FULL_OF_CACHE}`
+        : 'the UNS wants a full set; send one with lcccpstate --full, or all there is with --set=full',
+    );
 }
 
 function commonOptions({

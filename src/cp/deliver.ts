@@ -39,6 +39,8 @@ export interface Delivery {
   committed: boolean | undefined;
   /** The UNS wants a full set and did not get one. */
   stillWanted: boolean;
+  /** What was sent is what another LCC holds. */
+  isOfCache: boolean;
 }
 
 /**
@@ -53,6 +55,7 @@ export async function deliver(
   const urls = new DeliveryInput(input, options.limits);
   // Connecting waits for the input: whoever makes it may take longer than a UNS is willing to wait for us.
   await urls.begin();
+  refusePartAsFull(urls, options.set);
   const { pid, password } = credentials(options, urls);
   const session = await UnsSession.open(options);
   try {
@@ -131,7 +134,22 @@ async function ship(
   const committed = pending === undefined ? undefined : commitPending(pending);
   const wasNew = whole !== undefined && set === 'partial';
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
-  return { status, sent, wasBlank: urls.isBlank, wasNew, committed, stillWanted };
+  const { isBlank, isOfCache } = urls;
+  return { status, sent, wasBlank: isBlank, wasNew, committed, stillWanted, isOfCache };
+}
+
+/** The command that sends a full set of what an LCC holds, for messages. */
+export const FULL_OF_CACHE =
+  'with the same --pid, --prefix and --mime and nothing else: lccq -- lcccp --set=full …';
+
+/** @throws LccError where part of what is held would be sent as all there is: the LCC would remove everything else */
+function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: SetKind | undefined): void {
+  if (partOfCache === undefined || (asked ?? set) !== 'full') return;
+  throw new LccError(
+    asked === undefined ? 'data.refused' : 'usage',
+    `${asked === undefined ? 'set="full"' : '--set=full'}: standard input is only a part of what is held ` +
+      `(${partOfCache}), and all else would be removed; send the whole ${FULL_OF_CACHE}`,
+  );
 }
 
 /**
@@ -245,6 +263,7 @@ export async function* rehearse(
 ): AsyncGenerator<string, SiteSize, undefined> {
   const urls = new DeliveryInput(input, options.limits);
   await urls.begin();
+  refusePartAsFull(urls, options.set);
   yield setStart(options.set ?? urls.set ?? 'partial', options.urlprefix ?? urls.urlprefix ?? '');
   yield* urls.rest();
   yield SET_END;

@@ -20,6 +20,10 @@ export class DeliveryInput {
   set: SetKind | undefined;
   urlprefix: string | undefined;
   pending: PendingState | undefined;
+  /** Whether lccq wrote it, about what an LCC holds. */
+  isOfCache = false;
+  /** What in the head of lccq says that this is not all that is held; undefined where nothing does. */
+  partOfCache: string | undefined;
 
   constructor(input: AsyncIterable<Buffer>, limits: XmlLimits) {
     this.#chunks = input[Symbol.asyncIterator]();
@@ -93,8 +97,11 @@ export class DeliveryInput {
     }
   }
 
-  #head({ set, state, pending, id }: Attributes): void {
+  #head({ set, state, pending, id, store, since }: Attributes): void {
     this.set = setKindOf(set);
+    this.isOfCache = store !== undefined;
+    if (since !== undefined && since !== '0') this.partOfCache = `since="${since}"`;
+    else if (this.isOfCache && this.set === 'partial') this.partOfCache = 'set="partial"';
     if (state !== undefined && pending !== undefined) this.pending = { state, pending, id: id ?? '' };
   }
 }

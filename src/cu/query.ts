@@ -172,6 +172,7 @@ export function contextOf(
     storeId: reader.storeId,
     nowMs: query.nowMs,
     sinceSeq: query.selection.sinceSeq ?? 0,
+    isPart: isPart(query),
     storeDir: query.storeDir,
     fields: query.fields,
     content: query.content ?? false,
@@ -198,6 +199,11 @@ export function contextOf(
     reject: rejects.add,
     note: message => talk.note(message),
   };
+}
+
+/** Providers, prefixes and mimetypes choose what somebody follows; of that, these leave something out. */
+function isPart({ selection: { since, until, sides }, limit }: Query): boolean {
+  return since !== undefined || until !== undefined || limit !== undefined || !sides.includes('held');
 }
 
 /** Some lines, or one row. */

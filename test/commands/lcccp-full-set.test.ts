@@ -75,6 +75,61 @@ test('--set=full with changes on the input sends the whole pending state, or not
   assert.equal((await lcccp(1, site.told([url('a.html')], ['--full']), ['--set=partial'])).status, 64);
 });
 
+/** What `lccq --cursor` writes: `since` is where the cursor stood. */
+const ofLccq = (since: number, ...lines: string[]) =>
+  `<?lcc store="0b7c" since="${since}"?>\n<urls>\n${lines.map(u => `${u}\n`).join('')}</urls>\n<?lcc end?>\n`;
+
+test('changes since a cursor are never sent as a full set, however it is asked for', async () => {
+  const changes = ofLccq(7, url('a.html'));
+  for (const args of [['--set=full'], ['--set=full', '--allow-empty'], ['--set=full', '--dry-run']]) {
+    const done = await lcccp(1, changes, args);
+    assert.equal(done.status, 64, done.stderr);
+    assert.match(
+      done.stderr,
+      /^lcccp: --set=full: standard input is only a part of what is held \(since="7"\), .*: lccq -- lcccp --set=full …\n$/,
+    );
+    assert.equal(done.stdout, '');
+  }
+  const oneShot = `<lococa:notify xmlns:lococa="x"><lococa:set set="full">${url('a.html')}</lococa:set></lococa:notify>`;
+  for (const said of [`<?lcc since="7"?>${oneShot}<?lcc end?>`, changes.replace('?>', ' set="full"?>')]) {
+    const done = await lcccp(1, said);
+    assert.equal(done.status, 65, done.stderr);
+    assert.match(done.stderr, /^lcccp: set="full": standard input is only a part of what is held/);
+  }
+  assert.equal((await lcccp(1, ofLccq(7), ['--set=full', '--allow-empty'])).status, 64);
+  assert.equal(receiver.sets.length, 0);
+
+  assert.equal((await lcccp(1, changes)).status, 0);
+  assert.equal((await arrives()).set, 'partial');
+});
+
+test('what lccq calls a part is never sent as a full set', async () => {
+  const part = ofLccq(0, url('a.html')).replace('?>', ' set="partial"?>');
+  const done = await lcccp(1, part, ['--set=full']);
+  assert.equal(done.status, 64);
+  assert.match(
+    done.stderr,
+    /^lcccp: --set=full: standard input is only a part of what is held \(set="partial"\), /,
+  );
+  assert.equal(receiver.sets.length, 0);
+});
+
+test('all that lccq holds is sent as a full set when that is asked for', async () => {
+  const done = await lcccp(1, ofLccq(0, url('a.html'), url('b.html')), ['--set=full']);
+  assert.equal(done.status, 0, done.stderr);
+  assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: ['a.html', 'b.html'] });
+});
+
+test('with the output of lccq a wanted full set is asked for by the command that sends one', async () => {
+  const done = await lcccp(3, ofLccq(7, url('x.html')), ['-q']);
+  assert.equal(done.status, 0);
+  assert.match(
+    done.stderr,
+    /^lcccp: the UNS wants a full set; send it once, .*: lccq -- lcccp --set=full …\n$/,
+  );
+  assert.equal((await arrives()).set, 'partial');
+});
+
 test('a full set without a url is refused unless told: a failure upstream must not empty the LCC', async () => {
   for (const nothing of ['', '<urls/>']) {
     const done = await lcccp(1, nothing, ['--set=full']);

@@ -86,6 +86,18 @@ describe('lccq', () => {
     assert.deepEqual(urlsOf(['--count', '--limit=2']), ['2']);
   });
 
+  it('says in its first line when that leaves out a part of what is held', () => {
+    cache.put({ curl: 'http://x/1' });
+    const head = (...args: string[]) =>
+      lccq(args)
+        .stdout.split('\n')[0]
+        ?.replace(/ store="[^"]+"/, '');
+    for (const part of ['--since=2h', '--until=2000', '--limit=1', '--deleted'])
+      assert.equal(head(part), '<?lcc since="0" set="partial"?>', part);
+    for (const whole of ['--pid=1', '--prefix=http://x/', '--mime=text/*', '--no-deleted'])
+      assert.equal(head(whole), '<?lcc since="0"?>', whole);
+  });
+
   it('prints each format', () => {
     const file = cache.put({ curl: 'http://x/1\t', mtime: '2026-11-20T10:13:01Z', content: 'four' });
     cache.put({ curl: 'http://x/2', burl: '' });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { readProjectFile } from '../support/tree.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
 
 describe('an LCC that follows another', { skip: noNginx }, () => {
@@ -93,5 +94,50 @@ describe('an LCC that follows another', { skip: noNginx }, () => {
     await second.idle();
     assert.deepEqual(await held(second), await held(first));
     assert.notEqual(cursor(), before);
+  });
+
+  it('gets all of it by the line of the README when it wants a full set, and loses nothing by another', async () => {
+    await second.run('lccctl want-full --pid=1');
+    rmSync(join(docroot, 'a.html'));
+    writeFileSync(join(docroot, 'late.html'), 'late content');
+    await publish();
+    const told = await republish();
+    assert.equal(told.status, 0);
+    assert.match(told.stderr, /^lcccp: the UNS wants a full set; .*: lccq -- lcccp --set=full …\n$/);
+    await second.idle();
+    assert.deepEqual(await held(second), await held(first));
+
+    writeFileSync(join(docroot, 'later.html'), 'later content');
+    await publish();
+    const before = cursor();
+    const wrong = await first.sh(
+      `lccq --cursor=mirror.cursor -- lcccp -q --set=full --uns=${second.uns} --pid=1`,
+      { LCC_PWD: second.env['LCC_PWD'] },
+    );
+    assert.equal(wrong.status, 64);
+    assert.match(
+      wrong.stderr,
+      /^lcccp: --set=full: standard input is only a part of what is held \(since="\d+"\)/,
+    );
+    assert.equal(cursor(), before);
+
+    // What the second has lost comes back.
+    const lost = `<url curl="${site.url}new.html" mimetype="text/html" op="delete"/>`;
+    await second.run(`echo '${lost}' | lcccp -q --uns=${second.uns} --pid=1`);
+    await second.idle();
+    assert.ok(!(await held(second)).some(row => row.includes('new.html')));
+    const [line] = /^ {4}lccq -- lcccp --set=full .*$/m.exec(readProjectFile('README.md')) ?? [];
+    assert.ok(line !== undefined);
+    writeFileSync(join(first.dir, 'password'), `${second.env['LCC_PWD']}\n`);
+    const full = await first.sh(line.replace('tls:second.example.org:9443', second.uns));
+    assert.equal(full.status, 0, full.stderr);
+    await second.idle();
+    assert.deepEqual(await held(second), await held(first));
+    assert.match(await second.run('lccpidb show --pid=1'), /^full set wanted\W+no$/m);
+    assert.equal(cursor(), before, 'the next run tells the changes as ever');
+    const { status, stderr } = await republish();
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+    await second.idle();
+    assert.deepEqual(await held(second), await held(first));
   });
 });

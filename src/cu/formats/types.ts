@@ -12,6 +12,8 @@ export interface FormatContext {
   nowMs: number;
   /** The stream holds the changes after this number of the change sequence; 0: everything. */
   sinceSeq: number;
+  /** Of what is held only a part by time or number, which nobody may take for all there is. */
+  isPart?: boolean | undefined;
   /** Absolute path of the store on this machine. */
   storeDir: string;
   /** As asked for; undefined: the format's own choice. */

@@ -47,15 +47,16 @@ export const xml: Format = {
   open(context) {
     const wanted = [...REQUIRED, ...(context.fields ?? DEFAULT)];
     const attributes = ATTRIBUTES.filter(([name]) => wanted.includes(name));
-    const store = escapeAttribute(`${context.storeDir}/`);
+    const files = escapeAttribute(`${context.storeDir}/`);
     const pieces = (deletion: boolean): Piece[] => [
       '<url',
       ...attributes.flatMap(([name, column]): Piece[] => {
         if (name === 'op') return deletion ? [' op="delete"'] : [];
-        return [{ before: ` ${name}="${name === 'file' ? store : ''}`, column, after: '"' }];
+        return [{ before: ` ${name}="${name === 'file' ? files : ''}`, column, after: '"' }];
       }),
     ];
-    const head = `${streamHead({ store: context.storeId, since: context.sinceSeq })}<urls>\n`;
+    const { storeId: store, sinceSeq: since, isPart } = context;
+    const head = `${streamHead({ store, since, set: isPart === true ? 'partial' : undefined })}<urls>\n`;
     const tail = () => `</urls>\n${STREAM_END}`;
     if (context.content) return { head, tail, ...withContent(context, pieces) };
     const line = (deletion: boolean) => [...pieces(deletion), '/>'];
