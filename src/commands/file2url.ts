@@ -83,8 +83,8 @@ function listingOptions(context: CommandContext): ListingOptions {
   };
   requireDirectory(posix.resolve(describe.cwd, describe.docroot), String(options['docroot']));
   const separator = options['null'] === true || options['find'] === true ? '\0' : '\n';
-  const jobs = describe.md5 ? jobsOf(options['jobs']) : 1;
-  if (jobs === 1) return { ...describe, separator };
+  const jobs = jobsOf(options['jobs']);
+  if (!describe.md5 || jobs === 1) return { ...describe, separator };
   const script = join(import.meta.dirname, 'hash-worker.cjs');
   return { ...describe, separator, startPool: take => new HashPool(script, jobs - 1, describe, take) };
 }

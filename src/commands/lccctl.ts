@@ -31,9 +31,10 @@ const VERBS: Record<string, Verb> = {
     nothing: (who, many) => (many ? 'no provider was paused' : `${who} was not paused`),
   },
   flush: {
-    done: who => `the delays of ${who} are forgotten`,
+    done: who => `the delays of ${who} are forgotten, what failed is tried at once`,
     already: 'without a delay',
-    nothing: (who, many) => (many ? 'no provider has a delay' : `${who} has no delay`),
+    nothing: (who, many) =>
+      `${many ? 'no provider has a delay' : `${who} has no delay`}; what failed is tried at once`,
   },
   'want-full': {
     done: who => `${who} will be asked for a full set at the next connection`,

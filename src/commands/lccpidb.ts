@@ -26,7 +26,7 @@ import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
-import { failuresNow, retriesNow } from '../run/providers-now.js';
+import { failuresNow, heldUpNow, retriesNow } from '../run/providers-now.js';
 import { setsInSpools } from '../uns/spooled.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
@@ -211,9 +211,16 @@ async function show(db: Db, context: CommandContext, slots: Slots, home: Home): 
   const isLeftAlone = standing.backoffuntil * 1000 > nowMs;
   const failure = isLeftAlone ? (await failuresNow(home.run)).get(pid) : undefined;
   const retryAtMs = standing.failed > 0 ? (await retriesNow(home.run)).get(pid) : undefined;
+  const heldUp = (await heldUpNow(home.run)).get(pid);
   const codes = readErrorCodes(db, pid);
   process.stdout.write(
-    providerText(provider, readLoginUser(db, pid), standing, codes, { nowMs, slots, failure, retryAtMs }),
+    providerText(provider, readLoginUser(db, pid), standing, codes, {
+      nowMs,
+      slots,
+      failure,
+      retryAtMs,
+      heldUp,
+    }),
   );
 }
 

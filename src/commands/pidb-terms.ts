@@ -6,7 +6,7 @@ import type { ProviderStanding } from '../db/queue/shape.js';
 import { adviceOn } from '../db/terms.js';
 import { LccError } from '../lib/errors.js';
 import { obstacleOf } from '../run/obstacle.js';
-import { isAllFailed } from '../run/queue.js';
+import { isAllFailed, type HeldUp } from '../run/queue.js';
 import { amount } from '../run/words.js';
 import type { OptionSpec, OptionValues } from './run.js';
 
@@ -112,6 +112,8 @@ export interface Circumstances {
   failure: string | undefined;
   /** When the first of its failed urls is tried again, milliseconds since 1970, where that is known. */
   retryAtMs: number | undefined;
+  /** The UNS whose earlier sets its next ones wait for. */
+  heldUp: HeldUp | undefined;
 }
 
 /** One provider, one term a line; times are local. */
@@ -120,7 +122,7 @@ export function providerText(
   loginUser: string | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, failure, retryAtMs }: Circumstances,
+  { nowMs, slots, failure, retryAtMs, heldUp }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -150,6 +152,7 @@ export function providerText(
       standing.held === 0 ? 'nothing' : `${amount(standing.held, 'removal')} (lccctl release or discard)`,
     ],
     ['queued', provider.nurlproc],
+    ...(heldUp === undefined ? [] : [['held up', heldUpText(heldUp)] satisfies [string, string]]),
     ['errors', errorsText(provider.nurlerrs, codes)],
     [
       'last connection',
@@ -176,7 +179,7 @@ function errorsText(total: number, codes: readonly ErrorCount[]): string {
 /** Whether anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs }: Circumstances,
+  { nowMs, slots, failure, retryAtMs }: Omit<Circumstances, 'heldUp'>,
 ): string {
   const { state, until_ms: untilMs } = obstacleOf(standing, nowMs, slots) ?? {};
   const notBefore = untilMs === undefined ? 'not now' : `not before ${localTime(untilMs)}`;
@@ -198,6 +201,10 @@ function fetchedText(
   }
 }
 
+function heldUpText({ uns, until_ms: untilMs }: HeldUp): string {
+  return `sets wait in a UNS for earlier ones of the UNS ${uns}, until ${localTime(untilMs)} at most`;
+}
+
 function failedText(standing: ProviderStanding, retryAtMs: number | undefined): string {
   const at =
     retryAtMs === undefined ? '' : `, ${standing.failed === 1 ? '' : 'the next '}at ${localTime(retryAtMs)}`;
@@ -214,7 +221,11 @@ function troubleText(failures: number, last: string | undefined): string {
 /** What was understood, and is hardly meant. */
 export function warningsOf(terms: Partial<ProviderTerms>, slots: Slots): string[] {
   const nothing = (['filesmax', 'spacemax'] as const).flatMap(name =>
-    terms[name] === 0 ? [`--${name}=0: nothing of it may be stored, nothing will be fetched`] : [],
+    terms[name] === 0
+      ? [
+          `--${name}=0: nothing of it may be stored; what waits already is fetched and refused, lccctl pause keeps it`,
+        ]
+      : [],
   );
   const isStrict = terms.timeofday !== undefined && isTooFine(terms.timeofday, slots);
   return [

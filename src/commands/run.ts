@@ -6,7 +6,7 @@ import { fstatSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Command, CommanderError, Option } from 'commander';
 import { EXIT, exitStatusOf, LccError, messageOf } from '../lib/errors.js';
-import { writeFully } from '../lib/stdio.js';
+import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
 import { VERSION } from './version.js';
 
@@ -86,7 +86,8 @@ export function runCommand(spec: CommandSpec): void {
 /** What Node reports of a stream it writes to by itself; writes of `lib/stdio.ts` throw and are met in `execute`. */
 function guardStreams(name: string): void {
   process.stdout.on('error', error => {
-    if (!isClosedPipe(error)) process.stderr.write(`${name}: standard output: ${messageOf(error)}\n`);
+    if (!isClosedPipe(error))
+      process.stderr.write(`${name}: ${writeFailure('standard output', error).message}\n`);
     process.exit(isClosedPipe(error) ? EXIT.ok : EXIT.ioerr);
   });
   process.stderr.on('error', () => undefined);

@@ -186,7 +186,7 @@ function hasDelivered({ state }: PendingState): boolean {
 /** Ends the set, and with it lets it count. */
 async function finish(session: UnsSession, { errorsKept }: SessionOptions): Promise<number> {
   errorsKept();
-  await session.send(SET_END);
+  await session.endSet();
   step('cp.set.sent');
   const accepted = await session.accepted();
   step('cp.set.accepted');

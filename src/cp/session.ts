@@ -4,7 +4,14 @@ import type { Clock } from '../lib/clock.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
-import { initMessage, setStart, UnsReader, type UnsEvent, type UnsStatus } from '../wire/cp-uns/client.js';
+import {
+  initMessage,
+  SET_END,
+  setStart,
+  UnsReader,
+  type UnsEvent,
+  type UnsStatus,
+} from '../wire/cp-uns/client.js';
 import type { UrlRecord } from '../wire/url.js';
 
 export interface SessionOptions {
@@ -21,6 +28,9 @@ export interface SessionOptions {
   errorsKept: () => void;
 }
 
+/** What is known of a set whose answer has not come. */
+const UNKNOWN = 'whether the set was accepted is not known: send it again';
+
 type Rejection = Extract<UnsEvent, { kind: 'rejected' }>;
 
 export class UnsSession {
@@ -33,6 +43,8 @@ export class UnsSession {
   /** Why nothing more will come, other than the end of what was agreed. */
   #failure: unknown;
   #isEnded = false;
+  /** All of the set is on its way: the UNS may accept it without our hearing of it. */
+  #isSetSent = false;
   /** Rejects as soon as the UNS has rejected something or is gone; for whoever waits for something else. */
   readonly failed: Promise<never>;
   #reject: (error: unknown) => void = () => undefined;
@@ -105,6 +117,13 @@ export class UnsSession {
     }
   }
 
+  /** Sends the end of the set: it counts from there on. @throws as `send` */
+  async endSet(): Promise<void> {
+    const sending = this.send(SET_END);
+    this.#isSetSent = true;
+    await sending;
+  }
+
   /** Waits for the answer to the set, whose end has been sent; gives the number of urls accepted. */
   async accepted(): Promise<number> {
     await this.#until(() => this.#received !== undefined, 'the answer to the set');
@@ -172,7 +191,7 @@ export class UnsSession {
     // A server of TLS hangs up on everything else without a word.
     const isMute = !this.#isHeard && this.#options.uns.kind === 'tcp';
     const advice = isMute ? `; if it speaks TLS, say --uns=tls:${this.#where}` : '';
-    const text = `the UNS at ${this.#where} ${how}; nothing was accepted${advice}`;
+    const text = `the UNS at ${this.#where} ${how}; ${this.#isSetSent ? UNKNOWN : 'nothing was accepted'}${advice}`;
     this.#fail(new LccError('peer.unavailable', text, { cause: error }));
   }
 
@@ -196,8 +215,9 @@ export class UnsSession {
         action();
       };
       const cancel = this.#options.clock.after(this.#options.timeoutMs, () => {
-        const silence = `${this.#options.timeoutMs / 1000} s without ${what}`;
-        this.#fail(new LccError('peer.unavailable', `the UNS at ${this.#where}: ${silence}; see --timeout`));
+        const silence = `${this.#options.timeoutMs / 1000} s without ${what}; see --timeout`;
+        const fate = this.#isSetSent ? `; ${UNKNOWN}` : '';
+        this.#fail(new LccError('peer.unavailable', `the UNS at ${this.#where}: ${silence}${fate}`));
       });
       this.#wake = check;
       check();

@@ -11,6 +11,7 @@ import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
+import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
 
 export interface Cursor {
@@ -82,9 +83,9 @@ export function startOf(file: string, cursor: Cursor | undefined, store: StoreSt
   return cursor.seq;
 }
 
-/** Moves the cursor on, durably: call it when the consumer has taken everything. */
+/** Moves the cursor on, durably: call it when the consumer has taken everything. @throws LccError `io.full`; system errors */
 export function advanceCursor(file: string, cursor: Cursor): void {
-  writeFileDurably(file, format(cursor));
+  write(file, cursor);
   step('cu.cursor.advanced');
 }
 
@@ -93,9 +94,9 @@ export function dropNext(file: string): void {
   rmSync(`${file}.next`, { force: true });
 }
 
-/** Leaves the cursor to be committed once whoever reads the pipe has succeeded: call it after the last byte. */
+/** Leaves the cursor to be committed once whoever reads the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */
 export function offerNext(file: string, cursor: Cursor): void {
-  writeFileDurably(`${file}.next`, format(cursor));
+  write(`${file}.next`, cursor);
   step('cu.cursor.offered');
 }
 
@@ -122,6 +123,11 @@ export function commitNext(file: string): Cursor {
   return cursor;
 }
 
-function format(cursor: Cursor): string {
-  return `lcc-cursor 1 ${cursor.storeId} ${cursor.seq}\n`;
+function write(file: string, { storeId, seq }: Cursor): void {
+  try {
+    writeFileDurably(file, `lcc-cursor 1 ${storeId} ${seq}\n`);
+  } catch (error) {
+    // Only what is said of names names them.
+    throw ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '') ? writeFailure(file, error) : error;
+  }
 }

@@ -121,7 +121,7 @@ export function writeFully(fd: number, bytes: Uint8Array, where: string): void {
     } catch (error) {
       const errno = errnoOf(error);
       if (errno === 'EPIPE') throw error;
-      if (errno !== 'EAGAIN') throw writeError(errno, where, error);
+      if (errno !== 'EAGAIN') throw writeFailure(where, error);
       napMs = nap(napMs);
     }
   }
@@ -140,7 +140,7 @@ export async function writeFullyLater(fd: number, bytes: Uint8Array, where: stri
     } catch (error) {
       const errno = errnoOf(error);
       if (errno === 'EPIPE') throw error;
-      if (errno !== 'EAGAIN') throw writeError(errno, where, error);
+      if (errno !== 'EAGAIN') throw writeFailure(where, error);
       await new Promise(resolve => setTimeout(resolve, napMs));
       napMs = Math.min(napMs * 2, LONGEST_NAP_MS);
     }
@@ -153,7 +153,9 @@ function writeLater(fd: number, bytes: Uint8Array): Promise<number> {
   );
 }
 
-function writeError(errno: string | undefined, where: string, cause: unknown): LccError {
+/** What a failed write to `where` is told as: LccError `io.full` (no space left) or `io`. */
+export function writeFailure(where: string, cause: unknown): LccError {
+  const errno = errnoOf(cause);
   return errno === 'ENOSPC' || errno === 'EDQUOT'
     ? new LccError('io.full', `cannot write ${where}: no space left; free some and run again`, { cause })
     : new LccError('io', `cannot write ${where}: ${errno ?? 'unknown error'}`, { cause });

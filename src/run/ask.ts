@@ -25,10 +25,16 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Work is handed downstream before it is let go of upstream: asked in this order, none is overlooked on its way. */
 const FLOW = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'];
 
-/** Asks every daemon that has, or left, a control socket below `runDir`, upstream first. */
-export async function lookAround(runDir: string): Promise<Look[]> {
+/**
+ * Asks every daemon that has, or left, a control socket below `runDir`, upstream first.
+ * @param isAsked by name; all of them where it is left out
+ */
+export async function lookAround(
+  runDir: string,
+  isAsked: (name: string) => boolean = () => true,
+): Promise<Look[]> {
   const looks: Look[] = [];
-  for (const name of daemonNames(runDir)) {
+  for (const name of daemonNames(runDir).filter(isAsked)) {
     try {
       looks.push({ name, status: await askStatus(controlSocket(runDir, name)) });
     } catch (error) {

@@ -166,7 +166,7 @@ function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
   const bad = figureOf(uns, 'sets_bad');
   if (bad > 0)
     reasons.push(
-      `${amount(bad, 'set is', 'sets are')} set aside in the spool of ${uns.daemon}, damaged or refused`,
+      `${amount(bad, 'set is', 'sets are')} set aside in the spool of ${uns.daemon}, below bad/, damaged or refused: its log says why; remove ${bad === 1 ? 'it' : 'them'} when it is clear what became of what ${bad === 1 ? 'it' : 'they'} named`,
     );
   return [...reasons, ...ofForeign(uns, `the spool of ${uns.daemon}`)];
 }

@@ -244,7 +244,8 @@ test('threads describe thousands of files in the order of their names, the same 
   assert.equal(one.stdout.split('\n').length, 4003);
   for (const jobs of ['2', '3'])
     assert.deepEqual(run(['--md5', `--jobs=${jobs}`], { cwd: tree, input }), one);
-  for (const bad of ['0', '-1', 'x', '1.5', '65']) assert.equal(run(['--md5', `--jobs=${bad}`]).status, 64);
+  for (const bad of ['0', '-1', 'x', '1.5', '65'])
+    for (const md5 of [['--md5'], []]) assert.equal(run([...md5, `--jobs=${bad}`]).status, 64);
 });
 
 test('a reader that went away ends it silently; a full disk is exit 74', () => {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { lccpidb } from '../support/lccpidb.js';
 import { Cp, init, newHome, newReceiver, set, type Daemon, type Receiver } from '../support/uns.js';
 
 const NAMES = ['a', 'b'] as const;
@@ -153,6 +154,13 @@ describe('two UNSes of one LCC', () => {
     await pair.openQm();
     await pair.have(['s2']);
     assert.deepEqual(pair.arrived, ['s2']);
+    const shown = (pid: number) =>
+      /^held up: +(.*)$/m.exec(lccpidb(pair.home.dir, 'show', `--pid=${pid}`).stdout)?.[1];
+    assert.match(
+      shown(7) ?? '',
+      /^sets wait in a UNS for earlier ones of the UNS a, until [-\d]+ [:\d]+ at most$/,
+    );
+    assert.equal(shown(8), undefined);
     await pair.start('a');
     await pair.have(pair.accepted());
     assert.deepEqual(

@@ -106,7 +106,10 @@ describe('lccpidb', () => {
     const none = lccpidb(home, 'set', '--pid=1', '--filesmax=0');
     assert.deepEqual(
       [none.status, none.stderr],
-      [0, 'lccpidb: --filesmax=0: nothing of it may be stored, nothing will be fetched\n'],
+      [
+        0,
+        'lccpidb: --filesmax=0: nothing of it may be stored; what waits already is fetched and refused, lccctl pause keeps it\n',
+      ],
     );
   });
 

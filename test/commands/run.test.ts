@@ -135,7 +135,7 @@ test('a full disk under stdout is said, with status 74', () => {
     encoding: 'utf8',
   });
   assert.equal(done.status, 74);
-  assert.match(done.stderr, /^probe: .*ENOSPC.*\n$/);
+  assert.equal(done.stderr, 'probe: cannot write standard output: no space left; free some and run again\n');
 });
 
 const noScript = spawnSync('script', ['--version']).error !== undefined && process.env['CI'] !== 'true';

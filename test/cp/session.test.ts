@@ -132,17 +132,43 @@ test('a UNS that does not read stops the reading of the input', async () => {
   assert.ok(taken < 4 * 1024 * 1024, `${taken} bytes were read`);
 });
 
-test('a UNS that hangs up before it has accepted leaves nothing accepted', async () => {
-  for (const until of ['<lococa:init', '<url', '</lococa:set>']) {
+test('a UNS that hangs up before it has all of the set has accepted nothing', async () => {
+  /** Of which the rest never comes. */
+  async function* unfinished(): AsyncGenerator<Buffer> {
+    yield Buffer.from(url.repeat(10_000));
+    await new Promise(() => undefined);
+  }
+  for (const [until, accepts] of [
+    ['<lococa:init', false],
+    ['<url', true],
+  ] as const) {
     const { options } = await uns((socket, heard) => {
+      if (accepts) socket.write(ACCEPTED);
+      socket.on('data', () => {
+        if (heard().includes(until)) socket.end();
+      });
+    });
+    await assert.rejects(deliver(unfinished(), options, quiet), {
+      code: 'peer.unavailable',
+      message: /closed the connection; nothing was accepted$/,
+    });
+  }
+});
+
+test('where a UNS goes away that had all of the set, nobody says that nothing was accepted', async () => {
+  for (const isGone of [true, false]) {
+    const { options, clock } = await uns((socket, heard) => {
       socket.write(ACCEPTED);
       socket.on('data', () => {
-        if (heard().includes(until)) socket.end(until === '</lococa:set>' ? SET_RESULT_START : '');
+        if (!heard().includes('</lococa:set>')) return;
+        if (isGone) socket.end(SET_RESULT_START);
+        else clock.advance(3_600_000);
       });
     });
     await assert.rejects(deliver(inputOf(url, url), options, quiet), {
       code: 'peer.unavailable',
-      message: /closed the connection; nothing was accepted/,
+      message:
+        /(closed the connection|see --timeout); whether the set was accepted is not known: send it again$/,
     });
   }
 });

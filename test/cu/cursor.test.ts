@@ -12,6 +12,7 @@ import {
   readCursor,
   startOf,
 } from '../../src/cu/cursor.js';
+import { mountSmall } from '../support/disk.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'lcc-cursor-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -31,6 +32,23 @@ describe('a cursor', () => {
   it('that does not exist yet means everything', () => {
     assert.equal(readCursor(newFile()), undefined);
     assert.equal(startOf('f', undefined, { storeId: STORE, highWater: 9, purged: 5 }), 0);
+  });
+
+  it('that finds no room is told with its name', t => {
+    const small = mkdtempSync(join(dir, 'small-'));
+    const unmount = mountSmall(small, '64k');
+    if (unmount === undefined) return t.skip('mounting needs root');
+    try {
+      const file = join(small, 'c');
+      writeFileSync(join(small, 'filler'), Buffer.alloc(64 * 1024));
+      for (const move of [advanceCursor, offerNext])
+        assert.throws(() => move(file, { storeId: STORE, seq: 1 }), {
+          code: 'io.full',
+          message: /^cannot write \S+\/c(\.next)?: no space left; free some and run again$/,
+        });
+    } finally {
+      unmount();
+    }
   });
 
   for (const [what, text] of [
