@@ -20,6 +20,8 @@ const stored = (request: FetchRequest): FetchResult => ({
   fileId: `f${request.id}`,
 });
 const idle = () => qm.until(status => status['idle'] === true && status['rows_queued'] === 0);
+/** No Bot Manager is connected: one that says no store is not taken for another with its id. */
+const alone = () => qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
 const urls = (count: number) => Array.from({ length: count }, (_, i) => url(`p${i}`));
 
 test('a set travels from a UNS through a Bot Manager into lccurl, in order, one lane', async () => {
@@ -69,6 +71,7 @@ test('what a Bot Manager was doing when it vanished is given to another', async 
   await uns.set('e1', urls(20));
   await dying.until(() => dying.fetches.length === 16);
   dying.close();
+  await alone();
   const bm = new Bm(qm);
   bm.onFetch = stored;
   await idle();
@@ -344,6 +347,7 @@ test('a machine with another store is refused, and told of until it comes with t
   await uns.set('e1', urls(1));
   await idle();
   first.close();
+  await alone();
   const other = new Bm(qm, { storeId: 's2' });
   await once(other.socket, 'close');
   const refused = (status: Record<string, unknown>) => status['machines_refused'] as { machine: string }[];

@@ -19,20 +19,25 @@ export function jump(provider: Provider, byMs: number): void {
   provider.afterJumpMs = Math.min(provider.afterJumpMs, provider.untilMs - provider.aheadMs);
 }
 
-/** A restart would find it as it is. */
-export function save(provider: Provider): void {
-  const { failures, untilMs: latestMs, untilWallMs, aheadMs } = provider;
-  provider.saved = { failures, untilMs: leastUntilMs(provider), latestMs, untilWallMs, aheadMs };
+/** A restart would find it as it is: by the wall clock as it was when the wait began, or as it is, if anybody looked since. */
+export function save(provider: Provider, now: Now): void {
+  const { failures, untilMs: latestMs, untilWallMs: notLookedMs, aheadMs } = provider;
+  // Of a wait that is over nothing is written.
+  const lookedMs = latestMs > now.ms ? latestMs - now.ms + now.wallMs : notLookedMs;
+  const [leastWallMs, untilWallMs] =
+    lookedMs < notLookedMs ? [lookedMs, notLookedMs] : [notLookedMs, lookedMs];
+  provider.saved = { failures, untilMs: leastUntilMs(provider), latestMs, leastWallMs, untilWallMs, aheadMs };
 }
 
 /** A restart finds what was saved. @param longestMs no wait is longer */
 export function restart(provider: Provider, now: Now, longestMs: number): void {
   // A clock that was set before anybody looked makes it shorter or longer, but no longer than any wait can be.
-  const { failures, untilMs, latestMs, untilWallMs, aheadMs } = provider.saved;
+  const { failures, untilMs, latestMs, leastWallMs, untilWallMs, aheadMs } = provider.saved;
   const waitsMs = [
     untilMs - now.ms,
     untilMs - aheadMs - now.ms,
     latestMs - now.ms,
+    leastWallMs - now.wallMs,
     untilWallMs - now.wallMs,
   ].map(waitMs => Math.min(Math.max(0, waitMs), longestMs));
   const leastMs = Math.min(...waitsMs);
@@ -43,6 +48,7 @@ export function restart(provider: Provider, now: Now, longestMs: number): void {
     failures,
     untilMs: least.afterJumpMs,
     latestMs: most.untilMs,
+    leastWallMs: now.wallMs + leastMs,
     untilWallMs: most.untilWallMs,
     aheadMs: 0,
   };

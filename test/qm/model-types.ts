@@ -97,8 +97,17 @@ export interface Provider extends Terms {
 export interface Saved extends Pick<Provider, 'failures' | 'untilMs' | 'untilWallMs' | 'aheadMs'> {
   /** Until when, if somebody looked at the clock as soon as it was set (monotonic); `untilMs` is if nobody did. */
   latestMs: number;
+  /** As `untilWallMs`, if it was written by the other clock: that of its beginning, or that of its writing. */
+  leastWallMs: number;
 }
-export const NOTHING_SAVED: Saved = { failures: 0, untilMs: 0, latestMs: 0, untilWallMs: 0, aheadMs: 0 };
+export const NOTHING_SAVED: Saved = {
+  failures: 0,
+  untilMs: 0,
+  latestMs: 0,
+  leastWallMs: 0,
+  untilWallMs: 0,
+  aheadMs: 0,
+};
 
 /** The monotonic clock, and the wall clock, which jumps. */
 export interface Now {

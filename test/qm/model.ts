@@ -245,7 +245,7 @@ export class Model {
       const patience = result.is === 'error' && result.retryAfterMs !== undefined;
       Object.assign(provider, { failures: 0, ...(patience ? {} : { untilMs: 0, untilWallMs: 0 }) });
     }
-    save(provider);
+    save(provider, now);
     const row = this.rows.find(r => r.place === sent.place);
     if (row === undefined) return;
     row.out = row.heard = row.early = false;

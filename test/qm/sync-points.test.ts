@@ -144,6 +144,7 @@ describe('sync points', () => {
     while (syncedSeq() !== 5) await new Promise(resolve => setTimeout(resolve, 5));
     const before = syncs(bm);
     bm.close();
+    await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
     const idler = new Bm(qm, STORE);
     await idle();
     assert.deepEqual([checked(idler).length, syncs(idler)], [0, 0], 'all is synced');

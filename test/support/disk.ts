@@ -36,12 +36,17 @@ export class Disk {
   readonly path: string;
   readonly #dir = mkdtempSync(join(tmpdir(), 'lcc-disk-'));
   readonly #image = join(this.#dir, 'image');
+  readonly #options: readonly string[];
   get #filler(): string {
     return join(this.path, 'filler');
   }
 
-  /** @param path where it is mounted, a folder that is there; a new one by default */
-  constructor(type: FileSystem, bytes: number, path?: string) {
+  /**
+   * @param path where it is mounted, a folder that is there; a new one by default
+   * @param options more of mount(8)
+   */
+  constructor(type: FileSystem, bytes: number, path?: string, options: readonly string[] = []) {
+    this.#options = options;
     this.path = path ?? join(this.#dir, 'mnt');
     if (path === undefined) mkdirSync(this.path);
     run('truncate', '-s', String(bytes), this.#image);
@@ -73,7 +78,7 @@ export class Disk {
   }
 
   mount(): void {
-    run('mount', '-o', 'loop', this.#image, this.path);
+    run('mount', '-o', ['loop', ...this.#options].join(','), this.#image, this.path);
   }
 
   /** Everything that uses it must be ending. */

@@ -106,9 +106,11 @@ ${more}`,
 
   /** Kills everything that runs on this home, as a machine that stops does, and waits until it is gone. */
   async killAll(): Promise<void> {
+    const killed = new Set<number>();
     for (;;) {
       const pids = processesOf(this.home);
-      if (pids.length === 0) return;
+      for (const pid of pids) killed.add(pid);
+      if ([...killed].every(isGone)) return;
       pids.forEach(killHard);
       await new Promise(resolve => void setTimeout(resolve, 5));
     }
@@ -233,6 +235,17 @@ function processesOf(home: string): number[] {
         return false;
       }
     });
+}
+
+/** One that ends loses its environment before it lets go of its files: those keep a disk from being read-only. */
+function isGone(pid: number): boolean {
+  try {
+    if (readdirSync(`/proc/${pid}/task`).length > 1) return false;
+    const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(/\) (?=[^)]*$)/);
+    return /^[ZX]/.test(rest);
+  } catch {
+    return true;
+  }
 }
 
 function killHard(pid: number): void {

@@ -84,6 +84,27 @@ for (const [what, hold] of [
   });
 }
 
+for (const [what, hold] of [
+  ['a full set', () => full('p0')],
+  ['a partial set', () => deletes(...names(1, 10))],
+] as const)
+  test(`what ${what} would remove and is gone by other ways is not counted`, async () => {
+    await hold();
+    await bench.send(
+      7,
+      ['p1', 'p2'].map(name => url(name, { op: 'delete' })),
+      { deletes: 2, digest: 'fewer' },
+    );
+    recount();
+    assert.deepEqual(summary(), [1, 7]);
+    const nowS = Math.floor(bench.clock.nowMs() / 1000);
+    const rows = bench.all<{ id: number; pid: number; psetid: number }>('SELECT * FROM lccurl');
+    bench.store.transaction(() => bench.store.age.remove(rows as never, nowS));
+    recount();
+    assert.deepEqual(summary(), [0, 0]);
+    assert.deepEqual(bench.all('SELECT * FROM held'), []);
+  });
+
 test('a full set that would only remove what waits stays for the operator, and nobody is asked for it', async () => {
   await announce('late');
   await full('p0');
