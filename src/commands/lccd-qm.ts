@@ -1,3 +1,4 @@
+import { storageError } from '../db/open.js';
 import { noteFailure } from '../db/salvage.js';
 import { startQueueManager } from '../qm/start.js';
 import { QM_METRICS } from '../qm/metrics.js';
@@ -19,7 +20,10 @@ export const command: CommandSpec = {
     return runAsDaemon(context, {
       name: 'lccd-qm',
       metrics: { listen: 'qm.metrics_listen', rows: QM_METRICS },
-      failed: (error, config) => noteFailure(config.home.db, error),
+      failed(error, config) {
+        noteFailure(config.home.db, error);
+        return storageError(config.home.db, error);
+      },
       start: services => startQueueManager(services, { uns, bm }),
     });
   },

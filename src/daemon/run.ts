@@ -51,8 +51,9 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const reloads = new Set<() => void>();
   const notifier = createNotifier(options.env, log);
   const ending = whenTold(options.env, log, reloads);
-  const fail = (error: unknown) => {
-    spec.failed?.(error, config);
+  const named = (error: unknown) => (spec.failed === undefined ? error : spec.failed(error, config));
+  const fail = (thrown: unknown) => {
+    const error = named(thrown);
     log.error('cannot go on', {
       error: messageOf(error),
       stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,
@@ -84,8 +85,8 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     if (metrics !== undefined)
       log.info('metrics can be read', { endpoint: formatEndpoint(metrics.endpoint) });
     control = await openControl(name, services, started);
-  } catch (error) {
-    spec.failed?.(error, config);
+  } catch (thrown) {
+    const error = named(thrown);
     log.error('cannot start', {
       error: messageOf(error),
       stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,

@@ -96,8 +96,8 @@ export interface DaemonSpec {
       | 'lccd.metrics_listen';
     rows: readonly MetricRow[];
   };
-  /** Whatever ends the daemon before it was told to end: to note what its next start must know. */
-  failed?(error: unknown, config: Config): void;
+  /** Whatever ends the daemon before it was told to end: to note what its next start must know. @returns what is said of it */
+  failed?(error: unknown, config: Config): unknown;
   /** Tells it apart from others of its kind on this machine, unless `$LCC_INSTANCE` does. */
   instance?: string | undefined;
   start(services: Services): Promise<Running>;

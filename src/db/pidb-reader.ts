@@ -1,7 +1,7 @@
 /** What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, whether it is still there. */
 import { LccError, messageOf } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
-import { openReadOnly, type Db } from './open.js';
+import { openReadOnly, storageError, type Db } from './open.js';
 import { PROVIDER, providerOf, type Provider } from './pidb.js';
 import { isSoundError, type ErrorRow } from './sums.js';
 import { adviceOn, stateOf, Terms, type TermsRow } from './terms.js';
@@ -77,7 +77,8 @@ export class PidbReader {
     try {
       return read(this.#open());
     } catch (error) {
-      if (error instanceof LccError) throw error;
+      const named = error instanceof LccError ? error : storageError(this.#path, error);
+      if (named instanceof LccError) throw named;
       throw new LccError('data.malformed', `${this.#path}: ${messageOf(error)}`, { cause: error });
     }
   }

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { openDatabase, type Db } from '../../src/db/open.js';
 import { changePassword, confirmProvider } from '../../src/db/pidb.js';
 import { hashPassword } from '../../src/lib/password.js';
+import { damagePages } from '../support/damage.js';
 import { damageProviders } from '../support/terms.js';
 import { accepted, codeOf, Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
 import { ROOT } from '../support/tree.js';
@@ -221,6 +222,20 @@ describe('lccd-uns', () => {
     assert.match(await login(7, password), /init_accepted/);
     await daemon.stop();
     assert.match(daemon.log, /provider 7 does not agree with its checksum/);
+  });
+
+  it('names a database that is damaged while it serves, and what to do', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const daemon = await home.start();
+    assert.match(
+      await new Cp(daemon.port).send(init(7, password) + set('partial', 'a')).reply,
+      /set_accepted/,
+    );
+    damagePages(`${home.dir}/lcc.db`);
+    assert.equal(codeOf(await new Cp(daemon.port).send(init(7, password)).reply), 102);
+    await daemon.stop();
+    assert.match(daemon.log, /lcc\.db: database damaged \([^"]*\); stop lccd and run lccfsck --repair"/);
   });
 
   it('shows errors until the CP has received them, and tells the Queue Manager up to which', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
+import { damagePages } from '../support/damage.js';
 import { LCCQ, runLccq } from '../support/lccq.js';
 
 let cache: TestCache;
@@ -101,6 +102,18 @@ describe('lccq --follow', () => {
       assert.equal(existsSync(cursor), false);
       assert.equal(existsSync(`${cursor}.next`), false);
     });
+
+  it('names a database that is damaged meanwhile, and what to do', async () => {
+    for (let i = 0; i < 100; i++) cache.put({ curl: `http://x/${i}` });
+    const lccq = follow('--format=tsv', '--fields=curl');
+    await lccq.seen('http://x/99\n');
+    damagePages(cache.dbPath);
+    assert.equal(await lccq.end(), 65);
+    assert.match(
+      lccq.complaints(),
+      /^lccq: .*lcc\.db: database damaged \(.*\); stop lccd and run lccfsck --repair\n$/,
+    );
+  });
 
   it('ends in good order on SIGTERM, the stream whole and the cursor offered', async () => {
     cache.put({ curl: 'http://x/1' });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
+import { damagePages } from '../support/damage.js';
 import { Bm, Qm, Uns } from './daemon.js';
 import { ok, url } from './support.js';
 
@@ -37,6 +38,30 @@ test('sets that are missing at the start are told anew from the urls, and fetche
       { fullsetwanted: 'cache crash' },
     ]);
     bm.close();
+  } finally {
+    await qm.close();
+  }
+});
+
+test('damage that is met while it serves is logged with the name of the file and what to do', async () => {
+  const qm = new Qm();
+  try {
+    await qm.start();
+    const uns = new Uns(qm);
+    assert.ok(
+      await uns.set(
+        'e1',
+        Array.from({ length: 2000 }, (_, i) => url(`p${i}`)),
+      ),
+    );
+    damagePages(qm.dbPath);
+    const bm = new Bm(qm, { slots: 1 });
+    assert.equal(await qm.ended(), 65);
+    bm.close();
+    assert.match(
+      qm.log,
+      /"cannot go on","error":"[^"]*lcc\.db: database damaged \([^"]*\); stop lccd and run lccfsck --repair"/,
+    );
   } finally {
     await qm.close();
   }

@@ -7,6 +7,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Connection } from '../../daemon/types.js';
+import { storageError } from '../../db/open.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
@@ -217,7 +218,8 @@ export class CuSession {
     if (this.#socket.destroyed) return undefined;
     if (error instanceof LccError && error.code === 'usage') return new Refused(104, error.message);
     if (error instanceof LccError && error.code === 'data.refused') return new Refused(108, error.message);
-    this.#parts.log.error('cannot answer', { peer: this.#peer, error: messageOf(error) });
+    const named = storageError(this.#parts.options.dbPath, error);
+    this.#parts.log.error('cannot answer', { peer: this.#peer, error: messageOf(named) });
     return new Refused(102, 'the LCC cannot be read, try again later');
   }
 }
