@@ -29,8 +29,8 @@ export function mountSmall(folder: string, size: string): (() => void) | undefin
   return status === 0 ? () => void spawnSync('umount', ['-l', folder]) : undefined;
 }
 
-/** A killed process lets go of its files in a moment. */
-const UNMOUNT_TRIES = 200;
+/** A killed process lets go of its files in a moment; on a machine that is busy it may be long. */
+const UNMOUNT_TRIES = 1200;
 
 export class Disk {
   readonly path: string;
@@ -51,6 +51,10 @@ export class Disk {
     if (path === undefined) mkdirSync(this.path);
     run('truncate', '-s', String(bytes), this.#image);
     run(`mkfs.${type}`, ...MKFS[type], this.#image);
+    // Who starts with mounts of its own, as `ip netns exec` does, copies this one. Below a shared mount the copy goes too when
+    // the disk is unmounted; else it would stay in use, and be mounted again as it was left: without power.
+    run('mount', '--bind', this.path, this.path);
+    run('mount', '--make-shared', this.path);
     this.mount();
   }
 
@@ -81,16 +85,13 @@ export class Disk {
     run('mount', '-o', ['loop', ...this.#options].join(','), this.#image, this.path);
   }
 
-  /** Everything that uses it must be ending. */
+  /** Everything that uses it must be ending. Resolves when no mount has it any more, wherever. */
   async unmount(): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return run('umount', this.path);
-      } catch (error) {
-        if (tries === UNMOUNT_TRIES) throw error;
-        await new Promise(resolve => void setTimeout(resolve, 50));
-      }
-    }
+    await inTime(() => run('umount', this.path));
+    await inTime(() => {
+      const used = run('losetup', '-j', this.#image);
+      if (used !== '') throw new Error(`${this.path} is unmounted and still in use: ${used}`);
+    });
   }
 
   sync(): void {
@@ -108,12 +109,26 @@ export class Disk {
 
   async remove(): Promise<void> {
     await this.unmount();
+    run('umount', this.path);
     rmSync(this.#dir, { recursive: true, force: true });
   }
 }
 
-function run(command: string, ...args: string[]): void {
-  const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
+/** Tries until it works. @throws what it throws at last */
+async function inTime(action: () => void): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return action();
+    } catch (error) {
+      if (tries === UNMOUNT_TRIES) throw error;
+      await new Promise(resolve => void setTimeout(resolve, 50));
+    }
+  }
+}
+
+function run(command: string, ...args: string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
   if (status !== 0)
     throw new Error(`${command} ${args.join(' ')}: ${stderr || (error?.message ?? String(status))}`);
+  return stdout;
 }
