@@ -2,7 +2,7 @@
 import { constants } from 'node:http2';
 import { codeText } from '../wire/codes.js';
 import type { ErrorReach } from '../wire/fetch.js';
-import { errnoOf, messageOf } from '../lib/errors.js';
+import { errnoOf, isNoRoom, messageOf } from '../lib/errors.js';
 
 export interface Failure {
   code: number;
@@ -164,14 +164,13 @@ export function http2Failure(code: number | undefined, error?: unknown): Failure
   return failure(605, error === undefined ? 'the stream ended early' : messageOf(error));
 }
 
-/** What a file answers that has grown beyond the free room, or beyond what the file system or a limit lets it. */
-const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
-
 /** The store did not take the content: it has no room for this one (`url`), or takes none at all. */
 export function storeFailure(error: unknown, file: string): Failure {
   const errno = errnoOf(error);
   if (errno !== undefined && EXHAUSTED.includes(errno)) return exhausted('files', errno);
-  if (errno !== undefined && NO_ROOM.includes(errno)) return failure(613, `${file} (${errno})`, 'url');
+  // The file has grown beyond the free room, or beyond what the file system or a limit lets one.
+  if (errno !== undefined && (isNoRoom(error) || errno === 'EFBIG'))
+    return failure(613, `${file} (${errno})`, 'url');
   return {
     code: 613,
     reach: 'provider',

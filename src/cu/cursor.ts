@@ -9,7 +9,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
-import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, isNoRoom, LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
@@ -128,6 +128,6 @@ function write(file: string, { storeId, seq }: Cursor): void {
     writeFileDurably(file, `lcc-cursor 1 ${storeId} ${seq}\n`);
   } catch (error) {
     // Only what is said of names names them.
-    throw ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '') ? writeFailure(file, error) : error;
+    throw isNoRoom(error) ? writeFailure(file, error) : error;
   }
 }

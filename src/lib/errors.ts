@@ -107,6 +107,12 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** Whether the system says that the disk is full, or this user's share of it. */
+export function isNoRoom(error: unknown): boolean {
+  const errno = errnoOf(error);
+  return errno === 'ENOSPC' || errno === 'EDQUOT';
+}
+
 /** What to do where a file could not be opened because too many are open; undefined for any other error. */
 export function tooManyFiles(error: unknown): string | undefined {
   switch (errnoOf(error) ?? '') {

@@ -9,7 +9,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { errnoOf, LccError, messageOf, tooManyFiles } from './errors.js';
+import { isNoRoom, LccError, messageOf, tooManyFiles } from './errors.js';
 
 /** What the creator of an entry says of it. */
 export type SpoolHeader = Record<string, string | number>;
@@ -150,7 +150,7 @@ function checksum(index: number, payload: Uint8Array): number {
 export function asSpoolError(path: string, error: unknown): LccError {
   if (error instanceof LccError) return error;
   const remedy = tooManyFiles(error);
-  const isFull = remedy !== undefined || ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
+  const isFull = remedy !== undefined || isNoRoom(error);
   const message = `${path}: ${messageOf(error)}${remedy === undefined ? '' : `; ${remedy}`}`;
   return new LccError(isFull ? 'io.full' : 'io', message, { cause: error });
 }

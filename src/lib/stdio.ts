@@ -6,7 +6,7 @@
  * Node process): EAGAIN is answered by sleeping, a little longer each time, never by spinning.
  */
 import { readSync, write, writeSync } from 'node:fs';
-import { errnoOf, LccError } from './errors.js';
+import { errnoOf, isNoRoom, LccError } from './errors.js';
 
 /** Bytes asked for in one read(2): what a Linux pipe holds. */
 export const CHUNK_BYTES = 64 * 1024;
@@ -155,10 +155,9 @@ function writeLater(fd: number, bytes: Uint8Array): Promise<number> {
 
 /** What a failed write to `where` is told as: LccError `io.full` (no space left) or `io`. */
 export function writeFailure(where: string, cause: unknown): LccError {
-  const errno = errnoOf(cause);
-  return errno === 'ENOSPC' || errno === 'EDQUOT'
+  return isNoRoom(cause)
     ? new LccError('io.full', `cannot write ${where}: no space left; free some and run again`, { cause })
-    : new LccError('io', `cannot write ${where}: ${errno ?? 'unknown error'}`, { cause });
+    : new LccError('io', `cannot write ${where}: ${errnoOf(cause) ?? 'unknown error'}`, { cause });
 }
 
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
