@@ -1,5 +1,5 @@
 /** An entry of a spool being written: text in, frames on disk, bounded memory. See spool.ts for the life of an entry. */
-import { closeSync, fdatasync, fsync, openSync, unlink, writev } from 'node:fs';
+import { closeSync, fdatasync, fsync, open, openSync, unlink, writev } from 'node:fs';
 import { promisify } from 'node:util';
 import { writeAll } from './durable.js';
 import {
@@ -29,7 +29,9 @@ const CHARACTER_BYTES = 4;
 const WRITE_BACK_BYTES = 2 * 1024 * 1024;
 
 const END = Buffer.alloc(0);
+const NEW_FILE = ['wx', 0o640] as const;
 
+const openAside = promisify(open);
 const writeVector = promisify(writev);
 const sync = promisify(fsync);
 const syncData = promisify(fdatasync);
@@ -153,7 +155,7 @@ export class SpoolWriter {
 
   #open(): number {
     try {
-      return openSync(this.#path, 'wx', 0o640);
+      return openSync(this.#path, ...NEW_FILE);
     } catch (error) {
       throw asSpoolError(this.#path, error);
     }
@@ -186,7 +188,7 @@ export class SpoolWriter {
     // Others are not to wait for a big one.
     const ready = this.#fd === undefined ? this.#hooks.syncing() : () => {};
     try {
-      const fd = this.#fd === undefined ? this.#writeWhole() : await this.#writeEnd(this.#fd);
+      const fd = this.#fd === undefined ? await this.#writeWhole() : await this.#writeEnd(this.#fd);
       step(`${this.#hooks.steps}.written`);
       await this.#writingBack;
       await this.#synced(fd, sync);
@@ -214,13 +216,16 @@ export class SpoolWriter {
     return fd;
   }
 
-  /** An entry of which nothing has been written: all of it in one call, sooner done than handed to another thread. */
-  #writeWhole(): number {
+  /**
+   * An entry of which nothing has been written: all of it in one call, sooner done than handed to another thread. To make
+   * its file is: that waits for the file system's journal where the disk has much to write, and others would wait with it.
+   */
+  async #writeWhole(): Promise<number> {
     const pieces = [...this.#head];
     if (this.#held !== '') pieces.push(frameOf(this.#frames++, Buffer.from(this.#held)));
     pieces.push(frameOf(this.#frames, END));
     const whole = Buffer.concat(pieces);
-    const fd = (this.#fd = this.#open());
+    const fd = (this.#fd = await openAside(this.#path, ...NEW_FILE));
     this.#letGo();
     this.#bytes = whole.length;
     this.#hooks.onBytes(whole.length);

@@ -15,6 +15,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, statfsSync, statSync, unlinkSync } from 'node:fs';
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectoryDurably, syncDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
 import { errnoOf, LccError, messageOf } from './errors.js';
@@ -215,10 +216,13 @@ export class Spool {
     return header;
   }
 
-  /** Forgets a delivered entry. Its name may come back after a power cut: delivery must bear being repeated. */
-  remove(id: string): void {
+  /**
+   * Forgets a delivered entry. Its name may come back after a power cut: delivery must bear being repeated. Others are
+   * served meanwhile: on a disk with much to write the name waits for the file system's journal.
+   */
+  async remove(id: string): Promise<void> {
+    await unlink(join(this.#options.dir, 'new', id));
     this.#forget(id);
-    unlinkSync(join(this.#options.dir, 'new', id));
     step(`${this.#options.steps}.removed`);
   }
 

@@ -152,7 +152,7 @@ export class FsmSpool {
     }
     store.transaction(() => files.forEach(fileid => this.#freed.add(entry.label, fileid)));
     step('qm.fsm.returned');
-    spool.remove(entry.id);
+    await spool.remove(entry.id);
     returned();
   }
 

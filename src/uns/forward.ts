@@ -183,9 +183,9 @@ export class Forwarder {
   }
 
   /** The set will not be sent again. */
-  #done(set: SpooledSet, how: 'remove' | 'setAside'): void {
+  async #done(set: SpooledSet, how: 'remove' | 'setAside'): Promise<void> {
     const { spool, turns } = this.#parts;
-    spool[how](set.entry.id);
+    await spool[how](set.entry.id);
     turns.done(set.label);
     this.#backlog.done(set);
     const pid = set.label?.pid;
@@ -229,7 +229,7 @@ export class Forwarder {
     this.#absorbed += 1;
     this.#parts.sessions.confirm(head.pid, head.seq, head.errseen);
     const { queued, duplicate, unchanged, deleted } = answer;
-    this.#done(spooled, 'remove');
+    await this.#done(spooled, 'remove');
     log.info('set absorbed', { entry: entry.id, pid: head.pid, queued, duplicate, unchanged, deleted });
   }
 
@@ -254,7 +254,7 @@ export class Forwarder {
     const pid = label?.pid;
     log.error('damaged set, set aside', { entry: entry.id, pid, error: messageOf(error) });
     if (pid !== undefined) await link.ask(damageNote({ entry: entry.id, pid }), 'noted');
-    this.#done(damaged, 'setAside');
+    await this.#done(damaged, 'setAside');
   }
 
   #nextNotes(): Unnoted[] {

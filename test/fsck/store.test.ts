@@ -76,7 +76,7 @@ describe('files without rows', () => {
     assert.deepEqual(kindsOf(await fsck()), ['orphan']);
     await fsck('repair', 'storeLost');
     assert.ok(existsSync(join(lcc.home, 'spool/fsm/new', id)), 'it waits for its machine');
-    spool.remove(id);
+    await spool.remove(id);
     spool.close();
   });
 

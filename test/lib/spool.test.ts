@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import fs, { closeSync, openSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import fs, { closeSync, constants, openSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join, relative } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -33,6 +35,22 @@ function watchNames(t: TestContext, dir: string, synced: (names: number) => void
   });
 }
 
+/** Has every thread that files are opened in wait for the writer of a pipe, until the returned function is called. */
+function occupyThreads(dir: string): () => Promise<void> {
+  const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
+  const paths = Array.from({ length: threads }, (_, i) => join(dir, `pipe-${i}`));
+  execFileSync('mkfifo', paths);
+  const readers = paths.map(async path => {
+    const reader = await openFile(path, 'r');
+    await reader.close();
+  });
+  return async () => {
+    const writers = paths.map(path => openSync(path, constants.O_RDWR));
+    await Promise.all(readers);
+    for (const writer of writers) closeSync(writer);
+  };
+}
+
 /** Notes the parts of the spool that are listed; with `bad` entries more in bad/ than there are. */
 function watchLists(t: TestContext, dir: string, bad: number): string[] {
   const listed: string[] = [];
@@ -63,7 +81,7 @@ describe('a spool', () => {
           const small = spool.readSmall(spool.entries[0] ?? assert.fail());
           assert.equal(small === undefined, bytes > SMALL_BYTES);
           if (small !== undefined) assert.equal(Buffer.concat(small.content).toString(), texts.join(''));
-          spool.remove(id);
+          await spool.remove(id);
         },
       ),
       { numRuns: 30 },
@@ -100,7 +118,7 @@ describe('a spool', () => {
         const { id } = await put(spool, 'same', 'x');
         assert.ok(!ids.has(id), `${id} was given before`);
         ids.add(id);
-        spool.remove(id);
+        await spool.remove(id);
       }
       spool.close();
     }
@@ -112,7 +130,7 @@ describe('a spool', () => {
       const dir = newDir();
       const before = open(dir);
       const held = await put(before, 'held', 'x');
-      before.remove((await put(before, 'gone', 'x')).id);
+      await before.remove((await put(before, 'gone', 'x')).id);
       before.close();
       writeFileSync(join(dir, 'sequence'), damage);
 
@@ -181,9 +199,25 @@ describe('a spool', () => {
     spool.close();
     const again = open(dir);
     assert.equal(again.bytes, bytes);
-    again.remove(entry.id);
+    await again.remove(entry.id);
     assert.equal(again.bytes, bytes - entry.bytes);
     again.close();
+  });
+
+  it('serves others while the file of an entry is made or removed, which takes a busy disk its time', async () => {
+    const dir = newDir();
+    const spool = open(dir);
+    const gone = await put(spool, 'gone', 'x');
+    const release = occupyThreads(dir);
+    const made = put(spool, 'made', 'x');
+    const removed = spool.remove(gone.id);
+    await new Promise(setImmediate);
+    const before = [readdirSync(join(dir, 'tmp')), readdirSync(join(dir, 'new'))];
+    await release();
+    const [{ id }] = await Promise.all([made, removed]);
+    assert.deepEqual(before, [[], [gone.id]]);
+    assert.deepEqual([readdirSync(join(dir, 'tmp')), readdirSync(join(dir, 'new'))], [[], [id]]);
+    spool.close();
   });
 
   it('sets an entry aside for a person to look at', async () => {

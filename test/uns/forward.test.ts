@@ -49,6 +49,8 @@ function uns(name: string) {
   /** Sets that have been sent, in the order in which they ended, and what lets the Queue Manager answer. */
   const open: { pid: number; seq: number; take: () => void; cut: () => void }[] = [];
   const noted: string[] = [];
+  /** Sets that were accepted and that the Queue Manager has not taken. */
+  let left = 0;
   return {
     clock,
     spool,
@@ -64,6 +66,7 @@ function uns(name: string) {
       const writer = spool.create({ pid, seq, set: 'partial' });
       writer.write('<url curl="a"/>\n');
       await writer.commit(formatLabel({ pid, seq, set: 'partial', received, deletes: 0 }));
+      left += 1;
       forwarder.wake();
     },
     connect(): void {
@@ -98,11 +101,13 @@ function uns(name: string) {
     take(pid: number): void {
       const at = open.findIndex(set => set.pid === pid);
       open.splice(at, 1)[0]?.take();
+      left -= 1;
     },
-    /** Waits until these have been sent and not been taken, and makes sure that no more come. */
+    /** Waits until these have been sent and not been taken, all taken are gone, and makes sure that no more come. */
     async until(sent: string[]): Promise<void> {
       const deadlineMs = performance.now() + 20_000;
-      while (this.sent().join() !== sent.join() && performance.now() < deadlineMs) await settle();
+      const isThere = () => this.sent().join() === sent.join() && spool.entries.length === left;
+      while (!isThere() && performance.now() < deadlineMs) await settle();
       await settle(100);
       assert.deepEqual(this.sent(), sent);
     },
