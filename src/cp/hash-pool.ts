@@ -5,7 +5,7 @@
  * two processes with half of 100 k files each, and nothing to hand over, took 1.04 s to the 1.11 of two threads.
  */
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
-import { awaitCount } from '../lib/await-count.js';
+import { addToCount, awaitCount } from '../lib/await-count.js';
 import { LccError } from '../lib/errors.js';
 import { createDescribe, type Describe, type DescribeOptions, type NameProblem } from './describe.js';
 
@@ -85,7 +85,7 @@ export class HashPool {
     if (thread !== undefined) {
       thread.port.postMessage({ names: names.join('\0') } satisfies BatchRequest);
       thread.asked += 1;
-      signal(thread.counters, ASKED);
+      addToCount(thread.counters, ASKED);
       this.#due.push({ thread, names });
       return;
     }
@@ -103,7 +103,7 @@ export class HashPool {
   stop(): void {
     for (const thread of this.#threads) {
       thread.port.postMessage(undefined satisfies BatchRequest);
-      signal(thread.counters, ASKED);
+      addToCount(thread.counters, ASKED);
       thread.port.close();
       thread.worker.unref();
     }
@@ -140,11 +140,6 @@ export class HashPool {
 
 function isReady({ lost, counters, taken }: Thread): boolean {
   return lost || Atomics.load(counters, ANSWERED) !== taken;
-}
-
-function signal(counters: Int32Array, index: number): void {
-  Atomics.add(counters, index, 1);
-  Atomics.notify(counters, index);
 }
 
 function startThread(script: string, options: DescribeOptions): Thread {

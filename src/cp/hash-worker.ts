@@ -1,6 +1,6 @@
 /** The thread behind HashPool: waits for a batch of names, describes it, answers. Synchronous throughout. */
 import { receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { awaitCount } from '../lib/await-count.js';
+import { addToCount, awaitCount } from '../lib/await-count.js';
 import { createDescribe, type NameProblem } from './describe.js';
 import { ANSWERED, ASKED, type BatchAnswer, type BatchRequest, type HashWorkerData } from './hash-pool.js';
 
@@ -21,8 +21,7 @@ export function serveHashing(): void {
       answer = { text: '', problems, error };
     }
     port.postMessage(answer);
-    Atomics.add(counters, ANSWERED, 1);
-    Atomics.notify(counters, ANSWERED);
+    addToCount(counters, ANSWERED);
   }
   port.close();
 }

@@ -1,6 +1,7 @@
 /** The thread behind RangeThread: makes the records of a range of the change sequence, from its own look at the database. */
 import { workerData } from 'node:worker_threads';
 import { CacheReader } from '../db/cache/read.js';
+import { addToCount } from '../lib/await-count.js';
 import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
 import { formatNamed } from './formats/index.js';
@@ -41,8 +42,7 @@ export function serveRanges(): void {
     // Whatever went wrong: who tries it again there says what.
     const answer = await answerTo(request).catch((): RangeAnswer => 'declined');
     port.postMessage(answer);
-    Atomics.add(answered, 0, 1);
-    Atomics.notify(answered, 0);
+    addToCount(answered, 0);
   };
   let last = Promise.resolve();
   port.on('message', (request: RangeRequest) => {

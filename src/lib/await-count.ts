@@ -1,5 +1,11 @@
 /** Waiting, without the event loop, for a counter that another thread adds to and then notifies of. */
 
+/** The other thread's part: what is waited for has come. */
+export function addToCount(counters: Int32Array, index: number): void {
+  Atomics.add(counters, index, 1);
+  Atomics.notify(counters, index);
+}
+
 /**
  * Waits until a counter is no longer what was seen of it. `Atomics.wait` alone may end before: who saw the new number
  * without having to wait, and waits for the next one at once, is woken by the notice of the first, which comes after it.
