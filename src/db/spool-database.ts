@@ -9,6 +9,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
+import { sleepSync } from '../lib/sleep-sync.js';
 import { openForReading } from '../lib/sqlite-read.js';
 import { step } from '../lib/steps.js';
 import { endLeaving, finishLeaving, isLeaving, moveAside } from './aside.js';
@@ -145,7 +146,7 @@ function waitForLock(path: string): Lock {
     if (lock !== undefined) return lock;
     if (waitedMs >= BUSY_TIMEOUT_MS)
       throw new LccError('try.later', `${path}: another process sets the database aside`);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    sleepSync(RETRY_MS);
   }
 }
 

@@ -2,6 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { backIndex, requireRoom } from '../lib/disk-room.js';
 import { errnoOf, LccError } from '../lib/errors.js';
+import { sleepSync } from '../lib/sleep-sync.js';
 import { openSqlite, type Db } from '../lib/sqlite.js';
 
 const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
@@ -33,7 +34,7 @@ export function openWal(path: string, options: WalOptions, prepare: (db: Db) => 
     } catch (error) {
       // Entering WAL beside another process that does so, or leaves it, fails at once: SQLite's own wait is not for that.
       if (errnoOf(error)?.startsWith('SQLITE_BUSY') !== true || waitedMs >= options.busyMs) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      sleepSync(RETRY_MS);
     }
   }
 }

@@ -7,6 +7,7 @@
  */
 import { readSync, write, writeSync } from 'node:fs';
 import { errnoOf, isNoRoom, LccError } from './errors.js';
+import { sleepSync } from './sleep-sync.js';
 
 /** Bytes asked for in one read(2): what a Linux pipe holds. */
 export const CHUNK_BYTES = 64 * 1024;
@@ -160,10 +161,8 @@ export function writeFailure(where: string, cause: unknown): LccError {
     : new LccError('io', `cannot write ${where}: ${errnoOf(cause) ?? 'unknown error'}`, { cause });
 }
 
-const NEVER = new Int32Array(new SharedArrayBuffer(4));
-
 /** Sleeps and says how long to sleep the next time. */
 function nap(ms: number): number {
-  Atomics.wait(NEVER, 0, 0, ms);
+  sleepSync(ms);
   return Math.min(ms * 2, LONGEST_NAP_MS);
 }

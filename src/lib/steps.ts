@@ -14,6 +14,7 @@
  * A test that runs many lives of a stage in one process watches its steps with `onStep`.
  */
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { sleepSync } from './sleep-sync.js';
 
 const logFile = process.env['LCC_STEP_LOG'];
 const crashAt = parseCrash(process.env['LCC_CRASH_AT']);
@@ -42,7 +43,7 @@ function record(name: string): void {
     }
     process.kill(process.pid, 'SIGKILL');
     // The signal is delivered before this returns to JavaScript on Linux; wait for it all the same.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    sleepSync();
   }
   watcher?.(name);
 }
