@@ -1,6 +1,9 @@
 /** What lanes are made of: the rules, a provider's wishes, a lane, leave to send. */
 import type { DelayRules } from './delays.js';
 
+/** 0 to 2; 2 goes first. */
+export const PRIORITIES = 3;
+
 export interface LaneRules {
   overbookPercent: number;
   /** Urls on their way to a Bot Manager that its lanes share when that makes their windows larger. */

@@ -1,7 +1,5 @@
 /** Lanes that were not recalled, by the priority they count as. */
-import type { Lane } from './lane.js';
-
-const PRIORITIES = 3;
+import { PRIORITIES, type Lane } from './lane.js';
 
 export class RunningLanes {
   readonly #lanes: readonly Set<Lane>[] = Array.from({ length: PRIORITIES }, () => new Set<Lane>());

@@ -3,13 +3,13 @@
  * priority higher for every `ageingMs` of it. Within one priority the first has waited longest, so the first of all is one
  * of three.
  */
+import { PRIORITIES } from './lane.js';
+
 export interface First {
   pid: number;
   /** What it counts as by now. */
   priority: number;
 }
-
-const PRIORITIES = 3;
 
 export class WaitingLine {
   readonly #ageingMs: number;
