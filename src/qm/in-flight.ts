@@ -1,6 +1,4 @@
 /** The requests on their way, in memory only: each is answered, or put back when its Bot Manager is gone. */
-import type { Known } from './known.js';
-import type { Worker } from './workers.js';
 import type { Arrival } from './results.js';
 import type { Hours } from '../config/hours.js';
 import type { Lane } from './schedule/lane.js';
@@ -14,14 +12,6 @@ export interface Request {
   /** Of its url alone. */
   hours: Hours;
   url: string;
-}
-
-/** Where urls are sent, and when. */
-export interface Way {
-  worker: Worker;
-  lane: Lane;
-  known: Known;
-  nowMs: number;
 }
 
 export class InFlight {

@@ -7,7 +7,7 @@ import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { FetchDone } from '../wire/fetch.js';
-import type { InFlight, Way } from './in-flight.js';
+import type { InFlight } from './in-flight.js';
 import type { Known, KnownProviders } from './known.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
 import type { ResultBatch } from './results.js';
@@ -16,7 +16,7 @@ import type { Lane } from './schedule/lane.js';
 import type { Taken } from './schedule/progress.js';
 import type { TimeSlots } from './time-slots.js';
 import type { Waits } from './waits.js';
-import type { Workers } from './workers.js';
+import type { Worker, Workers } from './workers.js';
 
 export interface SendingParts {
   store: QueueStore;
@@ -31,6 +31,14 @@ export interface SendingParts {
   nextId: () => number;
   /** Sets of the provider may have no url left. */
   finish: (known: Known) => void;
+}
+
+/** Where urls are sent, and when. */
+interface Way {
+  worker: Worker;
+  lane: Lane;
+  known: Known;
+  nowMs: number;
 }
 
 /** Readings of the queue for one filling of a lane. */
