@@ -5,10 +5,17 @@ import type { Db } from '../open.js';
 import { AT_MOST } from '../paging.js';
 import { corrupt, damagedErrors, type DamagedError } from '../damage.js';
 import { errorSum } from '../sums.js';
-import type { CountedError, Tally } from './tally.js';
+import type { Tally } from './tally.js';
 
 /** Most bytes of an error's message that are kept. */
 const MAX_TEXT = 1000;
+
+/** An error that is counted and not kept. */
+interface CountedError {
+  record: UrlRecord;
+  code: number;
+  text: string;
+}
 
 export class ErrorStore {
   readonly #db: Db;
@@ -21,6 +28,10 @@ export class ErrorStore {
   readonly #recount;
   readonly #keptMax: number;
   readonly #tally: Tally;
+  /** By provider: errors that are kept, where they have been counted in this transaction. */
+  readonly #kept = new Map<number, number>();
+  /** By provider: the last error of this transaction that is not kept. */
+  readonly #lastCounted = new Map<number, CountedError>();
 
   /** @param keptMax errors kept for one provider; further ones are only counted, but for the last of all */
   constructor(db: Db, tally: Tally, keptMax: number) {
@@ -57,17 +68,23 @@ export class ErrorStore {
   /** Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept. */
   add(pid: number, record: UrlRecord, code: number, text: string): void {
     this.#tally.error(pid);
-    const { keptErrors, lastCounted } = this.#tally;
-    const kept = keptErrors.get(pid) ?? this.#count.get(pid, this.#keptMax) ?? 0;
+    const kept = this.#kept.get(pid) ?? this.#count.get(pid, this.#keptMax) ?? 0;
     const isKept = code === REMOVALS_HELD || kept < this.#keptMax;
-    keptErrors.set(pid, isKept ? kept + 1 : kept);
+    this.#kept.set(pid, isKept ? kept + 1 : kept);
     if (isKept) this.#keep(pid, { record, code, text });
-    else lastCounted.set(pid, { record, code, text });
+    else this.#lastCounted.set(pid, { record, code, text });
   }
 
   /** Call it last in the transaction, before the tally's. */
   flush(): void {
-    for (const pid of this.#tally.lastCounted.keys()) this.#keepLastCounted(pid);
+    for (const pid of this.#lastCounted.keys()) this.#keepLastCounted(pid);
+    this.reset();
+  }
+
+  /** Forgets what was collected: after a rollback. */
+  reset(): void {
+    this.#kept.clear();
+    this.#lastCounted.clear();
   }
 
   /**
@@ -77,7 +94,7 @@ export class ErrorStore {
   delivered(pid: number, errseq: number): void {
     this.#keepLastCounted(pid);
     const { changes } = this.#delivered.run(pid, errseq);
-    this.#tally.keptErrors.delete(pid);
+    this.#kept.delete(pid);
     if (changes > 0) this.#forgotten(pid, changes);
   }
 
@@ -90,7 +107,7 @@ export class ErrorStore {
   drop(damaged: readonly DamagedError[]): void {
     for (const { errseq, pid } of damaged) {
       if (this.#forget.run(errseq).changes === 0) throw corrupt(`error ${errseq} is not in its place`);
-      this.#tally.keptErrors.delete(pid);
+      this.#kept.delete(pid);
       this.#forgotten(pid, 1);
     }
   }
@@ -100,10 +117,9 @@ export class ErrorStore {
    * that came after a login are not forgotten with what was shown there.
    */
   #keepLastCounted(pid: number): void {
-    const { lastCounted } = this.#tally;
-    const error = lastCounted.get(pid);
+    const error = this.#lastCounted.get(pid);
     if (error === undefined) return;
-    lastCounted.delete(pid);
+    this.#lastCounted.delete(pid);
     const newest = this.#newest.get(pid);
     if (newest !== undefined) this.#forget.run(newest);
     this.#keep(pid, error);

@@ -2,7 +2,6 @@
  * Counters of the providers (pidb) and the change sequence, kept in the transactions that change what they count. A
  * tally lives for one transaction: it reads a row once, collects changes and writes them back as one UPDATE a provider.
  */
-import type { UrlRecord } from '../../wire/url.js';
 import { Counter } from '../counters.js';
 import type { Db } from '../open.js';
 import { Terms } from '../terms.js';
@@ -12,12 +11,6 @@ export interface ProviderUse {
   spacemax: number;
   filesused: number;
   spaceused: number;
-}
-
-export interface CountedError {
-  record: UrlRecord;
-  code: number;
-  text: string;
 }
 
 const UNLIMITED = { filesmax: Number.MAX_SAFE_INTEGER, spacemax: Number.MAX_SAFE_INTEGER };
@@ -41,10 +34,6 @@ export class Tally {
   #seqTaken = 0;
   #lastSeq: number | undefined;
   readonly #entries = new Map<number, Entry | undefined>();
-  /** By provider: errors that are kept, where they have been counted in this transaction. */
-  readonly keptErrors = new Map<number, number>();
-  /** By provider: the last error of this transaction that is not kept. */
-  readonly lastCounted = new Map<number, CountedError>();
 
   constructor(db: Db, terms = new Terms(db)) {
     this.#seq = new Counter(db, 'seq');
@@ -129,8 +118,6 @@ export class Tally {
   /** Forgets what was collected: after a rollback. */
   reset(): void {
     this.#entries.clear();
-    this.keptErrors.clear();
-    this.lastCounted.clear();
     this.#lastSeq = undefined;
     this.#seqTaken = 0;
   }

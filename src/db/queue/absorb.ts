@@ -255,7 +255,6 @@ export class AbsorbWriter {
   reset(): void {
     this.#insert.reset();
     this.#earlier.reset();
-    this.#tally.reset();
   }
 
   #delete(state: SetState, url: QueuedUrl, nowS: number): void {

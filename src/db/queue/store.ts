@@ -106,6 +106,8 @@ export class QueueStore {
     } catch (error) {
       this.absorb.reset();
       this.refetch.reset();
+      this.errors.reset();
+      this.#tally.reset();
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       throw storageError(this.#db.name, error);
     }
