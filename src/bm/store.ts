@@ -12,7 +12,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { endLeaving, finishLeaving, moveAside } from '../db/aside.js';
+import { goOnLeaving, moveAside } from '../db/aside.js';
 import { NamesDb, type Name } from '../db/names.js';
 import { markStore, readStoreMark } from '../db/store-mark.js';
 import type { Clock } from '../lib/clock.js';
@@ -325,8 +325,7 @@ function claim(dir: string, machineId: string): string {
 function openNames(options: StoreOptions): NamesDb {
   const { dir, log } = options;
   const path = join(dir, 'names.db');
-  finishLeaving(path);
-  endLeaving(path);
+  goOnLeaving(path);
   if (!existsSync(path)) {
     const highest = highestIdIn(dir);
     if (highest < 0) return new NamesDb(path, 0);

@@ -5,7 +5,7 @@
  *     damaged ──note durable──▶ leaving ──log moved──▶ ──database moved──▶ gone ──▶ note removed
  *
  * A database without its log may well look sound, and be an older one. So whoever opens it looks first whether it was leaving
- * when somebody was killed, and goes on with that.
+ * when somebody was killed, and goes on with that (`goOnLeaving`).
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -21,6 +21,11 @@ const noteOf = (path: string) => `${path}.leaving`;
 /** @param aside a name that nothing has, in the same directory @throws system errors of the disk */
 export function moveAside(path: string, aside: string): void {
   beginLeaving(path, aside);
+  goOnLeaving(path);
+}
+
+/** Lets one that was leaving when its process ended be gone: to be called before it is opened. */
+export function goOnLeaving(path: string): void {
   finishLeaving(path);
   endLeaving(path);
 }

@@ -12,7 +12,7 @@ import type { Log } from '../lib/log.js';
 import { sleepSync } from '../lib/sleep-sync.js';
 import { openForReading } from '../lib/sqlite-read.js';
 import { step } from '../lib/steps.js';
-import { endLeaving, finishLeaving, isLeaving, moveAside } from './aside.js';
+import { goOnLeaving, isLeaving, moveAside } from './aside.js';
 import { isDamage, storageError, type Db } from './open.js';
 import { openWal, type WalOptions } from './wal.js';
 
@@ -104,8 +104,7 @@ function openHealed(path: string, options: SpoolDatabaseOptions): Db {
   // One at a time: a second one would set the new one aside.
   const lock = waitForLock(`${path}.lock`);
   try {
-    finishLeaving(path);
-    endLeaving(path);
+    goOnLeaving(path);
     return openSound(path, options);
   } catch (error) {
     if (caretaker === undefined || !(error instanceof LccError) || error.code !== 'data.malformed')
