@@ -100,7 +100,8 @@ async function synced(powered: PoweredLcc): Promise<void> {
 }
 
 async function until(powered: PoweredLcc, condition: (status: string) => boolean): Promise<void> {
-  while (!condition(await powered.lcc.run('lccstat', '--json')));
+  // A daemon that has only begun does not answer.
+  while (!condition(await powered.lcc.run('lccstat', '--json').catch(() => '')));
 }
 
 const without = (safeguard: string) => ({

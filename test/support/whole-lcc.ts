@@ -7,10 +7,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { EXIT } from '../../src/lib/errors.js';
 import { ROOT } from './tree.js';
 
 const PID = 7;
 const LOG_KEPT = 4_000_000;
+/** Longer than any work takes here on a machine that is busy. */
+const IDLE_S = 120;
 const runFile = promisify(execFile);
 
 /** Pages by path, served over loopback; a change of the map is a change of the site. */
@@ -179,13 +182,29 @@ ${more}`,
 
   /** Waits until nothing is spooled, queued or being fetched. */
   async untilIdle(): Promise<void> {
-    await this.run('lccstat', '--until-idle=60');
+    for (;;) {
+      try {
+        await this.run('lccstat', `--until-idle=${IDLE_S}`);
+        return;
+      } catch (error) {
+        // One that has been started just now may not answer yet.
+        if (this.#runs && (error as { code?: unknown }).code === EXIT.unavailable) continue;
+        throw new Error(`the LCC does not come to rest; it said\n${this.#log.slice(-8000)}`, {
+          cause: error,
+        });
+      }
+    }
+  }
+
+  get #runs(): boolean {
+    return this.#daemon?.exitCode === null && this.#daemon.signalCode === null;
   }
 
   /** Waits until every file that is no longer needed has been removed (`bm.grace_ms` is 0 here). */
   async untilFreed(): Promise<void> {
     for (;;) {
-      const status = await this.run('lccstat', '--json');
+      // One that is being started again does not answer.
+      const status = await this.run('lccstat', '--json').catch(() => '');
       if (/"freed_waiting":0\b/.test(status) && /"names_in_grace":0\b/.test(status)) return;
     }
   }
