@@ -131,7 +131,7 @@ async function robot(folder: string, toml: string) {
   };
 }
 
-describe('the settings of a real lccbot', { timeout: 60_000 }, () => {
+describe('the settings of a real lccbot', () => {
   it('say who it is', async () => {
     const site = await rawServer(socket => void socket.write(OK));
     const folder = newFolder();

@@ -20,7 +20,7 @@ async function told(toml: string, urls: string): Promise<string> {
   return reply;
 }
 
-describe('settings of a real lccd-uns', { timeout: 60_000 }, () => {
+describe('settings of a real lccd-uns', () => {
   for (const [key, value, said, urls] of [
     [
       'xml.token_bytes',

@@ -198,7 +198,7 @@ allow_addresses = ["${this.network.cidr}"]
   }
 
   async untilIdle(): Promise<void> {
-    await this.run('lccstat', '--until-idle=60');
+    await this.run('lccstat', '--until-idle=120');
   }
 
   /** Resolves when these machines, and no others, are known to the Queue Manager, with all their slots. */

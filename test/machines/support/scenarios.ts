@@ -17,7 +17,7 @@ const PROVIDERS = 6;
  */
 export function survivesMachines(what: string, options: { relay: boolean; cuts: readonly Cut[] }): void {
   const skip = noMachines || noNginx;
-  describe(what, { skip, timeout: 120_000 }, () => {
+  describe(what, { skip }, () => {
     let cluster: Cluster;
     let m1: StoreMachine;
     let m2: StoreMachine;
