@@ -48,7 +48,7 @@ export function renameDurably(from: string, to: string): void {
 
 /** Makes the names in a directory durable. */
 export function syncDirectory(path: string): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  const fd = openDirectory(path);
   try {
     fsyncSync(fd);
   } finally {
@@ -56,16 +56,14 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** The same while the process goes on with other work. */
-export async function syncDirectoryAside(path: string): Promise<void> {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await new Promise<void>((resolve, reject) =>
-      fsync(fd, error => (error === null ? resolve() : reject(error))),
-    );
-  } finally {
-    closeSync(fd);
-  }
+/** A descriptor to sync it by, for whoever must not find, when there are names in it, that none is left to open it. */
+export function openDirectory(path: string): number {
+  return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+}
+
+/** Makes the names in an open directory durable while the process goes on with other work. */
+export function syncDirectoryAside(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => fsync(fd, error => (error === null ? resolve() : reject(error))));
 }
 
 /** Places where nobody can make a directory, as against a disk that is full for now. */

@@ -14,10 +14,19 @@
  * time serves a spool; it holds a lock that dies with it.
  */
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, statfsSync, statSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectoryDurably, syncDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
+import { makeDirectoryDurably, openDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
 import { errnoOf, LccError, messageOf } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
 import type { Log } from './log.js';
@@ -92,6 +101,9 @@ export class Spool {
   readonly id: string;
   readonly #options: SpoolOptions;
   readonly #lock: Lock;
+  /** new/ and bad/, open: a name that was given is synced also while no descriptor is left. */
+  readonly #new: number;
+  readonly #bad: number;
   readonly #entries: SpoolEntry[];
   readonly #buffers = new FrameBuffers(FRAME_BUFFERS);
   #next: number;
@@ -120,6 +132,8 @@ export class Spool {
       );
     }
     this.#lock = lock;
+    this.#new = openDirectory(join(options.dir, 'new'));
+    this.#bad = openDirectory(join(options.dir, 'bad'));
     this.id = this.#readOrMakeId();
     for (const name of this.#list('tmp')) unlinkSync(join(options.dir, 'tmp', name));
     const names = this.#list('new');
@@ -229,7 +243,7 @@ export class Spool {
   /** Moves an entry that cannot be delivered to bad/, for a person to look at. */
   setAside(id: string): void {
     renameSync(join(this.#options.dir, 'new', id), join(this.#options.dir, 'bad', id));
-    syncDirectory(join(this.#options.dir, 'bad'));
+    fsyncSync(this.#bad);
     this.#forget(id);
     step(`${this.#options.steps}.setaside`);
   }
@@ -237,6 +251,8 @@ export class Spool {
   /** Lets another process serve the spool. */
   close(): void {
     this.#lock.release();
+    closeSync(this.#new);
+    closeSync(this.#bad);
   }
 
   #setForeignAside(name: string): void {
@@ -282,7 +298,7 @@ export class Spool {
       if (named.length > 0) step(`${steps}.renamed`);
       try {
         // Others are served meanwhile: a sync waits for whatever else the file system has to write.
-        await syncDirectoryAside(join(dir, 'new'));
+        await syncDirectoryAside(this.#new);
       } catch (error) {
         fail(error);
         for (const { commit } of named) commit.reject(error);

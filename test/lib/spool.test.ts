@@ -7,7 +7,9 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join, relative } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
+import { errnoOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
+import { openFilesLimit } from '../../src/lib/open-files.js';
 import { Spool } from '../../src/lib/spool.js';
 import { newDir, open, put, SMALL_BYTES } from './spools.js';
 
@@ -17,13 +19,13 @@ async function textOf(spool: Spool, id: string): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** Calls `synced` whenever the names of promised entries have been synced, with their number. */
-function watchNames(t: TestContext, dir: string, synced: (names: number) => void): void {
+/** Calls `synced` whenever the names of promised entries have been synced, with what counts them. */
+function watchNames(t: TestContext, dir: string, synced: (count: () => number) => void): void {
   const real = fs.fsync;
   const watched = (fd: number, done: (error: NodeJS.ErrnoException | null) => void) => {
     const path = readlinkSync(`/proc/self/fd/${fd}`);
     real(fd, error => {
-      if (path === join(dir, 'new')) synced(readdirSync(path).length);
+      if (path === join(dir, 'new')) synced(() => readdirSync(path).length);
       done(error);
     });
   };
@@ -49,6 +51,21 @@ function occupyThreads(dir: string): () => Promise<void> {
     await Promise.all(readers);
     for (const writer of writers) closeSync(writer);
   };
+}
+
+function limitFiles(limit: number): void {
+  execFileSync('prlimit', [`--pid=${process.pid}`, `--nofile=${limit === Infinity ? 'unlimited' : limit}:`]);
+}
+
+/** Leaves this process no descriptor but what it has open. @returns those that were free */
+function takeAll(): number[] {
+  const taken: number[] = [];
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    assert.equal(errnoOf(error), 'EMFILE');
+    return taken;
+  }
 }
 
 /** Notes the parts of the spool that are listed; with `bad` entries more in bad/ than there are. */
@@ -276,10 +293,40 @@ describe('a spool', () => {
     const dir = newDir();
     const spool = open(dir);
     const seen: string[] = [];
-    watchNames(t, dir, names => seen.push(`${names} names synced`));
+    watchNames(t, dir, count => seen.push(`${count()} names synced`));
     await put(spool, 'x', 'text');
     seen.push('promised');
     assert.deepEqual(seen, ['1 names synced', 'promised']);
+    spool.close();
+  });
+
+  it('is promised, its name synced, also where no descriptor is left by then', async t => {
+    const dir = newDir();
+    const failures: unknown[] = [];
+    let taken: number[] = [];
+    let isTaking = false;
+    const finish = (labels: readonly string[]) => {
+      if (isTaking) taken = takeAll();
+      return [...labels];
+    };
+    const fail = (error: unknown) => void failures.push(error);
+    const labelling = { finish, undo() {} };
+    const spool = new Spool({ dir, steps: 'test.spool', fail, labelling });
+    let syncs = 0;
+    watchNames(t, dir, () => (syncs += 1));
+    // The first one raises the sequence, which takes a file.
+    await put(spool, 'first', 'x');
+    const before = openFilesLimit();
+    limitFiles(256);
+    isTaking = true;
+    try {
+      assert.equal((await put(spool, 'second', 'x')).label, 'second');
+      assert.ok(taken.length > 0);
+    } finally {
+      for (const fd of taken) closeSync(fd);
+      limitFiles(before);
+    }
+    assert.deepEqual([failures, syncs], [[], 2]);
     spool.close();
   });
 

@@ -44,7 +44,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'fsync of the directory before a set is promised',
-    edits: [edit('lib/spool.js', "await syncDirectoryAside(join(dir, 'new'));", '')],
+    edits: [edit('lib/spool.js', 'await syncDirectoryAside(this.#new);', '')],
     by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
   },
   {
