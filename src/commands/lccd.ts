@@ -102,7 +102,8 @@ async function start(services: Services, context: CommandContext): Promise<Runni
     answers: name =>
       askStatus(controlSocket(runDir, name)).then(
         () => true,
-        () => false,
+        // One that takes long is there.
+        error => error instanceof LccError && error.code === 'try.later',
       ),
   });
   services.told.addEventListener('abort', () => void supervisor.stop());

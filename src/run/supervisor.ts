@@ -41,6 +41,8 @@ export class Supervisor {
   /** The clock's timers do not keep a process alive; a supervisor must live while all its children wait. */
   #alive: NodeJS.Timeout | undefined;
   #isUp = false;
+  /** Those that were shut out while nobody answered under their name, and how often each had been started again by then. */
+  readonly #unanswered = new Map<Child, number>();
   #stopped: Promise<void> | undefined;
   /** Ends a pause of `start`: the clock's timer may never come once nothing else keeps the process alive. */
   #wake: () => void = () => undefined;
@@ -97,14 +99,18 @@ export class Supervisor {
   }
 
   /**
-   * A child that wants what another process has. It gets a second try, and more as long as an orphan of an earlier supervisor
-   * answers under its name: that one is about to stop.
+   * A child that wants what another process has. It is tried again as long as an orphan of an earlier supervisor answers under
+   * its name: that one is about to stop. One that answers no longer may have been there when the child tried, so the last try
+   * is one that began after nobody had answered.
    */
   async #shutOut(): Promise<Child | undefined> {
     for (const child of this.#children) {
-      if (child.state !== 'waiting' || child.restarts === 0 || !IN_USE.includes(child.lastEnd?.status))
-        continue;
-      if (!(await this.#options.answers(child.name))) return child;
+      const { state, restarts, lastEnd } = child;
+      if (state !== 'waiting' || !IN_USE.includes(lastEnd?.status)) continue;
+      if (await this.#options.answers(child.name)) this.#unanswered.delete(child);
+      else if (restarts > (this.#unanswered.get(child) ?? Infinity)) return child;
+      // It may have been started again meanwhile: that try began before there was no answer.
+      else if (!this.#unanswered.has(child)) this.#unanswered.set(child, child.restarts);
     }
     return undefined;
   }

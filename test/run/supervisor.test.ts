@@ -265,6 +265,30 @@ describe('a supervisor', () => {
     appendFileSync(join(home, 'log'), 'end');
   });
 
+  it('starts a child again whose orphan ended between its try and the question whether it answers', async () => {
+    const held = join(home, 'held');
+    writeFileSync(held, '');
+    const tries = join(home, 'tries');
+    const supervisor = supervisorOf(
+      [script('late', `echo >>${tries}; test ! -e ${held} || exit 75; touch $READY; exec sleep 100`)],
+      {
+        answers: () => {
+          const isThere = readFileSync(tries, 'utf8').length < 2;
+          if (!isThere) rmSync(held, { force: true });
+          return Promise.resolve(isThere);
+        },
+      },
+    );
+    await supervisor.start();
+    assert.equal(supervisor.status().children[0]?.restarts, 2);
+  });
+
+  it('gives up on a child that was shut out after nobody had answered, too', async () => {
+    const supervisor = supervisorOf([script('late', 'exit 75')], { answers: () => Promise.resolve(false) });
+    await assert.rejects(supervisor.start(), { code: 'try.later', message: /late exited with 75/ });
+    assert.equal(supervisor.status().children[0]?.restarts, 1);
+  });
+
   it('takes its children with it when it is killed -9', async () => {
     const child = spawn(process.execPath, [supervise, home], { stdio: ['ignore', 'pipe', 'ignore'] });
     await once(child.stdout, 'data');
