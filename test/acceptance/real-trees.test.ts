@@ -84,9 +84,9 @@ describe('the documentation trees of openjdk-17-doc and linux-doc, served by ngi
   });
 
   it('are not sent and not fetched a second time', async () => {
-    site.forgetRequests();
+    await site.forgetRequests();
     await deliver();
-    assert.deepEqual(site.requests(), []);
+    assert.deepEqual(await site.requests(), []);
     assert.deepEqual(await shown(), []);
   });
 
@@ -112,13 +112,13 @@ describe('the documentation trees of openjdk-17-doc and linux-doc, served by ngi
       );
       expected.push(`upsert\t${url(name)}`);
     }
-    site.forgetRequests();
+    await site.forgetRequests();
     const delta = await lcc.run(
       `find '${docroot}' -type f | file2url --docroot '${docroot}' | lcccpstate --statefile=state.txt | grep -c '^<url '`,
     );
     assert.equal(delta.trim(), '200');
     await deliver();
-    assert.equal(site.requests().length, 150);
+    assert.equal((await site.requests()).length, 150);
     const byText = (a: string, b: string) => (a < b ? -1 : 1);
     assert.deepEqual((await shown()).map(decodeURIComponent).sort(byText), expected.sort(byText));
   });

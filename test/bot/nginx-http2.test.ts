@@ -41,7 +41,7 @@ describe('a robot at nginx with HTTP/2', { skip: noNginx }, () => {
       (name, id) =>
         `<fetch id="${id}" ${oneLane ? 'lane="1" ' : ''}url="${root}${name}" file="${join(folder, String(id))}"/>\n`,
     );
-    site.forgetRequests();
+    await site.forgetRequests();
     const { out } = await talk(fetches.join(''), [`--config=${config}`], authority.env);
     const results = out.split('\n').filter(line => line.startsWith('<fetched'));
     const inOrder: string[] = [];
@@ -63,9 +63,9 @@ describe('a robot at nginx with HTTP/2', { skip: noNginx }, () => {
       true,
     );
     assert.equal(results.filter(line => line.includes('status="ok"')).length, PAGES + 1, results.join('\n'));
-    const protocols = new Set(site.requests().map(line => line.split(' ').at(2)));
+    const protocols = new Set((await site.requests()).map(line => line.split(' ').at(2)));
     assert.deepEqual([...protocols], ['HTTP/2.0']);
-    assert.equal(site.requests().length, PAGES + 1, 'nothing was asked twice');
+    assert.equal((await site.requests()).length, PAGES + 1, 'nothing was asked twice');
   });
 
   it('takes content that comes faster than it is decoded, in many lanes at a time', async () => {
@@ -93,6 +93,6 @@ describe('a robot at nginx with HTTP/2', { skip: noNginx }, () => {
   it('speaks HTTP/1.1 where it is told to', async () => {
     const results = await fetchAll(['0.html'], false);
     assert.match(results.join(), /status="ok"/);
-    assert.deepEqual(site.requests(), ['GET /0.html HTTP/1.1 200']);
+    assert.deepEqual(await site.requests(), ['GET /0.html HTTP/1.1 200']);
   });
 });

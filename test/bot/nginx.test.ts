@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import { noNginx } from '../support/nginx.js';
+import { noNginx, startSite, type Site } from '../support/nginx.js';
 import { fetchOnce, newEngine, newFolder, verdict } from './support.js';
 
-const PORT = 28_473;
-const SITE = `http://127.0.0.1:${PORT}`;
 const MODIFIED = new Date('1994-11-06T08:49:37Z');
 
 describe('a robot at nginx', { skip: noNginx }, () => {
@@ -22,42 +16,25 @@ describe('a robot at nginx', { skip: noNginx }, () => {
     'empty.html': Buffer.alloc(0),
   };
 
-  let nginx: ChildProcess | undefined;
-  after(() => void nginx?.kill());
+  let site: Site;
   before(async () => {
-    mkdirSync(join(dir, 'www'));
+    const docroot = join(dir, 'www');
+    mkdirSync(docroot);
     for (const [name, content] of Object.entries(pages)) {
-      writeFileSync(join(dir, 'www', name), content);
-      utimesSync(join(dir, 'www', name), MODIFIED, MODIFIED);
+      writeFileSync(join(docroot, name), content);
+      utimesSync(join(docroot, name), MODIFIED, MODIFIED);
     }
-    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      name => `${name}_temp_path ${dir}/${name};`,
-    );
-    const config = join(dir, 'nginx.conf');
-    writeFileSync(
-      config,
-      `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/log; events {}
-http { access_log off; ${paths.join(' ')} types { text/html html; } gzip on; gzip_min_length 10;
-  server { listen 127.0.0.1:${PORT}; root ${dir}/www; location = /moved { return 301 /small.html; } } }\n`,
-    );
-    nginx = spawn('nginx', ['-c', config, '-e', `${dir}/log`], { stdio: 'ignore' });
-    for (;;) {
-      const probe = connect(PORT, '127.0.0.1');
-      try {
-        await once(probe, 'connect');
-        probe.destroy();
-        return;
-      } catch {
-        assert.equal(nginx?.exitCode, null, 'nginx does not start');
-        await pause(20);
-      }
-    }
+    site = await startSite(docroot, join(dir, 'nginx'), {
+      location: 'if ($uri = /moved) { return 301 /small.html; }',
+      server: 'gzip on; gzip_min_length 10;',
+    });
   });
+  after(() => site?.stop());
 
   for (const [name, content] of Object.entries(pages)) {
     it(`stores ${name} decoded, with its validators, and finds it unchanged by either of them`, async () => {
       const engine = newEngine();
-      const job = { url: `${SITE}/${name}`, file: join(newFolder(), 'x'), mimetype: 'text/html' };
+      const job = { url: `${site.url}${name}`, file: join(newFolder(), 'x'), mimetype: 'text/html' };
       const first = await fetchOnce(engine, job);
       assert.ok(first.status === 'ok', JSON.stringify(first));
       assert.ok(readFileSync(job.file).equals(content));
@@ -75,8 +52,8 @@ http { access_log off; ${paths.join(' ')} types { text/html html; } gzip on; gzi
   it('follows its redirect and believes its 404', async () => {
     const engine = newEngine();
     const file = join(newFolder(), 'x');
-    const moved = await fetchOnce(engine, { url: `${SITE}/moved`, file });
-    assert.ok(moved.status === 'ok' && moved.finalUrl === `${SITE}/small.html`);
-    assert.equal(verdict(await fetchOnce(engine, { url: `${SITE}/nothing`, file })), 404);
+    const moved = await fetchOnce(engine, { url: `${site.url}moved`, file });
+    assert.ok(moved.status === 'ok' && moved.finalUrl === `${site.url}small.html`);
+    assert.equal(verdict(await fetchOnce(engine, { url: `${site.url}nothing`, file })), 404);
   });
 });

@@ -89,15 +89,15 @@ describe('the main line, from files on a site to an index', { skip: noNginx }, (
   });
 
   it('sends nothing and fetches nothing when nothing has changed', async () => {
-    site.forgetRequests();
+    await site.forgetRequests();
     const result = await delivered();
     assert.equal(result.stdout, '');
-    assert.deepEqual(site.requests(), []);
+    assert.deepEqual(await site.requests(), []);
     assert.deepEqual(await changes(), []);
   });
 
   it('sends exactly what was changed, added and deleted, and the cursor shows exactly that', async () => {
-    site.forgetRequests();
+    await site.forgetRequests();
     writeFileSync(
       join(docroot, 'index.html'),
       '<html><title>Start</title><body>bumblebee page</body></html>',
@@ -115,10 +115,10 @@ describe('the main line, from files on a site to an index', { skip: noNginx }, (
       'upsert index.html',
     ]);
     assert.deepEqual(
-      new Set(site.requests().map(line => line.split(' ')[1])),
+      new Set((await site.requests()).map(line => line.split(' ')[1])),
       new Set(['/guide/new%20page.html', '/index.html']),
     );
-    assert.equal(site.requests().length, 2);
+    assert.equal((await site.requests()).length, 2);
   });
 
   it('feeds an SQLite FTS5 index that answers with browse URLs, incrementally', async () => {
@@ -165,9 +165,9 @@ describe('the main line, from files on a site to an index', { skip: noNginx }, (
   it('finds everything again after a restart, and sends nothing twice', async () => {
     await lcc.stop();
     await lcc.start();
-    site.forgetRequests();
+    await site.forgetRequests();
     await delivered();
-    assert.deepEqual(site.requests(), []);
+    assert.deepEqual(await site.requests(), []);
     const count = (await lcc.run('lccq --count')).trim();
     assert.equal(count, String(HOSTILE_NAMES.length + 41 - 1));
   });

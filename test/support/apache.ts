@@ -10,8 +10,8 @@ export interface ApacheSite {
   url: string;
   /** `http://localhost:PORT/` */
   plainUrl: string;
-  /** One line per request served: `GET /path HTTP/2.0 200`. */
-  requests(): string[];
+  /** One line per request answered, which comes after the answer: waits for so many. `GET /path HTTP/2.0 200` */
+  requests(atLeast: number): Promise<string[]>;
   forgetRequests(): void;
   /** Replaces its processes; connections are told to end when their requests are done. */
   restartGracefully(): void;
@@ -83,7 +83,10 @@ ${directives}
   return {
     url: `https://localhost:${port}/`,
     plainUrl: `http://localhost:${plainPort}/`,
-    requests: () => lines().slice(forgotten),
+    async requests(atLeast) {
+      while (lines().length < forgotten + atLeast) await new Promise(resolve => void setTimeout(resolve, 20));
+      return lines().slice(forgotten);
+    },
     forgetRequests: () => void (forgotten = lines().length),
     restartGracefully: () => void apache.kill('SIGUSR1'),
     async stop() {

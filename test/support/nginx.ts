@@ -2,6 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -9,9 +10,9 @@ export interface Site {
   /** `http://127.0.0.1:PORT/`, or https. */
   url: string;
   port: number;
-  /** One line per request served: `GET /path 200`. */
-  requests(): string[];
-  forgetRequests(): void;
+  /** One line per request answered: `GET /path HTTP/1.1 200`. */
+  requests(): Promise<string[]>;
+  forgetRequests(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,12 +47,16 @@ export async function startSite(
   );
   await untilListening(port, nginx, stateDir);
   let forgotten = 0;
-  const lines = () => readFileSync(log, 'utf8').split('\n').slice(0, -1);
+  /** A request is logged when it has been answered, before the one worker answers the next. */
+  const lines = async () => {
+    await ask(markerIn(stateDir));
+    return readFileSync(log, 'utf8').split('\n').slice(0, -1);
+  };
   return {
     url: `${extras.listen?.includes('ssl') === true ? 'https' : 'http'}://127.0.0.1:${port}/`,
     port,
-    requests: () => lines().slice(forgotten),
-    forgetRequests: () => void (forgotten = lines().length),
+    requests: async () => (await lines()).slice(forgotten),
+    forgetRequests: async () => void (forgotten = (await lines()).length),
     async stop() {
       nginx.kill('SIGTERM');
       await once(nginx, 'exit');
@@ -86,8 +91,23 @@ http {
     ${server}
     location / { root "${docroot}"; ${location} }
   }
+  server {
+    listen unix:${markerIn(stateDir)};
+    access_log off;
+    return 204;
+  }
 }
 `;
+}
+
+/** Where it answers what is not logged. */
+function markerIn(stateDir: string): string {
+  return join(stateDir, 'marker.sock');
+}
+
+async function ask(socketPath: string): Promise<void> {
+  const [answer] = (await once(request({ socketPath, agent: false }).end(), 'response')) as [IncomingMessage];
+  await once(answer.resume(), 'end');
 }
 
 /** A port nobody listens on; below the ephemeral range, so that no client socket sits on it later. */
