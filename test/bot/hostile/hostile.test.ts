@@ -14,7 +14,7 @@ describe('a robot among hostile servers', { concurrency: true }, () => {
     it(`gives one result and leaves nothing behind: ${name}`, async () => {
       const folder = newFolder();
       const server = await rawServer(serve, onConnect && (socket => onConnect(socket, '', 0)));
-      const patience = expect === 603 ? IMPATIENT : endless === true ? { totalTimeoutMs: 4000 } : {};
+      const patience = expect === 603 ? IMPATIENT : endless === true ? { totalTimeoutMs: 15_000 } : {};
       const engine = newEngine(patience);
       const outcome = await fetchOnce(engine, { url: server.url, file: join(folder, 'ab/file') });
       assert.equal(verdict(outcome), expect, JSON.stringify(outcome));

@@ -325,7 +325,7 @@ export const HTTP2_CASES: Http2Case[] = [
 ];
 
 /** Codes that stand for what a case's `expect` says in words. */
-export const VERDICTS: Record<string, readonly (string | number)[]> = {
+const VERDICTS: Record<string, readonly (string | number)[]> = {
   'too large, or a breach of the flow control': [606, 611],
   'a timeout, or called a flood': [603, 605, 611],
   'no answer': [603, 604, 605, 611],
@@ -335,6 +335,11 @@ export const VERDICTS: Record<string, readonly (string | number)[]> = {
   'a breach': [603, 611],
   '611, or the field left out': ['ok', 611],
 };
+
+/** Every verdict that a case may have. */
+export function expectedOf({ expect }: Http2Case): readonly (string | number)[] {
+  return VERDICTS[expect] ?? [expect];
+}
 
 /** Serves a case on loopback. */
 export async function serveHttp2(
