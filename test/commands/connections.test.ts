@@ -32,7 +32,7 @@ async function startQm(toml: string): Promise<Qm> {
 const refusal = (path: string) => text(connect(path));
 const refusals = (log: string) => log.split('"event":"connections are refused"').length - 1;
 
-describe('lccd-qm', { timeout: 60_000 }, () => {
+describe('lccd-qm', { timeout: 300_000 }, () => {
   it('refuses UNSes beyond qm.max_connections, names it, and takes another when one has gone', async () => {
     const qm = await startQm('[qm]\nmax_connections = 2\n');
     const [stays, leaves] = [new Uns(qm, 'u1'), new Uns(qm, 'u2')];
@@ -91,7 +91,7 @@ describe('lccd-qm', { timeout: 60_000 }, () => {
   });
 });
 
-describe('lccbot --listen', { timeout: 60_000 }, () => {
+describe('lccbot --listen', { timeout: 300_000 }, () => {
   it('refuses connections beyond bot.max_connections, names it, and takes another when one has gone', async () => {
     const folder = newFolder();
     const path = socketIn(folder);

@@ -75,7 +75,7 @@ async function hold(
   return transcript;
 }
 
-it('is held with telnet as the page shows it', { skip: noTelnet, timeout: 60_000 }, async () => {
+it('is held with telnet as the page shows it', { skip: noTelnet, timeout: 300_000 }, async () => {
   const { site, release } = await pageSite();
   const folder = newFolder();
   const port = await freePort();
@@ -99,7 +99,7 @@ it('is held with telnet as the page shows it', { skip: noTelnet, timeout: 60_000
   assert.equal(await bot.exited, 0);
 });
 
-it('is held byte by byte, lines ending as a terminal ends them', { timeout: 60_000 }, async () => {
+it('is held byte by byte, lines ending as a terminal ends them', { timeout: 300_000 }, async () => {
   const { site, release } = await pageSite();
   const folder = newFolder();
   const port = await freePort();

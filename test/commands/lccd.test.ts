@@ -95,7 +95,7 @@ async function until(condition: () => boolean): Promise<void> {
 describe('lccd', () => {
   it('runs a whole LCC, which lccstat shows and finds idle; stops in order and leaves nothing running', async () => {
     const { child, log } = await lccd('--bots=2');
-    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+    assert.equal(run('lccstat', '--until-idle=120').status, 0);
     const { idle, daemons } = shown();
     assert.equal(idle, true);
     assert.deepEqual(Object.keys(daemons), [
@@ -121,7 +121,7 @@ describe('lccd', () => {
 
   it('runs a server of content users where one is to listen, and stops it first', async () => {
     const { child, log } = await lccd('--cu-listen=127.0.0.1:0', `--cu-listen=unix:${home}/cu.sock`);
-    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+    assert.equal(run('lccstat', '--until-idle=120').status, 0);
     assert.match(run('lccstat').stdout, /^lccd-cu +idle +\d+ s +\d+ MB +0 connections$/m);
     assert.match(await ask(`${home}/cu.sock`, '<query/>'), /^<lococa:result [^>]+>\n<\/lococa:result>\n$/);
     child.kill('SIGTERM');
@@ -151,7 +151,7 @@ describe('lccd', () => {
     const before = shown().daemons['lccd-qm']?.pid ?? 0;
     process.kill(before, 'SIGKILL');
     await until(() => shown().daemons['lccd-qm']?.pid !== before && shown().idle);
-    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+    assert.equal(run('lccstat', '--until-idle=120').status, 0);
   });
 
   it('takes its children with it when it is killed -9, and its successor starts', async () => {
@@ -160,7 +160,7 @@ describe('lccd', () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     await lccd();
-    assert.equal(run('lccstat', '--until-idle=30').status, 0);
+    assert.equal(run('lccstat', '--until-idle=120').status, 0);
     await until(() => !pids.some(runs));
   });
 
@@ -192,7 +192,7 @@ describe('lccd', () => {
       const { status, stderr } = spawnSync(join(ROOT, 'bin', name), args, {
         env: { ...process.env, LCC_HOME: '/proc/lcc' },
         encoding: 'utf8',
-        timeout: 20_000,
+        timeout: 120_000,
       });
       assert.equal(status, 73, name);
       assert.match(stderr, /^[^\n]*\/proc\/lcc: no directory can be made here[^\n]*\n$/);

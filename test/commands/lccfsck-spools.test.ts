@@ -42,7 +42,7 @@ const AFTER = {
   'order.db': 'the order of sets that wait is read from the spools',
 };
 
-describe('lccfsck and the databases of the UNSes', { timeout: 120_000 }, () => {
+describe('lccfsck and the databases of the UNSes', { timeout: 300_000 }, () => {
   it('finds nothing of sound ones, also while they are written', async () => {
     const { home, password } = await stopped();
     assert.deepEqual(lccfsck(home).findings, []);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startLcc, type TestLcc } from '../support/shell-lcc.js';
 
-describe('lccstat and urls that failed', { timeout: 90_000 }, () => {
+describe('lccstat and urls that failed', { timeout: 300_000 }, () => {
   let lcc: TestLcc;
   let site: Server;
   before(async () => {

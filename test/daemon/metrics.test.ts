@@ -70,7 +70,7 @@ function documented(): { ours: string[]; process: string[] } {
   };
 }
 
-describe('metrics of a whole LCC', { timeout: 60_000 }, () => {
+describe('metrics of a whole LCC', { timeout: 300_000 }, () => {
   let lcc: TestLcc;
   let relay: Daemon;
   before(async () => {

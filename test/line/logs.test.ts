@@ -29,7 +29,7 @@ interface Line {
   [field: string]: unknown;
 }
 
-describe('the log of a whole LCC under load', { timeout: 120_000 }, () => {
+describe('the log of a whole LCC under load', { timeout: 300_000 }, () => {
   const site = createServer((request, response) => {
     const number = Number(/(\d+)$/.exec(request.url ?? '')?.[1] ?? 0);
     if (number % 50 === 7) request.socket.destroy();
@@ -68,7 +68,7 @@ describe('the log of a whole LCC under load', { timeout: 120_000 }, () => {
     process.kill(daemons['lccbot']?.pid ?? 0, 'SIGKILL');
     await lcc.run('lccctl pause && lccctl resume && lccctl flush');
     while ((await lcc.sh('lccstat')).status !== 0);
-    await lcc.idle(60);
+    await lcc.idle();
     await lcc.stop();
     lines = lcc.log().trimEnd().split('\n');
   });

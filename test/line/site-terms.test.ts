@@ -44,7 +44,7 @@ describe('what the operator set of a provider reaches its site', { skip: noNginx
     lcc = await startLcc(intranet.url, '[qm]\nretries = 0\n');
     await lcc.run(`lccpidb root add --pid=1 --root=${other}`);
     await lcc.run(
-      `lccpidb set --pid=1 --maxlen=1000 --timeout=0.5 --user-agent='house-bot/7 (it@example.org)' --loginfile=- <<<'${LOGIN}'`,
+      `lccpidb set --pid=1 --maxlen=1000 --timeout=5 --user-agent='house-bot/7 (it@example.org)' --loginfile=- <<<'${LOGIN}'`,
     );
     const urls = ['plan.html', 'large.html', 'away.html', `${other}slow.html`].map(
       url => `<url curl="${url}" mimetype="text/html"/>`,
