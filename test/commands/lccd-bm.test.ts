@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import {
   contentOf,
   fetchOk,
@@ -18,6 +19,8 @@ import {
 import { startDaemon, statusOf } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
 
+const runFile = promisify(execFile);
+
 describe('lccd-bm', () => {
   it('and its robots are shown by lccstat as what they are: not the whole LCC', async () => {
     startManager();
@@ -25,9 +28,9 @@ describe('lccd-bm', () => {
     await source.slots(8);
     await fetchOk('/page');
     const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
-    const { status, stdout } = spawnSync(join(ROOT, 'bin/lccstat'), { env, encoding: 'utf8' });
+    // Meanwhile the source, which is in this process, pings: who hears nothing of it cannot know that there is nothing to do.
+    const { stdout } = await runFile(join(ROOT, 'bin/lccstat'), { env });
     assert.match(stdout, /^idle: the Queue Manager is on another machine\n\nDAEMON/);
-    assert.equal(status, 0);
   });
 
   it('is not idle while its Queue Manager does not know of it: there may be content to be checked', async () => {

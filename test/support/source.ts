@@ -42,7 +42,7 @@ export class TestSource {
           upkept: result => source.#settle(source.#upkeep, result),
           closed: () => source.#lost(peer),
         },
-        { ...channelOptions(), clock: systemClock, helloTimeoutMs: 10_000, pingIntervalMs: 1000 },
+        { ...channelOptions(), clock: systemClock, helloTimeoutMs: 60_000, pingIntervalMs: 60_000 },
       );
     });
     server.listen(path);
