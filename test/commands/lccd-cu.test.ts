@@ -261,24 +261,39 @@ describe('clients of lccd-cu that behave badly', () => {
     slow.socket.destroy();
   });
 
-  for (const [what, setting] of [
-    ['when they take nothing for long, and have no whole answer then', 'stall_timeout_ms'],
-    ['in an answer that takes too long, and have no whole one then', 'answer_timeout_ms'],
-  ] as const) {
-    it(`are cut off ${what}`, async () => {
-      const cache = newCache();
-      cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
-      const { unix } = await served(cache, `[cu]\n${setting} = 200\n`);
-      const slow = new Cu(unix);
-      slow.socket.pause();
-      slow.send('<query/>');
-      while (Number((await statusOf(cache.home, 'lccd-cu'))['queries']) === 0)
-        await new Promise(setImmediate);
-      await atMost(0, cache);
-      slow.socket.resume();
-      assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
-    });
-  }
+  /** Resolves when lccd-cu has counted one. */
+  const counted = async (cache: TestCache, what: 'queries' | 'refused'): Promise<void> => {
+    while (Number((await statusOf(cache.home, 'lccd-cu'))[what]) === 0) await new Promise(setImmediate);
+  };
+  /** One that has asked for an answer which no socket holds, and does not read it. */
+  const slowReader = async (cache: TestCache, toml: string): Promise<Cu> => {
+    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
+    const { unix } = await served(cache, toml);
+    const slow = new Cu(unix);
+    slow.socket.pause();
+    slow.send('<query/>');
+    await counted(cache, 'queries');
+    return slow;
+  };
+
+  it('are cut off when they take nothing for long, and have no whole answer then', async () => {
+    const cache = newCache();
+    const slow = await slowReader(cache, '[cu]\nstall_timeout_ms = 200\n');
+    await atMost(0, cache);
+    slow.socket.resume();
+    assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
+  });
+
+  it('are sent away in an answer that takes too long, and have no whole one then', async () => {
+    const cache = newCache();
+    const slow = await slowReader(cache, '[cu]\nanswer_timeout_ms = 200\n');
+    await counted(cache, 'refused');
+    slow.socket.resume();
+    const reply = await slow.reply;
+    assert.equal(codeOf(reply), 106);
+    assert.match(reply, /the answer takes too long; .*\(cu\.answer_timeout_ms\)/);
+    assert.doesNotMatch(reply, /<\/lococa:result>/);
+  });
 
   it('end their own connection only', async () => {
     const cache = newCache();
