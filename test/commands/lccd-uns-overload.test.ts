@@ -1,5 +1,8 @@
 /** More than the Queue Manager can take: the real UNS spools, says so when it can no more, and drains in order. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
 import { addProvider } from '../../src/db/pidb.js';
@@ -18,14 +21,15 @@ let uns: Daemon;
 let password: string;
 const bms: Bm[] = [];
 
-async function start(toml: string): Promise<void> {
+/** @param qmPath where the UNS finds the Queue Manager */
+async function start(toml: string, qmPath = () => qm.unsPath): Promise<void> {
   qm = new Qm(toml);
   password = generatePassword();
   const db = openDatabase(qm.dbPath);
   addProvider(db, PID, hashPassword(password), {}, [SITE]);
   db.close();
   await qm.start();
-  uns = startDaemon('lccd-uns', qm.home, ['--listen=127.0.0.1:0', `--qm=unix:${qm.unsPath}`], {
+  uns = startDaemon('lccd-uns', qm.home, ['--listen=127.0.0.1:0', `--qm=unix:${qmPath()}`], {
     LCC_CONFIG: '',
   });
   await uns.ready;
@@ -39,6 +43,51 @@ async function send(...curls: string[]): Promise<'accepted' | number> {
   const reply = await new Cp(port()).send(init(PID, password) + set('partial', ...curls)).reply;
   if (reply.includes('<set_accepted')) return 'accepted';
   return Number(/code="(\d+)"/.exec(reply)?.[1]);
+}
+
+/** Between a UNS and the Queue Manager: so many bytes pass, and the others when it is opened. */
+class Gate {
+  #left: number;
+  readonly #waiting = new Set<Socket>();
+  readonly #server = createServer(uns => this.#join(uns, connect(qm.unsPath)));
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  get path(): string {
+    return join(qm.home, 'gate.sock');
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(this.path);
+    await once(this.#server, 'listening');
+  }
+
+  open(): void {
+    this.#left = Infinity;
+    for (const uns of this.#waiting) uns.resume();
+    this.#waiting.clear();
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+
+  #join(uns: Socket, manager: Socket): void {
+    for (const [one, other] of [
+      [uns, manager],
+      [manager, uns],
+    ] as const)
+      one.on('error', () => undefined).on('close', () => void other.destroy());
+    manager.on('data', (chunk: Buffer) => void uns.write(chunk));
+    manager.on('drain', () => void (this.#left > 0 && uns.resume()));
+    uns.on('data', (chunk: Buffer) => {
+      this.#left -= chunk.length;
+      if (!manager.write(chunk) || this.#left <= 0) uns.pause();
+      if (this.#left <= 0) this.#waiting.add(uns);
+    });
+  }
 }
 
 async function until(test: () => Promise<boolean>): Promise<void> {
@@ -103,15 +152,18 @@ describe('a UNS whose Queue Manager does not answer', () => {
 
 describe('a UNS whose Queue Manager hangs in the middle of a set', () => {
   it('gives the connection up and, when that goes on, hands the set over again: nothing is lost or there twice', async () => {
-    await start('[uns]\nqm_timeout_ms = 1000\n');
     const pad = 'x'.repeat(200);
     const curls = Array.from({ length: 50_000 }, (_, i) => `${i}-${pad}`);
+    const gate = new Gate((curls.length * pad.length) / 2);
+    await start('[uns]\nqm_timeout_ms = 3000\n[qm]\nslice_urls = 1000\n', () => gate.path);
+    await gate.listen();
     const queued = () => qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
     assert.equal(await send(...curls), 'accepted');
     await until(async () => queued().length > 0);
     qm.child?.kill('SIGSTOP');
-    assert.ok(queued().length < curls.length, 'in the middle');
+    gate.open();
     await uns.logged('takes no more (uns.qm_timeout_ms)');
+    assert.ok(queued().length < curls.length, 'in the middle');
     assert.equal((await status())['sets_spooled'], 1);
     qm.child?.kill('SIGCONT');
     await until(async () => (await status())['sets_spooled'] === 0);
@@ -121,6 +173,7 @@ describe('a UNS whose Queue Manager hangs in the middle of a set', () => {
     );
     assert.equal(absorbed().length, 1);
     assert.equal(await send('again'), 'accepted');
+    gate.close();
   });
 });
 
