@@ -63,7 +63,7 @@ async function unheard(output: 'full' | 'gone', input: string, args: string[] = 
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', text => (stderr += text));
   child.stdin?.on('error', () => undefined).end(input);
-  const [status] = (await once(child, 'exit')) as [number | null];
+  const [status] = (await once(child, 'close')) as [number | null];
   closeSync(full);
   return { status, stdout: '', stderr };
 }
@@ -125,6 +125,7 @@ test('commits only the pending state the stream named', async () => {
   const done = await lcccp(1, site.first);
   assert.equal(done.status, 0);
   assert.match(done.stderr, /state was replaced by another run and not kept/);
+  assert.deepEqual((await arrives()).curls, ['a.html']);
   assert.deepEqual(site.files(), ['state.txt.pending']);
   unlinkSync(join(site.dir, 'state.txt.pending'));
   assert.equal((await lcccp(1, site.first)).status, 75);

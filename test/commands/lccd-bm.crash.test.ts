@@ -37,9 +37,10 @@ class KeptManager {
     this.#stopping = false;
     this.#daemon = this.#keep();
   }
-  kill(): void {
+  async kill(): Promise<void> {
     this.#stopping = true;
     this.#daemon.child.kill('SIGKILL');
+    await this.#daemon.ended;
   }
   #keep(): Daemon {
     const daemon = this.#start();
@@ -104,7 +105,7 @@ async function history(crashAt: string | undefined) {
       crashes: manager.crashes,
     };
   } finally {
-    manager.kill();
+    await manager.kill();
     robot.child.kill('SIGKILL');
     await robot.ended;
     source.close();

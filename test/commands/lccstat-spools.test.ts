@@ -8,7 +8,7 @@ import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
 
 it(
   'lccstat tells files of others in the spools from sets and pages of deletions',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async () => {
     const site = new Site();
     await site.listen();
@@ -45,7 +45,7 @@ it(
 
 it(
   'lccstat tells of accepted sets of a UNS that does not run, and is not idle',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async () => {
     const site = new Site();
     await site.listen();
@@ -60,6 +60,8 @@ it(
       alone.child.kill('SIGTERM');
       assert.equal(await alone.ended, 0);
       lcc.start();
+      // It answers when all its daemons do.
+      while (!/^lccd +(idle|busy) /m.test(await told()));
       await assert.rejects(lcc.run('lccstat', '--until-idle=2'), { code: 75 });
       assert.match(
         await told(),

@@ -68,7 +68,7 @@ function documentedFields(): Set<string> {
   );
 }
 
-describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
+describe('lccstat and an LCC whose site is away', { timeout: 300_000 }, () => {
   let lcc: TestLcc;
   const seen = new Set<string>();
   before(async () => {
@@ -82,6 +82,8 @@ describe('lccstat and an LCC whose site is away', { timeout: 90_000 }, () => {
     writeFileSync(join(lcc.dir, 'urls'), urls.join(''));
     await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=http://127.0.0.1:9/ <urls`);
     while (!/"state":"back-off"/.test(await lcc.run('lccstat --queue --json')));
+    // What was on its way to the robot comes back.
+    while (!/"in_flight":0\b/.test(await lcc.run('lccstat --json')));
   });
   after(() => lcc.destroy());
 

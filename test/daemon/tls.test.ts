@@ -169,7 +169,7 @@ async function runUntilReady(home: string): Promise<{ status: number; log: strin
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
-    if (text.includes('"event":"ready"')) child.kill('SIGTERM');
+    if (log.includes('"event":"ready"')) child.kill('SIGTERM');
   });
   const [status] = (await closed) as [number];
   return { status, log };
