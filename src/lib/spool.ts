@@ -368,12 +368,10 @@ export class Spool {
     const text = readIfThere(path);
     if (text === undefined) return 0;
     if (SEQUENCE.test(text)) return Number(text);
-    this.#options.log?.error('sequence of a spool damaged; its numbers go on far beyond', {
-      path,
-      highest,
-      next: highest + SKIPPED_NUMBERS + 1,
-    });
-    return highest + SKIPPED_NUMBERS;
+    const next = highest + SKIPPED_NUMBERS + 1;
+    const what = 'sequence of a spool damaged; its numbers go on far beyond';
+    this.#options.log?.error(what, { path, highest, next });
+    return next - 1;
   }
 
   #readOrMakeId(): string {
