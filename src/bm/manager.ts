@@ -169,6 +169,7 @@ export class BotManager {
       slots: this.#distributor.slots,
       waiting,
       fetching: given,
+      begun: this.#distributor.begun,
       lanes: this.#distributor.lanes,
       deletions_waiting: this.#store.deletionsWaiting,
       names_free: this.#store.freeNames,

@@ -134,7 +134,7 @@ export class Relay {
   }
 
   status(): { idle: boolean; [name: string]: unknown } {
-    const { waiting, given, lanes } = this.#distributor;
+    const { waiting, given, begun, lanes } = this.#distributor;
     return {
       idle: this.#upstream.known && waiting === 0 && given === 0 && this.#errands.size === 0,
       relay: true,
@@ -149,6 +149,7 @@ export class Relay {
       slots: this.#slots(),
       waiting,
       fetching: given,
+      begun,
       lanes,
       deletions_waiting: this.#errands.deletions,
     };

@@ -49,6 +49,8 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const { options } = context;
+  if (options['limit'] !== undefined && options['queue'] !== true)
+    throw new LccError('usage', '--limit goes with --queue: it says how many providers are shown');
   const file = options['config'];
   const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
   const { home } = config;

@@ -130,7 +130,7 @@ function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, sl
   const failure = told.failure === undefined ? '' : ` (${told.failure})`;
   const words =
     state === 'fetching'
-      ? `fetching ${told.fetching}`
+      ? `fetching, ${told.fetching} sent to machines`
       : state === 'back-off'
         ? `${provider.backoffs === 0 ? 'asks for patience' : 'does not answer'}${failure}, left alone${until}`
         : state === 'later'

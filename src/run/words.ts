@@ -82,7 +82,7 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
     of.of('rows_later') === 0 ? '' : `${of.of('rows_later')} of them for another hour`,
     of.of('in_flight') <= of.of('results_waiting')
       ? ''
-      : `${of.of('in_flight') - of.of('results_waiting')} of them being fetched`,
+      : `${of.of('in_flight') - of.of('results_waiting')} of them sent to machines`,
     of.of('results_waiting') === 0 ? '' : `${of.of('results_waiting')} of them fetched and not yet written`,
     of.some('absorbing', 'set being absorbed', 'sets being absorbed'),
     fetchedSince(of),
@@ -90,7 +90,7 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
   ],
   'lccd-bm': of => [
     `${of.of('relay') === 1 ? `relays to ${amount(of.of('machines'), 'machine')}` : amount(of.of('robots'), 'robot')} with ${amount(of.of('slots'), 'slot')}`,
-    of.of('fetching') === 0 ? '' : `${of.of('fetching')} fetching`,
+    sentOn(of),
     of.of('waiting') === 0 ? '' : `${of.of('waiting')} waiting for a slot`,
     of.some('deletions_waiting', 'deletion waiting', 'deletions waiting'),
   ],
@@ -112,6 +112,13 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
     restarts(of.list('children')),
   ],
 };
+
+/** What robots and machines have, most of it ahead of its turn. */
+function sentOn(of: Figures): string {
+  const sent = of.of('fetching');
+  if (sent === 0) return '';
+  return `${sent} sent to ${of.of('relay') === 1 ? 'machines' : 'robots'}, ${of.of('begun')} of them begun`;
+}
 
 function fetchedSince(of: Figures): string {
   const kinds = [

@@ -242,6 +242,7 @@ describe('a Bot Manager', () => {
       slots: 2,
       waiting: 0,
       fetching: 0,
+      begun: 0,
       lanes: 0,
       deletions_waiting: 0,
       names_free: 0,

@@ -383,6 +383,7 @@ describe('a relay', () => {
       slots: 10,
       waiting: 0,
       fetching: 0,
+      begun: 0,
       lanes: 0,
       deletions_waiting: 0,
     });

@@ -44,6 +44,13 @@ describe('lccstat', () => {
       [64, 'lccstat: --until-idle and --watch: give one of them; --until-idle prints nothing\n'],
     );
   });
+
+  for (const other of [[], ['--json'], ['--until-idle=1']])
+    it(`refuses --limit without --queue${other.map(option => `, with ${option}`).join('')}`, () => {
+      const { status, stderr } = lccstat('--limit=5', ...other);
+      const why = 'lccstat: --limit goes with --queue: it says how many providers are shown\n';
+      assert.deepEqual([status, stderr], [64, why]);
+    });
 });
 
 /** Names of fields in an object and all it holds, but not below `daemons`, whose keys are names of daemons. */

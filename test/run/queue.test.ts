@@ -132,7 +132,7 @@ it('the table has a line a provider, ages across, and says in words what goes on
    TOTAL 1310 ~1010 ~300  0  0  0   0   0   0    0     0
       12 1000  ~700 ~300  0  0  0   0   0   0    0     0 waiting
        3  300    10    0  0  0  0   0   0   0    0     0 asks for patience (429 at www.example.org), left alone until 2026-11-21 08:00; 2 removals held back; 1 error not delivered
-       4   10    10    0  0  0  0   0   0   0    0     0 fetching 5; full set wanted: operator
+       4   10    10    0  0  0  0   0   0   0    0     0 fetching, 5 sent to machines; full set wanted: operator
        5   10    10    0  0  0  0   0   0   0    0     0 delayed until 13:30:40
        6   10    10    0  0  0  0   0   0   0    0     0 all urls wait for their own hours until 22:00
        7    0     0    0  0  0  0   0   0   0    0     0 sets wait for earlier ones of the UNS a until 13:30:40

@@ -40,7 +40,7 @@ describe('a daemon in words', () => {
         errors: 2,
         freed_waiting: 1,
       }),
-      '5 urls queued, 2 of them for another hour, 1 of them being fetched, 5 stored + 2 errors since the start, 1 file to be deleted',
+      '5 urls queued, 2 of them for another hour, 1 of them sent to machines, 5 stored + 2 errors since the start, 1 file to be deleted',
     ],
     [
       'a Queue Manager whose results cannot be written',
@@ -50,13 +50,13 @@ describe('a daemon in words', () => {
     ['a Queue Manager at rest', status('lccd-qm'), 'nothing queued'],
     [
       'a Bot Manager',
-      status('lccd-bm', { robots: 1, slots: 64, fetching: 3, waiting: 2 }),
-      '1 robot with 64 slots, 3 fetching, 2 waiting for a slot',
+      status('lccd-bm', { robots: 1, slots: 64, fetching: 3, begun: 1, waiting: 2 }),
+      '1 robot with 64 slots, 3 sent to robots, 1 of them begun, 2 waiting for a slot',
     ],
     [
       'a relay',
-      status('lccd-bm-relay', { relay: true, machines: 2, slots: 96, fetching: 3 }),
-      'relays to 2 machines with 96 slots, 3 fetching',
+      status('lccd-bm-relay', { relay: true, machines: 2, slots: 96, fetching: 3, begun: 2 }),
+      'relays to 2 machines with 96 slots, 3 sent to machines, 2 of them begun',
     ],
     [
       'a robot',
