@@ -17,6 +17,7 @@
  * for the commits (1000 names 4 ms, once per 1000 fetches).
  */
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { holderOf } from '../lib/lock.js';
 import { isOnReadOnlyDisk, openCopy } from '../lib/sqlite-read.js';
 import { openSqlite, type Db, type Statement } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
@@ -337,7 +338,7 @@ function explained(path: string, error: unknown): unknown {
   const code = errnoOf(error) ?? '';
   const what = `${path}: ${messageOf(error)}`;
   if (code.startsWith('SQLITE_BUSY'))
-    return new LccError('try.later', `${path}: in use by another lccd-bm; stop that one first`, {
+    return new LccError('try.later', `${path}: in use by ${holderOf(path)}; stop that first`, {
       cause: error,
     });
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return new LccError('data.malformed', what, { cause: error });

@@ -20,7 +20,7 @@ import { forgetLast, hasVanished, wentBack } from '../db/restored.js';
 import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import { tryLock, type Lock } from '../lib/lock.js';
+import { holderOf, tryLock, type Lock } from '../lib/lock.js';
 import { silentLog, type LogFields } from '../lib/log.js';
 import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
 import { storeAlone } from './alone.js';
@@ -304,8 +304,11 @@ function openNames(
 
 function lockQueue(dbPath: string): Lock {
   const lock = tryLock(`${dbPath}.lock`);
-  if (lock === undefined)
-    throw new LccError('try.later', `${dbPath}: lccd-qm has it open; stop lccd before a repair`);
+  if (lock === undefined) {
+    const holder = holderOf(`${dbPath}.lock`);
+    const what = holder.startsWith('lccd') ? 'lccd' : 'that';
+    throw new LccError('try.later', `${dbPath}: ${holder} has it open; stop ${what} before a repair`);
+  }
   return lock;
 }
 

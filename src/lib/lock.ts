@@ -2,6 +2,8 @@
  * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process, however it
  * dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds nothing else.
  */
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { errnoOf } from './errors.js';
 import { openSqlite, type Db } from './sqlite.js';
 
@@ -29,4 +31,40 @@ export function tryLock(path: string): Lock | undefined {
     if (error instanceof Error) error.message = `${path}: ${error.message}`;
     throw error;
   }
+}
+
+/**
+ * Who has a file locked, for a message: `lccd-qm (process 4711)`; `another process` where the system does not tell, as of
+ * another user's. Also of a file that SQLite has locked for itself.
+ */
+export function holderOf(path: string): string {
+  try {
+    const { ino } = statSync(path, { bigint: true });
+    const locks = readFileSync('/proc/locks', 'utf8').matchAll(/ WRITE +([1-9]\d*) \w+:\w+:(\d+) /g);
+    for (const [, pid = '', inode] of locks)
+      if (inode === ino.toString() && hasOpen(pid, realpathSync(path))) return described(pid);
+  } catch {
+    // Not to be found out here.
+  }
+  return 'another process';
+}
+
+/** Inodes of two disks may have one number. */
+function hasOpen(pid: string, path: string): boolean {
+  const dir = `/proc/${pid}/fd`;
+  return readdirSync(dir).some(fd => {
+    try {
+      return readlinkSync(`${dir}/${fd}`) === path;
+    } catch {
+      return false; // closed meanwhile
+    }
+  });
+}
+
+/** With the name of its program, or of the script that runs. */
+function described(pid: string): string {
+  const [program = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  const script = /(^|\/)node(js)?$/.test(program) ? args.find(arg => !arg.startsWith('-')) : undefined;
+  const name = basename(script ?? program);
+  return name === '' ? `process ${pid}` : `${name} (process ${pid})`;
 }

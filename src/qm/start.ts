@@ -12,7 +12,7 @@ import type { Endpoint } from '../lib/endpoint.js';
 import { roomlessness } from '../lib/disk-room.js';
 import { DutyCycle } from '../lib/duty-cycle.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import { tryLock } from '../lib/lock.js';
+import { holderOf, tryLock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
 import { channelLimitsOf, errorElement } from '../wire/messages.js';
@@ -62,7 +62,7 @@ export async function startQueueManager(
   const path = config.home.db;
   const lock = tryLock(`${path}.lock`);
   if (lock === undefined)
-    throw new LccError('try.later', `${path}: another lccd-qm has it open; stop that one first`);
+    throw new LccError('try.later', `${path}: ${holderOf(`${path}.lock`)} has it open; stop that first`);
   const db = openOrSalvage(path, clock.nowMs(), log);
   const raised = raiseCounters(db);
   const old = wentBack(db, path);

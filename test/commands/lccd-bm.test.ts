@@ -142,7 +142,7 @@ describe('lccd-bm', () => {
       `--store=${home}/store`,
     ]);
     assert.equal(await second.ended, 75);
-    assert.match(second.log(), /in use by another lccd-bm; stop that one first/);
+    assert.match(second.log(), /in use by lccd-bm \(process \d+\); stop that first/);
     manager.child.kill('SIGTERM');
     await manager.ended;
     const other = startDaemon('lccd-bm', home, [...args, '--machineid=m2']);

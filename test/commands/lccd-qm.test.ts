@@ -313,7 +313,7 @@ test('the operator pauses, resumes, and asks for a full set', async () => {
 test('a second Queue Manager on the same database is refused', async () => {
   await qm.start();
   const { child } = qm;
-  await assert.rejects(qm.start(), /another lccd-qm/);
+  await assert.rejects(qm.start(), /lccd-qm \(process \d+\) has it open; stop that first/);
   assert.equal(await qm.ended(), 75);
   qm.child = child;
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openReadOnly } from '../../src/db/open.js';
+import { tryLock } from '../../src/lib/lock.js';
 import { ROOT } from '../support/tree.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
 
@@ -52,7 +53,17 @@ test('an LCC that runs is looked at, and what only its Bot Manager knows is left
   });
   const { status, stdout, stderr } = await fsck(['--repair']);
   assert.deepEqual([status, stdout], [75, '']);
-  assert.match(stderr, /^lccfsck: .*: lccd-qm has it open; stop lccd before a repair\n$/);
+  assert.match(stderr, /^lccfsck: .*: lccd-qm \(process \d+\) has it open; stop lccd before a repair\n$/);
+});
+
+test('a repair names whoever has the queue while lccd is stopped', async () => {
+  await lcc.stop();
+  const lock = tryLock(join(lcc.home, 'lcc.db.lock'));
+  const { status, stderr } = await fsck(['--repair']);
+  lock?.release();
+  assert.equal(status, 75);
+  const who = `${basename(process.argv[1] ?? '')} (process ${process.pid})`;
+  assert.ok(stderr.endsWith(`lcc.db: ${who} has it open; stop that before a repair\n`), stderr);
 });
 
 test('found: 1; repaired: 0; then nothing; and what was lost comes again when lccd runs', async () => {
