@@ -12,6 +12,7 @@ example=$(dirname "$(readlink -f "$0")")
 take_delta() {
   local dir=${1:?the directory of the index is missing} index=$2
   shift 2
+  [ -d "$dir" ] || { echo "update: $dir: no such directory; make it, for the user that runs this" >&2; exit 73; }
   cd "$dir"
   exec 9>lock
   flock -n 9 || { echo "update: $dir: another run is at work" >&2; exit 75; }

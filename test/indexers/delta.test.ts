@@ -48,6 +48,17 @@ describe('the scripts of indexers', () => {
     assert.equal(found('walrus'), 'http://x/1\n');
   });
 
+  for (const example of ['minisearch', 'fts5'])
+    it(`say that their directory is missing: 73 (${example})`, () => {
+      const { status, stderr } = run(join(ROOT, 'examples', example, 'update'), [join(dir, 'x')], {
+        env: env(),
+      });
+      assert.deepEqual(
+        [status, stderr],
+        [73, `update: ${join(dir, 'x')}: no such directory; make it, for the user that runs this\n`],
+      );
+    });
+
   it('let only one run at a time change an index: 75', async () => {
     cache.put({ curl: 'http://x/1', content: '<p>walrus' });
     const holder = spawn('flock', [join(dir, 'lock'), 'sh', '-c', 'echo held; read -r line'], {
