@@ -21,7 +21,7 @@ export interface DescribeOptions {
 }
 
 /**
- * What became of a name besides its line. `gone`: vanished meanwhile; `dangling`: a symbolic link to nothing; `outside`:
+ * What became of a name besides its line. `gone`: it is not there, or vanished meanwhile; `dangling`: a symbolic link to nothing; `outside`:
  * not below the document root; `unread`: listed without md5 because its content may not be read; `failed`: it is there and cannot be looked at, so
  * the listing is not whole.
  */

@@ -97,7 +97,7 @@ export class Listing {
     switch (problem.kind) {
       case 'gone':
         this.vanished += 1;
-        return this.#complain(`${name}: vanished meanwhile; skipped`);
+        return this.#complain(`${name}: there is no such file, or none any more; skipped`);
       case 'dangling':
         this.vanished += 1;
         return this.#complain(`${name}: a symbolic link to nothing; skipped`);

@@ -121,7 +121,7 @@ test('vanished files are skipped with a warning, directories and other things wi
       [...done.stdout.matchAll(/curl="([^"]*)"/g)].map(m => m[1]),
       ['link.png'],
     );
-    assert.match(done.stderr, /gone\.html: vanished meanwhile; skipped\n/);
+    assert.match(done.stderr, /gone\.html: there is no such file, or none any more; skipped\n/);
     assert.match(done.stderr, /dangling: a symbolic link to nothing; skipped\n/);
     assert.doesNotMatch(done.stderr, /sub|pipe/);
   }

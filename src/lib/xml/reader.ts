@@ -352,7 +352,7 @@ export class XmlReader {
   #feed(from: number, to: number, withReferences: boolean): number {
     this.#strict.setPosition(this.#place.line, this.#place.columnAt(from));
     const stop = withReferences ? endOfReferences(this.#text, from, to) : to;
-    this.#strict.feed(this.#text.slice(from, stop));
+    this.#strict.feed(this.#text.slice(from, stop), this.#open.at(-1));
     this.#place.set(this.#strict.line, this.#strict.column, stop);
     this.#readTo = stop;
     if (stop < to && !mayBecomeReference(this.#text, stop)) {

@@ -16,6 +16,9 @@ const OPTIONS = {
   forceXMLVersion: true,
 } as const;
 
+/** As saxes says of an end tag that is not that of the element around it. */
+const WRONG_END = 'unexpected close tag';
+
 export interface Tag {
   name: string;
   attributes: Record<string, string>;
@@ -54,14 +57,18 @@ export class StrictParser {
     return this.#saxes.column;
   }
 
-  /** @throws XmlError; and what `onText` threw */
-  feed(piece: string): void {
+  /** @param open the innermost element that is open @throws XmlError; and what `onText` threw */
+  feed(piece: string, open = ''): void {
     try {
       this.#saxes.write(piece);
     } catch (error) {
       // What saxes itself throws is a plain Error.
       if (!(error instanceof Error) || error.constructor !== Error) throw error;
-      this.#fail('data.malformed', error.message.replace(/\.$/, ''));
+      const what = error.message.replace(/\.$/, '');
+      this.#fail(
+        'data.malformed',
+        what === WRONG_END ? `${what}: <${open}> is open; end it first, or write <${open} .../>` : what,
+      );
     }
   }
 

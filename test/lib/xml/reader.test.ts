@@ -72,7 +72,11 @@ test('a byte order mark in front is skipped', () => {
 
 /** [why, input, error] */
 const REFUSED: [string, string | Buffer, string][] = [
-  ['a wrong end tag', '<a>\n <b></a>', '2:8: unexpected close tag'],
+  [
+    'a wrong end tag',
+    '<a>\n <b></a>',
+    '2:8: unexpected close tag: <b> is open; end it first, or write <b .../>',
+  ],
   ['an end tag too many', '<a/></a>', '1:8: unmatched closing tag: a'],
   ['a duplicate attribute', '<a b="1" b="2"/>', '1:16: duplicate attribute: b'],
   ['an attribute without quotes', '<a b=1/>', '1:6: unquoted attribute value'],
