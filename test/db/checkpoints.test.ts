@@ -45,13 +45,28 @@ function write(pages: number): void {
   checkpoints.committed();
 }
 
+/** What is asked of it from now on. */
+function pragmasOf(asking: Db): string[] {
+  const asked: string[] = [];
+  const pragma = asking.pragma.bind(asking);
+  asking.pragma = (text, options) => {
+    asked.push(text);
+    return pragma(text, options);
+  };
+  return asked;
+}
+
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise<void>(resolve => void setImmediate(resolve));
 }
 
 test('a long log is moved into the database by the thread, and begins anew', async () => {
-  write(CHECKPOINT_PAGES);
+  const commit = db.prepare('INSERT INTO big(content) VALUES (zeroblob(?))');
+  commit.run(CHECKPOINT_PAGES * PAGE_BYTES);
   assert.equal(state().checkpointed, 0, 'not by the commit');
+  const asked = pragmasOf(db);
+  checkpoints.committed();
+  assert.deepEqual(asked, [], 'nor behind it');
   // Goes on while the thread works.
   write(10);
   await until(() => state().checkpointed === state().log);
@@ -84,12 +99,7 @@ test('while large work makes room for others a shorter log is moved, all of it b
   const reader = openReadOnly(db.name);
   const rows = reader.prepare('SELECT n FROM big').iterate();
   rows.next();
-  const asked: string[] = [];
-  const pragma = db.pragma.bind(db);
-  db.pragma = (text, options) => {
-    asked.push(text);
-    return pragma(text, options);
-  };
+  const asked = pragmasOf(db);
   isYielding = () => true;
   write(200);
   isYielding = () => {
