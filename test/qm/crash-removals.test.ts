@@ -128,7 +128,10 @@ test('killed while content expires, it lets go of all of it, once', async () => 
     ['qm.expired.committed'],
     async ({ send, until, untilRow }) => {
       await send(setText('e1', pages(0, 3)));
-      await untilRow('SELECT 1 FROM pidb WHERE pid = 7 AND fullsetwanted IS NOT NULL AND filesused = 0');
+      await untilRow(
+        `SELECT 1 FROM pidb WHERE pid = 7 AND fullsetwanted IS NOT NULL AND filesused = 0
+           AND (SELECT count(*) FROM tombstone) = 3`,
+      );
       await until(idle);
     },
   );
