@@ -111,11 +111,15 @@ describe('the demo', () => {
     it(`cleans up on ${signal}`, async () => {
       const child = demo();
       child.stderr.resume();
-      let output = '';
-      for await (const chunk of child.stdout.setEncoding('utf8')) {
-        output += chunk as string;
-        if (output.includes('$ file2url')) break;
-      }
+      // Read on behind it: the demo also ends, in another way, when nobody looks on.
+      await new Promise<void>(resolve => {
+        let output = '';
+        child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+          output += chunk;
+          if (output.includes('$ file2url')) resolve();
+        });
+        child.stdout.on('close', resolve);
+      });
       const exited = once(child, 'exit');
       child.kill(signal);
       assert.deepEqual(await exited, [128 + constants.signals[signal], null]);
