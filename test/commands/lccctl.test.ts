@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { freePort } from '../support/nginx.js';
 import { startLcc, type TestLcc } from '../support/shell-lcc.js';
 
 /** A site that can be away (nobody listens), or hold its answers back. */
@@ -21,13 +22,11 @@ class Site {
     else response.end('page');
   });
 
-  /** Listens, on the same port every time. */
+  /** Listens, on the same port every time: one that no connection of anybody takes meanwhile. */
   async listen(): Promise<void> {
+    if (this.#port === 0) this.#port = await freePort();
     await new Promise<void>(resolve => void this.#server.listen(this.#port, '127.0.0.1', resolve));
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the site does not listen');
-    this.#port = address.port;
-    this.url = `http://127.0.0.1:${address.port}/`;
+    this.url = `http://127.0.0.1:${this.#port}/`;
   }
 
   /** Resolves with the next request. */
