@@ -6,7 +6,7 @@ import { mendPurged, raiseCounters } from '../../src/db/counters.js';
 import type { Db } from '../../src/db/open.js';
 import { startOf } from '../../src/cu/cursor.js';
 import { refuseLostDeletion } from '../../src/cu/windows.js';
-import { systemClock } from '../../src/lib/clock.js';
+import { ManualClock } from '../../src/lib/clock.js';
 import { lookingThrough, Sums } from '../../src/qm/housekeeping/sums.js';
 import { absolute, Bench, url } from '../qm/support.js';
 import { Flips, startUntilDone, storeOf, unlessNoticed } from '../support/flips.js';
@@ -61,7 +61,7 @@ function lookThrough(db: Db): void {
   raiseCounters(db);
   db.transaction(() => mendPurged(db))();
   const store = storeOf(db);
-  const chore = new Sums(systemClock, [
+  const chore = new Sums(new ManualClock(), [
     lookingThrough(
       () => store.deletions.damaged(),
       found => store.transaction(() => store.deletions.drop(found)),

@@ -11,7 +11,7 @@ import {
   type SummedDeletion,
   type SummedOldPath,
 } from '../../../src/db/sums.js';
-import { systemClock } from '../../../src/lib/clock.js';
+import { ManualClock } from '../../../src/lib/clock.js';
 import { lookingThrough, Sums } from '../../../src/qm/housekeeping/sums.js';
 import { Bench, url } from '../../qm/support.js';
 
@@ -73,7 +73,7 @@ describe('deletions', () => {
   it('that are damaged go, whatever number they say they have, and every cursor there is begins anew', () => {
     bench.db.exec('UPDATE tombstone SET seq = -seq WHERE seq = (SELECT min(seq) FROM tombstone)');
     const told: string[] = [];
-    const chore = new Sums(systemClock, [
+    const chore = new Sums(new ManualClock(), [
       lookingThrough(
         () => bench.store.deletions.damaged(),
         found => {
