@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { AS_ITS_USER, errnoOf, isErrorCode, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
+import { rankOf } from './kinds.js';
 
 /** What every daemon says of itself, and what it adds. */
 export interface DaemonStatus {
@@ -150,12 +151,8 @@ function daemonNames(runDir: string): string[] {
       });
     throw new LccError('io', `${runDir}: ${messageOf(error)}`, { cause: error });
   }
-  const place = (name: string) => {
-    const at = FLOW.findIndex(first => name === first || name.startsWith(`${first}-`));
-    return at < 0 ? FLOW.length : at;
-  };
   return files
     .filter(file => file.endsWith(SUFFIX))
     .map(file => file.slice(0, -SUFFIX.length))
-    .sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
+    .sort((a, b) => rankOf(a, FLOW) - rankOf(b, FLOW) || (a < b ? -1 : 1));
 }

@@ -1,6 +1,7 @@
 /** What daemons say of providers that no table does. All of it is empty when they are away. */
 import { controlSocket, lookAround, tell } from './ask.js';
-import { heldUpOf, isUns, type HeldUp } from './queue.js';
+import { isUns } from './kinds.js';
+import { heldUpOf, type HeldUp } from './queue.js';
 
 /** Urls on their way by provider. */
 export async function fetchingNow(runDir: string): Promise<Map<number, number>> {

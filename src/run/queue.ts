@@ -4,6 +4,7 @@ import { AGE_MINUTES } from '../db/queue/ages.js';
 import type { ProviderQueue, ProviderStanding, QueueShape, QueueSummary } from '../db/queue/shape.js';
 import type { Look } from './ask.js';
 import { listOf } from './figures.js';
+import { isUns } from './kinds.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
 import { amount, formatDuration, formatUntil } from './words.js';
 
@@ -65,11 +66,6 @@ export function formatSummary(queue: QueueSummary, nowMs: number, answers = true
       ? ''
       : `, the oldest set for ${formatDuration(Math.max(0, nowMs / 1000 - queue.oldest))}`;
   return `${amount(queue.urls, 'url waits', 'urls wait')} for ${amount(queue.waiting, 'provider')}${age}`;
-}
-
-/** Whether it is the name of a UNS. */
-export function isUns(name: string): boolean {
-  return name.startsWith('lccd-uns');
 }
 
 /** What the statuses of the UNSes say of providers whose turn is with another one; they name some. */

@@ -4,6 +4,7 @@ import type { QueueSummary } from '../db/queue/shape.js';
 import { formatBytes } from '../lib/bytes-text.js';
 import type { DaemonStatus, Look } from './ask.js';
 import { figureOf, listOf } from './figures.js';
+import { isOfKind } from './kinds.js';
 import { amount, formatDuration, formatUntil } from './words.js';
 
 /** A machine that has not come yet is not told of so soon after the start. */
@@ -12,9 +13,7 @@ const COMING_S = 60;
 /** One sentence each, the most serious first; empty when all is well. */
 export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number): string[] {
   const answers = (kind: string): DaemonStatus[] =>
-    looks.flatMap(look =>
-      'status' in look && (look.name === kind || look.name.startsWith(`${kind}-`)) ? [look.status] : [],
-    );
+    looks.flatMap(look => ('status' in look && isOfKind(look.name, kind) ? [look.status] : []));
   const away = looks.flatMap(look =>
     'problem' in look ? [`${look.name} does not answer: ${look.problem}`] : [],
   );

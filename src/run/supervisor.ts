@@ -3,11 +3,12 @@ import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError, type ErrorCode } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Child, type ChildSpec, type ChildStatus } from './child.js';
+import { rankOf } from './kinds.js';
 
 export interface SupervisorOptions {
   /** In the order in which they are started. */
   children: readonly ChildSpec[];
-  /** Names (or beginnings of names) in the order in which they are stopped. */
+  /** Kinds (kinds.ts) in the order in which they are stopped. */
   stopOrder: readonly string[];
   clock: Clock;
   log: Log;
@@ -141,13 +142,11 @@ export class Supervisor {
   async #stopAll(): Promise<void> {
     const { clock, stopOrder, stopTimeoutMs } = this.#options;
     const deadlineMs = clock.monotonicMs() + stopTimeoutMs;
-    const rank = (child: Child) => {
-      const at = stopOrder.findIndex(first => child.name === first || child.name.startsWith(`${first}-`));
-      return at < 0 ? stopOrder.length : at;
-    };
     for (let turn = 0; turn <= stopOrder.length; turn++) {
       await Promise.all(
-        this.#children.filter(child => rank(child) === turn).map(child => child.stop(deadlineMs)),
+        this.#children
+          .filter(({ name }) => rankOf(name, stopOrder) === turn)
+          .map(child => child.stop(deadlineMs)),
       );
     }
     clearInterval(this.#alive);

@@ -3,15 +3,14 @@ import { formatBytes } from '../lib/bytes-text.js';
 import { formatAmount } from '../config/amounts.js';
 import type { DaemonStatus } from './ask.js';
 import { figureOf, listOf } from './figures.js';
+import { isOfKind } from './kinds.js';
 
 /**
  * A daemon's status in one line of plain words; of a daemon not known here, its numbers.
  * @param away daemons that do not answer: a supervisor knows only that they did once and still run
  */
 export function describeStatus(status: DaemonStatus, away: readonly string[] = []): string {
-  const kind = Object.keys(WORDS).find(
-    name => status.daemon === name || (name !== 'lccd' && status.daemon.startsWith(`${name}-`)),
-  );
+  const kind = Object.keys(WORDS).find(each => isOfKind(status.daemon, each));
   const words = kind === undefined ? undefined : WORDS[kind];
   if (words === undefined) return numbersOf(status);
   return words(new Figures(status, away))
