@@ -112,11 +112,9 @@ export class KnownProviders {
 
   /** Reads the settings of one again, or of all, 100 000 of them in two seconds. */
   reload(pid?: number): void {
-    const one = pid === undefined ? undefined : this.#known.get(pid);
-    if (one !== undefined) this.#reload(one);
+    for (const known of this.#oneOrAll(pid)) this.#reload(known);
     if (pid !== undefined) return;
-    for (const known of this.#known.values()) this.#reload(known);
-    for (const pid of this.#lost) if (this.#options.store.providers.has(pid)) this.addStored(pid);
+    for (const lost of this.#lost) if (this.#options.store.providers.has(lost)) this.addStored(lost);
   }
 
   /** It is another hour. */
@@ -127,8 +125,7 @@ export class KnownProviders {
   /** Forgets delays, of one provider or of all that have urls waiting; what is written of them is forgotten already. */
   forgetDelays(pid?: number): void {
     if (pid === undefined) this.#waits.forgetWhole();
-    const one = pid === undefined ? undefined : this.#known.get(pid);
-    for (const known of pid === undefined ? this.#known.values() : one === undefined ? [] : [one]) {
+    for (const known of this.#oneOrAll(pid)) {
       known.order.forgetDelays();
       known.silent.clear();
       this.#waits.forget(known);
@@ -175,6 +172,12 @@ export class KnownProviders {
     }
     if (isMore) sets += this.#elsewhere.value;
     return { sets, providers: this.#known.size, closed, neverOpen, isBusy };
+  }
+
+  #oneOrAll(pid: number | undefined): Iterable<Known> {
+    if (pid === undefined) return this.#known.values();
+    const known = this.#known.get(pid);
+    return known === undefined ? [] : [known];
   }
 
   #learn(pid: number): Known | undefined {
