@@ -34,7 +34,7 @@ import {
 } from './fields.js';
 import type { ErrorReach, FetchOk, FetchRequest, FetchResult } from './fetch.js';
 import { MessageChannel, type ChannelOptions } from './messages.js';
-import { Patience } from './pings.js';
+import { formatPing, Patience } from './pings.js';
 import { formatRecall, formatRecalled, formatRoots, readRecall, readRoots } from './qm-bm.js';
 
 /** What a robot is told: also where to write. Without roots redirects may lead anywhere. */
@@ -222,7 +222,7 @@ export class ManagerPeer {
         message: (name, attributes) => {
           if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
           else if (name === 'recall') handlers.recall(...readRecall(attributes));
-          else if (name === 'ping') this.#patience.heard(optionalInteger(name, attributes, 'intervalms'));
+          else if (name === 'ping') this.#patience.heard(attributes);
           else
             throw this.channel.violation(
               `<${name}> is nothing a robot does; <fetch id url file/> and <recall lane/> are`,
@@ -323,7 +323,7 @@ export class RobotPeer {
   #ping(): void {
     if (!this.channel.open) return;
     const { pingIntervalMs, clock } = this.#options;
-    this.channel.send(`<ping intervalms="${pingIntervalMs}"/>\n`);
+    this.channel.send(formatPing(pingIntervalMs));
     this.#cancelPing = clock.after(pingIntervalMs, () => this.#ping());
   }
 }

@@ -10,10 +10,10 @@ import { limitText } from '../config/settings.js';
 import { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
-import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
+import { optionalFlag, requiredInteger, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
 import { MessageChannel, type ChannelOptions } from './messages.js';
-import { Patience } from './pings.js';
+import { formatPing, Patience } from './pings.js';
 import { formatFetch, formatFetched, formatRecall, readFetch, readFetched, readRecall } from './qm-bm.js';
 import {
   formatUpkeep,
@@ -129,7 +129,7 @@ export class SourcePeer {
       case 'refuse':
         return this.#handlers.refused(requiredText(name, attributes, 'machineid'), text);
       case 'ping':
-        this.#patience.heard(optionalInteger(name, attributes, 'intervalms'));
+        this.#patience.heard(attributes);
         return this.channel.send('<pong/>\n');
       default: {
         const request = readUpkeep(name, attributes);
@@ -256,7 +256,7 @@ export class BotManagerPeer {
       return;
     }
     this.#unheard++;
-    this.channel.send(`<ping intervalms="${pingIntervalMs}"/>\n`);
+    this.channel.send(formatPing(pingIntervalMs));
     this.#cancelTimer = clock.after(pingIntervalMs, () => this.#watch());
   }
 }
