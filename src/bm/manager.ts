@@ -19,9 +19,9 @@ import type { Name } from '../db/names.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { RobotPeer, type RobotPeerOptions } from '../wire/bm-bot.js';
+import { RobotPeer } from '../wire/bm-bot.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
-import type { ChannelLimits } from '../wire/messages.js';
+import type { LinkLimits } from '../wire/messages.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import { storeFull, tooManyLosses } from './outcomes.js';
@@ -33,7 +33,7 @@ export interface BotManagerOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  channel: ChannelLimits & Pick<RobotPeerOptions, 'helloTimeoutMs' | 'pingIntervalMs'>;
+  channel: LinkLimits;
   /** Requests waiting for robots, and deletions for their commit, at which the source is not read any more. */
   maxWaiting: number;
   maxRobots: number;

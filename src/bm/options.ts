@@ -1,6 +1,6 @@
 /** What a Bot Manager, its store and a relay are bounded by: plain values, taken from the settings in one place. */
 import type { Config } from '../config/load.js';
-import { channelLimitsOf } from '../wire/messages.js';
+import { linkLimitsOf } from '../wire/messages.js';
 import type { BotManagerOptions } from './manager.js';
 import type { RelayOptions } from './relay.js';
 import type { StoreOptions } from './store.js';
@@ -21,11 +21,7 @@ export function managerLimits(
   config: Config,
 ): Omit<BotManagerOptions, 'store' | 'clock' | 'log' | 'refused'> {
   return {
-    channel: {
-      ...channelLimitsOf(config),
-      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
-      pingIntervalMs: config.get('wire.ping_interval_ms'),
-    },
+    channel: linkLimitsOf(config),
     maxWaiting: config.get('bm.max_waiting'),
     maxRobots: config.get('bm.max_robots'),
     laneWindow: config.get('bm.lane_window'),
@@ -37,11 +33,7 @@ export function managerLimits(
 
 export function relayLimits(config: Config): Omit<RelayOptions, 'clock' | 'log' | 'refused'> {
   return {
-    channel: {
-      ...channelLimitsOf(config),
-      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
-      pingIntervalMs: config.get('wire.ping_interval_ms'),
-    },
+    channel: linkLimitsOf(config),
     maxWaiting: config.get('bm.max_waiting'),
     maxBranches: config.get('bm.max_robots'),
     laneWindow: config.get('bm.lane_window'),

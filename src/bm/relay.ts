@@ -19,7 +19,8 @@ import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, type Refusal } from '../wire/machines.js';
-import { BotManagerPeer, type LinkOptions, type Offer } from '../wire/qm-bm-peers.js';
+import type { LinkLimits } from '../wire/messages.js';
+import { BotManagerPeer, type Offer } from '../wire/qm-bm-peers.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
@@ -29,7 +30,7 @@ import { Upstream } from './upstream.js';
 export interface RelayOptions {
   clock: Clock;
   log: Log;
-  channel: Omit<LinkOptions, 'where' | 'clock'>;
+  channel: LinkLimits;
   /** Requests and deletions waiting here at which the source is not read any more. */
   maxWaiting: number;
   maxBranches: number;

@@ -15,7 +15,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
-import { channelLimitsOf, errorElement } from '../wire/messages.js';
+import { errorElement, linkLimitsOf } from '../wire/messages.js';
 import { mtimeOf } from './mtime.js';
 import { machinesAway } from './away.js';
 import { BmLinks } from './bm-links.js';
@@ -195,11 +195,9 @@ export async function startQueueManager(
       return true;
     },
     link: {
-      ...channelLimitsOf(config),
+      ...linkLimitsOf(config),
       isPrompt: true,
       clock,
-      pingIntervalMs: config.get('wire.ping_interval_ms'),
-      helloTimeoutMs: config.get('wire.hello_timeout_ms'),
     },
   });
   const onCommit = () => deletions.pump();

@@ -19,7 +19,6 @@
  * `fetch` only `id`, `url` and `file` must be there.
  */
 import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings.js';
 import type { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
@@ -33,7 +32,7 @@ import {
   requiredWord,
 } from './fields.js';
 import type { ErrorReach, FetchOk, FetchRequest, FetchResult } from './fetch.js';
-import { MessageChannel, type ChannelOptions } from './messages.js';
+import { awaitHello, MessageChannel, type ChannelOptions, type LinkOptions } from './messages.js';
 import { formatPing, Patience } from './pings.js';
 import { formatRecall, formatRecalled, formatRoots, readRecall, readRoots } from './qm-bm.js';
 
@@ -264,25 +263,15 @@ export interface RobotHandlers {
   closed(reason: LccError | undefined): void;
 }
 
-export interface RobotPeerOptions extends ChannelOptions {
-  /** How long a new connection may take to say that it is a robot. */
-  helloTimeoutMs: number;
-  /** A robot that wants pings gets one this often. */
-  pingIntervalMs: number;
-}
-
 /** The Bot Manager's end. */
 export class RobotPeer {
   readonly channel: MessageChannel;
-  readonly #options: RobotPeerOptions;
+  readonly #options: LinkOptions;
+  readonly #cancelHello: () => void;
   #greeted = false;
   #cancelPing: (() => void) | undefined;
-  constructor(stream: Duplex, handlers: RobotHandlers, options: RobotPeerOptions) {
+  constructor(stream: Duplex, handlers: RobotHandlers, options: LinkOptions) {
     this.#options = options;
-    const cancelHello = options.clock.after(options.helloTimeoutMs, () => {
-      const limit = limitText('wire.hello_timeout_ms', options.helloTimeoutMs);
-      this.channel.refuse(this.channel.violation(`has not said who it is for ${limit}`));
-    });
     this.channel = new MessageChannel(
       stream,
       {
@@ -290,7 +279,7 @@ export class RobotPeer {
           if (name === 'bot') {
             handlers.hello(requiredInteger(name, attributes, 'slots'));
             this.#greeted = true;
-            cancelHello();
+            this.#cancelHello();
             if (optionalFlag(name, attributes, 'pings') === true && this.#cancelPing === undefined)
               this.#ping();
           } else if (!this.#greeted) {
@@ -302,13 +291,14 @@ export class RobotPeer {
           }
         },
         closed: reason => {
-          cancelHello();
+          this.#cancelHello();
           this.#cancelPing?.();
           handlers.closed(reason);
         },
       },
       options,
     );
+    this.#cancelHello = awaitHello(this.channel, options);
   }
 
   /** Asks for a request of the source, under the id the robot is to answer with. */

@@ -47,6 +47,32 @@ export interface ChannelOptions extends ChannelLimits {
   isPrompt?: boolean;
 }
 
+/** Limits of channels to whoever is below: a Bot Manager, a robot. */
+export interface LinkLimits extends ChannelLimits {
+  /** How long a new connection may take to say who it is. */
+  helloTimeoutMs: number;
+  /** How often it is pinged (pings.ts), where it wants that. */
+  pingIntervalMs: number;
+}
+
+export type LinkOptions = ChannelOptions & LinkLimits;
+
+export function linkLimitsOf(config: Config): LinkLimits {
+  return {
+    ...channelLimitsOf(config),
+    helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+    pingIntervalMs: config.get('wire.ping_interval_ms'),
+  };
+}
+
+/** Refuses whoever does not say in time who it is. @returns ends the wait */
+export function awaitHello(channel: MessageChannel, { clock, helloTimeoutMs }: LinkOptions): () => void {
+  return clock.after(helloTimeoutMs, () => {
+    const limit = limitText('wire.hello_timeout_ms', helloTimeoutMs);
+    channel.refuse(channel.violation(`has not said who it is for ${limit}`));
+  });
+}
+
 export interface ChannelHandlers {
   /**
    * One element, its prefix `lococa:` removed, and the text in it. An LccError thrown here is answered and closes the

@@ -12,7 +12,7 @@ import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, requiredInteger, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
-import { MessageChannel, type ChannelOptions } from './messages.js';
+import { awaitHello, MessageChannel, type ChannelOptions, type LinkOptions } from './messages.js';
 import { formatPing, Patience } from './pings.js';
 import { formatFetch, formatFetched, formatRecall, readFetch, readFetched, readRecall } from './qm-bm.js';
 import {
@@ -23,13 +23,6 @@ import {
   type UpkeepRequest,
   type UpkeepResult,
 } from './upkeep.js';
-
-export interface LinkOptions extends ChannelOptions {
-  /** The upper side pings this often, and gives up a peer that is silent for three such intervals. */
-  pingIntervalMs: number;
-  /** How long a new connection may take to say who it is. */
-  helloTimeoutMs: number;
-}
 
 /** Intervals of silence after which the upper side gives up the lower one, which has given up before (pings.ts). */
 const UPPER_PATIENCE = 3;
@@ -176,10 +169,7 @@ export class BotManagerPeer {
       },
       options,
     );
-    this.#cancelTimer = options.clock.after(options.helloTimeoutMs, () => {
-      const limit = limitText('wire.hello_timeout_ms', options.helloTimeoutMs);
-      this.channel.refuse(this.channel.violation(`has not said who it is for ${limit}`));
-    });
+    this.#cancelTimer = awaitHello(this.channel, options);
   }
 
   fetch(request: FetchRequest): void {
