@@ -1,6 +1,14 @@
 /** A provider's terms as options of lccpidb, and as text for people. */
 import { parseAmount, type Unit } from '../config/amounts.js';
-import { DAY_SLOTS, hoursOfMask, isNever, isTooFine, WEEK_SLOTS, type Slots } from '../config/hours.js';
+import {
+  areRanges,
+  hoursOfMask,
+  isNever,
+  isTooFine,
+  maskOf,
+  WEEK_SLOTS,
+  type Slots,
+} from '../config/hours.js';
 import type { Provider, ProviderTerms } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { adviceOn } from '../db/terms.js';
@@ -301,21 +309,10 @@ function yesOrNo(text: string): boolean | undefined {
   return text === 'yes' ? true : text === 'no' ? false : undefined;
 }
 
-/** Ranges of hours as a mask; hours beyond 23 make it one of the week. A range may wrap: `22-5`. */
+/** Ranges of hours as a mask (`maskOf`). */
 function timeOfDay(text: string): string | undefined {
   if (text === 'always') return '';
-  if (!/^\d{1,3}(?:-\d{1,3})?(?:,\d{1,3}(?:-\d{1,3})?)*$/.test(text)) return undefined;
-  const ranges = text.split(',').map(range => range.split('-').map(Number));
-  const slots = ranges.flat().some(hour => hour >= DAY_SLOTS) ? WEEK_SLOTS : DAY_SLOTS;
-  const mask = Array.from({ length: slots }, () => '0');
-  for (const [from = 0, to = from] of ranges) {
-    if (from >= slots || to >= slots) return undefined;
-    for (let hour = from; ; hour = (hour + 1) % slots) {
-      mask[hour] = '1';
-      if (hour === to) break;
-    }
-  }
-  return mask.join('');
+  return areRanges(text) ? maskOf(text) : undefined;
 }
 
 function formatTimeOfDay(mask: string): string {

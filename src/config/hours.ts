@@ -52,18 +52,30 @@ export function isTooFine(mask: string, slots: Slots): boolean {
   return mask.length > slots;
 }
 
-/** A url's `tod`, such as `0-7,12` or `22-5`: hours of the day, or, when any is over 23, of the week. */
-export function hoursOfTod(tod: string, slots: Slots): Hours {
-  const ranges = tod.split(',').map(range => range.split('-').map(Number));
-  const period = ranges.flat().some(hour => hour >= DAY_SLOTS) ? WEEK_SLOTS : DAY_SLOTS;
+const RANGES = /^\d{1,3}(?:-\d{1,3})?(?:,\d{1,3}(?:-\d{1,3})?)*$/;
+
+/** Whether a text lists ranges of hours such as `0-7,12`, all of them within a week. */
+export function areRanges(text: string): boolean {
+  return RANGES.test(text) && text.split(/[,-]/).every(hour => Number(hour) < WEEK_SLOTS);
+}
+
+/** Such ranges, which may wrap (`22-5`), as a mask: of the day, or, when any hour is over 23, of the week. */
+export function maskOf(ranges: string): Hours {
+  const pairs = ranges.split(',').map(range => range.split('-').map(Number));
+  const period = pairs.flat().some(hour => hour >= DAY_SLOTS) ? WEEK_SLOTS : DAY_SLOTS;
   const mask = Array<string>(period).fill('0');
-  for (const [from = 0, to = from] of ranges) {
+  for (const [from = 0, to = from] of pairs) {
     for (let hour = from; ; hour = (hour + 1) % period) {
       mask[hour] = '1';
       if (hour === to) break;
     }
   }
-  return hoursOfMask(mask.join(''), slots);
+  return mask.join('');
+}
+
+/** The hours of a url's `tod`, which are such ranges. */
+export function hoursOfTod(tod: string, slots: Slots): Hours {
+  return hoursOfMask(maskOf(tod), slots);
 }
 
 /** The hours that are these slots and no others. */

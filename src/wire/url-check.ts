@@ -1,4 +1,5 @@
 /** Whether a record makes sense to this LCC: the 3xx codes of the UNS. */
+import { areRanges } from '../config/hours.js';
 import { codeText, type LccCode } from './codes.js';
 import { parseMtime } from './mtime.js';
 import { createRootCheck, hasScheme, isPlainRest, resolveUrl } from './roots.js';
@@ -28,9 +29,6 @@ const MIMETYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\/[A-Za-z0-9][A-Za-z0-9!#$&^_
 const MD5 = /^[0-9a-fA-F]{32}$/;
 const DECIMAL = /^\d{1,16}$/;
 const MTIME_FORM = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
-const TOD = /^\d{1,3}(?:-\d{1,3})?(?:,\d{1,3}(?:-\d{1,3})?)*$/;
-/** Hours of a week: the most slots an LCC may have. */
-const MAX_SLOTS = 168;
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 const HTTP = /^https?:/i;
 /** Mimetypes remembered: a provider that invents new ones without end must not fill the memory. */
@@ -149,15 +147,11 @@ function malformedAttribute(record: UrlRecord): string | undefined {
   }
   if (md5 !== undefined && !MD5.test(md5)) return 'md5 is not 32 hexadecimal digits';
   if (op !== undefined && op !== 'update' && op !== 'delete') return 'op is neither update nor delete';
-  if (tod !== undefined && !isTod(tod)) return 'tod is not a list of hour ranges such as 0-7,12';
+  if (tod !== undefined && !areRanges(tod)) return 'tod is not a list of hour ranges such as 0-7,12';
   if (ifabsent !== undefined && ifabsent !== 'yes' && ifabsent !== 'no')
     return 'ifabsent is neither yes nor no';
   if (outofroot !== undefined && outofroot !== 'drop' && outofroot !== 'error') {
     return 'outofroot is neither drop nor error';
   }
   return undefined;
-}
-
-function isTod(tod: string): boolean {
-  return TOD.test(tod) && tod.split(/[,-]/).every(slot => Number(slot) < MAX_SLOTS);
 }
