@@ -30,7 +30,8 @@ import { failuresNow, heldUpNow, retriesNow } from '../run/providers-now.js';
 import { setsInSpools } from '../uns/spooled.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
-import { providerLine, providerText, TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
+import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
+import { providerLine, providerText } from './pidb-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 type Action = (db: Db, context: CommandContext, slots: Slots, home: Home) => void | Promise<void>;

@@ -1,7 +1,8 @@
-/** A provider's terms as options of lccpidb, and as text for people. */
+/** A provider's terms as options of lccpidb. */
 import { parseAmount, type Unit } from '../config/amounts.js';
 import {
   areRanges,
+  formatHours,
   hoursOfMask,
   isNever,
   isTooFine,
@@ -9,13 +10,8 @@ import {
   WEEK_SLOTS,
   type Slots,
 } from '../config/hours.js';
-import type { Provider, ProviderTerms } from '../db/pidb.js';
-import type { ProviderStanding } from '../db/queue/shape.js';
-import { adviceOn } from '../db/terms.js';
+import type { ProviderTerms } from '../db/pidb.js';
 import { LccError } from '../lib/errors.js';
-import { obstacleOf } from '../run/obstacle.js';
-import { isAllFailed, type HeldUp } from '../run/queue.js';
-import { amount } from '../run/words.js';
 import type { OptionSpec, OptionValues } from './run.js';
 
 export const TERM_OPTIONS: OptionSpec[] = [
@@ -106,126 +102,6 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
   };
 }
 
-/** Errors of one code. */
-interface ErrorCount {
-  code: number;
-  errors: number;
-}
-
-/** What besides the database decides what is said of a provider. */
-export interface Circumstances {
-  nowMs: number;
-  slots: Slots;
-  /** Code and host of the last failure for which it is left alone, where they are known. */
-  failure: string | undefined;
-  /** When the first of its failed urls is tried again, milliseconds since 1970, where that is known. */
-  retryAtMs: number | undefined;
-  /** The UNS whose earlier sets its next ones wait for. */
-  heldUp: HeldUp | undefined;
-}
-
-/** One provider, one term a line; times are local. */
-export function providerText(
-  provider: Provider,
-  loginUser: string | undefined,
-  standing: ProviderStanding,
-  codes: readonly ErrorCount[],
-  { nowMs, slots, failure, retryAtMs, heldUp }: Circumstances,
-): string {
-  const rows: [string, string | number][] = [
-    ['pid', provider.pid],
-    ...(provider.damaged ? [['damaged', adviceOn(provider.pid)] satisfies [string, string]] : []),
-    ...provider.roots.map((root): [string, string] => ['root', root]),
-    ['enabled', provider.enabled ? 'yes' : 'no'],
-    [
-      'fetched from',
-      provider.damaged ? 'no, it is damaged' : fetchedText(standing, { nowMs, slots, failure, retryAtMs }),
-    ],
-    ['files', `${provider.filesused} of ${provider.filesmax}`],
-    ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
-    ['full sets', `${provider.fullsetsused} of ${provider.fullsetsallowed} used`],
-    ['full set wanted', provider.fullsetwanted ?? 'no'],
-    ['bandwidth', provider.bandwidth === 0 ? 'unlimited' : `${provider.bandwidth} bytes/s`],
-    ['time of day', provider.timeofday === '' ? 'always' : formatTimeOfDay(provider.timeofday)],
-    ['priority', provider.priority],
-    ['parallel', provider.parallel],
-    ['enforce', provider.enforce ? 'yes' : 'no'],
-    ['fuse', fuseText(provider)],
-    ['longest content', provider.maxlen === null ? 'as configured' : `${provider.maxlen} bytes`],
-    ['timeout', provider.fetchtimeout === null ? 'as configured' : `${provider.fetchtimeout / 1000} s`],
-    ['user agent', provider.useragent ?? 'as configured'],
-    ['login', loginUser === undefined ? 'none' : `${loginUser}, with a password`],
-    [
-      'held back',
-      standing.held === 0 ? 'nothing' : `${amount(standing.held, 'removal')} (lccctl release or discard)`,
-    ],
-    ['queued', provider.nurlproc],
-    ...(heldUp === undefined ? [] : [['held up', heldUpText(heldUp)] satisfies [string, string]]),
-    ['errors', errorsText(provider.nurlerrs, codes)],
-    [
-      'last connection',
-      provider.lastconnseq === 0
-        ? 'never'
-        : `${provider.lastconnseq} from ${provider.lastconnip || 'this machine'}${provider.lastconntime === 0 ? '' : `, ${localTime(provider.lastconntime * 1000)}`}`,
-    ],
-    ['last set', provider.lastset === 0 ? 'never' : localTime(provider.lastset * 1000)],
-  ];
-  return rows.map(([name, value]) => `${`${name}:`.padEnd(17)}${value}\n`).join('');
-}
-
-/** Codes that are named. */
-const CODES_SHOWN = 5;
-
-/** `12 not delivered: 404 (10), 606 (2)`; those beyond what is kept are only counted. */
-function errorsText(total: number, codes: readonly ErrorCount[]): string {
-  if (total === 0) return 'none to be delivered';
-  const counts = codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`);
-  const others = total - codes.slice(0, CODES_SHOWN).reduce((sum, { errors }) => sum + errors, 0);
-  return `${total} not delivered: ${[...counts, ...(others > 0 ? [`others (${others})`] : [])].join(', ')}`;
-}
-
-/** Whether anything keeps the LCC from fetching, and until when. */
-function fetchedText(
-  standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs }: Omit<Circumstances, 'heldUp'>,
-): string {
-  const { state, until_ms: untilMs } = obstacleOf(standing, nowMs, slots) ?? {};
-  const notBefore = untilMs === undefined ? 'not now' : `not before ${localTime(untilMs)}`;
-  switch (state) {
-    case undefined:
-      return standing.failed === 0 ? 'yes' : failedText(standing, retryAtMs);
-    case 'disabled':
-      return 'no, it is disabled';
-    case 'paused':
-      return 'no, it is paused (lccctl resume)';
-    case 'back-off':
-      return `${notBefore}, ${troubleText(standing.backoffs, failure)} (lccctl flush)`;
-    case 'closed':
-      return untilMs === undefined ? 'never, it is closed at all hours' : `${notBefore}, for its hours`;
-    case 'later':
-      return `${notBefore}, ${standing.later === 1 ? 'its url waits for hours of its own' : `its ${standing.later} urls wait for hours of their own`}`;
-    case 'delayed':
-      return `${notBefore}, for its bandwidth`;
-  }
-}
-
-function heldUpText({ uns, until_ms: untilMs }: HeldUp): string {
-  return `sets wait in a UNS for earlier ones of the UNS ${uns}, until ${localTime(untilMs)} at most`;
-}
-
-function failedText(standing: ProviderStanding, retryAtMs: number | undefined): string {
-  const at =
-    retryAtMs === undefined ? '' : `, ${standing.failed === 1 ? '' : 'the next '}at ${localTime(retryAtMs)}`;
-  const what = `${amount(standing.failed, 'url')} failed and ${standing.failed === 1 ? 'is' : 'are'} tried again${at}`;
-  return `${isAllFailed(standing) ? 'not now' : 'yes'}, ${what} (lccctl flush)`;
-}
-
-function troubleText(failures: number, last: string | undefined): string {
-  if (failures === 0) return `its site asks for patience${last === undefined ? '' : `: ${last}`}`;
-  const times = failures === 1 ? 'once' : `${failures} times`;
-  return `its site has failed as a whole ${times}${last === undefined ? '' : `: ${last}`}`;
-}
-
 /** What was understood, and is hardly meant. */
 export function warningsOf(terms: Partial<ProviderTerms>, slots: Slots): string[] {
   const nothing = (['filesmax', 'spacemax'] as const).flatMap(name =>
@@ -240,29 +116,10 @@ export function warningsOf(terms: Partial<ProviderTerms>, slots: Slots): string[
     ...nothing,
     ...(isStrict
       ? [
-          `--timeofday: of hours of the week those that are on every day count, as qm.slots = ${slots}: ${formatTimeOfDay(hoursOfMask(terms.timeofday ?? '', slots))}`,
+          `--timeofday: of hours of the week those that are on every day count, as qm.slots = ${slots}: ${formatHours(hoursOfMask(terms.timeofday ?? '', slots))}`,
         ]
       : []),
   ];
-}
-
-function localTime(atMs: number): string {
-  const at = new Date(atMs);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-}
-
-function fuseText({ fusepercent, fuseurls }: Provider): string {
-  if (fusepercent === null && fuseurls === null) return 'as configured';
-  return `${fusepercent === null ? 'share as configured' : `${fusepercent} %`}, ${fuseurls === null ? 'number as configured' : `${fuseurls} urls`}`;
-}
-
-/** One provider on one line: pid, enabled (or disabled, paused, damaged), files, bytes, roots; tab-separated. */
-export function providerLine(provider: Provider): string {
-  const { pid, enabled, paused, filesused, spaceused, roots, damaged } = provider;
-  const state = damaged ? 'damaged' : !enabled ? 'disabled' : paused !== 0 ? 'paused' : 'enabled';
-  return `${[pid, state, filesused, spaceused, roots.join(' ')].join('\t')}\n`;
 }
 
 function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number | undefined {
@@ -313,11 +170,4 @@ function yesOrNo(text: string): boolean | undefined {
 function timeOfDay(text: string): string | undefined {
   if (text === 'always') return '';
   return areRanges(text) ? maskOf(text) : undefined;
-}
-
-function formatTimeOfDay(mask: string): string {
-  const ranges = [...mask.matchAll(/1+/g)].map(({ index, 0: { length } }) =>
-    length === 1 ? `${index}` : `${index}-${index + length - 1}`,
-  );
-  return ranges.join(',') || 'never';
 }

@@ -73,6 +73,14 @@ export function maskOf(ranges: string): Hours {
   return mask.join('');
 }
 
+/** Hours as such ranges; `never` when there are none. */
+export function formatHours(hours: Hours): string {
+  const ranges = [...hours.matchAll(/1+/g)].map(({ index, 0: { length } }) =>
+    length === 1 ? `${index}` : `${index}-${index + length - 1}`,
+  );
+  return ranges.join(',') || 'never';
+}
+
 /** The hours of a url's `tod`, which are such ranges. */
 export function hoursOfTod(tod: string, slots: Slots): Hours {
   return hoursOfMask(maskOf(tod), slots);
