@@ -31,6 +31,12 @@ export interface RobotOptions {
   log: Log;
 }
 
+/**
+ * Who asks for fetches. A person may end the sending side and still wait for results (`echo … | nc`), and sends no pings. A
+ * Bot Manager that ends that is gone, and one that is silent hangs.
+ */
+export type Asker = 'manager' | 'person';
+
 /** Time that fetches begun get when the robot is told to stop. */
 const STOP_GRACE_MS = 5000;
 /**
@@ -124,17 +130,8 @@ export class Robot {
     this.#lanes = new BotLanes(options.slots);
   }
 
-  /**
-   * Takes a connection over. `closed` is called once, with the reason when it was not good order.
-   * @param halfOpen the peer may end its sending side and still wait for results (`echo … | nc`). A Bot Manager never
-   * does: when it ends, it is gone.
-   */
-  serve(
-    stream: Duplex,
-    where: string,
-    halfOpen: boolean,
-    closed?: (reason: LccError | undefined) => void,
-  ): void {
+  /** Takes a connection over. `closed` is called once, with the reason when it was not good order. */
+  serve(stream: Duplex, where: string, asker: Asker, closed?: (reason: LccError | undefined) => void): void {
     const { channel, clock, log, slots } = this.#options;
     const session: Session = {
       peer: new ManagerPeer(
@@ -142,7 +139,7 @@ export class Robot {
         {
           fetch: request => this.#accept(session, request),
           recall: (lane, begun) => this.#recall(session, lane, begun),
-          ...(halfOpen ? { ended: () => this.#ended(session) } : undefined),
+          ...(asker === 'person' ? { ended: () => this.#ended(session) } : undefined),
           closed: reason => {
             if (reason !== undefined) log.warn('connection ends', { peer: where, reason: messageOf(reason) });
             this.#close(session);
@@ -163,7 +160,7 @@ export class Robot {
     this.#sessions.add(session);
     if (this.#stopping) session.peer.channel.end();
     else {
-      session.peer.hello(slots, !halfOpen);
+      session.peer.hello(slots, asker === 'manager');
       session.peer.hold(this.#held);
     }
   }

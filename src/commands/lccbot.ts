@@ -71,14 +71,18 @@ async function start(context: CommandContext, services: Services, connects: bool
   const robot = robotOf(context, services.config, services.clock, services.log);
   const peers = connects
     ? endpointsOf(context, 'bm').map(endpoint =>
-        services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, false)),
+        services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager')),
       )
     : [];
   const listeners = connects
     ? []
     : await Promise.all(
         endpointsOf(context, 'listen').map(endpoint =>
-          services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, true), PLACES),
+          services.listen(
+            endpoint,
+            ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, 'person'),
+            PLACES,
+          ),
         ),
       );
   return {
@@ -113,7 +117,7 @@ async function serveStdio(
   // process alive: it would end, with 0, without the results it owes.
   const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
   const status = await new Promise<ExitStatus>(resolve => {
-    robot.serve(stream, 'stdin', true, reason =>
+    robot.serve(stream, 'stdin', 'person', reason =>
       resolve(reason === undefined ? EXIT.ok : exitStatusOf(reason)),
     );
     for (const signal of ['SIGTERM', 'SIGINT'] as const)

@@ -28,7 +28,7 @@ async function newScene(slots: number, clock: Clock = systemClock) {
     log: silentLog,
   });
   const { ours, theirs, received } = ends();
-  robot.serve(ours, 'person', true);
+  robot.serve(ours, 'person', 'person');
   theirs.on('data', changed);
   const until = async (met: () => boolean) => {
     if (met()) return;

@@ -76,7 +76,7 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
     log: silentLog,
   });
   const { ours, theirs, received } = ends();
-  robot.serve(ours, 'person', true);
+  robot.serve(ours, 'person', 'person');
   const silent = await rawServer(() => undefined);
   const requests = (...ids: number[]) => ids.map(id => request(id, silent.url, '/nowhere/x')).join('');
   theirs.write(requests(1, 2, 3, 4, 5));
@@ -86,7 +86,7 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
   const { fetching, waiting } = robot.status();
   assert.deepEqual([received(), fetching, waiting], ['<lococa:bot slots="3"/>\n', 3, 2]);
   const late = ends();
-  robot.serve(late.ours, 'another', true);
+  robot.serve(late.ours, 'another', 'person');
   late.theirs.write(requests(1, 2));
   await settle();
   assert.equal(robot.status()['waiting'], 2, 'of one that comes while there is no room nothing is read');
