@@ -145,9 +145,10 @@ export class Logins {
       return this.#sessions.commit(change);
     } catch (error) {
       this.#log.error('cannot number connections', { error: messageOf(error) });
-      throw isFull(error)
-        ? new Refusal(102, 'no room on disk, try again later')
-        : new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, { cause: error });
+      throw (
+        laterFor(error) ??
+        new LccError('io', `${this.#options.sessionsDb}: ${messageOf(error)}`, { cause: error })
+      );
     }
   }
 
@@ -193,8 +194,17 @@ export class Logins {
   }
 }
 
-function isFull(error: unknown): boolean {
-  return ['SQLITE_FULL', 'SQLITE_BUSY'].includes(errnoOf(error) ?? '');
+/** What a CP is told where trying again later helps. */
+function laterFor(error: unknown): Refusal | undefined {
+  switch (errnoOf(error) ?? '') {
+    case 'SQLITE_FULL':
+      return new Refusal(102, 'no room on disk, try again later');
+    // Other UNSes write there, too.
+    case 'SQLITE_BUSY':
+      return new Refusal(102);
+    default:
+      return undefined;
+  }
 }
 
 /** What a CP says it is, if that can be one. */
