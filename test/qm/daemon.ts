@@ -58,7 +58,8 @@ export class Qm {
         this.log += text;
         if (this.log.includes('"ready"')) resolve();
       });
-      child.once('exit', () => reject(new Error(`lccd-qm ended: ${this.log}`)));
+      // Not `exit`, which may come before the last that it said.
+      child.once('close', () => reject(new Error(`lccd-qm ended: ${this.log}`)));
     });
   }
 

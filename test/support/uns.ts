@@ -96,18 +96,18 @@ export function newHome(): Home {
 
 export class Daemon {
   readonly child: ChildProcess;
+  /** Resolves when it has ended and all that it logged is in `log`. */
   readonly exited: Promise<number | null>;
   log = '';
   #check: () => void = () => undefined;
 
   constructor(child: ChildProcess) {
     this.child = child;
-    this.exited = once(child, 'exit').then(([code]) => code as number | null);
+    this.exited = once(child, 'close').then(([code]) => code as number | null);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.log += text;
       this.#check();
     });
-    child.stderr?.on('close', () => this.#check());
   }
 
   get port(): number {
@@ -119,11 +119,9 @@ export class Daemon {
     return new Promise((resolve, reject) => {
       this.#check = () => {
         if (this.log.includes(text)) resolve();
-        else if (this.child.exitCode !== null || this.child.signalCode !== null)
-          reject(new Error(`lccd-uns ended without "${text}":\n${this.log}`));
       };
-      void this.exited.then(() => this.#check());
       this.#check();
+      void this.exited.then(() => reject(new Error(`lccd-uns ended without "${text}":\n${this.log}`)));
     });
   }
 
