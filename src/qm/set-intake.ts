@@ -118,7 +118,7 @@ export class SetIntake {
 
   /** Takes the next urls, in order. Commits whenever a slice is full. */
   urls(records: readonly UrlRecord[]): void {
-    if (this.#refusal !== undefined || this.#toSkip === Infinity) return;
+    if (this.#refusal !== undefined) return;
     let most = this.#sizes.slice.urls;
     for (const record of records) {
       // It has no more places than that.
@@ -138,11 +138,11 @@ export class SetIntake {
   async end(): Promise<SetCounts | Refusal> {
     try {
       if (this.#refusal !== undefined) return this.#refusal;
-      if (this.#state?.complete) return countsOf(this.#state);
       if (this.#seen < this.#head.received) {
         this.#refuse(204, `${this.#seen} urls came, ${this.#head.received} were announced`);
         return this.#refusal ?? { code: 204, reason: '' };
       }
+      if (this.#state?.complete) return countsOf(this.#state);
       if (!this.#full && !this.#withheld) return await this.#complete();
       this.#commit();
       const excess = await this.#excess();
@@ -325,6 +325,8 @@ export class SetIntake {
   #refuse(code: number, reason: string): void {
     const { store, onSet } = this.#options;
     this.#refusal = { code, reason };
+    // That was noted when it came first; only the answer was lost.
+    if (this.#state?.complete) return;
     const set = store.transaction(() => {
       store.providers.wantFullSet('cache crash', this.#head.pid);
       return this.#state === undefined ? undefined : giveUpSet(store, this.#state);

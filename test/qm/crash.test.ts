@@ -12,8 +12,11 @@ import { failure, ok, url } from './support.js';
 
 const pages = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => url(`p${from + i}`));
 
-/** What a UNS has to say, each with the answer it waits for. */
-const SPOOL: [string, RegExp][] = [
+/**
+ * What a UNS has to say, each with the answer it waits for. What stays of a set that is refused depends on how slices were
+ * cut, which a slow disk decides, but where each url is a slice.
+ */
+const spoolOf = (sliceUrls: number): [string, RegExp][] => [
   [setText('e1', pages(0, 30)), /<lococa:absorbed entry="e1"/],
   [setText('e2', [...pages(0, 5), ...pages(40, 50)], { set: 'full' }), /<lococa:absorbed entry="e2"/],
   [
@@ -23,7 +26,10 @@ const SPOOL: [string, RegExp][] = [
     ),
     /<lococa:absorbed entry="e3"/,
   ],
-  [setText('e4', pages(60, 62), { pid: 8, received: 3 }), /<lococa:refused entry="e4" code="204"/],
+  [
+    setText('e4', sliceUrls === 1 ? pages(60, 62) : [], { pid: 8, received: 3 }),
+    /<lococa:refused entry="e4" code="204"/,
+  ],
   [damageNote({ entry: 'e5', pid: 7 }), /<lococa:noted pid="7" entry="e5"/],
 ];
 
@@ -33,8 +39,8 @@ function fetched(request: FetchRequest): FetchResult {
 }
 
 /** Does all the work, starting the Queue Manager again when it dies. @returns what is left in the database, and deaths */
-async function work(crashAt?: string): Promise<{ left: unknown; deaths: number }> {
-  const qm = new Qm('[qm]\nslice_urls = 4\n');
+async function work(sliceUrls: number, crashAt?: string): Promise<{ left: unknown; deaths: number }> {
+  const qm = new Qm(`[qm]\nslice_urls = ${sliceUrls}\n`);
   const env: Record<string, string> =
     crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(qm.home, 'crashed') };
   let deaths = 0;
@@ -56,7 +62,7 @@ async function work(crashAt?: string): Promise<{ left: unknown; deaths: number }
   };
   try {
     await start();
-    for (const [text, answer] of SPOOL) {
+    for (const [text, answer] of spoolOf(sliceUrls)) {
       await persist(() => {
         uns.socket.write(text);
         return uns.hear(answer);
@@ -94,10 +100,18 @@ async function work(crashAt?: string): Promise<{ left: unknown; deaths: number }
   }
 }
 
-test('killed at any durable step, the Queue Manager ends where it would have ended', async () => {
-  const undisturbed = await work();
+async function compare(sliceUrls: number, steps: readonly string[]): Promise<void> {
+  const undisturbed = await work(sliceUrls);
   assert.equal(undisturbed.deaths, 0);
-  for (const step of [
+  for (const step of steps) {
+    const disturbed = await work(sliceUrls, step);
+    assert.equal(disturbed.deaths, 1, `${step} is passed`);
+    assert.deepEqual(disturbed.left, undisturbed.left, `killed at ${step}`);
+  }
+}
+
+test('killed at any durable step, the Queue Manager ends where it would have ended', () =>
+  compare(4, [
     'qm.slice.committed',
     'qm.slice.committed:5',
     'qm.reconcile.committed',
@@ -112,12 +126,10 @@ test('killed at any durable step, the Queue Manager ends where it would have end
     'qm.session.noted',
     'qm.set.refused',
     'qm.damage.noted',
-  ]) {
-    const disturbed = await work(step);
-    assert.equal(disturbed.deaths, 1, `${step} is passed`);
-    assert.deepEqual(disturbed.left, undisturbed.left, `killed at ${step}`);
-  }
-});
+  ]));
+
+test('killed when it has refused a set of which something stays, it refuses it again', () =>
+  compare(1, ['qm.set.refused']));
 
 test('killed while urls come back into their set, they are fetched by the next one, in their order', async () => {
   const qm = new Qm();

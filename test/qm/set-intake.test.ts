@@ -249,6 +249,33 @@ test('a set with more or fewer urls than announced is refused, what came of it s
   }
 });
 
+test('a refused set whose UNS did not hear so is refused again, and nothing of it is taken twice', async () => {
+  bench.close();
+  for (const [announced, code] of [
+    [1, 104],
+    [3, 104],
+    [9, 204],
+  ] as const) {
+    bench = new Bench({ sliceUrls: 1 });
+    bench.provider(7);
+    const head = bench.head(7, announced);
+    const answers = [];
+    const left = [];
+    for (const _ of ['at first', 'again']) {
+      const intake = await bench.intake.begin('u1', head);
+      intake.urls(['a', 'b', 'c', 'd'].map(name => url(name)));
+      answers.push(await intake.end());
+      left.push([waiting(), setsOf(bench.store.queue), bench.all('SELECT * FROM absorbed')]);
+    }
+    assert.deepEqual(
+      answers.map(answer => 'code' in answer && answer.code),
+      [code, code],
+    );
+    assert.deepEqual(left[1], left[0]);
+    if (code === 104) bench.close();
+  }
+});
+
 test('a delete makes room for what follows it in the same set', async () => {
   const bench = new Bench();
   try {
