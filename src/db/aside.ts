@@ -7,11 +7,11 @@
  * A database without its log may well look sound, and be an older one. So whoever opens it looks first whether it was leaving
  * when somebody was killed, and goes on with that (`goOnLeaving`).
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
-import { errnoOf } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
+import { readIfThere } from '../lib/read-if-there.js';
 import { step } from '../lib/steps.js';
 
 const PARTS = ['-wal', '-shm', ''];
@@ -43,7 +43,7 @@ export function beginLeaving(path: string, aside: string): void {
 
 /** Moves what of a leaving database is still there. @returns its new name; undefined when none is leaving */
 export function finishLeaving(path: string): string | undefined {
-  const [name, inode] = readNote(path);
+  const [name, inode] = readIfThere(noteOf(path))?.split('\n') ?? [];
   if (name === undefined) return undefined;
   const aside = join(dirname(path), name);
   // The database itself goes last: under its name there may be the next one already.
@@ -59,13 +59,4 @@ export function finishLeaving(path: string): string | undefined {
 /** It has left. */
 export function endLeaving(path: string): void {
   rmSync(noteOf(path), { force: true });
-}
-
-function readNote(path: string): string[] {
-  try {
-    return readFileSync(noteOf(path), 'utf8').split('\n');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
 }

@@ -5,9 +5,9 @@
  * What was noted is of this database alone: one that was salvaged or has begun anew has another identity.
  */
 import { randomUUID } from 'node:crypto';
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { writeFileDurably } from '../lib/durable.js';
-import { errnoOf } from '../lib/errors.js';
+import { readIfThere } from '../lib/read-if-there.js';
 import { lastGiven } from './counters.js';
 import type { Db } from './open.js';
 
@@ -71,10 +71,5 @@ function identityOf(db: Db): { storeId: string; seq: number } {
 }
 
 function noted(path: string): string[] {
-  try {
-    return readFileSync(lastOf(path), 'utf8').split('\n');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  return readIfThere(lastOf(path))?.split('\n') ?? [];
 }

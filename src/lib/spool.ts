@@ -14,22 +14,14 @@
  * time serves a spool; it holds a lock that dies with it.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statfsSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, readdirSync, renameSync, statfsSync, statSync, unlinkSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectoryDurably, openDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
 import { errnoOf, LccError, messageOf } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
 import type { Log } from './log.js';
+import { readIfThere } from './read-if-there.js';
 import {
   asSpoolError,
   readFrames,
@@ -355,7 +347,7 @@ export class Spool {
 
   #found(name: string): SpoolEntry {
     const { size } = statSync(join(this.#options.dir, 'new', name));
-    return { id: name, label: NAME.exec(name)?.[1] ?? '', bytes: size };
+    return { id: name, label: spooledLabel(name) ?? '', bytes: size };
   }
 
   #list(part: string): string[] {
@@ -388,13 +380,4 @@ export class Spool {
 function highestOf(names: readonly string[]): number {
   const name = names.findLast(isSpoolName);
   return name === undefined ? 0 : Number(name.slice(0, NUMBER_DIGITS));
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }
