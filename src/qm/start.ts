@@ -27,10 +27,11 @@ import { FullDisk } from './full-disk.js';
 import { slotsOf } from '../config/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
+import { DamagedRows } from './housekeeping/damaged-rows.js';
 import { DecidedRemovals } from './housekeeping/decided-removals.js';
 import { ProviderSums } from './housekeeping/provider-sums.js';
 import { SetPlaces } from './housekeeping/set-places.js';
-import { lookingThrough, Sums } from './housekeeping/sums.js';
+import { Sums } from './housekeeping/sums.js';
 import { HeldRecount } from './housekeeping/held-recount.js';
 import { OutsideChanges } from './housekeeping/outside-changes.js';
 import { Tombstones } from './housekeeping/tombstones.js';
@@ -83,7 +84,7 @@ export async function startQueueManager(
     );
   const setPlaces = new SetPlaces({ db, log, fail: error => services.fail(error) });
   setPlaces.begin();
-  let damagedRows = 0;
+  const damagedRows = new DamagedRows(log);
   const duty = new DutyCycle<number>(clock);
   const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
   const store = new QueueStore(db, {
@@ -92,10 +93,7 @@ export async function startQueueManager(
     retries: config.get('qm.retries'),
     mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),
-    damaged: (pid, what) => {
-      damagedRows++;
-      log.error('a damaged row is removed; its provider is asked for a full set', { pid, what });
-    },
+    damaged: (pid, what) => damagedRows.found(pid, what),
   });
   const fullDisk = new FullDisk(
     clock,
@@ -229,30 +227,7 @@ export async function startQueueManager(
       new Tombstones(store, clock, config.get('qm.tombstone_ms')),
       providerSums,
       setPlaces,
-      new Sums(clock, [
-        lookingThrough(
-          () => store.deletions.damaged(),
-          found => {
-            store.transaction(() => store.deletions.drop(found));
-            damagedRows += found.length;
-            log.error('damaged deletions are removed; content users with cursors begin anew', {
-              rows: found.map(({ table, seq }) => `${table} ${seq}`).join(', '),
-            });
-          },
-        ),
-        lookingThrough(
-          () => store.errors.damaged(),
-          found => {
-            store.transaction(() => store.errors.drop(found));
-            damagedRows += found.length;
-            log.error('damaged errors of urls are removed', { pids: found.map(({ pid }) => pid).join(', ') });
-          },
-        ),
-        lookingThrough(
-          () => store.content.damaged(),
-          found => store.transaction(() => found.forEach(({ id }) => store.content.discard(id))),
-        ),
-      ]),
+      new Sums(clock, damagedRows.kinds(store)),
       new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
       new HeldRecount({ store, clock, log }),
       new Ages({
@@ -285,7 +260,7 @@ export async function startQueueManager(
       return {
         idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
         rows_queued: rows,
-        rows_damaged: damagedRows,
+        rows_damaged: damagedRows.count,
         providers_damaged: providerSums.damaged,
         no_room: fullDisk.reason ?? null,
         absorbing: intake.open,
