@@ -24,7 +24,7 @@ export interface SpoolEntry {
 
 export const MAGIC = Buffer.from('spool 1\n', 'latin1');
 /** Longest payload. */
-export const MAX_FRAME_BYTES = 1024 * 1024;
+const MAX_FRAME_BYTES = 1024 * 1024;
 export const FRAME_HEAD_BYTES = 8;
 const READ_BYTES = 512 * 1024;
 /** What is read in one go, and kept whole in memory. */

@@ -12,7 +12,7 @@ const FIRST_ANSWER_MS = 5000;
 const KNOWS_THE_QUEUE = 'lccd-qm';
 
 /** All that left a socket answer, the QM among them, and say that they have nothing to do. */
-export function isIdle(looks: readonly Look[]): boolean {
+function isIdle(looks: readonly Look[]): boolean {
   return looks.some(look => look.name === KNOWS_THE_QUEUE) && isAtRest(looks);
 }
 
