@@ -46,8 +46,8 @@ const CACHE_KIB = 40 * 1024;
 /**
  * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
  * only: it holds password hashes.
- * @throws LccError `config` when it was written by a newer LCC, has vanished (restored.ts) or is leaving (aside.ts), `output.create` when it cannot be created,
- *   `data.malformed` when it is not a database or is damaged
+ * @throws LccError `config` when it was written by a newer LCC, has vanished (restored.ts) or is leaving (aside.ts),
+ *   `output.create` when it cannot be created, `data.malformed` when it is not a database or is damaged
  */
 export function openDatabase(path: string): Db {
   refuseUnserved(path);

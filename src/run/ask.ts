@@ -63,8 +63,8 @@ export async function askStatus(socketPath: string, timeoutMs = ANSWER_TIMEOUT_M
 /**
  * Says one line to a daemon and gives what it answers.
  * @throws LccError `peer.unavailable` when none is there, `try.later` when it does not answer in time or ends before it has
- *   answered (it may have done as it was told, or may yet), `peer.protocol` when the answer makes no sense or the daemon does not know the word, else what the
- *   daemon says is wrong
+ *   answered (it may have done as it was told, or may yet), `peer.protocol` when the answer makes no sense or the daemon
+ *   does not know the word, else what the daemon says is wrong
  */
 export async function tell(
   socketPath: string,

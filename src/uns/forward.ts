@@ -30,6 +30,7 @@ import { LOOK_MS, type Turns } from './turns.js';
 
 /** Notes sent between two sets. */
 const NOTES_AT_A_TIME = 100;
+
 export interface ForwarderParts {
   options: UnsOptions;
   spool: Spool;
