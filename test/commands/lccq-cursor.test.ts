@@ -74,7 +74,7 @@ describe('lccq --cursor -- CMD', () => {
   });
 
   it('tells a consumer of a stream that broke half-way nothing it could take for the whole', async () => {
-    cache.fill(20_000, i => `http://x/${i}`);
+    cache.fill(5000, i => `http://x/${i}/${'y'.repeat(50)}`);
     const out = join(cache.home, 'taken');
     const child = spawn(
       LCCQ,
