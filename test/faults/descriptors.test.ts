@@ -1,7 +1,7 @@
 /** A process without a file descriptor left neither dies nor spins: it sends away what comes, and goes on when there are some. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -23,15 +23,30 @@ function makeIdentity(key: string, certificate: string): void {
   execFileSync('openssl', [...args, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
 }
 
-/** The lowest descriptor that a process at rest has free; a new one is always the lowest. */
+/** How often each thread of a process has gone to sleep; undefined while one does something, or is about to. */
+function sleepsOf(pid: number | undefined): string | undefined {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`).map(id =>
+      readFileSync(`/proc/${pid}/task/${id}/status`, 'utf8'),
+    );
+    const sleeps = threads.map(text => /^State:\tS[^]*^voluntary_ctxt_switches:\t(\d+)/m.exec(text)?.[1]);
+    return sleeps.includes(undefined) ? undefined : sleeps.join();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !existsSync(`/proc/${pid}`)) throw error;
+    // A thread has ended.
+    return undefined;
+  }
+}
+
+/** The lowest descriptor that a process has free once it is at rest; a new one is always the lowest. */
 async function lowestFree(pid: number | undefined): Promise<number> {
-  for (let last = -1, same = 0; ;) {
+  for (;;) {
+    const before = sleepsOf(pid);
     const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
     let lowest = 0;
     while (open.has(lowest)) lowest++;
-    same = lowest === last ? same + 1 : 0;
-    if (same === 20) return lowest;
-    last = lowest;
+    // Nobody has opened or closed anything meanwhile, and nobody is about to.
+    if (before !== undefined && before === sleepsOf(pid)) return lowest;
     await new Promise<void>(resolve => void setImmediate(resolve));
   }
 }
@@ -97,14 +112,15 @@ describe('without a descriptor', () => {
     assert.equal(await sendAndNote('before'), '<set_accepted');
     await qm.until(({ sets }) => sets.length === 1);
 
-    const stranger = new Cp(uns.port);
     await uns.logged('"CP parted"');
     const lowest = await lowestFree(pid);
     const before = ticksOf(pid);
     limitFiles(pid, lowest);
     const crowd = await Promise.all(Array.from({ length: 20 }, (_, n) => sendAndNote(`crowd ${n}`)));
     assert.deepEqual(new Set(crowd), new Set(['closed']));
-    await stranger.reply;
+    // One that gets the last descriptor, and is sent away when its time to log in is over: that long it can do nothing.
+    limitFiles(pid, lowest + 1);
+    assert.match(await new Cp(uns.port).reply, /uns\.login_timeout_ms/);
     const ticks = ticksOf(pid) - before;
     assert.ok(ticks < AT_REST_TICKS, `${ticks} ticks of processor time within a second of rest`);
 
