@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
 import { administer, ask, BIN, Cu, startCu, stopCu, type CuDaemon } from '../support/cu.js';
-import { damagePages } from '../support/damage.js';
 import { statusOf } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
 
@@ -60,17 +59,6 @@ describe('lccd-cu', () => {
     assert.equal(await dripped.end().reply, whole);
     for (const document of whole.split(/(?<=<\/lococa:result>\n)/).filter(text => text !== ''))
       execFileSync('xmllint', ['--noout', '-'], { input: document });
-  });
-
-  it('names a database that is damaged while it serves, and what to do', async () => {
-    const cache = newCache();
-    for (let i = 0; i < 100; i++) cache.put({ curl: `${SITE}${i}` });
-    const daemon = await served(cache);
-    assert.equal(curlsOf(await ask(daemon.unix, '<query/>')).length, 100);
-    damagePages(cache.dbPath);
-    assert.equal(codeOf(await ask(daemon.unix, '<query/>')), 102);
-    await stopCu(daemon);
-    assert.match(daemon.log(), /lcc\.db: database damaged \([^"]*\); stop lccd and run lccfsck --repair"/);
   });
 
   it('sends content inline in base64, verified, and says what it cannot send', async () => {
