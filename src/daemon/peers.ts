@@ -15,6 +15,9 @@ const LONGEST_DELAY_MS = 5000;
 /** A connection that lived this long counts as good: the next loss starts again with the first delay. */
 const GOOD_AFTER_MS = 2000;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Tries in vain of which the log hears. */
+const TOLD_AFTER = 5;
+const CLOSED = 'closed by the other side';
 
 export interface ConnectContext {
   config: Config;
@@ -28,13 +31,16 @@ export interface ConnectContext {
 interface Server {
   /** Connections that are up. */
   up: number;
-  /** Whether it was logged that it cannot be reached, since it was last. */
+  /** Whether it was logged that it cannot be reached, or closes at once, since it last was as it should be. */
   missed: boolean;
+  /** Whether its last connection was closed soon, and none has lived since. */
+  brief: boolean;
 }
 
 /**
  * Keeps one connection to `endpoint` alive until closed: doubling delays with jitter between tries, 50 ms to 5 s. Logged
- * at debug, except for the first connection to a server and the loss of the last.
+ * at debug, except for the first connection to a server and the loss of the last; of a server that closes at once these are
+ * logged once, until a connection lives.
  * @throws LccError `config` when `net.tls_ca` cannot be read; later it may be missing for a while
  */
 export function keepConnected(
@@ -44,13 +50,23 @@ export function keepConnected(
 ): Peer {
   const { clock, log, servers } = context;
   const to = formatEndpoint(endpoint);
-  const server = servers.get(to) ?? { up: 0, missed: false };
+  const server = servers.get(to) ?? { up: 0, missed: false, brief: false };
   servers.set(to, server);
   let closed = false;
   let connected = false;
   let failures = 0;
+  /** Of these the last ones that were of one kind: not connected, or closed soon. */
+  let alike = 0;
+  let wasOpened = false;
   let socket: Socket | undefined;
   let cancelRetry: (() => void) | undefined;
+  let cancelGood: (() => void) | undefined;
+
+  const isGood = () => {
+    if (server.brief) log.info('connected', { to });
+    server.brief = false;
+    server.missed = false;
+  };
 
   const attempt = (): void => {
     try {
@@ -70,8 +86,9 @@ export function keepConnected(
       current.setKeepAlive(true, KEEP_ALIVE_MS);
       connected = true;
       openedAtMs = clock.monotonicMs();
-      log[server.up++ === 0 ? 'info' : 'debug']('connected', { to });
-      server.missed = false;
+      log[server.up++ === 0 && !server.brief ? 'info' : 'debug']('connected', { to });
+      if (!server.brief) server.missed = false;
+      cancelGood = clock.after(GOOD_AFTER_MS, isGood);
       onConnect(describe(current));
     });
     socket = current;
@@ -84,20 +101,28 @@ export function keepConnected(
       connected = false;
       if (openedAtMs !== undefined) server.up--;
       if (closed) return;
+      cancelGood?.();
       const lived = openedAtMs === undefined ? 0 : clock.monotonicMs() - openedAtMs;
+      const isOpened = openedAtMs !== undefined;
       failures = lived >= GOOD_AFTER_MS ? 0 : failures + 1;
+      alike = failures === 0 ? 0 : isOpened === wasOpened ? alike + 1 : 1;
+      wasOpened = isOpened;
       const delayMs =
         Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10)) * (0.5 + Math.random() / 2);
       // A server that ends closes its connections, in good order or because it was killed: what matters is whether it
       // comes back.
-      if (openedAtMs !== undefined) {
-        log[server.up > 0 ? 'debug' : cause === '' ? 'info' : 'warn']('connection lost', {
+      if (isOpened) {
+        const isNews = server.up === 0 && !server.brief;
+        log[!isNews ? 'debug' : cause === '' ? 'info' : 'warn']('connection lost', {
           to,
-          cause: cause === '' ? 'closed by the other side' : cause,
+          cause: cause === '' ? CLOSED : cause,
         });
-      } else if (failures === 5 && server.up === 0 && !server.missed) {
+        server.brief = server.up === 0 && lived < GOOD_AFTER_MS;
+      }
+      if (alike >= TOLD_AFTER && server.up === 0 && !server.missed) {
         server.missed = true;
-        log.warn('cannot connect, trying on', { to, cause });
+        const what = isOpened ? 'connections are closed at once' : 'cannot connect';
+        log.warn(`${what}, trying on`, { to, cause: cause === '' ? CLOSED : cause });
       }
       cancelRetry = clock.after(delayMs, attempt);
     });
@@ -110,6 +135,7 @@ export function keepConnected(
     close() {
       closed = true;
       cancelRetry?.();
+      cancelGood?.();
       socket?.destroy();
     },
   };

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import { keepConnected } from '../../src/daemon/peers.js';
 import type { Peer } from '../../src/daemon/types.js';
-import { systemClock } from '../../src/lib/clock.js';
+import { ManualClock, systemClock } from '../../src/lib/clock.js';
 import { createLog } from '../../src/lib/log.js';
 
 const CONNECTIONS = 16;
@@ -93,6 +93,43 @@ describe('the connections to one server', () => {
     await listen();
     await until(() => peers.every(peer => peer.connected));
     assert.deepEqual(lines, [`warn cannot connect, trying on connect ENOENT ${path()}`, 'info connected']);
+  });
+
+  it('are logged once while the server accepts and closes at once, and when one lives again', async () => {
+    let accepted = 0;
+    let closes = true;
+    server.on('connection', socket => {
+      accepted++;
+      if (closes) socket.destroy();
+    });
+    await listen();
+    const { lines, context } = contextOf();
+    const clock = new ManualClock();
+    const peer = keepConnected({ kind: 'unix', path: path() }, { ...context, clock }, ({ socket }) =>
+      socket.resume(),
+    );
+    peers.push(peer);
+    const nextTry = async () => {
+      const before = accepted;
+      // The longest delay that may come.
+      await until(() => {
+        clock.advance(100);
+        return accepted > before;
+      });
+    };
+    for (let n = 0; n < 12; n++) await nextTry();
+    const told = [
+      'info connected',
+      'info connection lost closed by the other side',
+      'warn connections are closed at once, trying on closed by the other side',
+    ];
+    assert.deepEqual(lines, told);
+    closes = false;
+    await nextTry();
+    await until(() => peer.connected);
+    assert.deepEqual(lines, told, 'it may be closed yet');
+    clock.advance(2000);
+    assert.deepEqual(lines, [...told, 'info connected']);
   });
 
   it('leave no line when they are closed here', async () => {
