@@ -27,6 +27,8 @@ export interface RobotOptions {
   /** Requests waiting for a slot at which no more are read. */
   maxWaiting: number;
   channel: ChannelLimits;
+  /** How long a connection may say nothing at first; left out: for ever, as a Bot Manager may. */
+  firstWordMs?: number | undefined;
   clock: Clock;
   log: Log;
 }
@@ -132,7 +134,7 @@ export class Robot {
 
   /** Takes a connection over. `closed` is called once, with the reason when it was not good order. */
   serve(stream: Duplex, where: string, asker: Asker, closed?: (reason: LccError | undefined) => void): void {
-    const { channel, clock, log, slots } = this.#options;
+    const { channel, clock, log, slots, firstWordMs } = this.#options;
     const session: Session = {
       peer: new ManagerPeer(
         stream,
@@ -146,7 +148,7 @@ export class Robot {
             closed?.(reason);
           },
         },
-        { ...channel, clock, where },
+        { ...channel, clock, where, firstWordMs },
       ),
       lanes: new Map(),
       running: new Set(),

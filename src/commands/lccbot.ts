@@ -68,7 +68,9 @@ export const command: CommandSpec = {
 const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', say: errorElement };
 
 async function start(context: CommandContext, services: Services, connects: boolean) {
-  const robot = robotOf(context, services.config, services.clock, services.log);
+  const { config, clock, log } = services;
+  const firstWordMs = connects ? undefined : config.get('wire.hello_timeout_ms');
+  const robot = robotOf(context, config, clock, log, firstWordMs);
   const peers = connects
     ? endpointsOf(context, 'bm').map(endpoint =>
         services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager')),
@@ -130,7 +132,14 @@ async function serveStdio(
   return status;
 }
 
-function robotOf(context: CommandContext, config: Config, clock: Clock, log: Log): Robot {
+/** @param firstWordMs how long a peer that connects may say nothing; left out: for ever */
+function robotOf(
+  context: CommandContext,
+  config: Config,
+  clock: Clock,
+  log: Log,
+  firstWordMs?: number,
+): Robot {
   const allowed = context.options['allowAddress'];
   const limits = engineLimits(config);
   const engine = new FetchEngine({
@@ -138,5 +147,5 @@ function robotOf(context: CommandContext, config: Config, clock: Clock, log: Log
     allowAddresses: [...limits.allowAddresses, ...(Array.isArray(allowed) ? allowed : [])],
     clock,
   });
-  return new Robot({ ...robotLimits(config), engine, clock, log });
+  return new Robot({ ...robotLimits(config), engine, clock, log, firstWordMs });
 }

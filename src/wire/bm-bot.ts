@@ -19,6 +19,8 @@
  * `fetch` only `id`, `url` and `file` must be there.
  */
 import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
+import type { Clock } from '../lib/clock.js';
 import type { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
@@ -209,16 +211,23 @@ export interface ManagerHandlers {
   closed(reason: LccError | undefined): void;
 }
 
+export interface ManagerPeerOptions extends ChannelOptions {
+  /** How long a new connection may say nothing; left out: for ever. */
+  firstWordMs?: number | undefined;
+}
+
 /** The robot's end. */
 export class ManagerPeer {
   readonly channel: MessageChannel;
   readonly #patience: Patience;
   #held = false;
-  constructor(stream: Duplex, handlers: ManagerHandlers, options: ChannelOptions) {
+  #cancelHello: (() => void) | undefined;
+  constructor(stream: Duplex, handlers: ManagerHandlers, options: ManagerPeerOptions) {
     this.channel = new MessageChannel(
       stream,
       {
         message: (name, attributes) => {
+          this.#cancelHello?.();
           if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
           else if (name === 'recall') handlers.recall(...readRecall(attributes));
           else if (name === 'ping') this.#patience.heard(attributes);
@@ -229,6 +238,7 @@ export class ManagerPeer {
         },
         ...(handlers.ended === undefined ? undefined : { ended: () => handlers.ended?.() }),
         closed: reason => {
+          this.#cancelHello?.();
           this.#patience.stop();
           handlers.closed(reason);
         },
@@ -236,6 +246,16 @@ export class ManagerPeer {
       options,
     );
     this.#patience = new Patience(this.channel, options.clock, () => this.#held);
+    if (options.firstWordMs !== undefined) this.#awaitHello(options.clock, options.firstWordMs);
+  }
+
+  #awaitHello(clock: Clock, timeoutMs: number): void {
+    this.#cancelHello = clock.after(timeoutMs, () => {
+      // What it has said may wait to be read.
+      if (this.#held) return this.#awaitHello(clock, timeoutMs);
+      const limit = limitText('wire.hello_timeout_ms', timeoutMs);
+      this.channel.refuse(this.channel.violation(`has said nothing for ${limit}`));
+    });
   }
 
   /**

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, test } from 'node:test';
 import { engineLimits, robotLimits } from '../../src/bot/options.js';
 import { Robot } from '../../src/bot/robot.js';
-import { systemClock } from '../../src/lib/clock.js';
+import { ManualClock, systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelLimitsOf } from '../../src/wire/messages.js';
 import { ends, settle } from '../support/duplex.js';
@@ -93,6 +93,45 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
   late.theirs.destroy();
   theirs.destroy();
   await robot.stop();
+});
+
+test('who connects to a robot and says nothing goes after wire.hello_timeout_ms; who has said something stays', async () => {
+  const clock = new ManualClock();
+  const options = robotLimits(configOf({ 'bot.max_waiting': '1', 'bm.slots': '1' }));
+  const robot = new Robot({ ...options, firstWordMs: 1000, engine: newEngine(), clock, log: silentLog });
+  const come = (where: string) => {
+    const pair = ends();
+    robot.serve(pair.ours, where, 'person');
+    return pair;
+  };
+  const silent = come('silent');
+  const half = come('half');
+  const stays = come('stays');
+  half.theirs.write('<fetch id="1"');
+  const site = await rawServer(() => undefined);
+  stays.theirs.write(request(1, site.url, '/nowhere/x'));
+  await settle();
+  clock.advance(999);
+  await settle();
+  assert.equal(robot.status()['managers'], 3);
+  clock.advance(1);
+  await settle();
+  assert.match(silent.received(), /code="104">silent: has said nothing for 1 s \(wire\.hello_timeout_ms\)/);
+  assert.match(half.received(), /code="104">half: has said nothing/);
+  clock.advance(2000);
+  await settle();
+  assert.equal(robot.status()['managers'], 1);
+  stays.theirs.write(request(2, site.url, '/nowhere/y'));
+  await settle();
+  const late = come('late');
+  late.theirs.write('<ping/>');
+  clock.advance(5000);
+  await settle();
+  assert.doesNotMatch(late.received(), /code=/, 'what it says is not read while too many requests wait');
+  for (const { theirs } of [stays, late]) theirs.destroy();
+  const stopped = robot.stop();
+  clock.advance(10_000);
+  await stopped;
 });
 
 /** Whose effect other tests see. */
