@@ -36,7 +36,6 @@ export interface BotManagerOptions {
   channel: LinkLimits;
   /** Requests waiting for robots, and deletions for their commit, at which the source is not read any more. */
   maxWaiting: number;
-  maxRobots: number;
   /** Requests of one lane at a robot at a time. */
   laneWindow: number;
   /** Robots that may vanish over one request before it is answered with an error. */
@@ -60,8 +59,6 @@ export class BotManager {
   readonly #robots = new Set<RobotWorker>();
   /** Of the robot lost last: whether it may go on all the same, and the names it had been given. */
   #losing: { mayLive: boolean; names: Name[] } = { mayLive: false, names: [] };
-  /** Connections of robots, also of those that have said nothing yet. */
-  #connections = 0;
   readonly #upstream: Upstream;
   #tasks = 0;
   /** Files being checked, and syncs. */
@@ -113,7 +110,7 @@ export class BotManager {
 
   /** Serves a robot. */
   robot(stream: Duplex, where: string): void {
-    const { channel, clock, maxRobots } = this.#options;
+    const { channel, clock } = this.#options;
     const peer = new RobotPeer(
       stream,
       {
@@ -134,7 +131,6 @@ export class BotManager {
           }
         },
         closed: reason => {
-          this.#connections--;
           if (!this.#robots.delete(worker)) return;
           this.#log.warn('robot gone', { peer: where, reason: reason && messageOf(reason) });
           const names: Name[] = [];
@@ -152,10 +148,6 @@ export class BotManager {
       () => clock.monotonicMs(),
       (failed, result) => void this.#done(failed, result),
     );
-    if (++this.#connections > maxRobots) {
-      const limit = limitText('bm.max_robots', maxRobots);
-      peer.channel.refuse(new LccError('limit', `${where}: there are ${limit} robots already`));
-    }
   }
 
   status(): { idle: boolean; [name: string]: unknown } {

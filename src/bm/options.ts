@@ -23,7 +23,6 @@ export function managerLimits(
   return {
     channel: linkLimitsOf(config),
     maxWaiting: config.get('bm.max_waiting'),
-    maxRobots: config.get('bm.max_robots'),
     laneWindow: config.get('bm.lane_window'),
     maxLosses: config.get('bm.max_losses'),
     attemptTimeoutMs: config.get('bm.attempt_timeout_ms'),
@@ -35,7 +34,6 @@ export function relayLimits(config: Config): Omit<RelayOptions, 'clock' | 'log' 
   return {
     channel: linkLimitsOf(config),
     maxWaiting: config.get('bm.max_waiting'),
-    maxBranches: config.get('bm.max_robots'),
     laneWindow: config.get('bm.lane_window'),
     overbookPercent: config.get('bm.overbook_percent'),
     maxLosses: config.get('bm.max_losses'),

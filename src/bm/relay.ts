@@ -12,9 +12,8 @@
  * A deletion or check goes to the branch of its machine; when that is not there, or vanishes, it is answered with `away`.
  */
 import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings.js';
 import type { Clock } from '../lib/clock.js';
-import { LccError, messageOf } from '../lib/errors.js';
+import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
@@ -33,7 +32,6 @@ export interface RelayOptions {
   channel: LinkLimits;
   /** Requests and deletions waiting here at which the source is not read any more. */
   maxWaiting: number;
-  maxBranches: number;
   /** Requests of one lane at a branch at a time. */
   laneWindow: number;
   /** Lanes given to a branch beyond its slots. */
@@ -56,8 +54,6 @@ export class Relay {
   /** Those that have said who they are, and where they are connected from. */
   readonly #branches = new Map<Branch, string>();
   readonly #errands: Errands;
-  /** Connections from below, also of those that have said nothing yet. */
-  #connections = 0;
   /** The last number given to anything on its way down. */
   #lastNumber = 0;
   #stopping = false;
@@ -103,7 +99,7 @@ export class Relay {
 
   /** Serves a Bot Manager or relay below. */
   branch(stream: Duplex, where: string): void {
-    const { channel, clock, maxBranches, overbookPercent } = this.#options;
+    const { channel, clock, overbookPercent } = this.#options;
     const peer = new BotManagerPeer(
       stream,
       {
@@ -120,18 +116,11 @@ export class Relay {
           this.#errands.done(branch, id, status);
           this.#settle();
         },
-        closed: reason => {
-          this.#connections--;
-          this.#branchGone(branch, reason);
-        },
+        closed: reason => this.#branchGone(branch, reason),
       },
       { ...channel, clock, where },
     );
     const branch = new Branch(peer, overbookPercent);
-    if (++this.#connections > maxBranches) {
-      const limit = limitText('bm.max_robots', maxBranches);
-      peer.channel.refuse(new LccError('limit', `${where}: there are ${limit} Bot Managers already`));
-    }
   }
 
   status(): { idle: boolean; [name: string]: unknown } {

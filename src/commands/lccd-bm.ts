@@ -5,9 +5,10 @@ import { BM_METRICS, RELAY_METRICS } from '../bm/metrics.js';
 import { managerLimits, relayLimits, storeLimits } from '../bm/options.js';
 import { Relay } from '../bm/relay.js';
 import { Store } from '../bm/store.js';
-import type { Connection, Running, Services } from '../daemon/types.js';
+import type { Bound, Connection, Running, Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError } from '../lib/errors.js';
+import { errorElement } from '../wire/messages.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
@@ -56,6 +57,9 @@ export const command: CommandSpec = {
   },
 };
 
+const ROBOTS: Bound = { key: 'bm.max_robots', whose: 'robots', say: errorElement };
+const BELOW: Bound = { key: 'bm.max_robots', whose: 'Bot Managers', say: errorElement };
+
 /** Where it talks upwards and downwards. */
 interface Edge {
   source: Endpoint | undefined;
@@ -80,7 +84,7 @@ async function startManager(services: Services, edge: Edge, dir: string): Promis
     ...managerLimits(config),
     refused: reason => services.fail(new LccError('config', `${dir}: ${reason.message}`)),
   });
-  return serve(services, edge, manager, ({ socket, peer }) => manager.robot(socket, `robot ${peer}`));
+  return serve(services, edge, manager, ({ socket, peer }) => manager.robot(socket, `robot ${peer}`), ROBOTS);
 }
 
 async function startRelay(services: Services, edge: Edge): Promise<Running> {
@@ -97,7 +101,13 @@ async function startRelay(services: Services, edge: Edge): Promise<Running> {
     ...relayLimits(config),
     refused: reason => services.fail(reason),
   });
-  return serve(services, edge, relay, ({ socket, peer }) => relay.branch(socket, `bot manager ${peer}`));
+  return serve(
+    services,
+    edge,
+    relay,
+    ({ socket, peer }) => relay.branch(socket, `bot manager ${peer}`),
+    BELOW,
+  );
 }
 
 /** Listens to those below, connects to the source, and ends in the right order. */
@@ -106,8 +116,9 @@ async function serve(
   { source, listens }: Edge,
   stage: BotManager | Relay,
   accept: (connection: Connection) => void,
+  places: Bound,
 ): Promise<Running> {
-  const listeners = await Promise.all(listens.map(endpoint => services.listen(endpoint, accept)));
+  const listeners = await Promise.all(listens.map(endpoint => services.listen(endpoint, accept, places)));
   const peer =
     source && services.connect(source, ({ socket, peer: name }) => stage.source(socket, `source ${name}`));
   return {

@@ -7,32 +7,28 @@ import { limitText } from '../config/settings.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
+import { openFilesLimit } from '../lib/open-files.js';
+import { Door } from './door.js';
 import type { Bound, Connection } from './types.js';
 
-/** Time in which somebody for whom there is no place reads why. */
-const DOOR_MS = 1000;
 /** Of the files a process may have open, one kind of connections has one in so many at most. */
 const FILES_SHARE = 4;
 
 export class Places {
   readonly #bound: Bound;
-  readonly #clock: Clock;
   readonly #log: Log;
   readonly #most: number;
-  readonly #mostAtDoor: number;
+  readonly #door: Door;
   #taken = 0;
-  #atDoor = 0;
   #said = false;
 
   constructor(bound: Bound, { config, clock, log }: { config: Config; clock: Clock; log: Log }) {
     this.#bound = bound;
-    this.#clock = clock;
     this.#log = log;
     const openFiles = openFilesLimit();
     const wanted = config.get(bound.key);
     this.#most = Math.max(1, Math.min(wanted, Math.floor(openFiles / FILES_SHARE)));
-    this.#mostAtDoor = placesAtDoor(openFiles);
+    this.#door = new Door(clock, openFiles);
     if (this.#most < wanted)
       log.warn('fewer connections than configured: ulimit -n', { connections: this.#most, of: bound.whose });
   }
@@ -56,16 +52,7 @@ export class Places {
     const why = `there are ${limitText(key, this.#most)} connections of ${whose} already`;
     if (!this.#said) this.#log.warn('connections are refused', { peer, reason: why });
     this.#said = true;
-    // What it says is nobody's business; unread, it would turn the end into a reset.
-    socket.resume();
-    socket.end(say(new LccError('limit', why)));
-    if (this.#atDoor >= this.#mostAtDoor) return void socket.destroy();
-    this.#atDoor++;
-    const cancel = this.#clock.after(DOOR_MS, () => void socket.destroy());
-    socket.once('close', () => {
-      this.#atDoor--;
-      cancel();
-    });
+    this.#door.turnAway(socket, say(new LccError('limit', why)));
   }
 }
 

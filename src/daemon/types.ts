@@ -29,7 +29,7 @@ export interface Peer {
 
 /** How many connections of one kind there may be at a time, over all listeners that are given the same bound. */
 export interface Bound {
-  key: 'qm.max_connections' | 'bot.max_connections' | 'wire.max_controls';
+  key: 'qm.max_connections' | 'bm.max_robots' | 'bot.max_connections' | 'wire.max_controls';
   /** Of whom they are: `UNSes`. */
   whose: string;
   /** A refusal in the words of the conversation. */

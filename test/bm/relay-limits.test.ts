@@ -1,33 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
-import { Far, fetch, offered, RelayWorld } from './support.js';
+import { fetch, offered, RelayWorld } from './support.js';
 
 const recalled = (id: number) => `<fetched id="${id}" status="recalled"/>`;
 
 describe('what a relay lets those below it do', () => {
-  it('refuses more Bot Managers than it may have', async () => {
-    const world = new RelayWorld({ maxBranches: 1 });
-    await world.branch(1, 'm1');
-    const second = new Far(stream => world.relay.branch(stream, 'second'));
-    assert.match(
-      (await second.hear()).join(),
-      /code="106">second: there are 1 \(bm.max_robots\) Bot Managers/,
-    );
-    await world.stop();
-  });
-
-  it('counts Bot Managers that have connected and said nothing yet', async () => {
-    const world = new RelayWorld({ maxBranches: 1 });
-    const silent = new Far(stream => world.relay.branch(stream, 'silent'));
-    const second = new Far(stream => world.relay.branch(stream, 'second'));
-    assert.match((await second.hear()).join(), /code="106">second/);
-    await second.leave();
-    await silent.leave();
-    await world.branch(1, 'm1');
-    await world.stop();
-  });
-
   it('tries a branch whose store takes nothing again after half a minute, whatever it asks for, and says why', async () => {
     const warnings: string[] = [];
     const log = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { Far, fetch, fileOf, numberOf, ok, World } from './support.js';
+import { fetch, fileOf, numberOf, ok, World } from './support.js';
 
 describe('a Bot Manager whose robots come and go', () => {
   it('gives what a vanished robot was doing to another, for the same destination', async () => {
@@ -135,29 +135,6 @@ describe('a Bot Manager whose robots come and go', () => {
     const robot = await world.robot(1);
     await robot.say(ok(7));
     assert.match((await robot.hear())[0] ?? '', /code="104">robot: &lt;fetched id="7"&gt;: no such fetch/);
-    await world.stop();
-  });
-
-  it('refuses more robots than it may have', async () => {
-    const world = new World({ maxRobots: 1 });
-    await world.robot(1);
-    const second = await world.robot(1);
-    assert.match(
-      (await second.hear())[0] ?? '',
-      /code="106">robot: there are 1 \(bm.max_robots\) robots already/,
-    );
-    await world.stop();
-  });
-
-  it('counts robots that have connected and said nothing yet', async () => {
-    const world = new World({ maxRobots: 1 });
-    const silent = new Far(stream => world.manager.robot(stream, 'silent'));
-    const second = await world.robot(1);
-    assert.match((await second.hear())[0] ?? '', /code="106">robot: there are 1/);
-    await second.leave();
-    await silent.leave();
-    await world.robot(1);
-    assert.equal(world.manager.status()['robots'], 1);
     await world.stop();
   });
 });

@@ -82,26 +82,6 @@ const TRIALS: Record<string, Trial> = {
       return readOn(source, () => world.relay.status()['waiting']);
     }),
   },
-  'bm.max_robots': {
-    with: { 'bm.max_robots': '1' },
-    sees: 1,
-    otherwise: 2,
-    look: manager(async world => {
-      await world.robot(1);
-      await world.robot(1);
-      return world.manager.status()['robots'];
-    }),
-  },
-  'bm.max_robots of a relay': {
-    with: { 'bm.max_robots': '1' },
-    sees: 1,
-    otherwise: 2,
-    look: relay(async world => {
-      await branch(world, 1, 'm1');
-      await branch(world, 1, 'm2');
-      return world.relay.status()['machines'];
-    }),
-  },
   'bm.lane_window': {
     with: { 'bm.lane_window': '3' },
     sees: 3,
@@ -245,6 +225,7 @@ const ELSEWHERE: Record<string, string> = {
   'bm.bots': 'commands/lccd',
   'bm.machine_id': 'commands/lccfsck-machines',
   'bm.metrics_listen': 'daemon/metrics',
+  'bm.max_robots': 'commands/connections',
 };
 
 test('no setting of the Bot Manager is without a test', () => {

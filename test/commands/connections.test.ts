@@ -91,6 +91,41 @@ describe('lccd-qm', { timeout: 300_000 }, () => {
   });
 });
 
+describe('lccd-bm', { timeout: 60_000 }, () => {
+  for (const [whose, args, word] of [
+    ['robots', ['--machineid=m1'], '<lococa:bot slots="1" pings="yes"/>'],
+    ['Bot Managers', [], '<lococa:bm machineid="m2" slots="1" store="s"/>'],
+  ] as const)
+    it(`refuses ${whose} beyond bm.max_robots, says so once, and has a place again while those read why`, async () => {
+      const home = newFolder();
+      writeFileSync(join(home, 'lcc.toml'), '[bm]\nmax_robots = 1\n');
+      const path = join(home, 'bm.sock');
+      const endpoints = [`--source=unix:${join(home, 'qm.sock')}`, `--listen=unix:${path}`];
+      const bm = startDaemon('lccd-bm', home, [...endpoints, ...args]);
+      await bm.ready;
+      const first = await dial(path);
+      first.write(word);
+      await once(first, 'data');
+      // These do not close: they linger.
+      const others = await Promise.all(Array.from({ length: 3 }, () => dial(path)));
+      const answers = others.map(async other => String(((await once(other, 'data')) as [Buffer])[0]));
+      const why = `there are 1 (bm.max_robots) connections of ${whose} already`;
+      for (const answer of answers)
+        assert.equal(await answer, `<lococa:error code="106">${why}</lococa:error>\n`);
+      first.destroy();
+      for (let greeting = ''; !greeting.startsWith('<ping');) {
+        const next = await dial(path);
+        next.write(word);
+        greeting = String(((await once(next, 'data')) as [Buffer])[0]);
+        others.push(next);
+      }
+      bm.child.kill('SIGTERM');
+      await bm.ended;
+      assert.equal(refusals(bm.log()), 1);
+      for (const other of others) other.destroy();
+    });
+});
+
 describe('lccbot --listen', { timeout: 300_000 }, () => {
   it('refuses connections beyond bot.max_connections, names it, and takes another when one has gone', async () => {
     const folder = newFolder();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { cuOptions } from '../../src/cu/server/options.js';
 import { CuServer } from '../../src/cu/server/server.js';
@@ -9,7 +9,8 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { TestCache } from '../support/cache.js';
 import { ask, Cu } from '../support/cu.js';
-import { settle } from '../support/duplex.js';
+import { ends, settle } from '../support/duplex.js';
+import { configOf } from '../support/settings.js';
 
 const cache = new TestCache();
 after(() => cache.close());
@@ -34,3 +35,40 @@ test(
     server.close();
   },
 );
+
+test('of a crowd that lccd-cu refuses only some stay to read why, and the log hears of it once', async () => {
+  const clock = new ManualClock();
+  const config = configOf({ 'cu.anonymous': 'true', 'cu.max_connections_per_address': '2' });
+  const options = { ...cuOptions(config, Infinity), dbPath: cache.dbPath };
+  const said: unknown[] = [];
+  const log = { ...silentLog, warn: (event: string, fields?: object) => void said.push([event, fields]) };
+  const cu = new CuServer({ options, clock, log, fail: error => assert.fail(String(error)) });
+  const come = (address = '192.0.2.7') => {
+    const pair = ends();
+    cu.accept({ socket: pair.ours as Socket, peer: `${address}:1`, address });
+    return pair;
+  };
+  const inside = [come(), come()];
+  const crowd = Array.from({ length: 1000 }, () => come());
+  await settle();
+  const staying = crowd.filter(({ ours }) => !ours.destroyed);
+  assert.ok(staying.length > 0 && staying.length <= 256, String(staying.length));
+  assert.match(
+    staying[0]?.received() ?? '',
+    /code="102">too many connections, .*cu\.max_connections_per_address/,
+  );
+  clock.advance(1000);
+  assert.ok(crowd.every(({ ours }) => ours.destroyed));
+  const event = [
+    'connections are refused',
+    { peer: '192.0.2.7:1', reason: 'the limit is 2 (cu.max_connections_per_address)' },
+  ];
+  assert.deepEqual(said, [event]);
+  for (const { ours } of inside) ours.destroy();
+  await settle();
+  for (let n = 0; n < 4; n++) come();
+  assert.deepEqual(said, [event, event], 'and again when half of the places were free meanwhile');
+  const stopped = cu.stop();
+  clock.advance(60_000);
+  await stopped;
+});

@@ -1,4 +1,5 @@
 /** lccd-cu as a whole: connections become sessions, up to limits; sessions share one database connection. */
+import { Door } from '../../daemon/door.js';
 import type { Connection } from '../../daemon/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { Counts } from '../../lib/counts.js';
@@ -9,9 +10,6 @@ import { SharedCache } from './cache.js';
 import { limitOf, type CuOptions } from './options.js';
 import { Readers } from './readers.js';
 import { CuSession, Refused, type SessionParts } from './session.js';
-
-/** Time in which somebody refused at the door reads why. */
-const DOOR_MS = 1000;
 
 export interface CuServerParts {
   options: CuOptions;
@@ -29,12 +27,16 @@ export class CuServer {
   /** Each with the end of its run. */
   readonly #open = new Map<CuSession, Promise<void>>();
   readonly #perAddress = new Counts<string>();
+  readonly #door: Door;
+  /** Addresses whose places are taken, as the log has heard; '' of all places. */
+  readonly #said = new Set<string>();
   readonly #counts = { queries: 0, urls: 0, omitted: 0, refused: 0, bytes: 0 };
   #stopping = false;
 
   constructor({ options, clock, log, fail }: CuServerParts) {
     this.#options = options;
     this.#fail = fail;
+    this.#door = new Door(clock);
     this.#cache = new SharedCache(options.dbPath, options.machineId);
     this.#session = {
       options,
@@ -50,18 +52,17 @@ export class CuServer {
   /** A content user has connected. */
   accept(connection: Connection): void {
     const { address } = connection;
-    const why = this.#noRoomFor(address);
+    const why = this.#noRoomFor(connection);
     if (why !== undefined) {
       this.#counts.refused++;
-      connection.socket.resume();
-      connection.socket.end(refused(why.code, why.message));
-      this.#session.clock.after(DOOR_MS, () => void connection.socket.destroy());
+      this.#door.turnAway(connection.socket, refused(why.code, why.message));
       return;
     }
     const session = new CuSession(this.#session, connection);
     const ended = session.run().finally(() => {
       this.#open.delete(session);
       this.#perAddress.change(address, -1);
+      this.#forgetSaid(address);
     });
     this.#open.set(session, ended);
     this.#perAddress.change(address, 1);
@@ -92,14 +93,27 @@ export class CuServer {
     this.#cache.close();
   }
 
-  #noRoomFor(address: string): Refused | undefined {
+  #noRoomFor({ address, peer }: Connection): Refused | undefined {
     if (this.#stopping) return new Refused(102, 'temporarily off-line, try again later');
     const { limits } = this.#options;
-    const full = (key: 'cu.max_connections' | 'cu.max_connections_per_address') =>
-      new Refused(102, `too many connections, try again later: the limit is ${limitOf(this.#options, key)}`);
-    if (this.#open.size >= limits['cu.max_connections']) return full('cu.max_connections');
+    const full = (key: 'cu.max_connections' | 'cu.max_connections_per_address', whose: string) => {
+      const limit = limitOf(this.#options, key);
+      if (!this.#said.has(whose))
+        this.#session.log.warn('connections are refused', { peer, reason: `the limit is ${limit}` });
+      this.#said.add(whose);
+      return new Refused(102, `too many connections, try again later: the limit is ${limit}`);
+    };
+    if (this.#open.size >= limits['cu.max_connections']) return full('cu.max_connections', '');
     return address !== '' && this.#perAddress.of(address) >= limits['cu.max_connections_per_address']
-      ? full('cu.max_connections_per_address')
+      ? full('cu.max_connections_per_address', address)
       : undefined;
+  }
+
+  /** The log hears of it again only after half of the places were free. */
+  #forgetSaid(address: string): void {
+    const { limits } = this.#options;
+    if (this.#open.size <= limits['cu.max_connections'] / 2) this.#said.delete('');
+    if (this.#perAddress.of(address) <= limits['cu.max_connections_per_address'] / 2)
+      this.#said.delete(address);
   }
 }

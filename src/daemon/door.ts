@@ -1,0 +1,32 @@
+/** Those for whom there is no place: they are told why, and go; so many at a time, and each for so long only. */
+import type { Socket } from 'node:net';
+import type { Clock } from '../lib/clock.js';
+import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
+
+/** Time in which somebody for whom there is no place reads why. */
+const DOOR_MS = 1000;
+
+export class Door {
+  readonly #clock: Clock;
+  readonly #most: number;
+  #count = 0;
+
+  constructor(clock: Clock, openFiles = openFilesLimit()) {
+    this.#clock = clock;
+    this.#most = placesAtDoor(openFiles);
+  }
+
+  /** Says `why` and closes. */
+  turnAway(socket: Socket, why: string): void {
+    // What it says is nobody's business; unread, it would turn the end into a reset.
+    socket.resume();
+    socket.end(why);
+    if (this.#count >= this.#most) return void socket.destroy();
+    this.#count++;
+    const cancel = this.#clock.after(DOOR_MS, () => void socket.destroy());
+    socket.once('close', () => {
+      this.#count--;
+      cancel();
+    });
+  }
+}
