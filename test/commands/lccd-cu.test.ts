@@ -229,44 +229,36 @@ async function atMost(connections: number, cache: TestCache): Promise<void> {
 }
 
 describe('clients of lccd-cu that behave badly', () => {
-  it('do not hold the database: one that stops reading lets the log be used anew, and others read on', async () => {
-    const cache = newCache();
-    cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
-    const { unix } = await served(cache);
-    const slow = new Cu(unix);
-    slow.socket.pause();
-    slow.send('<query/>');
-    while (!Number((await statusOf(cache.home, 'lccd-cu'))['answering'])) await new Promise(setImmediate);
-    cache.fill(500, i => `${SITE}meanwhile/${i}`);
-    const [checkpoint] = cache.db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[];
-    assert.deepEqual([checkpoint?.busy, checkpoint?.log], [0, 0]);
-    assert.equal(curlsOf(await ask(unix, `<query prefix="${SITE}meanwhile/"/>`)).length, 500);
-    assert.equal(
-      Number((await statusOf(cache.home, 'lccd-cu'))['answering']),
-      1,
-      'the slow one still stands there',
-    );
-    slow.socket.destroy();
-  });
-
   /** Resolves when lccd-cu has counted one. */
   const counted = async (cache: TestCache, what: 'queries' | 'refused'): Promise<void> => {
     while (Number((await statusOf(cache.home, 'lccd-cu'))[what]) === 0) await new Promise(setImmediate);
   };
   /** One that has asked for an answer which no socket holds, and does not read it. */
-  const slowReader = async (cache: TestCache, toml: string): Promise<Cu> => {
+  const slowReader = async (cache: TestCache, toml = ''): Promise<{ slow: Cu; unix: string }> => {
     cache.fill(4000, i => `${SITE}${'long/'.repeat(40)}${i}`);
     const { unix } = await served(cache, toml);
     const slow = new Cu(unix);
     slow.socket.pause();
     slow.send('<query/>');
     await counted(cache, 'queries');
-    return slow;
+    return { slow, unix };
   };
+
+  it('do not hold the database: one that stops reading lets the log be used anew, and others read on', async () => {
+    const cache = newCache();
+    const { slow, unix } = await slowReader(cache);
+    cache.fill(500, i => `${SITE}meanwhile/${i}`);
+    const [checkpoint] = cache.db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[];
+    assert.deepEqual([checkpoint?.busy, checkpoint?.log], [0, 0]);
+    assert.equal(curlsOf(await ask(unix, `<query prefix="${SITE}meanwhile/"/>`)).length, 500);
+    const { answering } = await statusOf(cache.home, 'lccd-cu');
+    assert.equal(Number(answering), 1, 'the slow one still stands there');
+    slow.socket.destroy();
+  });
 
   it('are cut off when they take nothing for long, and have no whole answer then', async () => {
     const cache = newCache();
-    const slow = await slowReader(cache, '[cu]\nstall_timeout_ms = 200\n');
+    const { slow } = await slowReader(cache, '[cu]\nstall_timeout_ms = 200\n');
     await atMost(0, cache);
     slow.socket.resume();
     assert.doesNotMatch(await slow.reply, /<\/lococa:result>/);
@@ -274,7 +266,7 @@ describe('clients of lccd-cu that behave badly', () => {
 
   it('are sent away in an answer that takes too long, and have no whole one then', async () => {
     const cache = newCache();
-    const slow = await slowReader(cache, '[cu]\nanswer_timeout_ms = 200\n');
+    const { slow } = await slowReader(cache, '[cu]\nanswer_timeout_ms = 200\n');
     await counted(cache, 'refused');
     slow.socket.resume();
     const reply = await slow.reply;
