@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
+  configure,
   contentOf,
   fetchOk,
   fileOf,
@@ -57,7 +58,7 @@ describe('lccd-bm and its robots', () => {
       held.push(() => response.end('x'));
       beginning();
     };
-    writeFileSync(join(home, 'lcc.toml'), '[bm]\nlane_window = 3\n');
+    configure('lane_window = 3\n');
     startManager();
     startRobot('lccbot', 4);
     await source.slots(4);
@@ -111,10 +112,7 @@ describe('lccd-bm and its robots', () => {
   });
 
   it('gives the work of a robot that hangs to another, whose content is not replaced when it goes on', async () => {
-    writeFileSync(
-      join(home, 'lcc.toml'),
-      '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\nattempt_timeout_ms = 4000\n[bot]\ntotal_timeout_ms = 3900\n',
-    );
+    configure('attempt_timeout_ms = 4000\n[bot]\ntotal_timeout_ms = 3900\n');
     let finish = () => {};
     let asked = () => {};
     const hasAsked = new Promise<void>(resolve => (asked = resolve));
@@ -141,10 +139,7 @@ describe('lccd-bm and its robots', () => {
   });
 
   it('has robots give up what they fetch when it hangs: its lanes are another’s soon', async () => {
-    writeFileSync(
-      join(home, 'lcc.toml'),
-      '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\n[wire]\nping_interval_ms = 2000\n',
-    );
+    configure('[wire]\nping_interval_ms = 2000\n');
     const asked: string[] = [];
     let leave = () => {};
     const left = new Promise<void>(resolve => (leave = resolve));

@@ -57,7 +57,10 @@ class KeptManager {
 /** Urls come, half of them go, others come, with a restart between; gives what the store must hold and what it does. */
 async function history(crashAt: string | undefined) {
   const home = mkdtempSync(join(tmpdir(), 'lcc-bm-crash-'));
-  writeFileSync(join(home, 'lcc.toml'), '[bm]\ngrace_ms = 0\nname_block = 7\nmin_free_disk_percent = 0\n');
+  writeFileSync(
+    join(home, 'lcc.toml'),
+    '[bm]\ngrace_ms = 0\nname_block = 7\nmin_free_disk_percent = 0\nrobot_wait_ms = "5m"\n',
+  );
   const site = await TestSite.listen((request, response) => response.end(`content of ${request.url}`));
   const source = await TestSource.listen(join(home, 'qm.sock'));
   const ends = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1'];

@@ -18,7 +18,7 @@ let daemons: Daemons;
 
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'lcc-bm-cmd-'));
-  writeFileSync(join(home, 'lcc.toml'), '[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\n');
+  configure();
   daemons = new Daemons();
   source = await TestSource.listen(join(home, 'qm.sock'));
   site = await TestSite.listen((request, response) => response.end(contentOf(request.url ?? '')));
@@ -29,6 +29,14 @@ afterEach(async () => {
   site.close();
   rmSync(home, { recursive: true, force: true });
 });
+
+/** For the next start: more of lcc.toml. What waits for a robot waits for it however long that takes to start. */
+export function configure(more = ''): void {
+  writeFileSync(
+    join(home, 'lcc.toml'),
+    `[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\nrobot_wait_ms = "5m"\n${more}`,
+  );
+}
 
 export const contentOf = (path: string) => `content of ${path}\n`.repeat(50);
 export const md5 = (text: string) => createHash('md5').update(text).digest('hex');
