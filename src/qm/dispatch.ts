@@ -13,6 +13,7 @@ import { KnownProviders, type Known, type KnownOptions } from './known.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
 import { Outdated } from './outdated.js';
 import { Pump, type PumpOptions } from './pump.js';
+import { RefusedLogins } from './refused-logins.js';
 import { ResultBatch, type Arrival } from './results.js';
 import { Retries } from './retries.js';
 import type { LaneRules } from './schedule/lane.js';
@@ -42,6 +43,7 @@ export class Dispatcher {
   readonly #workers: Workers;
   readonly #inFlight = new InFlight();
   readonly #outdated: Outdated;
+  readonly #refusedLogins: RefusedLogins;
   readonly #finished: FinishedSets;
   readonly #sending: Sending;
   readonly #large: LargeSets;
@@ -78,6 +80,7 @@ export class Dispatcher {
     });
     this.#workers = new Workers(this.#table, options.log);
     this.#outdated = new Outdated(this.#inFlight, options.store.queue);
+    this.#refusedLogins = new RefusedLogins(options);
     this.#finished = new FinishedSets(options);
     this.#batch = new ResultBatch({
       store: options.store,
@@ -165,7 +168,7 @@ export class Dispatcher {
   fetched(workerId: number, result: FetchResult): boolean {
     const request = this.#inFlight.take(result.id, workerId);
     if (request === undefined) return false;
-    const { lane, arrival, expected, url } = request;
+    const { lane, arrival, expected, url, login } = request;
     const known = this.#providers.get(lane.pid);
     const nowMs = this.#options.clock.monotonicMs();
     this.#table.finished(lane);
@@ -183,6 +186,8 @@ export class Dispatcher {
       this.#putBack(request);
     } else {
       known?.silent.heard(url, result);
+      if (login !== undefined && login === known?.terms.login)
+        this.#refusedLogins.heard(lane.pid, login, result);
       if (result.status === 'error' && known !== undefined)
         this.#waits.heed(known, arrival.backoffs, result, url);
       const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
@@ -200,6 +205,7 @@ export class Dispatcher {
   /** Providers were changed by another process, or one, not in its hours, by a control: read them again. */
   reload(pid?: number): void {
     this.#providers.reload(pid);
+    this.#refusedLogins.reload(each => this.#options.store.providers.get(each)?.login);
     if (pid === undefined) this.#slots.reload();
     this.pump();
   }
@@ -245,6 +251,7 @@ export class Dispatcher {
       providers_delayed: this.#table.delayed,
       providers_closed: closed,
       providers_never_open: neverOpen,
+      logins_refused: this.#refusedLogins.pids,
       retry_at_ms: this.#retries.soonestAtMs(),
       lanes: this.#table.lanes,
       lanes_by_priority: this.#table.lanesByPriority,

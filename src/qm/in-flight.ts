@@ -12,6 +12,8 @@ export interface Request {
   /** Of its url alone. */
   hours: Hours;
   url: string;
+  /** That it was sent with. */
+  login: string | undefined;
 }
 
 export class InFlight {

@@ -113,6 +113,7 @@ export class Sending {
       expected: waits.charge(known, row.len, nowMs),
       hours,
       url: row.furl ?? row.curl,
+      login: known.terms.login,
     });
     worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms }, validators));
   }

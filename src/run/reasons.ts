@@ -96,6 +96,11 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
     reasons.push(
       `${amount(providers.length, 'provider is', 'providers are')} not served, for what is kept does not agree with its checksum: ${providers.slice(0, NAMED).join(', ')}${providers.length > NAMED ? ` and ${providers.length - NAMED} more` : ''}; lccpidb show --pid=${providers[0]} says what to do`,
     );
+  const refusing = qm['logins_refused'];
+  if (Array.isArray(refusing) && refusing.length > 0)
+    reasons.push(
+      `the login for the site of ${providersNamed(refusing)} is refused (401), and what is refused is removed: lccpidb set --pid=${refusing[0]} --loginfile=FILE, then lccctl want-full --pid=${refusing[0]}`,
+    );
   const noRoom = qm['no_room'];
   if (typeof noRoom === 'string')
     reasons.push(
@@ -168,6 +173,12 @@ function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
       `${amount(bad, 'set is', 'sets are')} set aside in the spool of ${uns.daemon}, below bad/, damaged or refused: its log says why; remove ${bad === 1 ? 'it' : 'them'} when it is clear what became of what ${bad === 1 ? 'it' : 'they'} named`,
     );
   return [...reasons, ...ofForeign(uns, `the spool of ${uns.daemon}`)];
+}
+
+/** `provider 3`, `providers 3, 4, 5 and 2 more`. */
+function providersNamed(pids: readonly unknown[]): string {
+  const more = pids.length > NAMED ? ` and ${pids.length - NAMED} more` : '';
+  return `provider${pids.length === 1 ? '' : 's'} ${pids.slice(0, NAMED).join(', ')}${more}`;
 }
 
 /** Files that nobody of us wrote. */

@@ -3,7 +3,7 @@
  * Manager that takes simulated time for each fetch and notes when it began what.
  */
 import type { Clock, ManualClock } from '../../src/lib/clock.js';
-import { silentLog } from '../../src/lib/log.js';
+import { silentLog, type Log } from '../../src/lib/log.js';
 import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
 import type { Worker } from '../../src/qm/workers.js';
 import type { FetchDone, FetchRequest } from '../../src/wire/fetch.js';
@@ -141,6 +141,7 @@ export interface SimulationOptions extends Partial<Omit<Queueing, 'lanes'>> {
   startMs?: number;
   workerSlots?: number;
   retries?: number;
+  log?: Log;
   lanes?: Partial<Queueing['lanes']>;
 }
 
@@ -174,13 +175,15 @@ export class Simulation {
   recalls = 0;
   readonly #queueing: Queueing;
   readonly #workerSlots: number;
+  readonly #log: Log;
   #dispatcher!: Dispatcher;
   #worker!: SimulatedWorker;
   #life = { dead: false };
   #workerId = 0;
 
   constructor(options: SimulationOptions) {
-    const { site, startMs = START_MS, workerSlots = 4, retries = 3, lanes, ...queueing } = options;
+    const { site, startMs = START_MS, workerSlots = 4, retries = 3, log, lanes, ...queueing } = options;
+    this.#log = log ?? silentLog;
     this.#queueing = { ...USUAL, ...queueing, lanes: { ...USUAL.lanes, ...lanes } };
     this.#workerSlots = workerSlots;
     this.site = site;
@@ -210,7 +213,7 @@ export class Simulation {
       duty: this.bench.duty,
       store: this.bench.store,
       clock: ownClock,
-      log: silentLog,
+      log: this.#log,
       failed: error => {
         if (life.dead) return false;
         throw error;

@@ -233,6 +233,18 @@ describe('why nothing moves', () => {
       /^1 foreign file is set aside in spool\/fsm, below bad\/: .* remove it$/,
     ],
     [
+      'a site that refuses its login',
+      lcc('lccd-qm', { logins_refused: [3] }),
+      {},
+      /^the login for the site of provider 3 is refused \(401\), .*: lccpidb set --pid=3 --loginfile=FILE, then lccctl want-full --pid=3$/,
+    ],
+    [
+      'sites that refuse their logins',
+      lcc('lccd-qm', { logins_refused: [3, 4, 7, 8, 9] }),
+      {},
+      /^the login for the site of providers 3, 4, 7 and 2 more is refused/,
+    ],
+    [
       'a damaged page of deletions',
       lcc('lccd-qm', { freed_pages_bad: 1 }),
       {},

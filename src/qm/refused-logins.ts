@@ -1,0 +1,64 @@
+/**
+ * Providers whose site refuses the login it is given. All of their urls are answered so, and go: nobody but the operator
+ * can mend that, who must hear of it once, and not with each url.
+ */
+import type { Clock } from '../lib/clock.js';
+import type { Log } from '../lib/log.js';
+import type { FetchDone } from '../wire/fetch.js';
+
+/** Remembered; of more the oldest are forgotten. */
+const MAX_PROVIDERS = 1000;
+/** Of a site that takes the login for some urls only, no more often than this. */
+const TOLD_MS = 3_600_000;
+const UNAUTHORIZED = 401;
+
+interface Refusal {
+  login: string;
+  /** Monotonic. */
+  toldMs: number;
+  /** Nothing was fetched since. */
+  stands: boolean;
+}
+
+export class RefusedLogins {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #refusals = new Map<number, Refusal>();
+
+  constructor({ clock, log }: { clock: Clock; log: Log }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Their numbers. */
+  get pids(): number[] {
+    return [...this.#refusals].filter(([, { stands }]) => stands).map(([pid]) => pid);
+  }
+
+  /** A url was asked for. @param login that its provider has now, and had when the url was sent */
+  heard(pid: number, login: string, result: FetchDone): void {
+    const refusal = this.#refusals.get(pid);
+    if (result.status !== 'error') {
+      if (refusal !== undefined) refusal.stands = false;
+    } else if (result.code === UNAUTHORIZED) {
+      const nowMs = this.#clock.monotonicMs();
+      if (refusal?.login === login && (refusal.stands || nowMs - refusal.toldMs < TOLD_MS)) {
+        refusal.stands = true;
+        return;
+      }
+      this.#refusals.delete(pid);
+      const [oldest] = this.#refusals.keys();
+      if (oldest !== undefined && this.#refusals.size >= MAX_PROVIDERS) this.#refusals.delete(oldest);
+      this.#refusals.set(pid, { login, toldMs: nowMs, stands: true });
+      this.#log.warn(
+        'the site refuses the login of a provider, what it refuses is removed: set another (lccpidb set --loginfile), then ask for all (lccctl want-full)',
+        { pid, code: UNAUTHORIZED },
+      );
+    }
+  }
+
+  /** Providers may have been changed: forgets those whose login is another now. */
+  reload(loginOf: (pid: number) => string | null | undefined): void {
+    for (const [pid, { login }] of this.#refusals) if (loginOf(pid) !== login) this.#refusals.delete(pid);
+  }
+}
