@@ -3,7 +3,12 @@ import type { MetricRow } from '../daemon/types.js';
 
 export const BOT_METRICS: readonly MetricRow[] = [
   { name: 'lcc_bot_slots', type: 'gauge', field: 'slots', help: 'Fetches it can do at a time' },
-  { name: 'lcc_bot_fetching_urls', type: 'gauge', field: 'fetching', help: 'Fetches begun' },
+  {
+    name: 'lcc_bot_fetching_urls',
+    type: 'gauge',
+    field: 'fetching',
+    help: 'Slots in which a site is being asked',
+  },
   { name: 'lcc_bot_waiting_urls', type: 'gauge', field: 'waiting', help: 'Requests waiting for a slot' },
   { name: 'lcc_bot_managers', type: 'gauge', field: 'managers', help: 'Bot Managers connected' },
   {

@@ -171,7 +171,8 @@ export class Robot {
     return {
       idle: this.#running === 0 && this.#lanes.waiting === 0,
       slots: this.#options.slots,
-      fetching: this.#running,
+      fetching: this.#lanes.active,
+      storing: this.#running - this.#lanes.active,
       waiting: this.#lanes.waiting,
       managers: this.#sessions.size,
       idle_connections: this.#options.engine.idleConnections,

@@ -95,6 +95,7 @@ const WORDS: Record<string, (of: Figures) => string[]> = {
   ],
   lccbot: of => [
     `${of.of('fetching')} of ${amount(of.of('slots'), 'slot')} fetching`,
+    of.of('storing') === 0 ? '' : `${of.of('storing')} being written`,
     of.of('waiting') === 0 ? '' : `${of.of('waiting')} waiting`,
     of.of('bytes') === 0 ? '' : `${formatBytes(of.of('bytes'))} fetched since the start`,
   ],

@@ -64,6 +64,11 @@ describe('a daemon in words', () => {
       '3 of 64 slots fetching, 2.0 KB fetched since the start',
     ],
     [
+      'a robot whose disk is slow',
+      status('lccbot', { slots: 64, fetching: 64, storing: 14 }),
+      '64 of 64 slots fetching, 14 being written',
+    ],
+    [
       'the supervisor',
       status('lccd', {
         children: [
