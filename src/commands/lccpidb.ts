@@ -24,6 +24,7 @@ import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
+import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
 import { failuresNow, heldUpNow, retriesNow } from '../run/providers-now.js';
@@ -148,6 +149,8 @@ function hasMoreRoom(
 
 function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slots): void {
   for (const warning of warningsOf(terms, slots)) context.say(warning);
+  const zone = terms.timeofday === undefined ? undefined : zoneNotUnderstood();
+  if (zone !== undefined) context.say(`--timeofday: TZ=${zone} ${READ_AS_UTC}`);
 }
 
 function warnOfDamage(db: Db, context: CommandContext): void {

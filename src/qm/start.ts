@@ -15,6 +15,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock } from '../lib/lock.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
+import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { errorElement, linkLimitsOf } from '../wire/messages.js';
 import { mtimeOf } from './mtime.js';
 import { machinesAway } from './away.js';
@@ -61,6 +62,8 @@ export async function startQueueManager(
 ): Promise<Running> {
   const { config, clock, log } = services;
   const path = config.home.db;
+  const zone = zoneNotUnderstood();
+  if (zone !== undefined) log.warn(`TZ ${READ_AS_UTC}`, { tz: zone });
   const lock = tryLock(`${path}.lock`);
   if (lock === undefined)
     throw new LccError('try.later', `${path}: ${holderOf(`${path}.lock`)} has it open; stop that first`);

@@ -53,6 +53,16 @@ test('a set travels from a UNS through a Bot Manager into lccurl, in order, one 
   assert.equal(await qm.ended(), 0);
 });
 
+test('it warns at its start where TZ is not understood, whose hours would be those of UTC', async () => {
+  await qm.start({ TZ: 'CET-1CEST' });
+  const warnings = qm.log.split('\n').filter(line => line.includes('"warn"'));
+  assert.match(warnings.join('\n'), /"event":"TZ is not understood and read as UTC.*"tz":"CET-1CEST"/);
+  await qm.kill('SIGTERM');
+  await qm.ended();
+  await qm.start({ TZ: 'Europe/Berlin' });
+  assert.doesNotMatch(qm.log, /"TZ /);
+});
+
 test('a set sent twice counts once, with the same answer', async () => {
   await qm.start();
   const uns = new Uns(qm);

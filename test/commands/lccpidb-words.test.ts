@@ -36,4 +36,23 @@ describe('lccpidb and what it prints', () => {
     assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^bandwidth: +102400 bytes\/s$/m);
     assert.equal(lccpidb(home, 'set', '--pid=1', '--spacemax=100KB/s').status, 64);
   });
+
+  it('warns that hours are those of UTC where TZ is not understood', () => {
+    const home = newHome();
+    const zone = process.env['TZ'];
+    const said = (name: string, hours: string) => {
+      process.env['TZ'] = name;
+      const { stderr } = lccpidb(home, 'set', '--pid=1', ...(hours === '' ? ['--priority=1'] : [hours]));
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+      return stderr;
+    };
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
+    assert.equal(
+      said('CET-1CEST', '--timeofday=0-7'),
+      'lccpidb: --timeofday: TZ=CET-1CEST is not understood and read as UTC, so that hours are those of UTC: give a name such as Europe/Berlin\n',
+    );
+    assert.equal(said('CET-1CEST', ''), '');
+    assert.equal(said('Europe/Berlin', '--timeofday=0-7'), '');
+  });
 });
