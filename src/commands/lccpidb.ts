@@ -131,7 +131,7 @@ function set(db: Db, context: CommandContext, slots: Slots): void {
   changeProvider(db, pid, terms);
   if (isRoomier)
     context.say(
-      `what was refused for the quota is announced again after lccctl want-full --pid=${pid}, or when it changes`,
+      `urls that were refused for the quota, if any, are announced again after lccctl want-full --pid=${pid}, or when they change`,
     );
   if (login !== undefined) changeLogin(db, pid, login ?? undefined);
   if (isConfirmed) confirmProvider(db, pid);

@@ -81,7 +81,7 @@ describe('lccpidb', () => {
     db.exec('UPDATE pidb SET lastset = 1 WHERE pid = 1');
     db.close();
     const words =
-      'lccpidb: what was refused for the quota is announced again after lccctl want-full --pid=1, or when it changes\n';
+      'lccpidb: urls that were refused for the quota, if any, are announced again after lccctl want-full --pid=1, or when they change\n';
     assert.equal(lccpidb(home, 'set', '--pid=1', '--spacemax=50').stderr, words);
     assert.equal(lccpidb(home, 'set', '--pid=1', '--spacemax=50').stderr, '');
     assert.equal(lccpidb(home, 'set', '--pid=1', '--filesmax=2000000').stderr, words);
