@@ -1,7 +1,7 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
 import { readFileSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
-import { loadConfig, type Home } from '../config/load.js';
+import { loadConfig, type Config } from '../config/load.js';
 import {
   addProvider,
   addRoots,
@@ -35,7 +35,7 @@ import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import { providerLine, providerText } from './pidb-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
-type Action = (db: Db, context: CommandContext, slots: Slots, home: Home) => void | Promise<void>;
+type Action = (db: Db, context: CommandContext, slots: Slots, config: Config) => void | Promise<void>;
 
 /** What each word does, and how it opens the database. */
 const ACTIONS: Record<string, { write: boolean; action: Action }> = {
@@ -44,7 +44,7 @@ const ACTIONS: Record<string, { write: boolean; action: Action }> = {
   passwd: { write: true, action: passwd },
   rm: {
     write: true,
-    action: (db, context, _slots, home) => remove(db, pidOf(context), home.unsSpool),
+    action: (db, context, _slots, { home }) => remove(db, pidOf(context), home.unsSpool),
   },
   show: { write: false, action: show },
   list: { write: false, action: list },
@@ -97,7 +97,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
   const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
   try {
-    await chosen.action(db, context, slotsOf(config.get('qm.slots')), config.home);
+    await chosen.action(db, context, slotsOf(config.get('qm.slots')), config);
     if (chosen.write) warnOfDamage(db, context);
   } catch (error) {
     throw storageError(config.home.db, error);
@@ -196,7 +196,8 @@ function remove(db: Db, pid: number, unsSpool: string): void {
   removeProvider(db, pid);
 }
 
-async function show(db: Db, context: CommandContext, slots: Slots, home: Home): Promise<void> {
+async function show(db: Db, context: CommandContext, slots: Slots, config: Config): Promise<void> {
+  const { home } = config;
   const pid = pidOf(context);
   const provider = readProvider(db, pid);
   const standing = readProviderQueue(db, pid);
@@ -221,6 +222,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, home: Home): 
     providerText(provider, readLoginUser(db, pid), standing, codes, {
       nowMs,
       slots,
+      fullSetPeriodMs: config.get('qm.full_set_period_ms'),
       failure,
       retryAtMs,
       heldUp,

@@ -1,6 +1,6 @@
 /** A provider as text for people. */
 import { formatHours, type Slots } from '../config/hours.js';
-import type { Provider } from '../db/pidb.js';
+import { fullSetsUsed, type Provider } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { adviceOn } from '../db/terms.js';
 import { obstacleOf } from '../run/obstacle.js';
@@ -17,6 +17,8 @@ interface ErrorCount {
 export interface Circumstances {
   nowMs: number;
   slots: Slots;
+  /** In which full sets are counted. */
+  fullSetPeriodMs: number;
   /** Code and host of the last failure for which it is left alone, where they are known. */
   failure: string | undefined;
   /** When the first of its failed urls is tried again, milliseconds since 1970, where that is known. */
@@ -31,7 +33,7 @@ export function providerText(
   loginUser: string | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, failure, retryAtMs, heldUp }: Circumstances,
+  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, heldUp }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -44,7 +46,7 @@ export function providerText(
     ],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
-    ['full sets', `${provider.fullsetsused} of ${provider.fullsetsallowed} used`],
+    ['full sets', fullSetsText(provider, nowMs, fullSetPeriodMs)],
     ['full set wanted', provider.fullsetwanted ?? 'no'],
     ['bandwidth', provider.bandwidth === 0 ? 'unlimited' : `${provider.bandwidth} bytes/s`],
     ['time of day', provider.timeofday === '' ? 'always' : formatHours(provider.timeofday)],
@@ -88,7 +90,7 @@ function errorsText(total: number, codes: readonly ErrorCount[]): string {
 /** Whether anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs }: Omit<Circumstances, 'heldUp'>,
+  { nowMs, slots, failure, retryAtMs }: Omit<Circumstances, 'heldUp' | 'fullSetPeriodMs'>,
 ): string {
   const { state, until_ms: untilMs } = obstacleOf(standing, nowMs, slots) ?? {};
   const notBefore = untilMs === undefined ? 'not now' : `not before ${localTime(untilMs)}`;
@@ -108,6 +110,13 @@ function fetchedText(
     case 'delayed':
       return `${notBefore}, for its bandwidth`;
   }
+}
+
+/** The ration is whole again when its period is over. */
+function fullSetsText(provider: Provider, nowMs: number, periodMs: number): string {
+  const used = fullSetsUsed(provider, nowMs, periodMs);
+  const until = used === 0 ? '' : `, until ${localTime(provider.fullsetssince * 1000 + periodMs)}`;
+  return `${used} of ${provider.fullsetsallowed} used${until}`;
 }
 
 function heldUpText({ uns, until_ms: untilMs }: HeldUp): string {

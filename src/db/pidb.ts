@@ -83,16 +83,25 @@ export function fullSetRation(
   nowMs: number,
   periodMs: number,
 ): FullSetRation {
-  const [nowS, periodS] = [Math.floor(nowMs / 1000), Math.floor(periodMs / 1000)];
-  // One that began further ahead than it is long was begun by a clock that has been set back since.
-  const isOver = Math.abs(nowS - provider.fullsetssince) > periodS;
   const wish = provider.fullsetwanted ?? undefined;
   const unasked = wish === undefined ? waiting : Math.max(0, waiting - 1);
-  const used = isOver ? 0 : provider.fullsetsused;
+  const used = fullSetsUsed(provider, nowMs, periodMs);
   return {
     allowed: Math.max(0, provider.fullsetsallowed - used - unasked),
     wanted: waiting === 0 ? wish : undefined,
   };
+}
+
+/** Unasked full sets absorbed in the period that is running, if one is. */
+export function fullSetsUsed(
+  provider: Pick<Provider, 'fullsetsused' | 'fullsetssince'>,
+  nowMs: number,
+  periodMs: number,
+): number {
+  const [nowS, periodS] = [Math.floor(nowMs / 1000), Math.floor(periodMs / 1000)];
+  // One that began further ahead than it is long was begun by a clock that has been set back since.
+  const isOver = Math.abs(nowS - provider.fullsetssince) > periodS;
+  return isOver ? 0 : provider.fullsetsused;
 }
 
 /** All that is summed but the password and the pause, which are changed in ways of their own. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
 import { lccpidb, newHome } from '../support/lccpidb.js';
 import { ROOT } from '../support/tree.js';
 
@@ -54,5 +55,24 @@ describe('lccpidb and what it prints', () => {
     );
     assert.equal(said('CET-1CEST', ''), '');
     assert.equal(said('Europe/Berlin', '--timeofday=0-7'), '');
+  });
+
+  it('says until when full sets count as used, and none of a period that is over', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
+    const shown = (columns: string) => {
+      const db = openDatabase(join(home, 'lcc.db'));
+      db.exec(`UPDATE pidb SET ${columns}`);
+      db.close();
+      return /^full sets: +(.*)$/m.exec(lccpidb(home, 'show', '--pid=1').stdout)?.[1];
+    };
+    assert.equal(shown('paused = 0'), '0 of 3 used');
+    const sinceS = Math.floor(Date.now() / 1000) - 10 * 86_400;
+    const day = new Date((sinceS + 30 * 86_400) * 1000).toLocaleDateString('sv');
+    assert.match(
+      shown(`fullsetsused = 3, fullsetssince = ${sinceS}`) ?? '',
+      new RegExp(`^3 of 3 used, until ${day} [\\d:]{8}$`),
+    );
+    assert.equal(shown(`fullsetssince = ${sinceS - 21 * 86_400}`), '0 of 3 used');
   });
 });
