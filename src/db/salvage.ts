@@ -80,7 +80,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
   step('db.salvage.built');
   beginLeaving(path, aside);
   finishSalvage(path);
-  log.warn('a new database has been started; every provider is asked for a full set', { aside, ...copied });
+  log.error('a new database has been started; every provider is asked for a full set', { aside, ...copied });
   return openDatabase(path);
 }
 

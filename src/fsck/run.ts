@@ -213,11 +213,8 @@ function openChecked(
     if (!repair) return undefined;
   }
   suspectDatabase(dbPath);
-  const log = {
-    ...silentLog,
-    warn: (event: string, fields: LogFields = {}) => talk.note(noteOf(event, fields)),
-  };
-  return openOrSalvage(dbPath, nowMs(), log, startEmpty);
+  const note = (event: string, fields: LogFields = {}) => talk.note(noteOf(event, fields));
+  return openOrSalvage(dbPath, nowMs(), { ...silentLog, warn: note, error: note }, startEmpty);
 }
 
 function noteOf(event: string, fields: LogFields): string {

@@ -217,7 +217,7 @@ const NEARLY = 0.9;
 
 function ofProviders(queue: QueueSummary, nowMs: number): string[] {
   const reasons: string[] = [];
-  const { waiting, paused, disabled, backed_off, held_providers, held_urls } = queue;
+  const { waiting, paused, disabled, backed_off, held_providers, held_urls, full_sets_wanted } = queue;
   const who = (count: number, one: string, many: string) =>
     count === waiting ? `every ${one} with urls waiting` : `${count} of ${waiting} ${many} with urls waiting`;
   const is = (count: number, words: string) => `${count === waiting || count === 1 ? 'is' : 'are'} ${words}`;
@@ -254,6 +254,8 @@ function ofProviders(queue: QueueSummary, nowMs: number): string[] {
     reasons.push(
       `${amount(held_urls, 'removal')} of ${amount(held_providers, 'provider')} ${held_urls === 1 ? 'is' : 'are'} held back by the mass-delete fuse; lccctl release or discard`,
     );
+  if (full_sets_wanted > 0)
+    reasons.push(`a full set is wanted of ${amount(full_sets_wanted, 'provider')}: lccstat --queue says why`);
   return reasons;
 }
 

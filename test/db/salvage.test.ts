@@ -205,9 +205,12 @@ test('a database that surely had no providers is replaced', () => {
 test('what salvages the database does not say that something should', () => {
   overwrite(0, 100);
   const said: unknown[] = [];
-  const error = (_: string, fields: LogFields = {}) => void said.push(fields['error']);
+  const error = (event: string, fields: LogFields = {}) => void said.push([event, fields['error']]);
   openOrSalvage(bench.path, NOW, { ...silentLog, error }, true).close();
-  assert.deepEqual(said, ['file is not a database']);
+  assert.deepEqual(said, [
+    ['the database is damaged', 'file is not a database'],
+    ['a new database has been started; every provider is asked for a full set', undefined],
+  ]);
 });
 
 test('of a database without a readable beginning a new one is started, the old one set aside byte by byte', () => {
@@ -235,6 +238,15 @@ test('what can be read is carried over, counted anew, and every provider is aske
   assert.deepEqual(provider, { filesused: held, nurlproc: queued, fullsetwanted: 'cache crash' });
   assert.ok(Number(bench.value("SELECT value FROM counter WHERE name = 'seq'")) >= held);
   assert.equal(bench.db.pragma('integrity_check', { simple: true }), 'ok');
+});
+
+test('that one had to be started anew is an error in the log, for all content is fetched again', () => {
+  suspectDatabase(bench.path);
+  overwrite((pageOf('lccurl_seq') - 1) * 4096, 4096);
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (event: string) => void errors.push(event) };
+  openOrSalvage(bench.path, NOW, log).close();
+  assert.deepEqual(errors, ['a new database has been started; every provider is asked for a full set']);
 });
 
 test('the queue is found again by its sets, rebuilt from the urls alone', () => {

@@ -287,6 +287,12 @@ describe('why nothing moves', () => {
       { held_providers: 1, held_urls: 70 },
       /^70 removals of 1 provider are held back by the mass-delete fuse; lccctl release or discard$/,
     ],
+    [
+      'full sets that are wanted, though nothing waits',
+      lcc(),
+      { urls: 0, waiting: 0, full_sets_wanted: 5 },
+      /^a full set is wanted of 5 providers: lccstat --queue says why$/,
+    ],
   ];
   for (const [what, looks, more, expected] of cases) {
     it(`names ${what}`, () => {
