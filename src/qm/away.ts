@@ -1,5 +1,6 @@
-/** Machines that deletions wait for and that cannot be reached: their content can be neither deleted nor handed out. */
+/** Machines that have a store and cannot be reached: their content can be neither deleted nor handed out. */
 import type { FreedStore } from '../db/cache/freed.js';
+import type { StoreRegister } from '../db/cache/stores.js';
 import type { BmLinks } from './bm-links.js';
 import type { Deletions } from './deletions.js';
 import type { FsmSpool } from './fsm.js';
@@ -17,16 +18,17 @@ export interface AwayMachine {
   pages: number;
 }
 
-/** In the order of their ids, 20 at most: a look-up each. */
+/** In the order of their ids, 20 at most: a look-up each. What they hold is not looked for, it would be a scan of all urls. */
 export function machinesAway(parts: {
+  stores: StoreRegister;
   freed: FreedStore;
   fsm: FsmSpool;
   deletions: Deletions;
   links: BmLinks;
 }): AwayMachine[] {
-  const { freed, fsm, deletions, links } = parts;
+  const { stores, freed, fsm, deletions, links } = parts;
   const pages = fsm.pagesByMachine();
-  return [...new Set([...freed.machines(), ...pages.keys()])]
+  return [...new Set([...stores.machines(), ...freed.machines(), ...pages.keys()])]
     .filter(machine => !deletions.reaches(machine))
     .toSorted()
     .slice(0, MAX_TOLD)

@@ -129,7 +129,8 @@ function ofAway(
     ...(Number(pages) > 0 ? [`${amount(Number(pages), 'page')} in spool/fsm`] : []),
   ].join(' and ');
   const id = String(machine);
-  return `machine ${id} is away ${since}: ${waiting} to be deleted wait for it, and its content cannot be read; if it never comes back: lccfsck --repair --store-lost --machineid=${id} --store=DIR, an empty folder`;
+  const deletions = waiting === '' ? '' : `${waiting} to be deleted wait for it, and `;
+  return `machine ${id} is away ${since}: ${deletions}its content cannot be read; if it never comes back: lccfsck --repair --store-lost --machineid=${id} --store=DIR, an empty folder`;
 }
 
 function ofBotManager(bm: DaemonStatus): string[] {

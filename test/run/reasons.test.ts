@@ -176,6 +176,12 @@ describe('why nothing moves', () => {
       /^machine m2 is away and has not come since lccd-qm started: 1 file to be deleted/,
     ],
     [
+      'a machine that is away while no deletion waits for it',
+      lcc('lccd-qm', { machines_away: [{ machine: 'm2', since_ms: NOW_MS, files: 0, pages: 0 }] }),
+      {},
+      /^machine m2 is away since 13:30:00: its content cannot be read; if it never comes back: lccfsck /,
+    ],
+    [
       'a queue that is full',
       lcc('lccd-qm', { unses_shut_out: true }),
       {},

@@ -18,6 +18,7 @@ export interface StoredContent {
 
 export class StoreRegister {
   readonly #seq: Counter;
+  readonly #machines;
   readonly #known;
   readonly #remember;
   readonly #named;
@@ -27,6 +28,7 @@ export class StoreRegister {
 
   constructor(db: Db) {
     this.#seq = new Counter(db, 'seq');
+    this.#machines = db.prepare<[], string>('SELECT machineid FROM store').pluck();
     this.#known = db.prepare<[string], string>('SELECT storeid FROM store WHERE machineid = ?').pluck();
     this.#remember = db.prepare<[string, string, number]>(
       'INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES (?, ?, ?)',
@@ -43,6 +45,11 @@ export class StoreRegister {
       `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
        WHERE seq > ? ORDER BY seq LIMIT ?`,
     );
+  }
+
+  /** Machines whose store is known: those that hold content, and others that never had any. */
+  machines(): string[] {
+    return this.#machines.all();
   }
 
   /** Whether rows can point into this store: it is the one that is known, or nothing names files of another. */
