@@ -8,7 +8,7 @@ import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue
 import { systemClock } from '../lib/clock.js';
 import { errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { lookAround, type Look } from '../run/ask.js';
-import { isAtRest, isIdleWith, untilIdle } from '../run/idle.js';
+import { isIdleWith, untilIdle, wordFor } from '../run/idle.js';
 import { isUns } from '../run/kinds.js';
 import { failuresNow, fetchingNow, retriesNow } from '../run/providers-now.js';
 import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
@@ -133,7 +133,7 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   const { looks } = now;
   const nowMs = systemClock.nowMs();
   const queue = summaryOf(home, nowMs, slots, context);
-  const idle = isIdleWith(looks, queue?.urls ?? 0);
+  const urls = queue?.urls ?? 0;
   const reasons = reasonsOf(looks, queue, nowMs);
   const rates = before && ratesOf(before, now);
   const answers = !looks.some(one => one.name === 'lccd-qm' && 'problem' in one);
@@ -141,11 +141,12 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   if (!json) {
     const outpost = isOutpost(looks, queue);
     const line = summary ?? (outpost ? ELSEWHERE : 'the queue cannot be read from here');
-    return formatOverview(looks, outpost ? isAtRest(looks) : idle, line, reasons, rates);
+    return formatOverview(looks, wordFor(looks, urls, outpost), line, reasons, rates);
   }
   const daemons = Object.fromEntries(
     looks.map(one => [one.name, 'status' in one ? one.status : { problem: one.problem }]),
   );
+  const idle = isIdleWith(looks, urls);
   return `${JSON.stringify({ idle, reasons, queue: queue ?? null, ...(rates && { rates }), daemons })}\n`;
 }
 

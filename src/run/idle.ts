@@ -27,8 +27,23 @@ export function isIdleWith(looks: readonly Look[], urls: number): boolean {
 }
 
 /** All that left a socket answer and say that they have nothing to do; what is queued elsewhere they cannot know. */
-export function isAtRest(looks: readonly Look[]): boolean {
+function isAtRest(looks: readonly Look[]): boolean {
   return looks.every(look => 'status' in look && look.status.idle);
+}
+
+/**
+ * What an LCC does, in a word; nobody can say it of one that fetches nothing for want of its Queue Manager.
+ * @param urls that were found waiting
+ * @param isOutpost its Queue Manager is on another machine
+ */
+export function wordFor(
+  looks: readonly Look[],
+  urls: number,
+  isOutpost: boolean,
+): 'idle' | 'busy' | 'no Queue Manager' | 'not running' {
+  if (!looks.some(look => 'status' in look)) return 'not running';
+  if (!isOutpost && !looks.some(look => look.name === KNOWS_THE_QUEUE)) return 'no Queue Manager';
+  return (isOutpost ? isAtRest(looks) : isIdleWith(looks, urls)) ? 'idle' : 'busy';
 }
 
 /**

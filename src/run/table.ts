@@ -11,10 +11,10 @@ export interface Rates {
 
 const HEAD = ['DAEMON', 'STATE', 'UP', 'MEMORY', 'DOING'];
 
-/** @param queue one line about the queue */
+/** @param state of the LCC, in a word @param queue one line about the queue */
 export function formatOverview(
   looks: readonly Look[],
-  idle: boolean,
+  state: string,
   queue: string,
   reasons: readonly string[],
   rates: Rates | undefined,
@@ -23,7 +23,6 @@ export function formatOverview(
     rates === undefined
       ? ''
       : `; ${rates.urls_per_s.toFixed(1)} urls/s, ${formatBytes(rates.bytes_per_s)}/s fetched`;
-  const state = looks.some(look => 'status' in look) ? (idle ? 'idle' : 'busy') : 'not running';
   const lines = [`${state}: ${queue}${rate}`, ...reasons.map(reason => `! ${reason}`)];
   return `${lines.join('\n')}\n\n${formatTable(looks)}`;
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ManualClock } from '../../src/lib/clock.js';
 import { EXIT } from '../../src/lib/errors.js';
 import type { Look } from '../../src/run/ask.js';
-import { isIdleWith, untilIdle } from '../../src/run/idle.js';
+import { isIdleWith, untilIdle, wordFor } from '../../src/run/idle.js';
 
 const says = (name: string, idle: boolean, pid = 1): Look => ({
   name,
@@ -45,6 +45,23 @@ describe('an LCC whose queue is read after its daemons were asked', () => {
     assert.equal(isIdleWith(looks(0), 0), true);
     assert.equal(isIdleWith([says('lccd-qm', false)], 0), false);
   });
+});
+
+describe('an LCC in a word', () => {
+  const busy = [says('lccd-uns', false), says('lccd-qm', false)];
+  const noQm = [says('lccd-uns', true)];
+  for (const [what, looks, urls, isOutpost, expected] of [
+    ['at rest', IDLE, 0, false, 'idle'],
+    ['at work', busy, 0, false, 'busy'],
+    ['with urls that have come since', IDLE, 1, false, 'busy'],
+    ['whose Queue Manager does not run is neither', noQm, 0, false, 'no Queue Manager'],
+    ['whose Queue Manager left its socket', [...noQm, away('lccd-qm')], 0, false, 'busy'],
+    ['of robots alone at rest', [says('lccbot', true)], 0, true, 'idle'],
+    ['of robots alone at work', [says('lccbot', false)], 0, true, 'busy'],
+    ['of which nothing answers is neither', [away('lccd-qm')], 5, false, 'not running'],
+    ['of which nothing is there is neither', [], 5, false, 'not running'],
+  ] as const)
+    it(what, () => assert.equal(wordFor(looks, urls, isOutpost), expected));
 });
 
 describe('waiting until an LCC is idle', () => {

@@ -107,7 +107,7 @@ it('the overview says first what goes on, then what is wrong, then a line a daem
     { name: 'lccbot', problem: 'not running' },
   ];
   assert.equal(
-    formatOverview(looks, false, '5 urls wait for 1 provider', ['lccbot does not answer'], {
+    formatOverview(looks, 'busy', '5 urls wait for 1 provider', ['lccbot does not answer'], {
       urls_per_s: 12.34,
       bytes_per_s: 4096,
     }),
@@ -127,14 +127,8 @@ it('a daemon that does not answer is not counted as ready, though lccd takes it 
     { name: 'lccd-qm', problem: 'no answer within 5 s' },
     { name: 'lccd', status: status('lccd', { children }) },
   ];
-  const text = formatOverview(looks, false, 'not known what waits', [], undefined);
+  const text = formatOverview(looks, 'busy', 'not known what waits', [], undefined);
   assert.match(text, /^lccd-qm +away +no answer within 5 s\nlccd +busy .* 1 of 2 children ready$/m);
-});
-
-it('an LCC of which nothing answers is neither idle nor busy', () => {
-  const gone = [{ name: 'lccd-qm', problem: 'not running' }];
-  for (const looks of [[], gone])
-    assert.match(formatOverview(looks, false, '5 urls wait', [], undefined), /^not running: 5 urls wait\n/);
 });
 
 it('rates are what one Queue Manager counted between two looks', () => {
