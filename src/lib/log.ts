@@ -32,9 +32,10 @@ export function createLog(options: LogOptions): Log {
     (level: Level) =>
     (event: string, fields: LogFields = {}) => {
       if (ORDER[level] > ORDER[options.level]) return;
+      const whole = wholeTimes(fields);
       const line = options.human
-        ? humanLine(options.name, level, event, fields)
-        : jsonLine(level, event, fields);
+        ? humanLine(options.name, level, event, whole)
+        : jsonLine(level, event, whole);
       write(line, level);
     };
   const jsonLine = (level: Level, event: string, fields: LogFields) =>
@@ -44,6 +45,16 @@ export function createLog(options: LogOptions): Log {
 
 /** A log that says nothing: for stages driven without a daemon. */
 export const silentLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
+
+/** Clocks measure fractions of milliseconds, which nobody wants to read. */
+function wholeTimes(fields: LogFields): LogFields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      typeof value === 'number' && key.endsWith('_ms') ? Math.round(value) : value,
+    ]),
+  );
+}
 
 function humanLine(name: string, level: Level, event: string, fields: LogFields): string {
   const details = Object.entries(fields)

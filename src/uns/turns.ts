@@ -128,9 +128,11 @@ export class Turns implements Labelling {
   heldUp(limit: number): { count: number; some: HeldUp[] } {
     const { clock, waitMs } = this.#parts;
     const aheadMs = clock.nowMs() - clock.monotonicMs() + waitMs;
-    const some = [...this.#heldUp]
-      .slice(0, limit)
-      .map(([pid, { uns }]) => ({ pid, uns, until_ms: (this.#seen.get(uns)?.sinceMs ?? 0) + aheadMs }));
+    const some = [...this.#heldUp].slice(0, limit).map(([pid, { uns }]) => ({
+      pid,
+      uns,
+      until_ms: Math.round((this.#seen.get(uns)?.sinceMs ?? 0) + aheadMs),
+    }));
     return { count: this.#heldUp.size, some };
   }
 

@@ -33,6 +33,17 @@ test('a person reads the name, the level where it matters, the event and the fie
   ]);
 });
 
+test('times are whole milliseconds, however exactly they were measured', () => {
+  for (const [human, expected] of [
+    [true, /silent_ms=2062 share=0\.5\n$/],
+    [false, /"silent_ms":2062,"share":0\.5}\n$/],
+  ] as const) {
+    const { log, lines } = collect('info', human);
+    log.info('waits', { silent_ms: 2061.5483720000047, share: 0.5 });
+    assert.match(lines.join(''), expected);
+  }
+});
+
 test('each level hides those below it', () => {
   for (const [level, shown] of [
     ['error', 1],

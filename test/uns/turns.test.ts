@@ -73,6 +73,18 @@ describe('a UNS', () => {
     assert.equal(b.isNext(third), false, 'it is back, and waited for again');
   });
 
+  it('says in whole milliseconds until when, whatever the clock has', () => {
+    const clock = new ManualClock();
+    clock.advance(0.3);
+    const [a, b] = unses(clock, WAIT_MS, 'a', 'b') as [Turns, Turns];
+    accept(a);
+    assert.equal(b.isNext(accept(b)), false);
+    assert.deepEqual(
+      b.heldUp(1).some.map(({ until_ms: untilMs }) => Number.isInteger(untilMs)),
+      [true],
+    );
+  });
+
   it('says once which UNS it waits for, when that should have shown itself and has not', () => {
     const clock = new ManualClock();
     const home = join(root, 'said');
