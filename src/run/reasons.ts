@@ -72,7 +72,7 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
     if (typeof restsMs !== 'number') continue;
     const name = Array.isArray(machines) && machines.length > 0 ? machines.join(', ') : String(peer);
     reasons.push(
-      `the Bot Manager of ${name} is given nothing for ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
+      `the Bot Manager of ${name} is given nothing for another ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
     );
   }
   for (const { machine, reason, at_ms: atMs } of listOf(qm, 'machines_refused')) {

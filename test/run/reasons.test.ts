@@ -151,7 +151,7 @@ describe('why nothing moves', () => {
         ],
       }),
       {},
-      /^the Bot Manager of m1 is given nothing for 10 s: store full: f1$/,
+      /^the Bot Manager of m1 is given nothing for another 10 s: store full: f1$/,
     ],
     [
       'a machine that was refused, and when',
@@ -288,16 +288,16 @@ describe('why nothing moves', () => {
       /^5 urls wait for hours of their own, until 13:30:40$/,
     ],
     [
-      'the fuse',
-      lcc(),
-      { held_providers: 1, held_urls: 70 },
-      /^70 removals of 1 provider are held back by the mass-delete fuse; lccctl release or discard$/,
-    ],
-    [
       'full sets that are wanted, though nothing waits',
       lcc(),
       { urls: 0, waiting: 0, full_sets_wanted: 5 },
       /^a full set is wanted of 5 providers: lccstat --queue says why$/,
+    ],
+    [
+      'the fuse',
+      lcc(),
+      { held_providers: 1, held_urls: 70 },
+      /^70 removals of 1 provider are held back by the mass-delete fuse; lccctl release or discard$/,
     ],
   ];
   for (const [what, looks, more, expected] of cases) {
