@@ -79,12 +79,17 @@ export function providerText(
 /** Codes that are named. */
 const CODES_SHOWN = 5;
 
-/** `12 not delivered: 404 (10), 606 (2)`; those beyond what is kept are only counted. */
+/** `12 not delivered: 404 (8), 606 (2), 2 more not kept`: of those beyond `qm.errors_kept` only their number is known. */
 function errorsText(total: number, codes: readonly ErrorCount[]): string {
   if (total === 0) return 'none to be delivered';
-  const counts = codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`);
-  const others = total - codes.slice(0, CODES_SHOWN).reduce((sum, { errors }) => sum + errors, 0);
-  return `${total} not delivered: ${[...counts, ...(others > 0 ? [`others (${others})`] : [])].join(', ')}`;
+  const sumOf = (some: readonly ErrorCount[]) => some.reduce((sum, { errors }) => sum + errors, 0);
+  const others = sumOf(codes.slice(CODES_SHOWN));
+  const unkept = total - sumOf(codes);
+  return `${total} not delivered: ${[
+    ...codes.slice(0, CODES_SHOWN).map(({ code, errors }) => `${code} (${errors})`),
+    ...(others > 0 ? [`others (${others})`] : []),
+    ...(unkept > 0 ? [`${unkept} more not kept`] : []),
+  ].join(', ')}`;
 }
 
 /** Whether anything keeps the LCC from fetching, and until when. */

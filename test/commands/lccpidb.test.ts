@@ -259,7 +259,7 @@ describe('lccpidb', () => {
     assert.deepEqual(provider(home, 1)?.roots, ['http://h/']);
   });
 
-  it('says which errors wait for a provider, by code', () => {
+  it('says which errors wait for a provider, by code, and how many are not kept', () => {
     const home = newHome();
     for (const pid of [1, 2]) lccpidb(home, 'add', `--pid=${pid}`, '--root=http://h/');
     const shown = () => /^errors: +(.*)$/m.exec(lccpidb(home, 'show', '--pid=1').stdout)?.[1];
@@ -270,8 +270,11 @@ describe('lccpidb', () => {
     insert.run(2, 500);
     db.exec('UPDATE pidb SET nurlerrs = 20 WHERE pid = 1');
     db.close();
-    // Of twenty the oldest ones are only counted.
-    assert.equal(shown(), '20 not delivered: 404 (3), 602 (1), 603 (1), 606 (1), 610 (1), others (13)');
+    // Of twenty eight are kept.
+    assert.equal(
+      shown(),
+      '20 not delivered: 404 (3), 602 (1), 603 (1), 606 (1), 610 (1), others (1), 12 more not kept',
+    );
   });
 
   it('says in words whether a provider is fetched from, and when it was last heard of', () => {
