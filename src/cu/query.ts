@@ -160,6 +160,9 @@ export class Rejects {
   };
 }
 
+/** Said to whoever runs the LCC: the site may be somebody else's. */
+const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched again';
+
 export function contextOf(
   reader: CacheReader,
   query: Query,
@@ -188,9 +191,7 @@ export function contextOf(
       // To fetch again what is only not mounted would be the wrong advice, thousands of times.
       if (!reader.canPointInto(query.storeDir))
         throw new LccError('config', `${query.storeDir}: ${strangeStore(reader.machineId)}`);
-      rejects.add(
-        `${curl}: left out: ${file} is ${opened.why}; touch it on its site to have it fetched again`,
-      );
+      rejects.add(`${curl}: left out: ${file} is ${opened.why}; ${FETCH_AGAIN}`);
       return undefined;
     },
     formerTypes: query.selection.sides.includes('gone')

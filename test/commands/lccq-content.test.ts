@@ -212,9 +212,9 @@ describe('content that cannot be had whole', () => {
       const { status, stdout, stderr } = runLccq(cache, args);
       assert.equal(status, 1);
       for (const [name, why] of [
-        ['missing', 'is missing; touch it on its site to have it fetched again'],
-        ['altered', 'is altered: its md5 differs; touch'],
-        ['large', 'is altered: its md5 differs; touch'],
+        ['missing', 'is missing; stop lccd and run lccfsck --repair, which has it fetched again'],
+        ['altered', 'is altered: its md5 differs; stop lccd'],
+        ['large', 'is altered: its md5 differs; stop lccd'],
         ['elsewhere', 'its content is on machine other, not on this one'],
       ] as const)
         assert.match(stderr, new RegExp(`^lccq: http://x/${name}: left out: .*${why}`, 'm'));
