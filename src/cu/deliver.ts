@@ -138,12 +138,18 @@ async function once(
 async function staying(
   reader: CacheReader,
   query: Query,
-  { consumer, cursor, dbPath }: Delivery,
+  delivery: Delivery,
   stdout: Output,
   talk: DeliveryTalk,
   { clock, stop }: Follow,
 ): Promise<number> {
-  const watch = new DatabaseWatch(dbPath, () => reader.dataVersion(), clock);
+  const { consumer, cursor, dbPath } = delivery;
+  const watch = new DatabaseWatch(
+    dbPath,
+    () => reader.dataVersion(),
+    clock,
+    () => adviceOnAnother(delivery),
+  );
   try {
     if (consumer === undefined) {
       const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
@@ -168,6 +174,22 @@ async function staying(
   } finally {
     watch.close();
   }
+}
+
+/** What to do once another database has taken the place of ours: what the next run would say. */
+function adviceOnAnother({ dbPath, machineId, cursor: file }: Delivery): string {
+  if (file === undefined) return 'run again';
+  let other: CacheReader | undefined;
+  try {
+    other = new CacheReader(dbPath, machineId);
+    startOf(file, readCursor(file), other);
+  } catch (error) {
+    if (error instanceof LccError && error.code === 'data.refused') return error.message;
+    // Not all of it may be there yet: the next run says what is wrong with it.
+  } finally {
+    other?.close();
+  }
+  return 'run again';
 }
 
 async function ontoStdout(

@@ -19,6 +19,7 @@ export class DatabaseWatch {
   readonly #path: string;
   readonly #version: () => number;
   readonly #clock: Clock;
+  readonly #advice: () => string;
   readonly #inode: number;
   readonly #watcher: FSWatcher | undefined;
   /** Nothing else would keep a process alive that waits where the kernel tells nothing. */
@@ -27,11 +28,15 @@ export class DatabaseWatch {
   #touched = false;
   #wake: () => void = () => undefined;
 
-  /** @param version changes with every commit of others (`PRAGMA data_version`) */
-  constructor(path: string, version: () => number, clock: Clock) {
+  /**
+   * @param version changes with every commit of others (`PRAGMA data_version`)
+   * @param advice what to do when the database was replaced by another
+   */
+  constructor(path: string, version: () => number, clock: Clock, advice = () => 'run again') {
     this.#path = path;
     this.#version = version;
     this.#clock = clock;
+    this.#advice = advice;
     this.#inode = statSync(path).ino;
     this.#watcher = this.#watch();
   }
@@ -75,7 +80,7 @@ export class DatabaseWatch {
   #requireSame(): void {
     const inode = statSync(this.#path, { throwIfNoEntry: false })?.ino;
     if (inode !== undefined && inode !== this.#inode)
-      throw new LccError('data.refused', `${this.#path}: replaced by another database; run again`);
+      throw new LccError('data.refused', `${this.#path}: replaced by another database; ${this.#advice()}`);
   }
 
   /** Until something is written, `delayMs` have passed, or `stop`. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
 import { TestCache } from '../support/cache.js';
 import { damagePages } from '../support/damage.js';
 import { LCCQ, runLccq } from '../support/lccq.js';
@@ -195,6 +196,27 @@ describe('lccq --follow', () => {
     writeFileSync(cache.dbPath, '');
     assert.equal(await lccq.end(), 65);
     assert.match(lccq.complaints(), /lcc\.db: replaced by another database; run again\n$/);
+  });
+
+  it('says at once that its cursor is of no use with the database that replaced it', async () => {
+    cache.put({ curl: 'http://x/1' });
+    assert.equal(runLccq(cache, [`--cursor=${cursor}`, '--format=urls', '--', 'cat']).status, 0);
+    const lccq = follow(`--cursor=${cursor}`, '--format=urls');
+    cache.put({ curl: 'http://x/2' });
+    await lccq.seen('2\n');
+    cache.db.close();
+    const other = join(cache.home, 'other.db');
+    openDatabase(other).close();
+    for (const part of ['-wal', '-shm']) rmSync(cache.dbPath + part, { force: true });
+    renameSync(other, cache.dbPath);
+    assert.equal(await lccq.end(), 65);
+    const again = runLccq(cache, [`--cursor=${cursor}`, '--format=urls']);
+    assert.equal(again.status, 65);
+    assert.match(again.stderr, /cursor of another store .*; full resync needed: remove it to start over\n$/);
+    assert.equal(
+      lccq.complaints(),
+      again.stderr.replace('lccq: ', `lccq: ${cache.dbPath}: replaced by another database; `),
+    );
   });
 
   for (const args of [['--count'], ['--until=1h']]) {
