@@ -19,7 +19,7 @@ import {
   type ProviderTerms,
 } from '../db/pidb.js';
 import { adviceOn, Terms } from '../db/terms.js';
-import { openDatabase, openReadOnly, storageError, type Db } from '../db/open.js';
+import { openDatabase, openReadOnly, readingError, type Db } from '../db/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
@@ -95,14 +95,15 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const file = context.options['config'];
   const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
-  const db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
+  let db: Db | undefined;
   try {
+    db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
     await chosen.action(db, context, slotsOf(config.get('qm.slots')), config);
     if (chosen.write) warnOfDamage(db, context);
   } catch (error) {
-    throw storageError(config.home.db, error);
+    throw readingError(config.home.db, error);
   } finally {
-    db.close();
+    db?.close();
   }
   return EXIT.ok;
 }
@@ -203,7 +204,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
   const standing = readProviderQueue(db, pid);
   if (provider === undefined && new Terms(db).state(pid) === 'damaged')
     throw new LccError(
-      'data.malformed',
+      'io',
       `provider ${pid} cannot be read, though there was one; lccpidb add --pid=${pid} makes it anew, lccpidb rm --pid=${pid} forgets it`,
     );
   if (provider === undefined || standing === undefined)

@@ -2,7 +2,7 @@
 import { loadConfig } from '../config/load.js';
 import { Resolver } from '../cu/resolve.js';
 import { FileOwners } from '../db/cache/owners.js';
-import { storageError } from '../db/open.js';
+import { readingError } from '../db/open.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -28,7 +28,7 @@ function run(context: CommandContext): number {
     env: context.env,
     file: typeof options['config'] === 'string' ? options['config'] : undefined,
   });
-  const owners = new FileOwners(config.home.db, config.get('bm.machine_id'));
+  const owners = openOwners(config.home.db, config.get('bm.machine_id'));
   const output = new Output(1);
   const resolver = new Resolver({
     storeDir: config.home.store,
@@ -47,9 +47,18 @@ function run(context: CommandContext): number {
     resolver.end();
     output.flush();
   } catch (error) {
-    throw storageError(config.home.db, error);
+    throw readingError(config.home.db, error);
   } finally {
     owners.close();
   }
   return resolver.rejected > 0 ? EXIT.someRejected : EXIT.ok;
+}
+
+/** @throws LccError as `FileOwners`, but `io` of damage */
+function openOwners(path: string, machineId: string): FileOwners {
+  try {
+    return new FileOwners(path, machineId);
+  } catch (error) {
+    throw readingError(path, error);
+  }
 }

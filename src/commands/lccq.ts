@@ -6,7 +6,7 @@ import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer } from '../cu/consumer.js';
 import type { TableSide } from '../db/cache/columns.js';
-import { storageError } from '../db/open.js';
+import { readingError } from '../db/open.js';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../lib/clock.js';
@@ -77,7 +77,7 @@ async function run(context: CommandContext): Promise<number> {
     follows ? { clock: systemClock, stop: signals.stop } : undefined,
   );
   return delivered.catch((error: unknown) => {
-    throw storageError(delivery.dbPath, error);
+    throw readingError(delivery.dbPath, error);
   });
 }
 

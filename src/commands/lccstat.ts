@@ -2,7 +2,7 @@
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Home } from '../config/load.js';
 import { amount } from '../run/words.js';
-import { openReadOnly, storageError, type Db } from '../db/open.js';
+import { isDamaged, openReadOnly, readingError, type Db } from '../db/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';
@@ -180,21 +180,21 @@ function summaryOf(
   try {
     return reading(home, db => readQueueSummary(db, nowMs, slots));
   } catch (error) {
-    const isDamaged = error instanceof LccError && error.code === 'data.malformed';
-    if (isDamaged) context.complain(error.message);
+    if (isDamaged(error)) context.complain(error.message);
     else if (context.verbose) context.say(error instanceof Error ? error.message : String(error));
     return undefined;
   }
 }
 
 function reading<T>(home: Home, read: (db: Db) => T): T {
-  const db = openReadOnly(home.db);
+  let db: Db | undefined;
   try {
+    db = openReadOnly(home.db);
     return read(db);
   } catch (error) {
-    throw storageError(home.db, error);
+    throw readingError(home.db, error);
   } finally {
-    db.close();
+    db?.close();
   }
 }
 

@@ -183,3 +183,17 @@ export function storageError(
   if (code.startsWith('SQLITE_IOERR')) return new LccError('io', message, { cause: error });
   return error;
 }
+
+/**
+ * As storageError, for commands: damage is `io`, what they cannot read. Elsewhere it is malformed input, which to users of
+ * lccq(1) says that their cursor is of no use: of damage they must not conclude that.
+ */
+export function readingError(path: string, error: unknown): unknown {
+  const named = storageError(path, error);
+  return isDamaged(named) ? new LccError('io', named.message, { cause: named.cause }) : named;
+}
+
+/** Whether that is an error of a damaged database, named. */
+export function isDamaged(error: unknown): error is LccError {
+  return error instanceof LccError && isDamage(error.cause);
+}

@@ -157,7 +157,7 @@ test('a database damaged in the middle: readers say where and what to do; withou
   await assert.rejects(
     lcc.run('lccq'),
     (error: { code: number; stderr: string }) =>
-      error.code === 65 &&
+      error.code === 74 &&
       error.stderr ===
         `lccq: ${path}: database damaged (database disk image is malformed); stop lccd and run lccfsck --repair\n`,
   );

@@ -109,7 +109,7 @@ describe('lccq --follow', () => {
     const lccq = follow('--format=tsv', '--fields=curl');
     await lccq.seen('http://x/99\n');
     damagePages(cache.dbPath);
-    assert.equal(await lccq.end(), 65);
+    assert.equal(await lccq.end(), 74);
     assert.match(
       lccq.complaints(),
       /^lccq: .*lcc\.db: database damaged \(.*\); stop lccd and run lccfsck --repair\n$/,

@@ -75,7 +75,7 @@ export class CacheReader {
     this.machineId = machineId;
     this.renew();
     const storeId = this.#value("SELECT value FROM meta WHERE key = 'store_id'");
-    if (typeof storeId !== 'string') throw new LccError('data.malformed', `${path}: meta has no store_id`);
+    if (typeof storeId !== 'string') throw new LccError('io', `${path}: meta has no store_id`);
     this.storeId = storeId;
   }
 
