@@ -41,6 +41,13 @@ export const SALVAGED_TABLES = [
   'store',
 ] as const;
 
+/** Of a damaged database that is not replaced without being told to. */
+export const NO_PROVIDER = `damaged, and no provider can be read of it; ${START_EMPTY}`;
+
+/** Said of a new database that nobody can be asked to fill. */
+export const NOBODY_LEFT =
+  'a new database has been started; no provider is in it: add them again with lccpidb add';
+
 /** Found damaged again so soon after the check had found nothing, a database is not believed. */
 const BELIEVED_MS = 24 * 3600 * 1000;
 
@@ -80,8 +87,27 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
   step('db.salvage.built');
   beginLeaving(path, aside);
   finishSalvage(path);
-  log.error('a new database has been started; every provider is asked for a full set', { aside, ...copied });
+  log.error(
+    (copied['pidb'] ?? 0) === 0
+      ? NOBODY_LEFT
+      : 'a new database has been started; every provider is asked for a full set',
+    { aside, ...copied },
+  );
   return openDatabase(path);
+}
+
+/**
+ * Whether a damaged database can be replaced by what can be read of it; else openOrSalvage refuses to, unless it is to
+ * begin from nothing.
+ */
+export function canSalvage(path: string): boolean {
+  const old = openDamaged(path);
+  if (old === undefined) return false;
+  try {
+    return canRead(old, 'pidb') || canRead(old, 'pidb ORDER BY pid DESC');
+  } finally {
+    old.close();
+  }
 }
 
 /** Replaces a database that is leaving by the new one, which was complete before that was noted. */
@@ -126,9 +152,7 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
     }
     const isNothing = (copied['pidb'] ?? 0) === 0 && (old === undefined || !canRead(old, 'pidb'));
     old?.close();
-    if (isNothing && !fromNothing) {
-      throw new LccError('config', `${path}: damaged, and no provider can be read of it; ${START_EMPTY}`);
-    }
+    if (isNothing && !fromNothing) throw new LccError('config', `${path}: ${NO_PROVIDER}`);
     db.pragma('wal_checkpoint(TRUNCATE)');
   } catch (error) {
     db.close();

@@ -15,7 +15,14 @@ import { Mender } from '../db/mend.js';
 import { NamesDb } from '../db/names.js';
 import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
-import { finishSalvage, openOrSalvage, suspectDatabase } from '../db/salvage.js';
+import {
+  canSalvage,
+  finishSalvage,
+  NO_PROVIDER,
+  NOBODY_LEFT,
+  openOrSalvage,
+  suspectDatabase,
+} from '../db/salvage.js';
 import { forgetLast, hasVanished, wentBack } from '../db/restored.js';
 import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
@@ -122,6 +129,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     if (!repaired) return result;
     forgetLast(options.dbPath);
     openDatabase(options.dbPath).close();
+    talk.note(NOBODY_LEFT);
   }
   if (!existsSync(options.dbPath)) {
     if (readStoreMark(options.storeDir) === undefined)
@@ -198,18 +206,29 @@ function openChecked(
   report: (finding: Finding) => void,
 ): Db | undefined {
   const { dbPath, repair, nowMs, startEmpty } = options;
-  const finding = (what: string) => {
-    report({ kind: 'database', where: dbPath, what, repaired: repair });
+  const finding = (what: string, isLost = false) => {
+    report({
+      kind: 'database',
+      where: dbPath,
+      what,
+      repaired: repair,
+      ...(isLost ? { remains: true as const } : {}),
+    });
   };
   try {
     const db = repair ? openDatabase(dbPath) : openReadOnly(dbPath);
     const lines = new Audit(db).integrity();
-    lines.forEach(finding);
-    if (lines.length === 0 || !repair) return db;
+    const isLost = lines.length > 0 && !repair && !canSalvage(dbPath);
+    for (const line of lines) finding(line, isLost);
+    if (!isLost && (lines.length === 0 || !repair)) return db;
     db.close();
+    if (isLost) finding(NO_PROVIDER, isLost);
+    if (isLost) return undefined;
   } catch (error) {
     if (!(error instanceof LccError && error.code === 'data.malformed') && !isDamage(error)) throw error;
-    finding(messageOf(error));
+    // A repair would refuse this one.
+    const isLost = !repair && !canSalvage(dbPath);
+    finding(isLost ? NO_PROVIDER : messageOf(error), isLost);
     if (!repair) return undefined;
   }
   suspectDatabase(dbPath);

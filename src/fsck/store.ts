@@ -46,10 +46,10 @@ export async function* deletions(context: CheckContext): AsyncGenerator<Finding>
 export function* files(context: CheckContext): Generator<Finding> {
   const { storeDir, names, mender } = context;
   if (names === undefined) return;
-  const doubt = mender === undefined || context.removeOrphans ? undefined : tooManyOrphans(context);
+  const doubt = context.removeOrphans ? undefined : tooManyOrphans(context);
   if (doubt !== undefined) {
     yield { kind: 'orphan', where: storeDir, what: doubt, repaired: false, remains: true };
-    return;
+    if (mender !== undefined) return;
   }
   for (const entry of readdirSync(storeDir, { withFileTypes: true })) {
     if (!isFolderName(entry.name) || !entry.isDirectory()) {
@@ -59,12 +59,13 @@ export function* files(context: CheckContext): Generator<Finding> {
     for (const inner of readdirSync(join(storeDir, entry.name), { withFileTypes: true })) {
       if (!isFolderName(inner.name) || !inner.isDirectory())
         yield leftover(storeDir, mender !== undefined, entry.name, inner);
-      else yield* folder(context, `${entry.name}/${inner.name}`);
+      else yield* folder(context, `${entry.name}/${inner.name}`, doubt !== undefined);
     }
   }
 }
 
-function* folder(context: CheckContext, path: string): Generator<Finding> {
+/** @param stay whether files without rows would not be removed by a repair */
+function* folder(context: CheckContext, path: string, stay: boolean): Generator<Finding> {
   const { storeDir, known, names, mender } = context;
   const gone: Name[] = [];
   for (const entry of readdirSync(join(storeDir, path), { withFileTypes: true })) {
@@ -79,7 +80,13 @@ function* folder(context: CheckContext, path: string): Generator<Finding> {
     if (mender !== undefined) unlinkSync(join(storeDir, fileid));
     // Its id may be given out again, under the next generation.
     if (noted === undefined || (noted.state === 'taken' && noted.gen === name.gen)) gone.push(name);
-    yield { kind: 'orphan', where: fileid, what: 'no row points to it', repaired: mender !== undefined };
+    yield {
+      kind: 'orphan',
+      where: fileid,
+      what: 'no row points to it',
+      repaired: mender !== undefined,
+      ...(stay ? { remains: true as const } : {}),
+    };
   }
   if (mender === undefined || gone.length === 0 || names === undefined) return;
   const current = gone.filter(name => name.id < names.nextId && known.heldGenerations(name.id).length === 0);

@@ -1,9 +1,11 @@
 /** A database of which nothing can be read, or nothing that matters. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, it } from 'node:test';
+import { openDatabase } from '../../src/db/open.js';
+import { damagePages } from '../support/damage.js';
 import { newHome } from '../support/lccpidb.js';
 import { ROOT } from '../support/tree.js';
 
@@ -40,4 +42,29 @@ describe('a database that is none', () => {
       assert.equal(stderr, `${name}: ${path}: database damaged (file is not a database); ${START_EMPTY}\n`);
     });
   }
+
+  it('is not advised to be repaired, which would be refused; begun anew, its providers have to be added again', () => {
+    const looked = run('lccfsck');
+    assert.equal(looked.status, 1);
+    assert.ok(looked.stdout.endsWith(`; ${START_EMPTY}\n`), looked.stdout);
+    assert.match(looked.stderr, /: 1 found, 0 repaired\n$/);
+    assert.equal(run('lccfsck', '--repair').status, 78);
+    const anew = run('lccfsck', '--repair', '--start-empty');
+    assert.equal(anew.status, 0, anew.stderr);
+    assert.match(anew.stderr, /no provider is in it: add them again with lccpidb add/);
+    assert.doesNotMatch(anew.stderr, /full set/);
+  });
+});
+
+describe('a database of which only the beginning can be read', () => {
+  it('is not advised to be repaired either', () => {
+    openDatabase(path).close();
+    damagePages(path);
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const looked = run('lccfsck');
+    assert.equal(looked.status, 1, looked.stderr);
+    assert.ok(looked.stdout.endsWith(`no provider can be read of it; ${START_EMPTY}\n`), looked.stdout);
+    assert.match(looked.stderr, / found, 0 repaired\n$/);
+    assert.equal(run('lccfsck', '--repair').status, 78);
+  });
 });

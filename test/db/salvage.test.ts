@@ -209,7 +209,7 @@ test('what salvages the database does not say that something should', () => {
   openOrSalvage(bench.path, NOW, { ...silentLog, error }, true).close();
   assert.deepEqual(said, [
     ['the database is damaged', 'file is not a database'],
-    ['a new database has been started; every provider is asked for a full set', undefined],
+    ['a new database has been started; no provider is in it: add them again with lccpidb add', undefined],
   ]);
 });
 

@@ -13,8 +13,14 @@ test('files without rows that are most of the store stay, until it is said that 
     mkdirSync(join(store(), name, '..'), { recursive: true });
     writeFileSync(join(store(), name), 'x');
   }
+  const [told, ...listed] = await fsck();
+  assert.equal(listed.length, 101);
+  assert.ok(
+    listed.every(({ remains }) => remains),
+    'a repair is not advised that would leave them',
+  );
   const [finding, ...more] = await fsck('repair');
-  assert.deepEqual(more, []);
+  assert.deepEqual([more, finding], [[], told], 'what a repair says is said before it');
   assert.equal(finding?.repaired, false);
   assert.match(finding.what, /^no row points to 101 of 113 files, none is removed; .*--remove-orphans$/);
   const [restored] = (await fsck('repair', 'restored')).filter(({ kind }) => kind === 'orphan');
