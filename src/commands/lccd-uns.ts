@@ -65,7 +65,7 @@ async function start(services: Services, qm: Endpoint | undefined) {
       for (const listener of listeners) void listener.close();
       await uns.stop();
       for (const peer of peers) peer.close();
-      uns.close();
+      await uns.close();
     },
   };
 }

@@ -72,6 +72,9 @@ export class Forwarder {
   #refusal: string | undefined;
   #absorbed = 0;
   #noting = false;
+  /** Sets that are being removed, or set aside. */
+  readonly #leaving = new Set<Promise<void>>();
+  #stopped = false;
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
@@ -115,7 +118,7 @@ export class Forwarder {
     try {
       await link.ask(unsHello(`${options.id}.${this.#parts.spool.id}`), 'qm');
       this.#join(stream);
-      for (;;) await this.#step(stream);
+      while (!this.#stopped) await this.#step(stream);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       this.#away(error);
@@ -123,6 +126,12 @@ export class Forwarder {
       connection.socket.destroy();
       this.#leave(stream);
     }
+  }
+
+  /** Begins nothing any more; resolves when what the QM has answered for has left the spool. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.allSettled(this.#leaving);
   }
 
   /** Of many connections, and of many tries, one refusal is like the other. */
@@ -166,6 +175,7 @@ export class Forwarder {
       await this.#forward(stream.link, set);
       stream.set = undefined;
     }
+    if (this.#stopped) return;
     if ((this.#noteAll || this.#toNote.size > 0) && !this.#noting) await this.#sendNotes(stream.link);
     else if (set === undefined) await this.#idle(stream);
   }
@@ -183,8 +193,18 @@ export class Forwarder {
     }
   }
 
-  /** The set will not be sent again. */
   async #done(set: SpooledSet, how: 'remove' | 'setAside'): Promise<void> {
+    const left = this.#takeOut(set, how);
+    this.#leaving.add(left);
+    try {
+      await left;
+    } finally {
+      this.#leaving.delete(left);
+    }
+  }
+
+  /** The set will not be sent again. */
+  async #takeOut(set: SpooledSet, how: 'remove' | 'setAside'): Promise<void> {
     const { spool, turns } = this.#parts;
     await spool[how](set.entry.id);
     turns.done(set.label);

@@ -173,8 +173,9 @@ export class UnsServer {
     await Promise.allSettled(this.#open.values());
   }
 
-  /** Releases everything; nothing may be called any more. */
-  close(): void {
+  /** Releases everything, once the connections to the Queue Manager are closed; nothing may be called any more. */
+  async close(): Promise<void> {
+    await this.#forwarder.stop();
     this.#sessions.close();
     this.#turns.crossOut();
     this.#order.close();

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import fs, { closeSync, constants, openSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
-import { open as openFile } from 'node:fs/promises';
+import fs, { closeSync, openSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join, relative } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -11,7 +10,7 @@ import { errnoOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { openFilesLimit } from '../../src/lib/open-files.js';
 import { Spool } from '../../src/lib/spool.js';
-import { newDir, open, put, SMALL_BYTES } from './spools.js';
+import { newDir, occupyThreads, open, put, SMALL_BYTES } from './spools.js';
 
 async function textOf(spool: Spool, id: string): Promise<string> {
   const pieces: Buffer[] = [];
@@ -35,22 +34,6 @@ function watchNames(t: TestContext, dir: string, synced: (count: () => number) =
     fs.fsync = real;
     syncBuiltinESMExports();
   });
-}
-
-/** Has every thread that files are opened in wait for the writer of a pipe, until the returned function is called. */
-function occupyThreads(dir: string): () => Promise<void> {
-  const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
-  const paths = Array.from({ length: threads }, (_, i) => join(dir, `pipe-${i}`));
-  execFileSync('mkfifo', paths);
-  const readers = paths.map(async path => {
-    const reader = await openFile(path, 'r');
-    await reader.close();
-  });
-  return async () => {
-    const writers = paths.map(path => openSync(path, constants.O_RDWR));
-    await Promise.all(readers);
-    for (const writer of writers) closeSync(writer);
-  };
 }
 
 function limitFiles(limit: number): void {

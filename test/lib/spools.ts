@@ -1,6 +1,8 @@
 /** Spools in directories that are removed when the tests are over. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -18,6 +20,22 @@ export function newDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-spool-'));
   dirs.push(dir);
   return dir;
+}
+
+/** Has every thread that files are opened in wait for the writer of a pipe, until the returned function is called. */
+export function occupyThreads(dir: string): () => Promise<void> {
+  const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
+  const paths = Array.from({ length: threads }, (_, i) => join(dir, `pipe-${i}`));
+  execFileSync('mkfifo', paths);
+  const readers = paths.map(async path => {
+    const reader = await openFile(path, 'r');
+    await reader.close();
+  });
+  return async () => {
+    const writers = paths.map(path => openSync(path, constants.O_RDWR));
+    await Promise.all(readers);
+    for (const writer of writers) closeSync(writer);
+  };
 }
 
 export function open(dir: string): Spool {

@@ -15,6 +15,7 @@ import { formatLabel } from '../../src/uns/label.js';
 import type { UnsOptions } from '../../src/uns/options.js';
 import { Turns } from '../../src/uns/turns.js';
 import { formatQmAnswer, receiveFromUns, type SetHead } from '../../src/wire/uns-qm.js';
+import { occupyThreads } from '../lib/spools.js';
 import { ends, settle } from '../support/duplex.js';
 
 const root = mkdtempSync(join(tmpdir(), 'lcc-forward-'));
@@ -186,6 +187,31 @@ describe('sets on their way to the Queue Manager', () => {
     assert.ok(looks <= 5, `${looks} looks`);
     a.take(1);
     await a.until(['1.2']);
+  });
+});
+
+describe('a stop', () => {
+  it('waits until what the Queue Manager has taken is gone from the spool, and sends nothing more', async () => {
+    const a = uns('stop');
+    a.connect();
+    await a.until([]);
+    await a.accept(1, 1, 5);
+    await a.until(['1.1']);
+    a.logIn(2);
+    await a.accept(1, 2, 5);
+    const release = occupyThreads(join(root, 'stop'));
+    a.take(1);
+    await settle(100);
+    a.forwarder.noteSession(2);
+    let isOver = false;
+    const stopped = a.forwarder.stop().then(() => void (isOver = true));
+    await settle(100);
+    assert.deepEqual([isOver, a.spool.entries.length], [false, 2]);
+    await release();
+    await stopped;
+    assert.equal(a.spool.entries.length, 1);
+    await settle(100);
+    assert.deepEqual([a.sent(), a.noted], [[], []]);
   });
 });
 

@@ -32,7 +32,7 @@ afterEach(async () => {
     const tick = setInterval(() => clock.advance(10_000), 5);
     await stopped;
     clearInterval(tick);
-    uns.close();
+    await uns.close();
   }
 });
 
