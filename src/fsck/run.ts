@@ -220,10 +220,13 @@ function openChecked(
     const lines = new Audit(db).integrity();
     const isLost = lines.length > 0 && !repair && !canSalvage(dbPath);
     for (const line of lines) finding(line, isLost);
-    if (!isLost && (lines.length === 0 || !repair)) return db;
+    if (isLost) {
+      db.close();
+      finding(NO_PROVIDER, isLost);
+      return undefined;
+    }
+    if (lines.length === 0 || !repair) return db;
     db.close();
-    if (isLost) finding(NO_PROVIDER, isLost);
-    if (isLost) return undefined;
   } catch (error) {
     if (!(error instanceof LccError && error.code === 'data.malformed') && !isDamage(error)) throw error;
     // A repair would refuse this one.
