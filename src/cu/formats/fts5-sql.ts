@@ -5,7 +5,7 @@
  * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
  * leaves nothing behind. The index remembers how far it is; a stream that would leave a gap fails.
  */
-import { textOf } from '../text/content.js';
+import { textOf } from '../../text/content.js';
 import { TextPages } from './page.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext } from './types.js';
 

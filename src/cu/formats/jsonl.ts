@@ -6,8 +6,8 @@
 import type { ColumnValue } from '../../db/cache/columns.js';
 import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
-import { holdsText, isMarkup, textOf } from '../text/content.js';
-import { decodeText } from '../text/decode.js';
+import { holdsText, isMarkup, textOf } from '../../text/content.js';
+import { decodeText } from '../../text/decode.js';
 import { base64Of } from './base64.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
 

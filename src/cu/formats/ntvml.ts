@@ -4,7 +4,7 @@
  * not shown any more, is a document with an empty text and the attribute `deleted`.
  */
 import { escapeText } from '../../lib/xml/escape.js';
-import { textOf } from '../text/content.js';
+import { textOf } from '../../text/content.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
 import type { Format } from './types.js';
 

@@ -1,6 +1,6 @@
 /** What formats for indexers share: the text of a row's page, or why there is none. */
 import type { ColumnValue } from '../../db/cache/columns.js';
-import { holdsText } from '../text/content.js';
+import { holdsText } from '../../text/content.js';
 import { CONTENT_COLUMNS, type FormatContext } from './types.js';
 
 /** Columns of a page, in this order at the beginning of a format's own. */

@@ -4,7 +4,7 @@
  * A record is a line `field=value` per field, continued by lines that begin with `=`, ended by an empty one; one of the
  * key alone deletes. The key is the row's id and stands last: a record cut before it is skipped, not taken for a deletion.
  */
-import { textOf } from '../text/content.js';
+import { textOf } from '../../text/content.js';
 import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
 import type { Format } from './types.js';
 

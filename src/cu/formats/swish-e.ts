@@ -5,9 +5,9 @@
  * later Last-Mtime wins: that is the time of the change in the LCC, for documents may come with any date. A deletion is a
  * document of one word. Within one index equal paths stay beside each other, so every page is told once.
  */
-import { textOf } from '../text/content.js';
-import { decodeText } from '../text/decode.js';
-import { asciiHtml, asciiText, latin1Text } from '../text/encode.js';
+import { textOf } from '../../text/content.js';
+import { decodeText } from '../../text/decode.js';
+import { asciiHtml, asciiText, latin1Text } from '../../text/encode.js';
 import { escapeText } from '../../lib/xml/escape.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
 import type { Format, Part } from './types.js';

@@ -1,7 +1,7 @@
 /** The content of changes, for programs. */
 import { LccError } from '../../lib/errors.js';
 import { openStored, type StoredContent } from '../stored-content.js';
-import { holdsText, textOf } from '../text/content.js';
+import { holdsText, textOf } from '../../text/content.js';
 import type { Change, Text } from './types.js';
 
 /**

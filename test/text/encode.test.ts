@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { asciiHtml, asciiText, latin1Text } from '../../../src/cu/text/encode.js';
-import { textOf } from '../../../src/cu/text/content.js';
+import { asciiHtml, asciiText, latin1Text } from '../../src/text/encode.js';
+import { textOf } from '../../src/text/content.js';
 
 const html = (document: string) => asciiHtml(document).toString('latin1');
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { decodeDocument, decodeText } from '../../../src/cu/text/decode.js';
-import { pageText } from '../../../src/cu/text/html.js';
+import { decodeDocument, decodeText } from '../../src/text/decode.js';
+import { pageText } from '../../src/text/html.js';
 
 describe('the text of a page', () => {
   for (const [what, html, text] of [
