@@ -22,6 +22,7 @@ import { isOnReadOnlyDisk, openCopy } from '../lib/sqlite-read.js';
 import { openSqlite, type Db, type Statement } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { pagesByNumber } from './paging.js';
+import { upgrade, versionOf } from './schema-version.js';
 
 export interface Name {
   id: number;
@@ -44,7 +45,7 @@ const GONE = 1;
 const FREE = 2;
 const STATES = ['taken', 'gone', 'free'] as const;
 
-const SCHEMA_VERSION = 1;
+/** `user_version` of one that was found damaged. */
 const CONDEMNED = -1;
 const SCHEMA = `
 CREATE TABLE next(id INTEGER NOT NULL, sum INTEGER NOT NULL);  -- one row: ids from here on were never given out
@@ -58,6 +59,7 @@ CREATE TABLE names(
 CREATE INDEX names_free ON names(id) WHERE state = 2;
 CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
 `;
+const STEPS = [SCHEMA];
 
 export class NamesDb {
   readonly #db: Db;
@@ -293,13 +295,9 @@ function openExclusively(path: string, firstId: number): Db {
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
-    if (versionOf(db, path) === 0) {
-      db.transaction(() => {
-        db.exec(SCHEMA);
-        db.prepare('INSERT INTO next VALUES (?, ?)').run(firstId, sumOf(firstId, 0, TAKEN));
-        db.pragma(`user_version = ${SCHEMA_VERSION}`);
-      }).immediate();
-    }
+    upgrade(db, path, STEPS, () =>
+      db.prepare('INSERT INTO next VALUES (?, ?)').run(firstId, sumOf(firstId, 0, TAKEN)),
+    );
     requireSound(db, path);
     return db;
   } catch (error) {
@@ -311,7 +309,7 @@ function openExclusively(path: string, firstId: number): Db {
 function openForLook(path: string): Db {
   const db = openCopy(path);
   try {
-    if (versionOf(db, path) === 0) throw new LccError('data.malformed', `${path}: nothing is in it`);
+    if (versionOf(db, path, STEPS) === 0) throw new LccError('data.malformed', `${path}: nothing is in it`);
     requireSound(db, path);
     return db;
   } catch (error) {
@@ -320,16 +318,8 @@ function openForLook(path: string): Db {
   }
 }
 
-/** @throws LccError `config` when a newer LCC wrote it */
-function versionOf(db: Db, path: string): number {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  if (version > SCHEMA_VERSION)
-    throw new LccError('config', `${path}: schema ${version} was written by a newer LCC; use that one`);
-  return version;
-}
-
 function requireSound(db: Db, path: string): void {
-  if (versionOf(db, path) === CONDEMNED || db.pragma('quick_check(1)', { simple: true }) !== 'ok')
+  if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
     throw new LccError('data.malformed', `${path}: damaged`);
 }
 

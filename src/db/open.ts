@@ -10,31 +10,18 @@ import { dirname } from 'node:path';
 import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { openForReading } from '../lib/sqlite-read.js';
 import type { Db } from '../lib/sqlite.js';
-import { migration001 } from './migrations/001.js';
-import { migration002 } from './migrations/002.js';
-import { migration003 } from './migrations/003.js';
-import { migration004 } from './migrations/004.js';
-import { migration005 } from './migrations/005.js';
-import { migration006 } from './migrations/006.js';
-import { migration007 } from './migrations/007.js';
 import { isLeaving } from './aside.js';
 import { hasVanished } from './restored.js';
+import { LCC_SCHEMA } from './schema.js';
+import { upgrade, versionOf } from './schema-version.js';
 import { openWal } from './wal.js';
 
 export type { Db, Statement } from '../lib/sqlite.js';
 
-/** Migration n brings a database from schema n to n + 1. */
-const MIGRATIONS: readonly string[] = [
-  migration001,
-  migration002,
-  migration003,
-  migration004,
-  migration005,
-  migration006,
-  migration007,
-];
+/** What makes lcc.db, and what brings one of an older release to this program's schema. */
+const STEPS: readonly string[] = [LCC_SCHEMA];
 /** The schema this program reads and writes. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION = STEPS.length;
 
 /** How long a connection waits for another's write lock. */
 const BUSY_TIMEOUT_MS = 10_000;
@@ -57,7 +44,7 @@ export function openDatabase(path: string): Db {
       db.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma('temp_store = MEMORY');
-      migrate(db, path);
+      upgrade(db, path, STEPS, () => db.prepare("INSERT INTO meta VALUES ('store_id', ?)").run(randomUUID()));
       db.pragma('foreign_keys = ON');
     });
   } catch (error) {
@@ -75,11 +62,10 @@ export function openReadOnly(path: string): Db {
   refuseUnserved(path);
   try {
     db = openForReading(path, BUSY_TIMEOUT_MS);
-    const version = versionOf(db);
+    const version = versionOf(db, path, STEPS);
     if (version === 0) throw new LccError('input.missing', `${path}: nothing is in it yet; start lccd`);
     if (version < SCHEMA_VERSION)
       throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);
-    refuseNewer(path, version);
     return db;
   } catch (error) {
     db?.close();
@@ -92,32 +78,6 @@ function refuseUnserved(path: string): void {
     throw new LccError('config', `${path}: damaged, and being replaced when that was cut off; ${GO_ON}`);
   const vanished = hasVanished(path);
   if (vanished !== undefined) throw new LccError('config', `${path}: ${vanished}; ${START_EMPTY}`);
-}
-
-function migrate(db: Db, path: string): void {
-  refuseNewer(path, versionOf(db));
-  if (versionOf(db) === SCHEMA_VERSION) return;
-  db.transaction(() => {
-    // Another process may have migrated while this one waited for the lock.
-    for (let version = versionOf(db); version < SCHEMA_VERSION; version++) {
-      db.exec(MIGRATIONS[version] ?? '');
-      if (version === 0) db.prepare("INSERT INTO meta VALUES ('store_id', ?)").run(randomUUID());
-      db.pragma(`user_version = ${version + 1}`);
-    }
-  }).immediate();
-}
-
-function versionOf(db: Db): number {
-  return Number(db.pragma('user_version', { simple: true }));
-}
-
-function refuseNewer(path: string, version: number): void {
-  if (version > SCHEMA_VERSION) {
-    throw new LccError(
-      'config',
-      `${path}: schema ${version} was written by a newer LCC (this one knows ${SCHEMA_VERSION}); use that one`,
-    );
-  }
 }
 
 function asLccError(path: string, error: unknown): unknown {

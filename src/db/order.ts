@@ -18,18 +18,18 @@ export const ORDER_DB = {
 } as const;
 
 const SCHEMA = `
-CREATE TABLE IF NOT EXISTS uns(
+CREATE TABLE uns(
   id TEXT PRIMARY KEY,
   beat INTEGER NOT NULL DEFAULT 0       -- moves as long as the UNS lives and hands over what it has
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS waiting(
+CREATE TABLE waiting(
   n INTEGER PRIMARY KEY AUTOINCREMENT,
   pid INTEGER NOT NULL,
   uns TEXT NOT NULL,
   isfull INTEGER NOT NULL,
   urls INTEGER NOT NULL
 );
-CREATE INDEX IF NOT EXISTS waiting_pid ON waiting(pid, uns, n);`;
+CREATE INDEX waiting_pid ON waiting(pid, uns, n);`;
 
 /** Skipped in place of a damaged one: what other UNSes took of it and have not yet named must not come again. */
 const SKIPPED_NUMBERS = 2 ** 24;
@@ -61,7 +61,7 @@ export class OrderStore {
     this.#path = path;
     this.#uns = uns;
     this.#database = new SpoolDatabase(path, {
-      schema: SCHEMA,
+      steps: [SCHEMA],
       synchronous: 'NORMAL',
       afterLoss: ORDER_DB.afterLoss,
       caretaker,

@@ -20,7 +20,7 @@ export const SESSIONS_DB = {
 } as const;
 
 const SCHEMA = `
-CREATE TABLE IF NOT EXISTS session(
+CREATE TABLE session(
   pid INTEGER PRIMARY KEY,
   seq INTEGER NOT NULL,                 -- of the last connection
   ip TEXT NOT NULL,                     -- where it came from
@@ -73,7 +73,7 @@ export class SessionStore {
   /** Opens or makes the database. */
   constructor(path: string, caretaker?: Caretaker) {
     this.#database = new SpoolDatabase(path, {
-      schema: SCHEMA,
+      steps: [SCHEMA],
       // Commits are synced aside, by `synced`: SQLite would have everybody wait.
       synchronous: 'NORMAL',
       afterLoss: SESSIONS_DB.afterLoss,

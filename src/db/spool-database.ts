@@ -14,6 +14,7 @@ import { openForReading } from '../lib/sqlite-read.js';
 import { step } from '../lib/steps.js';
 import { goOnLeaving, isLeaving, moveAside } from './aside.js';
 import { isDamage, storageError, type Db } from './open.js';
+import { upgrade, versionOf } from './schema-version.js';
 import { openWal, type WalOptions } from './wal.js';
 
 const BUSY_TIMEOUT_MS = 5000;
@@ -21,7 +22,7 @@ const RETRY_MS = 20;
 const REMEDY = 'it is set aside when its daemon starts';
 
 /** A row: this database took the place of a damaged one, and what that knew has to be skipped. */
-const LOST = ';\nCREATE TABLE IF NOT EXISTS lost(yes INTEGER NOT NULL);';
+const LOST = 'CREATE TABLE lost(yes INTEGER NOT NULL)';
 
 /** Who looks after a database. Without it a damaged one is refused. */
 export interface Caretaker {
@@ -31,7 +32,8 @@ export interface Caretaker {
 }
 
 export interface SpoolDatabaseOptions {
-  schema: string;
+  /** What makes it, and what brings one of an older release up to date (schema-version.ts). */
+  steps: readonly [string, ...string[]];
   /** FULL: a commit is on disk; NORMAL: a power cut may lose the last ones, in their order. */
   synchronous: WalOptions['synchronous'];
   /** What follows when it had to be set aside: for the log. */
@@ -120,19 +122,18 @@ function openHealed(path: string, options: SpoolDatabaseOptions): Db {
   }
 }
 
-function openSound(path: string, { schema, synchronous }: SpoolDatabaseOptions): Db {
+function openSound(path: string, { steps, synchronous }: SpoolDatabaseOptions): Db {
   try {
     return openWal(path, { synchronous, busyMs: BUSY_TIMEOUT_MS }, db => {
-      const isNew = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+      const isNew = versionOf(db, path, steps) === 0;
       // What is in use by others may be large; a damaged page would show only when it is needed.
       const found = isNew ? 'ok' : String(db.pragma('quick_check(1)', { simple: true }));
       if (found !== 'ok') throw Object.assign(new Error(found), { code: 'SQLITE_CORRUPT' });
-      db.transaction(() => {
-        const isFirst = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
-        db.exec(schema + LOST);
-        // Also when whoever set it aside was killed before there was a new one.
-        if (isFirst && hasDamaged(path)) db.exec('INSERT INTO lost VALUES (1)');
-      }).immediate();
+      upgrade(db, path, steps, () => {
+        db.exec(LOST);
+        // Also when the process that set it aside was killed before there was a new one.
+        if (hasDamaged(path)) db.exec('INSERT INTO lost VALUES (1)');
+      });
     });
   } catch (error) {
     throw storageError(path, error, REMEDY);

@@ -3,15 +3,8 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { migration001 } from '../../src/db/migrations/001.js';
-import { damagedDeletions, damagedErrors } from '../../src/db/damage.js';
-import { purgedOf } from '../../src/db/counters.js';
-import { migration002 } from '../../src/db/migrations/002.js';
-import { migration003 } from '../../src/db/migrations/003.js';
-import { migration004 } from '../../src/db/migrations/004.js';
 import { openDatabase, openReadOnly, SCHEMA_VERSION } from '../../src/db/open.js';
-import { readProvider } from '../../src/db/pidb.js';
-import { Terms } from '../../src/db/terms.js';
+import { upgrade } from '../../src/db/schema-version.js';
 import { LccError } from '../../src/lib/errors.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 
@@ -64,73 +57,38 @@ test('a database of a newer LCC is refused, for writing and reading, and left as
   again.close();
 });
 
-test('a database of an older LCC is upgraded when opened for writing, refused for reading', () => {
+test('a database that nothing was written to yet is made by a writer, and refused for reading', () => {
   const path = join(dir, 'lcc.db');
   openSqlite(path).close();
   assert.throws(() => openReadOnly(path), refused('input.missing', /lccd/));
-  openSqlite(path).exec(`${migration001};PRAGMA user_version = 1`).close();
-  assert.throws(() => openReadOnly(path), refused('config', /start lccd to upgrade/));
   openDatabase(path).close();
   openReadOnly(path).close();
 });
 
-test('a database of schema 2 is upgraded with all it holds', () => {
-  const path = join(dir, 'lcc.db');
-  const older = openSqlite(path);
-  older.exec(`${migration001};${migration002}`);
-  older.exec(
-    `INSERT INTO pidb(pid, password, priority) VALUES (7, 'x', 2); INSERT INTO meta VALUES ('store_id', 'id');
-     UPDATE counter SET value = 41 WHERE name = 'seq'; INSERT INTO store VALUES ('m1', 's1');
-     INSERT INTO tombstone VALUES (40, 3, 7, 'http://x/3', 'text/html', NULL, 1795000000)`,
-  );
-  older.pragma('user_version = 2');
-  older.close();
-  const db = openDatabase(path);
-  assert.equal(db.pragma('user_version', { simple: true }), SCHEMA_VERSION);
-  const { priority, maxlen, fetchtimeout, useragent } = readProvider(db, 7) ?? {};
-  assert.deepEqual([priority, maxlen, fetchtimeout, useragent], [2, null, null, null]);
-  assert.equal(db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get(), 'id');
-  // What an older LCC deleted was a row, not a browse URL alone.
-  assert.deepEqual(db.prepare('SELECT id, moved FROM tombstone').all(), [{ id: 3, moved: 0 }]);
-  // What an older LCC stored counts as synced.
-  assert.equal(db.prepare("SELECT syncedseq FROM store WHERE machineid = 'm1'").pluck().get(), 41);
+test('an older database is brought to the newest schema by the steps it lacks, all or nothing', () => {
+  const db = openSqlite(join(dir, 'some.db'));
+  const make = 'CREATE TABLE t(a); INSERT INTO t VALUES (1)';
+  const second = 'ALTER TABLE t ADD COLUMN b; UPDATE t SET b = a + 1';
+  let made = 0;
+  const upgradeTo = (...steps: string[]) => upgrade(db, 'some.db', steps, () => made++);
+  upgradeTo(make);
+  upgradeTo(make, second);
+  upgradeTo(make, second);
+  assert.deepEqual(db.prepare('SELECT * FROM t').all(), [{ a: 1, b: 2 }]);
+  assert.throws(() => upgradeTo(make, second, 'INSERT INTO t VALUES (3, 4)', 'nonsense'), /syntax/);
+  assert.equal(db.prepare('SELECT count(*) FROM t').pluck().get(), 1);
+  assert.equal(db.pragma('user_version', { simple: true }), 2);
+  assert.equal(made, 1);
+  assert.throws(() => upgradeTo(make), refused('config', /some\.db: schema 2 was written by a newer LCC/));
   db.close();
 });
 
-test('deletions of schema 3 are believed without sums, and from which on they are remembered is known', () => {
+test('one whose version cannot be is damaged', () => {
   const path = join(dir, 'lcc.db');
-  const older = openSqlite(path);
-  older.exec(`${migration001};${migration002};${migration003}`);
-  older.exec(
-    `UPDATE counter SET value = 41 WHERE name = 'seq'; UPDATE counter SET value = 12 WHERE name = 'purged';
-     INSERT INTO tombstone VALUES (40, 3, 7, 'http://x/3', 'text/html', NULL, 1795000000, 0);
-     INSERT INTO oldpath VALUES (40, 7, 'text/html', 'm1', 'aa/bb/1', 1795000000)`,
-  );
-  older.pragma('user_version = 3');
-  older.close();
-  const db = openDatabase(path);
-  assert.deepEqual([...damagedDeletions(db)].flat(), []);
-  assert.equal(purgedOf(db), 12);
-  db.exec('UPDATE tombstone SET seq = 42; UPDATE oldpath SET seq = 42');
-  assert.equal([...damagedDeletions(db)].flat().length, 2, 'what is new has sums');
-  db.close();
-});
-
-test('providers and errors of schema 4 are believed without sums', () => {
-  const path = join(dir, 'lcc.db');
-  const older = openSqlite(path);
-  older.exec(`${migration001};${migration002};${migration003};${migration004}`);
-  older.exec(
-    `INSERT INTO pidb(pid, password) VALUES (7, 'x'); INSERT INTO proots VALUES (7, 'http://x/');
-     INSERT INTO pierr(pid, code, text, attrs) VALUES (7, 404, 'gone', ' curl="x"')`,
-  );
-  older.pragma('user_version = 4');
-  older.close();
-  const db = openDatabase(path);
-  assert.equal(new Terms(db).state(7), 'unsummed');
-  assert.equal(readProvider(db, 7)?.damaged, false);
-  assert.deepEqual([...damagedErrors(db)].flat(), []);
-  db.close();
+  openDatabase(path).close();
+  openSqlite(path).exec('PRAGMA user_version = -7').close();
+  assert.throws(() => openDatabase(path), refused('data.malformed', /user_version is -7/));
+  assert.throws(() => openReadOnly(path), refused('data.malformed', /user_version is -7/));
 });
 
 test('a reader creates nothing and cannot write', () => {

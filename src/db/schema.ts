@@ -1,18 +1,29 @@
+/** The columns of pidb that an operator decides, and what else a damaged row must not change unnoticed. */
+const TERMS = `pid, password, enabled, filesmax, spacemax, fullsetsallowed, bandwidth, timeofday, priority, parallel, enforce,
+  paused, fusepercent, fuseurls, maxlen, fetchtimeout, useragent`;
+
+/** SQL that changes what is summed takes the sum away: what people write with SQL is believed. */
+const forgotten = (name: string, event: string, pid: string) =>
+  `CREATE TRIGGER ${name} AFTER ${event} BEGIN DELETE FROM pidbsum WHERE pid = ${pid}; END;`;
+
 /**
- * Schema 1. Tables and columns the documents name keep their names (pidb, proots, lccurl, qdb, qpsdb), so that the
- * documents' SQL works as printed. Times are seconds since 1970 (INTEGER) but lccurl.mtime, which is stored as it
+ * The schema of lcc.db. Tables and columns the documents name keep their names (pidb, proots, lccurl, qdb, qpsdb), so that
+ * the documents' SQL works as printed. Times are seconds since 1970 (INTEGER), except lccurl.mtime, which is stored as it
  * is printed (RFC 3339 UTC seconds).
  *
  * Rowid tables with UNIQUE(pid, curl, mimetype): keys cluster by provider. Random keys cost nine times as much.
  */
-export const migration001 = `
+export const LCC_SCHEMA = `
 -- store_id: a random uuid made with the database; cursors of content users name it.
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- Last numbers given out, never taken back: seq (change sequence of lccurl and tombstone), pos (places in the queue),
--- psetid. purged: the highest seq of a tombstone that has been forgotten; an older cursor must resynchronise.
+-- Last numbers given out, never taken back: seq (change sequence of lccurl, tombstone and oldpath), pos (places in the
+-- queue), psetid.
+-- purged: the highest seq of a tombstone that has been forgotten; an older cursor must resynchronise. unpurged: the same
+-- with the other sign.
+-- dueat: with qm.bandwidth_bytes_per_s, no fetch begins before this time (milliseconds since 1970).
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counter VALUES ('seq', 0), ('pos', 0), ('psetid', 0), ('purged', 0);
+INSERT INTO counter VALUES ('seq', 0), ('pos', 0), ('psetid', 0), ('purged', 0), ('unpurged', 0), ('dueat', 0), ('unsummed', 0);
 
 -- PIDB: the provider information database.
 CREATE TABLE pidb(
@@ -28,6 +39,12 @@ CREATE TABLE pidb(
   parallel INTEGER NOT NULL DEFAULT 1 CHECK (parallel BETWEEN 1 AND 64),
   enforce INTEGER NOT NULL DEFAULT 0,           -- 1: announced md5 and len must be met (code 612)
   paused INTEGER NOT NULL DEFAULT 0,            -- 1: the operator stopped fetching from it
+  fusepercent INTEGER,                          -- mass-delete fuse; NULL = qm.fuse_percent
+  fuseurls INTEGER,                             -- NULL = qm.fuse_urls
+  -- limits of one fetch, where they are tighter than the robot's own; NULL = as configured
+  maxlen INTEGER,                               -- bytes, decoded
+  fetchtimeout INTEGER,                         -- milliseconds
+  useragent TEXT,                               -- NULL = as configured
   -- kept by the QM, in the transactions that change what they count
   filesused INTEGER NOT NULL DEFAULT 0,         -- rows of lccurl
   spaceused INTEGER NOT NULL DEFAULT 0,         -- their bytes
@@ -35,12 +52,14 @@ CREATE TABLE pidb(
   nurlproc INTEGER NOT NULL DEFAULT 0,          -- rows of qdb
   lastconnseq INTEGER NOT NULL DEFAULT 0,
   lastconnip TEXT NOT NULL DEFAULT '',
+  lastconntime INTEGER NOT NULL DEFAULT 0,      -- when its CP last connected
   fullsetwanted TEXT,                           -- reason, NULL = not wanted
   fullsetsused INTEGER NOT NULL DEFAULT 0,      -- since fullsetssince
   fullsetssince INTEGER NOT NULL DEFAULT 0,
   lastset INTEGER NOT NULL DEFAULT 0,           -- when the last set was absorbed
   backoffs INTEGER NOT NULL DEFAULT 0,          -- failures of the site as a whole, one after the other
-  backoffuntil INTEGER NOT NULL DEFAULT 0       -- no fetch before this time
+  backoffuntil INTEGER NOT NULL DEFAULT 0,      -- no fetch before this time
+  dueat INTEGER NOT NULL DEFAULT 0              -- bandwidth: no fetch before this time (milliseconds since 1970)
 );
 CREATE TABLE proots(
   pid INTEGER NOT NULL REFERENCES pidb ON DELETE CASCADE,
@@ -48,15 +67,45 @@ CREATE TABLE proots(
   PRIMARY KEY (pid, root)
 ) WITHOUT ROWID;
 
+-- The answer to a site that asks for a user and a password (RFC 7617): user:password, as it is. Not a column of pidb, so
+-- that listing providers does not show it.
+CREATE TABLE sitelogin(
+  pid INTEGER PRIMARY KEY REFERENCES pidb ON DELETE CASCADE,
+  login TEXT NOT NULL
+);
+
+-- Of a provider's terms, password, roots and login together (db/terms.ts); a provider that has none is believed. A table of
+-- its own: one flipped bit in a row's header could take a column away.
+CREATE TABLE pidbsum(
+  pid INTEGER PRIMARY KEY,
+  sum INTEGER NOT NULL
+);
+${forgotten('pidb_inserted', 'INSERT ON pidb', 'new.pid')}
+${forgotten('pidb_updated', `UPDATE OF ${TERMS} ON pidb`, 'new.pid')}
+${forgotten('pidb_deleted', 'DELETE ON pidb', 'old.pid')}
+${['proots', 'sitelogin']
+  .map(table =>
+    [
+      forgotten(`${table}_inserted`, `INSERT ON ${table}`, 'new.pid'),
+      forgotten(`${table}_updated`, `UPDATE ON ${table}`, 'new.pid'),
+      forgotten(`${table}_moved`, `UPDATE OF pid ON ${table}`, 'old.pid'),
+      forgotten(`${table}_deleted`, `DELETE ON ${table}`, 'old.pid'),
+    ].join('\n'),
+  )
+  .join('\n')}
 -- Errors of fetches, kept for the provider until it has received them.
 CREATE TABLE pierr(
   errseq INTEGER PRIMARY KEY AUTOINCREMENT,
   pid INTEGER NOT NULL,
   code INTEGER NOT NULL,
   text TEXT NOT NULL,
-  attrs TEXT NOT NULL                           -- all that the CP said of the url, as printed: ' curl="…" mimetype="…"'
+  attrs TEXT NOT NULL,                          -- all that the CP said of the url, as printed: ' curl="…" mimetype="…"'
+  sum INTEGER
 );
 CREATE INDEX pierr_pid ON pierr(pid, errseq);
+-- UNSes remember up to which error a CP has received, in a database of their own. In an lcc.db that replaces a lost or
+-- damaged one the numbers must go on above: there are fewer errors than milliseconds since 1970.
+INSERT INTO sqlite_sequence(name, seq) VALUES ('pierr', CAST(unixepoch('subsec') * 1000 AS INTEGER));
 
 -- QDB: one row per url waiting or being fetched. pos is the place in the queue: each set has a range of its own
 -- (qpsdb), so reading a set in order is reading a range of rowids and needs no index. A url that failed for now goes
@@ -76,6 +125,7 @@ CREATE TABLE qdb(
   subtype TEXT, burl TEXT, furl TEXT, md5 TEXT, len INTEGER,
   mtime INTEGER,                                -- seconds: a fifth of the bytes of its text, times millions
   tod TEXT,
+  sum INTEGER,
   UNIQUE (pid, curl, mimetype)
 );
 CREATE INDEX qdb_bad ON qdb(psetid, tries) WHERE tries > 0;
@@ -88,8 +138,15 @@ CREATE TABLE qpsdb(
   pid INTEGER NOT NULL,
   firstpos INTEGER NOT NULL,                    -- its rows in qdb have places from firstpos to lastpos
   lastpos INTEGER NOT NULL,
+  absorbedat INTEGER NOT NULL DEFAULT 0,        -- when the set was absorbed: the age of the queue in lccstat
   PRIMARY KEY (psetid, starttimeslot)
 ) WITHOUT ROWID;
+-- Of millions of sets only the first are looked at. Those that may be fetched now, provider by provider, in their order:
+CREATE INDEX qpsdb_now ON qpsdb(pid, psetid) WHERE starttimeslot = -1;
+-- Those that wait for a time slot, slot by slot, provider by provider, in their order:
+CREATE INDEX qpsdb_later ON qpsdb(starttimeslot, pid, psetid) WHERE starttimeslot >= 0;
+-- The places of sets, in their order:
+CREATE INDEX qpsdb_places ON qpsdb(firstpos);
 
 -- Sets taken from UNSes: what makes a set sent twice count once, and one cut off in the middle go on where it stopped.
 CREATE TABLE absorbed(
@@ -109,6 +166,34 @@ CREATE TABLE absorbed(
   space INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (uns, entry)
 ) WITHOUT ROWID;
+-- The few sets that are being taken among the many that were.
+CREATE INDEX absorbed_open ON absorbed(psetid) WHERE complete = 0;
+
+-- Sets whose removals the fuse holds back, until the operator or an identical set releases them.
+CREATE TABLE held(
+  psetid INTEGER PRIMARY KEY,
+  pid INTEGER NOT NULL,
+  state INTEGER NOT NULL,                       -- 0 being taken, 1 held, 2 released, 3 discarded
+  isfull INTEGER NOT NULL,                      -- 1: a full set, 0: the deletes of a partial one (helddelete)
+  urls INTEGER NOT NULL,                        -- how much content it would remove
+  digest TEXT NOT NULL,                         -- of the set's content and prefix: an identical set has the same
+  heldat INTEGER NOT NULL
+);
+CREATE INDEX held_pid ON held(pid, psetid);
+-- The deletes of a held partial set.
+CREATE TABLE helddelete(
+  psetid INTEGER NOT NULL REFERENCES held ON DELETE CASCADE,
+  curl TEXT NOT NULL,
+  mimetype TEXT NOT NULL,
+  PRIMARY KEY (psetid, curl, mimetype)
+) WITHOUT ROWID;
+
+-- How long ago a set was taken, in time the Queue Manager ran: a mark each hour, with the next set's id.
+CREATE TABLE agemark(
+  mark INTEGER PRIMARY KEY,
+  psetid INTEGER NOT NULL,
+  at INTEGER NOT NULL                           -- seconds
+);
 
 -- LCC DB: one row per url whose content is held. id is the sequence number of the row's creation: never used again.
 CREATE TABLE lccurl(
@@ -127,13 +212,19 @@ CREATE TABLE lccurl(
   etag TEXT, lastmodified TEXT,                 -- validators for conditional requests, as the server sent them
   verified INTEGER NOT NULL DEFAULT 1,          -- 0: a body that ended by close and could not be checked
   fetched_time INTEGER NOT NULL,
+  changed_time INTEGER,                         -- when what content users see of the row changed, if after its fetch
   fetched_machineid TEXT NOT NULL,
   fetched_fileid TEXT NOT NULL,
   psetid INTEGER NOT NULL,                      -- the last set that named it
   seq INTEGER NOT NULL,                         -- of its last change
+  sum INTEGER,
   UNIQUE (pid, curl, mimetype)
 );
 CREATE UNIQUE INDEX lccurl_seq ON lccurl(seq);
+-- Rows that share a browse URL. Few providers give one; a row without is found by its curl.
+CREATE INDEX lccurl_burl ON lccurl(burl) WHERE burl IS NOT NULL;
+-- The row of a path in the store (lccq-resolve).
+CREATE INDEX lccurl_file ON lccurl(fetched_fileid);
 
 -- Deletions, remembered for content users. id is the lccurl row's.
 CREATE TABLE tombstone(
@@ -143,7 +234,22 @@ CREATE TABLE tombstone(
   curl TEXT NOT NULL,
   mimetype TEXT NOT NULL,
   burl TEXT,
-  deleted_time INTEGER NOT NULL
+  deleted_time INTEGER NOT NULL,
+  moved INTEGER NOT NULL DEFAULT 0,             -- 1: only the browse URL is gone, for the row got another
+  sum INTEGER
+);
+CREATE INDEX tombstone_burl ON tombstone(coalesce(burl, curl), seq);
+
+-- Files that rows no longer point to, by the change that let go of them, for indexes that know pages by path; remembered
+-- as long as deletions. pid and mimetype are those of the row.
+CREATE TABLE oldpath(
+  seq INTEGER PRIMARY KEY,
+  pid INTEGER NOT NULL,
+  mimetype TEXT NOT NULL,
+  machineid TEXT NOT NULL,
+  fileid TEXT NOT NULL,
+  left_time INTEGER NOT NULL,
+  sum INTEGER
 );
 
 -- Files no row points to any more: written in the transaction that let go of them, removed when the machine's BM
@@ -154,4 +260,11 @@ CREATE TABLE freed(
   fileid TEXT NOT NULL
 );
 CREATE INDEX freed_machine ON freed(machineid, fid);
+
+-- The store of each machine that rows point into: a store made later would give their names to other content.
+CREATE TABLE store(
+  machineid TEXT PRIMARY KEY,
+  storeid TEXT NOT NULL,
+  syncedseq INTEGER NOT NULL DEFAULT 0          -- sync point: content of rows with seq up to this is on its disk
+) WITHOUT ROWID;
 `;
