@@ -11,6 +11,7 @@
  */
 import type { FetchOk } from '../wire/fetch.js';
 import { Body } from './body.js';
+import { charsetOf } from './charset.js';
 import { contentOf, placeOf, type Content } from './content.js';
 import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
@@ -309,6 +310,8 @@ export class Fetch {
     };
     const essence = essenceOf(head.contentType);
     if (essence !== undefined) outcome.mimetype = essence;
+    const charset = charsetOf(head.contentType);
+    if (charset !== undefined) outcome.charset = charset;
     if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
     if (head.etag !== undefined) outcome.etag = head.etag;
     if (this.#redirects !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;

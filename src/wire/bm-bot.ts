@@ -25,6 +25,7 @@ import type { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import {
+  optionalCharset,
   optionalFlag,
   optionalInteger,
   optionalSeconds,
@@ -112,6 +113,7 @@ export function formatRobotFetched(result: FetchResult): string {
         ` md5="${result.md5}" len="${result.len}"` +
         formatAttribute('mtime', result.lastModified) +
         formatAttribute('mimetype', result.mimetype) +
+        formatAttribute('charset', result.charset) +
         formatAttribute('furl', result.finalUrl) +
         formatAttribute('etag', result.etag) +
         (result.verified ? '' : ' verified="no"') +
@@ -156,6 +158,7 @@ export function readRobotFetched(attributes: Attributes, text: string): FetchRes
     case 'ok': {
       const len = requiredInteger(element, attributes, 'len');
       const { mimetype, furl } = attributes;
+      const charset = optionalCharset(attributes);
       const result: FetchOk = {
         id,
         status,
@@ -167,6 +170,7 @@ export function readRobotFetched(attributes: Attributes, text: string): FetchRes
         verified: optionalFlag(element, attributes, 'verified') ?? true,
       };
       if (mimetype !== undefined) result.mimetype = mimetype;
+      if (charset !== undefined) result.charset = charset;
       if (mtime !== undefined) result.lastModified = mtime;
       if (etag !== undefined) result.etag = etag;
       if (furl !== undefined) result.finalUrl = furl;

@@ -45,6 +45,8 @@ export interface FetchOk {
   elapsedMs: number;
   http: number;
   mimetype?: string;
+  /** The encoding the server names (lib/charset.ts). */
+  charset?: string;
   lastModified?: string;
   etag?: string;
   /** The URL the content came from, when redirects led elsewhere. */

@@ -1,4 +1,5 @@
 /** Attribute values of messages as numbers, flags and texts; anything else is a breach of protocol. */
+import { charsetNamed } from '../lib/charset.js';
 import { LccError } from '../lib/errors.js';
 import type { Attributes } from '../lib/xml/types.js';
 
@@ -61,6 +62,11 @@ export function optionalFlag(element: string, attributes: Attributes, name: stri
   if (text === 'yes') return true;
   if (text === 'no') return false;
   throw breach(element, name, text, 'give yes or no');
+}
+
+/** The encoding that a label names; undefined for a label nobody knows, which says as little as none. */
+export function optionalCharset({ charset }: Attributes): string | undefined {
+  return charset === undefined ? undefined : charsetNamed(charset);
 }
 
 /** One of some words that must be there. @throws LccError `peer.protocol` */

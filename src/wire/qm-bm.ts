@@ -18,7 +18,14 @@
  */
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
-import { optionalFlag, optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
+import {
+  optionalCharset,
+  optionalFlag,
+  optionalInteger,
+  requiredInteger,
+  requiredText,
+  requiredWord,
+} from './fields.js';
 import type { ErrorReach, FetchOk, FetchRequest, FetchResult } from './fetch.js';
 
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
@@ -81,6 +88,7 @@ export function formatFetched(result: FetchResult): string {
         formatAttribute('md5', result.md5) +
         ` len="${result.len}"` +
         formatAttribute('mimetype', result.mimetype) +
+        formatAttribute('charset', result.charset) +
         formatAttribute('lastmodified', result.lastModified) +
         formatAttribute('etag', result.etag) +
         formatAttribute('finalurl', result.finalUrl) +
@@ -134,6 +142,7 @@ export function readFetched(attributes: Attributes, text: string): FetchResult {
   switch (status) {
     case 'ok': {
       const { mimetype, finalurl, machineid, fileid } = attributes;
+      const charset = optionalCharset(attributes);
       // Spreads of what may be missing cost 0.4 µs, and ten times the code to compile.
       const result: FetchOk = {
         id,
@@ -146,6 +155,7 @@ export function readFetched(attributes: Attributes, text: string): FetchResult {
         verified: optionalFlag(element, attributes, 'verified') ?? true,
       };
       if (mimetype !== undefined) result.mimetype = mimetype;
+      if (charset !== undefined) result.charset = charset;
       if (lastmodified !== undefined) result.lastModified = lastmodified;
       if (etag !== undefined) result.etag = etag;
       if (finalurl !== undefined) result.finalUrl = finalurl;

@@ -60,6 +60,26 @@ describe('a fetch', () => {
     assert.equal(outcome.finalUrl, undefined);
   });
 
+  it('gives back the encoding that the server names, by its name in the standard, and no other', async () => {
+    const engine = newEngine();
+    const charsetOf = async (contentType: string) => {
+      const server = await rawServer(
+        socket => void socket.write(answer('page', `Content-Type: ${contentType}\r\n`)),
+      );
+      const outcome = await fetchOnce(engine, { url: server.url, file: fresh() });
+      assert.ok(outcome.status === 'ok', JSON.stringify(outcome));
+      return outcome.charset;
+    };
+    assert.equal(await charsetOf('text/html; charset=koi8-r'), 'koi8-r');
+    assert.equal(await charsetOf('Text/HTML;Charset="ISO-8859-1";charset=utf-8'), 'windows-1252');
+    assert.equal(await charsetOf('text/html; title="; charset=big5"; charset=GB2312'), 'gbk');
+    assert.equal(await charsetOf('text/html; charset=martian'), undefined);
+    assert.equal(await charsetOf('text/html; charset='), undefined);
+    assert.equal(await charsetOf('charset=koi8-r'), undefined);
+    assert.equal(await charsetOf(`text/html; charset=koi8-r; x=${'y'.repeat(2000)}`), undefined);
+    assert.equal(await charsetOf('text/html'), undefined);
+  });
+
   it('says who it is and what it takes', async () => {
     const server = await rawServer(socket => void socket.write(answer('')));
     await fetchOnce(newEngine(), { url: `${server.url}a%20b?c=d#e`, file: fresh(), mimetype: 'text/xml' });
