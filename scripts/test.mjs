@@ -1,5 +1,6 @@
-// Runs the tests: node scripts/test.mjs [FOLDER-OR-FILE-PREFIX …], names below test/ without extension.
-// Prints node:test's report and, last and alone on its line, `N passed, N failed, N skipped`.
+// Runs the tests: node scripts/test.mjs [--set=fast|rest|long] [FOLDER-OR-FILE-PREFIX …], names below test/ without
+// extension; of all sets (test-sets.mjs) unless one is named. Prints node:test's report, the files that took longest and,
+// last and alone on its line, `N passed, N failed, N skipped`.
 //
 // Counted from the runner's events, not from its text: a file that crashes, hangs, ends before its tests have run or
 // has none is one failure; a test marked `todo` is a failure, for nothing unfinished is kept.
@@ -9,7 +10,19 @@ import { dirname, join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { AMOUNTS, SETS } from './test-sets.mjs';
 
+const { values, positionals } = parseArgs({ options: { set: { type: 'string' } }, allowPositionals: true });
+if (values.set !== undefined && !(values.set in SETS)) {
+  console.error(`test: --set=${values.set}: the sets are ${Object.keys(SETS).join(', ')}`);
+  process.exit(1);
+}
+for (const [name, amount] of Object.entries(AMOUNTS[values.set] ?? {})) process.env[name] ??= amount;
+const isInSet = SETS[values.set] ?? (() => true);
+
+/** Files named at the end, as those that took longest. */
+const SLOWEST = 8;
 /**
  * After this a test file is killed and counted as a failure: a hang must not hold up the others for ever. A file that takes a
  * minute takes several on a machine whose processors are somebody else's most of the time.
@@ -18,7 +31,7 @@ const FILE_TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 600_000);
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const compiledDir = join(root, 'dist/test');
-const wanted = process.argv.slice(2).map(prefix =>
+const wanted = positionals.map(prefix =>
   prefix
     .replace(/^test\//, '')
     .replace(/\.ts$/, '')
@@ -29,6 +42,7 @@ const files = readdirSync(compiledDir, { recursive: true })
   .filter(file => file.endsWith('.test.js'))
   // The compiler leaves behind what it once made of a test that has been removed or renamed since.
   .filter(file => existsSync(join(root, 'test', file.replace(/\.js$/, '.ts'))))
+  .filter(file => isInSet(file.replace(/\.test\.js$/, '')))
   .filter(file => wanted.length === 0 || wanted.some(prefix => file.startsWith(prefix)))
   .sort()
   .map(file => join(compiledDir, file));
@@ -39,6 +53,8 @@ if (files.length === 0) {
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const withoutTests = [];
+/** File → milliseconds that its tests took. */
+const durations = new Map();
 const events = run({ files, concurrency: availableParallelism(), timeout: FILE_TIMEOUT_MS });
 events.on('test:pass', event => {
   if (event.details.type === 'suite') return;
@@ -52,9 +68,18 @@ events.on('test:fail', event => {
   if (event.details.type === 'suite' && event.details.error?.failureType === 'subtestsFailed') return;
   counts.failed++;
 });
+for (const outcome of ['test:pass', 'test:fail'])
+  events.on(outcome, ({ file, nesting, details }) => {
+    if (nesting === 0) durations.set(file, (durations.get(file) ?? 0) + details.duration_ms);
+  });
 events.compose(new spec()).pipe(process.stdout);
 process.on('exit', status => {
   for (const file of withoutTests) console.log(`✖ ${relative(root, file)}: no test in it ran to its end`);
+  const slowest = [...durations].sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
+  console.log(
+    'longest:',
+    slowest.map(([file, ms]) => `${relative(compiledDir, file)} ${(ms / 1000).toFixed(1)} s`).join(', '),
+  );
   const failed = counts.failed + withoutTests.length;
   console.log(`${counts.passed} passed, ${failed} failed, ${counts.skipped} skipped`);
   process.exitCode = status !== 0 || failed > 0 || counts.passed === 0 ? 1 : 0;

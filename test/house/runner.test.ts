@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../support/tree.js';
 
@@ -11,10 +11,12 @@ function runTests(bodies: Record<string, string>, ...prefixes: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'lcc-runner-'));
   try {
     for (const dir of ['scripts', 'test', 'dist/test']) mkdirSync(join(root, dir), { recursive: true });
-    copyFileSync(join(ROOT, 'scripts/test.mjs'), join(root, 'scripts/test.mjs'));
+    for (const script of ['test.mjs', 'test-sets.mjs'])
+      copyFileSync(join(ROOT, 'scripts', script), join(root, 'scripts', script));
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
     for (const [name, body] of Object.entries(bodies)) {
       const text = `import { describe, test, before } from 'node:test';\n${body}\n`;
+      for (const dir of ['test', 'dist/test']) mkdirSync(dirname(join(root, dir, name)), { recursive: true });
       if (!name.startsWith('stale')) writeFileSync(join(root, `test/${name}.test.ts`), text);
       writeFileSync(join(root, `dist/test/${name}.test.js`), text);
     }
@@ -23,11 +25,13 @@ function runTests(bodies: Record<string, string>, ...prefixes: string[]) {
     if ('hanging' in bodies) env['LCC_TEST_TIMEOUT_MS'] = '8000';
     // Set by the runner this test runs under; a runner that sees it believes itself to be a test file.
     delete env['NODE_TEST_CONTEXT'];
+    delete env['LCC_MODEL_RUNS'];
     const done = spawnSync(process.execPath, [join(root, 'scripts/test.mjs'), ...prefixes], {
       env,
       encoding: 'utf8',
     });
-    return { status: done.status, last: done.stdout.trimEnd().split('\n').at(-1), stderr: done.stderr };
+    const ran = [...done.stdout.matchAll(/^runs (\S+ \S+)$/gm)].map(([, name = '']) => name);
+    return { status: done.status, last: done.stdout.trimEnd().split('\n').at(-1), stderr: done.stderr, ran };
   } finally {
     rmSync(root, { recursive: true });
   }
@@ -38,7 +42,7 @@ test('counts tests, subtests and skipped ones, and suites not at all', () => {
     a: `test('x', () => {}); describe('s', () => { test('y', async t => { await t.test('z', () => {}); }); });`,
     b: `test('k', { skip: 'no reason' }, () => {});`,
   });
-  assert.deepEqual(done, { status: 0, last: '3 passed, 0 failed, 1 skipped', stderr: '' });
+  assert.deepEqual(done, { status: 0, last: '3 passed, 0 failed, 1 skipped', stderr: '', ran: [] });
 });
 
 test('counts a failure once, however deep it is nested', () => {
@@ -78,6 +82,25 @@ test('leaves out what the compiler once made of a test that is gone, and what wa
     'stale',
   );
   assert.equal(done.last, '1 passed, 0 failed, 0 skipped');
+});
+
+test('each file is in the fast set or in the rest or in the long one, which also has more of some others', () => {
+  const bodies = Object.fromEntries(
+    ['wire/url', 'commands/lccq', 'qm/mutants', 'faults/kills', 'qm/model'].map(name => [
+      name,
+      `test('${name}', () => { console.log('runs ${name}', process.env.LCC_MODEL_RUNS); });`,
+    ]),
+  );
+  const ran = (set: string) => runTests(bodies, `--set=${set}`).ran.sort();
+  assert.deepEqual(ran('fast'), ['qm/model 50', 'wire/url 50']);
+  assert.deepEqual(ran('rest'), ['commands/lccq undefined', 'faults/kills undefined']);
+  assert.deepEqual(ran('long'), ['faults/kills 20000', 'qm/model 20000', 'qm/mutants 20000']);
+});
+
+test('a set that is not there is named, with those that are', () => {
+  const done = runTests({ a: `test('x', () => {});` }, '--set=slow');
+  assert.equal(done.status, 1);
+  assert.match(done.stderr, /--set=slow: the sets are fast, rest, long/);
 });
 
 test('says so and fails when nothing matches', () => {

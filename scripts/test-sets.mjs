@@ -1,0 +1,47 @@
+// The three speeds of tests, by prefixes of a test's path below test/ (`qm/model` is test/qm/model.test.ts).
+//
+//   fast   npm test           all day: every room, the manuals, one run of each command, the demo
+//   rest   npm run test:rest  real daemons, faults, machines, other servers, indexers, examples
+//   long   npm run test:long  mutants, endurance, and hundreds of kills, power cuts and histories
+
+const REST = [
+  'acceptance',
+  'bot/apache',
+  'bot/hostile',
+  'bot/nginx',
+  'commands',
+  'crash',
+  'examples',
+  'faults',
+  'indexers',
+  'line',
+  'machines',
+];
+/** Tests that only the long set has. */
+const LONG_ONLY = ['bot/endurance', 'qm/mutants'];
+/** Tests that the long set has with larger amounts than another. */
+const LONG = [...LONG_ONLY, 'faults/kills', 'faults/power-cuts', 'faults/safeguards', 'qm/model', 'qm/quota'];
+
+const isIn = (name, prefixes) => prefixes.some(prefix => name.startsWith(prefix));
+
+/** Set → whether it has the test of this name. */
+export const SETS = {
+  fast: name => !isIn(name, [...REST, ...LONG_ONLY]),
+  rest: name => isIn(name, REST) && !isIn(name, LONG_ONLY),
+  long: name => isIn(name, LONG),
+};
+
+/** Set → how much its tests do, where the environment does not say it. */
+export const AMOUNTS = {
+  fast: { LCC_MODEL_RUNS: '50' },
+  rest: {},
+  long: {
+    LCC_MODEL_RUNS: '20000',
+    LCC_TEST_FETCHES: '200000',
+    LCC_TEST_KILLS: '500',
+    LCC_TEST_PAGES: '200',
+    LCC_TEST_PROVIDERS: '20',
+    LCC_TEST_TIMEOUT_MS: '14400000',
+    LCC_TEST_URLS: '200000',
+  },
+};

@@ -1,0 +1,98 @@
+/** Every command once, at the job it is there for, in one LCC; what each promises besides is tested in test/commands. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { startLcc, type TestLcc } from './support/shell-lcc.js';
+import { Site } from './support/whole-lcc.js';
+import { commandNames } from './support/tree.js';
+
+const site = new Site();
+let lcc: TestLcc;
+
+before(async () => {
+  await site.listen();
+  site.pages.set('/a.html', '<p>one</p>').set('/b.html', '<p>two</p>');
+  lcc = await startLcc(`${site.url}/`);
+  mkdirSync(join(lcc.dir, 'docs'));
+  for (const [path, page] of site.pages) writeFileSync(join(lcc.dir, 'docs', path), page);
+  lcc.env['PIPE'] =
+    `file2url --docroot=docs --find docs -type f | lcccpstate -q --statefile=state` +
+    ` | lcccp -q --uns=${lcc.uns} --pid=1 --urlprefix=${site.url}/`;
+});
+after(async () => {
+  await lcc.destroy();
+  site.close();
+});
+
+/** Command → what one run of it does. The daemons below lccd are asked for their own status. */
+const WORKS: Readonly<Record<string, () => Promise<void>>> = {
+  async file2url() {
+    assert.match(
+      await lcc.run('file2url --docroot=docs -- docs/a.html'),
+      /<url curl="a.html" mimetype="text\/html"/,
+    );
+  },
+  async lcccpstate() {
+    const { stderr } = await lcc.sh(
+      'file2url --docroot=docs -- docs/a.html | lcccpstate --statefile=other >all.xml',
+    );
+    assert.match(stderr, /1 new, 0 changed, 0 deleted/);
+  },
+  async lcccp() {
+    await lcc.run('eval "$PIPE"');
+    await lcc.idle();
+  },
+  async lccq() {
+    assert.equal(await lcc.run('lccq --format=urls | sort'), `${site.url}/a.html\n${site.url}/b.html\n`);
+  },
+  async 'lccq-resolve'() {
+    assert.match(await lcc.run('lccq --format=paths | lccq-resolve | sort'), /a\.html[\s\S]*b\.html/);
+  },
+  async lccpidb() {
+    assert.match(await lcc.run('lccpidb show --pid=1'), new RegExp(site.url));
+  },
+  async lccstat() {
+    assert.match(await lcc.run('lccstat'), /idle/);
+  },
+  async lccctl() {
+    await lcc.run('lccctl pause --pid=1 && lccctl resume --pid=1');
+  },
+  async lccd() {
+    assert.match(lcc.log(), /"daemon":"lccd","event":"ready"/);
+  },
+  'lccd-uns': () => statusOf('lccd-uns'),
+  'lccd-qm': () => statusOf('lccd-qm'),
+  'lccd-bm': () => statusOf('lccd-bm'),
+  'lccd-cu': async () => {
+    const { stderr, status } = await lcc.sh(`lccd-cu --listen=unix:${lcc.dir}/cu.sock & cu=$!
+      until [ -S cu.sock ] || ! kill -0 $cu; do sleep 0.05; done; kill -TERM $cu; wait $cu`);
+    assert.equal(status, 0, stderr);
+  },
+  async lccbot() {
+    const line = `<fetch id="1" url="${site.url}/a.html" file="${lcc.dir}/got"/>`;
+    assert.match(
+      await lcc.run(`echo '${line}' | lccbot --stdio --allow-address=127.0.0.1`),
+      /id="1"[^>]*len="10"/,
+    );
+  },
+  async lccfsck() {
+    await lcc.stop();
+    await lcc.run('lccfsck');
+  },
+};
+
+async function statusOf(daemon: string): Promise<void> {
+  const socket = createConnection(join(lcc.home, 'run', `${daemon}.ctl.sock`));
+  socket.end('status\n');
+  assert.equal(typeof JSON.parse(await text(socket)), 'object');
+}
+
+describe('each command does its job', () => {
+  it('is the promise for every command that there is', () => {
+    assert.deepEqual(Object.keys(WORKS).sort(), [...commandNames()].sort());
+  });
+  for (const [name, work] of Object.entries(WORKS)) it(name, work);
+});
