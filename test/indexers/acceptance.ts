@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
 import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
-import { ROOT } from '../support/tree.js';
+import { readProjectFile, ROOT } from '../support/tree.js';
 import { ADAPTERS, missing, type Adapter, type Family } from './adapters.js';
 
 /** When all pages of the first load were made. */
@@ -102,6 +102,31 @@ class Index {
     assert.deepEqual(found, expected);
   }
 
+  /**
+   * Runs each command that the README prints for searching, as somebody who has set nothing but PATH.
+   * @returns command lines and what they printed
+   */
+  async searchAsPrinted(): Promise<[command: string, printed: string][]> {
+    const { name } = this.#adapter;
+    const [, section = ''] =
+      /^## Searching\n([\s\S]*?)^## /m.exec(readProjectFile(`examples/${name}/README.md`)) ?? [];
+    const here = (line: string) =>
+      line
+        .replaceAll(`/var/lib/lcc-index/${name}`, this.dir)
+        .replaceAll('/var/lib/lcc', lcc.home)
+        .replaceAll('/opt/lcc', ROOT);
+    const printed: [string, string][] = [];
+    for (const [block] of section.matchAll(/^(?: {4}.*\n)+/gm)) {
+      let exports = '';
+      for (const line of here(block).replaceAll('\\\n', '').split('\n')) {
+        if (line.trim().startsWith('export ')) exports += `${line};`;
+        else if (line.includes('walrus') && !/^ *index\./.test(line))
+          printed.push([line, await runAsPrinted(exports + line)]);
+      }
+    }
+    return printed;
+  }
+
   get resolves(): boolean {
     return this.#adapter.resolves ?? false;
   }
@@ -113,6 +138,12 @@ class Index {
   async stop(): Promise<void> {
     if (this.#adapter.stop !== undefined) await lcc.sh(this.#adapter.stop, {}, this.dir);
   }
+}
+
+async function runAsPrinted(line: string): Promise<string> {
+  const { status, stdout, stderr } = await lcc.sh(`unset LCC_HOME LCC_PWD; ${line}`);
+  assert.deepEqual({ line, status, stderr }, { line, status: 0, stderr: '' });
+  return stdout;
 }
 
 let tried: readonly Adapter[] = [];
@@ -167,6 +198,12 @@ export function keepsItsPromises(family: Family): void {
           okapi: ['html5.html'],
           ostrich: [],
         });
+      });
+
+      each('is searched by the lines that its README prints', async index => {
+        const printed = await index.searchAsPrinted();
+        assert.ok(printed.length > 0);
+        for (const [line, text] of printed) assert.match(text, /untouched\.html/, line);
       });
 
       each('finds déjà at its percent-encoded browse URL', async index => {
