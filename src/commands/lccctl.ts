@@ -2,6 +2,8 @@
 import { homeOf } from '../config/load.js';
 import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../run/ask.js';
+import { formatUntil } from '../run/words.js';
+import { systemClock } from '../lib/clock.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Verb {
@@ -90,7 +92,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const pid = pidOf(context);
   const timeoutMs = timeoutMsOf(context);
   const answer = await ask(homeOf(context.env).run, pid === undefined ? word : `${word} ${pid}`, timeoutMs);
-  const { providers, changed } = countsOf(answer);
+  const { providers, changed, lccUntilMs } = countsOf(answer);
   if (providers === 0) {
     context.say('there is no provider; add one with lccpidb');
     return EXIT.ok;
@@ -105,6 +107,10 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const remark = providers === changed ? '' : ` (${providers - changed} ${verb.already})`;
   context.say(changed === 0 ? verb.nothing(who, many) : verb.done(who, many) + remark);
   if (changed > 0 && verb.consequence !== undefined) context.say(verb.consequence);
+  if (lccUntilMs !== undefined)
+    context.say(
+      `the bandwidth of the whole LCC (qm.bandwidth_bytes_per_s) is used up until ${formatUntil(lccUntilMs, systemClock.nowMs())}; lccctl flush without --pid forgets that`,
+    );
   return EXIT.ok;
 }
 
@@ -145,14 +151,18 @@ function reasonOf({ message }: LccError): string {
   return message.slice(message.indexOf(': ') + 2);
 }
 
-function countsOf(answer: unknown): { providers: number; changed: number } {
-  const { providers, changed } = Object(answer) as { providers?: unknown; changed?: unknown };
+function countsOf(answer: unknown): { providers: number; changed: number; lccUntilMs: number | undefined } {
+  const {
+    providers,
+    changed,
+    lcc_until_ms: lccUntilMs,
+  } = Object(answer) as { providers?: unknown; changed?: unknown; lcc_until_ms?: unknown };
   if (typeof providers !== 'number' || typeof changed !== 'number')
     throw new LccError(
       'peer.protocol',
       `unexpected answer of the Queue Manager: ${JSON.stringify(answer).slice(0, 200)}`,
     );
-  return { providers, changed };
+  return { providers, changed, lccUntilMs: typeof lccUntilMs === 'number' ? lccUntilMs : undefined };
 }
 
 function timeoutMsOf(context: CommandContext): number {

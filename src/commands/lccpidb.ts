@@ -27,7 +27,7 @@ import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/erro
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
-import { failuresNow, heldUpNow, retriesNow } from '../run/providers-now.js';
+import { failuresNow, heldUpNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { setsInSpools } from '../uns/spooled.js';
 import { createRootCheck } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
@@ -217,6 +217,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
   const isLeftAlone = standing.backoffuntil * 1000 > nowMs;
   const failure = isLeftAlone ? (await failuresNow(home.run)).get(pid) : undefined;
   const retryAtMs = standing.failed > 0 ? (await retriesNow(home.run)).get(pid) : undefined;
+  const wait = (await waitingNow(home.run)).get(pid);
   const heldUp = (await heldUpNow(home.run)).get(pid);
   const codes = readErrorCodes(db, pid);
   process.stdout.write(
@@ -226,6 +227,7 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
       fullSetPeriodMs: config.get('qm.full_set_period_ms'),
       failure,
       retryAtMs,
+      wait,
       heldUp,
     }),
   );

@@ -10,7 +10,7 @@ import { errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { lookAround, type Look } from '../run/ask.js';
 import { isIdleWith, untilIdle, wordFor } from '../run/idle.js';
 import { isUns } from '../run/kinds.js';
-import { failuresNow, fetchingNow, retriesNow } from '../run/providers-now.js';
+import { failuresNow, fetchingNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, reasonsOf } from '../run/reasons.js';
@@ -157,6 +157,7 @@ async function queueText({ home, slots, now, limit, json }: Sight): Promise<stri
   for (const [pid, fetching] of await fetchingNow(home.run)) told.set(pid, { ...told.get(pid), fetching });
   for (const [pid, failure] of await failuresNow(home.run)) told.set(pid, { ...told.get(pid), failure });
   for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
+  for (const [pid, wait] of await waitingNow(home.run)) told.set(pid, { ...told.get(pid), wait });
   const nowMs = systemClock.nowMs();
   const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit, [...heldUps.keys()]));
   if (!json) return formatShape(shape, told, nowMs, slots);

@@ -4,7 +4,7 @@ import { fullSetsUsed, type Provider } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { adviceOn } from '../db/terms.js';
 import { obstacleOf } from '../run/obstacle.js';
-import { isAllFailed, type HeldUp } from '../run/queue.js';
+import { isAllFailed, type HeldUp, type Wait } from '../run/queue.js';
 import { amount } from '../run/words.js';
 
 /** Errors of one code. */
@@ -23,6 +23,8 @@ export interface Circumstances {
   failure: string | undefined;
   /** When the first of its failed urls is tried again, milliseconds since 1970, where that is known. */
   retryAtMs: number | undefined;
+  /** What the Queue Manager has it wait for. */
+  wait: Wait | undefined;
   /** The UNS whose earlier sets its next ones wait for. */
   heldUp: HeldUp | undefined;
 }
@@ -33,7 +35,7 @@ export function providerText(
   loginUser: string | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, heldUp }: Circumstances,
+  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, heldUp }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -42,7 +44,9 @@ export function providerText(
     ['enabled', provider.enabled ? 'yes' : 'no'],
     [
       'fetched from',
-      provider.damaged ? 'no, it is damaged' : fetchedText(standing, { nowMs, slots, failure, retryAtMs }),
+      provider.damaged
+        ? 'no, it is damaged'
+        : fetchedText(standing, { nowMs, slots, failure, retryAtMs, wait }),
     ],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
@@ -95,12 +99,19 @@ function errorsText(total: number, codes: readonly ErrorCount[]): string {
 /** Whether anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs }: Omit<Circumstances, 'heldUp' | 'fullSetPeriodMs'>,
+  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'heldUp' | 'fullSetPeriodMs'>,
 ): string {
-  const { state, until_ms: untilMs } = obstacleOf(standing, nowMs, slots) ?? {};
+  const obstacle = obstacleOf(standing, nowMs, slots);
+  const { state, until_ms: untilMs } =
+    wait !== undefined &&
+    wait.state !== 'waiting' &&
+    (obstacle === undefined || obstacle.state === 'bandwidth')
+      ? wait
+      : (obstacle ?? {});
   const notBefore = untilMs === undefined ? 'not now' : `not before ${localTime(untilMs)}`;
   switch (state) {
     case undefined:
+    case 'waiting':
       return standing.failed === 0 ? 'yes' : failedText(standing, retryAtMs);
     case 'disabled':
       return 'no, it is disabled';
@@ -112,8 +123,10 @@ function fetchedText(
       return untilMs === undefined ? 'never, it is closed at all hours' : `${notBefore}, for its hours`;
     case 'later':
       return `${notBefore}, ${standing.later === 1 ? 'its url waits for hours of its own' : `its ${standing.later} urls wait for hours of their own`}`;
-    case 'delayed':
-      return `${notBefore}, for its bandwidth`;
+    case 'bandwidth':
+      return `${notBefore}, for its bandwidth (lccctl flush)`;
+    case 'lcc-bandwidth':
+      return `${notBefore}, for the bandwidth of the LCC (lccctl flush without --pid)`;
   }
 }
 

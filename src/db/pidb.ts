@@ -293,6 +293,8 @@ function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
       pid,
     );
   }
+  // What is owed of another limit is no measure of this one.
+  if (terms.bandwidth !== undefined) db.prepare('UPDATE pidb SET dueat = 0 WHERE pid = ?').run(pid);
 }
 
 function insertRoot(db: Db, pid: number, root: string): void {

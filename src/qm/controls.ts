@@ -11,15 +11,20 @@ export interface Controlled {
   providers: number;
   /** Those of them for which it changed something. */
   changed: number;
+  /** Until when the bandwidth of the whole LCC keeps the provider waiting all the same, milliseconds since 1970. */
+  lcc_until_ms?: number;
 }
 
 /** Providers in an answer to `fetching`, `failures` and `retrying`. */
 const MAX_FETCHING = 1000;
 
-/** `fetching`, `failures`, `retrying`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
+/** `fetching`, `failures`, `retrying`, `waiting`; `pause`, `resume`, `flush`, `want-full`, `release`, `discard`, each with an optional pid: without one, all. */
 export function controlsOf(
   store: QueueStore,
-  dispatcher: Pick<Dispatcher, 'fetching' | 'failures' | 'retrying' | 'reload' | 'forgetDelays'>,
+  dispatcher: Pick<
+    Dispatcher,
+    'fetching' | 'failures' | 'retrying' | 'waiting' | 'delayed' | 'wholeDueAtMs' | 'reload' | 'forgetDelays'
+  >,
   log: Log,
 ): Record<string, Control> {
   const control = (
@@ -35,7 +40,8 @@ export function controlsOf(
       const changed = changing(() => store.transaction(() => change(pid)));
       log.info('told by the operator', { control: verb, pid, providers, changed });
       then(pid);
-      return { providers, changed };
+      const lccUntilMs = verb === 'flush' ? dispatcher.wholeDueAtMs : null;
+      return { providers, changed, ...(lccUntilMs === null ? undefined : { lcc_until_ms: lccUntilMs }) };
     },
   });
   const { providers, held } = store;
@@ -43,12 +49,14 @@ export function controlsOf(
     fetching: () => dispatcher.fetching(MAX_FETCHING),
     failures: () => dispatcher.failures(MAX_FETCHING),
     retrying: () => dispatcher.retrying(MAX_FETCHING),
+    waiting: () => dispatcher.waiting(MAX_FETCHING),
     ...control('pause', pid => providers.setPaused(true, pid)),
     ...control('resume', pid => providers.setPaused(false, pid)),
     ...control('want-full', pid => providers.wantFullSet('operator', pid)),
     ...control(
       'flush',
-      pid => providers.forgetDelays(pid),
+      // Not all of them are written.
+      pid => new Set([...dispatcher.delayed(pid), ...providers.forgetDelays(pid)]).size,
       pid => dispatcher.forgetDelays(pid),
     ),
     ...control('release', pid => held.release(pid)),

@@ -9,7 +9,7 @@ import type { FetchResult } from '../wire/fetch.js';
 import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { InFlight, type Request } from './in-flight.js';
-import { KnownProviders, type Known, type KnownOptions } from './known.js';
+import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
 import { Outdated } from './outdated.js';
 import { Pump, type PumpOptions } from './pump.js';
@@ -160,7 +160,12 @@ export class Dispatcher {
   /** A Bot Manager is gone: what it was doing is given to another. */
   removeWorker(id: number): void {
     this.#workers.remove(id);
-    for (const request of this.#inFlight.takeAll(id)) this.#putBack(request);
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const request of this.#inFlight.takeAll(id)) {
+      const known = this.#providers.get(request.lane.pid);
+      this.#waits.lost(known, request.expected, request.sentMs, nowMs);
+      this.#putBack(request);
+    }
     this.pump();
   }
 
@@ -174,13 +179,13 @@ export class Dispatcher {
     this.#table.finished(lane);
     this.#large.returned(arrival.set, lane.inFlight === 0);
     if (result.status === 'recalled') {
-      this.#waits.recalled(known, expected, nowMs);
+      this.#waits.recalled(known, expected);
       this.#putBack(request);
       this.pump();
       return true;
     }
     this.#counts.arrived(result.wireBytes);
-    this.#waits.arrived(known, expected, result.wireBytes, nowMs);
+    this.#waits.arrived(known, { expected, len: arrival.len }, result.wireBytes, nowMs);
     const restMs = this.#options.backoff.minMs;
     if (this.#workers.heed(workerId, result, { pid: lane.pid, nowMs, restMs })) {
       this.#putBack(request);
@@ -231,6 +236,23 @@ export class Dispatcher {
     return this.#providers.failures(limit);
   }
 
+  /** Providers that could be fetched from, what they wait for, and until when (ms since 1970), at most `limit`. */
+  waiting(limit: number): [number, WaitsFor, number | null][] {
+    return this.#providers.waiting(limit);
+  }
+
+  /** Providers with urls waiting that a delay keeps from being fetched from: one, or all. */
+  delayed(pid?: number): number[] {
+    return this.#providers.delayed(pid);
+  }
+
+  /** Until when the bandwidth of all providers together is used up (ms since 1970); null when it is not. */
+  get wholeDueAtMs(): number | null {
+    const { clock } = this.#options;
+    const waitMs = this.#waits.wholeDueMs - clock.monotonicMs();
+    return waitMs > 0 ? Math.round(clock.nowMs() + waitMs) : null;
+  }
+
   /** Providers with urls that failed, and when the first of those is tried again (ms since 1970), at most `limit`. */
   retrying(limit: number): [number, number][] {
     return this.#retries.times(limit);
@@ -253,6 +275,7 @@ export class Dispatcher {
       providers_never_open: neverOpen,
       logins_refused: this.#refusedLogins.pids,
       retry_at_ms: this.#retries.soonestAtMs(),
+      bandwidth_due_at_ms: this.wholeDueAtMs,
       lanes: this.#table.lanes,
       lanes_by_priority: this.#table.lanesByPriority,
       ...this.#counts.all,

@@ -7,8 +7,9 @@ export interface Request {
   worker: number;
   lane: Lane;
   arrival: Arrival['sent'];
-  /** Bytes charged for it. */
+  /** Bytes charged for it, and when (monotonic). */
   expected: number;
+  sentMs: number;
   /** Of its url alone. */
   hours: Hours;
   url: string;

@@ -22,7 +22,7 @@ import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/order.js';
 import { SilentHosts } from './silent-hosts.js';
 import { SparingCount } from './sparing-count.js';
-import type { Paced, WaitOptions, Waits } from './waits.js';
+import type { Delay, Paced, WaitOptions, Waits } from './waits.js';
 
 export interface Known extends Paced {
   terms: SiteTerms;
@@ -32,6 +32,9 @@ export interface Known extends Paced {
   hours: Hours;
   silent: SilentHosts;
 }
+
+/** What a provider waits for: a delay to end, or its turn (`waiting`). */
+export type WaitsFor = Delay['why'] | 'waiting';
 
 export interface KnownOptions extends WaitOptions {
   slots: Slots;
@@ -155,6 +158,33 @@ export class KnownProviders {
     return found;
   }
 
+  /**
+   * Providers that could be fetched from, what they wait for and until when (milliseconds since 1970, null = unknown): a delay,
+   * or their turn. At most `limit`; those that are stopped, closed, or being fetched from are not among them.
+   */
+  waiting(limit: number): [number, WaitsFor, number | null][] {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const wallMs = (atMs: number) => Math.round(clock.nowMs() + atMs - nowMs);
+    const found: [number, WaitsFor, number | null][] = [];
+    for (const [pid, known] of this.#known) {
+      if (found.length >= limit) break;
+      const standing = this.#table.standingOf(pid);
+      if (standing !== 'waiting' && standing !== 'delayed') continue;
+      const delay = this.#waits.delayOf(known, nowMs);
+      found.push(delay === undefined ? [pid, 'waiting', null] : [pid, delay.why, wallMs(delay.untilMs)]);
+    }
+    return found;
+  }
+
+  /** Of one or of all that have urls waiting, those that a delay keeps from being fetched from. */
+  delayed(pid?: number): number[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return [...this.#oneOrAll(pid)]
+      .filter(known => this.#waits.delayOf(known, nowMs) !== undefined)
+      .map(({ provider }) => provider.pid);
+  }
+
   /** Numbers for lccstat, and whether anything could be done sooner than in another hour. */
   status() {
     let sets = 0;
@@ -187,11 +217,8 @@ export class KnownProviders {
     const provider = store.providers.get(pid);
     if (provider === undefined) return undefined;
     const areStored = this.#lost.delete(pid);
-    const { pace, backoffUntilMs } = this.#waits.begin(provider);
     const fresh: Known = {
-      provider,
-      pace,
-      backoffUntilMs,
+      ...this.#waits.begin(provider),
       terms: { roots: [] },
       isInside: () => false,
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue, { pid, untouched, asleep, areStored }),

@@ -111,6 +111,7 @@ export class Sending {
       lane,
       arrival: sentOf(row, set, { conditional, held: row.held === 1, backoffs }),
       expected: waits.charge(known, row.len, nowMs),
+      sentMs: nowMs,
       hours,
       url: row.furl ?? row.curl,
       login: known.terms.login,

@@ -123,6 +123,7 @@ export async function startQueueManager(
     sleepingSets: SLEEPING_SETS,
     slots: slotsOf(config.get('qm.slots')),
     bandwidthBytesPerS: config.get('qm.bandwidth_bytes_per_s'),
+    maxContentBytes: config.get('bot.max_content_bytes'),
     lanes: {
       overbookPercent: config.get('qm.overbook_percent'),
       sharedWindow: config.get('qm.shared_window'),

@@ -11,7 +11,8 @@ import type { FetchDone, FetchFailed } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
-import { Pace } from './schedule/pace.js';
+import { Announced } from './schedule/announced.js';
+import { Meter } from './schedule/meter.js';
 
 /** The wall clock was set when it has moved by more than this beside the one that only counts. */
 const JUMP_MS = 1000;
@@ -19,6 +20,12 @@ const JUMP_MS = 1000;
 const RETRY_MS = 1000;
 /** Longest wait for room, in first waits: some minutes. */
 const ROOMLESS_WAITS = 32;
+
+/** Why a provider that could be fetched from is not, and until when (monotonic). */
+export interface Delay {
+  why: 'back-off' | 'bandwidth' | 'lcc-bandwidth';
+  untilMs: number;
+}
 
 export interface WaitOptions {
   store: QueueStore;
@@ -29,6 +36,8 @@ export interface WaitOptions {
   retryDelayMs: number;
   /** Of all providers together; 0 = unlimited. */
   bandwidthBytesPerS: number;
+  /** Of one fetch, as far as robots are configured as this Queue Manager: what is announced beyond it never comes. */
+  maxContentBytes: number;
   /** 0 to 1, for jitter. */
   random: () => number;
   /** A transaction failed; true: try again later. */
@@ -38,7 +47,8 @@ export interface WaitOptions {
 /** A provider, and for how long it waits. */
 export interface Paced {
   provider: Provider;
-  pace: Pace;
+  meter: Meter;
+  announced: Announced;
   /** Monotonic. */
   backoffUntilMs: number;
   /** As far as that was asked for (`Retry-After`) since the start, monotonic. */
@@ -52,7 +62,7 @@ export interface Paced {
 export class Waits {
   readonly #options: WaitOptions;
   readonly #table: LaneTable;
-  readonly #whole: Pace;
+  readonly #whole: Meter;
   /** Whose results are in this transaction. */
   readonly #moved = new Set<Paced>();
   /** A back-off was written in this transaction. */
@@ -69,7 +79,7 @@ export class Waits {
     this.#offsetMs = clock.nowMs() - clock.monotonicMs();
     this.#takeUp();
     const dueMs = this.#fromWall(options.store.providers.wholeDueMs);
-    this.#whole = new Pace(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
+    this.#whole = new Meter(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
   }
 
   /** Looks whether the wall clock was set: what is written is by it, and waits are as long as they were. */
@@ -95,14 +105,15 @@ export class Waits {
   begin(provider: Provider): Paced {
     return {
       provider,
-      pace: new Pace(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
+      meter: new Meter(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
+      announced: new Announced(),
       backoffUntilMs: this.#fromWall(provider.backoffuntil * 1000),
     };
   }
 
   /** When the LCC as a whole may fetch again, monotonic. */
   get wholeDueMs(): number {
-    return this.#whole.isLimited ? this.#whole.dueMs : -Infinity;
+    return this.#whole.dueMs;
   }
 
   /** Whether what is sent to the provider must not run ahead of what is fetched. */
@@ -112,37 +123,65 @@ export class Waits {
 
   /** The provider may have another limit now. */
   settingsOf(paced: Paced): void {
-    paced.pace.bytesPerS = paced.provider.bandwidth;
+    paced.meter.limit(paced.provider.bandwidth, this.#options.clock.monotonicMs());
     this.#tell(paced);
   }
 
-  /** A url announced with `len` bytes is sent. @returns what is expected of it, for `arrived` or `recalled` */
+  /** A url announced with `len` bytes is sent. @returns what is expected of it, for what becomes of it */
   charge(paced: Paced, len: number | null, nowMs: number): number {
-    const { pace } = paced;
-    if (!pace.isLimited && !this.#whole.isLimited) return 0;
-    const bytes = (pace.isLimited ? pace : this.#whole).expected(len);
+    const { meter } = paced;
+    if (!meter.isLimited && !this.#whole.isLimited) return 0;
+    const believed = len === null ? null : paced.announced.believed(this.#most(paced, len));
+    const bytes = (meter.isLimited ? meter : this.#whole).expected(believed);
     this.#whole.charge(bytes, nowMs);
-    if (pace.isLimited) {
-      pace.charge(bytes, nowMs);
-      this.#tell(paced);
-    }
+    meter.charge(bytes, nowMs);
+    this.#tell(paced);
     return bytes;
   }
 
-  /** It took so many bytes. */
-  arrived(paced: Paced | undefined, expected: number, bytes: number, nowMs: number): void {
-    this.#whole.correct(expected, bytes, nowMs);
-    if (paced?.pace.isLimited !== true) return;
-    paced.pace.correct(expected, bytes, nowMs);
+  /** It took so many bytes. @param len announced */
+  arrived(
+    paced: Paced | undefined,
+    { expected, len }: { expected: number; len: number | null },
+    bytes: number,
+    nowMs: number,
+  ): void {
+    this.#whole.received(expected, bytes, nowMs);
+    if (paced === undefined) return;
+    if (len !== null) paced.announced.heard(this.#most(paced, len), bytes);
+    paced.meter.received(expected, bytes, nowMs);
     this.#tell(paced);
   }
 
   /** It came back as if it had never been sent. */
-  recalled(paced: Paced | undefined, expected: number, nowMs: number): void {
-    this.#whole.refund(expected, nowMs);
-    if (paced?.pace.isLimited !== true) return;
-    paced.pace.refund(expected, nowMs);
+  recalled(paced: Paced | undefined, expected: number): void {
+    this.#whole.refund(expected);
+    if (paced === undefined) return;
+    paced.meter.refund(expected);
     this.#tell(paced);
+  }
+
+  /** Its Bot Manager is gone. */
+  lost(paced: Paced | undefined, expected: number, sentMs: number, nowMs: number): void {
+    this.#whole.lost(expected, sentMs, nowMs);
+    if (paced === undefined) return;
+    paced.meter.lost(expected, sentMs, nowMs);
+    this.#tell(paced);
+  }
+
+  /** What keeps the provider from being fetched from for longest. */
+  delayOf({ backoffUntilMs, meter }: Paced, nowMs: number): Delay | undefined {
+    const delays: Delay[] = [
+      { why: 'back-off', untilMs: backoffUntilMs },
+      { why: 'bandwidth', untilMs: meter.dueMs },
+      { why: 'lcc-bandwidth', untilMs: this.#whole.dueMs },
+    ];
+    return delays.filter(({ untilMs }) => untilMs > nowMs).toSorted((a, b) => b.untilMs - a.untilMs)[0];
+  }
+
+  /** What can come of so many announced bytes. */
+  #most({ provider }: Paced, len: number): number {
+    return Math.min(len, provider.maxlen ?? Infinity, this.#options.maxContentBytes);
   }
 
   /**
@@ -201,7 +240,7 @@ export class Waits {
   /** Notes what a result says of its provider's site. Inside the transaction of the result. */
   note(paced: Paced, { sent, result }: Arrival): void {
     if (result === undefined) return;
-    if (paced.pace.isLimited || this.#whole.isLimited) this.#moved.add(paced);
+    if (paced.meter.isLimited || this.#whole.isLimited) this.#moved.add(paced);
     const { provider } = paced;
     const { providers } = this.#options.store;
     const answered = result.status !== 'error' || result.reach !== 'provider';
@@ -223,23 +262,24 @@ export class Waits {
     if (this.#moved.size === 0 && !this.#isWritten) return;
     const { store, clock } = this.#options;
     const { providers } = store;
-    providers.setDelaysWrittenAt(this.#toWall(clock.monotonicMs()));
+    const nowMs = clock.monotonicMs();
+    providers.setDelaysWrittenAt(this.#toWall(nowMs));
     this.#isWritten = false;
-    for (const { provider, pace } of this.#moved)
-      if (pace.isLimited) providers.setDue(provider.pid, this.#toWall(pace.dueMs));
-    if (this.#whole.isLimited) providers.setWholeDue(this.#toWall(this.#whole.dueMs));
+    for (const { provider, meter } of this.#moved)
+      if (meter.isLimited) providers.setDue(provider.pid, this.#toWall(meter.settledMs(nowMs)));
+    if (this.#whole.isLimited) providers.setWholeDue(this.#toWall(this.#whole.settledMs(nowMs)));
     this.#moved.clear();
   }
 
   /** The operator wants it to be asked now; what is written of it is forgotten already. */
   forget(paced: Paced): void {
-    paced.pace.dueMs = 0;
+    paced.meter.forgive();
     this.#forgetBackoff(paced);
   }
 
   /** The same of all together. */
   forgetWhole(): void {
-    this.#whole.dueMs = 0;
+    this.#whole.forgive();
     const { store } = this.#options;
     if (this.#whole.isLimited) store.transaction(() => store.providers.setWholeDue(0));
   }
@@ -253,8 +293,8 @@ export class Waits {
     this.#tell(paced);
   }
 
-  #tell({ provider, pace, backoffUntilMs }: Paced): void {
-    this.#table.delay(provider.pid, Math.max(backoffUntilMs, pace.isLimited ? pace.dueMs : 0));
+  #tell({ provider, meter, backoffUntilMs }: Paced): void {
+    this.#table.delay(provider.pid, Math.max(backoffUntilMs, meter.dueMs));
     this.#table.setProbing(provider.pid, provider.backoffs > 0);
   }
 

@@ -4,7 +4,7 @@ import type { ProviderStanding } from '../db/queue/shape.js';
 
 /** The strongest first; `later`: all its urls wait for hours of their own. */
 export interface Obstacle {
-  state: 'disabled' | 'paused' | 'back-off' | 'closed' | 'later' | 'delayed';
+  state: 'disabled' | 'paused' | 'back-off' | 'closed' | 'later' | 'bandwidth';
   /** Milliseconds since 1970, where it is known. */
   until_ms?: number;
 }
@@ -20,7 +20,7 @@ export function obstacleOf(provider: ProviderStanding, nowMs: number, slots: Slo
     return { state: 'closed', ...until(opensAtMs(hours, nowMs, slots)) };
   if (provider.later > 0 && provider.later >= provider.waiting)
     return { state: 'later', ...until(opensAtMs(hoursOfSlots(provider.later_slots, slots), nowMs, slots)) };
-  return provider.dueat > nowMs ? { state: 'delayed', until_ms: provider.dueat } : undefined;
+  return provider.dueat > nowMs ? { state: 'bandwidth', until_ms: provider.dueat } : undefined;
 }
 
 function until(atMs: number | undefined): Pick<Obstacle, 'until_ms'> {

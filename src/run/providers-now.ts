@@ -1,7 +1,7 @@
 /** What daemons say of providers that no table does. All of it is empty when they are away. */
 import { controlSocket, lookAround, tell } from './ask.js';
 import { isUns } from './kinds.js';
-import { heldUpOf, type HeldUp } from './queue.js';
+import { heldUpOf, type HeldUp, type Wait } from './queue.js';
 
 /** Urls on their way by provider. */
 export async function fetchingNow(runDir: string): Promise<Map<number, number>> {
@@ -12,6 +12,17 @@ export async function fetchingNow(runDir: string): Promise<Map<number, number>> 
 export async function failuresNow(runDir: string): Promise<Map<number, string>> {
   const named = await listed<[number, number, string]>(runDir, 'failures');
   return new Map(named.map(([pid, code, host]) => [pid, `${code} at ${host}`]));
+}
+
+/** What providers that could be fetched from wait for, and until when (ms since 1970). */
+export async function waitingNow(runDir: string): Promise<Map<number, Wait>> {
+  const named = await listed<[number, Wait['state'], number | null]>(runDir, 'waiting');
+  return new Map(
+    named.map(([pid, state, untilMs]) => [
+      pid,
+      { state, ...(untilMs === null ? {} : { until_ms: untilMs }) },
+    ]),
+  );
 }
 
 /** By provider: when the first of its failed urls is tried again (ms since 1970). */

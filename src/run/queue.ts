@@ -11,8 +11,15 @@ import { amount, formatDuration, formatUntil } from './words.js';
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
 export type ProviderState =
   | Obstacle
+  | Wait
   | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number }
   | ({ state: 'held-up' } & HeldUp);
+
+/** What the Queue Manager has it wait for, which no table says. */
+export interface Wait {
+  state: 'back-off' | 'bandwidth' | 'lcc-bandwidth' | 'waiting';
+  until_ms?: number;
+}
 
 /** Its sets wait in a UNS for earlier ones that the UNS `uns` has. */
 export interface HeldUp {
@@ -25,6 +32,7 @@ export interface Told {
   /** Urls of it that are on their way. */
   fetching?: number;
   heldUp?: HeldUp;
+  wait?: Wait;
   /** Code and host of its last failure. */
   failure?: string;
   /** When the first of its failed urls is tried again, milliseconds since 1970. */
@@ -34,7 +42,7 @@ export interface Told {
 /** @param slots of the period, as the Queue Manager has it */
 export function stateOf(
   provider: ProviderQueue,
-  { fetching = 0, heldUp, retryAtMs }: Told,
+  { fetching = 0, heldUp, wait, retryAtMs }: Told,
   nowMs: number,
   slots: Slots,
 ): ProviderState {
@@ -44,6 +52,7 @@ export function stateOf(
     return heldUp === undefined ? { state: 'idle' } : { state: 'held-up', ...heldUp };
   if (obstacle?.state === 'closed') return obstacle;
   if (fetching > 0) return { state: 'fetching' };
+  if (wait !== undefined) return wait;
   if (obstacle !== undefined) return obstacle;
   if (!isAllFailed(provider)) return { state: 'waiting' };
   return { state: 'retry', ...(retryAtMs === undefined ? {} : { until_ms: retryAtMs }) };
@@ -135,9 +144,13 @@ function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, sl
             ? `${provider.failed === 1 ? 'its url failed, is' : 'all urls failed, are'} tried again${until.replace(' until', ' at')}`
             : state === 'closed' && until === ''
               ? 'closed at all hours'
-              : found.state === 'held-up'
-                ? `sets wait for earlier ones of the UNS ${found.uns}${until}`
-                : `${state}${until}`;
+              : found.state === 'bandwidth'
+                ? `waits for its bandwidth${until}`
+                : found.state === 'lcc-bandwidth'
+                  ? `waits for the bandwidth of the LCC${until}`
+                  : found.state === 'held-up'
+                    ? `sets wait for earlier ones of the UNS ${found.uns}${until}`
+                    : `${state}${until}`;
   return [
     words,
     provider.failed === 0 || state === 'retry' ? '' : `${amount(provider.failed, 'url')} to be tried again`,

@@ -26,7 +26,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
     ...(here.has('lccd-qm') || isOutpost(looks, queue)
       ? []
       : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
-    ...(qm === undefined ? [] : ofQueueManager(qm, waiting, nowMs)),
+    ...(qm === undefined ? [] : [...ofQueueManager(qm, waiting, nowMs), ...ofBandwidth(qm, nowMs)]),
     ...answers('lccd-bm').flatMap(ofBotManager),
     ...answers('lccbot').flatMap(bot =>
       figureOf(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
@@ -114,6 +114,16 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
       `${amount(pages, 'damaged page of deletions is', 'damaged pages of deletions are')} set aside in spool/fsm/bad: lccfsck --repair removes the files; then remove ${pages === 1 ? 'it' : 'them'}`,
     );
   return [...reasons, ...ofForeign(qm, 'spool/fsm')];
+}
+
+/** Whether the limit of the whole LCC is what keeps providers waiting. */
+function ofBandwidth(qm: DaemonStatus, nowMs: number): string[] {
+  const untilMs = qm['bandwidth_due_at_ms'];
+  const waiting = figureOf(qm, 'providers_waiting');
+  if (typeof untilMs !== 'number' || untilMs <= nowMs || waiting === 0) return [];
+  return [
+    `${amount(waiting, 'provider waits', 'providers wait')} for the bandwidth of the LCC (qm.bandwidth_bytes_per_s), which is used up until ${formatUntil(untilMs, nowMs)}; lccctl flush forgets that`,
+  ];
 }
 
 function ofAway(

@@ -291,8 +291,8 @@ describe('lccpidb', () => {
     const fetched = (columns: string) => lineOf('fetched from', columns);
     assert.equal(fetched('paused = 0'), 'yes');
     assert.match(
-      fetched(`dueat = 1000 * (${hour})`) ?? '',
-      /^not before \d{4}-\d\d-\d\d [\d:]{8}, for its bandwidth$/,
+      fetched(`bandwidth = 1000, dueat = 1000 * (${hour})`) ?? '',
+      /^not before \d{4}-\d\d-\d\d [\d:]{8}, for its bandwidth \(lccctl flush\)$/,
     );
     assert.match(
       fetched(`backoffs = 1, backoffuntil = ${hour}`) ?? '',

@@ -1,6 +1,7 @@
 /** Bandwidth where there is always enough to fetch: neither more nor less than permitted, a restart in between or not. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { changeProvider } from '../../src/db/pidb.js';
 import { Simulation, randomFrom, type Fetch, type SimulationOptions } from './simulation.js';
 import { failure, ok, unchanged, url } from './support.js';
 
@@ -230,6 +231,30 @@ test('another limit has its effect at once', async t => {
   assert.ok((await fetchedIn(MINUTE)) > 1000);
 });
 
+test('what is owed of a limit takes another time with another one, also when that was set while no Queue Manager ran', async t => {
+  const sim = simulate(t, { site: largePages });
+  sim.bench.provider(1, { bandwidth: 10 });
+  sim.start();
+  await sim.send(1, pages(1, 3));
+  await sim.pass(MINUTE);
+  assert.equal(sim.fetches.length, 1);
+  // 100 KB at 10 B/s are hours, at 10 KB/s ten seconds.
+  sim.bench.db.prepare('UPDATE pidb SET bandwidth = 10000').run();
+  sim.reload();
+  await sim.pass(9000);
+  assert.equal(sim.fetches.length, 1);
+  await sim.pass(2000);
+  assert.equal(sim.fetches.length, 2);
+  changeProvider(sim.bench.db, 1, { bandwidth: 10 });
+  sim.reload();
+  await sim.pass(MINUTE);
+  await sim.stop();
+  changeProvider(sim.bench.db, 1, { bandwidth: 10_000 });
+  sim.start();
+  await sim.pass(1000);
+  assert.equal(sim.fetches.length, 3);
+});
+
 test('the operator may forget what was fetched', async t => {
   const sim = simulate(t, {
     site: largePages,
@@ -259,4 +284,93 @@ test('a limit that is set while many urls are sent ahead calls those back', asyn
   sim.fetches.length = 0;
   await sim.pass(MINUTE);
   assert.ok(sim.fetches.length <= 6, `${sim.fetches.length} fetches`);
+});
+
+/** Provider 1 announces a url of 90 GB, which its site is slow to answer with 100 bytes. */
+async function announceTooMuch(sim: Simulation): Promise<void> {
+  await sim.send(1, [url('1/0', { len: '90000000000' }), url('1/1')]);
+  await sim.pass(1000);
+  assert.deepEqual(
+    sim.fetches.map(fetch => fetch.pid),
+    [1],
+  );
+}
+const slowAnswer: SimulationOptions['site'] = (request, pid) => ({
+  result: ok(request.url, { wireBytes: 100, fileId: request.url }),
+  tookMs: pid === 1 ? MINUTE : 10,
+});
+
+for (const [limit, terms, longestMs] of [
+  ['the longest content that a robot takes', {}, 16_500],
+  ['the longest content of its provider', { maxlen: 1_000_000 }, 2000],
+] as const)
+  test(`a length that is announced is charged up to ${limit}`, async t => {
+    const sim = simulate(t, { bandwidthBytesPerS: 1_000_000, site: slowAnswer });
+    sim.bench.provider(1, terms);
+    sim.bench.provider(2);
+    sim.start();
+    await announceTooMuch(sim);
+    await sim.send(2, pages(2, 1));
+    assert.ok(await sim.until(() => sim.fetches.some(({ pid }) => pid === 2), MINUTE));
+    const waitedMs = between(sim.fetches[0], sim.fetches[1]);
+    assert.ok(waitedMs <= longestMs, `${waitedMs} ms until another provider is fetched from`);
+  });
+
+for (const limited of ['provider', 'whole'] as const) {
+  /** A url is being fetched that costs some hours when what is announced of it comes; what one before it cost is written. */
+  const begun = async (t: TestContext) => {
+    const sim = simulate(t, {
+      bandwidthBytesPerS: limited === 'whole' ? 1000 : 0,
+      site: request => ({
+        result: ok(request.url, { wireBytes: 1, fileId: request.url }),
+        tookMs: sim.fetches.length === 1 ? 10 * MINUTE : 10,
+      }),
+    });
+    sim.bench.provider(1, { bandwidth: limited === 'provider' ? 1000 : 0 });
+    sim.start();
+    await sim.send(1, [url('1/0'), url('1/1', { len: '15000000' })]);
+    assert.ok(await sim.until(() => sim.fetches.length === 2, MINUTE));
+    await sim.pass(5000);
+    return sim;
+  };
+
+  test(`what a lost Bot Manager had costs the ${limited} the time for which it had it`, async t => {
+    const sim = await begun(t);
+    const before = sim.fetches.length;
+    sim.loseWorker();
+    await sim.pass(1000);
+    assert.equal(sim.fetches.length, before + 1, 'the url is fetched again at once');
+  });
+
+  test(`what was being fetched in a crash keeps the ${limited} waiting no longer`, async t => {
+    const sim = await begun(t);
+    const before = sim.fetches.length;
+    await sim.crash();
+    sim.start();
+    await sim.pass(1000);
+    assert.ok(sim.fetches.length > before, 'the url is fetched again at once');
+  });
+}
+
+test('providers that announce too much again and again leave the others their bandwidth', async t => {
+  const sim = simulate(t, {
+    bandwidthBytesPerS: 1_000_000,
+    site: (request, pid) => ({
+      result: ok(request.url, { wireBytes: pid === 1 ? 50_000 : 100, fileId: request.url }),
+      tookMs: pid === 1 ? 5 : 100_000,
+    }),
+  });
+  for (let pid = 1; pid <= 12; pid++) sim.bench.provider(pid);
+  sim.start();
+  for (let pid = 2; pid <= 12; pid++)
+    await sim.send(
+      pid,
+      pages(pid, 20).map(each => ({ ...each, len: '15000000' })),
+    );
+  await sim.send(1, pages(1, 20_000));
+  await sim.pass(6 * MINUTE);
+  sim.fetches.length = 0;
+  await sim.pass(2 * MINUTE);
+  const bytes = sim.fetches.reduce((sum, fetch) => sum + fetch.bytes, 0);
+  assert.ok(bytes > 0.9 * 120_000_000, `${bytes} bytes in two minutes`);
 });

@@ -17,6 +17,9 @@ test('a control that finds the disk full says that nothing is changed, and what 
       fetching: untold,
       failures: untold,
       retrying: untold,
+      waiting: untold,
+      delayed: untold,
+      wholeDueAtMs: null,
       reload: untold,
       forgetDelays: untold,
     };

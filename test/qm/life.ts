@@ -59,6 +59,7 @@ export class Life {
       sleepingSets: 20_000,
       slots: 24,
       bandwidthBytesPerS: 0,
+      maxContentBytes: Infinity,
       lanes: {
         overbookPercent: rules.overbookPercent,
         turn: window * 4,

@@ -117,7 +117,9 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'due times being written',
-    edits: [edit('qm/waits.js', 'providers.setDue(provider.pid, this.#toWall(pace.dueMs));', '{}')],
+    edits: [
+      edit('qm/waits.js', 'providers.setDue(provider.pid, this.#toWall(meter.settledMs(nowMs)));', '{}'),
+    ],
     by: {
       file: 'qm/bandwidth',
       test: 'a crash neither forgets what was fetched nor charges it twice',
@@ -125,11 +127,32 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'charging what is expected of a url',
-    edits: [edit('qm/waits.js', 'pace.charge(bytes, nowMs);', '{}')],
+    edits: [edit('qm/waits.js', 'meter.charge(bytes, nowMs);', '{}')],
     by: {
       file: 'qm/bandwidth',
       test: 'a limited provider is fetched from at its limit, however many others are',
     },
+  },
+  {
+    without: 'the longest content in what is charged',
+    edits: [edit('qm/waits.js', 'this.#options.maxContentBytes)', 'Infinity)')],
+    by: {
+      file: 'qm/bandwidth',
+      test: 'a length that is announced is charged up to the longest content that a robot takes',
+    },
+  },
+  {
+    without: 'giving back what a lost Bot Manager was expected to receive',
+    edits: [edit('qm/dispatch.js', 'this.#waits.lost(known,', 'void (known,')],
+    by: {
+      file: 'qm/bandwidth',
+      test: 'what a lost Bot Manager had costs the whole the time for which it had it',
+    },
+  },
+  {
+    without: 'leaving what is expected out of what is written',
+    edits: [edit('qm/schedule/meter.js', 'Math.min(this.dueMs, nowMs)', 'this.dueMs')],
+    by: { file: 'qm/bandwidth', test: 'what was being fetched in a crash keeps the whole waiting no longer' },
   },
   {
     without: 'making room for a higher priority',

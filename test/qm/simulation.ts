@@ -127,6 +127,7 @@ type Queueing = Pick<
   DispatchOptions,
   | 'slots'
   | 'bandwidthBytesPerS'
+  | 'maxContentBytes'
   | 'window'
   | 'untouchedSets'
   | 'sleepingSets'
@@ -152,6 +153,7 @@ const USUAL: Queueing = {
   untouchedSets: 3,
   sleepingSets: 20_000,
   bandwidthBytesPerS: 0,
+  maxContentBytes: 16_000_000,
   lanes: {
     overbookPercent: 0,
     turn: 16,
@@ -222,6 +224,18 @@ export class Simulation {
       atReturn: action => process.nextTick(action),
     });
     this.#dispatcher.start();
+    this.#beginWorker();
+  }
+
+  /** Kills the Bot Manager; another one is there at once. */
+  loseWorker(): void {
+    this.#worker.kill();
+    const lostId = this.#workerId;
+    this.#beginWorker();
+    this.#dispatcher.removeWorker(lostId);
+  }
+
+  #beginWorker(): void {
     this.#worker = new SimulatedWorker(this, this.#workerSlots);
     this.#dispatcher.setWorker(++this.#workerId, this.#worker, this.#workerSlots);
   }

@@ -39,7 +39,7 @@ describe('the state of a provider', () => {
     ['nothing waits', { waiting: 0 }, 0, { state: 'idle' }],
     ['its site does not answer', { backoffuntil: soonS }, 0, { state: 'back-off', until_ms: soonS * 1000 }],
     ['that is over', { backoffuntil: soonS - 120 }, 0, { state: 'waiting' }],
-    ['bandwidth', { dueat: NOW_MS + 5 }, 0, { state: 'delayed', until_ms: NOW_MS + 5 }],
+    ['bandwidth', { dueat: NOW_MS + 5 }, 0, { state: 'bandwidth', until_ms: NOW_MS + 5 }],
     ['paused beats back-off', { paused: 1, backoffuntil: soonS }, 0, { state: 'paused' }],
     ['disabled beats all', { enabled: 0, paused: 1 }, 0, { state: 'disabled' }],
     ['closed until tonight', { timeofday: mask([22], 24) }, 0, { state: 'closed', until_ms: at(20, 22) }],
@@ -75,6 +75,24 @@ describe('the state of a provider', () => {
     };
     assert.match(line(10), / all urls failed, are tried again at 13:30:05\n$/);
     assert.match(line(2), / waiting; 2 urls to be tried again\n$/);
+  });
+
+  it('is what the Queue Manager says, where no table does', () => {
+    const state = (more: Partial<ProviderQueue>, told: Told) => stateOf(provider(more), told, NOW_MS, 24);
+    const wait = { state: 'lcc-bandwidth', until_ms: NOW_MS + 40_000 } as const;
+    assert.deepEqual(state({}, { wait }), wait);
+    assert.deepEqual(state({ dueat: NOW_MS + 5 }, { wait }), wait, 'what is written may be old');
+    assert.equal(state({}, { wait, fetching: 1 }).state, 'fetching');
+    assert.equal(state({ paused: 1 }, { wait }).state, 'paused');
+    const shape = {
+      providers: [provider({})],
+      left_off: { providers: 0, waiting: 0 },
+      total: { waiting: 10, ages: none, exact: true },
+    };
+    assert.match(
+      formatShape(shape, new Map([[1, { wait }]]), NOW_MS, 24),
+      / waits for the bandwidth of the LCC until 13:30:40\n$/,
+    );
   });
 
   it('is not idle while its sets wait for another UNS', () => {
@@ -133,7 +151,7 @@ it('the table has a line a provider, ages across, and says in words what goes on
       12 1000  ~700 ~300  0  0  0   0   0   0    0     0 waiting
        3  300    10    0  0  0  0   0   0   0    0     0 asks for patience (429 at www.example.org), left alone until 2026-11-21 08:00; 2 removals held back; 1 error not delivered
        4   10    10    0  0  0  0   0   0   0    0     0 fetching, 5 sent to machines; full set wanted: operator
-       5   10    10    0  0  0  0   0   0   0    0     0 delayed until 13:30:40
+       5   10    10    0  0  0  0   0   0   0    0     0 waits for its bandwidth until 13:30:40
        6   10    10    0  0  0  0   0   0   0    0     0 all urls wait for their own hours until 22:00
        7    0     0    0  0  0  0   0   0   0    0     0 sets wait for earlier ones of the UNS a until 13:30:40
 and 2 providers more with 7 urls (--limit shows more)

@@ -126,6 +126,12 @@ describe('why nothing moves', () => {
       /^1 of 2 providers with urls waiting is delayed by its bandwidth until 13:31:00 \(lccpidb set --bandwidth\)$/,
     ],
     [
+      'an LCC that has had its bandwidth',
+      lcc('lccd-qm', { bandwidth_due_at_ms: NOW_MS + 60_000, providers_waiting: 2 }),
+      {},
+      /^2 providers wait for the bandwidth of the LCC \(qm\.bandwidth_bytes_per_s\), which is used up until 13:31:00; lccctl flush forgets that$/,
+    ],
+    [
       'a daemon that is away',
       [...lcc(), { name: 'lccbot-2', problem: 'not running' }],
       {},

@@ -119,10 +119,12 @@ export class ProviderStore {
     this.#count = db
       .prepare<{ pid: number | null }, number>('SELECT count(*) FROM pidb WHERE pid = coalesce($pid, pid)')
       .pluck();
-    this.#forgetDelays = db.prepare<{ pid: number | null }>(
-      `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
-       WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0)`,
-    );
+    this.#forgetDelays = db
+      .prepare<{ pid: number | null }, number>(
+        `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
+       WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0) RETURNING pid`,
+      )
+      .pluck();
     this.#shorten = db.prepare<{ ms: bigint }>(
       `UPDATE pidb SET backoffuntil = min(backoffuntil, ($ms + 999) / 1000), dueat = min(dueat, $ms)
        WHERE backoffuntil > ($ms + 999) / 1000 OR dueat > $ms`,
@@ -216,9 +218,9 @@ export class ProviderStore {
     return this.#count.get({ pid: pid ?? null }) ?? 0;
   }
 
-  /** Forgets back-off and what bandwidth is owed, of one provider or of all. @returns how many that changed */
-  forgetDelays(pid?: number): number {
-    return this.#forgetDelays.run({ pid: pid ?? null }).changes;
+  /** Forgets back-off and what bandwidth is owed, of one provider or of all. @returns those that had any */
+  forgetDelays(pid?: number): number[] {
+    return this.#forgetDelays.all({ pid: pid ?? null });
   }
 
   /** Stops or continues fetching, of one provider or of all. @returns how many providers that changed */

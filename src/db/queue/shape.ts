@@ -19,6 +19,9 @@ import { HELD } from './held.js';
 /** Providers with urls waiting that the operator has not stopped. */
 const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
 
+/** One whose limit was taken away owes nothing. */
+const DUE_AT = 'iif(bandwidth > 0, dueat, 0)';
+
 /** What is remarkable about all providers together. */
 export interface QueueSummary extends FailedUrls {
   providers: number;
@@ -153,8 +156,8 @@ function readHours(
   const laterOf = readLater(db);
   const providers = db
     .prepare<[number, number], { pid: number; nurlproc: number; timeofday: string; dueat: number }>(
-      `SELECT pid, nurlproc, timeofday, dueat FROM pidb WHERE ${ACTIVE} AND backoffuntil <= ?
-         AND (timeofday <> '' OR dueat > ? OR pid IN (SELECT pid FROM qpsdb WHERE starttimeslot >= 0))`,
+      `SELECT pid, nurlproc, timeofday, ${DUE_AT} AS dueat FROM pidb WHERE ${ACTIVE} AND backoffuntil <= ?
+         AND (timeofday <> '' OR ${DUE_AT} > ? OR pid IN (SELECT pid FROM qpsdb WHERE starttimeslot >= 0))`,
     )
     .all(Math.floor(nowMs / 1000), nowMs);
   for (const { pid, nurlproc, timeofday, dueat } of providers) {
@@ -262,7 +265,7 @@ interface Remarked {
   also: string;
 }
 
-const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, dueat, fullsetwanted,
+const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, ${DUE_AT} AS dueat, fullsetwanted,
   nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD}) AS held`;
 
 function remarkable(db: Db, of: Remarked, limit: number): ProviderRow[] {

@@ -51,6 +51,9 @@ export interface ProviderLanes extends LaneProvider {
   lanes: Map<string, Lane>;
 }
 
+/** The states of a provider, as lanes.ts draws them. */
+export type Standing = 'resting' | 'waiting' | 'in-lane' | 'hindered' | 'delayed';
+
 /** Leave to send up to `room` urls of a provider into a lane. */
 export interface Grant {
   lane: Lane;

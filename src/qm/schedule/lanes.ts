@@ -14,7 +14,6 @@
  * fetched, when a higher priority waits for its slot, or an equal for one whose turn is over, be it in the line or in a lane
  * beyond the slots; when its provider is hindered, and when that may have fewer lanes from now on.
  */
-import { DelayTable } from './delays.js';
 import {
   laneName,
   type Grant,
@@ -23,12 +22,13 @@ import {
   type LaneProvider,
   type LaneRules,
   type ProviderLanes,
+  type Standing,
 } from './lane.js';
+import { Pauses } from './pauses.js';
 import { RunningLanes } from './running-lanes.js';
 import { WaitingLine } from './waiting.js';
+import { isHungry, windowOf } from './windows.js';
 import { capacityOf, displacedOf, freestOf, isDueTo, promoted, type Worker } from './worker-slots.js';
-
-const REFILL_URLS = 128;
 
 export class LaneTable {
   readonly #rules: LaneRules;
@@ -40,8 +40,7 @@ export class LaneTable {
   readonly #running = new RunningLanes();
   readonly #recalled = new Set<Lane>();
   #toRecall: Lane[] = [];
-  readonly #delays: DelayTable<number>;
-  readonly #rests: DelayTable<number>;
+  readonly #pauses: Pauses;
   readonly #waitingUrls: (pid: number, most: number) => number;
   #nowMs = 0;
   /** Lanes so far. */
@@ -52,8 +51,7 @@ export class LaneTable {
     this.#rules = rules;
     this.#waitingUrls = waitingUrls;
     this.#waiting = new WaitingLine(rules.ageingMs);
-    this.#delays = new DelayTable(rules.delays);
-    this.#rests = new DelayTable(rules.delays);
+    this.#pauses = new Pauses(rules.delays);
   }
 
   /** A Bot Manager is there, or its slots changed. */
@@ -109,8 +107,7 @@ export class LaneTable {
     const provider = this.#providers.get(pid);
     if (provider === undefined || provider.lanes.size > 0) return;
     this.#waiting.remove(pid, provider.priority);
-    this.#delays.delete(pid);
-    this.#rests.delete(pid);
+    this.#pauses.delete(pid);
     this.#providers.delete(pid);
   }
 
@@ -148,10 +145,7 @@ export class LaneTable {
 
   /** No url is sent before `untilMs` (monotonic). */
   delay(pid: number, untilMs: number): void {
-    this.#change(pid, () => {
-      if (untilMs > this.#nowMs) this.#delays.set(pid, untilMs);
-      else this.#delays.delete(pid);
-    });
+    this.#change(pid, () => this.#pauses.delay(pid, untilMs, this.#nowMs));
   }
 
   /** Only one url at a time until told otherwise. */
@@ -167,19 +161,18 @@ export class LaneTable {
 
   /** No url is sent before `untilMs` (monotonic), so that others get on; its delay is another matter. */
   rest(pid: number, untilMs: number): void {
-    this.#change(pid, () => this.#rests.set(pid, untilMs));
+    this.#change(pid, () => this.#pauses.rest(pid, untilMs));
   }
 
   /** Lets providers go on whose delay or rest is over. */
   wake(nowMs: number): void {
     this.#nowMs = nowMs;
-    for (const pid of [...this.#delays.due(nowMs), ...this.#rests.due(nowMs)])
-      this.#change(pid, () => undefined);
+    for (const pid of this.#pauses.due(nowMs)) this.#change(pid, () => undefined);
   }
 
   /** When `wake` is worth calling again; Infinity when nobody is delayed or rests. */
   nextWakeMs(): number {
-    return Math.min(this.#delays.nextMs() ?? Infinity, this.#rests.nextMs() ?? Infinity);
+    return this.#pauses.nextMs();
   }
 
   /** The next lane that may take urls; undefined when there is none. The caller answers with `sent`. */
@@ -244,9 +237,19 @@ export class LaneTable {
     return this.#waiting.size;
   }
 
+  /** What goes on with a provider; undefined where it is not known here. */
+  standingOf(pid: number): Standing | undefined {
+    const provider = this.#providers.get(pid);
+    if (provider === undefined) return undefined;
+    if (provider.hindrances.size > 0) return 'hindered';
+    if (provider.lanes.size > 0) return 'in-lane';
+    if (!provider.hasUrls) return 'resting';
+    return this.#pauses.has(pid) ? 'delayed' : 'waiting';
+  }
+
   /** Providers that wait for a time. */
   get delayed(): number {
-    return this.#delays.size;
+    return this.#pauses.delayed;
   }
 
   #room(lane: Lane): number {
@@ -308,7 +311,7 @@ export class LaneTable {
 
   #mayFetch(provider: ProviderLanes): boolean {
     const { pid, hasUrls, hindrances } = provider;
-    return hasUrls && hindrances.size === 0 && !this.#delays.has(pid) && !this.#rests.has(pid);
+    return hasUrls && hindrances.size === 0 && !this.#pauses.has(pid);
   }
 
   #open(provider: ProviderLanes, worker: [number, Worker], priority: number): Lane {
@@ -366,22 +369,17 @@ export class LaneTable {
     }
   }
 
-  /** Urls are read from the queue several at a time, but not so many that the others wait for it. */
   #isHungry(lane: Lane): boolean {
-    if (this.#providers.get(lane.pid)?.yielding === true) return lane.inFlight === 0;
-    const window = this.#windowOf(lane);
-    return 2 * (window - lane.inFlight) >= Math.min(window, 2 * REFILL_URLS);
+    return isHungry(lane, this.#providers.get(lane.pid), this.#windowOf(lane));
   }
 
-  /** Few lanes have large windows: a Queue Manager that writes results must not leave them without urls meanwhile. */
   #windowOf(lane: Lane): number {
-    const worker = this.#workers.get(lane.worker);
-    const provider = this.#providers.get(lane.pid);
-    const window = worker?.spares.has(lane) === true ? 1 : (provider?.window ?? 1);
-    if (window === 1 || provider === undefined) return 1;
-    if (provider.yielding) return Math.min(provider.share, window);
-    const shared = Math.floor(this.#rules.sharedWindow / (worker?.lanes.size ?? 1));
-    return Math.min(provider.share, Math.max(window, shared));
+    return windowOf(
+      lane,
+      this.#providers.get(lane.pid),
+      this.#workers.get(lane.worker),
+      this.#rules.sharedWindow,
+    );
   }
 
   /** Lanes beyond the slots have one now, as far as there are free ones. */

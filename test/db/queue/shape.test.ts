@@ -191,7 +191,9 @@ describe('the shape of the queue', () => {
       return [disabled, paused, backed_off, closed, never_open, delayed, delayed_until_ms];
     };
     const dueMs = bench.clock.nowMs() + 4000;
-    assert.deepEqual(seen(`dueat = ${dueMs}`), [0, 0, 0, 0, 0, 1, dueMs]);
+    assert.deepEqual(seen(`dueat = ${dueMs}, bandwidth = 100`), [0, 0, 0, 0, 0, 1, dueMs]);
+    assert.deepEqual(seen('bandwidth = 0'), [0, 0, 0, 0, 0, 0, null], 'no limit any more');
+    bench.all('UPDATE pidb SET bandwidth = 100 WHERE pid = 7 RETURNING pid');
     assert.deepEqual(seen(`timeofday = '${'0'.repeat(24)}'`), [0, 0, 0, 1, 1, 0, null]);
     assert.deepEqual(seen(`backoffuntil = ${nowS() + 60}`), [0, 0, 1, 0, 0, 0, null]);
     assert.deepEqual(seen('paused = 1'), [0, 1, 0, 0, 0, 0, null]);

@@ -1,0 +1,29 @@
+/** How many urls are on their way in a lane at a time. */
+import type { Lane, ProviderLanes } from './lane.js';
+import type { Worker } from './worker-slots.js';
+
+const REFILL_URLS = 128;
+
+/**
+ * Few lanes have large windows: a Queue Manager that writes results must not leave them without urls meanwhile. A lane beyond
+ * the slots has one url.
+ * @param sharedWindow urls on their way to a Bot Manager that its lanes share when that makes their windows larger
+ */
+export function windowOf(
+  lane: Lane,
+  provider: ProviderLanes | undefined,
+  worker: Worker | undefined,
+  sharedWindow: number,
+): number {
+  const window = worker?.spares.has(lane) === true ? 1 : (provider?.window ?? 1);
+  if (window === 1 || provider === undefined) return 1;
+  if (provider.yielding) return Math.min(provider.share, window);
+  const shared = Math.floor(sharedWindow / (worker?.lanes.size ?? 1));
+  return Math.min(provider.share, Math.max(window, shared));
+}
+
+/** Urls are read from the queue several at a time, but not so many that the others wait for it. */
+export function isHungry(lane: Lane, provider: ProviderLanes | undefined, window: number): boolean {
+  if (provider?.yielding === true) return lane.inFlight === 0;
+  return 2 * (window - lane.inFlight) >= Math.min(window, 2 * REFILL_URLS);
+}
