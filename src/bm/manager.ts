@@ -24,6 +24,7 @@ import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
+import { LostRobots } from './lost-robots.js';
 import { storeFull, tooManyLosses } from './outcomes.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
@@ -57,6 +58,7 @@ export class BotManager {
   readonly #log: Log;
   readonly #distributor: Distributor<FetchTask>;
   readonly #robots = new Set<RobotWorker>();
+  readonly #lostRobots: LostRobots;
   /** Of the robot lost last: whether it may go on all the same, and the names it had been given. */
   #losing: { mayLive: boolean; names: Name[] } = { mayLive: false, names: [] };
   readonly #upstream: Upstream;
@@ -72,6 +74,7 @@ export class BotManager {
     this.#options = options;
     this.#store = options.store;
     this.#log = options.log;
+    this.#lostRobots = new LostRobots(options.clock);
     this.#distributor = new Distributor<FetchTask>(options.laneWindow, (task, begun) =>
       this.#lost(task, begun),
     );
@@ -115,12 +118,14 @@ export class BotManager {
       stream,
       {
         hello: slots => {
+          this.#upstream.heedSilence();
           if (worker.slots !== slots || !this.#robots.has(worker))
             this.#log.info('robot connected', { peer: where, slots });
           worker.slots = slots;
           if (this.#robots.has(worker)) this.#distributor.pump();
           else {
             this.#robots.add(worker);
+            this.#lostRobots.came(where);
             this.#distributor.join(worker);
           }
           this.#offer();
@@ -133,6 +138,7 @@ export class BotManager {
         closed: reason => {
           if (!this.#robots.delete(worker)) return;
           this.#log.warn('robot gone', { peer: where, reason: reason && messageOf(reason) });
+          if (reason !== undefined && !this.#stopping) this.#lostRobots.add(where, messageOf(reason));
           const names: Name[] = [];
           this.#losing = { mayLive: reason !== undefined && !isDeath(reason), names };
           this.#distributor.leave(worker);
@@ -158,6 +164,10 @@ export class BotManager {
       machineid: this.#store.machineId,
       source: this.#upstream.connected,
       robots: this.#robots.size,
+      robots_silent: [...this.#robots]
+        .filter(({ silentMs }) => silentMs > 0)
+        .map(({ where: peer, silentMs }) => ({ peer, silent_ms: silentMs })),
+      robots_lost: this.#lostRobots.list(),
       slots: this.#distributor.slots,
       waiting,
       fetching: given,
@@ -222,6 +232,7 @@ export class BotManager {
 
   /** A robot's answer; false when it was not asked that. */
   #done(worker: RobotWorker, result: FetchResult): boolean {
+    this.#upstream.heedSilence();
     if (result.status === 'recalled' && this.#distributor.taskOf(worker, result.id)?.recalled !== true)
       return false;
     const task = this.#distributor.finish(worker, result.id);

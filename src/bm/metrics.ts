@@ -3,6 +3,18 @@ import type { MetricRow } from '../daemon/types.js';
 
 export const BM_METRICS: readonly MetricRow[] = [
   { name: 'lcc_bm_robots', type: 'gauge', field: 'robots', help: 'Robots connected' },
+  {
+    name: 'lcc_bm_robots_silent',
+    type: 'gauge',
+    field: 'robots_silent',
+    help: 'Robots that leave pings without an answer',
+  },
+  {
+    name: 'lcc_bm_robots_lost',
+    type: 'gauge',
+    field: 'robots_lost',
+    help: 'Robots lost within a day that have not come back',
+  },
   { name: 'lcc_bm_slots', type: 'gauge', field: 'slots', help: 'Fetches they can do at a time' },
   { name: 'lcc_bm_fetching_urls', type: 'gauge', field: 'fetching', help: 'Requests given to robots' },
   { name: 'lcc_bm_waiting_urls', type: 'gauge', field: 'waiting', help: 'Requests waiting for a robot' },

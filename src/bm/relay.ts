@@ -19,7 +19,7 @@ import { STORE_FULL } from '../wire/codes.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, type Refusal } from '../wire/machines.js';
 import type { LinkLimits } from '../wire/messages.js';
-import { BotManagerPeer, type Offer } from '../wire/qm-bm-peers.js';
+import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm-peers.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
@@ -134,6 +134,7 @@ export class Relay {
         machines: this.#machines.of(branch),
         slots: branch.offered,
         relay: branch.relays,
+        ...silence(branch.peer),
       })),
       machines: this.#machines.all().machineIds.length,
       slots: this.#slots(),
@@ -156,6 +157,7 @@ export class Relay {
   }
 
   #hello(branch: Branch, offer: Offer, where: string): void {
+    this.#upstream.heedSilence();
     branch.relays = offer.relays;
     const refusals = this.#machines.set(branch, offer);
     this.#cameAnew(refusals.filter(({ link }) => link !== branch));
@@ -207,6 +209,7 @@ export class Relay {
 
   /** A branch's answer; false when it was not asked that. */
   #done(branch: Branch, result: FetchResult): boolean {
+    this.#upstream.heedSilence();
     const task = this.#distributor.taskOf(branch, result.id);
     if (task === undefined) return false;
     const isUnwanted = !this.#upstream.has(task.source);

@@ -45,6 +45,11 @@ export class RobotWorker implements Worker<FetchTask> {
     this.where = peer.channel.where;
   }
 
+  /** For how long it has not answered a ping; 0 while it does. */
+  get silentMs(): number {
+    return this.#peer.silentMs;
+  }
+
   give(task: FetchTask): void {
     task.destination ??= this.#store.take();
     if (task.destination === undefined) return this.#failed(this, storeFull(task.number));

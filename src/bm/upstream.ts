@@ -101,6 +101,15 @@ export class Upstream {
     this.#offered = '';
   }
 
+  /**
+   * Gives up at once a source that was silent for too long: this process may have stood still, and what it was asked for be
+   * another's. To be called before anything is given to whoever comes, or has room.
+   */
+  heedSilence(): void {
+    const source = this.#source;
+    if (source?.peer.isOver() === true) this.#closed(source, source.peer.channel.reason);
+  }
+
   /** Answers a request, under the id it came with; nothing happens when its connection is gone. */
   answer(source: number, result: FetchResult): void {
     if (this.#source?.number !== source) return;

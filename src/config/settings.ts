@@ -58,7 +58,7 @@ export const SETTINGS = {
     15 * SECOND,
     100,
     HOUR,
-    'a Bot Manager, and a robot, is pinged this often; silent for three times this a Bot Manager is given up',
+    'a Bot Manager, and a robot, is pinged this often; silent for three times this it is given up',
   ),
   'wire.max_controls': count(100, 1, 60_000, 'connections to the control socket of a daemon at a time'),
 

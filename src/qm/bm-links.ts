@@ -5,7 +5,7 @@ import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Machines, refuseMachine, UNKNOWN_STORE } from '../wire/machines.js';
 import type { LinkOptions } from '../wire/messages.js';
-import { BotManagerPeer, type Offer } from '../wire/qm-bm-peers.js';
+import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm-peers.js';
 import type { Deletions } from './deletions.js';
 import type { Dispatcher } from './dispatch.js';
 import type { SyncPoints } from './sync-points.js';
@@ -109,6 +109,7 @@ export class BmLinks {
       machines: this.#machines.of(link),
       slots: link.slots,
       relay: link.relays,
+      ...silence(link.peer),
       ...this.#options.dispatcher.restOf(link.id),
     }));
   }

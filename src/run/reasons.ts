@@ -27,7 +27,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
       ? []
       : ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']),
     ...(qm === undefined ? [] : [...ofQueueManager(qm, waiting, nowMs), ...ofBandwidth(qm, nowMs)]),
-    ...answers('lccd-bm').flatMap(ofBotManager),
+    ...answers('lccd-bm').flatMap(bm => ofBotManager(bm, nowMs)),
     ...answers('lccbot').flatMap(bot =>
       figureOf(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
     ),
@@ -68,9 +68,11 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
         : `no Bot Manager is connected to lccd-qm: ${amount(waiting, 'url')} cannot be fetched`,
     );
   }
-  for (const { machines, peer, rests_ms: restsMs, reason } of managers) {
+  for (const manager of managers) {
+    const { rests_ms: restsMs, reason } = manager;
+    const name = machinesOf(manager);
+    reasons.push(...ofSilence(`the Bot Manager of ${name}`, manager, 'lccd-qm'));
     if (typeof restsMs !== 'number') continue;
-    const name = Array.isArray(machines) && machines.length > 0 ? machines.join(', ') : String(peer);
     reasons.push(
       `the Bot Manager of ${name} is given nothing for another ${formatDuration(Math.ceil(restsMs / 1000))}: ${String(reason)}`,
     );
@@ -126,6 +128,23 @@ function ofBandwidth(qm: DaemonStatus, nowMs: number): string[] {
   ];
 }
 
+function machinesOf({ machines, peer }: Readonly<Record<string, unknown>>): string {
+  return Array.isArray(machines) && machines.length > 0 ? machines.join(', ') : String(peer);
+}
+
+/** A peer that leaves pings without an answer. */
+function ofSilence(
+  who: string,
+  { silent_ms: ms }: Readonly<Record<string, unknown>>,
+  whom: string,
+): string[] {
+  if (typeof ms !== 'number') return [];
+  const since = formatDuration(Math.floor(ms / 1000));
+  return [
+    `${who} has not answered ${whom} for ${since}: it hangs, or the link is cut; soon it is given up, and what it does goes to others`,
+  ];
+}
+
 function ofAway(
   { machine, since_ms: sinceMs, files, pages }: Record<string, unknown>,
   nowMs: number,
@@ -143,8 +162,16 @@ function ofAway(
   return `machine ${id} is away ${since}: ${deletions}its content cannot be read; if it never comes back: lccfsck --repair --store-lost --machineid=${id} --store=DIR, an empty folder`;
 }
 
-function ofBotManager(bm: DaemonStatus): string[] {
+function ofBotManager(bm: DaemonStatus, nowMs: number): string[] {
   const reasons: string[] = [];
+  for (const manager of listOf(bm, 'bot_managers'))
+    reasons.push(...ofSilence(`the Bot Manager of ${machinesOf(manager)}`, manager, bm.daemon));
+  for (const robot of listOf(bm, 'robots_silent'))
+    reasons.push(...ofSilence(`the ${String(robot['peer'])}`, robot, bm.daemon));
+  for (const { reason, at_ms: atMs } of listOf(bm, 'robots_lost'))
+    reasons.push(
+      `${bm.daemon} lost a robot at ${formatUntil(Number(atMs), nowMs)}, which has not come back: ${String(reason)}`,
+    );
   if (bm['store_full'] === true)
     reasons.push(
       `store full on machine ${String(bm['machineid'])}: nothing is fetched until there is room; free some or lower bm.min_free_disk_percent`,

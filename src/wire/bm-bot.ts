@@ -6,13 +6,14 @@
  *           <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" time="0.012"/>
  *           <fetched id="18" status="error" code="404" reach="real" time="0.010">Not Found</fetched>
  *           <fetched id="19" status="recalled"/>          not begun when its lane was recalled
+ *           <pong/>                                           answers a ping
  *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>
  *           <recall lane="7"/>                            whatever of the lane has not begun is to come back
  *           <recall lane="7" begun="yes"/>                and what has begun is to be given up
  *           <ping intervalms="15000"/>                    the next comes after that time
  *
- * A robot that is pinged gives up a Bot Manager that is silent for two intervals, and with it what it fetches: the Queue
- * Manager gives the lanes of one that hangs to others after three.
+ * A robot that is pinged gives up a Bot Manager that is silent for two intervals, and with it what it fetches; it is given
+ * up, and its lanes go to others, when it has not answered three pings (pings.ts).
  *
  * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
  * alone. Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
@@ -36,7 +37,7 @@ import {
 } from './fields.js';
 import type { ErrorReach, FetchOk, FetchRequest, FetchResult } from './fetch.js';
 import { awaitHello, MessageChannel, type ChannelOptions, type LinkOptions } from './messages.js';
-import { formatPing, Patience } from './pings.js';
+import { Patience, Pinger } from './pings.js';
 import { formatRecall, formatRecalled, formatRoots, readRecall, readRoots } from './qm-bm.js';
 
 /** What a robot is told: also where to write. Without roots redirects may lead anywhere. */
@@ -232,6 +233,7 @@ export class ManagerPeer {
       {
         message: (name, attributes) => {
           this.#cancelHello?.();
+          if (this.#patience.isOver()) return;
           if (name === 'fetch') handlers.fetch(readRobotFetch(attributes));
           else if (name === 'recall') handlers.recall(...readRecall(attributes));
           else if (name === 'ping') this.#patience.heard(attributes);
@@ -290,39 +292,43 @@ export interface RobotHandlers {
 /** The Bot Manager's end. */
 export class RobotPeer {
   readonly channel: MessageChannel;
-  readonly #options: LinkOptions;
+  readonly #pinger: Pinger;
   readonly #cancelHello: () => void;
   #greeted = false;
-  #cancelPing: (() => void) | undefined;
   constructor(stream: Duplex, handlers: RobotHandlers, options: LinkOptions) {
-    this.#options = options;
     this.channel = new MessageChannel(
       stream,
       {
         message: (name, attributes, text) => {
+          this.#pinger.heard();
           if (name === 'bot') {
             handlers.hello(requiredInteger(name, attributes, 'slots'));
             this.#greeted = true;
             this.#cancelHello();
-            if (optionalFlag(name, attributes, 'pings') === true && this.#cancelPing === undefined)
-              this.#ping();
+            if (optionalFlag(name, attributes, 'pings') === true) this.#pinger.start();
           } else if (!this.#greeted) {
             throw this.channel.violation(`<${name}> before <lococa:bot>`);
           } else if (name === 'fetched') {
             handlers.fetched(readRobotFetched(attributes, text));
-          } else {
-            throw this.channel.violation(`<${name}> is nothing a robot says; bot and fetched are`);
+          } else if (name !== 'pong') {
+            throw this.channel.violation(`<${name}> is nothing a robot says; bot, fetched and pong are`);
           }
         },
         closed: reason => {
           this.#cancelHello();
-          this.#cancelPing?.();
+          this.#pinger.stop();
           handlers.closed(reason);
         },
       },
       options,
     );
+    this.#pinger = new Pinger(this.channel, options);
     this.#cancelHello = awaitHello(this.channel, options);
+  }
+
+  /** For how long it has not answered a ping; 0 while it does, and of one that wants none. */
+  get silentMs(): number {
+    return this.#pinger.silentMs;
   }
 
   /** Asks for a request of the source, under the id the robot is to answer with. */
@@ -332,12 +338,5 @@ export class RobotPeer {
   /** Asks for what has not begun of the lane. */
   recall(lane: string, begun = false): void {
     this.channel.send(formatRecall(lane, begun));
-  }
-
-  #ping(): void {
-    if (!this.channel.open) return;
-    const { pingIntervalMs, clock } = this.#options;
-    this.channel.send(formatPing(pingIntervalMs));
-    this.#cancelPing = clock.after(pingIntervalMs, () => this.#ping());
   }
 }

@@ -134,6 +134,11 @@ export class MessageChannel {
     return this.#state === 'open';
   }
 
+  /** Why it ends, where we or the link ended it. */
+  get reason(): LccError | undefined {
+    return this.#reason;
+  }
+
   /** Bytes (counted as characters before they are written) that the peer has not taken yet. */
   get pendingBytes(): number {
     return this.#out.length + this.#stream.writableLength;

@@ -1,19 +1,16 @@
 /**
  * The two ends of the conversation QM ↔ BM, BM ↔ BM (its messages: qm-bm.ts).
  *
- * A link can be cut without either side being told. The upper one pings every interval and gives the lower one up after
- * three of silence; the lower one gives up after two, so that it has stopped asking sites for more before its work is
- * given to another.
+ * A link can be cut without either side being told: both notice by pings (pings.ts).
  */
 import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings.js';
-import { LccError } from '../lib/errors.js';
+import type { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, requiredInteger, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
 import { awaitHello, MessageChannel, type ChannelOptions, type LinkOptions } from './messages.js';
-import { formatPing, Patience } from './pings.js';
+import { Patience, Pinger } from './pings.js';
 import { formatFetch, formatFetched, formatRecall, readFetch, readFetched, readRecall } from './qm-bm.js';
 import {
   formatUpkeep,
@@ -23,9 +20,6 @@ import {
   type UpkeepRequest,
   type UpkeepResult,
 } from './upkeep.js';
-
-/** Intervals of silence after which the upper side gives up the lower one, which has given up before (pings.ts). */
-const UPPER_PATIENCE = 3;
 
 /** What a Bot Manager asks of the code that serves its connection to the source. */
 export interface SourceHandlers {
@@ -71,11 +65,12 @@ export class SourcePeer {
       },
       options,
     );
-    this.#patience = new Patience(this.channel, options.clock, () => {
-      // Its pings lie unread here: it must not take that for silence.
-      if (this.#held) this.channel.send('<pong/>\n');
-      return this.#held;
-    });
+    this.#patience = new Patience(this.channel, options.clock, () => this.#held);
+  }
+
+  /** Whether the source has been silent for so long that what it asked for may be another's: the connection ends. */
+  isOver(): boolean {
+    return this.#patience.isOver();
   }
 
   /** Whether the source has said something: it knows who is here then, for it pings whoever has said that. */
@@ -108,6 +103,7 @@ export class SourcePeer {
 
   #message(name: string, attributes: Attributes, text: string): void {
     this.#heard = true;
+    if (this.#patience.isOver()) return;
     switch (name) {
       case 'fetch':
         return this.#handlers.fetch(readFetch(attributes));
@@ -122,8 +118,7 @@ export class SourcePeer {
       case 'refuse':
         return this.#handlers.refused(requiredText(name, attributes, 'machineid'), text);
       case 'ping':
-        this.#patience.heard(attributes);
-        return this.channel.send('<pong/>\n');
+        return this.#patience.heard(attributes);
       default: {
         const request = readUpkeep(name, attributes);
         if (request !== undefined) return this.#handlers.upkeep(request);
@@ -149,27 +144,31 @@ export interface BotManagerHandlers {
 export class BotManagerPeer {
   readonly channel: MessageChannel;
   readonly #handlers: BotManagerHandlers;
-  readonly #options: LinkOptions;
+  readonly #pinger: Pinger;
+  readonly #cancelHello: () => void;
   #greeted = false;
-  /** Pings sent since something was heard. */
-  #unheard = 0;
-  #cancelTimer: () => void;
 
   constructor(stream: Duplex, handlers: BotManagerHandlers, options: LinkOptions) {
     this.#handlers = handlers;
-    this.#options = options;
     this.channel = new MessageChannel(
       stream,
       {
         message: (name, attributes, text) => this.#message(name, attributes, text),
         closed: reason => {
-          this.#cancelTimer();
+          this.#cancelHello();
+          this.#pinger.stop();
           handlers.closed(reason);
         },
       },
       options,
     );
-    this.#cancelTimer = awaitHello(this.channel, options);
+    this.#pinger = new Pinger(this.channel, options);
+    this.#cancelHello = awaitHello(this.channel, options);
+  }
+
+  /** For how long it has not answered a ping; 0 while it does. */
+  get silentMs(): number {
+    return this.#pinger.silentMs;
   }
 
   fetch(request: FetchRequest): void {
@@ -192,7 +191,7 @@ export class BotManagerPeer {
   }
 
   #message(name: string, attributes: Attributes, text: string): void {
-    this.#unheard = 0;
+    this.#pinger.heard();
     if (name === 'bm') {
       const words = (list = '') => list.split(' ').filter(id => id !== '');
       const machineIds = words(attributes['machineid']);
@@ -202,8 +201,9 @@ export class BotManagerPeer {
       const slots = requiredInteger(name, attributes, 'slots');
       const relays = optionalFlag(name, attributes, 'relay') === true;
       this.#handlers.hello({ machineIds, slots, storeIds, relays });
-      if (!this.#greeted) this.#watch();
       this.#greeted = true;
+      this.#cancelHello();
+      this.#pinger.start();
       return;
     }
     if (name === 'bot')
@@ -230,23 +230,9 @@ export class BotManagerPeer {
       }
     }
   }
+}
 
-  #watch(): void {
-    this.#cancelTimer();
-    if (!this.channel.open) return;
-    const { pingIntervalMs, clock } = this.#options;
-    if (this.#unheard >= UPPER_PATIENCE) {
-      const limit = limitText('wire.ping_interval_ms', pingIntervalMs);
-      this.channel.destroy(
-        new LccError(
-          'peer.unavailable',
-          `${this.channel.where}: silent for ${UPPER_PATIENCE} intervals of ${limit}`,
-        ),
-      );
-      return;
-    }
-    this.#unheard++;
-    this.channel.send(formatPing(pingIntervalMs));
-    this.#cancelTimer = clock.after(pingIntervalMs, () => this.#watch());
-  }
+/** What a status says of a Bot Manager that does not answer. */
+export function silence({ silentMs }: Pick<BotManagerPeer, 'silentMs'>): { silent_ms?: number } {
+  return silentMs === 0 ? {} : { silent_ms: silentMs };
 }

@@ -239,6 +239,8 @@ describe('a Bot Manager', () => {
       machineid: 'm1',
       source: true,
       robots: 1,
+      robots_silent: [],
+      robots_lost: [],
       slots: 2,
       waiting: 0,
       fetching: 0,

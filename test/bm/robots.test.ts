@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fetch, fileOf, numberOf, ok, World } from './support.js';
+import { channelOptions } from '../support/duplex.js';
+import { Far, fetch, fileOf, numberOf, ok, World } from './support.js';
 
 describe('a Bot Manager whose robots come and go', () => {
   it('gives what a vanished robot was doing to another, for the same destination', async () => {
@@ -15,6 +16,63 @@ describe('a Bot Manager whose robots come and go', () => {
     assert.equal(world.manager.status()['waiting'], 2, 'without robots requests wait');
     const other = await world.robot(2);
     assert.deepEqual((await other.hear()).map(fileOf), before);
+    await world.stop();
+  });
+
+  it('gives what a silent robot was doing to another under another name, and misses it until one comes from its address', async () => {
+    const world = new World({
+      channel: { ...channelOptions(), helloTimeoutMs: 60_000, pingIntervalMs: 1000 },
+    });
+    const source = world.source();
+    const robot = (where: string) => new Far(stream => world.manager.robot(stream, where));
+    const silent = robot('robot 192.0.2.7:1111');
+    await silent.say('<lococa:bot slots="1" pings="yes"/>');
+    await source.say(fetch(1));
+    const before = (await silent.hear()).map(fileOf).find(file => file !== '');
+    await world.pass(1000);
+    assert.deepEqual(world.manager.status()['robots_silent'], [
+      { peer: 'robot 192.0.2.7:1111', silent_ms: 1000 },
+    ]);
+    await world.pass(2000);
+    assert.deepEqual(world.manager.status()['robots_silent'], []);
+    const reason =
+      'robot 192.0.2.7:1111: silent for 3 intervals of 1 s (wire.ping_interval_ms); it hangs, or the link is cut';
+    const lost = [{ reason, at_ms: world.clock.nowMs() }];
+    assert.deepEqual(world.manager.status()['robots_lost'], lost);
+    const other = robot('robot 192.0.2.8:1111');
+    await other.say('<lococa:bot slots="1"/>');
+    const after = (await other.hear()).map(fileOf).find(file => file !== '');
+    assert.ok(after !== undefined && after !== before, after);
+    assert.deepEqual(world.manager.status()['robots_lost'], lost);
+    await robot('robot 192.0.2.7:2222').say('<lococa:bot slots="1"/>');
+    assert.deepEqual(world.manager.status()['robots_lost'], []);
+    await world.stop();
+  });
+
+  it('misses twenty robots at most, and none for longer than a day', async () => {
+    const world = new World({
+      channel: { ...channelOptions(), helloTimeoutMs: 60_000, pingIntervalMs: 1000 },
+    });
+    for (let i = 0; i < 25; i++)
+      await new Far(stream => world.manager.robot(stream, `robot 192.0.2.${i}:1`)).say(
+        '<lococa:bot slots="1" pings="yes"/>',
+      );
+    await world.pass(3000);
+    assert.equal((world.manager.status()['robots_lost'] as unknown[]).length, 20);
+    await world.pass(24 * 3_600_000);
+    assert.deepEqual(world.manager.status()['robots_lost'], []);
+    await world.stop();
+  });
+
+  it('that stood still itself gives a robot nothing of what its source asked for before', async () => {
+    const world = new World();
+    const source = world.source();
+    await source.say('<ping intervalms="1000"/>' + fetch(1));
+    world.clock.monotonicMs = () => 2000;
+    const robot = await world.robot(1);
+    assert.deepEqual(await robot.hear(), []);
+    assert.equal(world.manager.status()['source'], false);
+    assert.equal(world.manager.status()['waiting'], 0);
     await world.stop();
   });
 

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   configure,
   contentOf,
@@ -16,6 +17,7 @@ import {
   startManager,
   startRobot,
 } from '../support/bot-manager.js';
+import { statusOf } from '../support/daemon.js';
 
 /** Files that robots have not finished. */
 function halfWritten(): string[] {
@@ -136,6 +138,35 @@ describe('lccd-bm and its robots', () => {
     await source.slots(2);
     assert.equal(readFileSync(fileOf(stored), 'utf8'), 'new');
     assert.equal(stored.md5, md5('new'));
+  });
+
+  it('gives the lanes of a robot that answers no ping to another, and tells of it until it is back', async () => {
+    configure('[wire]\nping_interval_ms = 1000\n');
+    let asked = () => {};
+    const hasAsked = new Promise<void>(resolve => (asked = resolve));
+    site.answer = asked;
+    const manager = startManager();
+    const hung = startRobot('hung', 1);
+    await source.slots(1);
+    const results = ['/0', '/1'].map(path => fetchOk(path, '7'));
+    await hasAsked;
+    site.answer = (request, response) => void response.end(contentOf(request.url ?? ''));
+    hung.child.kill('SIGSTOP');
+    startRobot('heir', 1);
+    await source.slots(2);
+    const untilStatus = async (
+      is: (status: { robots_silent: unknown[]; robots_lost: unknown[] }) => boolean,
+    ) => {
+      while (!is((await statusOf(home, 'lccd-bm')) as Parameters<typeof is>[0])) await pause(20);
+    };
+    await untilStatus(({ robots_silent: silent }) => silent.length === 1);
+    await manager.logged('silent for 3 intervals of 1 s (wire.ping_interval_ms)');
+    await Promise.all(results);
+    await untilStatus(
+      ({ robots_silent: silent, robots_lost: lost }) => silent.length === 0 && lost.length === 1,
+    );
+    hung.child.kill('SIGCONT');
+    await untilStatus(({ robots_lost: lost }) => lost.length === 0);
   });
 
   it('has robots give up what they fetch when it hangs: its lanes are another’s soon', async () => {

@@ -169,6 +169,7 @@ describe('lccstat and an LCC whose site is away', { timeout: 300_000 }, () => {
     const notNow = new Set([
       'problem',
       'rests_ms',
+      'silent_ms',
       'machine',
       'at_ms',
       'reason',

@@ -160,6 +160,35 @@ describe('why nothing moves', () => {
       /^the Bot Manager of m1 is given nothing for another 10 s: store full: f1$/,
     ],
     [
+      'a Bot Manager that does not answer',
+      lcc('lccd-qm', { bot_managers: [{ peer: 'unix', machines: ['m1'], slots: 4, silent_ms: 16_000 }] }),
+      {},
+      /^the Bot Manager of m1 has not answered lccd-qm for 16 s: it hangs, or the link is cut; /,
+    ],
+    [
+      'a Bot Manager below a relay that does not answer',
+      lcc('lccd-bm', {
+        relay: true,
+        bot_managers: [{ peer: '192.0.2.7:1', machines: [], silent_ms: 16_000 }],
+      }),
+      {},
+      /^the Bot Manager of 192\.0\.2\.7:1 has not answered lccd-bm for 16 s: /,
+    ],
+    [
+      'a robot that does not answer',
+      lcc('lccd-bm', { robots_silent: [{ peer: 'robot 192.0.2.7:40001', silent_ms: 31_900 }] }),
+      {},
+      /^the robot 192\.0\.2\.7:40001 has not answered lccd-bm for 31 s: .* what it does goes to others$/,
+    ],
+    [
+      'a robot that was lost, and when',
+      lcc('lccd-bm', {
+        robots_lost: [{ reason: 'robot 192.0.2.7:40001: silent', at_ms: NOW_MS - 90 * 60_000 }],
+      }),
+      {},
+      /^lccd-bm lost a robot at 12:00:00, which has not come back: robot 192\.0\.2\.7:40001: silent$/,
+    ],
+    [
       'a machine that was refused, and when',
       lcc('lccd-qm', {
         machines_refused: [{ machine: 'm2', reason: 'another store', at_ms: NOW_MS - 90 * 60_000 }],

@@ -22,7 +22,7 @@ describe('what the rules of a conversation forbid', () => {
     ['robot', '<bot slots="1"/><fetched id="1" status="ok" md5="x"/>', /attribute len: it is required/],
     ['robot', '<bot slots="1"/><fetched id="1" status="error"/>', /attribute code: it is required/],
     ['robot', '<bot slots="1"/><fetched id="1" status="error" code="1" reach="far"/>', /reach="far"/],
-    ['robot', '<bot slots="1"/><hello/>', /&lt;hello&gt; is nothing a robot says/],
+    ['robot', '<bot slots="1"/><hello/>', /&lt;hello&gt; is nothing a robot says; bot, fetched and pong are/],
     ['manager', '<fetch id="1" url="http://h/"/>', /attribute file: it is required/],
     ['manager', '<fetch id="1" url="http://h/" file="f"/>', /attribute file="f": give an absolute path/],
     ['manager', '<fetch id="1e3" url="http://h/" file="/f"/>', /attribute id="1e3"/],
@@ -183,12 +183,14 @@ describe('a Bot Manager', () => {
 
 describe('a robot', () => {
   const serve = () => {
-    const { ours, theirs } = ends();
+    const { ours, theirs, received } = ends();
     const settings = options();
     const end = { reason: undefined as string | undefined };
     const closed = (error: LccError | undefined) => void (end.reason = error?.message ?? 'closed');
-    const peer = new ManagerPeer(ours, { fetch() {}, recall() {}, closed }, settings);
-    return { peer, theirs, end, clock: settings.clock };
+    const asked: number[] = [];
+    const fetch = ({ id }: { id: number }) => void asked.push(id);
+    const peer = new ManagerPeer(ours, { fetch, recall() {}, closed }, settings);
+    return { peer, theirs, received, asked, end, clock: settings.clock };
   };
 
   it('gives up a Bot Manager that does not ping any more, not one that never did or whose pings it does not read', async () => {
@@ -208,6 +210,61 @@ describe('a robot', () => {
     clock.advance(200);
     await settle();
     assert.match(end.reason ?? '', /silent for 2 times the 1 s it pings at/);
+  });
+
+  it('answers pings, also when it reads nothing for now', async () => {
+    const { peer, theirs, received, clock } = serve();
+    theirs.write('<ping intervalms="1000"/>');
+    await settle();
+    assert.equal(received(), '<pong/>\n');
+    peer.hold(true);
+    clock.advance(2000);
+    await settle();
+    assert.equal(received(), '<pong/>\n'.repeat(2));
+  });
+
+  it('that stood still begins nothing of what it finds unread: it may be another’s', async () => {
+    for (const unread of ['<fetch id="7" url="http://h/" file="/f"/>', '<ping intervalms="1000"/>']) {
+      const { theirs, received, asked, end, clock } = serve();
+      theirs.write('<ping intervalms="1000"/><fetch id="6" url="http://h/" file="/f"/>');
+      await settle();
+      // Time passes, and no timer has its turn before what lies in the buffers.
+      clock.monotonicMs = () => 2000;
+      theirs.write(unread);
+      await settle();
+      assert.deepEqual(asked, [6]);
+      assert.equal(received(), '<pong/>\n');
+      assert.match(end.reason ?? '', /silent for 2 times the 1 s it pings at/);
+    }
+  });
+
+  it('is given up when it has not answered three pings, not one that answers or asked for none', async () => {
+    const serveRobot = async (hello: string, said: string) => {
+      const { ours, theirs } = ends();
+      const settings = options();
+      const end = { reason: undefined as string | undefined };
+      const closed = (error: LccError | undefined) => void (end.reason = error?.message ?? 'closed');
+      const peer = new RobotPeer(ours, { hello() {}, fetched() {}, closed }, settings);
+      theirs.write(hello);
+      await settle();
+      const silences: number[] = [];
+      for (let i = 0; i < 6 && end.reason === undefined; i++) {
+        silences.push(peer.silentMs);
+        settings.clock.advance(1000);
+        if (said !== '') theirs.write(said);
+        await settle();
+      }
+      return { reason: end.reason, silences };
+    };
+    const pinged = '<lococa:bot slots="1" pings="yes"/>';
+    assert.deepEqual(await serveRobot(pinged, ''), {
+      reason: 'peer: silent for 3 intervals of 1 s (wire.ping_interval_ms); it hangs, or the link is cut',
+      silences: [0, 1000, 2000],
+    });
+    const talkative = { reason: undefined, silences: [0, 0, 0, 0, 0, 0] };
+    assert.deepEqual(await serveRobot(pinged, '<pong/>'), talkative);
+    assert.deepEqual(await serveRobot(pinged, '<bot slots="1"/>'), talkative);
+    assert.deepEqual(await serveRobot('<lococa:bot slots="1"/>', ''), talkative);
   });
 
   it('is pinged when it wants to be, once an interval however often it says so', async () => {

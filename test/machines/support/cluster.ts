@@ -89,7 +89,10 @@ retry_delay_ms = 100
     const home = this.#configure(
       machine,
       `[net]
+allow_plain = true
 tls_ca = "${this.dir}/cert.pem"
+[wire]
+ping_interval_ms = ${PING_MS}
 [bm]
 machine_id = "${name}"
 grace_ms = 0
@@ -143,13 +146,27 @@ allow_addresses = ["${this.network.cidr}"]
     await this.#start(machine, 'lccd-bm', [
       `--source=${source}`,
       `--listen=${socket}`,
+      `--listen=${machine.address}:${BM_PORT}`,
       `--machineid=${machine.name}`,
     ]);
-    await Promise.all(
-      slots.map((count, i) =>
-        this.#start(machine, 'lccbot', [`--bm=${socket}`, `--slots=${count}`, `--name=lccbot-${i}`]),
-      ),
-    );
+    await Promise.all(slots.map((count, i) => this.startRobot(machine, count, `lccbot-${i}`)));
+  }
+
+  /** A robot on the machine of a store. */
+  async startRobot(machine: Machine, slots: number, name: string): Promise<void> {
+    const socket = `unix:${this.homeOf(machine)}/run/bm.sock`;
+    await this.#start(machine, 'lccbot', [`--bm=${socket}`, `--slots=${slots}`, `--name=${name}`]);
+  }
+
+  /** A machine with nothing but a robot, for the Bot Manager of a store. */
+  addFarm(name: string): Machine {
+    const machine = this.network.machine(name);
+    this.#configure(machine, `[bot]\nallow_addresses = ["${this.network.cidr}"]\n`);
+    return machine;
+  }
+
+  async startFarm(farm: Machine, { machine }: StoreMachine, slots: number): Promise<void> {
+    await this.#start(farm, 'lccbot', [`--bm=${machine.address}:${BM_PORT}`, `--slots=${slots}`]);
   }
 
   /** What the daemons of a machine have logged. */
@@ -216,6 +233,11 @@ allow_addresses = ["${this.network.cidr}"]
   /** Of the Queue Manager. */
   status(): Promise<Record<string, unknown>> {
     return statusOf(this.homeOf(this.lcc), 'lccd-qm');
+  }
+  /** What `lccstat` has to say on a machine. */
+  async reasons(machine: Machine): Promise<string[]> {
+    const printed = await this.runAs(machine, 'lccstat', '--json');
+    return (JSON.parse(printed) as { reasons: string[] }).reasons;
   }
 
   async held(): Promise<Held[]> {

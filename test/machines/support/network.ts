@@ -134,6 +134,17 @@ export class Machine {
     this.#link('up');
   }
 
+  /** Nothing passes any more between it and the other, while both reach all else. Neither is told. */
+  separate(other: Machine): void {
+    ip('-n', this.namespace, 'route', 'add', 'blackhole', other.address);
+    ip('-n', other.namespace, 'route', 'add', 'blackhole', this.address);
+  }
+
+  rejoin(other: Machine): void {
+    ip('-n', this.namespace, 'route', 'del', 'blackhole', other.address);
+    ip('-n', other.namespace, 'route', 'del', 'blackhole', this.address);
+  }
+
   /** Ends all its processes with SIGKILL, as a power cut ends them; the link stays. */
   kill(): void {
     killAll(this.namespace);
