@@ -11,6 +11,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FairShare } from '../src/lib/fair-share.js';
 import { systemClock } from '../src/lib/clock.js';
 import { ManagerPeer } from '../src/wire/bm-bot.js';
 import type { ChannelLimits } from '../src/wire/messages.js';
@@ -27,6 +28,8 @@ const TICKS_PER_SECOND = 100;
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const LIMITS: ChannelLimits = {
   xml: { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 },
+  maxHelloBytes: 128 * 1024,
+  share: new FairShare(),
   maxPendingBytes: 8 * 1024 * 1024,
   stallTimeoutMs: 60_000,
 };

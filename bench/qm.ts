@@ -5,6 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FairShare } from '../src/lib/fair-share.js';
 import { fileIdOf } from '../src/db/naming.js';
 import { openDatabase, openReadOnly } from '../src/db/open.js';
 import { systemClock } from '../src/lib/clock.js';
@@ -20,6 +21,8 @@ const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
 const POLL_MS = 20;
 const CHANNEL: ChannelLimits = {
   xml: { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 },
+  maxHelloBytes: 128 * 1024,
+  share: new FairShare(),
   maxPendingBytes: 8 * 1024 * 1024,
   stallTimeoutMs: 60_000,
 };

@@ -5,16 +5,21 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../src/db/open.js';
 import { addProvider } from '../src/db/pidb.js';
 import { generatePassword, hashPassword } from '../src/lib/password.js';
+import { initMessage } from '../src/wire/cp-uns/client.js';
 import { compare, peakRssBytes, requireProgram, shell, timeShell, type Outcome } from './harness.js';
 
 const URLS = 1_000_000;
 const ROOT = 'http://www.example.org/';
+const LOGINS = 50;
+const STRANGERS = 30;
+const MAX_LOGIN_MS = 500;
 const MAX_RSS_BYTES = 100 * 1024 * 1024;
 const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
 
@@ -64,9 +69,18 @@ export async function bench(): Promise<Outcome[]> {
       ],
     });
     await stop();
+    const setRssBytes = rssBytes;
+    daemon = await startDaemon(home, password);
+    outcome.bounds.push({
+      what: `slowest of ${LOGINS} logins beside ${STRANGERS} floods of comments`,
+      value: await slowestLoginMs(daemon.port, password),
+      atMost: MAX_LOGIN_MS,
+      unit: 'ms',
+    });
+    await stop();
     outcome.bounds.push({
       what: 'memory of lccd-uns',
-      value: rssBytes / 2 ** 20,
+      value: setRssBytes / 2 ** 20,
       atMost: MAX_RSS_BYTES / 2 ** 20,
       unit: 'MB',
     });
@@ -74,6 +88,40 @@ export async function bench(): Promise<Outcome[]> {
   } finally {
     daemon?.child.kill('SIGKILL');
     rmSync(dir, { recursive: true });
+  }
+}
+
+const FLOOD = `
+  const { connect } = require('node:net');
+  const block = Buffer.from('<!-- x -->\\n'.repeat(6000));
+  const begin = () => {
+    const socket = connect(Number(process.argv[1]), '127.0.0.1');
+    const write = () => { while (!socket.destroyed && socket.write(block)); };
+    socket.on('connect', write).on('drain', write).on('error', () => {}).on('close', begin).resume();
+  };
+  for (let i = 0; i < Number(process.argv[2]); i++) begin();
+  setTimeout(() => console.log('floods'), 500);
+`;
+
+/** Logins one after the other, while strangers connect, send comments until they are cut off, and connect again. */
+async function slowestLoginMs(port: number, password: string): Promise<number> {
+  const flood = spawn(process.execPath, ['-e', FLOOD, String(port), String(STRANGERS)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  await once(flood.stdout, 'data');
+  try {
+    let slowestMs = 0;
+    for (let login = 0; login < LOGINS; login++) {
+      const startedMs = performance.now();
+      const socket = connect(port, '127.0.0.1');
+      socket.write(initMessage('1', password));
+      await once(socket, 'data');
+      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+      socket.destroy();
+    }
+    return slowestMs;
+  } finally {
+    flood.kill('SIGKILL');
   }
 }
 

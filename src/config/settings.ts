@@ -54,6 +54,12 @@ export const SETTINGS = {
   'wire.max_pending_bytes': bytes(8 * MB, 64 * KB, GB, 'messages waiting for a peer to read them'),
   'wire.stall_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time a peer may leave half of that unread'),
   'wire.hello_timeout_ms': ms(60 * SECOND, 100, HOUR, 'time from connecting to saying who is there'),
+  'wire.max_hello_bytes': bytes(
+    128 * KB,
+    4 * KB,
+    16 * MB,
+    'read of a peer before it has said who it is, be they comments or white space; of a CP also before its set',
+  ),
   'wire.ping_interval_ms': ms(
     15 * SECOND,
     100,

@@ -8,6 +8,8 @@ import { LccError, messageOf } from '../lib/errors.js';
 import type { Bound, Control } from './types.js';
 
 const MAX_LINE_BYTES = 4096;
+/** Answers that may wait for the peer to read them. */
+const MAX_WAITING_BYTES = 1024 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;
 
 /** How many connections there may be; who is refused is told as one whose control fails. */
@@ -20,16 +22,25 @@ export const CONTROL_PLACES: Bound = {
 /** Serves one connection of the control socket. */
 export function serveControl(socket: Socket, controls: Record<string, Control>): void {
   let pending = '';
+  let isBusy = false;
+  /** One line a turn of the event loop, and the next when the answers have been read. */
+  const next = () => {
+    const end = pending.indexOf('\n');
+    isBusy = end >= 0 && !socket.destroyed;
+    if (end > MAX_LINE_BYTES || (end < 0 && pending.length > MAX_LINE_BYTES)) return void socket.destroy();
+    if (!isBusy) return void socket.resume();
+    const line = pending.slice(0, end).trim();
+    pending = pending.slice(end + 1);
+    const text = `${JSON.stringify(answer(line, controls))}\n`;
+    if (socket.write(text) || socket.writableLength < MAX_WAITING_BYTES) setImmediate(next);
+    else socket.once('drain', next);
+  };
   socket.setEncoding('utf8');
   socket.setTimeout(IDLE_TIMEOUT_MS, () => void socket.destroy());
   socket.on('data', (text: string) => {
     pending += text;
-    for (let end = pending.indexOf('\n'); end >= 0; end = pending.indexOf('\n')) {
-      const line = pending.slice(0, end).trim();
-      pending = pending.slice(end + 1);
-      socket.write(`${JSON.stringify(answer(line, controls))}\n`);
-    }
-    if (pending.length > MAX_LINE_BYTES) socket.destroy();
+    socket.pause();
+    if (!isBusy) next();
   });
 }
 

@@ -5,6 +5,8 @@ import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
 
 /** Time in which somebody for whom there is no place reads why. */
 const DOOR_MS = 1000;
+/** What it may say meanwhile. */
+const DOOR_BYTES = 128 * 1024;
 
 export class Door {
   readonly #clock: Clock;
@@ -18,8 +20,7 @@ export class Door {
 
   /** Says `why` and closes. */
   turnAway(socket: Socket, why: string): void {
-    // What it says is nobody's business; unread, it would turn the end into a reset.
-    socket.resume();
+    passOver(socket);
     socket.end(why);
     if (this.#count >= this.#most) return void socket.destroy();
     this.#count++;
@@ -29,4 +30,13 @@ export class Door {
       cancel();
     });
   }
+}
+
+/** What the peer still says is nobody's business; unread, it would turn the end into a reset. Who goes on and on is cut off. */
+export function passOver(socket: Socket): void {
+  let bytes = 0;
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DOOR_BYTES) socket.destroy();
+  });
 }

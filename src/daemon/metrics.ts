@@ -16,6 +16,8 @@ import type { Listener, MetricRow, Services } from './types.js';
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 const MAX_CONNECTIONS = 200;
+/** Of a request, and whatever is around it. */
+const MAX_REQUEST_BYTES = 32 * 1024;
 const MAX_PORT = 65_535;
 
 type Status = Record<string, unknown>;
@@ -159,5 +161,10 @@ function admission(http: Server, clock: Clock): (socket: Socket) => void {
       for (const cancel of cancels) cancel();
     });
     http.emit('connection', socket);
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_REQUEST_BYTES) socket.destroy();
+    });
   };
 }

@@ -168,6 +168,7 @@ export async function startQueueManager(
     log,
     xml: xmlLimitsOf(config),
     helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+    maxHelloBytes: config.get('wire.max_hello_bytes'),
     stallTimeoutMs: config.get('wire.stall_timeout_ms'),
     queued: () => store.providers.waiting() - store.absorb.unfinished(),
     maxQueued,

@@ -12,6 +12,7 @@ import type { Connection, Listener } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
+import { FairShare } from '../lib/fair-share.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import type { XmlLimits } from '../lib/xml/types.js';
@@ -27,6 +28,8 @@ export interface UnsLinksOptions {
   clock: Clock;
   log: Log;
   xml: XmlLimits;
+  /** Bytes that a UNS may send before it has said which it is. */
+  maxHelloBytes: number;
   helloTimeoutMs: number;
   /** Longest silence in the middle of a set: others of the provider wait for it. */
   stallTimeoutMs: number;
@@ -59,6 +62,7 @@ export class UnsLinks {
   #opening: Promise<void> | undefined;
   #stopped = false;
   #cancelCheck: (() => void) | undefined;
+  readonly #share = new FairShare();
 
   constructor(options: UnsLinksOptions) {
     this.#options = options;
@@ -100,7 +104,7 @@ export class UnsLinks {
   }
 
   async #serve(connection: Connection): Promise<void> {
-    const { clock, log, xml, helloTimeoutMs } = this.#options;
+    const { clock, log, xml, helloTimeoutMs, maxHelloBytes } = this.#options;
     const { socket, peer } = connection;
     const cancelHello = clock.after(helloTimeoutMs, () => socket.destroy());
     const session = new UnsSession(this.#options, connection, {
@@ -110,7 +114,8 @@ export class UnsLinks {
     });
     this.#connections.set(connection, session);
     try {
-      await receiveFromUns(socket, session.handlers(cancelHello), { where: `uns ${peer}`, xml });
+      const options = { where: `uns ${peer}`, xml, maxHelloBytes, share: this.#share };
+      await receiveFromUns(socket, session.handlers(cancelHello), options);
       socket.end();
     } catch (error) {
       if (!(error instanceof Overload) && !isDisconnect(error)) {

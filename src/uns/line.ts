@@ -5,12 +5,15 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
+import type { PeerReading } from '../lib/fair-share.js';
 
 /**
  * After a peer that stopped sending before our last reply: time in which the news that nobody reads arrives, so that
  * the write after it fails.
  */
 const PROBE_MS = 100;
+/** Read of a socket at a time. */
+const CHUNK_BYTES = 64 * 1024;
 
 export class Line {
   readonly #socket: Socket;
@@ -125,14 +128,16 @@ export class Line {
   /**
    * Ends the conversation after our last word: waits, within what `interrupt` allows, for the peer to have read it and
    * gone, ignoring what it still says.
+   * @param maxBytes read of the peer in all; then it is cut off
    * @returns whether the peer has certainly received everything we said
    */
-  async finish(): Promise<boolean> {
+  async finish(reading: PeerReading, maxBytes = Infinity): Promise<boolean> {
     try {
       await this.said(0);
       if (this.#ended && !this.#endedAfterReplies) await this.#probe();
       this.#socket.end();
-      while ((await this.next()) !== undefined);
+      for (let chunk; (chunk = await this.next()) !== undefined; await reading.turn(chunk.length))
+        if (this.#socket.bytesRead + CHUNK_BYTES > maxBytes) return false;
       while (!this.#closed) await this.#stirred();
       return !this.#broken;
     } catch {

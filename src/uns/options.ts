@@ -40,7 +40,7 @@ export interface UnsOptions {
   orderDb: string;
   lccDb: string;
   mimes: readonly string[];
-  xml: XmlLimits;
+  xml: XmlLimits & { maxHelloBytes: number };
   maxUrlBytes: number;
   fullSetPeriodMs: number;
   qmTimeoutMs: number;
@@ -71,7 +71,7 @@ export function unsOptions(config: Config, openFiles: number): UnsOptions {
     orderWaitMs: config.get('uns.order_wait_ms'),
     lccDb: config.home.db,
     mimes: config.get('uns.mime'),
-    xml: xmlLimitsOf(config),
+    xml: { ...xmlLimitsOf(config), maxHelloBytes: config.get('wire.max_hello_bytes') },
     maxUrlBytes: config.get('xml.url_bytes'),
     fullSetPeriodMs: config.get('qm.full_set_period_ms'),
     qmTimeoutMs: config.get('uns.qm_timeout_ms'),

@@ -7,6 +7,7 @@ import { SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { DutyCycle } from '../lib/duty-cycle.js';
+import { FairShare } from '../lib/fair-share.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
@@ -47,6 +48,7 @@ export class UnsServer {
   readonly #pidb: PidbReader;
   readonly #logins: Logins;
   readonly #connections: Connections;
+  readonly #share = new FairShare();
   readonly #forwarder: Forwarder;
   readonly #sessionParts: SessionParts;
   readonly #open = new Map<CpSession, Promise<void>>();
@@ -106,6 +108,7 @@ export class UnsServer {
       intake,
       rations,
       layouts: new SharedLayouts(),
+      share: this.#share,
       duty,
       logins: this.#logins,
       parted: (pid, errseen) => this.#parted(pid, errseen),
@@ -209,7 +212,7 @@ export class UnsServer {
     this.#atDoor += 1;
     const lingerMs = this.#options.limits['uns.linger_timeout_ms'];
     const cancel = this.#clock.after(lingerMs, () => line.interrupt(why));
-    await line.finish();
+    await line.finish(this.#share.join());
     cancel();
     this.#atDoor -= 1;
   }

@@ -12,6 +12,7 @@
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf, tooManyFiles } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
+import type { FairShare, PeerReading } from '../lib/fair-share.js';
 import type { Log } from '../lib/log.js';
 import type { SharedLayouts } from '../lib/xml/layouts.js';
 import {
@@ -42,6 +43,8 @@ export interface SessionParts {
   rations: Rations;
   /** How CPs write, as the last one wrote whose set was accepted: most of them use the same software. */
   layouts: SharedLayouts;
+  /** Of connections: what each may read in a turn of the event loop. */
+  share: FairShare;
   /** Of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
   /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
@@ -57,9 +60,10 @@ export class CpSession {
   readonly #address: string;
   readonly #watch: Watch;
   readonly #reader: CpReader;
+  readonly #reading: PeerReading;
   #admission: Admission | undefined;
   /** Who it says it is. */
-  #claimedPid: number | undefined;
+  #claimed: string | undefined;
   #set: SetIntake | undefined;
   /** Errors the CP has certainly received now. */
   #shownUpTo = 0;
@@ -75,6 +79,7 @@ export class CpSession {
     this.#peer = from.peer;
     this.#address = from.address;
     this.#reader = new CpReader(parts.options.xml, from.peer, parts.layouts);
+    this.#reading = parts.share.join();
     this.#watch = new Watch(parts.options, parts.clock, why => this.#line.interrupt(why));
   }
 
@@ -147,12 +152,14 @@ export class CpSession {
       const chunk = await this.#line.next();
       this.#watch.heard(chunk?.length ?? 0);
       if (chunk === undefined) break;
-      this.#set?.countBytes(chunk.length);
-      const startedMs = this.#parts.clock.monotonicMs();
-      yield* this.#reader.read(chunk);
-      const workedMs = this.#parts.clock.monotonicMs() - startedMs;
-      await this.#set?.paced();
-      await this.#makeRoom(workedMs);
+      for await (const slice of this.#reading.slices(chunk)) {
+        this.#set?.countBytes(slice.length);
+        const startedMs = this.#parts.clock.monotonicMs();
+        yield* this.#reader.read(slice);
+        const workedMs = this.#parts.clock.monotonicMs() - startedMs;
+        await this.#set?.paced();
+        await this.#makeRoom(workedMs);
+      }
     }
     const [problem] = this.#reader.end();
     if (problem?.kind === 'problem' && this.#admission !== undefined) {
@@ -171,12 +178,13 @@ export class CpSession {
 
   async #logIn(id: string, password: string): Promise<void> {
     const { logins, log } = this.#parts;
-    this.#claimedPid = pidOf(id);
+    this.#claimed = id;
     this.#admission = await logins.admit(
       { id, password, address: this.#address },
       pid => this.#place.loggedIn(pid),
       delayMs => this.#line.rest(delayMs),
     );
+    this.#reading.known();
     this.#watch.loggedIn();
     const { provider, seq, status } = this.#admission;
     log.debug('CP connected', { peer: this.#peer, pid: provider.pid, seq });
@@ -231,7 +239,7 @@ export class CpSession {
       peer: this.#peer,
       pid,
       // Anybody may say so: not the provider's own doing, and yet where to look.
-      claimed_pid: pid === undefined ? this.#claimedPid : undefined,
+      claimed_pid: pid === undefined ? pidOf(this.#claimed ?? '') : undefined,
       code: why.code,
       reason: why.message,
     });
@@ -252,7 +260,10 @@ export class CpSession {
       this.#line.interrupt(new Refusal(106)),
     );
     try {
-      const received = await this.#line.finish();
+      // Who has not even tried to log in sends nothing that must not be cut off.
+      const isNoise = this.#claimed === undefined;
+      const maxBytes = isNoise ? 2 * options.xml.maxHelloBytes : Infinity;
+      const received = await this.#line.finish(this.#reading, maxBytes);
       this.#shownUpTo = received && !this.#isCut ? (this.#admission?.shownUpTo ?? 0) : 0;
     } finally {
       cancel();

@@ -8,6 +8,8 @@
  *     open ──malformed, refused──▶ answered ──▶ closed
  *       │ peer does not read: reading pauses (its requests stop, ours are bounded by what it asked)
  *       ╰─ still not after stallTimeoutMs, or maxPendingBytes waiting ──▶ cut
+ *
+ * Up to its first message a peer is a stranger: it is read in small slices, shared with others, and so far only.
  */
 import type { Duplex } from 'node:stream';
 import { xmlLimitsOf } from '../config/limits.js';
@@ -15,12 +17,17 @@ import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { FairShare, type PeerReading } from '../lib/fair-share.js';
 import { escapeText } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
 
 export interface ChannelLimits {
   xml: XmlLimits;
+  /** Bytes up to the end of a peer's first message. */
+  maxHelloBytes: number;
+  /** The time in which peers are read before that. */
+  share: FairShare;
   /** Outgoing bytes waiting at which the peer is cut; at half of it reading from the peer pauses. */
   maxPendingBytes: number;
   /** How long a peer may leave that half unread before it is cut. */
@@ -31,6 +38,8 @@ export interface ChannelLimits {
 export function channelLimitsOf(config: Config): ChannelLimits {
   return {
     xml: xmlLimitsOf(config),
+    maxHelloBytes: config.get('wire.max_hello_bytes'),
+    share: new FairShare(),
     maxPendingBytes: config.get('wire.max_pending_bytes'),
     stallTimeoutMs: config.get('wire.stall_timeout_ms'),
   };
@@ -94,12 +103,18 @@ export class MessageChannel {
   readonly #handlers: ChannelHandlers;
   readonly #options: ChannelOptions;
   readonly #reader: XmlReader;
+  readonly #reading: PeerReading;
+  /** What a stranger has sent and was not read yet. */
+  #unread: Buffer[] = [];
+  #isReading = false;
+  #ignoredBytes = 0;
   #state: 'open' | 'ending' | 'closed' = 'open';
   #reason: LccError | undefined;
   #out = '';
   #flushing = false;
   #congested = false;
   #held = false;
+  #hasEnded = false;
   #cancelStall: (() => void) | undefined;
   #cancelLinger: (() => void) | undefined;
   #name = '';
@@ -121,13 +136,15 @@ export class MessageChannel {
       options.xml,
       { where: options.where },
     );
+    this.#reader.allow(options.maxHelloBytes, limitText('wire.max_hello_bytes', options.maxHelloBytes));
+    this.#reading = options.share.join();
     // Who closes his sending side may still want the answers.
     if (handlers.ended !== undefined) stream.allowHalfOpen = true;
     stream.on('error', (error: Error) => this.#fail(streamError(this.where, error)));
     stream.on('close', () => this.#onStreamClosed());
     stream.on('drain', () => this.#relieve());
     stream.on('end', () => this.#onEnd());
-    stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
+    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
   }
 
   get open(): boolean {
@@ -198,10 +215,33 @@ export class MessageChannel {
     this.end(errorElement(error));
   }
 
-  #onData(chunk: Uint8Array): void {
-    if (this.#state !== 'open') return;
+  #onData(chunk: Buffer): void {
+    if (this.#state !== 'open') return this.#ignore(chunk);
+    if (this.#reading.isKnown) return this.#read(chunk);
+    this.#unread.push(chunk);
+    if (!this.#isReading) void this.#readStranger();
+    this.#applyPause();
+  }
+
+  /** Reads what a stranger has sent, slice by slice; pauses it meanwhile. */
+  async #readStranger(): Promise<void> {
+    this.#isReading = true;
+    for (let chunk; (chunk = this.#unread.shift()) !== undefined;)
+      for await (const slice of this.#reading.slices(chunk)) if (this.#state === 'open') this.#read(slice);
+    this.#isReading = false;
+    if (this.#hasEnded) this.#onEnd();
+    this.#applyPause();
+  }
+
+  /** A stranger that was refused may go on for a while, to read why, but not for ever. */
+  #ignore(chunk: Buffer): void {
+    this.#ignoredBytes += chunk.length;
+    if (!this.#reading.isKnown && this.#ignoredBytes > this.#options.maxHelloBytes) this.#stream.destroy();
+  }
+
+  #read(bytes: Uint8Array): void {
     try {
-      this.#reader.write(chunk);
+      this.#reader.write(bytes);
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       this.refuse(this.#located(error));
@@ -245,6 +285,9 @@ export class MessageChannel {
       return;
     }
     this.#handlers.message(name, attributes, text);
+    if (this.#reading.isKnown) return;
+    this.#reading.known();
+    this.#reader.allow(Infinity);
   }
 
   /** A breach of the conversation's rules, ready to be thrown. */
@@ -258,7 +301,8 @@ export class MessageChannel {
   }
 
   #onEnd(): void {
-    if (this.#state !== 'open') return;
+    this.#hasEnded = true;
+    if (this.#state !== 'open' || this.#isReading) return;
     try {
       this.#reader.end();
     } catch (error) {
@@ -296,7 +340,7 @@ export class MessageChannel {
 
   #applyPause(): void {
     if (this.#state !== 'open') return;
-    if (this.#congested || this.#held) this.#stream.pause();
+    if (this.#congested || this.#held || this.#isReading) this.#stream.pause();
     else this.#stream.resume();
   }
 

@@ -14,7 +14,9 @@
  * entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
  */
 import type { Duplex } from 'node:stream';
+import { limitText } from '../config/settings.js';
 import { LccError } from '../lib/errors.js';
+import type { FairShare } from '../lib/fair-share.js';
 import { escapeText, formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
@@ -136,6 +138,13 @@ export interface LinkOptions {
   xml: XmlLimits;
 }
 
+/** What bounds a UNS that has not said which it is. */
+export interface UnsLinkOptions extends LinkOptions {
+  /** Bytes it may send before that. */
+  maxHelloBytes: number;
+  share: FairShare;
+}
+
 /**
  * Hears one UNS until it closes; memory is bounded by one read of the stream. Resolves when it closed in good order.
  * @throws LccError `data.cut` when it ended inside a set, `data.malformed` or `limit` (XmlError), `peer.protocol`, what
@@ -144,8 +153,9 @@ export interface LinkOptions {
 export async function receiveFromUns(
   stream: Duplex,
   handlers: UnsHandlers,
-  options: LinkOptions,
+  options: UnsLinkOptions,
 ): Promise<void> {
+  const reading = options.share.join();
   const calls: (() => void | Promise<void>)[] = [];
   const state = { greeted: false, inSet: false };
   let records: UrlRecord[] = [];
@@ -160,6 +170,8 @@ export async function receiveFromUns(
     switch (name) {
       case 'uns': {
         state.greeted = true;
+        reading.known();
+        reader.allow(Infinity);
         const id = requiredText(name, attributes, 'id');
         return void calls.push(() => handlers.hello(id));
       }
@@ -210,11 +222,19 @@ export async function receiveFromUns(
     options.xml,
     { where: options.where },
   );
-  // Left open on errors: the peer is still to be told.
-  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
-    reader.write(chunk);
+  reader.allow(options.maxHelloBytes, limitText('wire.max_hello_bytes', options.maxHelloBytes));
+  const read = async (bytes: Buffer) => {
+    reader.write(bytes);
     flush();
     for (const call of calls.splice(0)) await call();
+  };
+  // Left open on errors: the peer is still to be told.
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    if (!reading.isKnown) {
+      for await (const slice of reading.slices(chunk)) await read(slice);
+      continue;
+    }
+    await read(chunk);
     // Node reads up to 32 chunks in a row of a connection that always has more: whoever else is served waits for all.
     if (state.inSet) await new Promise(resolve => void setImmediate(resolve));
   }

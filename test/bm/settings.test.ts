@@ -184,6 +184,16 @@ const TRIALS: Record<string, Trial> = {
       return (await mute.hear()).join();
     }),
   },
+  'wire.max_hello_bytes': {
+    with: { 'wire.max_hello_bytes': '8KB' },
+    sees: /^<lococa:error .*wire\.max_hello_bytes/,
+    otherwise: /^$/,
+    look: manager(async world => {
+      const noisy = new Far(stream => world.manager.robot(stream, 'robot'));
+      await noisy.say('<!-- x -->\n'.repeat(1000));
+      return (await noisy.hear()).join();
+    }),
+  },
   'wire.hello_timeout_ms of a relay': {
     with: { 'wire.hello_timeout_ms': '1s' },
     sees: /^<lococa:error .*wire\.hello_timeout_ms/,

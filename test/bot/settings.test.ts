@@ -8,6 +8,7 @@ import { engineLimits, robotLimits } from '../../src/bot/options.js';
 import { Robot } from '../../src/bot/robot.js';
 import { ManualClock, systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 import { channelLimitsOf } from '../../src/wire/messages.js';
 import { ends, settle } from '../support/duplex.js';
 import { configOf, settingsOf } from '../support/settings.js';
@@ -57,11 +58,15 @@ test('every setting of messages between daemons reaches the option it is for', (
     'xml.depth': '11',
     'xml.attributes': '13',
     'xml.name_bytes': '33',
+    'wire.max_hello_bytes': '4097',
     'wire.max_pending_bytes': '65537',
     'wire.stall_timeout_ms': '101',
   };
-  assert.deepEqual(channelLimitsOf(configOf(overrides)), {
+  const { share, ...limits } = channelLimitsOf(configOf(overrides));
+  assert.ok(share instanceof FairShare);
+  assert.deepEqual(limits, {
     xml: { maxTokenBytes: 1025, maxDepth: 11, maxAttributes: 13, maxNameBytes: 33 },
+    maxHelloBytes: 4097,
     maxPendingBytes: 65_537,
     stallTimeoutMs: 101,
   });

@@ -354,6 +354,26 @@ describe('the server of metrics', () => {
     assert.match(await answer, /405/);
   });
 
+  it('cuts who sends more than a request has, be it empty lines or a body', async () => {
+    for (const [head, more] of [
+      ['', '\r\n'],
+      ['POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n', '1;x\r\nx\r\n'],
+    ] as const) {
+      const socket = await open();
+      const over = new Promise(resolve => void socket.once('close', resolve));
+      const block = more.repeat(1000);
+      socket.on('error', () => undefined).resume();
+      socket.write(head);
+      const write = () => {
+        while (!socket.destroyed && socket.write(block));
+      };
+      socket.on('drain', write);
+      write();
+      await over;
+    }
+    assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 200);
+  });
+
   it('serves 200 connections at a time', async () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, open));
     const closed = heard(await open());

@@ -35,6 +35,17 @@ test('one who is refused reads why, and does not stay', async () => {
   assert.deepEqual([first.ours.destroyed, refused.ours.destroyed], [false, true]);
 });
 
+test('one who is refused and goes on sending is cut off', async () => {
+  const { come } = places(1);
+  come();
+  const { ours, theirs } = come();
+  for (let i = 0; i < 200 && !ours.destroyed; i++) {
+    theirs.write(Buffer.alloc(1024));
+    await settle(1);
+  }
+  assert.ok(ours.destroyed);
+});
+
 test('of a crowd that is refused only some stay to read why', async () => {
   const { come } = places(1);
   come();

@@ -28,7 +28,7 @@ const said = (label: string) =>
   );
 
 function eventsOf(text: string) {
-  const reader = new CpReader(LIMITS, 'page');
+  const reader = new CpReader({ ...LIMITS, maxHelloBytes: 131_072 }, 'page');
   return [...reader.read(Buffer.from(text)), ...reader.end()];
 }
 

@@ -13,6 +13,7 @@ import { SourcePeer } from '../../src/wire/qm-bm-peers.js';
 import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
 import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 
 const root = new URL('../../../', import.meta.url).pathname;
 export const XML_LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -228,6 +229,8 @@ export class Bm {
         where: 'qm',
         clock: systemClock,
         xml: XML_LIMITS,
+        maxHelloBytes: 128 * 1024,
+        share: new FairShare(),
         maxPendingBytes: 8 * 1024 * 1024,
         stallTimeoutMs: 60_000,
       },

@@ -2,6 +2,7 @@
 import { duplexPair, type Duplex } from 'node:stream';
 import type { ChannelOptions } from '../../src/wire/messages.js';
 import { ManualClock } from '../../src/lib/clock.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 
 export interface Ends {
   /** The end that the code under test has. */
@@ -30,6 +31,8 @@ export function channelOptions(more: Partial<ChannelOptions> = {}): ChannelOptio
   return {
     where: 'peer',
     xml: { maxTokenBytes: 1000, maxDepth: 4, maxAttributes: 32, maxNameBytes: 64 },
+    maxHelloBytes: 4096,
+    share: new FairShare(),
     maxPendingBytes: 100_000,
     stallTimeoutMs: 5000,
     ...more,

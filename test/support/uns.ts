@@ -16,6 +16,7 @@ import {
   type SessionNote,
   type SetHead,
 } from '../../src/wire/uns-qm.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 import { ROOT } from './tree.js';
 
 export const SITE = 'http://www.example.org/';
@@ -251,7 +252,7 @@ export class Receiver {
           this.#check();
         },
       },
-      { where: 'uns', xml: XML },
+      { where: 'uns', xml: XML, maxHelloBytes: 128 * 1024, share: new FairShare() },
     ).catch(() => undefined);
     this.#sockets.delete(socket);
   }

@@ -17,6 +17,7 @@ import { Turns } from '../../src/uns/turns.js';
 import { formatQmAnswer, receiveFromUns, type SetHead } from '../../src/wire/uns-qm.js';
 import { occupyThreads } from '../lib/spools.js';
 import { ends, settle } from '../support/duplex.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 
 const root = mkdtempSync(join(tmpdir(), 'lcc-forward-'));
 after(() => rmSync(root, { recursive: true }));
@@ -95,7 +96,7 @@ function uns(name: string) {
           },
           damaged() {},
         },
-        { where: 'uns', xml: LIMITS },
+        { where: 'uns', xml: LIMITS, maxHelloBytes: 128 * 1024, share: new FairShare() },
       );
       session.catch(() => undefined);
     },

@@ -4,6 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from '../../src/lib/clock.js';
 import { Line } from '../../src/uns/line.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 
 const server = createServer();
 after(() => server.close());
@@ -57,7 +58,7 @@ describe('what is said to a CP', () => {
   it('goes out at the end, in good order or not', async () => {
     line.say('last word');
     const closed = once(peer, 'close');
-    const finished = line.finish();
+    const finished = line.finish(new FairShare().join());
     await closed;
     assert.equal(await finished, true);
     assert.equal(heard.join(''), 'last word');

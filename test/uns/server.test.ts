@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, describe, it, type TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
@@ -22,6 +22,8 @@ interface Stage {
   port: number;
   failures: unknown[];
   server: Server;
+  /** All that have connected. */
+  sockets: ReadonlySet<Socket>;
 }
 
 const stages: Stage[] = [];
@@ -50,11 +52,33 @@ async function stage(home: Home, overrides: Partial<Record<SettingKey, string>> 
     log: silentLog,
     fail: error => void failures.push(error),
   });
-  const server = createServer(socket => uns.accept(describeSocket(socket)));
+  const sockets = new Set<Socket>();
+  const server = createServer(socket => {
+    sockets.add(socket);
+    uns.accept(describeSocket(socket));
+  });
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', 4096, resolve));
-  const made = { home, uns, clock, port: (server.address() as AddressInfo).port, failures, server };
+  const made = { home, uns, clock, port: (server.address() as AddressInfo).port, failures, server, sockets };
   stages.push(made);
   return made;
+}
+
+/** A stranger that says the same as long as it is listened to. */
+function flood(port: number, text: string, head = '') {
+  const socket = connect(port, '127.0.0.1');
+  const block = Buffer.from(text.repeat(Math.ceil(10_000 / text.length)));
+  let said = '';
+  socket.setEncoding('utf8').on('data', (more: string) => void (said += more));
+  const write = () => {
+    while (!socket.destroyed && socket.write(block));
+  };
+  socket.on('drain', write).on('error', () => undefined);
+  const begun = once(socket, 'connect').then(() => {
+    socket.write(head);
+    write();
+  });
+  const reply = new Promise<string>(resolve => void socket.once('close', () => resolve(said)));
+  return { socket, begun, reply };
 }
 
 const ACCEPTED = /set_accepted received="1"/;
@@ -90,6 +114,46 @@ describe('the UNS', () => {
       while (uns.status().connections > 0) await new Promise(resolve => void setImmediate(resolve));
     };
     await whilePassing(clock, gone());
+  });
+
+  for (const [what, noise] of [
+    ['declarations', '<?xml version="1.0"?>\n'],
+    ['comments', '<!-- x -->\n'],
+    ['comments full of >', `<!--${' >'.repeat(500)}-->`],
+    ['an init that never ends', '<!-- init -->'],
+  ] as const) {
+    it(`reads at most 256 KB of a flood of ${what}, and serves CPs beside it`, async () => {
+      const home = newHome();
+      const password = home.addProvider(7);
+      const { port, uns, sockets } = await stage(home);
+      const floods = Array.from({ length: 31 }, () =>
+        flood(port, noise, what.includes('init') ? '<init>' : ''),
+      );
+      await Promise.all(floods.map(({ begun }) => begun));
+      assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
+      for (const { reply } of floods) {
+        const said = await reply;
+        assert.match(
+          said,
+          /<reason code="106">line \d+, column \d+: no message in 128 KB \(wire\.max_hello_bytes\)/,
+        );
+      }
+      const read = [...sockets].map(({ bytesRead }) => bytesRead);
+      assert.equal(read.length, 32);
+      assert.ok(Math.max(...read) <= 256 * 1024, String(Math.max(...read)));
+      assert.equal(uns.status().refused, 31);
+    });
+  }
+
+  it('lets a CP log in before a crowd of strangers has been read', async () => {
+    const home = newHome();
+    const password = home.addProvider(7);
+    const { port, uns } = await stage(home, { 'wire.max_hello_bytes': '16MB' });
+    const floods = Array.from({ length: 31 }, () => flood(port, '<?xml version="1.0"?>\n'));
+    await Promise.all(floods.map(({ begun }) => begun));
+    assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
+    assert.equal(uns.status().refused, 0);
+    for (const { socket } of floods) socket.destroy();
   });
 
   it('cuts a CP that says nothing, and the reply names the limit', async () => {

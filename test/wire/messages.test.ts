@@ -104,14 +104,56 @@ describe('a channel of messages', () => {
     assert.equal(closed[0]?.code, 'data.malformed');
   });
 
+  it('refuses a stranger after wire.max_hello_bytes without a message, and cuts it off when it goes on', async () => {
+    const { ours, theirs, received, closed } = open({ options: { maxHelloBytes: 10_000 } });
+    const flood = Buffer.from('<!-- x -->\n'.repeat(100));
+    let turns = 0;
+    for (; closed.length === 0 && turns < 1000; turns++) {
+      theirs.write(flood);
+      await settle(1);
+    }
+    assert.match(received(), /code="106">peer:\d+:\d+: no message in 10000 bytes \(wire\.max_hello_bytes\)/);
+    assert.ok(ours.destroyed && turns < 100, `${turns} turns`);
+  });
+
+  it('reads a stranger in slices, and others in between', async () => {
+    const { theirs, messages } = open({ options: { maxHelloBytes: 64 * 1024 } });
+    const other = open();
+    theirs.write(`${'<!-- x -->\n'.repeat(1000)}<a/><b/>`);
+    other.theirs.write('<c/>');
+    while (other.messages.length === 0) await settle(1);
+    assert.deepEqual(messages, []);
+    while (messages.length < 2) await settle(1);
+  });
+
+  it('lets who has said something say anything, as slowly as it likes', async () => {
+    const { theirs, messages, closed } = open({ options: { maxHelloBytes: 4096 } });
+    theirs.write('<a/>');
+    for (let i = 0; i < 10; i++) theirs.write('<!-- x -->\n'.repeat(1000));
+    theirs.write('<b/>');
+    while (messages.length < 2) await settle(1);
+    assert.deepEqual(closed, []);
+  });
+
+  it('has read all that a stranger said when the end of it comes', async () => {
+    const { theirs, messages, closed } = open({ options: { maxHelloBytes: 64 * 1024 } });
+    theirs.end(`${'<!-- x -->\n'.repeat(1000)}<a/>`);
+    while (closed.length === 0) await settle(1);
+    assert.deepEqual([messages, closed], [['a {} '], [undefined]]);
+  });
+
   it('passes on a bug instead of blaming the peer', async () => {
-    const { ours, received } = open({
+    let known = false;
+    const { ours, theirs, received } = open({
       handlers: {
         message() {
-          throw new TypeError('bug');
+          if (known) throw new TypeError('bug');
+          known = true;
         },
       },
     });
+    theirs.write('<hello/>');
+    await settle();
     assert.throws(() => ours.emit('data', Buffer.from('<a/>')), TypeError);
     assert.equal(received(), '');
   });

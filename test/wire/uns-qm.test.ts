@@ -14,10 +14,13 @@ import {
   type UnsHandlers,
 } from '../../src/wire/uns-qm.js';
 import { ends, settle } from '../support/duplex.js';
+import { FairShare } from '../../src/lib/fair-share.js';
 
 const OPTIONS = {
   where: 'uns',
   xml: { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 },
+  maxHelloBytes: 4096,
+  share: new FairShare(),
 };
 const HEAD: SetHead = {
   entry: '000000000000001-7.18.full.2',
@@ -117,6 +120,27 @@ describe('the QM hears', () => {
     release();
     theirs.end(SET_END);
     await heard;
+  });
+
+  it('a stranger so far only, and says which limit that is', async () => {
+    const { ours, theirs } = ends();
+    const heard = assert.rejects(receiveFromUns(ours, recorder([]), OPTIONS), {
+      code: 'limit',
+      message: /^uns:\d+:\d+: no message in 4 KB \(wire\.max_hello_bytes\)$/,
+    });
+    theirs.write('<!-- x -->\n'.repeat(1000));
+    await heard;
+  });
+
+  it('everything of a UNS that has said which it is', async () => {
+    const told: unknown[] = [];
+    const { ours, theirs } = ends();
+    const heard = receiveFromUns(ours, recorder(told), OPTIONS);
+    theirs.write(unsHello('u'));
+    for (let i = 0; i < 10; i++) theirs.write('<!-- x -->\n'.repeat(1000));
+    theirs.end(damageNote({ entry: 'e1', pid: 8 }));
+    await heard;
+    assert.equal(told.length, 2);
   });
 
   it('that a set was cut, and never its end', async () => {

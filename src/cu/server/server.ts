@@ -3,6 +3,7 @@ import { Door } from '../../daemon/door.js';
 import type { Connection } from '../../daemon/types.js';
 import type { Clock } from '../../lib/clock.js';
 import { Counts } from '../../lib/counts.js';
+import { FairShare } from '../../lib/fair-share.js';
 import type { Log } from '../../lib/log.js';
 import { LoginBackoff } from '../../lib/login-backoff.js';
 import { refused } from '../../wire/cu.js';
@@ -45,6 +46,7 @@ export class CuServer {
       cache: this.#cache,
       readers: new Readers(options.readersFile),
       backoff: new LoginBackoff(clock),
+      share: new FairShare(),
       counted: (what, by) => void (this.#counts[what] += by),
     };
   }

@@ -6,10 +6,12 @@
  *         ╰── refused ◀───────┴── anything wrong, anything that takes too long
  */
 import type { Socket } from 'node:net';
+import { passOver } from '../../daemon/door.js';
 import type { Connection } from '../../daemon/types.js';
 import { storageError } from '../../db/open.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError, messageOf } from '../../lib/errors.js';
+import type { FairShare, PeerReading } from '../../lib/fair-share.js';
 import type { Log } from '../../lib/log.js';
 import type { LoginBackoff } from '../../lib/login-backoff.js';
 import { passwordMatches } from '../../lib/password.js';
@@ -28,6 +30,8 @@ export interface SessionParts {
   cache: SharedCache;
   readers: Readers;
   backoff: LoginBackoff;
+  /** Of connections: what each may read in a turn of the event loop. */
+  share: FairShare;
   counted: (what: 'queries' | 'urls' | 'omitted' | 'refused' | 'bytes', by: number) => void;
 }
 
@@ -45,6 +49,7 @@ export class CuSession {
   readonly #socket: Socket;
   readonly #peer: string;
   readonly #address: string;
+  readonly #reading: PeerReading;
   #known: boolean;
   #cancel: (() => void) | undefined;
   #failure: Refused | undefined;
@@ -55,6 +60,7 @@ export class CuSession {
     this.#socket = socket;
     this.#peer = peer;
     this.#address = address;
+    this.#reading = parts.share.join();
     // Who may open a Unix socket is decided by its mode.
     this.#known = address === '' || parts.options.anonymous;
     // A client may say its last word and still read.
@@ -86,16 +92,18 @@ export class CuSession {
     let bytes = 0;
     this.#awaitQuery();
     for await (const chunk of this.#socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      const events = reader.read(chunk);
-      if (events.length > 0) bytes = 0;
-      else if (bytes > this.#parts.options.limits['cu.max_query_bytes'])
-        throw this.#over('the query is too long', 'cu.max_query_bytes');
-      for (const event of events) {
-        if (!(await this.#meet(event))) continue;
-        // As where a client is sent away: what is unread would turn the end into a reset.
-        this.#socket.resume();
-        return;
+      for await (const slice of this.#reading.slices(chunk)) {
+        bytes += slice.length;
+        const events = reader.read(slice);
+        if (events.length > 0) bytes = 0;
+        else if (bytes > this.#parts.options.limits['cu.max_query_bytes'])
+          throw this.#over('the query is too long', 'cu.max_query_bytes');
+        for (const event of events) {
+          if (!(await this.#meet(event))) continue;
+          // As where a client is sent away: what is unread would turn the end into a reset.
+          passOver(this.#socket);
+          return;
+        }
       }
     }
     for (const event of reader.end()) await this.#meet(event);
@@ -112,6 +120,7 @@ export class CuSession {
         return false;
       case 'query':
         if (!this.#known) throw new Refused(101, 'say <reader name="…" passwd="…"/> first');
+        this.#reading.known();
         await this.#answer(event.query);
         this.#awaitQuery();
         return event.query.last === true;
@@ -134,6 +143,7 @@ export class CuSession {
     }
     backoff.succeeded(name, this.#address);
     this.#known = true;
+    this.#reading.known();
     log.debug('reader known', { peer: this.#peer, reader: name });
   }
 
@@ -207,8 +217,7 @@ export class CuSession {
     this.#parts.counted('refused', 1);
     this.#parts.log.info('reader refused', { peer: this.#peer, code: why.code, reason: why.message });
     this.#socket.end(refused(why.code, why.message));
-    // What it still says is nobody's business; unread, it would turn the end into a reset.
-    this.#socket.resume();
+    passOver(this.#socket);
     this.#limit('cu.stall_timeout_ms', () => this.#socket.destroy());
   }
 

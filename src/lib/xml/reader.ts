@@ -12,6 +12,7 @@ import { LccError } from '../errors.js';
 import { DECLARATION_MAX_CHARACTERS, readDeclaration } from './declaration.js';
 import { Decoder, type XmlEncoding } from './decode.js';
 import { attributesOf, Layouts, type SharedLayouts } from './layouts.js';
+import { TagEnd, TextEnd, type MarkupEnd } from './markup-end.js';
 import { Position } from './position.js';
 import { endOfReferences, mayBecomeReference } from './references.js';
 import { StrictParser } from './strict.js';
@@ -53,11 +54,14 @@ export class XmlReader {
   /** saxes must get what follows: it is inside markup, or holds text it has not reported. */
   #insideMarkup = false;
   #textInStrict = false;
-  /** The markup is a tag, not a comment or an instruction. */
-  #hasReferences = false;
+  #end: MarkupEnd = new TagEnd();
   /** The markup so far; the length of the run of text so far. */
   #raw = '';
   #textLength = 0;
+
+  /** Bytes that may come before `allow` is called again. */
+  #allowedBytes = Infinity;
+  #allowance = '';
 
   /**
    * @param options.where names the source in messages: a file or a peer
@@ -81,6 +85,15 @@ export class XmlReader {
     return { line: this.#place.line, column: Math.max(1, this.#place.columnAt(this.#readTo)) };
   }
 
+  /**
+   * At most `bytes` are read from here on before this is called again, be they comments, declarations or white space.
+   * @param limit the bound as the refusal names it
+   */
+  allow(bytes: number, limit = ''): void {
+    this.#allowedBytes = bytes;
+    this.#allowance = limit;
+  }
+
   /** Has readers to come begin with what this one has learnt. */
   share(layouts: SharedLayouts): void {
     this.#layouts?.share(layouts);
@@ -99,7 +112,16 @@ export class XmlReader {
   write(chunk: Uint8Array): void {
     if (this.#error !== undefined) throw this.#error;
     try {
-      this.#readBytes(chunk);
+      let rest = chunk;
+      while (rest.length > this.#allowedBytes) {
+        const piece = rest.subarray(0, this.#allowedBytes);
+        if (piece.length === 0) this.#failAt(0, 'limit', `no message in ${this.#allowance}`);
+        this.#allowedBytes = 0;
+        this.#readBytes(piece);
+        rest = rest.subarray(piece.length);
+      }
+      this.#allowedBytes -= rest.length;
+      this.#readBytes(rest);
     } catch (error) {
       this.#error = error;
       throw error;
@@ -256,7 +278,7 @@ export class XmlReader {
         return at;
       case '!': {
         const start = text.slice(at, at + 4);
-        if (start === '<!--') return this.#enterMarkup(at, false);
+        if (start === '<!--') return this.#enterMarkup(at, new TextEnd('<!--', '-->'));
         if (start === '<!' || start === '<!-') return at;
         if (start.startsWith('<![')) this.#failAt(at, 'data.malformed', 'a CDATA section is not accepted');
         return this.#failAt(at, 'data.malformed', 'a document type or other declaration is not accepted');
@@ -268,10 +290,10 @@ export class XmlReader {
         if (this.#events.instruction === undefined) {
           this.#failAt(at, 'data.malformed', 'a processing instruction is not accepted here');
         }
-        return this.#enterMarkup(at, false);
+        return this.#enterMarkup(at, new TextEnd('<?', '?>'));
       }
       default:
-        return this.#enterMarkup(at, true);
+        return this.#enterMarkup(at, new TagEnd());
     }
   }
 
@@ -289,28 +311,28 @@ export class XmlReader {
     return encoding === undefined || encoding === this.#decoder.encoding ? end : { end, encoding };
   }
 
-  #enterMarkup(at: number, hasReferences: boolean): number {
+  #enterMarkup(at: number, end: MarkupEnd): number {
     this.#insideMarkup = true;
-    this.#hasReferences = hasReferences;
+    this.#end = end;
     this.#raw = '';
     this.#textLength = 0;
     return this.#readMarkup(at);
   }
 
-  /** Markup up to the next `>`, which may end it, or the end of what is there. */
+  /** Markup up to its end, or the end of what is there. */
   #readMarkup(from: number): number {
-    const found = this.#text.indexOf('>', from);
-    const end = found < 0 ? this.#text.length : found + 1;
+    const found = this.#end.find(this.#text, from);
+    const end = found ?? this.#text.length;
     const to = Math.min(end, from + this.#limits.maxTokenBytes - this.#raw.length);
-    const at = this.#feed(from, to, this.#hasReferences);
+    const at = this.#feed(from, to, this.#end.hasReferences);
     this.#raw += this.#text.slice(from, at);
     if (at < to) return at;
     if (to < end) this.#failTooLong(to, 'markup');
-    if (found >= 0) this.#report();
+    if (found !== undefined) this.#report();
     return at;
   }
 
-  /** Reports the markup if the `>` it ends with is its own. */
+  /** Reports the markup, which is complete. */
   #report(): void {
     const raw = this.#raw;
     switch (raw.charAt(1)) {
@@ -320,10 +342,9 @@ export class XmlReader {
         break;
       }
       case '!':
-        if (raw.length >= 7 && raw.endsWith('-->')) this.#leaveMarkup();
+        this.#leaveMarkup();
         break;
       case '?': {
-        if (!raw.endsWith('?>')) break;
         this.#leaveMarkup();
         const [, target = '', body = ''] = INSTRUCTION.exec(raw) ?? [];
         this.#events.instruction?.(target, body);

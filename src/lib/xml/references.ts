@@ -8,9 +8,11 @@ const REFERENCE = /&#?[A-Za-z0-9]{0,10}(;?)/y;
 
 /** Up to where `text`, from `from` to `to`, has no reference without its `;`. */
 export function endOfReferences(text: string, from: number, to: number): number {
-  for (let at = text.indexOf('&', from); at >= 0 && at < to; at = text.indexOf('&', at + 1)) {
-    REFERENCE.lastIndex = at;
-    if (REFERENCE.exec(text)?.[1] === '') return at;
+  // A search in all of the text would go to its end for every piece of it.
+  const piece = text.slice(from, to);
+  for (let at = piece.indexOf('&'); at >= 0; at = piece.indexOf('&', at + 1)) {
+    REFERENCE.lastIndex = from + at;
+    if (REFERENCE.exec(text)?.[1] === '') return from + at;
   }
   return to;
 }

@@ -6,6 +6,7 @@
  *
  * Nothing after `done` is looked at. Prefixes are not needed, unknown attributes are ignored, unknown elements are not.
  */
+import { limitText } from '../../config/settings.js';
 import { LccError } from '../../lib/errors.js';
 import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
 import type { SharedLayouts } from '../../lib/xml/layouts.js';
@@ -36,6 +37,7 @@ type Place = 'top' | 'notify' | 'init' | 'provider' | 'set' | 'url';
 export class CpReader {
   readonly #where: string;
   readonly #reader: XmlReader;
+  readonly #maxHelloBytes: number;
   #places: Place[] = ['top'];
   #events: CpEvent[] = [];
   #urls: SentUrl[] = [];
@@ -44,9 +46,13 @@ export class CpReader {
   #setDone = false;
   #done = false;
 
-  /** @param layouts how other CPs, under the same limits, have written their elements */
-  constructor(limits: XmlLimits, where: string, layouts?: SharedLayouts) {
+  /**
+   * @param limits.maxHelloBytes bytes up to the end of an init, and again up to a set
+   * @param layouts how other CPs, under the same limits, have written their elements
+   */
+  constructor(limits: XmlLimits & { maxHelloBytes: number }, where: string, layouts?: SharedLayouts) {
     this.#where = where;
+    this.#maxHelloBytes = limits.maxHelloBytes;
     this.#reader = new XmlReader(
       {
         open: (name, attributes, empty, raw) => this.#open(localName(name), attributes, empty, raw),
@@ -56,6 +62,7 @@ export class CpReader {
       limits,
       { where, ...(layouts && { layouts }) },
     );
+    this.#boundHello();
   }
 
   /** Has readers to come begin with how this CP writes its elements. */
@@ -102,6 +109,10 @@ export class CpReader {
     if (empty) this.#close();
   }
 
+  #boundHello(): void {
+    this.#reader.allow(this.#maxHelloBytes, limitText('wire.max_hello_bytes', this.#maxHelloBytes));
+  }
+
   #begin(place: Place, name: string, attributes: Attributes): Place {
     const outside = place === 'top' || place === 'notify';
     if (outside && name === 'init' && !this.#initDone) return 'init';
@@ -120,6 +131,7 @@ export class CpReader {
   #beginSet(attributes: Attributes): Place {
     const set = setKindOf(attributes['set']);
     if (set === undefined) throw violation('<set>: give set="full" or set="partial"');
+    this.#reader.allow(Infinity);
     this.#push({ kind: 'set', set, urlprefix: attributes['urlprefix'] ?? '' });
     return 'set';
   }
@@ -130,6 +142,7 @@ export class CpReader {
     if (closed === 'init') {
       if (this.#credentials === undefined) throw violation('<init> without <provider/>');
       this.#initDone = true;
+      this.#boundHello();
       this.#push({ kind: 'init', ...this.#credentials });
     } else if (closed === 'set') {
       this.#flush();

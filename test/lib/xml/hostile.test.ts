@@ -1,7 +1,8 @@
 /** Input made to hurt: each kind is refused after at most 256 KB of it, however much would have followed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LIMITS, read } from './events.js';
+import { XmlReader } from '../../../src/lib/xml/reader.js';
+import { cut, LIMITS, read } from './events.js';
 
 const MAX_CONSUMED_BYTES = 256 * 1024;
 const CHUNK_BYTES = 16 * 1024;
@@ -67,6 +68,50 @@ for (const [what, head, body, error] of HOSTILE) {
     assert.ok(outcome.consumed <= MAX_CONSUMED_BYTES, `${outcome.consumed} bytes were consumed`);
   });
 }
+
+for (const [what, body] of [
+  ['comments', '<!-- x -->\n'],
+  ['empty comments', '<!---->'],
+  ['declarations', '<?xml version="1.0"?>\n'],
+  ['declarations that change the encoding', '<?xml version="1.0" encoding="latin1"?><?xml version="1.0"?>'],
+  ['instructions', '<?lcc x?>'],
+  ['white space and comments', `${' '.repeat(1000)}<!---->`],
+] as const) {
+  test(`an endless row of ${what} is refused where a message is awaited, at the byte that was agreed`, () => {
+    const reader = new XmlReader({ open() {}, close() {}, instruction() {} }, LIMITS, { where: 'input' });
+    reader.allow(100_000, '100000 bytes (a.key)');
+    let consumed = 0;
+    assert.throws(
+      () => {
+        for (const chunk of endless('', body)) {
+          reader.write(chunk);
+          consumed += chunk.length;
+        }
+      },
+      { code: 'limit', message: /^input:\d+:\d+: no message in 100000 bytes \(a\.key\)$/ },
+    );
+    assert.ok(consumed <= 100_000 && consumed > 100_000 - 2 * CHUNK_BYTES, String(consumed));
+  });
+}
+
+test('what was allowed counts from the last message on, to the byte, however it is cut', () => {
+  for (const size of [1, 7, 1000]) {
+    const reader: XmlReader = new XmlReader(
+      { open: () => reader.allow(20, '20 bytes'), close() {} },
+      LIMITS,
+      {
+        where: 'input',
+      },
+    );
+    reader.allow(24, '24 bytes');
+    const write = (text: string) => {
+      for (const piece of cut(Buffer.from(text), [size])) reader.write(piece);
+    };
+    write(`${' '.repeat(20)}<a/>`);
+    write(' '.repeat(20));
+    assert.throws(() => write(' '), /no message in 20 bytes/);
+  }
+});
 
 test('an attribute is refused at the same character however it is cut', () => {
   const bytes = Buffer.from(`<a b="${'x'.repeat(100_000)}"/>`);

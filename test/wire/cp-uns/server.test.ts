@@ -15,7 +15,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../support/tree.js';
 
-const LIMITS = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
+const LIMITS = {
+  maxTokenBytes: 65_536,
+  maxDepth: 8,
+  maxAttributes: 32,
+  maxNameBytes: 256,
+  maxHelloBytes: 128 * 1024,
+};
 
 /** All events of a document fed in pieces; urls of neighbouring events put together. */
 function read(document: Buffer | string, pieceBytes = Infinity): CpEvent[] {
@@ -123,6 +129,38 @@ describe('what a CP says', () => {
   it('delivers what came in front of the error', () => {
     const events = read('<init><provider id="1"/></init><set set="full"><url curl="a"/><url curl=<');
     assert.deepEqual(kinds(events), ['init', 'set', 'urls', 'problem']);
+  });
+
+  for (const [where, head] of [
+    ['in front of its init', ''],
+    ['inside its init', '<init>'],
+    ['inside a document of 2002', '<lococa:notify>'],
+    ['between its init and its set', '<init><provider id="1"/></init>'],
+  ] as const)
+    it(`is refused with 106 when it has nothing but comments and white space ${where}, after 128 KB`, () => {
+      const reader = new CpReader(LIMITS, 'peer');
+      const noise = Buffer.from('<!-- x --> \n'.repeat(100));
+      let events = reader.read(Buffer.from(head));
+      let bytes = head.length;
+      for (; events.at(-1)?.kind !== 'problem'; bytes += noise.length) {
+        assert.ok(bytes < 256 * 1024, 'nothing refused it');
+        events = reader.read(noise);
+      }
+      const problem = events.at(-1);
+      assert.ok(problem?.kind === 'problem' && problem.code === 106);
+      assert.match(problem.text, /no message in 128 KB \(wire\.max_hello_bytes\)/);
+      assert.ok(bytes >= 128 * 1024 && bytes <= 132 * 1024, String(bytes));
+    });
+
+  it('may have as many comments among its urls as a set may be long', () => {
+    const comments = '<!-- <url curl="old"/> -->\n'.repeat(10_000);
+    const set = `<set set="partial">${comments}<url curl="a"/>${comments}</set>`;
+    assert.deepEqual(kinds(read(`<init><provider id="1"/></init>${set}`, 4096)), [
+      'init',
+      'set',
+      'urls',
+      'setEnd',
+    ]);
   });
 
   it('is refused when it comes in the wrong order or place', () => {

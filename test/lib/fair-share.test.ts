@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FairShare, STRANGER_SLICE_BYTES, type PeerReading } from '../../src/lib/fair-share.js';
+
+const CHUNK = Buffer.alloc(64 * 1024);
+const SLICES = CHUNK.length / STRANGER_SLICE_BYTES;
+
+const turn = () => new Promise<void>(resolve => void setImmediate(resolve));
+
+/** Reads chunks without end, and notes each slice under its name until told to stop. */
+function endless(reading: PeerReading, name: string, slices: string[]): { stop(): void } {
+  let isOver = false;
+  const read = async (): Promise<void> => {
+    for await (const slice of reading.slices(CHUNK)) {
+      if (isOver) return;
+      slices.push(slice.length === CHUNK.length ? name.toUpperCase() : name);
+    }
+    return read();
+  };
+  void read();
+  return { stop: () => void (isOver = true) };
+}
+
+describe('a share of the reading', () => {
+  it('is a whole chunk a turn for who is known, and a slice for a stranger', async () => {
+    const share = new FairShare();
+    const [known, stranger] = [share.join(), share.join()];
+    known.known();
+    const slices: string[] = [];
+    const readers = [endless(known, 'k', slices), endless(stranger, 's', slices)];
+    for (let turns = 0; turns < 10; turns++) await turn();
+    for (const reader of readers) reader.stop();
+    const of = (name: string) => slices.filter(slice => slice === name).length;
+    assert.ok(of('K') >= 9 && of('K') <= 11, slices.join(' '));
+    assert.ok(of('s') >= 9 && of('s') <= 11, slices.join(' '));
+  });
+
+  it('of a crowd of strangers is small beside one who is known', async () => {
+    const share = new FairShare();
+    const known = share.join();
+    known.known();
+    const slices: string[] = [];
+    const readers = Array.from({ length: 100 }, () => endless(share.join(), 's', slices));
+    readers.push(endless(known, 'k', slices));
+    for (let turns = 0; turns < 50; turns++) await turn();
+    for (const reader of readers) reader.stop();
+    const ofKnown = slices.filter(slice => slice === 'K').length;
+    assert.ok(ofKnown >= 49, `${ofKnown} turns of 50`);
+    // All of them together read an eighth of what it reads.
+    assert.ok(slices.length - ofKnown <= (ofKnown + 1) * (SLICES / 8), `${slices.length - ofKnown} slices`);
+  });
+
+  it('goes round among strangers: none reads twice before all have read once', async () => {
+    const share = new FairShare();
+    const slices: string[] = [];
+    const names = Array.from({ length: 100 }, (_, i) => `s${i}`);
+    const readers = names.map(name => endless(share.join(), name, slices));
+    while (slices.length < 200) await turn();
+    for (const reader of readers) reader.stop();
+    assert.deepEqual(slices.slice(0, 100), names);
+    assert.deepEqual(slices.slice(100, 200), names);
+  });
+
+  it('comes to a newcomer before strangers that have read already', async () => {
+    const share = new FairShare();
+    const slices: string[] = [];
+    const readers = Array.from({ length: 1000 }, () => endless(share.join(), 's', slices));
+    while (slices.length < 1000) await turn();
+    const before = slices.length;
+    readers.push(endless(share.join(), 'new', slices));
+    await turn();
+    await turn();
+    for (const reader of readers) reader.stop();
+    assert.ok(slices.indexOf('new') - before <= SLICES, `after ${slices.indexOf('new') - before} slices`);
+  });
+
+  it('grows to the whole chunk in the middle of it, once the stranger is known', async () => {
+    const reading = new FairShare().join();
+    const lengths: number[] = [];
+    for await (const slice of reading.slices(CHUNK)) {
+      lengths.push(slice.length);
+      reading.known();
+    }
+    assert.deepEqual(lengths, [STRANGER_SLICE_BYTES, CHUNK.length - STRANGER_SLICE_BYTES]);
+  });
+});
