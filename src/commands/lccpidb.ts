@@ -29,7 +29,7 @@ import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
 import { failuresNow, heldUpNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { setsInSpools } from '../uns/spooled.js';
-import { createRootCheck } from '../wire/roots.js';
+import { rootProblem } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import { providerLine, providerText } from './pidb-text.js';
@@ -279,15 +279,12 @@ function loginOf({ options }: CommandContext): string | null | undefined {
 function rootsOf(context: CommandContext): string[] {
   const roots = textsOf(context, 'root');
   for (const root of roots) {
-    try {
-      createRootCheck([root]);
-    } catch (error) {
+    const problem = rootProblem(root);
+    if (problem !== undefined)
       throw new LccError(
         'usage',
-        `--root=${root}: give an absolute http or https URL without user, query or fragment, such as http://www.example.org/docs/`,
-        { cause: error },
+        `--root=${root}: it ${problem}; give an absolute http or https URL without user, query or fragment, such as http://www.example.org/docs/`,
       );
-    }
   }
   return roots;
 }

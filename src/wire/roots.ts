@@ -3,28 +3,31 @@
  * some server might understand as leading elsewhere is outside, wherever it seems to point.
  */
 
+import { ambiguityOf } from './ambiguity.js';
+
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
-/** C0, DEL, and blanks at either end: what URL parsers drop silently. Backslashes they read as slashes. */
-const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f\\]|^ | $/;
-/** A slash that is part of a name exists nowhere, and NUL ends a path where C reads it. */
-const ENCODED_TRAP = /%(?:2f|00)/i;
-/** Up to a `;` (path parameters) or a NUL: servers have cut names at both. */
-const DOT_SEGMENT = /^\.\.?(?:[;\u0000].*)?$/s;
-/** Nobody encodes a name more often than this in earnest. */
-const MOST_DECODINGS = 8;
+/** A name as DNS has it, though with underscores, or an address. */
+const HOST = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?$|^\[[0-9a-f:.]+\]$/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
-/** What follows a directory so plainly that no parser can leave it: no scheme, no fragment, no odd encoding; then any
- * query. */
+/**
+ * What follows a directory so plainly that no parser can leave it: no scheme, no fragment, no odd encoding, nothing that
+ * looks like a dot or a slash to those who fold wide forms; then any query.
+ */
 const PLAIN_REST =
-  /^[\w~!$&'()*+,=@/.\u0080-\uffff-]*(?:%(?!00|2[5EeFf]|5[Cc]|[CcEeFf]0|[Cc]1)[0-9A-Fa-f]{2}[\w~!$&'()*+,=@/.\u0080-\uffff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
+  /^[\w~!$&'()*+,=@/.\u0080-\u1fff\u2070-\ufdff-]*(?:%(?!00|2[5EeFf]|5[Cc]|[CcEeFf]0|[Cc]1|[Ee]2|[Ee][Ff])[0-9A-Fa-f]{2}[\w~!$&'()*+,=@/.\u0080-\u1fff\u2070-\ufdff-]*)*(?:\?[\w~!$&'()*+,=:@/.?;%-]*)?$/;
+
+const NOT_OF_LETTERS = /[%\u0080-\uffff]/;
+/** Nothing may be left of it but dots, once what some servers drop has been dropped. */
+const ODD_SEGMENT = /(?:^|\/)(?:%[0-9A-Fa-f]{2}|[.\u0080-\uffff])+(?=[/?]|$)/g;
 
 /**
  * Whether `rest`, put behind a URL that ends with a slash and has no query, certainly stays below it. False means only
  * that it must be looked at closely.
  */
 export function isPlainRest(rest: string): boolean {
-  return rest.charCodeAt(0) !== 0x2e && !rest.includes('/.') && PLAIN_REST.test(rest);
+  if (rest.charCodeAt(0) === 0x2e || rest.includes('/.') || !PLAIN_REST.test(rest)) return false;
+  return !NOT_OF_LETTERS.test(rest) || !rest.match(ODD_SEGMENT)?.some(segment => segment.includes('.'));
 }
 
 /** Whether a URL names its scheme. */
@@ -67,6 +70,18 @@ export function createRootCheck(roots: readonly string[]): (url: string) => bool
   };
 }
 
+/** What is wrong with a root that somebody gives; undefined when it is usable. */
+export function rootProblem(root: string): string | undefined {
+  const ambiguity = ambiguityOf(root);
+  if (ambiguity !== undefined) return ambiguity;
+  if (/[?#]/.test(root)) return 'has a query or a fragment';
+  const { hostname, pathname } = new URL(root);
+  if (!HOST.test(hostname)) return 'names no host: there are no wildcards, each host has a root of its own';
+  if (pathname.split('/').some(segment => /^\*+$/.test(segment)))
+    return 'has a wildcard in its path: a root stands for all that lies below it, without one';
+  return undefined;
+}
+
 /** As `createRootCheck`, where there is nobody to be told: roots that cannot be read permit nothing. */
 export function strictRootCheck(roots: readonly string[]): (url: string) => boolean {
   try {
@@ -78,47 +93,9 @@ export function strictRootCheck(roots: readonly string[]): (url: string) => bool
 
 /** Where a URL points, or undefined where parsers may disagree about that. */
 function placeOf(url: string): Place | undefined {
-  if (REFUSED_CHARACTERS.test(url)) return undefined;
-  const written = /^https?:\/\/([^/?#]*)([^?#]*)/i.exec(url);
-  if (written === null || written[1] === '' || written[1]?.includes('@') === true) return undefined;
-  if (!isPlainPath(written[2] ?? '')) return undefined;
-  let parsed: URL;
-  try {
-    parsed = new URL(url);
-  } catch {
-    return undefined;
-  }
-  if (parsed.username !== '' || parsed.password !== '') return undefined;
-  return { origin: parsed.origin, segments: parsed.pathname.slice(1).split('/').map(normaliseSegment) };
-}
-
-/**
- * No dot segment, however a server may read the path: decoded once or over and over, backslashes taken for slashes,
- * overlong UTF-8 for what it would spell. Whatever else a name holds (a file may well be called `a\b` or have a newline
- * in its name) cannot lead out of a directory.
- */
-function isPlainPath(path: string): boolean {
-  if (ENCODED_TRAP.test(path)) return false;
-  let reading = path;
-  for (let decodings = 0; decodings <= MOST_DECODINGS; decodings++) {
-    if (reading.split(/[/\\]/).some(segment => DOT_SEGMENT.test(segment))) return false;
-    const decoded = decodedOnce(reading);
-    if (decoded === reading) return true;
-    reading = decoded;
-  }
-  return false;
-}
-
-function decodedOnce(text: string): string {
-  return text
-    .replace(/%[0-9a-f]{2}/gi, code => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
-    .replace(/(?:\u00f0\u0080)?(?:\u00e0|\u0080)?[\u00c0\u00c1\u0080\u0081][\u0080-\u00bf]/g, overlong => {
-      const [lead, trail] = [
-        overlong.charCodeAt(overlong.length - 2),
-        overlong.charCodeAt(overlong.length - 1),
-      ];
-      return String.fromCharCode(((lead & 1) << 6) | (trail & 0x3f));
-    });
+  if (ambiguityOf(url) !== undefined) return undefined;
+  const { origin, pathname } = new URL(url);
+  return { origin, segments: pathname.slice(1).split('/').map(normaliseSegment) };
 }
 
 function normaliseSegment(segment: string): string {

@@ -1,5 +1,6 @@
 /** Whether a record makes sense to this LCC: the 3xx codes of the UNS. */
 import { areRanges } from '../config/hours.js';
+import { ambiguityOf } from './ambiguity.js';
 import { codeText, type LccCode } from './codes.js';
 import { parseMtime } from './mtime.js';
 import { createRootCheck, hasScheme, isPlainRest, resolveUrl } from './roots.js';
@@ -69,7 +70,7 @@ export function createUrlChecker(options: UrlCheckOptions): (record: UrlRecord) 
     const verdict = HTTP.test(resolved)
       ? isInside(resolved)
         ? undefined
-        : problem(304, `${name} is ${codeText(304)}`)
+        : outside(name, resolved)
       : problem(305, `${name}: only http and https are fetched`);
     return verdict !== undefined && record.outofroot === 'drop' ? 'drop' : verdict;
   };
@@ -102,6 +103,12 @@ export function createUrlChecker(options: UrlCheckOptions): (record: UrlRecord) 
     if (burl !== undefined && burl !== '' && !isPlain(burl)) return browseProblem(burl);
     return undefined;
   };
+}
+
+/** It leads elsewhere, or where nobody can say. */
+function outside(name: string, url: string): UrlProblem {
+  const ambiguity = ambiguityOf(url);
+  return problem(304, `${name} ${ambiguity ?? `is ${codeText(304)}`}`);
 }
 
 function problem(code: LccCode, text: string = codeText(code)): UrlProblem {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRootCheck, resolveUrl } from '../../src/wire/roots.js';
+import { createRootCheck, resolveUrl, rootProblem } from '../../src/wire/roots.js';
 
 const ROOT = 'http://www.example.org/docs/';
 const inside = createRootCheck([ROOT]);
@@ -24,6 +24,12 @@ const INSIDE = [
   'http://www.example.org/docs/%C0%C1lbum%E0%F0',
   'http://www.example.org/docs/100%25%2541%252f',
   'http://www.example.org/docs/...',
+  'http://www.example.org/docs/“quoted” ….html',
+  'http://www.example.org/docs/%E2%80%9Cquoted%E2%80%9D%E2%80%A6.html',
+  'http://www.example.org/docs/。../a',
+  'http://www.example.org/docs/..%E3%80%82/a',
+  'http://www.example.org/docs/ .a',
+  'http://www.example.org/docs/100%u/%uabc',
 ];
 
 const ESCAPES = [
@@ -69,6 +75,31 @@ const ESCAPES = [
   'http://www.example.org/docs/%252e%252e%255ca',
   'http://www.example.org/docs/..%2500/a',
   'http://www.example.org/docs/%2525252525252525252525252525252541',
+  'http://www.example.org/docs/..%20/a',
+  'http://www.example.org/docs/%20../a',
+  'http://www.example.org/docs/..%09/a',
+  'http://www.example.org/docs/..%0d/a',
+  'http://www.example.org/docs/.%0a./a',
+  'http://www.example.org/docs/.%250a./a',
+  'http://www.example.org/docs/.%20/a',
+  'http://www.example.org/docs/x/..%20;y/a',
+  'http://www.example.org/docs/%u002e%u002e/a',
+  'http://www.example.org/docs/%U002E./a',
+  'http://www.example.org/docs/%uff0e%uff0e/a',
+  'http://www.example.org/docs/%25uff0e%25uff0e/a',
+  'http://www.example.org/docs/\uff0e\uff0e/a',
+  'http://www.example.org/docs/x/\uff0e\uff0e/a',
+  'http://www.example.org/docs/.\uff0e/a',
+  'http://www.example.org/docs/%ef%bc%8e%EF%BC%8E/a',
+  'http://www.example.org/docs/\u2025/a',
+  'http://www.example.org/docs/..\uff0fa',
+  'http://www.example.org/docs/..\uff3ca',
+  'http://www.example.org/docs/..%ef%bc%8fa',
+  'http://www.example.org/docs/.\u200b./a',
+  'http://www.example.org/docs/..\u00a0/a',
+  'http://www.example.org/docs/..\ufeff/a',
+  'http://www.example.org/docs/.%ff./a',
+  'http://www.example.org/docs/%c0%ae%ef%bc%8e/a',
   ' http://www.example.org/docs/a',
   'http://www.example.org/docs/a ',
   'http://www.example.org /docs/a',
@@ -111,6 +142,29 @@ test('an unusable root is refused', () => {
   for (const root of ['', 'www.example.org', 'ftp://h/', 'http://h/?x', 'http://u@h/', 'http://h/../']) {
     assert.throws(() => createRootCheck([root]), TypeError, root);
   }
+});
+
+test('a root that nothing can lie below is told from one that can', () => {
+  for (const [root, problem] of [
+    ['http://*/', /^names no host: there are no wildcards/],
+    ['http://*.example.org/docs/', /^names no host/],
+    ['http://www.example.org/*', /^has a wildcard in its path/],
+    ['http://www.example.org/docs/**/', /^has a wildcard in its path/],
+    ['http://www.example.org/?x', /^has a query/],
+    ['http://www.example.org:99999/', /^cannot be read: its host or its port/],
+    ['http://www.example.org/..%20/', /^has a segment/],
+    ['www.example.org', /^is no http or https URL/],
+  ] as const)
+    assert.match(rootProblem(root) ?? '', problem, root);
+  for (const root of [
+    ROOT,
+    'http://h',
+    'http://my_host.local./a*b/',
+    'https://192.0.2.1:8443/',
+    'http://[2001:db8::1]/',
+    'http://bücher.example/',
+  ])
+    assert.equal(rootProblem(root), undefined, root);
 });
 
 test('the prefix stands in front of every url without a scheme', () => {

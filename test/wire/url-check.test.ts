@@ -113,6 +113,19 @@ test('names the attribute that is malformed', () => {
   }
 });
 
+test('says what it is that nobody can judge, and not that it is elsewhere', () => {
+  for (const [curl, text] of [
+    ['a%2Fb', 'curl has %2F in its path: some servers read that as a slash'],
+    ['a%00b', 'curl has %00 in its path: some servers end the name there'],
+    ['a\\b', 'curl has a backslash, which some read as a slash; write %5C where a name has one'],
+    ['http://www.example.org:99999/docs/a', 'curl cannot be read: its host or its port is malformed'],
+    ['http://u:p@www.example.org/docs/a', 'curl has a user name before its host'],
+    ['x/..%20/a', 'curl has a segment . or .., or one that some servers read as that'],
+    ['http://elsewhere.example/', "curl is outside the provider's roots"],
+  ] as const)
+    assert.deepEqual(verdictOf({ curl }), { code: 304, text });
+});
+
 test('what spiders find outside the roots is dropped without a word', () => {
   assert.equal(codeOf({ curl: 'http://elsewhere.example/', outofroot: 'drop' }), 'drop');
   assert.equal(codeOf({ curl: 'mailto:a@example.org', outofroot: 'drop' }), 'drop');
@@ -174,6 +187,13 @@ const piece = fc.oneof(
     '\u3002',
     '．',
     '%00',
+    '%20',
+    '%0a',
+    '\uff0e',
+    '%uff0e',
+    '%ef%bc%8e',
+    '\u200b',
+    '\uff0f',
   ),
   fc.stringMatching(/^[a-z0-9%._~-]{0,6}$/),
 );
