@@ -89,14 +89,17 @@ export class Logins {
     rest: (delayMs: number) => Promise<void>,
   ): Promise<Admission> {
     const { id, password, address } = credentials;
-    const delayMs = this.#delayMs(id, address);
+    const pid = pidOf(id);
+    // One provider, however its number is written.
+    const account = String(pid ?? id);
+    const delayMs = this.#delayMs(account, address);
     if (delayMs > 0) await rest(delayMs);
-    const provider = this.#lookUp(id);
+    const provider = this.#lookUp(pid);
     if (!passwordMatches(password, provider?.password) || provider === undefined) {
-      this.#backoff.failed(id, address);
+      this.#backoff.failed(account, address);
       throw new Refusal(101);
     }
-    this.#backoff.succeeded(id, address);
+    this.#backoff.succeeded(account, address);
     if (!provider.enabled) throw new Refusal(105);
     this.#intake.demandRoom();
     takePlace(provider.pid);
@@ -118,17 +121,17 @@ export class Logins {
     await this.#commits.add(() => this.#sessions.received(pid, errseen));
   }
 
-  #delayMs(id: string, address: string): number {
-    const delayMs = this.#backoff.delayMs(id, address);
+  #delayMs(account: string, address: string): number {
+    const delayMs = this.#backoff.delayMs(account, address);
     if (delayMs > this.#options.limits['uns.login_timeout_ms']) {
       throw new Refusal(102, 'too many failed logins, try again later');
     }
     return delayMs;
   }
 
-  #lookUp(id: string): Provider | undefined {
+  #lookUp(pid: number | undefined): Provider | undefined {
     try {
-      return this.#pidb.provider(pidOf(id) ?? 0);
+      return this.#pidb.provider(pid ?? 0);
     } catch (error) {
       this.#log.error('cannot read the provider database', { error: messageOf(error) });
       throw new Refusal(102, 'the provider database cannot be read, try again later');

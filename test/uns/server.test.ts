@@ -242,6 +242,20 @@ describe('the UNS', () => {
     assert.match(await new Cp(port).send(init(7, password) + set('partial', 'a')).reply, ACCEPTED);
   });
 
+  it('makes guessing slow for a provider, however its number is written', async () => {
+    const home = newHome();
+    const [password, other] = [home.addProvider(4), home.addProvider(5)];
+    const { port, clock } = await stage(home);
+    for (const id of ['4', '04', '004', '0004'])
+      assert.match(await new Cp(port).send(init(id, 'wrong')).reply, /code="101"/);
+    const late = new Cp(port).send(init('00004', password) + set('partial', 'a'));
+    let hasReply = false;
+    void late.reply.then(() => (hasReply = true));
+    assert.match(await new Cp(port).send(init(5, other) + set('partial', 'a')).reply, ACCEPTED);
+    assert.equal(hasReply, false, 'it waits for its turn');
+    assert.match(await whilePassing(clock, late.reply), ACCEPTED);
+  });
+
   it('stops at once although a CP waits after failed logins', async () => {
     const home = newHome();
     const password = home.addProvider(7);
