@@ -63,7 +63,7 @@ export class CuReader {
       {
         open: (name, attributes, empty) => {
           if (this.#begun !== undefined) throw violation(`<${localName(name)}> inside another element`);
-          const event = eventOf(localName(name), attributes);
+          const event = eventOf(localName(name, attributes), attributes);
           if (empty) this.#events.push(event);
           else this.#begun = event;
         },

@@ -20,6 +20,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { FairShare, type PeerReading } from '../lib/fair-share.js';
 import { escapeText } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
+import { localName } from './prefix.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
 
 export interface ChannelLimits {
@@ -95,7 +96,6 @@ export interface ChannelHandlers {
 }
 
 const LINGER_MS = 2000;
-const PREFIX = 'lococa:';
 
 export class MessageChannel {
   readonly where: string;
@@ -250,7 +250,7 @@ export class MessageChannel {
 
   #onOpen(name: string, attributes: Attributes, empty: boolean): void {
     if (this.#state !== 'open') return;
-    const local = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
+    const local = localName(name, attributes);
     if (this.#name !== '') throw this.violation(`<${local}> inside <${this.#name}>: messages do not nest`);
     if (empty) return this.#deliver(local, attributes, '');
     this.#name = local;

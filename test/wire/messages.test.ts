@@ -36,6 +36,16 @@ describe('a channel of messages', () => {
     assert.deepEqual(messages, ['a {"x":"1"} ', 'b {} t&\nu', 'c {"y":"\\""} ']);
   });
 
+  it('reads elements whose prefix is declared for the namespace', async () => {
+    const { theirs, messages } = open();
+    theirs.write(`<x:a xmlns:x="http://www.lococa.org/1.0"/><y:b xmlns:y="http://www.example.org/"/>`);
+    await settle();
+    assert.deepEqual(
+      messages.map(message => message.split(' ')[0]),
+      ['a', 'y:b'],
+    );
+  });
+
   it('when prompt, sends what a callback had to say before anybody else has the event loop', async () => {
     const { channel, received } = open({ options: { isPrompt: true } });
     const others = new Promise<string>(resolve => void setImmediate(() => resolve(received())));

@@ -12,7 +12,7 @@ import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
 import type { SharedLayouts } from '../../lib/xml/layouts.js';
 import { XmlReader } from '../../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
-import { localName } from '../prefix.js';
+import { DeclaredPrefixes, localName, NAMESPACE } from '../prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from '../problem.js';
 import { formatUrl, type UrlRecord } from '../url.js';
 import { recordOf } from '../url-read.js';
@@ -38,6 +38,7 @@ export class CpReader {
   readonly #where: string;
   readonly #reader: XmlReader;
   readonly #maxHelloBytes: number;
+  readonly #prefixes = new DeclaredPrefixes();
   #places: Place[] = ['top'];
   #events: CpEvent[] = [];
   #urls: SentUrl[] = [];
@@ -55,7 +56,7 @@ export class CpReader {
     this.#maxHelloBytes = limits.maxHelloBytes;
     this.#reader = new XmlReader(
       {
-        open: (name, attributes, empty, raw) => this.#open(localName(name), attributes, empty, raw),
+        open: (name, attributes, empty, raw) => this.#open(name, attributes, empty, raw),
         close: () => this.#close(),
         text: text => this.#text(text),
       },
@@ -100,12 +101,15 @@ export class CpReader {
   #open(name: string, attributes: Attributes, empty: boolean, raw: string): void {
     if (this.#done) return;
     const place = this.#places.at(-1) ?? 'top';
-    if (place === 'set' && name === 'url') {
-      this.#urls.push({ record: recordOf(attributes), raw: empty ? raw : `${raw.slice(0, -1)}/>` });
+    if (place === 'set' && (name === 'url' || this.#prefixes.localName(name, attributes) === 'url')) {
+      let tag = empty ? raw : `${raw.slice(0, -1)}/>`;
+      // Passed on alone, without the element that declares its prefix.
+      if (localName(name) !== 'url') tag = `<url${tag.slice(1 + name.length)}`;
+      this.#urls.push({ record: recordOf(attributes), raw: tag });
       if (!empty) this.#places.push('url');
       return;
     }
-    this.#places.push(this.#begin(place, name, attributes));
+    this.#places.push(this.#begin(place, this.#prefixes.begin(name, attributes), attributes));
     if (empty) this.#close();
   }
 
@@ -125,7 +129,9 @@ export class CpReader {
       };
       return 'provider';
     }
-    throw violation(`<${name}> ${place === 'top' ? 'is not expected here' : `inside <${place}>`}`);
+    throw violation(
+      `<${name}> ${place === 'top' ? 'is not expected here' : `inside <${place}>`}${hintFor(name)}`,
+    );
   }
 
   #beginSet(attributes: Attributes): Place {
@@ -139,6 +145,7 @@ export class CpReader {
   #close(): void {
     if (this.#done) return;
     const closed = this.#places.pop();
+    if (closed !== 'url') this.#prefixes.end();
     if (closed === 'init') {
       if (this.#credentials === undefined) throw violation('<init> without <provider/>');
       this.#initDone = true;
@@ -174,6 +181,12 @@ export class CpReader {
     this.#push({ kind: 'urls', urls: this.#urls });
     this.#urls = [];
   }
+}
+
+/** For names whose prefix says nothing. */
+function hintFor(name: string): string {
+  const [prefix] = name.split(':', 1);
+  return prefix === name ? '' : `; declare the prefix with xmlns:${prefix}="${NAMESPACE}"`;
 }
 
 // Replies

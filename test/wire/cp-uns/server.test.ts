@@ -10,6 +10,7 @@ import {
   urlError,
   type CpEvent,
 } from '../../../src/wire/cp-uns/server.js';
+import { NAMESPACE } from '../../../src/wire/prefix.js';
 import { readProjectFile } from '../../support/tree.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -84,6 +85,51 @@ describe('what a CP says', () => {
     assert.ok(urls?.kind === 'urls');
     assert.equal(urls.urls[0]?.record.curl, 'café.html');
     assert.equal(urls.urls[0]?.raw, '<url c="café.html" mimetype="text/html"/>');
+  });
+
+  for (const [what, document] of [
+    [
+      'each container its own',
+      `<x:init xmlns:x="${NAMESPACE}"><x:provider id="7" passwd="p"/></x:init>
+       <y:set xmlns:y="${NAMESPACE}" set="full"><y:url curl="a"/><z:url xmlns:z="${NAMESPACE}" curl="b"></z:url></y:set>`,
+    ],
+    [
+      'one for the whole document',
+      `<l:notify xmlns:l='${NAMESPACE}'><l:init><l:provider id="7" passwd="p"/></l:init>
+       <l:set set="full"><l:url curl="a"/><url curl="b"/></l:set></l:notify>`,
+    ],
+    [
+      'none, the namespace being the default one',
+      `<notify xmlns="${NAMESPACE}"><init><provider id="7" passwd="p"/></init>
+       <set set="full"><url curl="a"/><url curl="b"/></set></notify>`,
+    ],
+  ] as const)
+    it(`is understood with a prefix of its own: ${what}`, () => {
+      const [first, second, third, last] = read(document);
+      assert.deepEqual(first, { kind: 'init', id: '7', password: 'p' });
+      assert.deepEqual(second, { kind: 'set', set: 'full', urlprefix: '' });
+      assert.ok(third?.kind === 'urls');
+      assert.deepEqual(
+        third.urls.map(({ record }) => record.curl),
+        ['a', 'b'],
+      );
+      // As a Queue Manager reads it, which has not seen the declaration.
+      for (const { raw } of third.urls) assert.match(raw, /^<url [^>]*\/>$/);
+      assert.equal(last?.kind, 'setEnd');
+    });
+
+  it('is refused with another namespace, and outside the element that declares the prefix', () => {
+    const init = `<x:init xmlns:x="${NAMESPACE}"><provider id="1"/></x:init>`;
+    for (const document of [
+      '<x:init xmlns:x="http://www.example.org/"><provider id="1"/></x:init>',
+      '<x:init><provider id="1"/></x:init>',
+      `${init}<x:set set="full"/>`,
+      `${init}<set set="full" xmlns:y="http://www.example.org/"><y:url curl="a"/></set>`,
+    ]) {
+      const [code, text] = problem(document) ?? [];
+      assert.equal(code, 104, document);
+      assert.match(String(text), /declare the prefix with xmlns:[xy]="http:\/\/www\.lococa\.org\/1\.0"/);
+    }
   });
 
   it('reads set="complete" as full', () => {
