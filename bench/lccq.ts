@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase, type Db } from '../src/db/open.js';
-import { contentSum, urlSumOf } from '../src/db/sums.js';
 import { compare, median, requireProgram, shell, timeShell, type Outcome } from './harness.js';
 
 const lccq = join(dirname(fileURLToPath(import.meta.url)), '../../bin/lccq');
@@ -173,9 +172,9 @@ export function fill(home: string, rows: number, write?: (file: string, i: numbe
 export function rowInserter(db: Db, write?: (file: string, i: number) => string): (i: number) => void {
   const insert = db.prepare(
     `INSERT INTO lccurl(id, pid, curl, mimetype, burl, md5, len, mtime, fetched_time, fetched_machineid,
-       fetched_fileid, psetid, seq, sum)
+       fetched_fileid, psetid, seq)
      VALUES ($id, $pid, $curl, $mimetype, $burl, $md5, $len, $mtime, $fetched_time, $fetched_machineid,
-       $fetched_fileid, 1, $seq, $sum)`,
+       $fetched_fileid, 1, $seq)`,
   );
   return i => {
     const hex = i.toString(16).padStart(32, '0');
@@ -204,6 +203,6 @@ export function rowInserter(db: Db, write?: (file: string, i: number) => string)
       fetched_machineid: 'local',
       fetched_fileid: file,
     };
-    insert.run({ ...url, ...content, sum: contentSum(urlSumOf(url), content) });
+    insert.run({ ...url, ...content });
   };
 }

@@ -8,7 +8,6 @@ import {
   changeLogin,
   changePassword,
   changeProvider,
-  confirmProvider,
   readLoginUser,
   readErrorCodes,
   readProvider,
@@ -18,7 +17,6 @@ import {
   type Provider,
   type ProviderTerms,
 } from '../db/pidb.js';
-import { adviceOn, Terms } from '../db/terms.js';
 import { openDatabase, openReadOnly, readingError, type Db } from '../db/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -71,7 +69,6 @@ export const command: CommandSpec = {
       flags: '--loginfile <FILE>',
       help: 'file whose first line is the user:password for its site; - = standard input; none = no login',
     },
-    { flags: '--confirm', help: 'set: a damaged provider is right now, and served again' },
     { flags: '--json', help: 'show, list: one JSON object a line' },
     CONFIG_OPTION,
   ],
@@ -89,8 +86,6 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     );
   }
   const term = words === 'add' || words === 'set' ? undefined : termGiven(context.options);
-  if (context.options['confirm'] === true && words !== 'set')
-    throw new LccError('usage', `--confirm is for set, not for ${words}`);
   if (term !== undefined) throw new LccError('usage', `${term} is for add and set, not for ${words}`);
   const file = context.options['config'];
   const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
@@ -99,7 +94,6 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   try {
     db = chosen.write ? openDatabase(config.home.db) : openReadOnly(config.home.db);
     await chosen.action(db, context, slotsOf(config.get('qm.slots')), config);
-    if (chosen.write) warnOfDamage(db, context);
   } catch (error) {
     throw readingError(config.home.db, error);
   } finally {
@@ -125,8 +119,7 @@ function set(db: Db, context: CommandContext, slots: Slots): void {
   const pid = pidOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);
-  const isConfirmed = context.options['confirm'] === true;
-  if (Object.keys(terms).length === 0 && login === undefined && !isConfirmed)
+  if (Object.keys(terms).length === 0 && login === undefined)
     throw new LccError('usage', 'nothing to set; give a term, such as --priority=2');
   const isRoomier = hasMoreRoom(readProvider(db, pid), terms);
   changeProvider(db, pid, terms);
@@ -135,7 +128,6 @@ function set(db: Db, context: CommandContext, slots: Slots): void {
       `urls that were refused for the quota, if any, are announced again after lccctl want-full --pid=${pid}, or when they change`,
     );
   if (login !== undefined) changeLogin(db, pid, login ?? undefined);
-  if (isConfirmed) confirmProvider(db, pid);
   warn(context, terms, slots);
 }
 
@@ -152,11 +144,6 @@ function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slo
   for (const warning of warningsOf(terms, slots)) context.say(warning);
   const zone = terms.timeofday === undefined ? undefined : zoneNotUnderstood();
   if (zone !== undefined) context.say(`--timeofday: TZ=${zone} ${READ_AS_UTC}`);
-}
-
-function warnOfDamage(db: Db, context: CommandContext): void {
-  const pid = pidOf(context);
-  if (new Terms(db).state(pid) === 'damaged') context.say(adviceOn(pid));
 }
 
 function passwd(db: Db, context: CommandContext): void {
@@ -202,11 +189,6 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
   const pid = pidOf(context);
   const provider = readProvider(db, pid);
   const standing = readProviderQueue(db, pid);
-  if (provider === undefined && new Terms(db).state(pid) === 'damaged')
-    throw new LccError(
-      'io',
-      `provider ${pid} cannot be read, though there was one; lccpidb add --pid=${pid} makes it anew, lccpidb rm --pid=${pid} forgets it`,
-    );
   if (provider === undefined || standing === undefined)
     throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
   if (context.options['json'] === true) {

@@ -2,7 +2,6 @@
 import { formatHours, type Slots } from '../config/hours.js';
 import { fullSetsUsed, type Provider } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
-import { adviceOn } from '../db/terms.js';
 import { obstacleOf } from '../run/obstacle.js';
 import { isAllFailed, type HeldUp, type Wait } from '../run/queue.js';
 import { amount } from '../run/words.js';
@@ -39,15 +38,9 @@ export function providerText(
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
-    ...(provider.damaged ? [['damaged', adviceOn(provider.pid)] satisfies [string, string]] : []),
     ...provider.roots.map((root): [string, string] => ['root', root]),
     ['enabled', provider.enabled ? 'yes' : 'no'],
-    [
-      'fetched from',
-      provider.damaged
-        ? 'no, it is damaged'
-        : fetchedText(standing, { nowMs, slots, failure, retryAtMs, wait }),
-    ],
+    ['fetched from', fetchedText(standing, { nowMs, slots, failure, retryAtMs, wait })],
     ['files', `${provider.filesused} of ${provider.filesmax}`],
     ['space', `${provider.spaceused} of ${provider.spacemax} bytes`],
     ['full sets', fullSetsText(provider, nowMs, fullSetPeriodMs)],
@@ -166,9 +159,9 @@ function fuseText({ fusepercent, fuseurls }: Provider): string {
   return `${fusepercent === null ? 'share as configured' : `${fusepercent} %`}, ${fuseurls === null ? 'number as configured' : `${fuseurls} urls`}`;
 }
 
-/** One provider on one line: pid, enabled (or disabled, paused, damaged), files, bytes, roots; tab-separated. */
+/** One provider on one line: pid, enabled (or disabled, paused), files, bytes, roots; tab-separated. */
 export function providerLine(provider: Provider): string {
-  const { pid, enabled, paused, filesused, spaceused, roots, damaged } = provider;
-  const state = damaged ? 'damaged' : !enabled ? 'disabled' : paused !== 0 ? 'paused' : 'enabled';
+  const { pid, enabled, paused, filesused, spaceused, roots } = provider;
+  const state = !enabled ? 'disabled' : paused !== 0 ? 'paused' : 'enabled';
   return `${[pid, state, filesused, spaceused, roots.join(' ')].join('\t')}\n`;
 }

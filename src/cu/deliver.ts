@@ -109,8 +109,7 @@ function countOf(reader: CacheReader, query: Query): number {
   const selection = selectionOf(query);
   if (kind === 'rows') return Math.min(reader.count(selection), query.limit ?? Infinity);
   let count = 0;
-  // Damaged rows are reported by those who read them.
-  for (const _ of reader[kind](selection, ['seq'], () => undefined)) if (++count === query.limit) break;
+  for (const _ of reader[kind](selection, ['seq'])) if (++count === query.limit) break;
   return count;
 }
 

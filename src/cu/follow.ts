@@ -120,10 +120,9 @@ class Stream {
     const limit = (query.limit ?? Infinity) - this.#records;
     const range: Range = { since: this.#reachedSeq, to, limit };
     const { writer } = this.answer;
-    const { damaged } = this.#rejects;
     const selection = selectionOf(query);
     return 'template' in writer
-      ? lineWindows(reader, selection, range, writer.template, damaged)
-      : rowWindows(reader, selection, range, writer.columns, damaged, kindOf(query.format));
+      ? lineWindows(reader, selection, range, writer.template)
+      : rowWindows(reader, selection, range, writer.columns, kindOf(query.format));
   }
 }

@@ -1,8 +1,9 @@
 /** One answer: from a snapshot of the LCC DB, through a format, into a sink. */
 import type { Advance } from '../lib/progress.js';
 import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
-import type { CacheReader, Damaged, Selection } from '../db/cache/read.js';
+import type { CacheReader, Selection } from '../db/cache/read.js';
 import { giveBack } from '../lib/memory.js';
+import { nameOf } from '../db/naming.js';
 import { strangeStore } from '../db/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
@@ -10,8 +11,7 @@ import type { FieldName } from './fields.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
 import type { Sink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
-import { openStored, ReadBuffer } from './stored-content.js';
-import { refuseLostDeletion } from './windows.js';
+import { NO_NAME, openStored, ReadBuffer } from './stored-content.js';
 
 export interface Query {
   selection: Selection;
@@ -62,7 +62,7 @@ export async function runQuery(
   talk: QueryTalk,
   thread?: RangeThread,
 ): Promise<QueryResult> {
-  const rejects = new Rejects(talk, query.selection.sinceSeq);
+  const rejects = new Rejects(talk);
   const answer = new Answer(query.format, contextOf(reader, query, rejects, talk), () => output.open());
   try {
     let records = 0;
@@ -77,7 +77,7 @@ export async function runQuery(
         if (made.bytes.length > 0) await answer.addLines(made.bytes);
         continue;
       }
-      for (const item of itemsOf(reader, part, answer.writer, rejects.damaged)) {
+      for (const item of itemsOf(reader, part, answer.writer)) {
         records += item.count;
         lastSeq = item.lastSeq;
         const written = addItem(answer, item, talk);
@@ -116,15 +116,12 @@ function* partsOf(
 export class Rejects {
   count = 0;
   readonly #talk: QueryTalk;
-  readonly #sinceSeq: number;
   /** Rows with their content on another machine, but for the first. */
   readonly #elsewhere = new Map<string, number>();
   #isElsewhereTold = false;
 
-  /** @param sinceSeq where the whole stream begins */
-  constructor(talk: QueryTalk, sinceSeq = 0) {
+  constructor(talk: QueryTalk) {
     this.#talk = talk;
-    this.#sinceSeq = sinceSeq;
   }
 
   readonly add = (message: string): void => {
@@ -152,12 +149,6 @@ export class Rejects {
     this.#talk.reject(`left out in the same way: ${each.join(', ')}; -v names each`);
     this.#elsewhere.clear();
   }
-
-  /** @throws LccError `data.refused` where a deletion that is not told leaves something behind */
-  readonly damaged: Damaged = (id, what) => {
-    if (what === 'deletion') refuseLostDeletion(id, this.#sinceSeq);
-    this.add(`${what} ${id} does not agree with its checksum and is left out; lccfsck --repair removes it`);
-  };
 }
 
 /** Said to whoever runs the LCC: the site may be somebody else's. */
@@ -186,7 +177,7 @@ export function contextOf(
         return undefined;
       }
       const file = `${query.storeDir}/${fileid}`;
-      const opened = openStored(file, String(md5), buffer);
+      const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
       if (opened.ok) return opened.content;
       // To fetch again what is only not mounted would be the wrong advice, thousands of times.
       if (!reader.canPointInto(query.storeDir))
@@ -217,15 +208,10 @@ export function addItem(answer: Answer, item: Item, talk: QueryTalk): void | Pro
 }
 
 /** What is to be written, `query.limit` records at most. */
-export function* itemsOf(
-  reader: CacheReader,
-  query: Query,
-  writer: Writer,
-  damaged: Damaged,
-): Generator<Item, void> {
+export function* itemsOf(reader: CacheReader, query: Query, writer: Writer): Generator<Item, void> {
   const selection = selectionOf(query);
   if ('template' in writer) {
-    for (const { bytes, count, lastSeq } of reader.lines(selection, writer.template, damaged, query.limit)) {
+    for (const { bytes, count, lastSeq } of reader.lines(selection, writer.template, query.limit)) {
       yield { bytes, count, lastSeq };
       // Whoever took it is done with it.
       giveBack(bytes);
@@ -233,7 +219,7 @@ export function* itemsOf(
     return;
   }
   const columns: ColumnName[] = ['seq', ...writer.columns];
-  const rows = reader[kindOf(query.format)](selection, columns, damaged);
+  const rows = reader[kindOf(query.format)](selection, columns);
   let left = query.limit ?? Infinity;
   for (const row of rows) {
     if (left-- <= 0) break;

@@ -67,10 +67,10 @@ async function makeRange(
     note: message => void notes.push(message),
   };
   const query: Query = { ...whole, selection: { ...whole.selection, sinceSeq: since, toSeq: to } };
-  const told = new Rejects(talk, whole.selection.sinceSeq);
+  const told = new Rejects(talk);
   const answer = new Answer(whole.format, contextOf(reader, query, told, talk, buffer), notOpened, slot);
   let count = 0;
-  for (const item of itemsOf(reader, query, answer.writer, told.damaged)) {
+  for (const item of itemsOf(reader, query, answer.writer)) {
     count += item.count;
     const written = addItem(answer, item, talk);
     if (written !== undefined) await written;

@@ -5,7 +5,7 @@
  *     ours       makes 0  writes 1  makes 2  writes 3  …
  *     theirs     makes 1  makes 3   makes 5  …            at most AHEAD ranges that nobody has taken, each bounded
  *
- * All that is SQLite, checksums and md5 is so done by two; a range that is too large to be handed over is declined, and
+ * All that is SQLite and md5 is so done by two; a range that is too large to be handed over is declined, and
  * made here, piece by piece. So is everything that a thread which is lost still had.
  *
  * What is made lies in memory that both have, a slot for each range that is ahead: it is used again and again. Ranges are

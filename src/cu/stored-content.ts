@@ -37,6 +37,9 @@ export interface StoredContent {
   close(): void;
 }
 
+/** What is said of a row whose file id is no name of a store: nothing outside of it is ever opened. */
+export const NO_NAME: Opened = { ok: false, why: 'no name of a store' };
+
 export type Opened = { ok: true; content: StoredContent } | { ok: false; why: string };
 
 /** What says that the file itself is no use. Anything else, such as EMFILE and EACCES, passes or can be put right. */

@@ -6,7 +6,7 @@
  * a row may be missing from one answer and is then in the next, never in none.
  */
 import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
-import type { CacheReader, Damaged, LineBlock, Selection } from '../db/cache/read.js';
+import type { CacheReader, LineBlock, Selection } from '../db/cache/read.js';
 import type { LineTemplate } from '../db/cache/template.js';
 import { LccError } from '../lib/errors.js';
 
@@ -31,31 +31,13 @@ export interface Range {
   limit: number;
 }
 
-/**
- * A damaged deletion is told nobody. Who holds nothing yet can do without.
- * @param since where the reading begins
- * @throws LccError `data.refused` where there may be something that it should have removed
- */
-export function refuseLostDeletion(seq: number, since: number): void {
-  if (since > 0)
-    throw new LccError(
-      'data.refused',
-      `deletion ${seq} does not agree with its checksum: what is gone cannot be told; full resync needed`,
-    );
-}
-
 /** `read` looks at the beginning of a range, within one snapshot, and says how far it came. */
 function* windows<T>(
   reader: CacheReader,
   { since, to, limit }: Range,
-  damaged: Damaged,
-  read: (range: Range, damaged: Damaged) => Window<T>,
+  read: (range: Range) => Window<T>,
 ): Generator<Window<T>, void> {
   let left = limit;
-  const found: Damaged = (id, what) => {
-    if (what === 'deletion') refuseLostDeletion(id, since);
-    damaged(id, what);
-  };
   for (let at = since; at < to && left > 0;) {
     reader.renew();
     let window: Window<T>;
@@ -66,7 +48,7 @@ function* windows<T>(
           'data.refused',
           'deletions were forgotten before they were read; full resync needed',
         );
-      window = read({ since: at, to: Math.min(to, at + WINDOW_CHANGES), limit: left }, found);
+      window = read({ since: at, to: Math.min(to, at + WINDOW_CHANGES), limit: left });
     } finally {
       reader.rest();
     }
@@ -82,14 +64,13 @@ export function rowWindows(
   selection: Selection,
   range: Range,
   columns: readonly ColumnName[],
-  damaged: Damaged,
   kind: 'rows' | 'pages' | 'oldPaths' = 'rows',
 ): Generator<Window<ColumnValue[]>, void> {
-  return windows(reader, range, damaged, ({ since, to, limit }, found) => {
+  return windows(reader, range, ({ since, to, limit }) => {
     const items: ColumnValue[][] = [];
     let length = 0;
     const some = { ...selection, streamSinceSeq: range.since, sinceSeq: since, toSeq: to };
-    for (const row of reader[kind](some, ['seq', ...columns], found)) {
+    for (const row of reader[kind](some, ['seq', ...columns])) {
       items.push(row);
       for (const value of row) if (typeof value === 'string') length += value.length;
       if (items.length === Math.min(WINDOW_ROWS, limit) || length >= WINDOW_LENGTH)
@@ -105,12 +86,11 @@ export function lineWindows(
   selection: Selection,
   range: Range,
   template: LineTemplate,
-  damaged: Damaged,
 ): Generator<Window<LineBlock>, void> {
   let rows = 1;
-  return windows(reader, range, damaged, ({ since, to, limit }, found) => {
+  return windows(reader, range, ({ since, to, limit }) => {
     const some = { ...selection, sinceSeq: since, toSeq: to };
-    for (const block of reader.lines(some, template, found, Math.min(rows, limit))) {
+    for (const block of reader.lines(some, template, Math.min(rows, limit))) {
       // As many as fit, judged by those before.
       const fit = Math.floor((WINDOW_LENGTH * block.count) / Math.max(1, block.bytes.length));
       rows = Math.max(1, Math.min(WINDOW_ROWS, fit));

@@ -1,5 +1,4 @@
 /** What lccfsck asks of lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by itself. */
-import { purgedOf } from './counters.js';
 import type { Db } from './open.js';
 import { pagesByNumber } from './paging.js';
 import type { ContentRow } from './queue/refetch.js';
@@ -122,8 +121,6 @@ export class Audit {
       seq,
       seq,
     );
-    if (purgedOf(this.#db) === undefined)
-      yield { where: 'counter purged', what: 'does not agree with its copy, which has the other sign' };
     yield* found(
       'a number that a row of lccurl has as well',
       `SELECT 'tombstone ' || seq AS place FROM tombstone JOIN lccurl USING (seq)`,

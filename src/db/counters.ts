@@ -1,5 +1,6 @@
 /** Numbers that are given out once: change sequence, places in the queue, set ids. */
-import type { Db } from './open.js';
+import { corrupt, isInteger } from './damage.js';
+import type { Db } from '../lib/sqlite.js';
 
 export type CounterName = 'seq' | 'pos' | 'psetid';
 
@@ -12,8 +13,13 @@ const GIVEN = {
   psetid: `max((SELECT coalesce(max(psetid), 0) FROM absorbed), (SELECT coalesce(max(psetid), 0) FROM qpsdb))`,
 } as const satisfies Record<CounterName, string>;
 
-/** Puts counters that are behind what was given out where they belong. @returns those that were */
+/**
+ * Puts counters that are behind what was given out where they belong.
+ * @returns those that were @throws as SQLite for damage, where nothing can be counted on from a number
+ */
 export function raiseCounters(db: Db): CounterName[] {
+  for (const name of Object.keys(GIVEN) as CounterName[])
+    if (!isInteger(lastGiven(db, name))) throw corrupt(`counter ${name} is ${lastGiven(db, name)}`);
   return (Object.keys(GIVEN) as CounterName[]).filter(
     name =>
       db
@@ -32,30 +38,16 @@ export function lastGiven(db: Db, name: CounterName): number {
 }
 
 /**
- * The number of the change sequence before which cursors begin anew: the highest of a deletion that was forgotten, or was
- * given out when one was lost. It stands there twice, the second time with the other sign (`unpurged`).
- * @returns undefined when the two do not agree
+ * The number of the change sequence before which cursors begin again: the highest of a deletion that was forgotten. Where
+ * it cannot be read, of all changes.
  */
-export function purgedOf(db: Db): number | undefined {
-  const value = db.prepare<[string], number>('SELECT value FROM counter WHERE name = ?').pluck();
-  const purged = value.get('purged');
-  return purged !== undefined && purged === -(value.get('unpurged') ?? NaN) ? purged : undefined;
+export function purgedOf(db: Db): number {
+  return Number(db.prepare("SELECT value FROM counter WHERE name = 'purged'").pluck().get() ?? Infinity);
 }
 
 /** Inside a transaction. */
 export function setPurged(db: Db, seq: number): void {
-  const set = db.prepare<[string, number]>(
-    'INSERT INTO counter VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value',
-  );
-  set.run('purged', seq);
-  set.run('unpurged', -seq);
-}
-
-/** Where that is not known any more, every cursor begins anew. @returns whether that was so */
-export function mendPurged(db: Db): boolean {
-  if (purgedOf(db) !== undefined) return false;
-  setPurged(db, new Counter(db, 'seq').take());
-  return true;
+  db.prepare("UPDATE counter SET value = ? WHERE name = 'purged'").run(seq);
 }
 
 export class Counter {

@@ -1,13 +1,11 @@
 /** What `lccfsck --repair` changes in lcc.db. The caller has the Queue Manager's lock. */
 import type { WrongCount } from './audit.js';
-import { Counter, mendPurged, raiseCounters } from './counters.js';
-import type { DamagedDeletion, DamagedError, DamagedRow } from './damage.js';
+import { Counter, raiseCounters } from './counters.js';
 import type { Db } from './open.js';
 import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
 import type { Spoilt } from './queue/refetch.js';
 import type { QueueStore } from './queue/store.js';
 import { beginAnew } from './restored.js';
-import { deletionSum, type SummedDeletion } from './sums.js';
 
 export class Mender {
   readonly #db: Db;
@@ -53,30 +51,6 @@ export class Mender {
     this.#store.transaction(() => this.#store.freed.remove(fid));
   }
 
-  /** A row of lccurl that does not agree with its sum goes; its provider is asked for a full set. */
-  dropContent(row: DamagedRow): void {
-    this.#store.transaction(() => this.#store.content.discard(row.id));
-  }
-
-  /** The same for a row of the queue. */
-  dropWaiting(row: DamagedRow): void {
-    this.#store.transaction(() => {
-      const pid = this.#store.queue.ownerOf(row.id) ?? row.pid;
-      this.#store.queue.drop({ pos: row.id, pid });
-      this.#store.providers.wantFullSet('cache crash', pid);
-    });
-  }
-
-  /** Deletions that do not agree with their sums go; whoever has a cursor begins anew. */
-  dropDeletions(damaged: readonly DamagedDeletion[]): void {
-    if (damaged.length > 0) this.#store.transaction(() => this.#store.deletions.drop(damaged));
-  }
-
-  /** Errors that do not agree with their sums go untold. */
-  dropErrors(damaged: readonly DamagedError[]): void {
-    if (damaged.length > 0) this.#store.transaction(() => this.#store.errors.drop(damaged));
-  }
-
   /** The sets of the queue, told anew from its urls. */
   rebuildSets(): void {
     this.#store.transaction(() => {
@@ -93,25 +67,18 @@ export class Mender {
   }
 
   /**
-   * The change sequence: what is beyond the last number counts as given out; where it is not known from which number on
-   * deletions are remembered, every cursor begins anew; and a deletion whose number a row has too takes the next one, so
-   * that everybody reads of it again.
+   * The change sequence: what is beyond the last number counts as given out, and a deletion whose number a row has too
+   * takes the next one, so that everybody reads of it again.
    */
   mendNumbers(): void {
     this.#store.transaction(() => {
       raiseCounters(this.#db);
-      mendPurged(this.#db);
-      const doubled = this.#db.prepare<[], SummedDeletion>(
-        'SELECT tombstone.* FROM tombstone JOIN lccurl USING (seq)',
-      );
-      const renumber = this.#db.prepare<[number, number, number]>(
-        'UPDATE tombstone SET seq = ?, sum = ? WHERE seq = ?',
-      );
+      const doubled = this.#db
+        .prepare<[], number>('SELECT seq FROM tombstone JOIN lccurl USING (seq)')
+        .pluck();
+      const renumber = this.#db.prepare<[number, number]>('UPDATE tombstone SET seq = ? WHERE seq = ?');
       const seqs = new Counter(this.#db, 'seq');
-      for (const row of doubled.all()) {
-        const seq = seqs.take();
-        renumber.run(seq, deletionSum({ ...row, seq }), row.seq);
-      }
+      for (const seq of doubled.all()) renumber.run(seqs.take(), seq);
     });
   }
 }

@@ -32,12 +32,10 @@ export interface Name {
 /** A name as noted. `gone`: its file is to go when its grace is over. `free`: the generation is the one given out next. */
 export interface NameRow extends Name {
   state: 'taken' | 'gone' | 'free';
-  sound: boolean;
 }
 
 interface Row extends Name {
   state: number;
-  sum: number;
 }
 
 const TAKEN = 0;
@@ -48,14 +46,14 @@ const STATES = ['taken', 'gone', 'free'] as const;
 /** `user_version` of one that was found damaged. */
 const CONDEMNED = -1;
 const SCHEMA = `
-CREATE TABLE next(id INTEGER NOT NULL, sum INTEGER NOT NULL);  -- one row: ids from here on were never given out
+CREATE TABLE next(id INTEGER NOT NULL CHECK (id >= 0)) STRICT;  -- one row: ids from here on were never given out
 CREATE TABLE names(
-  id INTEGER PRIMARY KEY,
-  gen INTEGER NOT NULL,                         -- taken, gone: the id's current one; free: the one to be given out next
-  state INTEGER NOT NULL,                       -- 0 taken, 1 gone (its file stays for the grace period), 2 free
-  at INTEGER NOT NULL DEFAULT 0,                -- when it went, on the store's own clock (milliseconds)
-  sum INTEGER NOT NULL                          -- of id, gen, state: a flipped bit must not double a name
-);
+  id INTEGER PRIMARY KEY CHECK (id >= 0),
+  gen INTEGER NOT NULL CHECK (gen >= 0),        -- taken, gone: the id's current one; free: the one to be given out next
+  -- 0 taken, 1 gone (its file stays for the grace period), 2 free
+  state INTEGER NOT NULL CHECK (state IN (0, 1, 2)),
+  at INTEGER NOT NULL DEFAULT 0                 -- when it went, on the store's own clock (milliseconds)
+) STRICT;
 CREATE INDEX names_free ON names(id) WHERE state = 2;
 CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
 `;
@@ -87,14 +85,14 @@ export class NamesDb {
       throw explained(path, error);
     }
     const db = this.#db;
-    this.#pickFree = db.prepare('SELECT id, gen, state, sum FROM names WHERE state = 2 ORDER BY id LIMIT ?');
-    this.#take = db.prepare('UPDATE names SET state = 0, sum = ? WHERE id = ?');
-    this.#readNext = db.prepare('SELECT id, sum FROM next');
-    this.#writeNext = db.prepare('UPDATE next SET id = ?, sum = ?');
-    this.#find = db.prepare('SELECT id, gen, state, sum FROM names WHERE id = ?');
-    this.#put = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at, sum) VALUES (?, ?, ?, ?, ?)');
+    this.#pickFree = db.prepare('SELECT id, gen, state FROM names WHERE state = 2 ORDER BY id LIMIT ?');
+    this.#take = db.prepare('UPDATE names SET state = 0 WHERE id = ?');
+    this.#readNext = db.prepare('SELECT id FROM next').pluck();
+    this.#writeNext = db.prepare('UPDATE next SET id = ?');
+    this.#find = db.prepare('SELECT id, gen, state FROM names WHERE id = ?');
+    this.#put = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)');
     this.#pickDue = db.prepare(
-      'SELECT id, gen, state, sum FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
+      'SELECT id, gen, state FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
     );
     this.#freeCount = this.#count(FREE);
     this.#goneCount = this.#count(GONE);
@@ -108,9 +106,7 @@ export class NamesDb {
   }
   /** Ids from here on were never given out. */
   get nextId(): number {
-    const { id, sum } = this.#readNext.get() as { id: number; sum: number };
-    if (sum !== sumOf(id, 0, TAKEN)) throw this.#damaged('the next id');
-    return id;
+    return this.#readNext.get() as number;
   }
   /** Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs. */
   get lastAtMs(): number {
@@ -120,13 +116,13 @@ export class NamesDb {
   /** `count` names to hand out, free ones first, durably noted as taken. */
   reserve(count: number): Name[] {
     const names = this.#inTransaction(() => {
-      const free: Name[] = this.#checked(this.#pickFree.all(count));
-      for (const { id, gen } of free) this.#take.run(sumOf(id, gen, TAKEN), id);
+      const free: Name[] = this.#pickFree.all(count) as Row[];
+      for (const { id } of free) this.#take.run(id);
       const fresh = count - free.length;
       if (fresh > 0) {
         const next = this.nextId;
         for (let i = 0; i < fresh; i++) free.push({ id: next + i, gen: 0 });
-        this.#writeNext.run(next + fresh, sumOf(next + fresh, 0, TAKEN));
+        this.#writeNext.run(next + fresh);
       }
       this.#freeCount -= count - fresh;
       return free;
@@ -171,7 +167,7 @@ export class NamesDb {
 
   /** Names that went at `atMs` or before, the longest gone first. */
   due(atMs: number, limit: number): Name[] {
-    return this.#inTransaction(() => this.#checked(this.#pickDue.all(atMs, limit)));
+    return this.#inTransaction(() => this.#pickDue.all(atMs, limit) as Row[]);
   }
 
   /** The files of these gone names have been removed: their ids are free at the next generation. */
@@ -193,30 +189,21 @@ export class NamesDb {
     });
   }
 
-  /** Every row, a page at a time; none is believed before `sound` was looked at. */
+  /** Every row, a page at a time. */
   *rows(pageRows: number): Generator<NameRow, void> {
-    const page = this.#db.prepare('SELECT id, gen, state, sum FROM names WHERE id > ? ORDER BY id LIMIT ?');
+    const page = this.#db.prepare('SELECT id, gen, state FROM names WHERE id > ? ORDER BY id LIMIT ?');
     const pages = pagesByNumber(
       after => page.all(after, pageRows) as Row[],
       row => row.id,
       -1,
     );
-    for (const rows of pages)
-      for (const { id, gen, state, sum } of rows)
-        yield { id, gen, state: STATES[state] ?? 'taken', sound: sum === sumOf(id, gen, state) };
+    for (const rows of pages) for (const row of rows) yield nameRow(row);
   }
 
   /** What is known of an id; undefined when it has no row: in use at generation 0, or never given out. */
   row(id: number): NameRow | undefined {
     const row = this.#find.get(id) as Row | undefined;
-    return (
-      row && {
-        id,
-        gen: row.gen,
-        state: STATES[row.state] ?? 'taken',
-        sound: row.sum === sumOf(id, row.gen, row.state),
-      }
-    );
+    return row && nameRow(row);
   }
 
   /** Repairs: these names are in use, whatever was noted of them; ids given out from here on lie behind them. */
@@ -224,7 +211,7 @@ export class NamesDb {
     if (names.length === 0) return;
     this.#inTransaction(() => {
       const beyond = names.reduce((most, { id }) => Math.max(most, id), 0) + 1;
-      if (beyond > this.nextId) this.#writeNext.run(beyond, sumOf(beyond, 0, TAKEN));
+      if (beyond > this.nextId) this.#writeNext.run(beyond);
       for (const { id, gen } of names) this.#write(id, gen, TAKEN, 0);
     });
     this.#freeCount = this.#count(FREE);
@@ -241,28 +228,12 @@ export class NamesDb {
   }
 
   #isTaken({ id, gen }: Name, next: number): boolean {
-    const [row] = this.#checked(this.#find.all(id));
-    const current = row ?? { gen: 0, state: TAKEN };
+    const current = (this.#find.get(id) as Row | undefined) ?? { gen: 0, state: TAKEN };
     return id < next && current.gen === gen && current.state === TAKEN;
   }
 
   #write(id: number, gen: number, state: number, atMs: number): void {
-    this.#put.run(id, gen, state, atMs, sumOf(id, gen, state));
-  }
-
-  #checked(rows: unknown[]): Row[] {
-    const checked = rows as Row[];
-    for (const { id, gen, state, sum } of checked) {
-      if (sum !== sumOf(id, gen, state)) throw this.#damaged(`the row of id ${id}`);
-    }
-    return checked;
-  }
-
-  #damaged(what: string): LccError {
-    return new LccError(
-      'data.malformed',
-      `${this.#db.name}: ${what} is damaged; restart to set the file aside`,
-    );
+    this.#put.run(id, gen, state, atMs);
   }
 
   #count(state: number): number {
@@ -283,9 +254,8 @@ export class NamesDb {
   }
 }
 
-/** Any change of one of the three changes it (Knuth's multiplier, modulo a prime). */
-function sumOf(id: number, gen: number, state: number): number {
-  return ((id % 4_194_301) * 2_654_435_761 + (gen % 65_521) * 40_503 + state * 97 + 1) % 4_294_967_291;
+function nameRow({ id, gen, state }: Row): NameRow {
+  return { id, gen, state: STATES[state] ?? 'taken' };
 }
 
 function openExclusively(path: string, firstId: number): Db {
@@ -295,9 +265,7 @@ function openExclusively(path: string, firstId: number): Db {
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
-    upgrade(db, path, STEPS, () =>
-      db.prepare('INSERT INTO next VALUES (?, ?)').run(firstId, sumOf(firstId, 0, TAKEN)),
-    );
+    upgrade(db, path, STEPS, () => db.prepare('INSERT INTO next VALUES (?)').run(firstId));
     requireSound(db, path);
     return db;
   } catch (error) {
@@ -319,7 +287,9 @@ function openForLook(path: string): Db {
 }
 
 function requireSound(db: Db, path: string): void {
-  if (db.pragma('quick_check(1)', { simple: true }) !== 'ok')
+  // Ids that are known to have been given out are never given out as fresh ones.
+  const given = 'SELECT coalesce(max(id), -1) < (SELECT id FROM next) FROM names';
+  if (db.pragma('quick_check(1)', { simple: true }) !== 'ok' || db.prepare(given).pluck().get() !== 1)
     throw new LccError('data.malformed', `${path}: damaged`);
 }
 

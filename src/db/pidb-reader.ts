@@ -1,10 +1,9 @@
 /** What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, whether it is still there. */
 import { LccError, messageOf } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
+import { corrupt, isInteger, isText } from './damage.js';
 import { openReadOnly, storageError, type Db } from './open.js';
 import { PROVIDER, providerOf, type Provider } from './pidb.js';
-import { isSoundError, type ErrorRow } from './sums.js';
-import { adviceOn, stateOf, Terms, type TermsRow } from './terms.js';
 
 export interface ProviderError {
   errseq: number;
@@ -28,25 +27,19 @@ export class PidbReader {
   }
 
   /**
-   * @throws LccError `input.missing` while there is no database, `data.malformed` where the provider is damaged or nothing
-   *   can be read
+   * @throws LccError `input.missing` while there is no database, `data.malformed` where the provider cannot be read
    */
   provider(pid: number): Provider | undefined {
-    return this.#guard(({ provider, terms }) => {
+    return this.#guard(({ provider }) => {
       const row = provider.get(pid);
-      // The sum may be there where the provider is not.
-      const state = row === undefined ? terms.state(pid) : stateOf(row);
-      if (state === 'damaged') throw new LccError('data.malformed', adviceOn(pid));
-      return row && providerOf(row, state ?? 'unsummed');
+      return row && providerOf(row);
     });
   }
 
   /** Whether there is no such provider any more. What cannot be read, a damaged one say, does not say so. */
   isRemoved(pid: number): boolean {
     try {
-      return this.#guard(
-        ({ isThere, terms }) => isThere.get(pid) === undefined && terms.state(pid) === undefined,
-      );
+      return this.#guard(({ isThere }) => isThere.get(pid) === undefined);
     } catch (error) {
       if (error instanceof LccError) return false;
       throw error;
@@ -60,8 +53,10 @@ export class PidbReader {
    */
   errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
     return this.#guard(({ errors, total }) => {
-      // A damaged one is told nobody; the Queue Manager removes it.
-      const shown = errors.all(pid, mark, limit).filter(isSoundError);
+      const shown = errors.all(pid, mark, limit);
+      for (const { errseq, code, text, attrs } of shown)
+        if (!isInteger(code) || !isText(text) || !isText(attrs))
+          throw corrupt(`row ${errseq} of pierr has a value of another type`);
       // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
       return { shown, total: shown.length === 0 ? 0 : (total.get({ pid, mark }) ?? 0) };
     });
@@ -98,11 +93,10 @@ type View = ReturnType<typeof viewOf>;
 function viewOf(db: Db) {
   return {
     db,
-    terms: new Terms(db),
-    provider: db.prepare<[number], TermsRow>(PROVIDER).raw(),
+    provider: db.prepare<[number], unknown[]>(PROVIDER).raw(),
     isThere: db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck(),
-    errors: db.prepare<[number, number, number], ErrorRow>(
-      'SELECT errseq, pid, code, text, attrs, sum FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+    errors: db.prepare<[number, number, number], ProviderError>(
+      'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
     ),
     total: db
       .prepare<[{ pid: number; mark: number }], number>(

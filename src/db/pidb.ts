@@ -1,7 +1,7 @@
 /** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
 import { LccError } from '../lib/errors.js';
 import type { Db } from './open.js';
-import { selectTerms, stateOf, SUMMED, Terms, TERMS_ROW, type TermsRow, type TermsState } from './terms.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from './damage.js';
 
 /** What an operator decides of a provider. */
 export interface ProviderTerms {
@@ -61,8 +61,6 @@ export interface Provider extends ProviderTerms, ProviderState {
   /** sha256:SALT:HASH. */
   password: string;
   roots: string[];
-  /** It does not agree with its checksum, and is not served. */
-  damaged: boolean;
 }
 
 /** Full sets a provider may send now. */
@@ -104,12 +102,26 @@ export function fullSetsUsed(
   return isOver ? 0 : provider.fullsetsused;
 }
 
-/** All that is summed but the password and the pause, which are changed in ways of their own. */
-const TERMS = SUMMED.filter(
-  name => name !== 'password' && name !== 'paused',
-) satisfies readonly (keyof ProviderTerms)[];
+/** Columns of what an operator decides. */
+const TERMS = [
+  'enabled',
+  'filesmax',
+  'spacemax',
+  'fullsetsallowed',
+  'bandwidth',
+  'timeofday',
+  'priority',
+  'parallel',
+  'enforce',
+  'fusepercent',
+  'fuseurls',
+  'maxlen',
+  'fetchtimeout',
+  'useragent',
+] as const satisfies readonly (keyof ProviderTerms)[];
 
 const STATE = [
+  'paused',
   'filesused',
   'spaceused',
   'nurlerrs',
@@ -126,25 +138,25 @@ const STATE = [
   'dueat',
 ] as const satisfies readonly (keyof ProviderState)[];
 
-const PROVIDERS = selectTerms([
-  ...STATE,
-  `(SELECT json_group_array(CAST(root AS TEXT)) FROM
-    (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root))`,
-]);
-/** A statement of one provider; its rows are for `providerOf`. */
-export const PROVIDER = `${PROVIDERS} WHERE pidb.pid = ?`;
+/** Columns whose values are texts, and those that may be NULL. */
+const TEXTS: ReadonlySet<string> = new Set(['password', 'timeofday', 'lastconnip', 'roots']);
+const NULLABLE: ReadonlySet<string> = new Set(['fusepercent', 'fuseurls', 'maxlen', 'fetchtimeout']);
+const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'fullsetwanted']);
 
-/** What their columns are called. */
-const FIELDS = [...TERMS_ROW, ...STATE, 'roots'];
+const FIELDS = ['pid', 'password', ...TERMS, ...STATE, 'roots'];
+const ROOTS = `(SELECT json_group_array(CAST(root AS TEXT)) FROM
+  (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root))`;
+const PROVIDERS = `SELECT ${['pid', 'password', ...TERMS, ...STATE, ROOTS].join(', ')} FROM pidb`;
+/** A statement of one provider; its rows, raw, are for `providerOf`. */
+export const PROVIDER = `${PROVIDERS} WHERE pid = ?`;
+
 /** All fields, so that copies share one hidden class. */
-const TEMPLATE = Object.fromEntries(
-  [...FIELDS, 'damaged'].flatMap(name => (name === undefined ? [] : [[name, null]])),
-);
+const TEMPLATE = Object.fromEntries(FIELDS.map(name => [name, null]));
 
 /** One provider with its roots. */
 export function readProvider(db: Db, pid: number): Provider | undefined {
-  const row = db.prepare<[number], TermsRow>(PROVIDER).raw().get(pid);
-  return row && providerOf(row, stateOf(row));
+  const row = db.prepare<[number], unknown[]>(PROVIDER).raw().get(pid);
+  return row && providerOf(row);
 }
 
 /** Errors of a provider that are kept for it, by code, the most frequent first. */
@@ -155,25 +167,28 @@ export function readErrorCodes(db: Db, pid: number): { code: number; errors: num
 
 /** All providers, ascending. */
 export function readProviders(db: Db): Provider[] {
-  return db
-    .prepare<[], TermsRow>(`${PROVIDERS} ORDER BY pidb.pid`)
-    .raw()
-    .all()
-    .map(row => providerOf(row, stateOf(row)));
+  return db.prepare<[], unknown[]>(`${PROVIDERS} ORDER BY pid`).raw().all().map(providerOf);
 }
 
-export function providerOf(row: TermsRow, state: TermsState): Provider {
+/** @throws as SQLite for damage, for a row whose values are not of their columns' types */
+export function providerOf(row: unknown[]): Provider {
   const fields: Record<string, unknown> = { ...TEMPLATE };
   for (let i = 0; i < FIELDS.length; i++) {
-    const name = FIELDS[i];
-    if (name !== undefined) fields[name] = row[i];
+    const name = FIELDS[i] ?? '';
+    if (!kindOf(name)(row[i])) throw corrupt(`provider ${String(row[0])}: ${name} is of another type`);
+    fields[name] = row[i];
   }
   // SQLite has neither booleans nor lists.
   fields['enabled'] = fields['enabled'] !== 0;
   fields['enforce'] = fields['enforce'] !== 0;
   fields['roots'] = JSON.parse(fields['roots'] as string);
-  fields['damaged'] = state === 'damaged';
   return fields as unknown as Provider;
+}
+
+function kindOf(name: string): (value: unknown) => boolean {
+  if (TEXTS.has(name)) return isText;
+  if (NULLABLE_TEXTS.has(name)) return isTextOrNull;
+  return NULLABLE.has(name) ? isIntegerOrNull : isInteger;
 }
 
 // Administration
@@ -191,7 +206,6 @@ export function addProvider(
     db.prepare('INSERT INTO pidb(pid, password) VALUES (?, ?)').run(pid, password);
     changeTerms(db, pid, terms);
     for (const root of roots) insertRoot(db, pid, root);
-    new Terms(db).confirm(pid);
     db.prepare(COUNT_ANEW).run({ pid });
   }).immediate();
 }
@@ -234,7 +248,7 @@ export function removeRoots(db: Db, pid: number, roots: readonly string[]): void
  */
 export function removeProvider(db: Db, pid: number): void {
   db.transaction(() => {
-    if (new Terms(db).state(pid) !== 'damaged') demand(db, pid);
+    demand(db, pid);
     const held = (table: string) =>
       db.prepare(`SELECT count(*) FROM ${table} WHERE pid = ?`).pluck().get(pid) as number;
     const [urls, queued] = [held('lccurl'), held('qdb')];
@@ -244,7 +258,7 @@ export function removeProvider(db: Db, pid: number): void {
         `provider ${pid} still has ${urls} ${urls === 1 ? 'url' : 'urls'} stored and ${queued} queued; have it send an empty full set first`,
       );
     }
-    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb', 'pidbsum'])
+    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb'])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
   }).immediate();
 }
@@ -261,14 +275,6 @@ export function changeLogin(db: Db, pid: number, login: string | undefined): voi
   });
 }
 
-/** A damaged provider is right as it is now, and served again. @throws LccError `usage` for an unknown pid */
-export function confirmProvider(db: Db, pid: number): void {
-  db.transaction(() => {
-    demand(db, pid);
-    new Terms(db).confirm(pid);
-  }).immediate();
-}
-
 /** The user of its login; undefined when it has none. */
 export function readLoginUser(db: Db, pid: number): string | undefined {
   return db
@@ -280,7 +286,7 @@ export function readLoginUser(db: Db, pid: number): string | undefined {
 function change(db: Db, pid: number, then: () => void): void {
   db.transaction(() => {
     demand(db, pid);
-    new Terms(db).change(pid, then);
+    then();
   }).immediate();
 }
 

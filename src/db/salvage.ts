@@ -14,9 +14,8 @@ import type { Log } from '../lib/log.js';
 import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
-import { damagedContent, damagedDeletions, damagedErrors, damagedWaiting } from './damage.js';
-import { mendPurged, raiseCounters } from './counters.js';
-import { isDamage, openDatabase, START_EMPTY, type Db } from './open.js';
+import { raiseCounters } from './counters.js';
+import { isDamage, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
 import { rebuildSets } from './queue/ranges.js';
 import { beginAnew } from './restored.js';
 
@@ -26,7 +25,6 @@ export const SALVAGED_TABLES = [
   'pidb',
   'proots',
   'sitelogin',
-  'pidbsum',
   'lccurl',
   'tombstone',
   'oldpath',
@@ -145,7 +143,6 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
       db.pragma('foreign_keys = OFF');
       db.transaction(() => {
         for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
-        believeUnsummed(old, db);
         goOnNumberingErrors(old, db, log);
         repair(db);
       })();
@@ -193,6 +190,7 @@ function openDamaged(path: string): Db | undefined {
 /** Copies what can be read: forwards to the first unreadable row, then backwards from the end. @returns rows */
 function copyTable(old: Db, db: Db, table: string, log: Log): number {
   let copied = 0;
+  let leftOut = 0;
   for (const order of ['ASC', 'DESC']) {
     try {
       const there = columnsOf(old, table);
@@ -200,10 +198,10 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
         log.warn('a table is not found in the damaged database: nothing of it is kept', { table });
         return 0;
       }
-      // What an older LCC wrote has fewer.
+      // A database of an older release has fewer.
       const columns = columnsOf(db, table).filter(column => there.includes(column));
       const insert = db.prepare(
-        `INSERT OR ${table === 'counter' ? 'REPLACE' : 'IGNORE'} INTO ${table}(${columns.join(',')})
+        `INSERT ${table === 'counter' ? 'OR REPLACE ' : ''}INTO ${table}(${columns.join(',')})
          VALUES (${columns.map(() => '?').join(',')})`,
       );
       const key = keyOf(db, table);
@@ -213,11 +211,16 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
         )
         .raw();
       for (const row of rows.iterate()) {
-        const { changes } = insert.run(...row);
+        const changes = insertWhole(insert, row);
+        if (changes === undefined) {
+          leftOut++;
+          continue;
+        }
         // Met the rows copied from the other end.
         if (order === 'DESC' && changes === 0) break;
         copied += changes;
       }
+      if (leftOut > 0) log.warn('rows that cannot be are left out', { table, rows: leftOut });
       return copied;
     } catch (error) {
       log.warn('a table could not be read whole', { table, direction: order, error: messageOf(error) });
@@ -226,12 +229,18 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
   return copied;
 }
 
-/** What an older LCC wrote of deletions has no sums. */
-function believeUnsummed(old: Db, db: Db): void {
-  if (!columnsOf(old, 'tombstone').includes('sum'))
-    db.exec(
-      "UPDATE counter SET value = (SELECT value FROM counter WHERE name = 'seq') WHERE name = 'unsummed'",
-    );
+/** @returns how many rows that made, 0 where it is there already; undefined for one that the schema does not allow */
+function insertWhole(insert: Statement, row: unknown[]): number | undefined {
+  // No column is a REAL.
+  if (row.some(value => typeof value === 'number' && !Number.isSafeInteger(value))) return undefined;
+  try {
+    return insert.run(...row).changes;
+  } catch (error) {
+    const code = errnoOf(error) ?? '';
+    if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return 0;
+    if (code.startsWith('SQLITE_CONSTRAINT')) return undefined;
+    throw error;
+  }
 }
 
 /** Far beyond any clock; what a damaged page has beyond it could not be counted on from. */
@@ -273,16 +282,7 @@ function keyOf(db: Db, table: string): string {
 
 /** Makes what was copied agree with itself, and asks for the rest. */
 function repair(db: Db): void {
-  const dropWaiting = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
-  for (const { id } of damagedWaiting(db)) dropWaiting.run(id);
-  const dropContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
-  for (const { id } of damagedContent(db)) dropContent.run(id);
-  for (const page of damagedDeletions(db))
-    for (const { table, seq } of page) db.prepare(`DELETE FROM ${table} WHERE seq = ?`).run(seq);
-  const dropError = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
-  for (const page of damagedErrors(db)) for (const { errseq } of page) dropError.run(errseq);
   raiseCounters(db);
-  mendPurged(db);
   beginAnew(db);
   rebuildSets(db);
   db.exec(`

@@ -1,29 +1,23 @@
-/** The columns of pidb that an operator decides, and what else a damaged row must not change unnoticed. */
-const TERMS = `pid, password, enabled, filesmax, spacemax, fullsetsallowed, bandwidth, timeofday, priority, parallel, enforce,
-  paused, fusepercent, fuseurls, maxlen, fetchtimeout, useragent`;
-
-/** SQL that changes what is summed takes the sum away: what people write with SQL is believed. */
-const forgotten = (name: string, event: string, pid: string) =>
-  `CREATE TRIGGER ${name} AFTER ${event} BEGIN DELETE FROM pidbsum WHERE pid = ${pid}; END;`;
-
 /**
  * The schema of lcc.db. Tables and columns the documents name keep their names (pidb, proots, lccurl, qdb, qpsdb), so that
  * the documents' SQL works as printed. Times are seconds since 1970 (INTEGER), except lccurl.mtime, which is stored as it
  * is printed (RFC 3339 UTC seconds).
  *
+ * Tables are STRICT: a row that damage has given a value of another type is found by SQLite's own check, and cannot be
+ * copied into a new database.
+ *
  * Rowid tables with UNIQUE(pid, curl, mimetype): keys cluster by provider. Random keys cost nine times as much.
  */
 export const LCC_SCHEMA = `
 -- store_id: a random uuid made with the database; cursors of content users name it.
-CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 -- Last numbers given out, never taken back: seq (change sequence of lccurl, tombstone and oldpath), pos (places in the
 -- queue), psetid.
--- purged: the highest seq of a tombstone that has been forgotten; an older cursor must resynchronise. unpurged: the same
--- with the other sign.
+-- purged: the highest seq of a tombstone that has been forgotten; an older cursor must resynchronise.
 -- dueat: with qm.bandwidth_bytes_per_s, no fetch begins before this time (milliseconds since 1970).
-CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counter VALUES ('seq', 0), ('pos', 0), ('psetid', 0), ('purged', 0), ('unpurged', 0), ('dueat', 0), ('unsummed', 0);
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO counter VALUES ('seq', 0), ('pos', 0), ('psetid', 0), ('purged', 0), ('dueat', 0);
 
 -- PIDB: the provider information database.
 CREATE TABLE pidb(
@@ -60,48 +54,28 @@ CREATE TABLE pidb(
   backoffs INTEGER NOT NULL DEFAULT 0,          -- failures of the site as a whole, one after the other
   backoffuntil INTEGER NOT NULL DEFAULT 0,      -- no fetch before this time
   dueat INTEGER NOT NULL DEFAULT 0              -- bandwidth: no fetch before this time (milliseconds since 1970)
-);
+) STRICT;
 CREATE TABLE proots(
   pid INTEGER NOT NULL REFERENCES pidb ON DELETE CASCADE,
   root TEXT NOT NULL,
   PRIMARY KEY (pid, root)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 
 -- The answer to a site that asks for a user and a password (RFC 7617): user:password, as it is. Not a column of pidb, so
 -- that listing providers does not show it.
 CREATE TABLE sitelogin(
   pid INTEGER PRIMARY KEY REFERENCES pidb ON DELETE CASCADE,
   login TEXT NOT NULL
-);
+) STRICT;
 
--- Of a provider's terms, password, roots and login together (db/terms.ts); a provider that has none is believed. A table of
--- its own: one flipped bit in a row's header could take a column away.
-CREATE TABLE pidbsum(
-  pid INTEGER PRIMARY KEY,
-  sum INTEGER NOT NULL
-);
-${forgotten('pidb_inserted', 'INSERT ON pidb', 'new.pid')}
-${forgotten('pidb_updated', `UPDATE OF ${TERMS} ON pidb`, 'new.pid')}
-${forgotten('pidb_deleted', 'DELETE ON pidb', 'old.pid')}
-${['proots', 'sitelogin']
-  .map(table =>
-    [
-      forgotten(`${table}_inserted`, `INSERT ON ${table}`, 'new.pid'),
-      forgotten(`${table}_updated`, `UPDATE ON ${table}`, 'new.pid'),
-      forgotten(`${table}_moved`, `UPDATE OF pid ON ${table}`, 'old.pid'),
-      forgotten(`${table}_deleted`, `DELETE ON ${table}`, 'old.pid'),
-    ].join('\n'),
-  )
-  .join('\n')}
 -- Errors of fetches, kept for the provider until it has received them.
 CREATE TABLE pierr(
   errseq INTEGER PRIMARY KEY AUTOINCREMENT,
   pid INTEGER NOT NULL,
   code INTEGER NOT NULL,
   text TEXT NOT NULL,
-  attrs TEXT NOT NULL,                          -- all that the CP said of the url, as printed: ' curl="…" mimetype="…"'
-  sum INTEGER
-);
+  attrs TEXT NOT NULL                          -- all that the CP said of the url, as printed: ' curl="…" mimetype="…"'
+) STRICT;
 CREATE INDEX pierr_pid ON pierr(pid, errseq);
 -- UNSes remember up to which error a CP has received, in a database of their own. In an lcc.db that replaces a lost or
 -- damaged one the numbers must go on above: there are fewer errors than milliseconds since 1970.
@@ -123,11 +97,11 @@ CREATE TABLE qdb(
   op INTEGER NOT NULL DEFAULT 1,                -- 1 fetch, 0 nothing (deleted while it waited)
   flags INTEGER NOT NULL DEFAULT 0,             -- 1 ifabsent, 2 outofroot=drop
   subtype TEXT, burl TEXT, furl TEXT, md5 TEXT, len INTEGER,
-  mtime INTEGER,                                -- seconds: a fifth of the bytes of its text, times millions
+  -- seconds, of the years 0000 to 9999: a fifth of the bytes of its text, times millions
+  mtime INTEGER CHECK (mtime BETWEEN -62167219200 AND 253402300799),
   tod TEXT,
-  sum INTEGER,
   UNIQUE (pid, curl, mimetype)
-);
+) STRICT;
 CREATE INDEX qdb_bad ON qdb(psetid, tries) WHERE tries > 0;
 CREATE INDEX qdb_slot ON qdb(slot, psetid) WHERE slot >= 0;
 
@@ -140,7 +114,7 @@ CREATE TABLE qpsdb(
   lastpos INTEGER NOT NULL,
   absorbedat INTEGER NOT NULL DEFAULT 0,        -- when the set was absorbed: the age of the queue in lccstat
   PRIMARY KEY (psetid, starttimeslot)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 -- Of millions of sets only the first are looked at. Those that may be fetched now, provider by provider, in their order:
 CREATE INDEX qpsdb_now ON qpsdb(pid, psetid) WHERE starttimeslot = -1;
 -- Those that wait for a time slot, slot by slot, provider by provider, in their order:
@@ -165,7 +139,7 @@ CREATE TABLE absorbed(
   files INTEGER NOT NULL DEFAULT 0,             -- by how many files and bytes the provider's content would grow
   space INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (uns, entry)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 -- The few sets that are being taken among the many that were.
 CREATE INDEX absorbed_open ON absorbed(psetid) WHERE complete = 0;
 
@@ -178,7 +152,7 @@ CREATE TABLE held(
   urls INTEGER NOT NULL,                        -- how much content it would remove
   digest TEXT NOT NULL,                         -- of the set's content and prefix: an identical set has the same
   heldat INTEGER NOT NULL
-);
+) STRICT;
 CREATE INDEX held_pid ON held(pid, psetid);
 -- The deletes of a held partial set.
 CREATE TABLE helddelete(
@@ -186,14 +160,14 @@ CREATE TABLE helddelete(
   curl TEXT NOT NULL,
   mimetype TEXT NOT NULL,
   PRIMARY KEY (psetid, curl, mimetype)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 
 -- How long ago a set was taken, in time the Queue Manager ran: a mark each hour, with the next set's id.
 CREATE TABLE agemark(
   mark INTEGER PRIMARY KEY,
   psetid INTEGER NOT NULL,
   at INTEGER NOT NULL                           -- seconds
-);
+) STRICT;
 
 -- LCC DB: one row per url whose content is held. id is the sequence number of the row's creation: never used again.
 CREATE TABLE lccurl(
@@ -217,9 +191,8 @@ CREATE TABLE lccurl(
   fetched_fileid TEXT NOT NULL,
   psetid INTEGER NOT NULL,                      -- the last set that named it
   seq INTEGER NOT NULL,                         -- of its last change
-  sum INTEGER,
   UNIQUE (pid, curl, mimetype)
-);
+) STRICT;
 CREATE UNIQUE INDEX lccurl_seq ON lccurl(seq);
 -- Rows that share a browse URL. Few providers give one; a row without is found by its curl.
 CREATE INDEX lccurl_burl ON lccurl(burl) WHERE burl IS NOT NULL;
@@ -235,9 +208,8 @@ CREATE TABLE tombstone(
   mimetype TEXT NOT NULL,
   burl TEXT,
   deleted_time INTEGER NOT NULL,
-  moved INTEGER NOT NULL DEFAULT 0,             -- 1: only the browse URL is gone, for the row got another
-  sum INTEGER
-);
+  moved INTEGER NOT NULL DEFAULT 0             -- 1: only the browse URL is gone, for the row got another
+) STRICT;
 CREATE INDEX tombstone_burl ON tombstone(coalesce(burl, curl), seq);
 
 -- Files that rows no longer point to, by the change that let go of them, for indexes that know pages by path; remembered
@@ -248,9 +220,8 @@ CREATE TABLE oldpath(
   mimetype TEXT NOT NULL,
   machineid TEXT NOT NULL,
   fileid TEXT NOT NULL,
-  left_time INTEGER NOT NULL,
-  sum INTEGER
-);
+  left_time INTEGER NOT NULL
+) STRICT;
 
 -- Files no row points to any more: written in the transaction that let go of them, removed when the machine's BM
 -- has freed them (or the fsm spool has taken them over).
@@ -258,7 +229,7 @@ CREATE TABLE freed(
   fid INTEGER PRIMARY KEY AUTOINCREMENT,
   machineid TEXT NOT NULL,
   fileid TEXT NOT NULL
-);
+) STRICT;
 CREATE INDEX freed_machine ON freed(machineid, fid);
 
 -- The store of each machine that rows point into: a store made later would give their names to other content.
@@ -266,5 +237,5 @@ CREATE TABLE store(
   machineid TEXT PRIMARY KEY,
   storeid TEXT NOT NULL,
   syncedseq INTEGER NOT NULL DEFAULT 0          -- sync point: content of rows with seq up to this is on its disk
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 `;

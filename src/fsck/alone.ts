@@ -11,8 +11,6 @@ import { LccError } from '../lib/errors.js';
 import { DAMAGED_NAMES, leftover, NO_NAMES, OWN_FILES } from './store.js';
 import type { Extent, Finding } from './types.js';
 
-const PAGE_ROWS = 1000;
-
 /** @throws LccError `try.later` when a Bot Manager has the store */
 export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent): Generator<Finding> {
   const path = join(storeDir, 'names.db');
@@ -30,23 +28,10 @@ export function* storeAlone(storeDir: string, isRepair: boolean, extent: Extent)
   }
   try {
     extent.leaving = names.goneCount;
-    yield* damagedNames(names, isRepair);
     yield* files(storeDir, names, isRepair, extent);
   } finally {
     names.close();
   }
-}
-
-function* damagedNames(names: NamesDb, isRepair: boolean): Generator<Finding> {
-  const lost: Name[] = [];
-  for (const { id, gen, sound } of names.rows(PAGE_ROWS)) {
-    if (sound) continue;
-    // What cannot be known is lost, never doubled.
-    lost.push({ id, gen });
-    const what = 'its row in names.db does not agree with its checksum';
-    yield { kind: 'free-list', where: `id ${id}`, what, repaired: isRepair };
-  }
-  if (isRepair) names.claim(lost);
 }
 
 function* files(storeDir: string, names: NamesDb, isRepair: boolean, extent: Extent): Generator<Finding> {
@@ -74,9 +59,7 @@ function* files(storeDir: string, names: NamesDb, isRepair: boolean, extent: Ext
 /** It was deleted, or never told of: a power cut brings back what had been unlinked. */
 function isStale({ id, gen }: Name, names: NamesDb): boolean {
   const noted = names.row(id);
-  return (
-    noted !== undefined && noted.sound && (noted.gen > gen || (noted.gen === gen && noted.state === 'free'))
-  );
+  return noted !== undefined && (noted.gen > gen || (noted.gen === gen && noted.state === 'free'));
 }
 
 /** All that is no folder, but for what the store itself has. */

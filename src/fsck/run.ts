@@ -1,6 +1,5 @@
 /**
- * All checks, one after the other. What a check repairs the later ones find repaired: rows that cannot be believed go
- * before their files are looked at, counters come last.
+ * All checks, one after the other. What a check repairs the later ones find repaired: counters come last.
  *
  * Looking at an LCC that runs changes nothing and holds up nothing: every question is answered from one snapshot, and
  * what is found wrong with a file is asked once more, since its row may have been replaced meanwhile. Repairing needs the
@@ -33,7 +32,6 @@ import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
 import { storeAlone } from './alone.js';
 import { content } from './content.js';
 import { counters, sequence, sets } from './queue.js';
-import { providers, sums } from './rows.js';
 import { dropSpooledDeletions, spools } from './spools.js';
 import { spoolDatabases } from './spool-databases.js';
 import { DAMAGED_NAMES, deletions, files, freeList, NO_NAMES } from './store.js';
@@ -80,8 +78,6 @@ export interface FsckResult {
 }
 
 const CHECKS: readonly Check[] = [
-  sums,
-  providers,
   sets,
   sequence,
   content,
@@ -250,7 +246,6 @@ function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
     errorsKept,
     retries: 0,
     mtimeOf: text => text,
-    damaged: () => undefined,
     nowS,
   });
   return new Mender(db, store, nowS);

@@ -137,17 +137,7 @@ export function leftover(storeDir: string, isRepair: boolean, path: string, entr
 /** Names that rows hold must be noted as in use, at that generation. */
 export function* freeList({ names, known, mender }: CheckContext): Generator<Finding> {
   if (names === undefined) return;
-  let claims: Name[] = [];
-  for (const row of names.rows(PAGE_ROWS)) {
-    if (row.sound) continue;
-    const held = known.heldGenerations(row.id).at(-1);
-    // What cannot be known is lost, never doubled.
-    claims.push({ id: row.id, gen: Math.max(held ?? 0, row.gen) });
-    const what = 'its row in names.db does not agree with its checksum';
-    yield { kind: 'free-list', where: `id ${row.id}`, what, repaired: mender !== undefined };
-  }
-  if (mender !== undefined) names.claim(claims);
-  claims = [];
+  const claims: Name[] = [];
   for (const name of known.held()) {
     const what = wrongOf(name, names.row(name.id), names.nextId);
     if (what === undefined) continue;

@@ -10,8 +10,6 @@ export interface Finding {
   /** Stable word for programs. */
   kind:
     | 'database'
-    | 'damaged-row'
-    | 'damaged-provider'
     | 'set'
     | 'sequence'
     | 'bad-fileid'

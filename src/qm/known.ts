@@ -249,7 +249,7 @@ export class KnownProviders {
     const { store, slots, window, log } = this.#options;
     const { pid } = provider;
     known.provider = provider;
-    const roots = provider.damaged ? [] : store.providers.roots(pid);
+    const roots = store.providers.roots(pid);
     const terms = siteTermsOf(provider, roots);
     // What is sent ahead would be asked for on the old ones.
     if (!isDeepStrictEqual(terms, known.terms)) this.#table.recallAll(pid);

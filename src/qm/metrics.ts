@@ -64,12 +64,6 @@ export const QM_METRICS: readonly MetricRow[] = [
     help: 'Fetches done, by result: stored, unchanged, error (told to the provider), retry (failed for now)',
   },
   {
-    name: 'lcc_qm_damaged_rows_total',
-    type: 'counter',
-    field: 'rows_damaged',
-    help: 'Rows of the database removed because they did not agree with their checksums',
-  },
-  {
     name: 'lcc_qm_wire_bytes_total',
     type: 'counter',
     field: 'wire_bytes',

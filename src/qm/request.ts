@@ -70,9 +70,9 @@ export function requestOf(
 
 /** What of a row its result is judged by, and of its sending. */
 export function sentOf(
-  { pos, gen, pid, tries, md5, len, mtime, urlSum }: WaitingRow,
+  { pos, gen, pid, tries, len, mtime }: WaitingRow,
   set: WaitingSet,
   { conditional, held, backoffs }: { conditional: boolean; held: boolean; backoffs: number },
 ) {
-  return { pos, gen, pid, tries, md5, len, mtime, urlSum, set, conditional, held, backoffs };
+  return { pos, gen, pid, tries, len, mtime, set, conditional, held, backoffs };
 }

@@ -15,7 +15,7 @@ import type { Hours } from '../config/hours.js';
 
 export interface Arrival {
   /** `backoffs`: the provider's failures when it was sent; further ones of the same outage count once. */
-  sent: SentRequest & { set: WaitingSet; tries: number; backoffs: number };
+  sent: SentRequest & { set: WaitingSet; tries: number; backoffs: number; len: number | null };
   /** Undefined: its turn came and it had been deleted, or its hours did not permit it. */
   result: FetchDone | undefined;
   /** The hours that did not permit it. */

@@ -102,7 +102,7 @@ export class Sending {
   ): void {
     const { store, inFlight, waits, nextId } = this.#parts;
     const id = nextId();
-    const held = row.held === 1 ? store.content.look(row.pid, row.curl, row.mimetype) : undefined;
+    const held = row.held === 1 ? store.content.find(row.pid, row.curl, row.mimetype) : undefined;
     const validators = validatorsOf(row, held);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
     const { backoffs } = known.provider;

@@ -1,7 +1,7 @@
 /** The Queue Manager put together: store, intake, dispatcher, deletions, links, and what the operator can tell it. */
 import { Checkpoints } from '../db/checkpoints.js';
 import { openOrSalvage } from '../db/salvage.js';
-import { lastGiven, mendPurged, raiseCounters } from '../db/counters.js';
+import { lastGiven, raiseCounters } from '../db/counters.js';
 import type { Db } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import { noteLast, wentBack } from '../db/restored.js';
@@ -28,11 +28,8 @@ import { FullDisk } from './full-disk.js';
 import { slotsOf } from '../config/hours.js';
 import { Housekeeping } from './housekeeping.js';
 import { Ages } from './housekeeping/ages.js';
-import { DamagedRows } from './housekeeping/damaged-rows.js';
 import { DecidedRemovals } from './housekeeping/decided-removals.js';
-import { ProviderSums } from './housekeeping/provider-sums.js';
 import { SetPlaces } from './housekeeping/set-places.js';
-import { Sums } from './housekeeping/sums.js';
 import { HeldRecount } from './housekeeping/held-recount.js';
 import { OutsideChanges } from './housekeeping/outside-changes.js';
 import { Tombstones } from './housekeeping/tombstones.js';
@@ -75,10 +72,6 @@ export async function startQueueManager(
     lock.release();
     throw new LccError('config', `${path}: ${old}`);
   }
-  if (db.transaction(() => mendPurged(db)).immediate())
-    log.error('how far deletions are remembered was not known: content users with cursors begin anew', {
-      path,
-    });
   if (raised.length > 0) log.warn('numbers given out had been forgotten', { counters: raised.join(' ') });
   if (lastGiven(db, 'seq') === 0 && hasContent(config.home.store))
     log.warn(
@@ -87,7 +80,6 @@ export async function startQueueManager(
     );
   const setPlaces = new SetPlaces({ db, log, fail: error => services.fail(error) });
   setPlaces.begin();
-  const damagedRows = new DamagedRows(log);
   const duty = new DutyCycle<number>(clock);
   const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
   const store = new QueueStore(db, {
@@ -96,7 +88,6 @@ export async function startQueueManager(
     retries: config.get('qm.retries'),
     mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),
-    damaged: (pid, what) => damagedRows.found(pid, what),
   });
   const fullDisk = new FullDisk(
     clock,
@@ -221,18 +212,12 @@ export async function startQueueManager(
     returned: onCommit,
     failed,
   });
-  const providerSums = new ProviderSums({ store, clock, log, changed: () => dispatcher.reload() });
   const housekeeping = new Housekeeping(
     clock,
     [
-      new OutsideChanges(db, () => {
-        dispatcher.reload();
-        providerSums.again();
-      }),
+      new OutsideChanges(db, () => dispatcher.reload()),
       new Tombstones(store, clock, config.get('qm.tombstone_ms')),
-      providerSums,
       setPlaces,
-      new Sums(clock, damagedRows.kinds(store)),
       new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
       new HeldRecount({ store, clock, log }),
       new Ages({
@@ -265,8 +250,6 @@ export async function startQueueManager(
       return {
         idle: !isBusy && intake.open === 0 && held.decided === 0 && syncPoints.checking === 0,
         rows_queued: rows,
-        rows_damaged: damagedRows.count,
-        providers_damaged: providerSums.damaged,
         no_room: fullDisk.reason ?? null,
         absorbing: intake.open,
         ...doing,

@@ -233,8 +233,6 @@ export class SyncPoints {
     const { content } = this.#options.store;
     const row = content.row(id);
     if (row === undefined || row.fetched_machineid !== machineid || row.fetched_fileid !== fileid) return [];
-    // A row that does not agree with its sum is removed by this, and says nothing of a file.
-    if (content.find(row.pid, row.curl, row.mimetype) === undefined) return [];
     return [{ row, file: 'freed' }];
   }
 

@@ -88,16 +88,6 @@ function ofQueueManager(qm: DaemonStatus, waiting: number, nowMs: number): strin
     const mayStillCome = away['since_ms'] === null && qm.up_s < COMING_S;
     if (!refused.has(away['machine']) && !mayStillCome) reasons.push(ofAway(away, nowMs));
   }
-  const damaged = figureOf(qm, 'rows_damaged');
-  if (damaged > 0)
-    reasons.push(
-      `${amount(damaged, 'damaged row was', 'damaged rows were')} removed from the database since lccd-qm started: its log says which; look after the disk and the memory, and run lccfsck`,
-    );
-  const providers = qm['providers_damaged'];
-  if (Array.isArray(providers) && providers.length > 0)
-    reasons.push(
-      `${amount(providers.length, 'provider is', 'providers are')} not served, for what is kept does not agree with its checksum: ${providers.slice(0, NAMED).join(', ')}${providers.length > NAMED ? ` and ${providers.length - NAMED} more` : ''}; lccpidb show --pid=${providers[0]} says what to do`,
-    );
   const refusing = qm['logins_refused'];
   if (Array.isArray(refusing) && refusing.length > 0)
     reasons.push(

@@ -188,9 +188,9 @@ export function resultStart(storeId: string, cursor: CuCursor | undefined): stri
   return `<lococa:result${formatAttributes(attributes)}>\n`;
 }
 
-/** In the place of a url that cannot be sent as it was asked for: its content is missing, or its row is damaged. */
-export function omitted(url: { curl?: string; id?: number; seq?: number }, why: string): string {
-  return `<omitted${formatAttributes({ curl: url.curl, id: url.id, seq: url.seq })}>${escapeText(why)}</omitted>\n`;
+/** In the place of a url that cannot be sent as it was asked for: its content is missing. */
+export function omitted(url: { curl: string; seq: number }, why: string): string {
+  return `<omitted${formatAttributes({ curl: url.curl, seq: url.seq })}>${escapeText(why)}</omitted>\n`;
 }
 
 /** Where an answer ends because of its limit: what the client goes on with. */

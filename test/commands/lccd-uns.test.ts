@@ -2,11 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { openDatabase, type Db } from '../../src/db/open.js';
-import { changePassword, confirmProvider } from '../../src/db/pidb.js';
-import { hashPassword } from '../../src/lib/password.js';
 import { damagePages } from '../support/damage.js';
-import { damageProviders } from '../support/terms.js';
 import { accepted, codeOf, Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
 import { ROOT } from '../support/tree.js';
 
@@ -195,33 +191,6 @@ describe('lccd-uns', () => {
     assert.equal(accepted(await send(set('full', 'a', 'b'))), 2);
     assert.equal(home.spooled().length, 1);
     await daemon.stop();
-  });
-
-  it('lets nobody in by damaged terms: 102, until they are confirmed', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const other = home.addProvider(8);
-    const change = (then: (db: Db) => void) => {
-      const db = openDatabase(`${home.dir}/lcc.db`);
-      then(db);
-      db.close();
-    };
-    const daemon = await home.start();
-    const login = (pid: number, word: string) => {
-      const cp = new Cp(daemon.port).send(init(pid, word));
-      cp.socket.end();
-      return cp.reply;
-    };
-    change(db => damageProviders(db, "UPDATE pidb SET password = 'sha256:00:00' WHERE pid = 7"));
-    assert.equal(codeOf(await login(7, password)), 102);
-    assert.match(await login(8, other), /init_accepted/);
-    change(db => {
-      changePassword(db, 7, hashPassword(password));
-      confirmProvider(db, 7);
-    });
-    assert.match(await login(7, password), /init_accepted/);
-    await daemon.stop();
-    assert.match(daemon.log, /provider 7 does not agree with its checksum/);
   });
 
   it('names a database that is damaged while it serves, and what to do', async () => {

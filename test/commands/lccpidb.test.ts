@@ -5,7 +5,6 @@ import { describe, it } from 'node:test';
 import { openDatabase, openReadOnly } from '../../src/db/open.js';
 import { readProvider } from '../../src/db/pidb.js';
 import { passwordMatches } from '../../src/lib/password.js';
-import { damageProviders } from '../support/terms.js';
 import { lccpidb, newHome } from '../support/lccpidb.js';
 import { Cp, Home, init } from '../support/uns.js';
 
@@ -224,39 +223,6 @@ describe('lccpidb', () => {
       [false, false],
     );
     assert.equal((json[1] as { pid: number }).pid, 2);
-  });
-
-  it('says that a provider is damaged, changes it all the same, and serves it again when told', () => {
-    const home = newHome();
-    lccpidb(home, 'add', '--pid=1', '--root=http://h/');
-    lccpidb(home, 'add', '--pid=2', '--root=http://i/');
-    const db = openDatabase(join(home, 'lcc.db'));
-    damageProviders(db, "UPDATE proots SET root = 'http://j/' WHERE pid = 1");
-    db.close();
-    const damaged = /does not agree with its checksum, so it is not served.*lccpidb set --pid=1 --confirm/;
-    const shown = lccpidb(home, 'show', '--pid=1').stdout;
-    assert.match(shown, damaged);
-    assert.match(shown, /^fetched from: +no, it is damaged$/m);
-    const states = () =>
-      lccpidb(home, 'list')
-        .stdout.split('\n')
-        .map(line => line.split('\t')[1])
-        .slice(0, 2);
-    assert.deepEqual(states(), ['damaged', 'enabled']);
-    for (const args of [
-      ['root', 'add', '--root=http://h/'],
-      ['root', 'rm', '--root=http://j/'],
-      ['set', '--priority=2'],
-    ]) {
-      const { status, stderr } = lccpidb(home, ...args, '--pid=1');
-      assert.equal(status, 0, stderr);
-      assert.match(stderr, damaged);
-    }
-    assert.equal(lccpidb(home, 'show', '--pid=1', '--confirm').status, 64);
-    const { status, stderr } = lccpidb(home, 'set', '--pid=1', '--confirm');
-    assert.deepEqual([status, stderr], [0, '']);
-    assert.deepEqual(states(), ['enabled', 'enabled']);
-    assert.deepEqual(provider(home, 1)?.roots, ['http://h/']);
   });
 
   it('says which errors wait for a provider, by code, and how many are not kept', () => {

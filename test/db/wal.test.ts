@@ -50,7 +50,7 @@ test('several processes make the same lcc.db at the same moment, and all succeed
 });
 
 test('several processes make the same database of the spool at the same moment, and all succeed', async () => {
-  const schema = 'CREATE TABLE IF NOT EXISTS t(x)';
-  const open = `new SpoolDatabase(path, { schema: '${schema}', synchronous: 'FULL', afterLoss: '' }).db`;
+  const schema = 'CREATE TABLE t(x)';
+  const open = `new SpoolDatabase(path, { steps: ['${schema}'], synchronous: 'FULL', afterLoss: '' }).db`;
   assert.deepEqual(new Set(await openTogether('spool-database', open)), new Set(['ok']));
 });

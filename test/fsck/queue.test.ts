@@ -3,8 +3,6 @@ import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSyn
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { readQueueSummary } from '../../src/db/queue/shape.js';
-import { Terms } from '../../src/db/terms.js';
-import { damageProviders } from '../support/terms.js';
 import { urlTag } from '../support/whole-lcc.js';
 import { exec, fsck, heals, kindsOf, lcc, one, withDb } from './checked.js';
 
@@ -43,14 +41,8 @@ describe('the queue, the sequence and the counters', () => {
     ['nurlerrs', 'UPDATE pidb SET nurlerrs = 5', ['counter']],
     ['numbers beyond the last', "UPDATE counter SET value = value - 1 WHERE name = 'seq'", ['sequence']],
     [
-      'another number up to which deletions are said to be forgotten',
-      "UPDATE counter SET value = value + 1 WHERE name = 'purged'",
-      ['sequence'],
-    ],
-    [
       'a number used twice',
-      `UPDATE counter SET value = 1000000 WHERE name = 'unsummed'; UPDATE tombstone SET sum = NULL,
-         seq = (SELECT max(seq) FROM lccurl) WHERE seq = (SELECT max(seq) FROM tombstone)`,
+      `UPDATE tombstone SET seq = (SELECT max(seq) FROM lccurl) WHERE seq = (SELECT max(seq) FROM tombstone)`,
       ['sequence'],
     ],
   ] as const) {
@@ -59,33 +51,6 @@ describe('the queue, the sequence and the counters', () => {
       exec(sql);
       await heals(kinds);
       assert.deepEqual(order(), before);
-    });
-  }
-
-  for (const [table, sql] of [
-    ['the queue', "UPDATE qdb SET mimetype = 'text/hTml' WHERE curl LIKE '%waits-2-2%'"],
-    ['the LCC DB', "UPDATE lccurl SET mtime = '2026-11-20T10:13:01Z' WHERE curl LIKE '%page-11.html'"],
-  ] as const) {
-    test(`a row of ${table} that does not agree with its sum goes, and its provider is asked for a full set`, async () => {
-      exec(`UPDATE pidb SET fullsetwanted = NULL; ${sql}`);
-      assert.deepEqual(kindsOf(await fsck()), ['damaged-row']);
-      assert.ok((await fsck('repair')).every(({ repaired }) => repaired));
-      assert.deepEqual(await fsck(), []);
-      assert.equal(one('SELECT fullsetwanted FROM pidb'), 'cache crash');
-    });
-  }
-
-  for (const [table, sql] of [
-    ['a deletion', 'UPDATE tombstone SET pid = pid + 1 WHERE seq = (SELECT max(seq) FROM tombstone)'],
-    ['an old path', "UPDATE oldpath SET fileid = 'other' WHERE seq = (SELECT max(seq) FROM oldpath)"],
-  ] as const) {
-    test(`${table} that does not agree with its sum goes, and cursors begin anew`, async () => {
-      exec(sql);
-      await heals(['damaged-row'], /^(tombstone|oldpath) \d+$/);
-      const [purged, seq] = ['purged', 'seq'].map(name =>
-        one(`SELECT value FROM counter WHERE name = '${name}'`),
-      );
-      assert.equal(purged, seq);
     });
   }
 
@@ -118,29 +83,6 @@ describe('the queue, the sequence and the counters', () => {
     writeFileSync(path, sound);
     assert.ok(told.has('database disk image is malformed'));
     assert.ok(told.has('damaged (database disk image is malformed): not everything could be looked at'));
-    assert.deepEqual(await fsck(), []);
-  });
-
-  test('a damaged error of a url goes untold; a damaged provider is left to its operator', async () => {
-    exec(
-      "INSERT INTO pierr(pid, code, text, attrs, sum) VALUES ((SELECT pid FROM pidb), 404, 'x', ' curl=\"a\"', 1); UPDATE pidb SET nurlerrs = 1",
-    );
-    await heals(['damaged-row'], /^pierr \d+$/);
-    assert.equal(one('SELECT nurlerrs FROM pidb'), 0);
-    withDb(db => {
-      new Terms(db).confirm(Number(one('SELECT pid FROM pidb')));
-      damageProviders(db, 'UPDATE pidb SET filesmax = filesmax + 1');
-    });
-    for (const how of [[], ['repair']] as const) {
-      const [finding, ...more] = await fsck(...how);
-      assert.deepEqual(
-        [finding?.kind, finding?.repaired, finding?.remains],
-        ['damaged-provider', false, true],
-      );
-      assert.match(finding?.what ?? '', /lccpidb set --pid=\d+ --confirm/);
-      assert.deepEqual(more, []);
-    }
-    exec('UPDATE pidb SET filesmax = filesmax - 1');
     assert.deepEqual(await fsck(), []);
   });
 

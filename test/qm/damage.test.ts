@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../../src/db/open.js';
-import { damagePages } from '../support/damage.js';
+import { damagePages, spoil } from '../support/damage.js';
 import { Bm, Qm, Uns } from './daemon.js';
 import { ok, url } from './support.js';
 
@@ -21,7 +21,6 @@ test('sets that are missing at the start are told anew from the urls, and fetche
     await qm.kill();
     const db = openDatabase(qm.dbPath);
     db.exec('DELETE FROM qpsdb WHERE psetid <> 3; UPDATE qpsdb SET firstpos = 8');
-    db.exec("UPDATE qdb SET furl = 'http://127.0.0.1/elsewhere' WHERE curl LIKE '%s2-2'");
     db.close();
     await qm.start();
     assert.match(qm.log, /the sets of the queue were told anew/);
@@ -30,14 +29,40 @@ test('sets that are missing at the start are told anew from the urls, and fetche
     await qm.until(status => status['rows_queued'] === 0);
     assert.deepEqual(
       bm.fetches.map(({ url: each }) => each.replace('http://127.0.0.1/', '')),
-      ['s1-1', 's1-2', 's1-3', 's2-1', 's2-3', 's3-1', 's3-2', 's3-3'],
-      'all but the damaged one, which is never asked for',
+      ['s1-1', 's1-2', 's1-3', 's2-1', 's2-2', 's2-3', 's3-1', 's3-2', 's3-3'],
     );
-    assert.match(qm.log, /a damaged row is removed; its provider is asked for a full set/);
-    assert.deepEqual(qm.rows('SELECT fullsetwanted FROM pidb WHERE pid = 7'), [
-      { fullsetwanted: 'cache crash' },
-    ]);
     bm.close();
+  } finally {
+    await qm.close();
+  }
+});
+
+test('a row that cannot be ends it as damaged; the next start goes on without the row', async () => {
+  const qm = new Qm();
+  try {
+    await qm.start();
+    const uns = new Uns(qm);
+    assert.ok(await uns.set('e1', [url('a'), url('b'), url('c')]));
+    await qm.kill();
+    spoil(qm.dbPath, "UPDATE qdb SET curl = CAST(curl AS BLOB) WHERE curl LIKE '%b'");
+    await qm.start();
+    const first = new Bm(qm, { slots: 1 });
+    assert.equal(await qm.ended(), 65);
+    first.close();
+    assert.match(
+      qm.log,
+      /lcc\.db: database damaged \(row 2 of qdb has a value of another type\); stop lccd and/,
+    );
+    await qm.start();
+    const bm = new Bm(qm, { slots: 1 });
+    bm.onFetch = request => ({ ...ok(request.url), id: request.id });
+    await qm.until(status => status['rows_queued'] === 0);
+    bm.close();
+    assert.deepEqual(
+      bm.fetches.map(({ url: each }) => each.slice(-1)),
+      ['a', 'c'],
+    );
+    assert.match(qm.log, /a new database has been started; every provider is asked for a full set/);
   } finally {
     await qm.close();
   }

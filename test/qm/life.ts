@@ -1,5 +1,4 @@
 /** One life of the real Queue Manager, from start to crash, in this process: everything but sockets. */
-import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import type { Clock, ManualClock } from '../../src/lib/clock.js';
@@ -40,13 +39,12 @@ export class Life {
       rules;
     this.#hasFuse = fuse.percent < 100;
     const nowS = () => Math.floor(clock.nowMs() / 1000);
-    const damaged = (pid: number, what: string) => assert.fail(`a row of ${pid} is damaged: ${what}`);
     const failed = (error: unknown) => {
       if (!(error instanceof Crash)) throw error;
       this.crashed = true;
       return false;
     };
-    this.store = new QueueStore(db, { errorsKept, retries, mtimeOf, nowS, damaged });
+    this.store = new QueueStore(db, { errorsKept, retries, mtimeOf, nowS });
     const duty = new DutyCycle<number>(own);
     this.dispatcher = new Dispatcher({
       duty,

@@ -30,11 +30,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'a delete during the fetch winning',
     edits: [
-      edit(
-        'db/queue/row.js',
-        'SET op = 0, gen = gen + 1, sum = -1 - sum, named',
-        'SET op = 0, sum = -1 - sum, named',
-      ),
+      edit('db/queue/row.js', 'SET op = 0, gen = gen + 1, named', 'SET op = 0, named'),
       edit('db/queue/results.js', 'row.gen !== sent.gen || row.op === 0 || ', 'row.gen !== sent.gen || '),
       edit('db/cache/content.js', 'AND gen = ? AND op = 1', 'AND gen = ?'),
     ],

@@ -150,7 +150,7 @@ test('a provider that was lost and is added again has what waits and what is hel
   await sim.send(1, [url('b', { len: '1' }), url('c')]);
   const { db } = sim.bench;
   // As a salvage leaves it when the page of the provider cannot be read.
-  db.exec('PRAGMA foreign_keys = OFF; DELETE FROM pidb; DELETE FROM pidbsum; PRAGMA foreign_keys = ON');
+  db.exec('PRAGMA foreign_keys = OFF; DELETE FROM pidb; PRAGMA foreign_keys = ON');
   await sim.crash();
   sim.start();
   await sim.pass(1000);

@@ -18,7 +18,7 @@ async function told(more: { verified?: boolean }, says: Parameters<typeof url>[1
   bench.fetch(7, 'a', 'x', { etag: '"1"', lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT', ...more });
   await bench.send(7, [url('a', says)]);
   const row = bench.row(7, 'a') as unknown as WaitingRow;
-  const held: Held | undefined = bench.store.content.look(7, row.curl, row.mimetype);
+  const held: Held | undefined = bench.store.content.find(7, row.curl, row.mimetype);
   assert.ok(held);
   return validatorsOf(row, held);
 }

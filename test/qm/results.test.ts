@@ -41,7 +41,7 @@ function arrive(endsSet = false): void {
   const [row] = bench.store.queue.next(set, next, 1);
   assert.ok(row);
   next = row.pos;
-  const { pos, gen, pid, tries, mtime, md5, len, urlSum } = row;
+  const { pos, gen, pid, tries, len, mtime } = row;
   batch.add(
     {
       sent: {
@@ -49,10 +49,8 @@ function arrive(endsSet = false): void {
         gen,
         pid,
         tries,
-        mtime,
-        md5,
         len,
-        urlSum,
+        mtime,
         set,
         conditional: false,
         held: false,

@@ -9,7 +9,6 @@ import { ROW_COLUMNS } from '../../src/db/queue/row.js';
 import type { Outcome, SentRequest } from '../../src/db/queue/results.js';
 import type { QueueReader, WaitingSet } from '../../src/db/queue/sets.js';
 import { QueueStore } from '../../src/db/queue/store.js';
-import { checkWaiting } from '../../src/db/sums.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -28,7 +27,7 @@ export interface BenchOptions {
   fuse?: FuseRules;
 }
 
-type BenchRow = QueueRow & { held: 0 | 1; urlSum: number | undefined };
+type BenchRow = QueueRow & { held: 0 | 1 };
 
 const NO_FUSE: FuseRules = { percent: 100, urls: 0 };
 
@@ -62,7 +61,6 @@ export class Bench {
       errorsKept: this.#options.errorsKept ?? 1000,
       retries: this.#options.retries ?? 3,
       mtimeOf,
-      damaged: (pid, what) => void this.damage.push(`${pid}: ${what}`),
       nowS: () => Math.floor(this.clock.nowMs() / 1000),
     });
     this.intake = new Intake({
@@ -128,7 +126,7 @@ export class Bench {
            (qdb.pid, qdb.curl, qdb.mimetype)) AS held FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
       )
       .get(pid, absolute(curl), mimetype);
-    return row && { ...row, urlSum: checkWaiting(row) };
+    return row;
   }
 
   /** Applies a result to the row as it is (or was, when given). */
@@ -137,10 +135,10 @@ export class Bench {
     result: FetchOk | FetchUnchanged | FetchFailed,
     conditional = false,
   ): Outcome {
-    const { pos, gen, pid, mtime, md5, len, urlSum } = row;
+    const { pos, gen, pid, mtime } = row;
     return this.store.transaction(() =>
       this.store.results.apply(
-        { pos, gen, pid, conditional, held: Boolean(row.held), mtime, md5, len, urlSum },
+        { pos, gen, pid, conditional, held: Boolean(row.held), mtime },
         result,
         Math.floor(this.clock.nowMs() / 1000),
       ),

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { ContentStore, type Said } from '../../src/db/cache/content.js';
 import { FreedStore } from '../../src/db/cache/freed.js';
 import { Tally } from '../../src/db/cache/tally.js';
+import { fileIdOf } from '../../src/db/naming.js';
 import { openDatabase, type Db } from '../../src/db/open.js';
 
 export interface Page {
@@ -40,19 +41,14 @@ export class TestCache {
     this.dbPath = join(this.home, 'lcc.db');
     this.db = openDatabase(this.dbPath);
     this.#tally = new Tally(this.db);
-    this.#content = new ContentStore(this.db, this.#tally, new FreedStore(this.db), {
-      found: (_pid, what) => {
-        throw new Error(`damaged: ${what}`);
-      },
-      nowS: () => 0,
-    });
+    this.#content = new ContentStore(this.db, this.#tally, new FreedStore(this.db));
   }
 
   /** Stores or replaces a page; returns the path of its file. */
   put(page: Page): string {
     const { pid = 1, mimetype = 'text/html', content = `<p>${page.curl}</p>` } = page;
     const bytes = Buffer.from(content);
-    const fileid = `aa/bb/${(++this.#files).toString(16).padStart(6, '0')}`;
+    const fileid = fileIdOf({ id: ++this.#files, gen: 0 });
     const file = join(this.store, fileid);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, bytes);

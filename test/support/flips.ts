@@ -71,7 +71,6 @@ export function storeOf(db: Db): QueueStore {
     errorsKept: 1000,
     retries: 1,
     mtimeOf,
-    damaged: () => undefined,
     nowS: () => 1,
   });
 }

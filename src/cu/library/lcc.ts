@@ -1,6 +1,7 @@
 /** An LCC as programs read it. */
 import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
 import { CacheReader, type Selection } from '../../db/cache/read.js';
+import { storageError } from '../../db/open.js';
 import { DatabaseWatch } from '../../db/watch.js';
 import { systemClock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
@@ -69,7 +70,7 @@ export class Lcc {
    * twice, and is never lost.
    * @throws LccError `data.refused` from the first step where the changes since the cursor cannot be told any more
    *   (start anew without one) and where the database is replaced by another while it is followed, `data.malformed` for
-   *   a damaged row, `usage` when the LCC was closed; the reason of `signal`
+   *   a damaged database, `usage` when the LCC was closed; the reason of `signal`
    */
   async *changes(options: ChangesOptions = {}): AsyncGenerator<Change, void> {
     const { follow = false, signal, cursor } = options;
@@ -112,11 +113,14 @@ export class Lcc {
   /** One after the other, with a turn for others between them. */
   async *#windows(options: ChangesOptions, range: Range): AsyncGenerator<Window<ColumnValue[]>, void> {
     const selection = selectionOf(options);
-    const damaged = options.damaged ?? refuseDamaged;
-    for (const window of rowWindows(this.#reader, selection, range, COLUMNS, damaged)) {
-      yield window;
-      await new Promise<void>(resolve => void setImmediate(resolve));
-      this.#mustBeOpen();
+    try {
+      for (const window of rowWindows(this.#reader, selection, range, COLUMNS)) {
+        yield window;
+        await new Promise<void>(resolve => void setImmediate(resolve));
+        this.#mustBeOpen();
+      }
+    } catch (error) {
+      throw storageError(this.#db, error);
     }
   }
 
@@ -194,11 +198,4 @@ function sidesOf({ deleted, cursor, since, follow }: ChangesOptions): TableSide[
   if (deleted === 'only') return ['gone'];
   const isChangeStream = cursor !== undefined || since !== undefined || follow === true || deleted === 'yes';
   return deleted !== 'no' && isChangeStream ? ['held', 'gone'] : ['held'];
-}
-
-function refuseDamaged(id: number, what: 'row' | 'deletion'): never {
-  throw new LccError(
-    'data.malformed',
-    `${what} ${id} does not agree with its checksum; lccfsck --repair removes it`,
-  );
 }

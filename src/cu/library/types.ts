@@ -39,11 +39,6 @@ export interface ChangesOptions {
   caughtUp?: ((cursor: Cursor) => void | Promise<void>) | undefined;
   /** Ends the iteration: it throws the signal's reason, as Node's own iterators do. */
   signal?: AbortSignal | undefined;
-  /**
-   * Is told of what does not agree with its checksum and is left out: the id of a row, the number of a deletion in the
-   * change sequence. Without it, that throws. A damaged deletion after `cursor` throws in any case (`data.refused`).
-   */
-  damaged?: ((id: number, what: 'row' | 'deletion') => void) | undefined;
 }
 
 /** One url as it is now: held (`upsert`), or gone (`delete`). */

@@ -1,6 +1,7 @@
 /** The answer to one query, window by window: nothing of the database is held while the client reads. */
-import type { CacheReader, Damaged, Selection } from '../../db/cache/read.js';
+import type { CacheReader, Selection } from '../../db/cache/read.js';
 import type { ColumnValue, TableSide } from '../../db/cache/columns.js';
+import { nameOf } from '../../db/naming.js';
 import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';
 import { Batch } from '../batch.js';
@@ -9,7 +10,7 @@ import { FIELD_NAMES } from '../fields.js';
 import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
 import type { Sink } from '../sink.js';
-import { openStored } from '../stored-content.js';
+import { NO_NAME, openStored } from '../stored-content.js';
 import { lineWindows, rowWindows, type Range } from '../windows.js';
 
 /** Where files lie here, and the numbers they have, is nobody's business elsewhere. */
@@ -79,13 +80,11 @@ class Writing {
 
   async *parts(): AsyncGenerator<string | Uint8Array, void> {
     const { reader } = this.#parts;
-    const damaged: Damaged = (id, what) =>
-      this.#omit(what === 'row' ? { id } : { seq: id }, `damaged ${what}`);
     const writer = xml.open(this.#context());
     const windows =
       'template' in writer
-        ? lineWindows(reader, this.#selection, this.#range, writer.template, damaged)
-        : rowWindows(reader, this.#selection, this.#range, writer.columns, damaged);
+        ? lineWindows(reader, this.#selection, this.#range, writer.template)
+        : rowWindows(reader, this.#selection, this.#range, writer.columns);
     for (const { items, count, reachedSeq } of windows) {
       for (const item of items) {
         if ('bytes' in item) yield item.bytes;
@@ -132,7 +131,9 @@ class Writing {
         const opened =
           fileid === null || fileid === undefined
             ? { ok: false as const, why: 'on another machine' }
-            : openStored(`${storeDir}/${fileid}`, String(md5));
+            : nameOf(String(fileid)) === undefined
+              ? NO_NAME
+              : openStored(`${storeDir}/${fileid}`, String(md5));
         if (opened.ok) return opened.content;
         this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, opened.why);
         return undefined;

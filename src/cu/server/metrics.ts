@@ -15,7 +15,7 @@ export const CU_METRICS: readonly MetricRow[] = [
     name: 'lcc_cu_urls_omitted_total',
     type: 'counter',
     field: 'urls_omitted',
-    help: 'Urls not sent: content missing or altered, rows damaged',
+    help: 'Urls not sent: content missing or altered',
   },
   { name: 'lcc_cu_bytes_sent_total', type: 'counter', field: 'bytes_sent', help: 'Bytes of answers' },
   {

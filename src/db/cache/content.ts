@@ -3,22 +3,33 @@
  * a `freed` row for each file no row points to any more. Every change takes the next number of the change sequence.
  * All methods run inside the caller's transaction.
  */
-import { damagedContentPages, type DamagedRow } from '../damage.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../damage.js';
 import type { Db } from '../open.js';
-import { contentSum, isSoundContent, urlSumOf, type SummedContent } from '../sums.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
 import type { Tally } from './tally.js';
 
 /** What is held of a url. */
-export interface Held extends SummedContent {
+export interface Held {
+  id: number;
+  seq: number;
   curl: string;
   mimetype: string;
   subtype: string | null;
   burl: string | null;
   givenfurl: string | null;
+  md5: string;
+  len: number;
+  mtime: string | null;
+  saidmd5: string | null;
+  saidlen: number | null;
+  etag: string | null;
+  lastmodified: string | null;
+  verified: number;
+  fetched_time: number;
+  fetched_machineid: string;
+  fetched_fileid: string;
   psetid: number;
-  sum: number | null;
 }
 
 /** What the CP says of a url and content users see, besides the content itself. */
@@ -43,18 +54,8 @@ export interface Arrived {
   fileid: string;
 }
 
-/** What to do about a row that does not agree with its sum, besides removing it. */
-export interface DamageRules {
-  /** Inside the transaction. */
-  found: (pid: number, what: string) => void;
-  nowS: () => number;
-}
-
 const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag, lastmodified,
-  verified, fetched_time, fetched_machineid, fetched_fileid, psetid, sum`;
-
-/** Rows looked through at a time. */
-const LOOKED_ROWS = 250;
+  verified, fetched_time, fetched_machineid, fetched_fileid, psetid`;
 
 export class ContentStore {
   readonly #find;
@@ -69,65 +70,55 @@ export class ContentStore {
   readonly deletions: DeletionStore;
   readonly #tally: Tally;
   readonly #freed: FreedStore;
-  readonly #damage: DamageRules;
-  readonly #db: Db;
 
-  constructor(db: Db, tally: Tally, freed: FreedStore, damage: DamageRules) {
-    this.#db = db;
+  constructor(db: Db, tally: Tally, freed: FreedStore) {
     this.#tally = tally;
     this.#freed = freed;
-    this.#damage = damage;
     this.#find = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
     );
     this.#byId = db.prepare<[number], Held & { pid: number }>(`SELECT pid, ${HELD} FROM lccurl WHERE id = ?`);
     this.#insert = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
-         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq, sum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise.
     this.#move = db.prepare(
       `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
-         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq, sum)
+         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
        SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?),
-         nullif(len, ?), ?, ?, ?, ?, ?, ?, coalesce(named, psetid), ?, ?
+         nullif(len, ?), ?, ?, ?, ?, ?, ?, coalesce(named, psetid), ?
        FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
     );
     this.#replace = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
          etag = ?, lastmodified = ?, verified = ?, fetched_time = ?, fetched_machineid = ?, fetched_fileid = ?,
-         psetid = ?, seq = ?, sum = ?, changed_time = NULL WHERE id = ?`,
+         psetid = ?, seq = ?, changed_time = NULL WHERE id = ?`,
     );
     this.#refresh = db.prepare(
-      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ?, sum = ?,
-         changed_time = ? WHERE id = ?`,
+      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ?, changed_time = ?
+       WHERE id = ?`,
     );
-    this.#validate = db.prepare(
-      'UPDATE lccurl SET etag = ?, lastmodified = ?, psetid = ?, sum = ? WHERE id = ?',
-    );
+    this.#validate = db.prepare('UPDATE lccurl SET etag = ?, lastmodified = ?, psetid = ? WHERE id = ?');
     this.#stamp = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
     this.#delete = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
-    this.deletions = new DeletionStore(db, tally);
+    this.deletions = new DeletionStore(db);
   }
 
-  /** The row of that id, sound or not. */
+  /** The row of that id. */
   row(id: number): (Held & { pid: number }) | undefined {
-    return this.#byId.get(id);
+    const row = this.#byId.get(id);
+    return row && whole(row);
   }
 
-  /** What is held; a damaged row is removed, as if nothing were. */
+  /** What is held of a url. */
   find(pid: number, curl: string, mimetype: string): Held | undefined {
     const held = this.#find.get(pid, curl, mimetype);
-    if (held === undefined || this.#isSound(pid, held, curl, mimetype)) return held;
-    this.#discard(pid, { ...held, curl, mimetype });
-    return undefined;
-  }
-
-  /** The same outside of a transaction: a damaged row stays. */
-  look(pid: number, curl: string, mimetype: string): Held | undefined {
-    const held = this.#find.get(pid, curl, mimetype);
-    return held !== undefined && this.#isSound(pid, held, curl, mimetype) ? held : undefined;
+    if (held === undefined) return undefined;
+    if (held.curl !== curl || held.mimetype !== mimetype)
+      throw corrupt(`row ${held.id} of lccurl is not the one that its index points to`);
+    return whole(held);
   }
 
   /** Content has arrived: the row is made or replaced, the file it pointed to before is freed. */
@@ -142,9 +133,6 @@ export class ContentStore {
     const seq = this.#tally.takeSeq();
     const saidmd5 = said.md5 === arrived.md5 ? null : said.md5;
     const saidlen = said.len === arrived.len ? null : said.len;
-    const id = held?.id ?? seq;
-    const row = summed(arrived, { id, seq, mtime: arrived.mtime, saidmd5, saidlen, fetched_time: nowS });
-    const sum = contentSum(urlSumOf({ ...key, ...said }), row);
     const tail = [
       said.subtype,
       said.burl,
@@ -162,7 +150,6 @@ export class ContentStore {
       arrived.fileid,
       key.psetid,
       seq,
-      sum,
     ];
     if (held === undefined) {
       this.#insert.run(seq, key.pid, key.curl, key.mimetype, ...tail);
@@ -177,30 +164,20 @@ export class ContentStore {
 
   /**
    * Content has arrived for a row of the queue of which nothing was held: its row is made from what the queue says, in
-   * SQLite. `arrived.mtime` is the server's word. Nothing is done when the row is not as it was when it was sent; a row
-   * that was damaged since then is made into one that does not agree with its sum, and is not believed.
+   * SQLite. `arrived.mtime` is the server's word. Nothing is done when the row is not as it was when it was sent.
    * @returns whether it was
    */
   move(
-    sent: Pick<Said, 'md5' | 'len' | 'mtime'> & { pid: number; pos: number; gen: number },
-    urlSum: number,
+    sent: Pick<Said, 'mtime'> & { pid: number; pos: number; gen: number },
     arrived: Arrived,
     nowS: number,
   ): boolean {
     const seq = this.#tally.nextSeq;
-    const row = summed(arrived, {
-      id: seq,
-      seq,
-      mtime: sent.mtime ?? arrived.mtime,
-      saidmd5: sent.md5 === arrived.md5 ? null : sent.md5,
-      saidlen: sent.len === arrived.len ? null : sent.len,
-      fetched_time: nowS,
-    });
     const { changes } = this.#move.run(
       seq,
       arrived.md5,
       arrived.len,
-      row.mtime,
+      sent.mtime ?? arrived.mtime,
       arrived.md5,
       arrived.len,
       arrived.etag,
@@ -210,7 +187,6 @@ export class ContentStore {
       arrived.machineid,
       arrived.fileid,
       seq,
-      contentSum(urlSum, row),
       sent.pos,
       sent.gen,
     );
@@ -234,21 +210,16 @@ export class ContentStore {
   ): void {
     const { subtype, burl, furl } = said;
     const mtime = said.mtime ?? held.mtime;
-    const url = { pid, curl: held.curl, mimetype: held.mimetype, subtype, burl, furl };
-    let { seq } = held;
     if (subtype !== held.subtype || burl !== held.burl || furl !== held.givenfurl || mtime !== held.mtime) {
       this.#buryBurl(pid, held, burl, nowS);
-      seq = this.#tally.takeSeq();
-      const sum = contentSum(urlSumOf(url), { ...held, mtime, seq });
-      this.#refresh.run(subtype, burl, furl, mtime, psetid, seq, sum, nowS, held.id);
+      this.#refresh.run(subtype, burl, furl, mtime, psetid, this.#tally.takeSeq(), nowS, held.id);
     } else if (validators === undefined && psetid !== held.psetid) {
       this.#stamp.run(psetid, held.id);
     }
     if (validators !== undefined) {
       const etag = validators.etag ?? held.etag;
       const lastmodified = validators.lastmodified ?? held.lastmodified;
-      const sum = contentSum(urlSumOf(url), { ...held, mtime, seq, etag, lastmodified });
-      this.#validate.run(etag, lastmodified, psetid, sum, held.id);
+      this.#validate.run(etag, lastmodified, psetid, held.id);
     }
   }
 
@@ -289,74 +260,24 @@ export class ContentStore {
     this.#bury(pid, held, nowS, 1);
   }
 
-  /** Whether a row agrees with its sum, and is the one that was looked for. */
-  #isSound(pid: number, held: Held, curl: string, mimetype: string): boolean {
-    if (held.curl !== curl || held.mimetype !== mimetype) return false;
-    return isSoundContent(pid, held);
-  }
-
-  /**
-   * A damaged row goes. What it says of its file may be another's: that is left to lccfsck. Should its key not be that
-   * of its index, SQLite refuses, and the whole database is taken for damaged.
-   */
-  #discard(pid: number, held: Held): void {
-    this.#damage.found(pid, `row ${held.id} of the LCC DB`);
-    const { curl, mimetype, burl } = held;
-    const said = { curl: text(curl), mimetype: text(mimetype), burl: burl === null ? null : text(burl) };
-    this.#bury(pid, { ...held, ...said }, this.#damage.nowS(), 0);
-    this.#delete.run(held.id);
-    this.#tally.recount(pid);
-  }
-
-  /** As `damagedContentPages`: few rows at a time, for it is done beside the work. */
-  damaged(): Generator<DamagedRow[], void> {
-    return damagedContentPages(this.#db, LOOKED_ROWS);
-  }
-
-  /** Removes a row that is known to be damaged. */
-  discard(id: number): void {
-    const row = this.#byId.get(id);
-    if (row !== undefined) this.#discard(row.pid, row);
-  }
-
   /** A file that no row points to. */
   free(machineid: string, fileid: string): void {
     this.#freed.add(machineid, fileid);
   }
 }
 
-/** What damage has made a blob, as the text that it was: a deletion that says a blob is damaged itself. */
-function text(value: unknown): string {
-  return String(value);
-}
-
-/** Content that has arrived, as its sum takes it. */
-function summed(
-  { md5, len, etag, lastmodified, verified, machineid, fileid }: Arrived,
-  {
-    id,
-    seq,
-    mtime,
-    saidmd5,
-    saidlen,
-    fetched_time,
-  }: Pick<SummedContent, 'id' | 'seq' | 'mtime' | 'saidmd5' | 'saidlen' | 'fetched_time'>,
-): SummedContent {
-  return {
-    id,
-    seq,
-    md5,
-    len,
-    mtime,
-    saidmd5,
-    saidlen,
-    etag,
-    lastmodified,
-    verified: verified ? 1 : 0,
-    fetched_time,
-    fetched_machineid: machineid,
-    fetched_fileid: fileid,
-  };
+/** @throws as SQLite for damage, for a row whose values are not of their columns' types */
+function whole<Row extends Held>(row: Row): Row {
+  const { curl, mimetype, md5, fetched_machineid, fetched_fileid } = row;
+  const { subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified } = row;
+  const { id, seq, len, verified, fetched_time, psetid, saidlen } = row;
+  const isWhole =
+    [curl, mimetype, md5, fetched_machineid, fetched_fileid].every(isText) &&
+    [subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified].every(isTextOrNull) &&
+    [id, seq, len, verified, fetched_time, psetid].every(isInteger) &&
+    isIntegerOrNull(saidlen);
+  if (!isWhole) throw corrupt(`row ${id} of lccurl has a value of another type`);
+  return row;
 }
 
 /** Whether the CP's words agree with what is held: all that it gives, and it gives something (semantics.md, rule 4). */

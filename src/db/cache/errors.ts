@@ -3,8 +3,6 @@ import { REMOVALS_HELD } from '../../wire/codes.js';
 import { formatUrl, type UrlRecord } from '../../wire/url.js';
 import type { Db } from '../open.js';
 import { AT_MOST } from '../paging.js';
-import { corrupt, damagedErrors, type DamagedError } from '../damage.js';
-import { errorSum } from '../sums.js';
 import type { Tally } from './tally.js';
 
 /** Most bytes of an error's message that are kept. */
@@ -18,7 +16,6 @@ interface CountedError {
 }
 
 export class ErrorStore {
-  readonly #db: Db;
   readonly #insert;
   readonly #last;
   readonly #count;
@@ -35,11 +32,10 @@ export class ErrorStore {
 
   /** @param keptMax errors kept for one provider; further ones are only counted, but for the last of all */
   constructor(db: Db, tally: Tally, keptMax: number) {
-    this.#db = db;
     this.#keptMax = keptMax;
     this.#tally = tally;
-    this.#insert = db.prepare<[number, number, number, string, string, number]>(
-      'INSERT INTO pierr(errseq, pid, code, text, attrs, sum) VALUES (?, ?, ?, ?, ?, ?)',
+    this.#insert = db.prepare<[number, number, number, string, string]>(
+      'INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (?, ?, ?, ?, ?)',
     );
     this.#last = db
       .prepare<[], number>(
@@ -98,20 +94,6 @@ export class ErrorStore {
     if (changes > 0) this.#forgotten(pid, changes);
   }
 
-  /** As `damagedErrors`. */
-  damaged(): Generator<DamagedError[], void> {
-    return damagedErrors(this.#db);
-  }
-
-  /** Forgets damaged ones. Inside a transaction. */
-  drop(damaged: readonly DamagedError[]): void {
-    for (const { errseq, pid } of damaged) {
-      if (this.#forget.run(errseq).changes === 0) throw corrupt(`error ${errseq} is not in its place`);
-      this.#kept.delete(pid);
-      this.#forgotten(pid, 1);
-    }
-  }
-
   /**
    * The last one counted takes the place of the last one kept. Its number is above all that any CP has been shown: those
    * that came after a login are not forgotten with what was shown there.
@@ -127,8 +109,7 @@ export class ErrorStore {
 
   #keep(pid: number, { record, code, text }: CountedError): void {
     const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
-    const row = { errseq: (this.#last.get() ?? 0) + 1, pid, code, text: text.slice(0, MAX_TEXT), attrs };
-    this.#insert.run(row.errseq, pid, code, row.text, attrs, errorSum(row));
+    this.#insert.run((this.#last.get() ?? 0) + 1, pid, code, text.slice(0, MAX_TEXT), attrs);
   }
 
   #forgotten(pid: number, count: number): void {

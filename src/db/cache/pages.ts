@@ -12,7 +12,6 @@
  *
  * and of several deletions of one URL only the last is looked at, so that every URL is told once.
  */
-import { CONTENT_SUM_TEXT, isSoundText } from '../sums.js';
 import { COLUMNS, type ColumnName, type ColumnValue } from './columns.js';
 import { Conditions, type Selection } from './selection.js';
 import type { Statements } from './statements.js';
@@ -22,7 +21,6 @@ const OF_THE_CHANGE: ReadonlySet<ColumnName> = new Set(['seq', 'changed_time']);
 
 /** A row shown under a URL. */
 interface Shown {
-  seq: number;
   /** Whether the stream has it by itself. */
   isMet: boolean;
   values: ColumnValue[];
@@ -69,10 +67,9 @@ export class Pages {
       statements
         .prepare<[object], ColumnValue[]>(
           `${shownUnder(
-            `lccurl.seq AS seq, ${isMet} AS met, ${CONTENT_SUM_TEXT} AS sumtext, sum,
-             ${columns.map((column, i) => `${COLUMNS[column].held} AS c${i}`).join(', ')}`,
+            `lccurl.seq AS seq, ${isMet} AS met, ${columns.map((column, i) => `${COLUMNS[column].held} AS c${i}`).join(', ')}`,
             identity,
-          )} ORDER BY seq DESC`,
+          )} ORDER BY seq DESC LIMIT 1`,
         )
         .raw(),
       values,
@@ -99,13 +96,9 @@ export class Pages {
 
   #isLast(seq: number, burl: string): boolean {
     const pids = this.#providers.of(burl);
-    if (
-      !this.#isLater(seq, burl, pids[0] ?? null) &&
-      !pids.slice(1).some(pid => this.#isLater(seq, burl, pid))
-    )
-      return true;
-    // Rare, and worth a second look: a damaged row is told nobody.
-    return this.#shown(burl)?.seq === seq;
+    return (
+      !this.#isLater(seq, burl, pids[0] ?? null) && !pids.slice(1).some(pid => this.#isLater(seq, burl, pid))
+    );
   }
 
   /** Whether a row that was changed later is shown under the URL: one with that browse URL, or the provider's of that curl. */
@@ -117,16 +110,12 @@ export class Pages {
     return this.#later.get(looked) !== undefined;
   }
 
-  /** The sound row that was changed last of those shown under the URL. */
+  /** The row that was changed last of those shown under the URL. */
   #shown(burl: string): Shown | undefined {
-    for (const [seq, isMet, text, sum, ...values] of this.#rows({
-      burl,
-      pids: JSON.stringify(this.#providers.of(burl)),
-    })) {
-      if (isSoundText(String(text), sum as number | null))
-        return { seq: Number(seq), isMet: isMet === 1, values };
-    }
-    return undefined;
+    const [row] = this.#rows({ burl, pids: JSON.stringify(this.#providers.of(burl)) });
+    if (row === undefined) return undefined;
+    const [, isMet, ...values] = row;
+    return { isMet: isMet === 1, values };
   }
 }
 

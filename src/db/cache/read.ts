@@ -2,22 +2,13 @@
  * The read side of the LCC DB: what is held (lccurl) and what is gone (tombstone), along the change sequence, from one
  * snapshot. Memory does not grow with the number of rows.
  */
-import { crc32 } from 'node:zlib';
 import { LccError } from '../../lib/errors.js';
-import { giveBack } from '../../lib/memory.js';
 import { isOutdated } from '../../lib/sqlite-read.js';
 import { openReadOnly, type Db } from '../open.js';
 import { purgedOf } from '../counters.js';
-import { joinCrc, MAX_JOINED_BYTES } from '../joined-sums.js';
 import { readStoreMark } from '../store-mark.js';
-import {
-  CONTENT_SUM_TEXT,
-  DELETION_SUM_TEXT,
-  isSoundText,
-  OLD_PATH_SUM_TEXT,
-  SUM_TEXT_OWN,
-} from '../sums.js';
-import { COLUMNS, type ColumnName, type ColumnValue, type TableSide } from './columns.js';
+import { corrupt } from '../damage.js';
+import { COLUMNS, type ColumnName, type ColumnValue } from './columns.js';
 import { Pages, Providers, TypesUnder } from './pages.js';
 import { inOrder, oldPathsSql, union, type Selection } from './selection.js';
 import { Statements } from './statements.js';
@@ -25,23 +16,6 @@ import { StoreRegister } from './stores.js';
 import { hazardSql, lineSql, piecesOf, splitHazards, type LineTemplate } from './template.js';
 
 export type { Selection } from './selection.js';
-
-/**
- * Is told of what does not agree with its checksum and is left out: the id of a row, the number of a deletion (or of a
- * file that was let go of) in the change sequence.
- */
-export type Damaged = (id: number, what: 'row' | 'deletion') => void;
-
-/** What a row's checksum is looked at by, and what is told of it: its id, of deletions the number with a minus. */
-const SUM_COLUMNS: Record<TableSide, string> = {
-  held: `id AS mark, ${CONTENT_SUM_TEXT} AS sumtext, sum`,
-  gone: `-seq AS mark, ${DELETION_SUM_TEXT} AS sumtext, sum`,
-};
-
-function tell(damaged: Damaged, mark: number): void {
-  if (mark < 0) damaged(-mark, 'deletion');
-  else damaged(mark, 'row');
-}
 
 /** Lines put together in one go: enough to make the crossing cheap, few enough for malloc(3) to reuse the memory (128 KB). */
 const LINES_AT_A_TIME = 250;
@@ -84,7 +58,7 @@ export class CacheReader {
     return this.#highWater;
   }
 
-  /** The number before which cursors begin anew (`purgedOf`): of all there are, when it is not known. */
+  /** The number before which cursors begin again (`purgedOf`). */
   get purged(): number {
     return this.#purged;
   }
@@ -98,7 +72,7 @@ export class CacheReader {
     this.#providers = undefined;
     this.#db.exec('BEGIN');
     this.#highWater = Number(this.#value("SELECT value FROM counter WHERE name = 'seq'"));
-    this.#purged = purgedOf(this.#db) ?? this.#highWater;
+    this.#purged = Math.min(purgedOf(this.#db), this.#highWater);
   }
 
   /** Whether it reads what was on a read-only disk before somebody else, for whom it is not, wrote to it. */
@@ -139,24 +113,16 @@ export class CacheReader {
     return Number(this.#statements.prepare(`SELECT count(*) FROM (${sql})`).pluck().get(this.#bound(values)));
   }
 
-  /** The values of `columns` of each row, in the order of the change sequence. */
-  *rows(
-    selection: Selection,
-    columns: readonly ColumnName[],
-    damaged: Damaged,
-  ): Generator<ColumnValue[], void> {
-    const wanted = columns.length;
+  /** The values of `columns` of each row, in the order of the change sequence. @throws what SQLite says of damage */
+  *rows(selection: Selection, columns: readonly ColumnName[]): Generator<ColumnValue[], void> {
     const { sql, values } = inOrder(this.#planned(selection), side =>
-      [...columns.map(column => COLUMNS[column][side]), SUM_COLUMNS[side]].join(', '),
+      columns.map(column => COLUMNS[column][side]).join(', '),
     );
     const statement = this.#statements.prepare(sql).raw();
     for (const row of statement.iterate(this.#bound(values)) as IterableIterator<ColumnValue[]>) {
-      const isSound = isSoundText(String(row[wanted + 1]), row[wanted + 2] as number | null);
-      const mark = Number(row[wanted]);
-      // What nobody asked for goes: the sum, and the sequence number that only the order needs.
-      row.length = wanted;
-      if (isSound) yield row;
-      else tell(damaged, mark);
+      // The sequence number that only the order needs goes.
+      row.length = columns.length;
+      yield whole(row);
     }
   }
 
@@ -165,16 +131,12 @@ export class CacheReader {
    * row that was changed last of all those selected that are shown under the URL, as `delete` when none is any more.
    * `seq` is the change that made it be told; rows that are not browsable are left out.
    */
-  *pages(
-    selection: Selection,
-    columns: readonly ColumnName[],
-    damaged: Damaged,
-  ): Generator<ColumnValue[], void> {
+  *pages(selection: Selection, columns: readonly ColumnName[]): Generator<ColumnValue[], void> {
     const changes = { ...selection, browsable: true, moved: true };
     const pages = new Pages(this.#statements, this.machineId, changes, columns, this.#knownProviders());
-    for (const row of this.rows(changes, ['op', 'seq', 'burl', ...columns], damaged)) {
+    for (const row of this.rows(changes, ['op', 'seq', 'burl', ...columns])) {
       const told = pages.told(row[0] === 'delete', Number(row[1]), String(row[2]), row.slice(3));
-      if (told !== undefined) yield told;
+      if (told !== undefined) yield whole(told);
     }
   }
 
@@ -186,31 +148,19 @@ export class CacheReader {
   }
 
   /** `seq` and the fileid of each file of this machine that was let go of, whatever `columns` are asked for. */
-  *oldPaths(
-    selection: Selection,
-    _columns: readonly ColumnName[],
-    damaged: Damaged,
-  ): Generator<ColumnValue[], void> {
-    const { sql, values } = oldPathsSql(selection, `${OLD_PATH_SUM_TEXT} AS sumtext, sum`);
+  *oldPaths(selection: Selection): Generator<ColumnValue[], void> {
+    const { sql, values } = oldPathsSql(selection);
     const rows = this.#statements.prepare(sql).raw().iterate(this.#bound(values));
-    for (const [seq = null, fileid = null, text, sum] of rows as IterableIterator<ColumnValue[]>) {
-      if (isSoundText(String(text), sum as number | null)) yield [seq, fileid];
-      else damaged(Number(seq), 'deletion');
-    }
+    for (const row of rows as IterableIterator<ColumnValue[]>) yield whole(row);
   }
 
   /** The lines of all rows in the order of the change sequence, some at a time, as UTF-8. */
-  *lines(
-    selection: Selection,
-    template: LineTemplate,
-    damaged: Damaged,
-    limit = Infinity,
-  ): Generator<LineBlock> {
+  *lines(selection: Selection, template: LineTemplate, limit = Infinity): Generator<LineBlock> {
     const sides = selection.sides.filter(side => piecesOf(template, side) !== undefined);
     if (sides.length === 0) return;
     // What has been met in this run is replaced from then on; the rest is looked for. Most runs replace nothing or `&`.
     let active: LineTemplate['escapes'] = [];
-    let block = this.#blocks({ ...selection, sides }, template, active, damaged);
+    let block = this.#blocks({ ...selection, sides }, template, active);
     let after = selection.sinceSeq ?? 0;
     for (let left = limit; left > 0;) {
       const found = block(after, Math.min(left, LINES_AT_A_TIME));
@@ -218,7 +168,7 @@ export class CacheReader {
       if (found.met.length > 0) {
         const met = new Set([...active.map(([character]) => character), ...found.met]);
         active = template.escapes.filter(([character]) => met.has(character));
-        block = this.#blocks({ ...selection, sides }, template, active, damaged);
+        block = this.#blocks({ ...selection, sides }, template, active);
         continue;
       }
       yield found;
@@ -235,49 +185,28 @@ export class CacheReader {
     selection: Selection,
     template: LineTemplate,
     active: LineTemplate['escapes'],
-    damaged: Damaged,
   ): (after: number, max: number) => (LineBlock & { met: string[] }) | undefined {
     const { inValues, inText, countsEnds } = splitHazards(template, active);
-    // Checksums are of all values, so most characters can be looked for in what they are of, natively.
-    const inSums = inValues.filter(c => !SUM_TEXT_OWN.test(c));
-    const inSql = inValues.filter(c => SUM_TEXT_OWN.test(c));
     const { sql, values } = inOrder(this.#planned(selection), side => {
       const pieces = piecesOf(template, side) ?? [];
-      const unsummed = hazardSql(pieces, side, inValues);
-      const hazard =
-        unsummed === '0' ? unsummed : `iif(sum IS NULL, ${unsummed}, ${hazardSql(pieces, side, inSql)})`;
-      return `${lineSql(pieces, side, active)} AS line, ${hazard} AS hazard, ${SUM_COLUMNS[side]}`;
+      return `${lineSql(pieces, side, active)} AS line, ${hazardSql(pieces, side, inValues)} AS hazard`;
     });
-    const some = `FROM (${sql} LIMIT $max)`;
-    // One crossing for the checksums of all: texts end to end, and where each ends.
     const statement = this.#statements
       .prepare(
-        `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB),
-         CAST(group_concat(sumtext, '') AS BLOB), group_concat(octet_length(sumtext)), group_concat(coalesce(sum, ''))
-       ${some}`,
+        `SELECT count(*), max(seq), max(hazard), CAST(group_concat(line, $end) || $end AS BLOB)
+         FROM (${sql} LIMIT $max)`,
       )
       .raw();
-    const oneByOne = this.#statements.prepare(`SELECT line || $end AS line, mark, sumtext, sum ${some}`);
     return (after, max) => {
-      const bound = this.#bound({ ...values, sinceSeq: after, end: template.end, max });
-      const found = statement.get(bound);
-      const [count, lastSeq, hazard, bytes, ...sums] = found as [number, number, number, Buffer, ...Sums];
+      const found = statement.get(this.#bound({ ...values, sinceSeq: after, end: template.end, max }));
+      const [count, lastSeq, hazard, bytes] = found as [number, number, number, Buffer];
       if (count === 0) return undefined;
       const met = [
         ...(hazard === 0 ? [] : inValues),
-        ...inSums.filter(c => sums[0].includes(c)),
         ...inText.filter(c => bytes.includes(c)),
         ...(countsEnds && occurrences(bytes, template.end) !== count ? [template.end] : []),
       ];
-      const isSound = met.length > 0 || areSound(...sums);
-      giveBack(sums[0]);
-      if (isSound) return { count, lastSeq, bytes, met };
-      const sound = (oneByOne.all({ ...bound, end: template.end }) as SummedLine[]).filter(row => {
-        const agrees = isSoundText(row.sumtext, row.sum);
-        if (!agrees) tell(damaged, row.mark);
-        return agrees;
-      });
-      return { count: sound.length, lastSeq, bytes: Buffer.from(sound.map(row => row.line).join('')), met };
+      return { count, lastSeq, bytes, met };
     };
   }
 
@@ -308,27 +237,11 @@ export class CacheReader {
   }
 }
 
-interface SummedLine {
-  line: string;
-  mark: number;
-  sumtext: string;
-  sum: number | null;
-}
-
-type Sums = [texts: Buffer, lengths: string, sums: string];
-
-/** Whether all agree; false also where that cannot be told at a glance. */
-function areSound(texts: Buffer, lengths: string, sums: string): boolean {
-  const wanted = sums.split(',');
-  let index = 0;
-  let joined = 0;
-  for (const text of lengths.split(',')) {
-    const length = Number(text);
-    const sum = wanted[index++] ?? '';
-    if (length > MAX_JOINED_BYTES || (sum === '' && length > 0)) return false;
-    if (sum !== '') joined = joinCrc(joined, Number(sum), length);
-  }
-  return joined === crc32(texts);
+/** @throws as SQLite for damage, for a row with a value of another type than its column's */
+function whole(row: ColumnValue[]): ColumnValue[] {
+  for (const value of row)
+    if (typeof value === 'object' && value !== null) throw corrupt('a row has a blob in it');
+  return row;
 }
 
 function occurrences(bytes: Buffer, character: string): number {

@@ -76,14 +76,11 @@ const TABLES = {
 } as const;
 
 /** Files of the machine bound as $machine that rows no longer point to; no beginning of a URL is known of them. */
-export function oldPathsSql(
-  selection: Selection,
-  more: string,
-): { sql: string; values: Record<string, ColumnValue> } {
+export function oldPathsSql(selection: Selection): { sql: string; values: Record<string, ColumnValue> } {
   const conditions = new Conditions({ ...selection, prefix: undefined });
   const all = [conditions.change('left'), conditions.identity(), 'machineid = $machine'];
   return {
-    sql: `SELECT seq, fileid, ${more} FROM oldpath WHERE ${all.join(' AND ')} ORDER BY seq`,
+    sql: `SELECT seq, fileid FROM oldpath WHERE ${all.join(' AND ')} ORDER BY seq`,
     values: conditions.values,
   };
 }

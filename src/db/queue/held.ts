@@ -12,7 +12,6 @@
  */
 import type { ContentStore } from '../cache/content.js';
 import type { Db } from '../open.js';
-import type { Terms } from '../terms.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -59,13 +58,11 @@ export const MAX_HELD_SETS = 16;
 export class HeldStore {
   readonly #queue: QueueReader;
   readonly #content: ContentStore;
-  readonly #terms: Terms;
   readonly #statements;
 
-  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; terms: Terms }) {
+  constructor(db: Db, stores: { queue: QueueReader; content: ContentStore }) {
     this.#queue = stores.queue;
     this.#content = stores.content;
-    this.#terms = stores.terms;
     this.#statements = {
       terms: db.prepare<[number], FuseTerms>(
         'SELECT fusepercent, fuseurls, filesused FROM pidb WHERE pid = ?',
@@ -139,13 +136,9 @@ export class HeldStore {
     };
   }
 
-  /** Undefined for a provider that was removed; of a damaged one the fuse is as configured. */
+  /** Undefined for a provider that was removed. */
   terms(pid: number): FuseTerms | undefined {
-    const terms = this.#statements.terms.get(pid);
-    if (terms === undefined) return undefined;
-    const { fusepercent, fuseurls } = terms;
-    if (this.#terms.believes(pid, { fusepercent, fuseurls })) return terms;
-    return { ...terms, fusepercent: null, fuseurls: null };
+    return this.#statements.terms.get(pid);
   }
 
   // While a set is taken

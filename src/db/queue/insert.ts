@@ -3,7 +3,6 @@
  * rows. What a statement finds waiting already it leaves alone; that goes to `Resubmissions`.
  */
 import type { Db, Statement } from '../open.js';
-import { waitingSum } from '../sums.js';
 import { Resubmissions } from './resubmit.js';
 import { isPlain, secondsOf, type QueuedUrl } from './row.js';
 
@@ -11,7 +10,7 @@ const ROWS_PER_STATEMENT = 50;
 /** Statements for what a small set, or the end of a large one, has: 20 urls are two. */
 const ALIKE_ROWS = [ROWS_PER_STATEMENT, 16, 4, 1] as const;
 /** What nearly every url has. The rest is bound only where a batch has any of it. */
-const COMMON = ['curl', 'len', 'mtime', 'sum'] as const;
+const COMMON = ['curl', 'len', 'mtime'] as const;
 const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod'] as const;
 /** Binding costs more than inserting: what all rows of a statement share is bound once, by name. */
 const SHARED = ['pid', 'psetid'] as const;
@@ -33,7 +32,7 @@ export class QueueInserter {
     const columns = [...SHARED, 'mimetype', 'pos', ...COMMON];
     this.#alike = ALIKE_ROWS.map(rows => ({
       rows,
-      statement: db.prepare(insert(columns, row => `@pid,@psetid,@mimetype,@pos+${row},?,?,?,?`, rows)),
+      statement: db.prepare(insert(columns, row => `@pid,@psetid,@mimetype,@pos+${row},?,?,?`, rows)),
     }));
     const all = [...SHARED, 'mimetype', 'pos', ...COMMON, ...RARE];
     const row = () => `@pid,@psetid,${'?,'.repeat(all.length - SHARED.length).slice(0, -1)}`;
@@ -124,7 +123,7 @@ export class QueueInserter {
     for (let row = first; row < end; row++) {
       const url = this.#urls[row];
       if (url === undefined) continue;
-      values.push(url.curl, url.len, secondsOf(url.mtime), waitingSum(this.#pid, url));
+      values.push(url.curl, url.len, secondsOf(url.mtime));
     }
     return values;
   }
@@ -136,8 +135,7 @@ export class QueueInserter {
       const url = this.#urls[row];
       if (url === undefined) continue;
       const { curl, mimetype, subtype, burl, furl, md5, len, mtime, tod, flags } = url;
-      const sum = waitingSum(this.#pid, url);
-      values.push(mimetype, this.#positions[row], curl, len, secondsOf(mtime), sum);
+      values.push(mimetype, this.#positions[row], curl, len, secondsOf(mtime));
       values.push(flags, subtype, burl, furl, md5, tod);
     }
     return values;

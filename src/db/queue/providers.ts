@@ -1,6 +1,6 @@
 /** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
 import type { Db } from '../open.js';
-import type { Terms } from '../terms.js';
+import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../damage.js';
 
 export interface Provider {
   pid: number;
@@ -23,8 +23,6 @@ export interface Provider {
   fetchtimeout: number | null;
   useragent: string | null;
   login: string | null;
-  /** It does not agree with its checksum: nothing is fetched from it, and no term of it is believed. */
-  damaged: boolean;
 }
 
 /** Why a provider is asked for all it has. */
@@ -40,23 +38,7 @@ type RawProvider = [
   ...[number | null, number | null, string | null, string | null],
 ];
 
-/** A damaged provider: as if it were paused, all else as if nothing had been decided. */
-const UNSERVED = {
-  damaged: true,
-  paused: 1,
-  priority: 1,
-  parallel: 1,
-  bandwidth: 0,
-  timeofday: '',
-  enforce: 0,
-  maxlen: null,
-  fetchtimeout: null,
-  useragent: null,
-  login: null,
-} as const satisfies Partial<Provider>;
-
 export class ProviderStore {
-  readonly terms: Terms;
   readonly #get;
   readonly #has;
   readonly #roots;
@@ -81,8 +63,7 @@ export class ProviderStore {
   readonly #wholeDue;
   readonly #setWholeDue;
 
-  constructor(db: Db, terms: Terms) {
-    this.terms = terms;
+  constructor(db: Db) {
     this.#get = db
       .prepare<[number], RawProvider>(
         `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
@@ -153,16 +134,13 @@ export class ProviderStore {
 
   get(pid: number): Provider | undefined {
     const raw = this.#get.get(pid);
-    if (raw === undefined) return undefined;
-    const provider = providerOf(raw);
-    return this.terms.state(pid) === 'damaged' ? { ...provider, ...UNSERVED } : provider;
+    return raw && providerOf(raw);
   }
 
   has(pid: number): boolean {
-    return this.#has.get(pid) !== undefined || this.terms.state(pid) !== undefined;
+    return this.#has.get(pid) !== undefined;
   }
 
-  /** Of a damaged provider they are not to be believed. */
   roots(pid: number): string[] {
     return this.#roots.all(pid);
   }
@@ -227,7 +205,7 @@ export class ProviderStore {
   setPaused(paused: boolean, pid?: number): number {
     const value = paused ? 1 : 0;
     const pids = this.#toPause.all({ paused: value, pid: pid ?? null });
-    for (const one of pids) this.terms.change(one, () => this.#paused.run(value, one));
+    for (const one of pids) this.#paused.run(value, one);
     return pids.length;
   }
 
@@ -255,8 +233,18 @@ export class ProviderStore {
   }
 }
 
-/** Objects that come from SQLite itself are slow to read, and the dispatcher reads this for every url. */
+/**
+ * Objects that come from SQLite itself are slow to read, and the dispatcher reads this for every url.
+ * @throws as SQLite for damage, for a row whose values are not of their columns' types
+ */
 function providerOf(raw: RawProvider): Provider {
+  const isWhole =
+    raw.slice(0, 6).every(isInteger) &&
+    isText(raw[6]) &&
+    raw.slice(7, 11).every(isInteger) &&
+    raw.slice(11, 13).every(isIntegerOrNull) &&
+    raw.slice(13).every(isTextOrNull);
+  if (!isWhole) throw corrupt(`provider ${raw[0]} has a value of another type`);
   return {
     pid: raw[0],
     enabled: raw[1],
@@ -273,6 +261,5 @@ function providerOf(raw: RawProvider): Provider {
     fetchtimeout: raw[12],
     useragent: raw[13],
     login: raw[14],
-    damaged: false,
   };
 }

@@ -4,7 +4,6 @@
  * looked up and written once, however the keys are scattered.
  */
 import type { Db } from '../open.js';
-import { waitingSum } from '../sums.js';
 import { isPlain, secondsOf, type QueuedUrl } from './row.js';
 import { LOOK_SLOT } from './slots.js';
 
@@ -14,7 +13,6 @@ interface Resubmission {
   len: number | null;
   /** Seconds since 1970. */
   mtime: number | null;
-  sum: number;
   /** Where there is anything else to say. */
   rare: QueuedUrl | undefined;
 }
@@ -37,7 +35,7 @@ export class Resubmissions {
     const update = (rare: string) =>
       db.prepare(
         `UPDATE OR FAIL qdb SET
-           gen = gen + 1, op = 1, tries = min(tries, 1), named = @psetid, len = @len, mtime = @mtime, sum = @sum,
+           gen = gen + 1, op = 1, tries = min(tries, 1), named = @psetid, len = @len, mtime = @mtime,
            slot = CASE WHEN slot < 0 THEN slot ELSE ${LOOK_SLOT} END, ${rare}
          WHERE pos = @pos`,
       );
@@ -57,7 +55,6 @@ export class Resubmissions {
       pos,
       len,
       mtime: secondsOf(mtime),
-      sum: waitingSum(pid, url),
       rare: isPlain(url) ? undefined : url,
     });
   }
@@ -70,11 +67,11 @@ export class Resubmissions {
   flush(): void {
     const psetid = this.#psetid;
     // One submitted twice is there twice, and sorting keeps their order.
-    for (const { rare, pos, len, mtime, sum } of this.#pending.sort((a, b) => a.pos - b.pos)) {
-      if (rare === undefined) this.#plain.run({ psetid, pos, len, mtime, sum });
+    for (const { rare, pos, len, mtime } of this.#pending.sort((a, b) => a.pos - b.pos)) {
+      if (rare === undefined) this.#plain.run({ psetid, pos, len, mtime });
       else {
         const { flags, subtype, burl, furl, md5, tod } = rare;
-        this.#rare.run({ psetid, pos, len, mtime, sum, flags, subtype, burl, furl, md5, tod });
+        this.#rare.run({ psetid, pos, len, mtime, flags, subtype, burl, furl, md5, tod });
       }
     }
     this.reset();

@@ -9,7 +9,6 @@ import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../open.js';
-import { checkWaiting } from '../sums.js';
 import { FLAG_DROP_OUTSIDE, recordOfRow, type QueueRow } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -26,11 +25,6 @@ export interface SentRequest {
   held: boolean;
   /** When it was modified, as the CP said: then the server's word on that is not read. */
   mtime: string | null;
-  /** And its md5 and length, where it said those. */
-  md5: string | null;
-  len: number | null;
-  /** Of the row as it was sent (sums.ts); undefined for a damaged one. */
-  urlSum: number | undefined;
 }
 
 /**
@@ -43,8 +37,6 @@ export interface ResultRules {
   /** Tries after the first for a url that failed temporarily. */
   retries: number;
   mtimeOf: (text: string) => string | undefined;
-  /** A row was found damaged: it is being removed, and the provider must be asked for all it has. Inside the transaction. */
-  damaged: (pid: number, what: string) => void;
 }
 
 const LEAVES_ROOTS = 609;
@@ -77,7 +69,6 @@ export class ResultWriter {
   apply(sent: SentRequest, result: FetchDone | undefined, nowS: number): Outcome {
     if (result?.status === 'ok' && !sent.held && this.#isNew(sent, result, nowS)) return 'done';
     const row = this.#queue.whole(sent.pos);
-    if (row !== undefined && checkWaiting(row) === undefined) return this.#damaged(row, sent, result);
     if (row === undefined || row.gen !== sent.gen || row.op === 0 || result === undefined) {
       if (result?.status === 'ok') this.#free(result);
       if (row === undefined) return 'done';
@@ -95,22 +86,12 @@ export class ResultWriter {
     }
   }
 
-  #damaged(row: QueueRow, sent: SentRequest, result: FetchDone | undefined): Outcome {
-    if (result?.status === 'ok') this.#free(result);
-    const pid = this.#queue.ownerOf(row.pos) ?? sent.pid;
-    this.#rules.damaged(pid, `row ${row.pos} of the queue`);
-    this.#queue.drop({ pos: row.pos, pid });
-    return 'done';
-  }
-
   /** The common case: the row is as it was sent, nothing was held, and there is room. @returns false for any other */
   #isNew(sent: SentRequest, result: FetchOk, nowS: number): boolean {
-    const { urlSum } = sent;
-    if (urlSum === undefined) return false;
     const use = this.#tally.use(sent.pid);
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
-    if (!this.#content.move(sent, urlSum, this.#arrived(result, sent.mtime !== null), nowS)) return false;
+    if (!this.#content.move(sent, this.#arrived(result, sent.mtime !== null), nowS)) return false;
     this.#queue.drop(sent);
     return true;
   }

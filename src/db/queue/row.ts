@@ -2,7 +2,7 @@
 import type { UrlRecord } from '../../wire/url.js';
 import type { Said } from '../cache/content.js';
 import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
-import { checkWaiting } from '../sums.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../damage.js';
 
 export const FLAG_IFABSENT = 1;
 export const FLAG_DROP_OUTSIDE = 2;
@@ -28,11 +28,9 @@ export interface WaitingRow extends Pick<
   op: 0 | 1;
   /** Whether content is held. Nobody but its own fetch makes it 1; read again after whatever else changes the row. */
   held: 0 | 1;
-  /** What the sum of its row in lccurl begins with; undefined: the row is damaged and must not be acted upon. */
-  urlSum: number | undefined;
 }
 
-/** All of a row; it may be damaged (`checkWaiting`). */
+/** All of a row. */
 export interface QueueRow extends QueuedUrl {
   pos: number;
   pid: number;
@@ -43,7 +41,6 @@ export interface QueueRow extends QueuedUrl {
   tries: number;
   gen: number;
   op: 0 | 1;
-  sum: number | null;
 }
 
 /** `qdb.mtime` as it is printed. */
@@ -51,11 +48,11 @@ const MTIME_TEXT = `strftime('%Y-%m-%dT%H:%M:%SZ', qdb.mtime, 'unixepoch')`;
 
 /** Columns of qdb in the order of QueueRow. */
 export const ROW_COLUMNS = `pos, pid, curl, mimetype, psetid, coalesce(named, psetid) AS named, slot, tries, gen, op, flags,
-  subtype, burl, furl, md5, len, ${MTIME_TEXT} AS mtime, tod, sum`;
+  subtype, burl, furl, md5, len, ${MTIME_TEXT} AS mtime, tod`;
 
 /** SELECT of raw rows for `waitingRow`; conditions follow. */
 export const SELECT_WAITING = `SELECT qdb.pos, qdb.pid, qdb.tries, qdb.gen, qdb.op, qdb.curl, qdb.mimetype, qdb.furl,
-  qdb.md5, qdb.len, qdb.mtime, lccurl.id IS NOT NULL, qdb.flags, qdb.subtype, qdb.burl, qdb.tod, qdb.sum FROM qdb LEFT JOIN lccurl
+  qdb.md5, qdb.len, qdb.mtime, lccurl.id IS NOT NULL, qdb.tod FROM qdb LEFT JOIN lccurl
   ON lccurl.pid = qdb.pid AND lccurl.curl = qdb.curl AND lccurl.mimetype = qdb.mimetype`;
 
 /** The columns of SELECT_WAITING. Arrays cross from SQLite in half the time of objects. */
@@ -73,14 +70,13 @@ export type RawWaiting = [
   /** Printed here: strftime() takes three times as long. */
   mtime: number | null,
   held: 0 | 1,
-  flags: number,
-  subtype: string | null,
-  burl: string | null,
   tod: string | null,
-  sum: number | null,
 ];
 
-/** By index: taking an array apart by pattern goes through its iterator, and cost 5 µs a row. */
+/**
+ * By index: taking an array apart by pattern goes through its iterator, and cost 5 µs a row.
+ * @throws as SQLite for damage, for a row whose values are not of their columns' types
+ */
 export function waitingRow(raw: RawWaiting): WaitingRow {
   const pos = raw[0];
   const pid = raw[1];
@@ -90,23 +86,18 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
   const furl = raw[7];
   const md5 = raw[8];
   const len = raw[9];
-  const mtime = mtimeText(raw[10]);
-  const tod = raw[15];
-  const urlSum = checkWaiting({
-    pid,
-    curl,
-    mimetype,
-    subtype: raw[13],
-    burl: raw[14],
-    furl,
-    md5,
-    len,
-    mtime,
-    tod,
-    flags: raw[12],
-    op,
-    sum: raw[16],
-  });
+  const mtime = raw[10];
+  const tod = raw[12];
+  const isWhole =
+    isText(curl) &&
+    isText(mimetype) &&
+    isTextOrNull(furl) &&
+    isTextOrNull(md5) &&
+    isTextOrNull(tod) &&
+    isIntegerOrNull(len) &&
+    (mtime === null || isPrintable(mtime)) &&
+    isInteger(pid);
+  if (!isWhole) throw corrupt(`row ${pos} of qdb has a value of another type`);
   return {
     pos,
     pid,
@@ -118,17 +109,22 @@ export function waitingRow(raw: RawWaiting): WaitingRow {
     furl,
     md5,
     len,
-    mtime,
+    mtime: mtime === null ? null : printedOf(mtime),
     tod,
     held: raw[11],
-    urlSum,
   };
 }
 
-/** What is no time, in a damaged row, is printed as it is: its sum is another. */
-function mtimeText(seconds: number | null): string | null {
-  if (seconds === null) return null;
-  return isPrintable(seconds) ? printedOf(seconds) : String(seconds);
+/** The same for a whole row. */
+export function queueRow(row: QueueRow): QueueRow {
+  const { pos, pid, curl, mimetype, subtype, burl, furl, md5, mtime, tod, len, flags, tries, gen } = row;
+  const isWhole =
+    [curl, mimetype].every(isText) &&
+    [subtype, burl, furl, md5, mtime, tod].every(isTextOrNull) &&
+    [pid, flags, tries, gen].every(isInteger) &&
+    isIntegerOrNull(len);
+  if (!isWhole) throw corrupt(`row ${pos} of qdb has a value of another type`);
+  return row;
 }
 
 /** Whether nothing is said of a url but its length and its time. */
@@ -184,8 +180,7 @@ function lengthOf(text: string | undefined): number | null {
 }
 
 /**
- * A row asks for nothing from now on; it stays until its turn. Parameters: set that says so, pid, curl, mimetype. The sum
- * says which of the two a row asks for.
+ * A row asks for nothing from now on; it stays until its turn. Parameters: set that says so, pid, curl, mimetype.
  */
-export const CANCEL_ROW = `UPDATE qdb SET op = 0, gen = gen + 1, sum = -1 - sum, named = ?
+export const CANCEL_ROW = `UPDATE qdb SET op = 0, gen = gen + 1, named = ?
   WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`;

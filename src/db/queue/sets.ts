@@ -4,6 +4,7 @@ import type { Db } from '../open.js';
 import { AT_MOST } from '../paging.js';
 import { ReadAhead } from './read-ahead.js';
 import {
+  queueRow,
   ROW_COLUMNS,
   SELECT_WAITING,
   waitingRow,
@@ -42,7 +43,6 @@ export class QueueReader {
   readonly #addSet;
   readonly #removeSet;
   readonly #drop;
-  readonly #owner;
   readonly #tally: Tally;
   readonly #nowS: () => number;
   readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
@@ -103,15 +103,8 @@ export class QueueReader {
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
     );
     this.#drop = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
-    // Sets share no places: only the one that begins last before it can have it.
-    this.#owner = db
-      .prepare<[number, number], number>(
-        `SELECT pid FROM (SELECT pid, lastpos FROM qpsdb WHERE firstpos <= ? ORDER BY firstpos DESC LIMIT 1)
-         WHERE lastpos >= ?`,
-      )
-      .pluck();
     this.#ahead = new ReadAhead((set, afterPos, limit) =>
-      this.#next.all(afterPos, set.lastpos, set.slot, limit).map(raw => this.#checked(raw)),
+      this.#next.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
     );
   }
 
@@ -147,12 +140,13 @@ export class QueueReader {
 
   at(pos: number): WaitingRow | undefined {
     const raw = this.#at.get(pos);
-    return raw && this.#checked(raw);
+    return raw && waitingRow(raw);
   }
 
-  /** All columns of a row; it may be damaged. */
+  /** All columns of a row. */
   whole(pos: number): QueueRow | undefined {
-    return this.#whole.get(pos);
+    const row = this.#whole.get(pos);
+    return row && queueRow(row);
   }
 
   /** How often a row was announced; undefined when it is gone. */
@@ -167,7 +161,7 @@ export class QueueReader {
 
   /** The set's urls that failed so many times, behind a place. */
   bad(psetid: number, tries: number, afterPos: number, limit: number): WaitingRow[] {
-    return this.#bad.all(psetid, tries, afterPos, limit).map(raw => this.#checked(raw));
+    return this.#bad.all(psetid, tries, afterPos, limit).map(waitingRow);
   }
 
   /** Whether any row of this part of the set is left. */
@@ -186,19 +180,8 @@ export class QueueReader {
     this.#removeSet.run(set.psetid, set.slot);
   }
 
-  /** Whose set has its places there: what a damaged row says of that is not believed. */
-  ownerOf(pos: number): number | undefined {
-    return this.#owner.get(pos, pos);
-  }
-
   /** Removes a row. Inside a transaction. */
   drop(row: { pos: number; pid: number }): void {
     if (this.#drop.run(row.pos).changes > 0) this.#tally.waiting(row.pid, -1);
-  }
-
-  /** A damaged row asks for nothing; it is taken for its set's provider, who lets go of it. */
-  #checked(raw: RawWaiting): WaitingRow {
-    const row = waitingRow(raw);
-    return row.urlSum === undefined ? { ...row, pid: this.ownerOf(row.pos) ?? row.pid, op: 0 } : row;
   }
 }

@@ -7,7 +7,6 @@ import { FreedStore } from '../cache/freed.js';
 import { StoreRegister } from '../cache/stores.js';
 import { Tally } from '../cache/tally.js';
 import { storageError, type Db } from '../open.js';
-import { Terms } from '../terms.js';
 import { AbsorbWriter } from './absorb.js';
 import { HeldStore } from './held.js';
 import { ProviderStore } from './providers.js';
@@ -24,8 +23,6 @@ export interface StoreRules {
   retries: number;
   /** Reads any form of mtime and gives RFC 3339; undefined when it is none. */
   mtimeOf: (text: string) => string | undefined;
-  /** A row does not agree with its sum; it is removed, and its provider asked for a full set. */
-  damaged: (pid: number, what: string) => void;
   nowS: () => number;
   /** Something was committed. */
   committed?: () => void;
@@ -57,25 +54,20 @@ export class QueueStore {
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.#committed = rules.committed ?? (() => undefined);
-    const terms = new Terms(db);
-    this.#tally = new Tally(db, terms);
-    this.providers = new ProviderStore(db, terms);
-    const damaged = (pid: number, what: string) => {
-      this.providers.wantFullSet('cache crash', pid);
-      rules.damaged(pid, what);
-    };
+    this.#tally = new Tally(db);
+    this.providers = new ProviderStore(db);
     this.freed = new FreedStore(db);
-    this.content = new ContentStore(db, this.#tally, this.freed, { found: damaged, nowS: rules.nowS });
+    this.content = new ContentStore(db, this.#tally, this.freed);
     this.deletions = this.content.deletions;
     this.errors = new ErrorStore(db, this.#tally, rules.errorsKept);
     this.queue = new QueueReader(db, this.#tally, rules.nowS);
     const stores = { queue: this.queue, content: this.content, errors: this.errors, tally: this.#tally };
-    this.held = new HeldStore(db, { ...stores, terms });
+    this.held = new HeldStore(db, stores);
     this.age = new AgeStore(db, stores);
     this.absorb = new AbsorbWriter(db, { ...stores, held: this.held });
     this.reconciler = new Reconciler(db, stores);
     this.refetch = new Refetcher(db, stores);
-    this.results = new ResultWriter(db, stores, { ...rules, damaged });
+    this.results = new ResultWriter(db, stores, rules);
     this.slots = new SlotStore(db, stores);
     this.stores = new StoreRegister(db);
   }

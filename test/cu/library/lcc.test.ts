@@ -16,6 +16,7 @@ import {
   type Cursor,
   type Lcc,
 } from '../../../src/index.js';
+import { spoil } from '../../support/damage.js';
 import { TestCache } from '../../support/cache.js';
 import { runLccq } from '../../support/lccq.js';
 
@@ -218,14 +219,11 @@ describe('the library', () => {
     assert.throws(() => openLcc({ home: join(cache.home, 'nowhere') }), coded('input.missing'));
   });
 
-  it('throws at a damaged row, or tells of it and leaves it out', async () => {
+  it('throws at a row that cannot be', async () => {
     cache.put({ curl: `${SITE}a` });
     cache.put({ curl: `${SITE}b` });
-    cache.db.exec("UPDATE lccurl SET len = len + 1 WHERE curl LIKE '%a'");
+    spoil(cache.dbPath, "UPDATE lccurl SET md5 = x'00' WHERE curl LIKE '%b'");
     await assert.rejects(all(), coded('data.malformed'));
-    const damaged: number[] = [];
-    assert.deepEqual(curls(await all({ damaged: id => void damaged.push(id) })), ['upsert b']);
-    assert.deepEqual(damaged, [1]);
   });
 });
 

@@ -15,7 +15,7 @@ function told(sinceSeq: number, more: Partial<Selection> = {}): string[] {
   const reader = new CacheReader(cache.dbPath, 'local');
   try {
     const columns = ['op', 'burl', 'curl', 'mimetype'] as const;
-    const pages = reader.pages({ ...BOTH, sinceSeq, ...more }, columns, id => assert.fail(`damaged: ${id}`));
+    const pages = reader.pages({ ...BOTH, sinceSeq, ...more }, columns);
     return [...pages].map(([op, burl, curl, type]) =>
       op === 'delete' ? `delete ${burl}` : `upsert ${burl} ${curl} ${type}`,
     );
@@ -99,24 +99,13 @@ describe('pages by browse URL', () => {
     cache.put({ curl: 'http://x/1', burl: 'http://b/1' });
     cache.put({ curl: 'http://x/1', burl: 'http://b/2' });
     const reader = new CacheReader(cache.dbPath, 'local');
-    const rows = [...reader.rows(BOTH, ['op', 'id', 'burl'], id => assert.fail(`damaged: ${id}`))];
+    const rows = [...reader.rows(BOTH, ['op', 'id', 'burl'])];
     assert.equal(reader.count(BOTH), 1);
     reader.close();
     assert.deepEqual(
       rows.map(row => row.slice(0, 3)),
       [['upsert', 1, 'http://b/2']],
     );
-  });
-
-  it('leave a damaged row out and show the next one', () => {
-    cache.put({ curl: 'http://x/1', burl: 'http://b/' });
-    cache.put({ curl: 'http://x/2', burl: 'http://b/' });
-    cache.db.exec("UPDATE lccurl SET len = 4711 WHERE curl = 'http://x/2'");
-    const reader = new CacheReader(cache.dbPath, 'local');
-    const damaged: number[] = [];
-    const rows = [...reader.pages(BOTH, ['curl'], id => damaged.push(id))];
-    reader.close();
-    assert.deepEqual([rows.map(([curl]) => curl), damaged], [['http://x/1'], [2]]);
   });
 
   it('keep an index equal to what is shown, whatever happens between its runs', () => {
@@ -137,9 +126,7 @@ describe('pages by browse URL', () => {
         const run = () => {
           const reader = new CacheReader(cache.dbPath, 'local');
           const seen = new Set<unknown>();
-          for (const [op, burl, id] of reader.pages({ ...BOTH, sinceSeq: since }, ['op', 'burl', 'id'], id =>
-            assert.fail(`damaged: ${id}`),
-          )) {
+          for (const [op, burl, id] of reader.pages({ ...BOTH, sinceSeq: since }, ['op', 'burl', 'id'])) {
             assert.ok(!seen.has(burl), `${burl} is told twice`);
             seen.add(burl);
             if (op === 'delete') index.delete(String(burl));

@@ -42,7 +42,7 @@ after(() => caches.forEach(cache => cache.close()));
 function read(cache: TestCache, limit?: number): string {
   const reader = new CacheReader(cache.dbPath, 'local');
   try {
-    return [...reader.lines({ sides: ['held', 'gone'] }, template, () => assert.fail('damaged'), limit)]
+    return [...reader.lines({ sides: ['held', 'gone'] }, template, limit)]
       .map(block => block.bytes.toString())
       .join('');
   } finally {
@@ -149,7 +149,7 @@ describe('a reader', () => {
     const reader = new CacheReader(cache.dbPath, 'local');
     cache.put({ curl: 'http://x/2' });
     cache.remove('http://x/1');
-    const lines = [...reader.lines({ sides: ['held', 'gone'] }, template, () => assert.fail('damaged'))];
+    const lines = [...reader.lines({ sides: ['held', 'gone'] }, template)];
     assert.equal(
       lines.map(block => block.bytes.toString()).join(''),
       '<url curl="http://x/1" mimetype="text/html" pid="1" seq="1"/>\n',
@@ -169,8 +169,8 @@ describe('a reader', () => {
       .raw()
       .all();
     assert.deepEqual(rows, [
-      ['http://y/1', 'text/plain', 'local', 'aa/bb/000001'],
-      ['http://x/2', 'text/html', 'local', 'aa/bb/000002'],
+      ['http://y/1', 'text/plain', 'local', '00/00/00000001.0'],
+      ['http://x/2', 'text/html', 'local', '00/00/00000002.0'],
     ]);
   });
 });

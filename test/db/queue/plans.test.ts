@@ -25,7 +25,6 @@ test('no statement reads more of the queue or of the content than it asks for', 
     errorsKept: 1,
     retries: 1,
     mtimeOf: text => text,
-    damaged: () => undefined,
     nowS: () => 0,
   });
   db.prepare = prepare;
