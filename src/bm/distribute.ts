@@ -141,6 +141,11 @@ export class Distributor<T extends Task> {
     return lanes;
   }
 
+  /** Lanes with tasks, now. */
+  laneNames(): string[] {
+    return [...this.#lanes.keys()];
+  }
+
   /** The task of that number, if the worker has it. */
   taskOf(worker: Worker<T>, number: number): T | undefined {
     return this.#workers.get(worker)?.tasks.get(number)?.given.get(number);

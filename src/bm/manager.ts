@@ -7,6 +7,7 @@
  *   robot cut off          → the same, under another name: it may live and write to the one it was given
  *   error, unchanged       → answered; its name goes back unused
  *   lane recalled          → what has not begun is answered with `recalled`, what has is finished
+ *   site wants patience    → the same of all lanes of its provider, and of what still comes (stops.ts)
  *   no robots for a while  → what waits is answered with `recalled`: another machine may have slots
  *   source gone            → dropped, also at robots: another machine may be asked for it now, and a site must not be by
  *                            both; what ends nevertheless has no answer (its lane stays shut that long), its file goes
@@ -22,6 +23,7 @@ import type { Log } from '../lib/log.js';
 import { RobotPeer } from '../wire/bm-bot.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
+import { ownerOf, Stops } from '../wire/stops.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import { LostRobots } from './lost-robots.js';
@@ -62,6 +64,7 @@ export class BotManager {
   /** Of the robot lost last: whether it may go on all the same, and the names it had been given. */
   #losing: { mayLive: boolean; names: Name[] } = { mayLive: false, names: [] };
   readonly #upstream: Upstream;
+  readonly #stops = new Stops();
   #tasks = 0;
   /** Files being checked, and syncs. */
   #tended = 0;
@@ -81,6 +84,7 @@ export class BotManager {
     this.#upstream = new Upstream(options, {
       fetch: (source, request) => this.#request(source, request),
       recall: (source, lane, begun) => {
+        this.#stops.recalled(lane);
         this.#takeBack(task => task.source === source, lane, begun);
         this.#distributor.pump();
         this.#balance();
@@ -97,6 +101,7 @@ export class BotManager {
       upkeep: (source, request) => void this.#tend(source, request),
       refused: (_machineId, why) => options.refused(new LccError('config', why)),
       lost: source => {
+        this.#stops.clear();
         const dropped = this.#takeBack(task => task.source === source, undefined, true);
         return { dropped, fetching: this.#distributor.given };
       },
@@ -113,7 +118,9 @@ export class BotManager {
 
   /** Serves a robot. */
   robot(stream: Duplex, where: string): void {
-    const { channel, clock } = this.#options;
+    const { channel, clock, attemptTimeoutMs } = this.#options;
+    // A robot gives up after two intervals of silence: before it is cut off.
+    const pingIntervalMs = Math.min(channel.pingIntervalMs, Math.ceil(attemptTimeoutMs / 3));
     const peer = new RobotPeer(
       stream,
       {
@@ -146,7 +153,7 @@ export class BotManager {
           this.#offer();
         },
       },
-      { ...channel, clock, where },
+      { ...channel, pingIntervalMs, clock, where },
     );
     const worker = new RobotWorker(
       peer,
@@ -195,7 +202,8 @@ export class BotManager {
   }
 
   #request(source: number, request: FetchRequest): void {
-    if (this.#stopping) return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
+    if (this.#stopping || this.#stops.includes(request.lane, this.#options.clock.monotonicMs()))
+      return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
     this.#heedRoom();
     if (this.#full) return this.#upstream.answer(source, storeFull(request.id));
     this.#distributor.add({
@@ -238,12 +246,22 @@ export class BotManager {
     const task = this.#distributor.finish(worker, result.id);
     if (task === undefined) return false;
     this.#answer(task, result);
+    if (this.#stops.heard(task.lane, result, this.#options.clock.monotonicMs()))
+      this.#leaveAlone(worker, task);
     if (result.status === 'ok') this.#store.stored(result.len);
     this.#heedRoom();
     this.#distributor.pump();
     this.#balance();
     if (this.#distributor.given === 0) this.#upstream.drained();
     return true;
+  }
+
+  /** The task's site wants to be left alone: its robot has stopped by itself and waits to hear that this is known. */
+  #leaveAlone(worker: RobotWorker, task: FetchTask): void {
+    const owner = ownerOf(task.lane);
+    for (const lane of this.#distributor.laneNames())
+      if (ownerOf(lane) === owner) this.#takeBack(() => true, lane);
+    worker.heardStop(task.lane);
   }
 
   #answer(task: FetchTask, result: FetchResult): void {

@@ -7,6 +7,7 @@
  *   branch gone             → given to another branch that has a slot, else answered with `recalled`
  *   handed back unasked     → the same (its Bot Manager stops, or has no robots)
  *   store full (613)        → the same, and the branch is given nothing until it has room
+ *   site wants patience     → what waits of its provider is answered with `recalled`, and what still comes (stops.ts)
  *   lane recalled           → what waits is answered with `recalled`, the branch is asked for the rest
  *   source gone             → recalled, also what has begun; what is stored nevertheless is deleted where it lies
  * A deletion or check goes to the branch of its machine; when that is not there, or vanishes, it is answered with `away`.
@@ -20,6 +21,7 @@ import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, type Refusal } from '../wire/machines.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm-peers.js';
+import { ownerOf, Stops } from '../wire/stops.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
@@ -54,6 +56,7 @@ export class Relay {
   /** Those that have said who they are, and where they are connected from. */
   readonly #branches = new Map<Branch, string>();
   readonly #errands: Errands;
+  readonly #stops = new Stops();
   /** The last number given to anything on its way down. */
   #lastNumber = 0;
   #stopping = false;
@@ -67,6 +70,7 @@ export class Relay {
     this.#upstream = new Upstream(options, {
       fetch: (source, request) => this.#request(source, request),
       recall: (source, lane, begun) => {
+        this.#stops.recalled(lane);
         this.#takeBack(task => task.source === source, lane, begun);
         this.#settle();
       },
@@ -80,6 +84,7 @@ export class Relay {
       },
       refused: (machineId, why) => this.#refuse(this.#machines.linkOf(machineId), machineId, why),
       lost: source => {
+        this.#stops.clear();
         this.#takeBack(task => task.source === source, undefined, true);
         return { fetching: this.#distributor.given };
       },
@@ -200,7 +205,11 @@ export class Relay {
   }
 
   #request(source: number, request: FetchRequest): void {
-    if (this.#stopping || this.#slots() === 0)
+    if (
+      this.#stopping ||
+      this.#slots() === 0 ||
+      this.#stops.includes(request.lane, this.#options.clock.monotonicMs())
+    )
       return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
     const number = ++this.#lastNumber;
     this.#distributor.add({ number, lane: request.lane, request, source, losses: 0, recalled: false });
@@ -218,10 +227,22 @@ export class Relay {
     else {
       this.#distributor.finish(branch, task.number);
       if (isUnwanted) this.#discard(branch, result);
-      else this.#answer(task, isUndone ? { id: 0, status: 'recalled' } : result);
+      else {
+        this.#answer(task, isUndone ? { id: 0, status: 'recalled' } : result);
+        if (this.#stops.heard(task.lane, result, this.#options.clock.monotonicMs()))
+          this.#leaveAlone(branch, task);
+      }
     }
     this.#settle();
     return true;
+  }
+
+  /** The task's site wants to be left alone: its branch has stopped by itself and waits to hear that this is known. */
+  #leaveAlone(branch: Branch, task: RelayTask): void {
+    const owner = ownerOf(task.lane);
+    for (const lane of this.#distributor.laneNames())
+      if (ownerOf(lane) === owner) this.#takeBack(() => true, lane);
+    branch.peer.recall(task.lane);
   }
 
   /** Whether the request is as if it had never been given to this branch. */

@@ -65,6 +65,11 @@ export class RobotWorker implements Worker<FetchTask> {
     this.#peer.recall(lane, begun);
   }
 
+  /** It said that the lane's site wants to be left alone: what it is given from now on is meant. */
+  heardStop(lane: string): void {
+    this.#peer.recall(lane);
+  }
+
   /** Cuts the robot off; what it was doing goes to others. */
   cut(reason: Parameters<RobotPeer['channel']['destroy']>[0]): void {
     this.#peer.channel.destroy(reason);

@@ -6,6 +6,7 @@
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Outcome } from '../db/queue/results.js';
 import type { FetchResult } from '../wire/fetch.js';
+import { patienceOf } from '../wire/stops.js';
 import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { InFlight, type Request } from './in-flight.js';
@@ -195,6 +196,8 @@ export class Dispatcher {
         this.#refusedLogins.heard(lane.pid, login, result);
       if (result.status === 'error' && known !== undefined)
         this.#waits.heed(known, arrival.backoffs, result, url);
+      // What it has not begun it hands back by itself, and waits to hear that this is known.
+      if (patienceOf(result) > 0) this.#workers.get(workerId)?.recall(lane.name);
       const endsSet = lane.inFlight === 0 && known?.order.isRead(arrival.set) === true;
       this.#batch.add({ sent: arrival, result, hours: undefined }, endsSet);
     }

@@ -15,6 +15,9 @@
  * A robot that is pinged gives up a Bot Manager that is silent for two intervals, and with it what it fetches; it is given
  * up, and its lanes go to others, when it has not answered three pings (pings.ts).
  *
+ * A result with `retryafter` stops all lanes of its provider: what has not begun of them comes back as `recalled`, also what
+ * still arrives, until one of them is recalled (stops.ts).
+ *
  * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
  * alone. Times are seconds with decimals; `mtime` is the validator as the server sent it (any date form when typed). Of a
  * `fetch` only `id`, `url` and `file` must be there.
@@ -270,6 +273,10 @@ export class ManagerPeer {
    */
   hello(slots: number, pinged = false): void {
     this.channel.send(`<lococa:bot slots="${slots}"${pinged ? ' pings="yes"' : ''}/>\n`);
+  }
+  /** Whether the Bot Manager may have given this robot's work to another, which ends the channel. To be asked before a fetch. */
+  isOver(): boolean {
+    return this.#patience.isOver();
   }
   /** Stops (true) or goes on (false) taking requests. */
   hold(held: boolean): void {

@@ -18,6 +18,8 @@ import type { LinkOptions, MessageChannel } from './messages.js';
 const PATIENCE = 2;
 /** … and pings without an answer after which the upper side gives up the lower one. */
 const UPPER_PATIENCE = 3;
+/** Share of an interval by which this process may notice late that the time is over; one that notices later stood still. */
+const GRACE = 0.25;
 
 const PONG = '<pong/>\n';
 
@@ -33,6 +35,7 @@ export class Patience {
   readonly #isHeld: () => boolean;
   #intervalMs = 0;
   #dueMs = Infinity;
+  #hasGivenUp = false;
   #cancel: (() => void) | undefined;
 
   /** @param isHeld whether nothing is read from the channel for now: pings may lie unread on this side */
@@ -53,9 +56,16 @@ export class Patience {
 
   /** Whether the upper side has been silent for too long, which ends the channel. To be asked before anything it says is done. */
   isOver(): boolean {
-    if (this.#clock.monotonicMs() < this.#dueMs || this.#isHeld()) return false;
+    if (this.#hasGivenUp) return true;
+    const lateMs = this.#clock.monotonicMs() - this.#dueMs;
+    if (lateMs < 0 || (this.#isHeld() && !this.#hasStoodStill())) return false;
     this.#giveUp();
     return true;
+  }
+
+  /** What is not read then is no excuse any more. */
+  #hasStoodStill(): boolean {
+    return this.#clock.monotonicMs() > this.#dueMs + GRACE * this.#intervalMs;
   }
 
   stop(): void {
@@ -68,7 +78,7 @@ export class Patience {
     this.#intervalMs = intervalMs;
     this.#dueMs = this.#clock.monotonicMs() + intervalMs * PATIENCE;
     this.#cancel = this.#clock.after(intervalMs * PATIENCE, () => {
-      if (!this.#isHeld()) return this.#giveUp();
+      if (!this.#isHeld() || this.#hasStoodStill()) return this.#giveUp();
       // Its pings lie unread here: it must not take that for silence.
       this.#channel.send(PONG);
       this.#wait(intervalMs);
@@ -76,6 +86,7 @@ export class Patience {
   }
 
   #giveUp(): void {
+    this.#hasGivenUp = true;
     const { where } = this.#channel;
     const limit = `${PATIENCE} times the ${this.#intervalMs / 1000} s it pings at`;
     this.stop();

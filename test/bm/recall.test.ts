@@ -226,3 +226,72 @@ const ENDS = [
   (id: number) => `<fetched id="${id}" status="unchanged"/>`,
   (id: number) => `<fetched id="${id}" status="error" code="404" reach="real">Not Found</fetched>`,
 ];
+
+describe('a Bot Manager whose robot meets a site that asks to be left alone', () => {
+  const busy = (id: number) =>
+    `<fetched id="${id}" status="error" code="429" reach="url" retryafter="60" wirebytes="9" time="0.001">no</fetched>`;
+
+  it('gives back what waits of its provider, tells the robot that it knows, and hands back what still comes', async () => {
+    const world = new World({ laneWindow: 2 });
+    const source = world.source();
+    const robot = await world.robot(2);
+    const other = await world.robot(2);
+    await source.say(
+      [1, 2, 3, 4].map(id => fetch(id, '7')).join('') + [5, 6, 7].map(id => fetch(id, '7.1')).join(''),
+    );
+    await source.say(fetch(8, '70'));
+    const numbers = new Map<string, number>();
+    for (const line of [...(await robot.hear()), ...(await other.hear())])
+      numbers.set(/h\/(\d+)/.exec(line)?.[1] ?? '', numberOf(line));
+    assert.deepEqual([...numbers.keys()].toSorted(), ['1', '2', '5', '6', '8']);
+    await source.hear();
+    const at = (id: string) => numbers.get(id) ?? 0;
+    await robot.say(busy(at('1')) + recalled(at('2')));
+    const heard = await source.hear();
+    assert.match(
+      heard[0] ?? '',
+      /^<fetched id="1" status="error" code="429" .*retryafterms="60000"/,
+      'it comes first',
+    );
+    assert.deepEqual(heard.slice(1).toSorted(), [recalled(2), recalled(3), recalled(4), recalled(7)]);
+    assert.ok((await robot.hear()).includes(recall('7')));
+    assert.ok((await other.hear()).includes(recall('7.1')));
+    await other.say(ok(at('5')) + recalled(at('6')));
+    assert.deepEqual(
+      results(await source.hear()).map(line => line.split(' ', 3).join(' ')),
+      ['<fetched id="5" status="ok"', '<fetched id="6" status="recalled"/>'],
+    );
+    await source.say(fetch(9, '7') + fetch(10, '7.2') + fetch(11, '70'));
+    assert.deepEqual(results(await source.hear()), [recalled(9), recalled(10)]);
+    await source.say(recall('7') + fetch(12, '7'));
+    const again = [...(await robot.hear()), ...(await other.hear())].filter(line =>
+      line.startsWith('<fetch'),
+    );
+    assert.deepEqual(again.map(line => /h\/(\d+)/.exec(line)?.[1] ?? '').toSorted(), ['11', '12']);
+    await world.stop();
+  });
+
+  it('says so to a robot of which nothing more is in the lane', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1, '7'));
+    await robot.hear();
+    await robot.say(busy(1));
+    assert.deepEqual(await robot.hear(), [recall('7')]);
+    await world.stop();
+  });
+
+  it('gives the provider a new start when another source comes', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = await world.robot(1);
+    await source.say(fetch(1, '7'));
+    await robot.hear();
+    await robot.say(busy(1));
+    await robot.hear();
+    await world.source().say(fetch(1, '7'));
+    assert.equal((await robot.hear()).length, 1);
+    await world.stop();
+  });
+});

@@ -100,6 +100,14 @@ test('that a site does not answer is written, whatever is read of its provider b
   assert.equal(sim.fetches.length, 2);
 });
 
+test('a Bot Manager hears that it is known that a site wants to be left alone, also with nothing more on its way', async () => {
+  begin(() => ({ result: failure(429, 'url', { retryAfterMs: 30_000 }), tookMs: 10 }));
+  await sim.send(1, [url('a')]);
+  await sim.pass(1000);
+  assert.equal(sim.fetches.length, 1);
+  assert.equal(sim.recalls, 1);
+});
+
 test('what the operator flushes is tried at once, urls that failed included', async () => {
   begin(() => ({ result: failure(503, 'url'), tookMs: 10 }));
   await sim.send(1, [url('a')]);
