@@ -45,12 +45,10 @@ export class Body {
       this.#store(chunk);
       return;
     }
-    this.#codedBytes += chunk.length;
-    // A coding may make small things larger, never by as much as this.
-    if (this.#codedBytes > 2 * this.#options.maxBytes + ONE_GO_BYTES) this.#tooLarge();
-    else if (this.#decoder !== undefined) {
+    if (this.#decoder !== undefined) {
       if (!this.#decoded) this.#decode(this.#decoder, chunk);
     } else {
+      this.#codedBytes += chunk.length;
       this.#coded.push(chunk);
       if (this.#codedBytes > ONE_GO_BYTES) this.#stream();
     }

@@ -2,6 +2,7 @@
 import { messageOf } from '../lib/errors.js';
 import { failure, type Failure } from './failure.js';
 import type { ResponseHead } from './head.js';
+import type { Intake } from './intake.js';
 import type { Link } from './links.js';
 
 export interface ExchangeLimits {
@@ -11,6 +12,10 @@ export interface ExchangeLimits {
 }
 
 export interface ExchangeOwner {
+  /** Bytes that the answer may have, with all that surrounds its content. */
+  readonly allowance: number;
+  /** What to say of one that has more. */
+  tooMuch(): Failure;
   /** Connected, the request is on its way. */
   onSent(): void;
   onHead(head: ResponseHead): void;
@@ -24,6 +29,13 @@ export interface ExchangeOwner {
 
 interface Cancellable {
   cancel(): void;
+}
+
+/** Counts what is received for the exchange from now on, and ends it when that is more than it may be. */
+export function watchIntake(intake: Intake | undefined, exchange: Cancellable, owner: ExchangeOwner): void {
+  intake?.allow(owner.allowance, () =>
+    guarded(exchange, owner, () => endWith(exchange, owner, owner.tooMuch())),
+  );
 }
 
 /** 1xx answers accepted before the real one. */

@@ -6,7 +6,6 @@
  * 7.30.2 throws an AssertionError out of the socket's error event, which ends the process. `hold` stops the reading of
  * the socket instead.
  */
-import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { errnoOf } from '../lib/errors.js';
 import {
@@ -14,11 +13,13 @@ import {
   endByBug,
   endWith,
   guarded,
+  watchIntake,
   type ExchangeLimits,
   type ExchangeOwner,
 } from './exchange-owner.js';
 import { failure, FetchError, responseFailure } from './failure.js';
 import { readHead } from './head.js';
+import { takeContinue } from './interim.js';
 import type { Link, Links } from './links.js';
 
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -34,7 +35,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #over = false;
   #bytesBefore = 0;
   #received = 0;
-  #held = false;
 
   constructor(links: Links, link: Link, owner: ExchangeOwner, limits: ExchangeLimits) {
     this.#links = links;
@@ -62,29 +62,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Reads nothing more from the connection until `release`; what is read already still arrives. */
   hold(): void {
-    const socket = this.#link.socket;
-    if (this.#held || this.#over || socket === undefined) return;
-    this.#held = true;
-    // An own property hides the method of the same name for as long as it is there.
-    socket.read = () => null;
+    if (!this.#over) this.#link.intake?.hold();
   }
 
   release(): void {
-    if (!this.#held) return;
-    this.#unhold();
-    this.#link.socket?.emit('readable');
-  }
-
-  #unhold(): void {
-    const socket: Partial<Pick<Socket, 'read'>> | undefined = this.#link.socket;
-    this.#held = false;
-    delete socket?.read;
+    if (!this.#over) this.#link.intake?.release();
   }
 
   onConnect(abort: (error?: Error) => void): void {
     this.#abort = abort;
-    this.#bytesBefore = this.#link.socket?.bytesRead ?? 0;
+    this.#bytesBefore = this.#link.intake?.bytes ?? 0;
     this.#sent = true;
+    if (this.#link.intake !== undefined) takeContinue(this.#link.intake.socket);
+    watchIntake(this.#link.intake, this, this.#owner);
     if (!this.#over) this.#owner.onSent();
   }
 
@@ -121,7 +111,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#over) return;
     this.#finish();
     // The end may have been among the bytes read before the hold; the next exchange must be able to read.
-    if (this.#held) this.#unhold();
+    this.#link.intake?.letRead();
     this.#links.release(this.#link);
     try {
       this.#owner.onEnd();
@@ -156,6 +146,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #count(): number {
-    return this.#sent ? (this.#link.socket?.bytesRead ?? 0) - this.#bytesBefore : 0;
+    return this.#sent ? (this.#link.intake?.bytes ?? 0) - this.#bytesBefore : 0;
   }
 }

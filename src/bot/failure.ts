@@ -109,6 +109,12 @@ export function connectFailure(error: unknown, peer: string, tls: boolean): Fail
     case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
       return failure(603, `connecting to ${peer}`, 'provider');
+    case 'ECONNRESET':
+    case 'ECONNABORTED':
+    case 'EPIPE':
+      // Accepted, then closed: the same whether that is noticed before the request leaves or after.
+      if (!tls) return failure(605, `${peer}: ${messageOf(error)}`);
+      return failure(604, `${peer}: ${tlsReason(error)}`);
     default:
       return tls
         ? failure(604, `${peer}: ${tlsReason(error)}`)

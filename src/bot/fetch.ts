@@ -9,22 +9,24 @@
  * `drain`: the outcome is known (an error status, a redirect) and a short rest of the answer is read only to keep the
  * connection. A cut or a deadline there changes nothing about the outcome.
  */
-import type { FetchOk } from '../wire/fetch.js';
 import { Body } from './body.js';
-import { charsetOf } from './charset.js';
 import { contentOf, placeOf, type Content } from './content.js';
 import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
 import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
-import type { FetchAhead, FetchContext, FetchJob, FetchOutcome, WithoutId } from './job.js';
+import type { FetchAhead, FetchContext, FetchJob, FetchOutcome } from './job.js';
 import type { Link } from './links.js';
 import { contradicts } from './mimetype.js';
+import { okOutcome, unchangedOutcome, type Cost } from './outcome.js';
+import { Pace, type PaceState } from './pace.js';
 import { Redirects } from './redirects.js';
 import { requestHeaders } from './request-headers.js';
 import { targetOf, targetOfUrl, type Target } from './target.js';
 
+/** What may come beside twice the content: headers, redirects, codings that make small things larger. */
+const OVERHEAD_BYTES = 64 * 1024;
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
 
@@ -53,6 +55,8 @@ export class Fetch {
   /** What happens once the answer is drained. */
   #next: (() => void) | undefined;
   #drained = 0;
+  readonly #pace: Pace;
+  #isSlow = false;
 
   constructor(
     context: FetchContext,
@@ -68,6 +72,7 @@ export class Fetch {
     this.#ahead = ahead;
     this.#startMs = nowMs;
     this.#sinceMs = nowMs;
+    this.#pace = new Pace(limits, nowMs, 0);
     this.#deadlineMs = nowMs + Math.min(limits.totalTimeoutMs, job.timeoutMs ?? Infinity);
     this.#maxBytes = Math.min(limits.maxContentBytes, job.maxBytes ?? Infinity);
   }
@@ -97,12 +102,15 @@ export class Fetch {
         break;
       case 'headers':
         if (late || waitedMs >= limits.headersTimeoutMs) this.#fail(failure(603, 'waiting for the answer'));
+        else this.#lookAtPace(nowMs);
         break;
       case 'body':
         if (late || waitedMs >= limits.idleTimeoutMs) this.#fail(failure(603, 'receiving the content'));
+        else if (this.#lookAtPace(nowMs) === 'too-slow')
+          this.#fail(failure(603, `receiving the content: slower than ${limits.minRateText}`));
         break;
       case 'drain':
-        if (late || waitedMs >= limits.idleTimeoutMs) this.#endDraining();
+        if (late || waitedMs >= limits.drainTimeoutMs) this.#endDraining();
         break;
       case 'decode':
         if (late) this.#fail(failure(603, 'decoding the content'));
@@ -112,11 +120,22 @@ export class Fetch {
     }
   }
 
+  #lookAtPace(nowMs: number): PaceState {
+    const state = this.#pace.look(nowMs, this);
+    if (state !== 'fine' && !this.#isSlow) {
+      this.#isSlow = true;
+      this.#ahead?.slow();
+    }
+    return state;
+  }
+
   #request(url: Target, fresh: boolean): void {
     const { links, limits, clock } = this.#context;
     this.#url = url;
     this.#phase = 'connect';
     this.#sinceMs = clock.monotonicMs();
+    // A process that was stopped meanwhile must not ask once more: its time, and its work, is another's.
+    if (this.#sinceMs >= this.#deadlineMs) return this.#fail(failure(603, 'before it was asked'));
     this.#head = undefined;
     const link = links.take(url.origin, fresh);
     this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
@@ -131,7 +150,15 @@ export class Fetch {
     return new Http2Exchange(this.#context.links, link, this, this.#context.limits);
   }
 
-  // What the exchange reports.
+  // What the exchange asks and reports.
+
+  get allowance(): number {
+    return 2 * this.#maxBytes + OVERHEAD_BYTES - this.#wireBytesBefore;
+  }
+
+  tooMuch(): Failure {
+    return failure(606, `twice ${this.#limitText} and 64 KB have come, and there is no end`);
+  }
 
   onHttp2(link: Link): void {
     if (this.#url !== undefined) this.#ask(this.#url, this.#http2(link));
@@ -146,7 +173,8 @@ export class Fetch {
     this.#head = head;
     const { status } = head;
     if (status === 200 || status === 203 || status === 204 || status === 205) this.#receive(head);
-    else if (status === 304 && this.#isConditional()) this.#drain(head, () => this.#unchanged(head));
+    else if (status === 304 && this.#isConditional())
+      this.#drain(head, () => this.#settle(unchangedOutcome(head, this.#cost())));
     else if (status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306)
       this.#drain(head, () => this.#redirect(head));
     else if (status >= 400 && status <= 599) {
@@ -156,9 +184,10 @@ export class Fetch {
   }
 
   onBody(chunk: Buffer): void {
-    this.#sinceMs = this.#context.clock.monotonicMs();
-    if (this.#phase === 'body') this.#body?.write(chunk);
-    else if (this.#phase === 'drain') {
+    if (this.#phase === 'body') {
+      this.#sinceMs = this.#context.clock.monotonicMs();
+      this.#body?.write(chunk);
+    } else if (this.#phase === 'drain') {
       this.#drained += chunk.length;
       if (this.#drained > DRAINED_BYTES) this.#endDraining();
     }
@@ -188,6 +217,7 @@ export class Fetch {
 
   onReady(): void {
     this.#sinceMs = this.#context.clock.monotonicMs();
+    this.#pace.restart(this.#sinceMs, this.wireBytes);
     this.#exchange?.release();
   }
 
@@ -218,12 +248,9 @@ export class Fetch {
   }
 
   #receive(head: ResponseHead): void {
-    const { limits } = this.#context;
     const coding = codingOf(head.contentCoding);
     const essence = essenceOf(head.contentType);
     const announced = essenceOf(this.#job.mimetype);
-    const limitText =
-      this.#maxBytes < limits.maxContentBytes ? `${this.#maxBytes} bytes` : limits.contentLimitText;
     if (head.transferCoding !== undefined && head.transferCoding !== 'chunked')
       this.#fail(failure(611, `transfer coding ${head.transferCoding} was not asked for`));
     else if (coding === undefined)
@@ -231,15 +258,22 @@ export class Fetch {
     else if (announced !== undefined && essence !== undefined && contradicts(announced, essence))
       this.#fail(failure(607, `${announced} was announced, ${essence} is served`));
     else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isBodiless(head))
-      this.#fail(failure(606, `${head.contentLength} bytes, more than ${limitText}`));
+      this.#fail(failure(606, `${head.contentLength} bytes, more than ${this.#limitText}`));
     else {
       const content = contentOf(this.#job, this.#context.nextAttempt());
       this.#content = content;
       if (isBodiless(head)) this.#drain(head, () => this.onWhole());
       else {
         this.#phase = 'body';
+        this.#pace.restart(this.#context.clock.monotonicMs(), this.wireBytes);
         this.#body = new Body(
-          { coding, content, place: placeOf(this.#job), maxBytes: this.#maxBytes, limitText },
+          {
+            coding,
+            content,
+            place: placeOf(this.#job),
+            maxBytes: this.#maxBytes,
+            limitText: this.#limitText,
+          },
           this,
         );
       }
@@ -248,6 +282,7 @@ export class Fetch {
 
   #drain(head: ResponseHead, next: () => void): void {
     this.#phase = 'drain';
+    this.#sinceMs = this.#context.clock.monotonicMs();
     this.#next = next;
     this.#drained = 0;
     const bodiless = head.status === 204 || head.status === 304;
@@ -299,34 +334,8 @@ export class Fetch {
   }
 
   #ok(content: Content, head: ResponseHead, md5: string, verified: boolean): void {
-    const outcome: WithoutId<FetchOk> = {
-      status: 'ok',
-      md5,
-      len: content.length,
-      wireBytes: this.#wireBytes(),
-      elapsedMs: this.#elapsedMs(),
-      http: head.status,
-      verified,
-    };
-    const essence = essenceOf(head.contentType);
-    if (essence !== undefined) outcome.mimetype = essence;
-    const charset = charsetOf(head.contentType);
-    if (charset !== undefined) outcome.charset = charset;
-    if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
-    if (head.etag !== undefined) outcome.etag = head.etag;
+    const outcome = okOutcome(head, { md5, len: content.length, verified, ...this.#cost() });
     if (this.#redirects !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
-    this.#settle(outcome);
-  }
-
-  #unchanged(head: ResponseHead): void {
-    const outcome: FetchOutcome = {
-      status: 'unchanged',
-      wireBytes: this.#wireBytes(),
-      elapsedMs: this.#elapsedMs(),
-      http: 304,
-    };
-    if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
-    if (head.etag !== undefined) outcome.etag = head.etag;
     this.#settle(outcome);
   }
 
@@ -339,12 +348,7 @@ export class Fetch {
     } catch {
       // The failure that led here is the one to report.
     }
-    this.#settle({
-      status: 'error',
-      ...reason,
-      wireBytes: this.#wireBytes(),
-      elapsedMs: this.#elapsedMs(),
-    });
+    this.#settle({ status: 'error', ...reason, ...this.#cost() });
   }
 
   #settle(outcome: FetchOutcome): void {
@@ -352,6 +356,11 @@ export class Fetch {
     this.#phase = 'over';
     this.#context.ended(this);
     this.#done(outcome);
+  }
+
+  get #limitText(): string {
+    const { maxContentBytes, contentLimitText } = this.#context.limits;
+    return this.#maxBytes < maxContentBytes ? `${this.#maxBytes} bytes` : contentLimitText;
   }
 
   #isBusy(): boolean {
@@ -365,16 +374,18 @@ export class Fetch {
   /** Counts what the exchange received and is done with it. */
   #leaveExchange(): void {
     this.#exchange?.cancel();
-    this.#wireBytesBefore = this.#wireBytes();
+    this.#wireBytesBefore = this.wireBytes;
     this.#exchange = undefined;
   }
 
-  #wireBytes(): number {
+  /** Bytes received so far. */
+  get wireBytes(): number {
     return this.#wireBytesBefore + (this.#exchange?.wireBytes ?? 0);
   }
 
-  #elapsedMs(): number {
-    return Math.round(this.#context.clock.monotonicMs() - this.#startMs);
+  #cost(): Cost {
+    const elapsedMs = Math.round(this.#context.clock.monotonicMs() - this.#startMs);
+    return { wireBytes: this.wireBytes, elapsedMs };
   }
 }
 

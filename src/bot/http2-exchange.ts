@@ -4,7 +4,14 @@
  */
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
 import { messageOf } from '../lib/errors.js';
-import { checkInterim, endWith, guarded, type ExchangeLimits, type ExchangeOwner } from './exchange-owner.js';
+import {
+  checkInterim,
+  endWith,
+  guarded,
+  watchIntake,
+  type ExchangeLimits,
+  type ExchangeOwner,
+} from './exchange-owner.js';
 import { failure, http2Failure, type Failure } from './failure.js';
 import { readHead } from './head.js';
 import type { Link, Links } from './links.js';
@@ -31,7 +38,7 @@ export class Http2Exchange {
     this.#link = link;
     this.#owner = owner;
     this.#limits = limits;
-    this.#bytesBefore = link.socket?.bytesRead ?? 0;
+    this.#bytesBefore = link.intake?.bytes ?? 0;
   }
 
   /** @param headers names and values by turns, names in lower case */
@@ -55,6 +62,7 @@ export class Http2Exchange {
       return;
     }
     this.#stream = stream;
+    watchIntake(this.#link.intake, this, this.#owner);
     this.#watchEnd(stream);
     stream
       .on('headers', () => this.#onInterim())
@@ -168,6 +176,6 @@ export class Http2Exchange {
   }
 
   #count(): number {
-    return (this.#link.socket?.bytesRead ?? 0) - this.#bytesBefore;
+    return (this.#link.intake?.bytes ?? 0) - this.#bytesBefore;
   }
 }

@@ -1,6 +1,7 @@
 /** An HTTP/2 session over a connection of our own, one request at a time, with everything a peer may ask for bounded. */
 import { connect, type ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 
 /** Content on its way that was not taken yet, and header fields of an answer, whatever their size. */
@@ -19,19 +20,19 @@ export function speaksHttp2(socket: Socket): boolean {
 /** `gone` is called when the session ends, however it does. */
 export function openSession(
   origin: string,
-  socket: Socket,
+  stream: Duplex,
   maxHeaderBytes: number,
   gone: () => void,
 ): ClientHttp2Session {
   const session = connect(origin, {
-    createConnection: () => socket,
+    createConnection: () => stream,
     maxSessionMemory: MAX_SESSION_MB,
     maxHeaderListPairs: MAX_HEADER_FIELDS,
     maxReservedRemoteStreams: 0,
     settings: { enablePush: false, initialWindowSize: WINDOW_BYTES, maxHeaderListSize: maxHeaderBytes },
   });
   // Whatever it is, the stream that it concerns hears of it; an error event nobody listens to ends the process.
-  socket.on('error', () => undefined);
+  stream.on('error', () => undefined);
   session.on('error', () => undefined).on('close', gone);
   session.once('connect', () => session.setLocalWindowSize(WINDOW_BYTES));
   session.unref();

@@ -4,6 +4,7 @@ import type { FetchDone, FetchRequest } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
 import type { Fetch } from './fetch.js';
 import type { Links } from './links.js';
+import type { PaceLimits } from './pace.js';
 import type { FileWriter } from './writer.js';
 
 /** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
@@ -24,10 +25,14 @@ interface IntoSink {
 export type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 export type FetchOutcome = WithoutId<FetchDone>;
 
-export interface FetchLimits extends ExchangeLimits {
+export interface FetchLimits extends ExchangeLimits, PaceLimits {
   connectTimeoutMs: number;
   headersTimeoutMs: number;
   idleTimeoutMs: number;
+  /** Rest of an answer whose outcome is known. */
+  drainTimeoutMs: number;
+  /** The minimum rate, for the message that refuses. */
+  minRateText: string;
   totalTimeoutMs: number;
   maxContentBytes: number;
   maxRedirects: number;
@@ -41,6 +46,8 @@ export interface FetchAhead {
   busy(): boolean;
   /** Whether somebody waits for this one: it is not to wait for others on its way to its place. */
   isAwaited(): boolean;
+  /** The site hardly answers: its fetch goes on, but need not keep others from theirs. At most once. */
+  slow(): void;
   /** Nothing more is asked of the site; the content is on its way to its place. */
   received(): void;
 }

@@ -2,6 +2,9 @@
  * Requests waiting in a robot. Of one lane one is fetched at a time, in the order they came; as many lanes at a time as
  * there are slots. The lane whose request ends goes on with its next at once, unless others wait for a slot: then it
  * goes behind them.
+ *
+ * A lane whose site hardly answers can be parked: its request goes on, and its slot is free. As many lanes as there are slots
+ * can be parked at a time.
  */
 import { Fifo } from '../lib/fifo.js';
 
@@ -14,6 +17,8 @@ export class BotLanes<R> {
   readonly #slots: number;
   /** Lanes that have a slot. */
   readonly #active = new Set<BotLane<R>>();
+  /** Lanes that wait for their site without a slot. */
+  readonly #parked = new Set<BotLane<R>>();
   /** Lanes without a slot that have something to do, longest waiting first. */
   readonly #ready = new Fifo<BotLane<R>>();
   #waiting = 0;
@@ -31,6 +36,11 @@ export class BotLanes<R> {
     return this.#active.size;
   }
 
+  /** Lanes that are parked. */
+  get parked(): number {
+    return this.#parked.size;
+  }
+
   create(): BotLane<R> {
     return { waiting: new Fifo() };
   }
@@ -39,7 +49,7 @@ export class BotLanes<R> {
   add(lane: BotLane<R>, request: R): void {
     lane.waiting.push(request);
     this.#waiting++;
-    if (lane.waiting.length === 1 && !this.#active.has(lane)) this.#ready.push(lane);
+    if (lane.waiting.length === 1 && !this.isActive(lane)) this.#ready.push(lane);
   }
 
   /** What begins next, its lane in a slot now; undefined when nothing waits or no slot is free. */
@@ -52,9 +62,15 @@ export class BotLanes<R> {
     return { lane, request };
   }
 
+  /** Frees the lane's slot while its request goes on, unless too many do so already. */
+  park(lane: BotLane<R>): void {
+    if (this.#parked.size < this.#slots && this.#active.delete(lane)) this.#parked.add(lane);
+  }
+
   /** The lane's request has ended. @returns whether more waits in it */
   end(lane: BotLane<R>): boolean {
     this.#active.delete(lane);
+    this.#parked.delete(lane);
     const more = lane.waiting.length > 0;
     if (more) this.#ready.push(lane);
     return more;
@@ -70,15 +86,15 @@ export class BotLanes<R> {
     return taken;
   }
 
-  /** Whether one of the lane's requests has a slot. */
+  /** Whether one of the lane's requests is being fetched. */
   isActive(lane: BotLane<R>): boolean {
-    return this.#active.has(lane);
+    return this.#active.has(lane) || this.#parked.has(lane);
   }
 
   /** Forgets requests that wait. @returns how many */
   drop(unwanted: (request: R) => boolean): number {
     const before = this.#waiting;
-    for (const { waiting } of [...this.#ready.toArray(), ...this.#active]) {
+    for (const { waiting } of [...this.#ready.toArray(), ...this.#active, ...this.#parked]) {
       this.#waiting -= waiting.length;
       waiting.retain(request => !unwanted(request));
       this.#waiting += waiting.length;

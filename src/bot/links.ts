@@ -4,14 +4,16 @@
  * taken first. Idle links are bounded: the one idle longest is closed for a new one.
  */
 import type { ClientHttp2Session } from 'node:http2';
-import type { Socket } from 'node:net';
 import Client from 'undici/lib/dispatcher/client.js';
 import { failure, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
 import { openSession, speaksHttp2 } from './http2-session.js';
+import { Intake } from './intake.js';
 
 /** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
 const MAX_CONNECTS = 3;
+/** What may come over a connection that was not asked for anything: settings, pings, a goodbye. */
+const IDLE_BYTES = 64 * 1024;
 /** Origins remembered; one that is forgotten is asked once more. */
 const MAX_HTTP1_ONLY = 1000;
 
@@ -29,8 +31,8 @@ export interface LinkOptions {
 export interface Link {
   readonly origin: string;
   readonly client: Client;
-  /** The connection in use now; undefined before the first. */
-  socket: Socket | undefined;
+  /** Of the connection in use now; undefined before the first. */
+  intake: Intake | undefined;
   /** Once the other side has chosen HTTP/2; `client` is of no use then. */
   session: ClientHttp2Session | undefined;
   /** When an idle session is closed; undici does that for HTTP/1.1. */
@@ -76,6 +78,7 @@ export class Links {
       link.expiry = setTimeout(() => this.discard(link), this.#options.keepAliveMs).unref();
     }
     link.idle = true;
+    link.intake?.allow(IDLE_BYTES, () => this.discard(link));
     this.#order.add(link);
     const pile = this.#idle.get(link.origin);
     if (pile !== undefined) pile.push(link);
@@ -129,10 +132,7 @@ export class Links {
       keepAliveMaxTimeout: keepAliveMs,
       connect: (options, callback) => {
         if (++link.connects > MAX_CONNECTS) {
-          callback(
-            new FetchError(failure(605, `${link.origin} accepts connections and closes them`, 'provider')),
-            null,
-          );
+          callback(new FetchError(failure(605, `${link.origin} accepts connections and closes them`)), null);
           return;
         }
         link.reused = false;
@@ -141,9 +141,9 @@ export class Links {
             callback(error ?? new FetchError(failure(605, link.origin)), null);
             return;
           }
-          link.socket = socket;
+          link.intake = new Intake(socket);
           if (speaksHttp2(socket)) {
-            link.session = openSession(origin, socket, maxHeaderBytes, () => {
+            link.session = openSession(origin, link.intake.stream(), maxHeaderBytes, () => {
               if (link.idle) this.discard(link);
             });
             // Ends the request here; its exchange sees the session.
@@ -157,7 +157,7 @@ export class Links {
     const link: Link = {
       origin,
       client,
-      socket: undefined,
+      intake: undefined,
       session: undefined,
       expiry: undefined,
       reused: false,

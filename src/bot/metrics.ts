@@ -9,6 +9,12 @@ export const BOT_METRICS: readonly MetricRow[] = [
     field: 'fetching',
     help: 'Slots in which a site is being asked',
   },
+  {
+    name: 'lcc_bot_slow_urls',
+    type: 'gauge',
+    field: 'slow',
+    help: 'Fetches beside the slots, of sites that hardly answer',
+  },
   { name: 'lcc_bot_waiting_urls', type: 'gauge', field: 'waiting', help: 'Requests waiting for a slot' },
   { name: 'lcc_bot_managers', type: 'gauge', field: 'managers', help: 'Bot Managers connected' },
   {

@@ -7,11 +7,17 @@ import type { RobotOptions } from './robot.js';
 
 export function engineLimits(config: Config): Omit<EngineOptions, 'clock' | 'resolve'> {
   const maxContentBytes = config.get('bot.max_content_bytes');
+  const minRateBytesPerS = config.get('bot.min_rate_bytes_per_s');
   const maxHeaderBytes = config.get('bot.max_header_bytes');
   return {
     connectTimeoutMs: config.get('bot.connect_timeout_ms'),
     headersTimeoutMs: config.get('bot.headers_timeout_ms'),
     idleTimeoutMs: config.get('bot.idle_timeout_ms'),
+    drainTimeoutMs: config.get('bot.drain_timeout_ms'),
+    minRateBytesPerS,
+    minRateText: limitText('bot.min_rate_bytes_per_s', minRateBytesPerS),
+    minRateWindowMs: config.get('bot.min_rate_window_ms'),
+    slowAfterMs: config.get('bot.slow_after_ms'),
     totalTimeoutMs: config.get('bot.total_timeout_ms'),
     maxContentBytes,
     contentLimitText: limitText('bot.max_content_bytes', maxContentBytes),

@@ -3,22 +3,26 @@
  * lane are fetched one after the other; a slot is what a lane needs while one of its requests is asked of the site. A
  * request without a lane is a lane of its own.
  *
- * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that is to be given up.
+ * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that is to be given up. So
+ * do the lanes of a provider whose site asks to be left alone (stops.ts), until one of them is recalled.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
- * the manager gives it to another robot. A Bot Manager that hangs is given up, too: its source gives its lanes to others.
+ * the manager gives it to another robot. A Bot Manager that hangs is given up, too: its source gives its lanes to others. A
+ * robot that was stopped longer than its Bot Manager waits asks nothing more for it.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { ManagerPeer, type RobotRequest } from '../wire/bm-bot.js';
-import type { FetchDone, FetchResult } from '../wire/fetch.js';
+import type { FetchDone } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
+import { ownerOf, Stops } from '../wire/stops.js';
 import type { FetchEngine } from './engine.js';
-import type { FetchAhead, FetchOutcome } from './job.js';
+import type { FetchOutcome } from './job.js';
 import { BotLanes, type BotLane } from './lanes.js';
+import { Begun, type Ahead, type Asker, type Session, type Waiting } from './session.js';
 
 export interface RobotOptions {
   engine: FetchEngine;
@@ -33,12 +37,6 @@ export interface RobotOptions {
   log: Log;
 }
 
-/**
- * Who asks for fetches. A person may end the sending side and still wait for results (`echo … | nc`), and sends no pings. A
- * Bot Manager that ends that is gone, and one that is silent hangs.
- */
-export type Asker = 'manager' | 'person';
-
 /** Time that fetches begun get when the robot is told to stop. */
 const STOP_GRACE_MS = 5000;
 /**
@@ -48,6 +46,8 @@ const STOP_GRACE_MS = 5000;
 const MIN_RESULT_BATCH = 8;
 const MAX_RESULT_BATCH = 32;
 const RESULT_DELAY_MS = 4;
+/** Slots that slow sites leave to others come and go: told together. */
+const OFFER_DELAY_MS = 500;
 /**
  * Beside no more lanes than this, a page with nothing behind it in its lane is likely all of somebody's set, and does not
  * wait for those of a large one: neither at the thread that writes them nor for their results. Of many lanes such pages come
@@ -55,66 +55,15 @@ const RESULT_DELAY_MS = 4;
  */
 const FEW_LANES = 4;
 
-interface Session {
-  peer: ManagerPeer;
-  lanes: Map<string, BotLane<Waiting>>;
-  running: Set<{ cancel(): void }>;
-  /** Of each lane the fetch its site is being asked for. */
-  asking: Map<string, { cancel(): void }>;
-  /** Requests whose result has not been given yet. */
-  open: number;
-  unsent: FetchResult[];
-  cancelSend: (() => void) | undefined;
-  ended: boolean;
-  closed: boolean;
-}
-
-interface Waiting {
-  session: Session;
-  request: RobotRequest;
-}
-
-/** What a fetch that goes on asks and tells the robot. */
-interface Ahead {
-  isBusy(): boolean;
-  isLastOf(lane: BotLane<Waiting>): boolean;
-  leaveLane(begun: Begun): void;
-}
-
-/** A request that is being fetched: one object, since functions of its own for each show in what a page costs. */
-class Begun implements FetchAhead {
-  readonly session: Session;
-  readonly request: RobotRequest;
-  readonly lane: BotLane<Waiting>;
-  readonly #ahead: Ahead;
-  fetch: { cancel(): void } | undefined;
-  /** Whether its site is still being asked. */
-  inLane = true;
-  over = false;
-
-  constructor(session: Session, request: RobotRequest, lane: BotLane<Waiting>, ahead: Ahead) {
-    this.session = session;
-    this.request = request;
-    this.lane = lane;
-    this.#ahead = ahead;
-  }
-  busy(): boolean {
-    return this.#ahead.isBusy();
-  }
-  isAwaited(): boolean {
-    return this.inLane && this.#ahead.isLastOf(this.lane);
-  }
-  received(): void {
-    this.#ahead.leaveLane(this);
-  }
-}
-
 export class Robot {
   readonly #options: RobotOptions;
   readonly #sessions = new Set<Session>();
   readonly #lanes: BotLanes<Waiting>;
   /** Fetches begun and not over; some have left their lane and wait for the disk. */
   #running = 0;
+  /** Slots that Bot Managers were told of last. */
+  #offered: number;
+  #cancelOffer: (() => void) | undefined;
   #held = false;
   #filling = false;
   #stopping = false;
@@ -123,12 +72,14 @@ export class Robot {
     isBusy: () => this.#lanes.waiting > 0,
     isLastOf: ({ waiting }) =>
       waiting.length === 0 && this.#lanes.active > 1 && this.#lanes.active <= FEW_LANES,
+    park: lane => this.#park(lane),
     leaveLane: begun => this.#leaveLane(begun),
   };
   readonly #counts = { ok: 0, unchanged: 0, error: 0, bytes: 0, wire_bytes: 0 };
 
   constructor(options: RobotOptions) {
     this.#options = options;
+    this.#offered = options.slots;
     this.#lanes = new BotLanes(options.slots);
   }
 
@@ -150,9 +101,11 @@ export class Robot {
         },
         { ...channel, clock, where, firstWordMs },
       ),
+      asker,
       lanes: new Map(),
       running: new Set(),
       asking: new Map(),
+      stops: new Stops(),
       open: 0,
       unsent: [],
       cancelSend: undefined,
@@ -162,7 +115,7 @@ export class Robot {
     this.#sessions.add(session);
     if (this.#stopping) session.peer.channel.end();
     else {
-      session.peer.hello(slots, asker === 'manager');
+      session.peer.hello(asker === 'manager' ? this.#offered : slots, asker === 'manager');
       session.peer.hold(this.#held);
     }
   }
@@ -172,7 +125,8 @@ export class Robot {
       idle: this.#running === 0 && this.#lanes.waiting === 0,
       slots: this.#options.slots,
       fetching: this.#lanes.active,
-      storing: this.#running - this.#lanes.active,
+      slow: this.#lanes.parked,
+      storing: this.#running - this.#lanes.active - this.#lanes.parked,
       waiting: this.#lanes.waiting,
       managers: this.#sessions.size,
       idle_connections: this.#options.engine.idleConnections,
@@ -183,6 +137,7 @@ export class Robot {
   /** Finishes the fetches begun, for a few seconds, sends their results and closes everything. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#cancelOffer?.();
     for (const session of this.#sessions) {
       this.#forget(session);
       session.peer.hello(0);
@@ -201,6 +156,11 @@ export class Robot {
 
   #accept(session: Session, request: RobotRequest): void {
     if (this.#stopping) return;
+    if (request.lane !== undefined && session.stops.includes(request.lane, this.#nowMs())) {
+      session.unsent.push({ id: request.id, status: 'recalled' });
+      this.#sendSoon(session);
+      return;
+    }
     session.open++;
     this.#lanes.add(this.#laneOf(session, request.lane), { session, request });
     this.#fill();
@@ -208,18 +168,31 @@ export class Robot {
   }
 
   #recall(session: Session, name: string, begun: boolean): void {
+    session.stops.recalled(name);
     const lane = session.lanes.get(name);
     if (lane === undefined) return;
-    for (const { request } of this.#lanes.withdraw(lane)) {
-      session.open--;
-      session.unsent.push({ id: request.id, status: 'recalled' });
-    }
-    if (!this.#lanes.isActive(lane)) session.lanes.delete(name);
+    this.#handBack(session, name, lane);
     this.#send(session);
     // It ends as an error; nobody but who asked can say what that means.
     if (begun) session.asking.get(name)?.cancel();
     this.#endIfDone(session);
     this.#fill();
+  }
+
+  /** What waits in a lane is as if it had never been asked for. */
+  #handBack(session: Session, name: string, lane: BotLane<Waiting>): void {
+    for (const { request } of this.#lanes.withdraw(lane)) {
+      session.open--;
+      session.unsent.push({ id: request.id, status: 'recalled' });
+    }
+    if (!this.#lanes.isActive(lane)) session.lanes.delete(name);
+  }
+
+  /** The site of a lane wants to be left alone: nothing of its provider is begun any more. */
+  #leaveAlone(session: Session, stopped: string): void {
+    const owner = ownerOf(stopped);
+    for (const [name, lane] of session.lanes)
+      if (ownerOf(name) === owner) this.#handBack(session, name, lane);
   }
 
   #laneOf(session: Session, name: string | undefined): BotLane<Waiting> {
@@ -245,6 +218,10 @@ export class Robot {
 
   #begin(lane: BotLane<Waiting>, { session, request }: Waiting): void {
     const { lane: name } = request;
+    if (session.peer.isOver()) {
+      this.#lanes.end(lane);
+      return;
+    }
     if (request.lastModified !== undefined) request.lastModified = httpDate(request.lastModified);
     this.#running++;
     const begun = new Begun(session, request, lane, this.#ahead);
@@ -259,9 +236,29 @@ export class Robot {
     const isAwaited = begun.isAwaited();
     begun.over = true;
     if (fetch !== undefined) session.running.delete(fetch);
-    this.#note(session, Object.assign(outcome, { id: request.id }));
+    const result = Object.assign(outcome, { id: request.id });
+    this.#note(session, result);
+    if (request.lane !== undefined && session.stops.heard(request.lane, result, this.#nowMs()))
+      this.#leaveAlone(session, request.lane);
     this.#leaveLane(begun);
     this.#settle(session, isAwaited);
+  }
+
+  /** The lane's site hardly answers: another lane may have its slot meanwhile, also one that is not here yet. */
+  #park(lane: BotLane<Waiting>): void {
+    this.#lanes.park(lane);
+    this.#offerSoon();
+    this.#fill();
+  }
+
+  #offerSoon(): void {
+    this.#cancelOffer ??= this.#options.clock.after(OFFER_DELAY_MS, () => {
+      this.#cancelOffer = undefined;
+      const slots = this.#options.slots + this.#lanes.parked;
+      if (slots === this.#offered || this.#stopping) return;
+      this.#offered = slots;
+      for (const { peer, asker } of this.#sessions) if (asker === 'manager') peer.hello(slots, true);
+    });
   }
 
   #leaveLane(begun: Begun): void {
@@ -271,6 +268,7 @@ export class Robot {
     const { lane: name } = request;
     if (name !== undefined) session.asking.delete(name);
     if (!this.#lanes.end(lane) && name !== undefined) session.lanes.delete(name);
+    if (this.#offered !== this.#options.slots) this.#offerSoon();
     this.#fill();
   }
 
@@ -288,10 +286,14 @@ export class Robot {
     if (!session.closed) {
       const enough = Math.min(Math.max(MIN_RESULT_BATCH, this.#lanes.waiting), MAX_RESULT_BATCH);
       if (isAwaited || session.unsent.length >= enough || this.#running === 0) this.#send(session);
-      else session.cancelSend ??= this.#options.clock.after(RESULT_DELAY_MS, () => this.#send(session));
+      else this.#sendSoon(session);
       this.#endIfDone(session);
     }
     if (this.#running === 0) this.#whenIdle?.();
+  }
+
+  #sendSoon(session: Session): void {
+    session.cancelSend ??= this.#options.clock.after(RESULT_DELAY_MS, () => this.#send(session));
   }
 
   /** Each write to a Bot Manager wakes it up: results go many a time. */
@@ -301,6 +303,10 @@ export class Robot {
     const results = session.unsent;
     session.unsent = [];
     for (const result of results) session.peer.fetched(result);
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
   }
 
   #hold(held: boolean): void {

@@ -7,3 +7,7 @@ declare module 'undici/lib/core/connect.js' {
   import { buildConnector } from 'undici';
   export default buildConnector;
 }
+declare module 'undici/lib/core/symbols.js' {
+  const symbols: { readonly kParser: unique symbol };
+  export default symbols;
+}

@@ -21,7 +21,7 @@ describe('the lanes of a robot', () => {
 
   it('keeps order, slots and counts, whatever comes, ends, is dropped or taken back', () => {
     const event = fc.record({
-      what: fc.constantFrom('add', 'add', 'add', 'end', 'end', 'drop', 'withdraw'),
+      what: fc.constantFrom('add', 'add', 'add', 'end', 'end', 'park', 'drop', 'withdraw'),
       pick: fc.nat(1000),
     });
     fc.assert(
@@ -30,16 +30,23 @@ describe('the lanes of a robot', () => {
         const all = Array.from({ length: 4 }, () => lanes.create());
         const waiting = new Map<BotLane<number>, number[]>(all.map(lane => [lane, []]));
         const active: BotLane<number>[] = [];
+        let parked: BotLane<number>[] = [];
         let added = 0;
         for (const { what, pick } of events) {
-          const lane = what === 'end' ? active[pick % Math.max(1, active.length)] : all[pick % 4];
+          const lane = ['end', 'park'].includes(what)
+            ? active[pick % Math.max(1, active.length)]
+            : all[pick % 4];
           if (lane === undefined) continue;
           if (what === 'add') {
             lanes.add(lane, ++added);
             waiting.get(lane)?.push(added);
           } else if (what === 'end') {
             active.splice(active.indexOf(lane), 1);
+            parked = parked.filter(other => other !== lane);
             assert.equal(lanes.end(lane), waiting.get(lane)?.length !== 0);
+          } else if (what === 'park') {
+            lanes.park(lane);
+            if (parked.length < slots && !parked.includes(lane)) parked.push(lane);
           } else if (what === 'withdraw') {
             assert.deepEqual(lanes.withdraw(lane), waiting.get(lane));
             assert.equal(lanes.isActive(lane), active.includes(lane));
@@ -60,10 +67,11 @@ describe('the lanes of a robot', () => {
             active.push(begun.lane);
           }
           const left = [...waiting.values()].reduce((sum, requests) => sum + requests.length, 0);
-          assert.deepEqual([lanes.active, lanes.waiting], [active.length, left]);
+          const inSlots = active.length - parked.length;
+          assert.deepEqual([lanes.active, lanes.parked, lanes.waiting], [inSlots, parked.length, left]);
           const idle = all.filter(lane => !active.includes(lane) && waiting.get(lane)?.length !== 0);
-          assert.ok(active.length === slots || idle.length === 0, 'a slot is free and a lane waits');
-          assert.ok(active.length <= slots, 'more than the slots');
+          assert.ok(inSlots === slots || idle.length === 0, 'a slot is free and a lane waits');
+          assert.ok(inSlots <= slots && parked.length <= slots, 'more than the slots');
         }
       }),
       { numRuns: 300 },

@@ -15,6 +15,11 @@ const OPTIONS: EngineOptions = {
   connectTimeoutMs: 30_000,
   headersTimeoutMs: 30_000,
   idleTimeoutMs: 30_000,
+  drainTimeoutMs: 1000,
+  minRateBytesPerS: 100,
+  minRateText: '100 bytes/s (bot.min_rate_bytes_per_s)',
+  minRateWindowMs: 30_000,
+  slowAfterMs: 5000,
   totalTimeoutMs: 60_000,
   maxContentBytes: 1024 * 1024,
   maxHeaderBytes: 16 * 1024,
@@ -29,12 +34,24 @@ const OPTIONS: EngineOptions = {
   keepAliveMs: 4000,
 };
 
+/** What an answer may have at that content limit, and what may come with the read that finds it to be more. */
+export const MOST_WIRE_BYTES = 2 * OPTIONS.maxContentBytes + 64 * 1024 + 128 * 1024;
+
 /** For what ends by a deadline only. */
 export const IMPATIENT = {
   connectTimeoutMs: 300,
   headersTimeoutMs: 500,
   idleTimeoutMs: 500,
   totalTimeoutMs: 1000,
+};
+
+/** For what has to end without any deadline, but for that of an answer whose outcome is known. */
+export const PATIENT = {
+  connectTimeoutMs: 3_600_000,
+  headersTimeoutMs: 3_600_000,
+  idleTimeoutMs: 3_600_000,
+  totalTimeoutMs: 3_600_000,
+  drainTimeoutMs: 200,
 };
 
 const engines: FetchEngine[] = [];

@@ -28,6 +28,10 @@ const REST = [
   '/a/b.html?c=d&e=/f?g',
   '/a#b',
   '/a?b#c',
+  '/a?',
+  '/a?#b',
+  '?',
+  '/a??',
   '/a/../b',
   '/a/./b',
   '/a/..',
@@ -76,6 +80,22 @@ describe('the target of a url', () => {
       for (const rest of [`/${character}`, `/a${character}b`, `/a?${character}`, `/a?b${character}c`]) {
         const text = `http://plain.example${rest}`;
         assert.deepEqual(targetOf(text), targetOfUrl(new URL(text)), JSON.stringify(text));
+      }
+    }
+  });
+
+  it('is asked for as it is written, also a question mark that nothing follows', () => {
+    for (let round = 0; round < 2; round++) {
+      for (const [rest, path] of [
+        ['', '/'],
+        ['?', '/?'],
+        ['/x?', '/x?'],
+        ['/x?#a?b', '/x?'],
+        ['/x#a/b?', '/x'],
+        ['/x?a=http://b/c#d', '/x?a=http://b/c'],
+      ]) {
+        assert.equal(targetOf(`http://plain.example${rest}`)?.path, path, rest);
+        assert.equal(targetOf(`https://user:secret@plain.example:8443${rest}`)?.path, path, rest);
       }
     }
   });

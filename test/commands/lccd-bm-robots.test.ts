@@ -169,6 +169,45 @@ describe('lccd-bm and its robots', () => {
     await untilStatus(({ robots_lost: lost }) => lost.length === 0);
   });
 
+  it('has a robot that was stopped for longer than its attempt ask nothing more beside its successor', async () => {
+    configure('attempt_timeout_ms = 6000\n[bot]\ntotal_timeout_ms = 5900\n');
+    const asked: string[] = [];
+    const answers = new Map<string, () => void>();
+    let changed = () => {};
+    site.answer = (request, response) => {
+      asked.push(request.url ?? '');
+      answers.set(request.url ?? '', () => void response.end('page'));
+      changed();
+    };
+    const untilAsked = async (count: number) => {
+      while (asked.length < count) await new Promise<void>(resolve => (changed = resolve));
+    };
+    const manager = startManager();
+    const stopped = startRobot('stopped', 1);
+    await source.slots(1);
+    const results = ['/0', '/1', '/2', '/3'].map(path => source.fetch({ lane: '7', url: site.urlOf(path) }));
+    await untilAsked(1);
+    stopped.child.kill('SIGSTOP');
+    const first = answers.get('/0');
+    await manager.logged('robot gone');
+    startRobot('heir', 1);
+    await untilAsked(2);
+    answers.get('/0')?.();
+    await untilAsked(3);
+    // The heir is asking for /1; the other has all four, and an answer to the first.
+    first?.();
+    stopped.child.kill('SIGCONT');
+    await stopped.logged('silent for 2 times the 2 s it pings at');
+    await source.slots(2);
+    for (const [n, path] of ['/1', '/2', '/3'].entries()) {
+      answers.get(path)?.();
+      await untilAsked(Math.min(4 + n, 5));
+    }
+    for (const result of await Promise.all(results))
+      assert.equal(result?.status, 'ok', JSON.stringify(result));
+    assert.deepEqual(asked, ['/0', '/0', '/1', '/2', '/3']);
+  });
+
   it('has robots give up what they fetch when it hangs: its lanes are another’s soon', async () => {
     configure('[wire]\nping_interval_ms = 2000\n');
     const asked: string[] = [];

@@ -47,7 +47,23 @@ export const FRAMING: HostileCase[] = [
       socket.write(`${head(CHUNKED)}2;`);
       flood(socket, 'x'.repeat(16384));
     },
-    expect: 603,
+    expect: 606,
+  },
+  {
+    name: 'an extension of every chunk',
+    serve: socket => {
+      socket.write(head(CHUNKED));
+      flood(socket, `1;${'x'.repeat(1000)}\r\na\r\n`.repeat(16));
+    },
+    expect: 606,
+  },
+  {
+    name: 'chunks of a byte',
+    serve: socket => {
+      socket.write(head(CHUNKED));
+      flood(socket, '1\r\na\r\n'.repeat(3000));
+    },
+    expect: 606,
   },
   {
     name: 'endless trailers',

@@ -33,7 +33,7 @@ export const HEADERS: HostileCase[] = [
       socket.write('HTTP/1.1 200 ');
       flood(socket, 'O'.repeat(16384));
     },
-    expect: 603,
+    expect: 606,
   },
   {
     name: '5000 Set-Cookie',
@@ -59,6 +59,29 @@ export const HEADERS: HostileCase[] = [
     name: '103, then 200',
     serve: say(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${head('Content-Length: 2')}ok`, false),
     expect: 'ok',
+  },
+  {
+    name: '100, then 200',
+    serve: say(`HTTP/1.1 100 Continue\r\n\r\n${head('Content-Length: 2')}ok`, false),
+    expect: 'ok',
+  },
+  {
+    name: '100, 102, 103 and 100, byte by byte, then 200',
+    serve: socket => {
+      const interim = ['100 Continue', '102 Processing', '103 Early Hints\r\nLink: </a>', '100 Go on'];
+      const bytes = `${interim.map(line => `HTTP/1.1 ${line}\r\n\r\n`).join('')}${head('Content-Length: 2')}ok`;
+      let at = 0;
+      const next = () => {
+        if (at < bytes.length) socket.write(bytes[at++] ?? '', () => setImmediate(next));
+      };
+      next();
+    },
+    expect: 'ok',
+  },
+  {
+    name: '100 and nothing more',
+    serve: say('HTTP/1.1 100 Continue\r\n\r\n', false),
+    expect: 603,
   },
   {
     name: '101 unasked',

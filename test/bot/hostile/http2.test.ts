@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Server } from 'node:net';
 import { Authority } from '../authority.js';
 import { talk } from '../lccbot.js';
-import { filesBelow, newFolder } from '../support.js';
+import { filesBelow, MOST_WIRE_BYTES, newFolder } from '../support.js';
 import { expectedOf, HTTP2_CASES, mutantOf, serveHttp2 } from './http2.js';
 
 const MUTANTS = 100;
@@ -81,6 +81,8 @@ describe('a robot among hostile HTTP/2 servers', () => {
   HTTP2_CASES.forEach((wanted, id) => {
     it(`gives one result and leaves nothing behind: ${wanted.name}`, () => {
       const line = results.get(id) ?? '';
+      const wireBytes = Number(/ wirebytes="(\d+)"/.exec(line)?.[1]);
+      assert.ok(wireBytes <= MOST_WIRE_BYTES, `${wireBytes} bytes were taken`);
       const code = / code="(\d+)"/.exec(line)?.[1];
       const verdict = code === undefined ? / status="(\w+)"/.exec(line)?.[1] : Number(code);
       const isExpected = verdict !== undefined && expectedOf(wanted).includes(verdict);

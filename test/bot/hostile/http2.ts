@@ -41,6 +41,7 @@ const [
 ];
 const END_STREAM = 1;
 const END_HEADERS = 4;
+const PADDED = 8;
 
 function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
   const header = Buffer.alloc(9);
@@ -194,12 +195,20 @@ export const HTTP2_CASES: Http2Case[] = [
     expect: 'too large, or a breach of the flow control',
   },
   {
+    name: 'content that is padding',
+    serve: socket => {
+      socket.write(head());
+      flood(socket, frame(DATA, PADDED, 1, Buffer.alloc(256, 255)));
+    },
+    expect: 'too large, or a breach of the flow control',
+  },
+  {
     name: 'a flood of empty content',
     serve: socket => {
       socket.write(head());
       flood(socket, data(''));
     },
-    expect: 'a timeout, or called a flood',
+    expect: 'too large, or called a flood',
   },
   ...(
     [
@@ -213,7 +222,7 @@ export const HTTP2_CASES: Http2Case[] = [
   ).map(([name, bytes]): Http2Case => ({
     name: `a flood of ${name}`,
     serve: socket => flood(socket, Buffer.concat(Array.from({ length: 200 }, () => bytes))),
-    expect: 'a timeout, or called a flood',
+    expect: 'too large, or called a flood',
   })),
   {
     name: 'CONTINUATION without end',
@@ -327,7 +336,7 @@ export const HTTP2_CASES: Http2Case[] = [
 /** Codes that stand for what a case's `expect` says in words. */
 const VERDICTS: Record<string, readonly (string | number)[]> = {
   'too large, or a breach of the flow control': [606, 611],
-  'a timeout, or called a flood': [603, 605, 611],
+  'too large, or called a flood': [605, 606, 611],
   'no answer': [603, 604, 605, 611],
   'a close nobody hears of': [603, 605, 611],
   'more headers than are taken': [605, 611],

@@ -54,7 +54,6 @@ export const REDIRECTS: HostileCase[] = [
       socket.write('HTTP/1.1 302 Found\r\nLocation: ftp://x/\r\nContent-Length: 9999\r\n\r\n');
       drip(socket, 'x');
     },
-    endless: true,
     expect: 609,
   },
 ];

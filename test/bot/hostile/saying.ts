@@ -1,4 +1,5 @@
 /** What servers that do everything wrong are made of. */
+import type { ErrorReach } from '../../../src/wire/fetch.js';
 import type { Behaviour } from '../support.js';
 
 export interface HostileCase {
@@ -6,8 +7,8 @@ export interface HostileCase {
   serve: Behaviour;
   /** `ok`, `unchanged`, or the code of the error. */
   expect: string | number;
-  /** Only a deadline ends it, whatever the verdict. */
-  endless?: boolean;
+  /** Whose fault it is, where that is not plain. */
+  reach?: ErrorReach;
   /** Talks before it is asked. */
   onConnect?: Behaviour;
 }

@@ -43,17 +43,40 @@ export const TIMES: HostileCase[] = [
       drip(socket, 'x');
     },
     expect: 404,
-    endless: true,
   },
-  { name: 'accept and close', serve: () => undefined, onConnect: socket => void socket.end(), expect: 605 },
+  {
+    name: 'a redirect whose body never ends',
+    serve: (socket, _request, nth) => {
+      socket.write(
+        nth === 1
+          ? 'HTTP/1.1 302 Found\r\nLocation: /there\r\nTransfer-Encoding: chunked\r\n\r\n'
+          : `${head('Content-Length: 2')}ok`,
+      );
+      if (nth === 1) drip(socket, '1\r\nx\r\n');
+    },
+    expect: 'ok',
+  },
+  {
+    name: 'accept and close',
+    reach: 'url',
+    serve: () => undefined,
+    onConnect: socket => void socket.end(),
+    expect: 605,
+  },
   {
     name: 'accept and reset',
+    reach: 'url',
     serve: () => undefined,
     onConnect: socket => void socket.resetAndDestroy(),
     expect: 605,
   },
-  { name: 'a close instead of an answer', serve: socket => void socket.end(), expect: 605 },
-  { name: 'a reset instead of an answer', serve: socket => void socket.resetAndDestroy(), expect: 605 },
+  { name: 'a close instead of an answer', reach: 'url', serve: socket => void socket.end(), expect: 605 },
+  {
+    name: 'a reset instead of an answer',
+    reach: 'url',
+    serve: socket => void socket.resetAndDestroy(),
+    expect: 605,
+  },
   {
     name: 'a reset after the headers',
     serve: socket =>

@@ -1,0 +1,72 @@
+/** What a robot keeps of a connection and of each request over it. */
+import type { ManagerPeer, RobotRequest } from '../wire/bm-bot.js';
+import type { FetchResult } from '../wire/fetch.js';
+import type { Stops } from '../wire/stops.js';
+import type { FetchAhead } from './job.js';
+import type { BotLane } from './lanes.js';
+
+/**
+ * Who asks for fetches. A person may end the sending side and still wait for results (`echo … | nc`), and sends no pings. A
+ * Bot Manager that ends that is gone, and one that is silent hangs.
+ */
+export type Asker = 'manager' | 'person';
+
+export interface Session {
+  peer: ManagerPeer;
+  asker: Asker;
+  lanes: Map<string, BotLane<Waiting>>;
+  running: Set<{ cancel(): void }>;
+  /** Of each lane the fetch its site is being asked for. */
+  asking: Map<string, { cancel(): void }>;
+  readonly stops: Stops;
+  /** Requests whose result has not been given yet. */
+  open: number;
+  unsent: FetchResult[];
+  cancelSend: (() => void) | undefined;
+  ended: boolean;
+  closed: boolean;
+}
+
+export interface Waiting {
+  session: Session;
+  request: RobotRequest;
+}
+
+/** What a fetch that goes on asks and tells the robot. */
+export interface Ahead {
+  isBusy(): boolean;
+  isLastOf(lane: BotLane<Waiting>): boolean;
+  park(lane: BotLane<Waiting>): void;
+  leaveLane(begun: Begun): void;
+}
+
+/** A request that is being fetched: one object, since functions of its own for each show in what a page costs. */
+export class Begun implements FetchAhead {
+  readonly session: Session;
+  readonly request: RobotRequest;
+  readonly lane: BotLane<Waiting>;
+  readonly #ahead: Ahead;
+  fetch: { cancel(): void } | undefined;
+  /** Whether its site is still being asked. */
+  inLane = true;
+  over = false;
+
+  constructor(session: Session, request: RobotRequest, lane: BotLane<Waiting>, ahead: Ahead) {
+    this.session = session;
+    this.request = request;
+    this.lane = lane;
+    this.#ahead = ahead;
+  }
+  busy(): boolean {
+    return this.#ahead.isBusy();
+  }
+  isAwaited(): boolean {
+    return this.inLane && this.#ahead.isLastOf(this.lane);
+  }
+  slow(): void {
+    if (this.inLane) this.#ahead.park(this.lane);
+  }
+  received(): void {
+    this.#ahead.leaveLane(this);
+  }
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { createServer, type Server } from 'node:tls';
+import { Authority } from './authority.js';
+import { serveHttp2 } from './hostile/http2.js';
+import { listen } from './hostile/tls.js';
+import { askOnce, request, spawnBot } from './lccbot.js';
+import {
+  answer,
+  fetchOnce,
+  flood,
+  MOST_WIRE_BYTES,
+  newEngine,
+  newFolder,
+  rawServer,
+  verdict,
+} from './support.js';
+
+const authority = new Authority();
+const servers: Server[] = [];
+after(() => {
+  for (const server of servers) server.close();
+});
+
+describe('what a fetch receives', () => {
+  it('is bounded by what comes over the wire, where TLS makes many bytes of each', async () => {
+    const { key, cert } = authority.issue();
+    const server = createServer({ key, cert }, socket => {
+      socket.on('error', () => undefined);
+      socket.setNoDelay();
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
+        const more = (error?: Error | null) =>
+          void (error == null && !socket.destroyed && socket.write('x', more));
+        more();
+      });
+    });
+    servers.push(server);
+    const config = join(newFolder(), 'lcc.toml');
+    writeFileSync(config, '[bot]\nmax_content_bytes = 100000\n');
+    const url = await listen(server);
+    const result = await askOnce(`url="${url}" file="${join(newFolder(), 'page')}"`, {
+      ...authority.env,
+      LCC_CONFIG: config,
+    });
+    assert.match(result, /code="606" reach="real"/);
+    assert.match(result, /twice 100000 bytes \(bot.max_content_bytes\) and 64 KB have come/);
+    const wireBytes = Number(/ wirebytes="(\d+)"/.exec(result)?.[1]);
+    assert.ok(wireBytes > 264_000 && wireBytes < 264_000 + 200_000, result);
+  });
+
+  it('is bounded over all of its redirects', async () => {
+    const server = await rawServer((socket, _request, nth) =>
+      socket.write(answer(Buffer.alloc(60_000), `Location: /${nth}\r\n`, '302 Found')),
+    );
+    const engine = newEngine({ maxContentBytes: 100_000 });
+    const outcome = await fetchOnce(engine, { url: server.url, sink: () => undefined });
+    assert.equal(verdict(outcome), 606);
+    assert.equal(server.requests.length, 5);
+    assert.ok(outcome.wireBytes <= MOST_WIRE_BYTES);
+  });
+
+  it('is bounded anew for the next fetch over the same connection', async () => {
+    const server = await rawServer(socket => void socket.write(answer(Buffer.alloc(90_000))));
+    const engine = newEngine({ maxContentBytes: 100_000 });
+    for (let n = 0; n < 8; n++)
+      assert.equal(verdict(await fetchOnce(engine, { url: server.url, sink: () => undefined })), 'ok');
+    assert.equal(server.connections, 1);
+  });
+
+  it('has an end, too, on a connection that is kept for the next fetch', async () => {
+    let note = () => {};
+    const closed = new Promise<void>(resolve => (note = resolve));
+    const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
+      const header = Buffer.alloc(9);
+      header.writeUIntBE(payload.length, 0, 3);
+      header[3] = type;
+      header[4] = flags;
+      header.writeUInt32BE(stream, 5);
+      return Buffer.concat([header, payload]);
+    };
+    const { url, server } = await serveHttp2(authority.issue(), {
+      name: '',
+      expect: 'ok',
+      serve: socket => {
+        socket.once('close', note);
+        socket.write(
+          Buffer.concat([frame(1, 4, 1, Buffer.from([0x88])), frame(0, 1, 1, Buffer.from('page'))]),
+        );
+        // Frames of an unknown kind, which nobody hears of.
+        flood(socket, frame(0xee, 0, 0, Buffer.alloc(8000)));
+      },
+    });
+    servers.push(server as Server);
+    const config = join(newFolder(), 'lcc.toml');
+    writeFileSync(config, '[bot]\nkeep_alive_ms = "1h"\n');
+    const bot = spawnBot(
+      ['--stdio', '--allow-address=127.0.0.0/8', '--allow-address=::1', `--config=${config}`],
+      authority.env,
+    );
+    bot.child.stdin?.write(request(1, url, join(newFolder(), 'page')));
+    await closed;
+    bot.child.stdin?.end();
+    assert.match(await bot.stdout, /status="ok"/);
+  });
+});
