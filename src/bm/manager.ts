@@ -107,6 +107,7 @@ export class BotManager {
       },
     });
     this.#full = options.store.full();
+    if (this.#full) this.#sayRoom();
     this.#cancelWatch = options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
   }
 
@@ -184,6 +185,8 @@ export class BotManager {
       names_free: this.#store.freeNames,
       names_in_grace: this.#store.namesInGrace,
       store_full: this.#full,
+      no_room: this.#full ? this.#store.describeRoom() : null,
+      disk: this.#store.roomStatus(),
       names_full: this.#store.namesFull,
     };
   }
@@ -205,7 +208,7 @@ export class BotManager {
     if (this.#stopping || this.#stops.includes(request.lane, this.#options.clock.monotonicMs()))
       return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
     this.#heedRoom();
-    if (this.#full) return this.#upstream.answer(source, storeFull(request.id));
+    if (this.#full) return this.#upstream.answer(source, this.#storeFull(request.id));
     this.#distributor.add({
       number: ++this.#tasks,
       lane: request.lane,
@@ -355,13 +358,23 @@ export class BotManager {
     const full = this.#store.full(this.#distributor.begun);
     if (full === this.#full) return;
     this.#full = full;
-    this.#log.warn(full ? 'store full, nothing is fetched' : 'store has room again', {});
+    this.#sayRoom();
     if (full) {
-      for (const task of this.#distributor.withdraw(() => true)) this.#answer(task, storeFull(task.number));
+      for (const task of this.#distributor.withdraw(() => true))
+        this.#answer(task, this.#storeFull(task.number));
       this.#distributor.giveAhead(false);
     }
     this.#offer();
     this.#balance();
+  }
+
+  #sayRoom(): void {
+    const event = this.#full ? 'store full, nothing is fetched' : 'store has room again';
+    this.#log.warn(event, { disk: this.#store.describeRoom() });
+  }
+
+  #storeFull(id: number): FetchResult {
+    return storeFull(id, this.#store.describeRoom());
   }
 }
 

@@ -1,4 +1,5 @@
 /** What a Bot Manager, its store and a relay are bounded by: plain values, taken from the settings in one place. */
+import { freeDiskOf } from '../config/free-disk.js';
 import type { Config } from '../config/load.js';
 import { linkLimitsOf } from '../wire/messages.js';
 import type { BotManagerOptions } from './manager.js';
@@ -8,11 +9,11 @@ import type { StoreOptions } from './store.js';
 /** What is not a setting comes from whoever makes one. */
 export function storeLimits(
   config: Config,
-): Pick<StoreOptions, 'graceMs' | 'blockNames' | 'minFreePercent' | 'attemptMs'> {
+): Pick<StoreOptions, 'graceMs' | 'blockNames' | 'minFree' | 'attemptMs'> {
   return {
     graceMs: config.get('bm.grace_ms'),
     blockNames: config.get('bm.name_block'),
-    minFreePercent: config.get('bm.min_free_disk_percent'),
+    minFree: freeDiskOf(config, 'bm'),
     attemptMs: config.get('bm.attempt_timeout_ms'),
   };
 }

@@ -5,13 +5,16 @@ import type { FetchResult } from '../wire/fetch.js';
 /** How long a source is asked to wait before it sends again what found the store full. */
 const FULL_RETRY_MS = 30_000;
 
-/** The answer to a request there is no room for: the provider waits, and nothing of it is lost. */
-export function storeFull(id: number): FetchResult {
+/**
+ * The answer to a request there is no room for: the provider waits, and nothing of it is lost.
+ * @param room what the disk has and needs
+ */
+export function storeFull(id: number, room: string): FetchResult {
   return {
     id,
     status: 'error',
     code: STORE_FULL,
-    message: 'store full; free some disk space or lower bm.min_free_disk_percent',
+    message: `store full: ${room}; free some`,
     reach: 'provider',
     wireBytes: 0,
     elapsedMs: 0,

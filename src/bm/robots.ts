@@ -52,7 +52,8 @@ export class RobotWorker implements Worker<FetchTask> {
 
   give(task: FetchTask): void {
     task.destination ??= this.#store.take();
-    if (task.destination === undefined) return this.#failed(this, storeFull(task.number));
+    if (task.destination === undefined)
+      return this.#failed(this, storeFull(task.number, this.#store.describeRoom()));
     this.#peer.fetch(task.number, this.#store.pathOf(task.destination), task.request);
   }
 

@@ -4,12 +4,8 @@
  * stored more than they have said, as much as they were given ahead: near the limit nothing is given ahead. So the free
  * space ends at its limit and not far below it, however fast content comes.
  */
-import { statfsSync } from 'node:fs';
-
-export interface DiskSpace {
-  freeBytes: number;
-  totalBytes: number;
-}
+import { bytesToKeep, type FreeDisk } from '../config/free-disk.js';
+import type { DiskSpace } from '../lib/disk-space.js';
 
 /** Contents over which their size is averaged. */
 const REMEMBERED = 32;
@@ -18,8 +14,9 @@ const BLOCK_BYTES = 4096;
 
 export class Room {
   readonly #ask: (this: void) => DiskSpace;
-  readonly #minFreePercent: number;
+  readonly #keep: FreeDisk;
   #freeBytes = 0;
+  #totalBytes = 0;
   #limitBytes = 0;
   /** What a content takes. */
   #usualBytes = 0;
@@ -27,9 +24,15 @@ export class Room {
   #neededBytes = 0;
 
   /** @param ask the disk: some microseconds */
-  constructor(ask: (this: void) => DiskSpace, minFreePercent: number) {
+  constructor(ask: (this: void) => DiskSpace, keep: FreeDisk) {
     this.#ask = ask;
-    this.#minFreePercent = minFreePercent;
+    this.#keep = keep;
+  }
+
+  /** The disk as it was asked last, less what was stored since, and what it must have free for content to be stored. */
+  get figures(): DiskSpace & { neededBytes: number } {
+    const neededBytes = this.#neededBytes || this.#limitBytes;
+    return { freeBytes: Math.max(0, this.#freeBytes), totalBytes: this.#totalBytes, neededBytes };
   }
 
   /** A content was stored. */
@@ -48,7 +51,8 @@ export class Room {
   isShort(fetching: number): boolean {
     const { freeBytes, totalBytes } = this.#ask();
     this.#freeBytes = freeBytes;
-    this.#limitBytes = (totalBytes * this.#minFreePercent) / 100;
+    this.#totalBytes = totalBytes;
+    this.#limitBytes = bytesToKeep(this.#keep, totalBytes);
     // In between it stays as it is: what was being fetched takes its room, and fetching must not begin again for that.
     const isShort = freeBytes < (this.#neededBytes || this.#limitBytes + this.#onItsWay(fetching));
     if (!isShort) this.#neededBytes = 0;
@@ -67,9 +71,4 @@ export class Room {
   #onItsWay(fetching: number): number {
     return Math.min(this.#limitBytes, fetching * this.#usualBytes);
   }
-}
-
-export function spaceOf(dir: string): DiskSpace {
-  const { bavail, blocks, bsize } = statfsSync(dir);
-  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }

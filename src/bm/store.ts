@@ -15,14 +15,16 @@ import { join } from 'node:path';
 import { goOnLeaving, moveAside } from '../db/aside.js';
 import { NamesDb, type Name } from '../db/names.js';
 import { markStore, readStoreMark } from '../db/store-mark.js';
+import { describeRoom, type FreeDisk } from '../config/free-disk.js';
 import type { Clock } from '../lib/clock.js';
+import { spaceOf, type DiskSpace } from '../lib/disk-space.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { fileIdOf, folderOf, nameOf } from '../db/naming.js';
 import { Leftovers } from './leftovers.js';
-import { Room, spaceOf, type DiskSpace } from './room.js';
+import { Room } from './room.js';
 import { Upkeep } from './upkeep.js';
 
 export interface StoreOptions {
@@ -32,8 +34,8 @@ export interface StoreOptions {
   graceMs: number;
   /** Names reserved at a time: what a crash may lose. */
   blockNames: number;
-  /** Free space of the disk below which `full` is true; what is being fetched counts as stored. */
-  minFreePercent: number;
+  /** What the disk must have free, or `full` is true; what is being fetched counts as stored. */
+  minFree: FreeDisk;
   /** The longest that a robot's attempt goes on. */
   attemptMs: number;
   clock: Clock;
@@ -92,7 +94,7 @@ export class Store {
     makeDirectoryDurably(options.dir, 0o750);
     this.id = claim(options.dir, options.machineId);
     this.#names = openNames(options);
-    this.#room = new Room(options.space ?? (() => spaceOf(options.dir)), options.minFreePercent);
+    this.#room = new Room(options.space ?? (() => spaceOf(options.dir)), options.minFree);
     this.upkeep = new Upkeep(options.dir, options.log);
     this.leftovers = new Leftovers(options);
     this.#startMs = options.clock.monotonicMs();
@@ -126,6 +128,19 @@ export class Store {
   full(fetching = 0): boolean {
     if (this.#namesFull && !this.#refill()) return true;
     return this.#room.isShort(fetching);
+  }
+
+  /** What its disk has and needs, as it was when it was asked last: in figures … */
+  roomStatus() {
+    const { freeBytes, totalBytes, neededBytes } = this.#room.figures;
+    return { free_bytes: freeBytes, total_bytes: totalBytes, needed_bytes: neededBytes };
+  }
+
+  /** … and in words. */
+  describeRoom(): string {
+    if (this.#namesFull) return `no room for ${join(this.#options.dir, 'names.db')}`;
+    const { neededBytes, ...space } = this.#room.figures;
+    return describeRoom(this.#options.minFree, space, neededBytes);
   }
 
   /** Whether it may be full when so many more contents are stored. Asks nothing. */

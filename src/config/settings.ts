@@ -99,7 +99,13 @@ export const SETTINGS = {
     10,
     0,
     90,
-    'free space of the spool disk below which CPs are told the same',
+    'free space of the spool disk below which CPs are told the same; uns.min_free_disk_bytes if that is less',
+  ),
+  'uns.min_free_disk_bytes': bytes(
+    2 * GB,
+    0,
+    10_000 * GB,
+    'free space of the spool disk that is enough, however large the disk is',
   ),
   'uns.linger_timeout_ms': ms(
     5 * SECOND,
@@ -308,7 +314,13 @@ export const SETTINGS = {
     15,
     0,
     90,
-    'free space of the store disk below which nothing is stored (code 613)',
+    'free space of the store disk below which nothing is stored (code 613); bm.min_free_disk_bytes if that is less',
+  ),
+  'bm.min_free_disk_bytes': bytes(
+    4 * GB,
+    0,
+    10_000 * GB,
+    'free space of the store disk that is enough, however large the disk is',
   ),
   'bm.metrics_listen': text('', 'endpoint where the metrics of lccd-bm are read', METRICS_ENDPOINT),
 

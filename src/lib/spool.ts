@@ -14,9 +14,10 @@
  * time serves a spool; it holds a lock that dies with it.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, readdirSync, renameSync, statfsSync, statSync, unlinkSync } from 'node:fs';
+import { closeSync, fsyncSync, readdirSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { spaceOf, type DiskSpace } from './disk-space.js';
 import { makeDirectoryDurably, openDirectory, syncDirectoryAside, writeFileDurably } from './durable.js';
 import { errnoOf, LccError, messageOf } from './errors.js';
 import { tryLock, type Lock } from './lock.js';
@@ -154,10 +155,9 @@ export class Spool {
     return { entries, foreign: names.length - entries };
   }
 
-  /** Free space of the disk for this user, in percent. */
-  freePercent(): number {
-    const { blocks, bavail } = statfsSync(this.#options.dir);
-    return blocks === 0 ? 100 : (bavail / blocks) * 100;
+  /** What its disk has. */
+  space(): DiskSpace {
+    return spaceOf(this.#options.dir);
   }
 
   /** Begins an entry. @throws LccError `io.full` or `io` */

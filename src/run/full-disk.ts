@@ -1,24 +1,32 @@
 /** Whether content may fill the disk that it shares with the spool until nothing can be taken back. */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { bytesToKeep, freeDiskOf, keyOf } from '../config/free-disk.js';
 import type { Config } from '../config/load.js';
-
-const STORE = 'bm.min_free_disk_percent';
-const SPOOL = 'uns.min_free_disk_percent';
+import { formatAmount } from '../config/amounts.js';
+import { spaceOf } from '../lib/disk-space.js';
 
 /**
- * What to warn of at the start: sets are refused below `uns.min_free_disk_percent`, also those that remove content, so on one
- * disk storing has to stop before. Undefined when it does, or store and spool have disks of their own.
+ * What to warn of at the start: with too little room sets are refused, also those that remove content, so on one disk storing
+ * has to stop before. Undefined when it does, or store and spool have disks of their own.
  */
 export function fullDiskTrap(config: Config): string | undefined {
-  const [store, spool] = [config.get(STORE), config.get(SPOOL)];
-  if (spool === 0 || store > spool) return undefined;
   const { home } = config;
-  if (diskOf(home.store) !== diskOf(home.unsSpool)) return undefined;
-  return `${STORE} = ${store} (${config.originOf(STORE)}) must be more than ${SPOOL} = ${spool} (${config.originOf(SPOOL)}), for ${home.store} and ${home.unsSpool} share a disk: full of content it would take no set that removes any`;
+  const [storeDir, spoolDir] = [thereOf(home.store), thereOf(home.unsSpool)];
+  if (statSync(storeDir).dev !== statSync(spoolDir).dev) return undefined;
+  const { totalBytes } = spaceOf(spoolDir);
+  const [store, spool] = [freeDiskOf(config, 'bm'), freeDiskOf(config, 'uns')];
+  const kept = bytesToKeep(spool, totalBytes);
+  if (kept === 0 || bytesToKeep(store, totalBytes) > kept) return undefined;
+  const [storeKey, spoolKey] = [keyOf(store, totalBytes), keyOf(spool, totalBytes)];
+  const set = (key: typeof storeKey | typeof spoolKey) => {
+    const value = formatAmount(config.get(key), key.endsWith('_bytes') ? 'bytes' : 'percent');
+    return `${key} = ${value} (${config.originOf(key)})`;
+  };
+  return `${set(storeKey)} must keep more free than ${set(spoolKey)}, for ${home.store} and ${home.unsSpool} share a disk: full of content it would take no set that removes any`;
 }
 
-/** The device of a folder, or of where it will be made. */
-function diskOf(dir: string): number {
-  return statSync(dir, { throwIfNoEntry: false })?.dev ?? diskOf(dirname(dir));
+/** A folder, or where it will be made. */
+function thereOf(dir: string): string {
+  return statSync(dir, { throwIfNoEntry: false }) === undefined ? thereOf(dirname(dir)) : dir;
 }

@@ -1,4 +1,5 @@
 /** The spool as the UNS sees it: is there room, and what waits in it for whom. */
+import { bytesToKeep, describeRoom } from '../config/free-disk.js';
 import type { OrderStore } from '../db/order.js';
 import type { Spool } from '../lib/spool.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
@@ -38,9 +39,14 @@ export class Intake {
     const { limits } = this.#options;
     return this.#spool.bytes >= limits['uns.max_spool_bytes']
       ? `the spool is at its limit, ${limitOf(this.#options, 'uns.max_spool_bytes')}`
-      : this.#spool.freePercent() < limits['uns.min_free_disk_percent']
-        ? `less than ${limitOf(this.#options, 'uns.min_free_disk_percent')} of the spool's disk is free`
-        : undefined;
+      : this.#diskShortage();
+  }
+
+  #diskShortage(): string | undefined {
+    const { minFree } = this.#options;
+    const space = this.#spool.space();
+    if (space.freeBytes >= bytesToKeep(minFree, space.totalBytes)) return undefined;
+    return `the spool's disk has too little room: ${describeRoom(minFree, space)}`;
   }
 
   /** @throws Refusal 102 when the spool or its disk is full */

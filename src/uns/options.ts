@@ -1,5 +1,6 @@
 /** What a UNS must be told: plain values, taken from the settings in one place. */
 import { join } from 'node:path';
+import { freeDiskOf, type FreeDisk } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText, type SettingKey } from '../config/settings.js';
@@ -22,7 +23,6 @@ const LIMITS = [
   'uns.max_set_urls',
   'uns.max_set_bytes',
   'uns.max_spool_bytes',
-  'uns.min_free_disk_percent',
   'uns.errors_shown',
 ] as const satisfies readonly SettingKey[];
 export type UnsLimit = (typeof LIMITS)[number];
@@ -36,6 +36,8 @@ export interface UnsOptions {
   /** Name of this UNS, part of the names of its spool and of its entries. */
   id: string;
   spoolDir: string;
+  /** What the disk of the spool must have free for sets to be taken. */
+  minFree: FreeDisk;
   sessionsDb: string;
   orderDb: string;
   lccDb: string;
@@ -66,6 +68,7 @@ export function unsOptions(config: Config, openFiles: number): UnsOptions {
   return {
     id,
     spoolDir: `${config.home.unsSpool}/${id}`,
+    minFree: freeDiskOf(config, 'uns'),
     sessionsDb: join(config.home.unsSpool, SESSIONS_DB.file),
     orderDb: join(config.home.unsSpool, ORDER_DB.file),
     orderWaitMs: config.get('uns.order_wait_ms'),

@@ -148,7 +148,7 @@ describe('a Bot Manager', () => {
     await source.hear();
     world.freePercent = 4;
     await world.pass(1000);
-    const message = 'store full; free some disk space or lower bm.min_free_disk_percent';
+    const message = 'store full: 3.8 MB free of 95 MB, 4.8 MB needed (bm.min_free_disk_percent); free some';
     const refusal = (id: number) =>
       `<fetched id="${id}" status="error" code="613" reach="provider" wirebytes="0" elapsedms="0" retryafterms="30000">${message}</fetched>`;
     assert.deepEqual(await source.hear(), [refusal(2), HELLO(0)]);
@@ -250,6 +250,8 @@ describe('a Bot Manager', () => {
       names_free: 0,
       names_in_grace: 0,
       store_full: false,
+      no_room: null,
+      disk: { free_bytes: 50_000_000, total_bytes: 100_000_000, needed_bytes: 5_000_000 },
       names_full: false,
     });
     await source.say(fetch(1));
@@ -291,7 +293,7 @@ describe('a Bot Manager', () => {
       machineId: 'm1',
       graceMs: 0,
       blockNames: 1,
-      minFreePercent: 0,
+      minFree: { percent: 0, bytes: 0, whose: 'bm' },
       attemptMs: 60_000,
       clock: world.clock,
       log: silentLog,

@@ -174,6 +174,14 @@ const TRIALS: Record<string, Trial> = {
     otherwise: false,
     look: manager(world => Promise.resolve(world.manager.status()['store_full'])),
   },
+  'bm.min_free_disk_bytes': {
+    with: { 'bm.min_free_disk_bytes': '1KB' },
+    sees: 1024,
+    otherwise: 15_000_000,
+    look: manager(world =>
+      Promise.resolve((world.manager.status()['disk'] as { needed_bytes: number }).needed_bytes),
+    ),
+  },
   'wire.hello_timeout_ms': {
     with: { 'wire.hello_timeout_ms': '1s' },
     sees: /^<lococa:error .*wire\.hello_timeout_ms/,

@@ -18,6 +18,9 @@ import { LccError } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { mountSmall } from '../support/disk.js';
 
+/** A disk may be filled. */
+const NOTHING = { percent: 0, bytes: 0, whose: 'bm' } as const;
+
 const dirs: string[] = [];
 after(() => {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
@@ -37,7 +40,7 @@ function open(dir: string, more: Partial<StoreOptions> = {}) {
     machineId: 'm1',
     graceMs: 60_000,
     blockNames: 4,
-    minFreePercent: 5,
+    minFree: { percent: 5, bytes: 2 ** 40, whose: 'bm' },
     attemptMs: 60_000,
     clock,
     log: { ...silentLog, warn: note, error: note },
@@ -229,7 +232,19 @@ describe('a store', () => {
     percent = 4.9;
     assert.equal(store.full(), true);
     store.close();
-    assert.equal(open(newDir(), { minFreePercent: 0 }).store.full(), false, 'the real disk');
+    assert.equal(open(newDir(), { minFree: NOTHING }).store.full(), false, 'the real disk');
+  });
+
+  it('needs no larger share of a large disk than the amount that is enough', () => {
+    const GB = 2 ** 30;
+    const space = { freeBytes: 38 * GB, totalBytes: 252 * GB };
+    const minFree = { percent: 15, bytes: 4 * GB, whose: 'bm' as const };
+    const { store } = open(newDir(), { space: () => space, minFree });
+    assert.equal(store.full(), false);
+    space.freeBytes = 3.9 * GB;
+    assert.equal(store.full(), true);
+    assert.equal(store.describeRoom(), '3.9 GB free of 252 GB, 4.0 GB needed (bm.min_free_disk_bytes)');
+    store.close();
   });
 
   it('is full as soon as what was stored and what is being fetched need the room it must keep', () => {
@@ -268,7 +283,7 @@ describe('a store', () => {
     const unmount = mountSmall(dir, '256k');
     if (unmount === undefined) return t.skip('a small disk cannot be mounted here');
     try {
-      const { store, clock, events } = open(join(dir, 'store'), { blockNames: 50, minFreePercent: 0 });
+      const { store, clock, events } = open(join(dir, 'store'), { blockNames: 50, minFree: NOTHING });
       const fileIds = Array.from({ length: 50 }, () => write(store).fileId);
       assert.throws(() => writeFileSync(join(dir, 'fill'), Buffer.alloc(1024 * 1024)), { code: 'ENOSPC' });
       let done = 0;
@@ -294,7 +309,7 @@ describe('a store', () => {
     const unmount = mountSmall(dir, '2m');
     if (unmount === undefined) return t.skip('a small disk cannot be mounted here');
     try {
-      const how = { blockNames: 300, minFreePercent: 0 };
+      const how = { blockNames: 300, minFree: NOTHING };
       const first = open(join(dir, 'store'), how);
       const files = Array.from({ length: 200 }, () => write(first.store));
       first.store.close();
@@ -324,7 +339,7 @@ describe('a store', () => {
     const unmount = mountSmall(dir, '256k');
     if (unmount === undefined) return t.skip('a small disk cannot be mounted here');
     try {
-      const how = { graceMs: 0, blockNames: 4, minFreePercent: 0 };
+      const how = { graceMs: 0, blockNames: 4, minFree: NOTHING };
       const begun = open(join(dir, 'store'), how);
       const { path, fileId } = write(begun.store, '');
       begun.store.close();

@@ -61,7 +61,7 @@ export class World {
       machineId: 'm1',
       graceMs: 1000,
       blockNames: 8,
-      minFreePercent: 5,
+      minFree: { percent: 5, bytes: 2 ** 40, whose: 'bm' },
       attemptMs: 60_000,
       clock: this.clock,
       log: silentLog,

@@ -231,9 +231,13 @@ describe('why nothing moves', () => {
     ],
     [
       'a store without room',
-      lcc('lccd-bm', { store_full: true, machineid: 'm1' }),
+      lcc('lccd-bm', {
+        store_full: true,
+        no_room: '38 GB free of 252 GB, 40 GB needed (bm.min_free_disk_bytes)',
+        machineid: 'm1',
+      }),
       {},
-      /store full on machine m1: .*bm\.min_free_disk_percent/,
+      /^store full on machine m1, nothing is fetched until there is room: 38 GB free of 252 GB, 40 GB needed \(bm\.min_free_disk_bytes\); free some/,
     ],
     [
       'a Bot Manager without its source',

@@ -95,11 +95,12 @@ it('every setting of the UNS reaches the option it is for', () => {
     'uns.max_set_urls': 16,
     'uns.max_set_bytes': 1026,
     'uns.max_spool_bytes': 1_048_577,
-    'uns.min_free_disk_percent': 17,
     'uns.errors_shown': 18,
   };
   const others = {
     'uns.id': 'u2',
+    'uns.min_free_disk_percent': '17',
+    'uns.min_free_disk_bytes': '1MB',
     'uns.order_wait_ms': '19',
     'uns.mime': ['text/*'],
     'uns.qm_timeout_ms': '1004',
@@ -110,6 +111,7 @@ it('every setting of the UNS reaches the option it is for', () => {
   const overrides = { ...Object.fromEntries(given), ...others };
   const options = unsOptions(configOf(overrides), Infinity);
   assert.deepEqual(options.limits, limits);
+  assert.deepEqual(options.minFree, { percent: 17, bytes: 2 ** 20, whose: 'uns' });
   const { id, orderWaitMs, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs } = options;
   assert.deepEqual(
     { id, orderWaitMs, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs },
