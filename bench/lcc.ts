@@ -9,6 +9,7 @@ import { openDatabase } from '../src/db/open.js';
 import { addProvider } from '../src/db/pidb.js';
 import { generatePassword, hashPassword } from '../src/lib/password.js';
 import { peakRssBytes } from './harness.js';
+import { sayWhatFor } from './stuck.js';
 
 const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
 const DAEMONS = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd'];
@@ -68,6 +69,7 @@ export async function startLcc(home: string, providers: number, root: string): P
     });
     lccd.once('exit', status => reject(new Error(`lccd exits ${status}: ${seen}`)));
   });
+  const quiet = sayWhatFor(home);
   return {
     home,
     notify: (pid, pieces) => notify(socketPath, pid, passwords[pid - 1] ?? '', root, pieces),
@@ -97,6 +99,7 @@ export async function startLcc(home: string, providers: number, root: string): P
     },
     held: () => Number(spawnSync(join(bin, 'lccq'), ['--count'], { env }).stdout.toString()),
     async stop() {
+      quiet();
       if (lccd.exitCode !== null || lccd.signalCode !== null) return;
       lccd.kill('SIGTERM');
       await once(lccd, 'exit');

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster } from '../test/machines/support/cluster.js';
 import { noMachines } from '../test/machines/support/network.js';
 import { compare, type Contender, type Outcome } from './harness.js';
+import { sayWhatFor } from './stuck.js';
 
 /** Slots of one machine. */
 const SLOTS = 4;
@@ -31,6 +32,7 @@ export async function bench(): Promise<Outcome[]> {
     'two machines below a relay': { relay: true, tls: false, machines: 2 },
   };
   const clusters: Cluster[] = [];
+  const watches: (() => void)[] = [];
   try {
     const contenders: Contender[] = [];
     for (const [name, { relay, tls, machines }] of Object.entries(kinds)) {
@@ -39,6 +41,7 @@ export async function bench(): Promise<Outcome[]> {
       cluster.site.latencyMs = LATENCY_MS;
       for (let i = 1; i <= machines; i++) cluster.addStore(`m${i}`, [SLOTS], tls);
       await cluster.start();
+      watches.push(sayWhatFor(cluster.homeOf(cluster.lcc)));
       contenders.push(contenderOf(name, cluster));
     }
     const [ours, one, ...others] = contenders;
@@ -53,6 +56,7 @@ export async function bench(): Promise<Outcome[]> {
     });
     return [outcome];
   } finally {
+    for (const quiet of watches) quiet();
     for (const cluster of clusters) await cluster.remove();
   }
 }

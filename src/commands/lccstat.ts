@@ -40,7 +40,7 @@ export const command: CommandSpec = {
     { flags: '--watch', help: 'again every second, until interrupted' },
     {
       flags: '--until-idle [SECONDS]',
-      help: 'print nothing; wait until nothing is spooled, queued or being done: 0 then, 75 when SECONDS are over',
+      help: 'wait until nothing is spooled, queued or being done: 0 then, 75 when SECONDS are over; a long wait is explained',
     },
     CONFIG_OPTION,
   ],
@@ -67,7 +67,15 @@ async function run(context: CommandContext): Promise<ExitStatus> {
           'usage',
           `--until-idle and --${other}: give one of them; --until-idle prints nothing`,
         );
-    const status = await alive(untilIdle(look, systemClock, limitMsOf(options['untilIdle'])));
+    const said = new Set<string>();
+    const isLong = (looks: readonly Look[]) => {
+      const nowMs = systemClock.nowMs();
+      for (const reason of reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs)) {
+        if (!said.has(reason)) context.say(`waiting: ${reason}`);
+        said.add(reason);
+      }
+    };
+    const status = await alive(untilIdle(look, systemClock, limitMsOf(options['untilIdle']), isLong));
     if (status === EXIT.unavailable) throw noneRuns(home.run);
     if (status === EXIT.tempfail) {
       context.say(`still busy after ${String(options['untilIdle'])} s`);

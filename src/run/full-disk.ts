@@ -19,7 +19,7 @@ export function fullDiskTrap(config: Config): string | undefined {
   const kept = bytesToKeep(spool, totalBytes);
   if (kept === 0 || bytesToKeep(store, totalBytes) > kept) return undefined;
   const [storeKey, spoolKey] = [keyOf(store, totalBytes), keyOf(spool, totalBytes)];
-  const set = (key: typeof storeKey | typeof spoolKey) => {
+  const set = (key: typeof storeKey) => {
     const value = formatAmount(config.get(key), key.endsWith('_bytes') ? 'bytes' : 'percent');
     return `${key} = ${value} (${config.originOf(key)})`;
   };

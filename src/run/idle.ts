@@ -8,6 +8,8 @@ import { figureOf } from './figures.js';
 const PAUSE_MS = 100;
 /** An LCC that has just been started gets that long to answer for the first time. */
 const FIRST_ANSWER_MS = 5000;
+/** Who waits that long wants to know what for. */
+const LONG_MS = 10_000;
 /** The one that knows what is queued: without it nobody can say that nothing is. */
 const KNOWS_THE_QUEUE = 'lccd-qm';
 
@@ -50,16 +52,19 @@ export function wordFor(
  * Waits until the LCC is idle in two consecutive looks by the same processes: what arrived between two daemons during
  * the first look is seen by the second.
  * @param limitMs undefined: for ever
+ * @param isLong told what was seen, every ten seconds that it takes
  * @returns `ok`; `tempfail` when the time is up; `unavailable` when no daemon answers at all
  */
 export async function untilIdle(
   look: () => Promise<Look[]>,
   clock: Clock,
   limitMs: number | undefined,
+  isLong: (looks: readonly Look[]) => void = () => undefined,
 ): Promise<ExitStatus> {
   const startMs = clock.monotonicMs();
   let everAnswered = false;
   let before = '';
+  let longMs = LONG_MS;
   for (;;) {
     const looks = await look();
     everAnswered ||= looks.some(one => 'status' in one);
@@ -70,6 +75,10 @@ export async function untilIdle(
     const waitedMs = clock.monotonicMs() - startMs;
     if (!everAnswered && waitedMs >= Math.min(FIRST_ANSWER_MS, limitMs ?? Infinity)) return EXIT.unavailable;
     if (limitMs !== undefined && waitedMs >= limitMs) return EXIT.tempfail;
+    if (waitedMs >= longMs) {
+      longMs += LONG_MS;
+      isLong(looks);
+    }
     await new Promise<void>(resolve => clock.after(PAUSE_MS, resolve));
   }
 }

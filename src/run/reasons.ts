@@ -164,7 +164,7 @@ function ofBotManager(bm: DaemonStatus, nowMs: number): string[] {
     );
   if (bm['store_full'] === true)
     reasons.push(
-      `store full on machine ${String(bm['machineid'])}, nothing is fetched until there is room: ${String(bm['no_room'])}; free some, or lower what is needed`,
+      `store full on machine ${String(bm['machineid'])}: ${String(bm['no_room'])}; nothing is fetched until there is room: free some, or lower what is needed`,
     );
   if (bm['names_full'] === true)
     reasons.push(

@@ -169,6 +169,18 @@ describe('a Bot Manager', () => {
     await world.stop();
   });
 
+  it('says at its start what the disk has and needs when that is too little', async () => {
+    const said: unknown[] = [];
+    const warn = (event: string, fields?: object) => void said.push([event, fields]);
+    const space = () => ({ freeBytes: 2 ** 30, totalBytes: 2 ** 40 });
+    const minFree = { percent: 5, bytes: 2 ** 32, whose: 'bm' as const };
+    const world = new World({ log: { ...silentLog, warn } }, { space, minFree });
+    const disk = '1.0 GB free of 1.0 TB, 4.0 GB needed (bm.min_free_disk_bytes)';
+    assert.deepEqual(said, [['store full, nothing is fetched', { disk }]]);
+    assert.equal(world.manager.status()['no_room'], disk);
+    await world.stop();
+  });
+
   it('looks for room when content comes, and has what waits at robots handed back when there is none', async () => {
     const world = new World({ laneWindow: 3 });
     const source = world.source();

@@ -117,6 +117,16 @@ describe('lccstat and an LCC whose site is away', { timeout: 300_000 }, () => {
     );
   });
 
+  it('says after ten seconds what it waits for, unless it is told to be quiet', async () => {
+    const waits = ['', '-q'].map(quiet => lcc.sh(`lccstat ${quiet} --until-idle=11`));
+    const [told, quiet] = await Promise.all(waits);
+    assert.match(
+      told?.stderr ?? '',
+      /^lccstat: waiting: every site with urls waiting is left alone[^\n]*\nlccstat: still busy after 11 s\n/,
+    );
+    assert.deepEqual([quiet?.status, quiet?.stderr], [75, '']);
+  });
+
   it('shows the queue by provider and age', async () => {
     assert.match(
       await lcc.run('lccstat --queue'),

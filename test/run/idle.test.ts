@@ -16,6 +16,7 @@ const IDLE = [says('lccd-uns', true), says('lccd-qm', true)];
 async function wait(
   looks: Look[][],
   limitMs?: number,
+  isLong?: (atMs: number) => void,
 ): Promise<{ status: number; looked: number; tookMs: number }> {
   const clock = new ManualClock();
   let looked = 0;
@@ -27,6 +28,7 @@ async function wait(
     },
     clock,
     limitMs,
+    () => isLong?.(clock.monotonicMs()),
   );
   return { status, looked, tookMs: clock.monotonicMs() };
 }
@@ -87,6 +89,12 @@ describe('waiting until an LCC is idle', () => {
   it('says when the time is up', async () => {
     const busy = [says('lccd-qm', false)];
     assert.deepEqual(await wait([busy], 1000), { status: EXIT.tempfail, looked: 11, tookMs: 1000 });
+  });
+
+  it('tells every ten seconds that it still waits', async () => {
+    const told: number[] = [];
+    await wait([[says('lccd-qm', false)]], 25_000, atMs => told.push(atMs));
+    assert.deepEqual(told, [10_000, 20_000]);
   });
 
   it('gives an LCC that is just starting five seconds to answer', async () => {

@@ -237,7 +237,7 @@ describe('why nothing moves', () => {
         machineid: 'm1',
       }),
       {},
-      /^store full on machine m1, nothing is fetched until there is room: 38 GB free of 252 GB, 40 GB needed \(bm\.min_free_disk_bytes\); free some/,
+      /^store full on machine m1: 38 GB free of 252 GB, 40 GB needed \(bm\.min_free_disk_bytes\); nothing is fetched until there is room: free some/,
     ],
     [
       'a Bot Manager without its source',
