@@ -225,7 +225,16 @@ export class UnsLink {
     const entry = `e${String(++this.#sets).padStart(9, '0')}`;
     const head = { entry, pid, seq: this.#sets, set: 'partial', urlprefix: PREFIX, received: count } as const;
     // As a UNS says it: it has counted the deletes.
-    let text = setStart({ ...head, deletes: 0, errseen: 0, ip: '', atS: 1 });
+    let text = setStart({
+      ...head,
+      deletes: 0,
+      errseen: 0,
+      ip: '',
+      atS: 1,
+      newest: 0,
+      numbering: '',
+      after: 0,
+    });
     for (const tag of tags) {
       text += tag;
       if (text.length < WRITE_BYTES) continue;

@@ -25,7 +25,7 @@ import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/erro
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
-import { failuresNow, heldUpNow, retriesNow, waitingNow } from '../run/providers-now.js';
+import { failuresNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { setsInSpools } from '../uns/spooled.js';
 import { rootProblem } from '../wire/roots.js';
 import { CONFIG_OPTION } from './daemon.js';
@@ -200,7 +200,6 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
   const failure = isLeftAlone ? (await failuresNow(home.run)).get(pid) : undefined;
   const retryAtMs = standing.failed > 0 ? (await retriesNow(home.run)).get(pid) : undefined;
   const wait = (await waitingNow(home.run)).get(pid);
-  const heldUp = (await heldUpNow(home.run)).get(pid);
   const codes = readErrorCodes(db, pid);
   process.stdout.write(
     providerText(provider, readLoginUser(db, pid), standing, codes, {
@@ -210,7 +209,6 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
       failure,
       retryAtMs,
       wait,
-      heldUp,
     }),
   );
 }

@@ -11,7 +11,7 @@ import { lookAround, type Look } from '../run/ask.js';
 import { isIdleWith, untilIdle, wordFor } from '../run/idle.js';
 import { isUns } from '../run/kinds.js';
 import { failuresNow, fetchingNow, retriesNow, waitingNow } from '../run/providers-now.js';
-import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../run/queue.js';
+import { formatShape, formatSummary, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, reasonsOf } from '../run/reasons.js';
 import { fitScreen } from '../run/screen.js';
@@ -158,16 +158,14 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   return `${JSON.stringify({ idle, reasons, queue: queue ?? null, ...(rates && { rates }), daemons })}\n`;
 }
 
-async function queueText({ home, slots, now, limit, json }: Sight): Promise<string> {
+async function queueText({ home, slots, limit, json }: Sight): Promise<string> {
   const told = new Map<number, Told>();
-  const heldUps = heldUpOf(now.looks);
-  for (const [pid, heldUp] of heldUps) told.set(pid, { heldUp });
-  for (const [pid, fetching] of await fetchingNow(home.run)) told.set(pid, { ...told.get(pid), fetching });
+  for (const [pid, fetching] of await fetchingNow(home.run)) told.set(pid, { fetching });
   for (const [pid, failure] of await failuresNow(home.run)) told.set(pid, { ...told.get(pid), failure });
   for (const [pid, retryAtMs] of await retriesNow(home.run)) told.set(pid, { ...told.get(pid), retryAtMs });
   for (const [pid, wait] of await waitingNow(home.run)) told.set(pid, { ...told.get(pid), wait });
   const nowMs = systemClock.nowMs();
-  const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit, [...heldUps.keys()]));
+  const shape = reading(home, db => readQueueShape(db, Math.floor(nowMs / 1000), limit));
   if (!json) return formatShape(shape, told, nowMs, slots);
   const providers = shape.providers.map(provider => ({
     ...provider,

@@ -3,7 +3,7 @@ import { formatHours, type Slots } from '../config/hours.js';
 import { fullSetsUsed, type Provider } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { obstacleOf } from '../run/obstacle.js';
-import { isAllFailed, type HeldUp, type Wait } from '../run/queue.js';
+import { isAllFailed, type Wait } from '../run/queue.js';
 import { amount } from '../run/words.js';
 
 /** Errors of one code. */
@@ -24,8 +24,6 @@ export interface Circumstances {
   retryAtMs: number | undefined;
   /** What the Queue Manager has it wait for. */
   wait: Wait | undefined;
-  /** The UNS whose earlier sets its next ones wait for. */
-  heldUp: HeldUp | undefined;
 }
 
 /** One provider, one term a line; times are local. */
@@ -34,7 +32,7 @@ export function providerText(
   loginUser: string | undefined,
   standing: ProviderStanding,
   codes: readonly ErrorCount[],
-  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait, heldUp }: Circumstances,
+  { nowMs, slots, fullSetPeriodMs, failure, retryAtMs, wait }: Circumstances,
 ): string {
   const rows: [string, string | number][] = [
     ['pid', provider.pid],
@@ -60,7 +58,6 @@ export function providerText(
       standing.held === 0 ? 'nothing' : `${amount(standing.held, 'removal')} (lccctl release or discard)`,
     ],
     ['queued', provider.nurlproc],
-    ...(heldUp === undefined ? [] : [['held up', heldUpText(heldUp)] satisfies [string, string]]),
     ['errors', errorsText(provider.nurlerrs, codes)],
     [
       'last connection',
@@ -92,7 +89,7 @@ function errorsText(total: number, codes: readonly ErrorCount[]): string {
 /** Whether anything keeps the LCC from fetching, and until when. */
 function fetchedText(
   standing: ProviderStanding,
-  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'heldUp' | 'fullSetPeriodMs'>,
+  { nowMs, slots, failure, retryAtMs, wait }: Omit<Circumstances, 'fullSetPeriodMs'>,
 ): string {
   const obstacle = obstacleOf(standing, nowMs, slots);
   const { state, until_ms: untilMs } =
@@ -128,10 +125,6 @@ function fullSetsText(provider: Provider, nowMs: number, periodMs: number): stri
   const used = fullSetsUsed(provider, nowMs, periodMs);
   const until = used === 0 ? '' : `, until ${localTime(provider.fullsetssince * 1000 + periodMs)}`;
   return `${used} of ${provider.fullsetsallowed} used${until}`;
-}
-
-function heldUpText({ uns, until_ms: untilMs }: HeldUp): string {
-  return `sets wait in a UNS for earlier ones of the UNS ${uns}, until ${localTime(untilMs)} at most`;
 }
 
 function failedText(standing: ProviderStanding, retryAtMs: number | undefined): string {

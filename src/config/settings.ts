@@ -131,12 +131,6 @@ export const SETTINGS = {
     DAY,
     'time for the Queue Manager to answer one set, or to read on in the middle of one',
   ),
-  'uns.order_wait_ms': ms(
-    10 * MINUTE,
-    0,
-    30 * DAY,
-    "longest that a provider's sets wait for another UNS that has earlier ones and is away",
-  ),
   'uns.id': text('uns', 'name of this UNS and its spool; differs between the UNSes of one LCC_HOME', NAME),
   'uns.errors_shown': count(100, 1, 100_000, 'errors of earlier fetches shown in one init_accepted'),
   'uns.metrics_listen': text('', 'endpoint where the metrics of lccd-uns are read', METRICS_ENDPOINT),

@@ -1,4 +1,4 @@
-/** What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, whether it is still there. */
+/** What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, its last one in the queue. */
 import { LccError, messageOf } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
 import { corrupt, isInteger, isText } from './damage.js';
@@ -36,12 +36,15 @@ export class PidbReader {
     });
   }
 
-  /** Whether there is no such provider any more. What cannot be read, a damaged one say, does not say so. */
-  isRemoved(pid: number): boolean {
+  /**
+   * The id of the provider's last set in the queue: 0 before the first one, and where it cannot be read. Undefined: there is
+   * no such provider any more.
+   */
+  latestSet(pid: number): number | undefined {
     try {
-      return this.#guard(({ isThere }) => isThere.get(pid) === undefined);
+      return this.#guard(({ latest }) => latest.get(pid));
     } catch (error) {
-      if (error instanceof LccError) return false;
+      if (error instanceof LccError) return 0;
       throw error;
     }
   }
@@ -94,7 +97,7 @@ function viewOf(db: Db) {
   return {
     db,
     provider: db.prepare<[number], unknown[]>(PROVIDER).raw(),
-    isThere: db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck(),
+    latest: db.prepare<[number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?').pluck(),
     errors: db.prepare<[number, number, number], ProviderError>(
       'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
     ),

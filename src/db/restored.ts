@@ -11,6 +11,9 @@ import { readIfThere } from '../lib/read-if-there.js';
 import { lastGiven } from './counters.js';
 import type { Db } from './open.js';
 
+/** Sets between a backup and what was put back in its place are fewer. */
+const SKIPPED_SETS = 10_000_000;
+
 const lastOf = (path: string) => `${path}.last`;
 
 /** Notes the last number of the change sequence. @throws what the disk says */
@@ -56,6 +59,10 @@ export function beginAnew(db: Db): void {
   // Otherwise a full set would fulfil the wish that is made here with its second half alone.
   db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');
   db.exec("UPDATE pidb SET fullsetwanted = 'cache crash'");
+  // Sets in the spools of UNSes name sets that this database may not know: none of the next ones has the id of one of those.
+  db.prepare(
+    "INSERT INTO counter VALUES ('psetid', ?) ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
+  ).run(SKIPPED_SETS);
   // UNSes remember up to which number errors were received, and this database may know less: as a new one it numbers from the clock.
   db.exec(
     "UPDATE sqlite_sequence SET seq = max(seq, CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE name = 'pierr'",

@@ -51,6 +51,11 @@ CREATE TABLE pidb(
   fullsetsused INTEGER NOT NULL DEFAULT 0,      -- since fullsetssince
   fullsetssince INTEGER NOT NULL DEFAULT 0,
   lastset INTEGER NOT NULL DEFAULT 0,           -- when the last set was absorbed
+  -- that set: its id, the UNS it came by, and what was known when it was accepted (qm/set-order.ts)
+  latestpsetid INTEGER NOT NULL DEFAULT 0,
+  latestuns TEXT NOT NULL DEFAULT '',
+  latestnumbering TEXT NOT NULL DEFAULT '',
+  latestconnseq INTEGER NOT NULL DEFAULT 0,
   backoffs INTEGER NOT NULL DEFAULT 0,          -- failures of the site as a whole, one after the other
   backoffuntil INTEGER NOT NULL DEFAULT 0,      -- no fetch before this time
   dueat INTEGER NOT NULL DEFAULT 0              -- bandwidth: no fetch before this time (milliseconds since 1970)

@@ -1,5 +1,5 @@
 /**
- * sessions.db, below the spool directory and shared by all UNSes of an LCC: numbers of connections, the address of the
+ * sessions.db, below the spool directory and shared by all UNSes of a home: numbers of connections, the address of the
  * last one, and up to where a provider has received the errors of its fetches. A UNS cannot write lcc.db; what is kept
  * here reaches it as notes to the Queue Manager, which may be repeated.
  *
@@ -27,7 +27,10 @@ CREATE TABLE session(
   errseen INTEGER NOT NULL DEFAULT 0,   -- every pierr.errseq up to this has been received
   notedseq INTEGER NOT NULL DEFAULT 0,  -- what the QM has confirmed
   notederrseen INTEGER NOT NULL DEFAULT 0
-)`;
+);
+-- Which numbers can be compared: those that were given out here.
+CREATE TABLE numbering(id TEXT NOT NULL);
+INSERT INTO numbering VALUES (lower(hex(randomblob(8))));`;
 
 /** Connections of a provider that the Queue Manager never heard of are far fewer. */
 const SKIPPED_NUMBERS = 1_000_000;
@@ -59,6 +62,8 @@ export interface Unnoted {
 }
 
 export class SessionStore {
+  /** The same in all that number connections together. */
+  readonly numbering: string;
   readonly #database: SpoolDatabase;
   /** Added to a provider's first number. */
   readonly #skipped: number;
@@ -83,7 +88,12 @@ export class SessionStore {
     this.#log = openSync(`${path}-wal`, 'r');
     syncDirectory(dirname(path));
     const prepare = (sql: string) => this.#database.db.prepare(sql);
+    this.numbering = String(prepare('SELECT id FROM numbering').pluck().get());
     this.#statements = {
+      newest: prepare('SELECT seq FROM session WHERE pid = ?').pluck(),
+      raise: prepare(
+        "INSERT INTO session(pid, seq, ip) VALUES (?, ?, '') ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)",
+      ),
       get: prepare('SELECT pid, seq, ip, errseen FROM session WHERE pid = ?'),
       put: prepare(
         'INSERT INTO session(pid, seq, ip) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, ip = excluded.ip',
@@ -120,6 +130,21 @@ export class SessionStore {
     this.#statements.put.run(pid, last.seq + 1, ip);
     this.#told.set(pid, { seq: last.seq + 1, errseen: ours.errseen });
     return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
+  }
+
+  /** The provider's newest connection, to whichever UNS; 0 = none. @throws as `SpoolDatabase.guard` */
+  newest(pid: number): number {
+    return this.#database.guard(() => Number(this.#statements.newest.get(pid) ?? 0));
+  }
+
+  /**
+   * Numbers go on above those that accepted sets name, by provider: a power cut may have taken some that were given out
+   * and told nobody.
+   */
+  raise(named: ReadonlyMap<number, number>): void {
+    // In place of a damaged one they go on far above, and cannot be compared.
+    if (named.size === 0 || this.#skipped > 0) return;
+    this.#transaction(() => named.forEach((seq, pid) => this.#statements.raise.run(pid, seq)));
   }
 
   /** The provider has received its errors up to `errseen`. Inside a commit. */

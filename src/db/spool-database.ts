@@ -1,5 +1,5 @@
 /**
- * The small databases below the spool directory, which all UNSes of an LCC share and write. One that is damaged is set
+ * A small database below the spool directory, which all UNSes of a home share and write. One that is damaged is set
  * aside, not overwritten, and a new one takes its place; a UNS that had the old one open finds that out at its next write,
  * and ends: its daemon is started again, and begins with the new one.
  */
@@ -58,14 +58,9 @@ export class SpoolDatabase {
     this.#inode = inodeOf(path);
   }
 
-  /** Whether it took the place of a damaged one, until `forgetLoss`. */
+  /** Whether it took the place of a damaged one. */
   get isLost(): boolean {
     return this.db.prepare('SELECT 1 FROM lost').get() !== undefined;
-  }
-
-  /** What the damaged one knew has been made up for. Inside a write. */
-  forgetLoss(): void {
-    this.db.exec('DELETE FROM lost');
   }
 
   /** Makes what `change` does, all or nothing. @throws as `guard`; LccError `try.later` when another took its place */

@@ -1,23 +1,21 @@
-/** The small databases of the UNSes, below their spools: whether SQLite finds them sound. */
+/** The small database of the UNSes, below their spools: whether SQLite finds it sound. */
 import { basename, join } from 'node:path';
-import { ORDER_DB } from '../db/order.js';
 import { SESSIONS_DB } from '../db/sessions.js';
 import { damageOf, setDamagedAside } from '../db/spool-database.js';
 import type { CheckContext, Finding } from './types.js';
 
 export function* spoolDatabases({ unsSpoolDir, mender }: CheckContext): Generator<Finding> {
-  for (const { file, table, afterLoss } of [SESSIONS_DB, ORDER_DB]) {
-    const path = join(unsSpoolDir, file);
-    const damage = damageOf(path, table);
-    if (damage === undefined) continue;
-    const where = `spool/uns/${file}`;
-    if (mender === undefined) {
-      const what = `damaged (${damage}); lccd-uns sets it aside when it starts: ${afterLoss}`;
-      yield { kind: 'spool', where, what, repaired: false };
-    } else {
-      const aside = basename(setDamagedAside(path));
-      const what = `damaged (${damage}); set aside as ${aside}, lccd-uns makes it anew: ${afterLoss}`;
-      yield { kind: 'spool', where, what, repaired: true };
-    }
+  const { file, table, afterLoss } = SESSIONS_DB;
+  const path = join(unsSpoolDir, file);
+  const damage = damageOf(path, table);
+  if (damage === undefined) return;
+  const where = `spool/uns/${file}`;
+  if (mender === undefined) {
+    const what = `damaged (${damage}); lccd-uns sets it aside when it starts: ${afterLoss}`;
+    yield { kind: 'spool', where, what, repaired: false };
+  } else {
+    const aside = basename(setDamagedAside(path));
+    const what = `damaged (${damage}); set aside as ${aside}, lccd-uns makes it anew: ${afterLoss}`;
+    yield { kind: 'spool', where, what, repaired: true };
   }
 }

@@ -37,18 +37,9 @@ export interface SpoolOptions {
   dir: string;
   /** First part of the names of durable steps (steps.ts): `uns.spool` gives `uns.spool.synced` and so on. */
   steps: string;
-  /** Completes labels when their place in the order is known; left out: labels stay as they are. */
-  labelling?: Labelling;
   /** Called once a sync has failed: what was written may be gone, the process must end (durable.ts). */
   fail: (error: unknown) => void;
   log?: Log;
-}
-
-export interface Labelling {
-  /** Final labels for entries that get their names next, in this order. A throw refuses them all. */
-  finish(labels: readonly string[]): string[];
-  /** An entry with this final label could not be named after all. */
-  undo(label: string): void;
 }
 
 const NUMBER_DIGITS = 15;
@@ -276,14 +267,11 @@ export class Spool {
       // What is being synced, and what is committed in this turn of the event loop, shares the sync of the directory:
       // for each by itself, a crowd would wait much longer than for its slowest.
       await Promise.all(this.#syncing);
-      const batch = this.#finish(this.#commits.splice(0));
-      if (batch.length === 0) continue;
       const named: { commit: Commit; entry: SpoolEntry }[] = [];
-      for (const commit of batch) {
+      for (const commit of this.#commits.splice(0)) {
         try {
           named.push({ commit, entry: this.#name(commit) });
         } catch (error) {
-          this.#options.labelling?.undo(commit.label);
           commit.reject(asSpoolError(dir, error));
         }
       }
@@ -304,19 +292,6 @@ export class Spool {
       }
     }
     this.#committing = false;
-  }
-
-  /** Those of the batch that may be named, under their final labels. */
-  #finish(batch: Commit[]): Commit[] {
-    const { dir, labelling } = this.#options;
-    if (labelling === undefined) return batch;
-    try {
-      const labels = labelling.finish(batch.map(({ label }) => label));
-      return batch.map((commit, index) => ({ ...commit, label: labels[index] ?? commit.label }));
-    } catch (error) {
-      for (const { reject } of batch) reject(asSpoolError(dir, error));
-      return [];
-    }
   }
 
   #name(commit: Commit): SpoolEntry {

@@ -4,8 +4,9 @@ import { GroupCommit } from '../lib/group-commit.js';
 import { KeyedLock } from '../lib/keyed-lock.js';
 import { step } from '../lib/steps.js';
 import type { SessionNote, SetHead } from '../wire/uns-qm.js';
+import { giveUpSet, noteSession } from './close-set.js';
 import { LARGE_SET_URLS } from './large-sets.js';
-import { giveUpSet, noteSession, SetIntake, type TakingOptions } from './set-intake.js';
+import { SetIntake, type TakingOptions } from './set-intake.js';
 import { SliceSize } from './slice-size.js';
 
 /** Time that one transaction of a set may take while nothing else is there: absorbing, and removing. */

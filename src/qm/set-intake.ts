@@ -6,20 +6,24 @@
  *                          │                                       ╰──more than the fuse lets pass──▶ held ──▶ complete
  *                          ╰──────────────────────────────────────────────────────────────────────────────▶ complete
  *
+ * A set that is not known to be later than the provider's last one (set-order.ts) is read to its end and passed over.
+ *
  * The last transaction, for most sets the only one, is shared with sets of other providers that end at the same time.
  */
 import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
-import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
+import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import type { GroupCommit } from '../lib/group-commit.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { resolveUrl } from '../wire/roots.js';
-import type { SessionNote, SetHead } from '../wire/uns-qm.js';
+import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
+import { closeSet, giveUpSet } from './close-set.js';
 import { fuseLimit, holdRemovals, type FuseRules } from './fuse.js';
 import { mtimeOf } from './mtime.js';
+import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
 import type { SliceSize } from './slice-size.js';
 
@@ -82,6 +86,8 @@ export class SetIntake {
   /** Urls that waited already, at the last commit. */
   #changed = 0;
   #refusal: Refusal | undefined;
+  /** It may be older than what was absorbed: nothing of it is applied. */
+  readonly #isLate: boolean;
   #over = false;
 
   constructor(
@@ -104,7 +110,9 @@ export class SetIntake {
     this.#withheld =
       this.#state === undefined ? this.#mayExceed() : options.store.held.isOpen(this.#state.psetid);
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
-    if (this.#state?.complete !== 1 && !options.store.providers.has(head.pid))
+    const { providers } = options.store;
+    this.#isLate = this.#state?.complete !== 1 && !isLater(head, uns, providers.latestSet(head.pid));
+    if (this.#state?.complete !== 1 && !providers.has(head.pid))
       this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
   }
 
@@ -118,7 +126,7 @@ export class SetIntake {
 
   /** Takes the next urls, in order. Commits whenever a slice is full. */
   urls(records: readonly UrlRecord[]): void {
-    if (this.#refusal !== undefined) return;
+    if (this.#refusal !== undefined || this.#isLate) return;
     let most = this.#sizes.slice.urls;
     for (const record of records) {
       // It has no more places than that.
@@ -138,6 +146,7 @@ export class SetIntake {
   async end(): Promise<SetCounts | Refusal> {
     try {
       if (this.#refusal !== undefined) return this.#refusal;
+      if (this.#isLate) return await this.#passOver();
       if (this.#seen < this.#head.received) {
         this.#refuse(204, `${this.#seen} urls came, ${this.#head.received} were announced`);
         return this.#refusal ?? { code: 204, reason: '' };
@@ -186,11 +195,17 @@ export class SetIntake {
     return state;
   }
 
-  #begin(): SetState {
+  /** @param received places set aside in the queue */
+  #begin(received = this.#head.received): SetState {
     const { store } = this.#options;
     // First, for what its CP has received makes room for errors of its urls.
     store.errors.delivered(this.#head.pid, this.#head.errseen);
-    const state = store.absorb.begin({ uns: this.#uns, ...this.#head, full: this.#full });
+    const state = store.absorb.begin({
+      ...this.#head,
+      uns: this.#uns,
+      full: this.#full,
+      received,
+    });
     if (this.#withheld) store.held.open(state.psetid, state.pid, this.#head.digest ?? '');
     return state;
   }
@@ -280,6 +295,21 @@ export class SetIntake {
     }
   }
 
+  /** What was taken of it before sets that are newer stays: they came after it. The rest can only come with a full set. */
+  async #passOver(): Promise<SetCounts> {
+    const { store, log, onSet } = this.#options;
+    const head = this.#head;
+    const { state, set } = await this.#commits.add(() => {
+      const state = this.#state === undefined ? this.#begin(0) : { ...this.#state };
+      return { state, set: passOver(store, state, head, this.#nowS()) };
+    }, 0);
+    step('qm.set.passed');
+    const { pid, entry, received: urls } = head;
+    log.warn('set not applied, full set wanted: newer sets came by another UNS', { pid, entry, urls });
+    if (set !== undefined) onSet(set);
+    return countsOf(state);
+  }
+
   /** @param excess so many removals are held back */
   async #complete(excess?: number): Promise<SetCounts> {
     const { store, fullSetPeriodMs, onSet, log } = this.#options;
@@ -288,7 +318,12 @@ export class SetIntake {
       const state = this.#applySlice(true);
       const set = closeSet(store, state);
       const nowS = this.#nowS();
-      store.providers.noteSet(head.pid, nowS);
+      store.providers.noteSet(head.pid, nowS, {
+        psetid: state.psetid,
+        uns: this.#uns,
+        numbering: head.numbering,
+        newest: head.newest,
+      });
       if (this.#full) {
         const isRepeated = store.held.matches(head.pid, true, head.digest ?? '');
         store.providers.noteFullSet(head.pid, nowS, Math.floor(fullSetPeriodMs / 1000), isRepeated);
@@ -346,27 +381,6 @@ export class SetIntake {
   #nowS(): number {
     return Math.floor(this.#options.clock.nowMs() / 1000);
   }
-}
-
-/** Makes a set complete and, if it has rows, visible to the scheduler. Inside a transaction. */
-function closeSet(store: QueueStore, state: SetState): WaitingSet | undefined {
-  store.absorb.complete(state);
-  const { psetid, pid, firstpos, lastpos } = state;
-  const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos };
-  if (!store.queue.hasRows(set)) return undefined;
-  store.queue.addSet(set);
-  return set;
-}
-
-/** Closes a set of which no more can be read; its provider is asked for all it has. Inside a transaction. */
-export function giveUpSet(store: QueueStore, state: SetState): WaitingSet | undefined {
-  store.held.abandon(state.psetid);
-  return closeSet(store, state);
-}
-
-export function noteSession(store: QueueStore, session: SessionNote, nowS: number): void {
-  store.providers.noteSession(session.pid, session.seq, session.ip, nowS);
-  store.errors.delivered(session.pid, session.errseen);
 }
 
 function countsOf({ queued, duplicate, unchanged, deleted }: SetState): SetCounts {

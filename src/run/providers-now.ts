@@ -1,7 +1,6 @@
 /** What daemons say of providers that no table does. All of it is empty when they are away. */
-import { controlSocket, lookAround, tell } from './ask.js';
-import { isUns } from './kinds.js';
-import { heldUpOf, type HeldUp, type Wait } from './queue.js';
+import { controlSocket, tell } from './ask.js';
+import type { Wait } from './queue.js';
 
 /** Urls on their way by provider. */
 export async function fetchingNow(runDir: string): Promise<Map<number, number>> {
@@ -28,15 +27,6 @@ export async function waitingNow(runDir: string): Promise<Map<number, Wait>> {
 /** By provider: when the first of its failed urls is tried again (ms since 1970). */
 export async function retriesNow(runDir: string): Promise<Map<number, number>> {
   return new Map(await listed<[number, number]>(runDir, 'retrying'));
-}
-
-/** Providers whose sets wait in a UNS for earlier ones that another one has: some of them. */
-export async function heldUpNow(runDir: string): Promise<Map<number, HeldUp>> {
-  try {
-    return heldUpOf(await lookAround(runDir, isUns));
-  } catch {
-    return new Map();
-  }
 }
 
 async function listed<T>(runDir: string, word: string): Promise<T[]> {

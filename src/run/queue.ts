@@ -2,18 +2,12 @@
 import type { Slots } from '../config/hours.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import type { ProviderQueue, ProviderStanding, QueueShape, QueueSummary } from '../db/queue/shape.js';
-import type { Look } from './ask.js';
-import { listOf } from './figures.js';
-import { isUns } from './kinds.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
 import { amount, formatDuration, formatUntil } from './words.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
 export type ProviderState =
-  | Obstacle
-  | Wait
-  | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number }
-  | ({ state: 'held-up' } & HeldUp);
+  Obstacle | Wait | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number };
 
 /** What the Queue Manager has it wait for, which no table says. */
 export interface Wait {
@@ -21,17 +15,10 @@ export interface Wait {
   until_ms?: number;
 }
 
-/** Its sets wait in a UNS for earlier ones that the UNS `uns` has. */
-export interface HeldUp {
-  uns: string;
-  until_ms: number;
-}
-
 /** What daemons say of a provider, besides the database. */
 export interface Told {
   /** Urls of it that are on their way. */
   fetching?: number;
-  heldUp?: HeldUp;
   wait?: Wait;
   /** Code and host of its last failure. */
   failure?: string;
@@ -42,14 +29,13 @@ export interface Told {
 /** @param slots of the period, as the Queue Manager has it */
 export function stateOf(
   provider: ProviderQueue,
-  { fetching = 0, heldUp, wait, retryAtMs }: Told,
+  { fetching = 0, wait, retryAtMs }: Told,
   nowMs: number,
   slots: Slots,
 ): ProviderState {
   const obstacle = obstacleOf(provider, nowMs, slots);
   if (obstacle !== undefined && ['disabled', 'paused', 'back-off'].includes(obstacle.state)) return obstacle;
-  if (provider.waiting === 0)
-    return heldUp === undefined ? { state: 'idle' } : { state: 'held-up', ...heldUp };
+  if (provider.waiting === 0) return { state: 'idle' };
   if (obstacle?.state === 'closed') return obstacle;
   if (fetching > 0) return { state: 'fetching' };
   if (wait !== undefined) return wait;
@@ -75,19 +61,6 @@ export function formatSummary(queue: QueueSummary, nowMs: number, answers = true
       ? ''
       : `, the oldest set for ${formatDuration(Math.max(0, nowMs / 1000 - queue.oldest))}`;
   return `${amount(queue.urls, 'url waits', 'urls wait')} for ${amount(queue.waiting, 'provider')}${age}`;
-}
-
-/** What the statuses of the UNSes say of providers whose turn is with another one; they name some. */
-export function heldUpOf(looks: readonly Look[]): Map<number, HeldUp> {
-  const named = looks.flatMap(look =>
-    'status' in look && isUns(look.name) ? listOf(look.status, 'held_up') : [],
-  );
-  return new Map(
-    named.map(({ pid, uns, until_ms: untilMs }) => [
-      Number(pid),
-      { uns: String(uns), until_ms: Number(untilMs) },
-    ]),
-  );
 }
 
 /** The table: providers down, ages in minutes across. Estimated ages are marked with ~. */
@@ -129,8 +102,7 @@ export function formatShape(
 }
 
 function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, slots: Slots): string {
-  const found = stateOf(provider, told, nowMs, slots);
-  const { state, until_ms: untilMs } = found;
+  const { state, until_ms: untilMs } = stateOf(provider, told, nowMs, slots);
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
   const failure = told.failure === undefined ? '' : ` (${told.failure})`;
   const words =
@@ -144,13 +116,11 @@ function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, sl
             ? `${provider.failed === 1 ? 'its url failed, is' : 'all urls failed, are'} tried again${until.replace(' until', ' at')}`
             : state === 'closed' && until === ''
               ? 'closed at all hours'
-              : found.state === 'bandwidth'
+              : state === 'bandwidth'
                 ? `waits for its bandwidth${until}`
-                : found.state === 'lcc-bandwidth'
+                : state === 'lcc-bandwidth'
                   ? `waits for the bandwidth of the LCC${until}`
-                  : found.state === 'held-up'
-                    ? `sets wait for earlier ones of the UNS ${found.uns}${until}`
-                    : `${state}${until}`;
+                  : `${state}${until}`;
   return [
     words,
     provider.failed === 0 || state === 'retry' ? '' : `${amount(provider.failed, 'url')} to be tried again`,

@@ -31,7 +31,7 @@ export function reasonsOf(looks: readonly Look[], queue: QueueSummary | undefine
     ...answers('lccbot').flatMap(bot =>
       figureOf(bot, 'managers') === 0 ? [`${bot.daemon} has no Bot Manager: it looks for one`] : [],
     ),
-    ...answers('lccd-uns').flatMap(uns => ofNotificationServer(uns, nowMs)),
+    ...answers('lccd-uns').flatMap(ofNotificationServer),
     ...(queue === undefined
       ? []
       : [...ofProviders(queue, nowMs), ...ofFailed(queue, qm?.['retry_at_ms'], nowMs)]),
@@ -179,14 +179,13 @@ function ofBotManager(bm: DaemonStatus, nowMs: number): string[] {
   return reasons;
 }
 
-function ofNotificationServer(uns: DaemonStatus, nowMs: number): string[] {
+function ofNotificationServer(uns: DaemonStatus): string[] {
   const reasons: string[] = [];
   const spooled = figureOf(uns, 'sets_spooled');
   if (uns['qm_connected'] === false)
     reasons.push(
       `${uns.daemon} has no Queue Manager${spooled === 0 ? '' : `: ${amount(spooled, 'set waits', 'sets wait')} in the spool`}`,
     );
-  reasons.push(...ofTurns(uns, nowMs));
   const bytes = figureOf(uns, 'spool_bytes');
   const max = figureOf(uns, 'max_spool_bytes');
   if (typeof uns['no_room'] === 'string')
@@ -217,21 +216,6 @@ function ofForeign(daemon: DaemonStatus, where: string): string[] {
     : [
         `${amount(foreign, 'foreign file is', 'foreign files are')} set aside in ${where}, below bad/: look where ${foreign === 1 ? 'it is' : 'they are'} from, and remove ${foreign === 1 ? 'it' : 'them'}`,
       ];
-}
-
-/** Providers whose sets wait for another UNS; the first ones are named. */
-function ofTurns(uns: DaemonStatus, nowMs: number): string[] {
-  const heldUp = figureOf(uns, 'providers_held_up');
-  const named = listOf(uns, 'held_up').slice(0, NAMED);
-  const [first] = named;
-  if (heldUp === 0 || first === undefined) return [];
-  const pids = named.map(({ pid }) => String(pid)).join(', ');
-  const who = `provider${heldUp === 1 ? '' : 's'} ${pids}${heldUp > named.length ? ` and ${heldUp - named.length} more` : ''}`;
-  const names = [...new Set(named.map(({ uns: name }) => String(name)))].join(', ');
-  const untilMs = Math.max(...named.map(({ until_ms: each }) => Number(each)));
-  return [
-    `sets of ${who} wait in ${uns.daemon} for earlier ones that the UNS ${names} has; until ${formatUntil(untilMs, nowMs)} if that does not show itself (uns.order_wait_ms)`,
-  ];
 }
 
 /** A daemon that has run for longer is taken to be well again. */

@@ -3,15 +3,11 @@
  * each with its oldest set: whoever has a thousand sets waiting is not in front of all others with all of them.
  *
  *     waiting ──take──▶ being sent ──done──▶ gone: its provider's next one waits, behind those of others
- *        │ ▲                 ╰──back──▶ waiting
- *        ▼ ╰── some time later
- *     held up by another UNS
+ *                          ╰──back──▶ waiting
  */
-import type { Clock } from '../lib/clock.js';
 import type { SpoolEntry } from '../lib/spool-frames.js';
-import { parseLabel, type EntryLabel } from './label.js';
 import { LARGE_SET_URLS } from './options.js';
-import { LOOK_MS } from './turns.js';
+import { parseLabel, type EntryLabel } from './spooled.js';
 
 export interface SpooledSet {
   entry: SpoolEntry;
@@ -23,29 +19,28 @@ export interface SpooledSet {
 /** The provider; a set whose name says nothing of it stands alone. */
 type Owner = number | string;
 
-export interface BacklogParts {
-  clock: Clock;
-  /** All entries, oldest first; new ones are put behind. */
-  entries: () => readonly SpoolEntry[];
-  /** Whether no other UNS has an earlier set of its provider. */
-  isNext: (label: EntryLabel | undefined) => boolean;
+/** Sets of a provider, and what is in them. */
+export interface WaitingSets {
+  sets: number;
+  urls: number;
+  fullSets: number;
 }
 
 export class Backlog {
-  readonly #parts: BacklogParts;
+  readonly #entries: () => readonly SpoolEntry[];
   /** What each owner has, oldest first; the first one may be on its way. */
   readonly #queues = new Map<Owner, SpooledSet[]>();
   /** Owners whose first set waits, in the order of their turns, by its size. */
   readonly #small = new Set<Owner>();
   readonly #large = new Set<Owner>();
-  /** Those whose first set waits for another UNS. */
-  readonly #heldUp = new Set<Owner>();
-  #lookAtMs = 0;
+  /** By provider. */
+  readonly #waiting = new Map<number, WaitingSets>();
   #isLargeSent = false;
   #lastId = '';
 
-  constructor(parts: BacklogParts) {
-    this.#parts = parts;
+  /** @param entries all there are, oldest first; new ones are put behind */
+  constructor(entries: () => readonly SpoolEntry[]) {
+    this.#entries = entries;
   }
 
   /** Whether the provider has anything here, on its way or not. */
@@ -54,10 +49,15 @@ export class Backlog {
     return this.#queues.has(pid);
   }
 
+  /** What the provider has here, on its way or not. */
+  waiting(pid: number): Readonly<WaitingSets> {
+    this.#addNew();
+    return this.#waiting.get(pid) ?? { sets: 0, urls: 0, fullSets: 0 };
+  }
+
   /** The next set to be sent, one of a provider and one large one at a time; `done` or `back` must follow. */
   take(): SpooledSet | undefined {
     this.#addNew();
-    this.#lookAgain();
     const small = this.#firstOf(this.#small);
     const large = this.#isLargeSent ? undefined : this.#firstOf(this.#large);
     const set = small === undefined || (large && large.entry.id < small.entry.id) ? large : small;
@@ -72,6 +72,7 @@ export class Backlog {
     const owner = ownerOf(set);
     const queue = this.#queues.get(owner) ?? [];
     queue.shift();
+    this.#count(set, -1);
     if (set.isLarge) this.#isLargeSent = false;
     const [next] = queue;
     if (next === undefined) this.#queues.delete(owner);
@@ -92,7 +93,7 @@ export class Backlog {
   }
 
   #addNew(): void {
-    const entries = this.#parts.entries();
+    const entries = this.#entries();
     let from = entries.length;
     while (from > 0 && (entries[from - 1]?.id ?? '') > this.#lastId) from--;
     for (const entry of entries.slice(from)) {
@@ -101,6 +102,7 @@ export class Backlog {
       const owner = ownerOf(set);
       const queue = this.#queues.get(owner);
       this.#lastId = entry.id;
+      this.#count(set, 1);
       if (queue !== undefined) {
         queue.push(set);
         continue;
@@ -110,25 +112,21 @@ export class Backlog {
     }
   }
 
-  #firstOf(owners: Set<Owner>): SpooledSet | undefined {
-    for (const owner of owners) {
-      const [first] = this.#queues.get(owner) ?? [];
-      if (first !== undefined && this.#parts.isNext(first.label)) return first;
-      owners.delete(owner);
-      this.#heldUp.add(owner);
-    }
-    return undefined;
+  #count({ label }: SpooledSet, by: 1 | -1): void {
+    if (label === undefined) return;
+    const { sets, urls, fullSets } = this.#waiting.get(label.pid) ?? { sets: 0, urls: 0, fullSets: 0 };
+    const now = {
+      sets: sets + by,
+      urls: urls + by * label.received,
+      fullSets: fullSets + (label.set === 'full' ? by : 0),
+    };
+    if (now.sets === 0) this.#waiting.delete(label.pid);
+    else this.#waiting.set(label.pid, now);
   }
 
-  #lookAgain(): void {
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (this.#heldUp.size === 0 || nowMs < this.#lookAtMs) return;
-    this.#lookAtMs = nowMs + LOOK_MS;
-    for (const owner of this.#heldUp) {
-      const [first] = this.#queues.get(owner) ?? [];
-      if (first !== undefined) this.#lineOf(first).add(owner);
-    }
-    this.#heldUp.clear();
+  #firstOf(owners: Set<Owner>): SpooledSet | undefined {
+    const [owner] = owners;
+    return owner === undefined ? undefined : this.#queues.get(owner)?.[0];
   }
 }
 

@@ -23,10 +23,9 @@ import type { Spool } from '../lib/spool.js';
 import type { SpoolHeader } from '../lib/spool-frames.js';
 import { step } from '../lib/steps.js';
 import { damageNote, SET_END, sessionNote, setStart, unsHello, type SetHead } from '../wire/uns-qm.js';
-import { Backlog, type SpooledSet } from './backlog.js';
+import { Backlog, type SpooledSet, type WaitingSets } from './backlog.js';
 import type { UnsOptions } from './options.js';
 import { QmLink } from './qm-link.js';
-import { LOOK_MS, type Turns } from './turns.js';
 
 /** Notes sent between two sets. */
 const NOTES_AT_A_TIME = 100;
@@ -35,7 +34,6 @@ export interface ForwarderParts {
   options: UnsOptions;
   spool: Spool;
   sessions: SessionStore;
-  turns: Turns;
   duty: DutyCycle<number>;
   clock: Clock;
   log: Log;
@@ -67,7 +65,6 @@ export class Forwarder {
   readonly #noteLater = new Set<number>();
   /** Any provider may have one. */
   #noteAll = true;
-  #endHandOver = () => {};
   /** Why connections were refused, as was said already. */
   #refusal: string | undefined;
   #absorbed = 0;
@@ -78,12 +75,7 @@ export class Forwarder {
 
   constructor(parts: ForwarderParts) {
     this.#parts = parts;
-    const { spool, turns, clock } = parts;
-    this.#backlog = new Backlog({
-      clock,
-      entries: () => spool.entries,
-      isNext: label => turns.isNext(label),
-    });
+    this.#backlog = new Backlog(() => parts.spool.entries);
   }
 
   get connected(): boolean {
@@ -93,6 +85,11 @@ export class Forwarder {
   /** Sets the QM has taken since the start. */
   get absorbed(): number {
     return this.#absorbed;
+  }
+
+  /** What the provider has in the spool. */
+  waiting(pid: number): Readonly<WaitingSets> {
+    return this.#backlog.waiting(pid);
   }
 
   /** There may be something new to send: one connection that is idle looks for it. */
@@ -148,8 +145,6 @@ export class Forwarder {
   }
 
   #join(stream: Stream): void {
-    const { spool, turns } = this.#parts;
-    if (this.#streams.size === 0) this.#endHandOver = turns.handOver(() => spool.entries.length > 0);
     this.#streams.add(stream);
     // Whatever was confirmed over the connection before may have been lost with it.
     this.#noteAll = true;
@@ -158,10 +153,7 @@ export class Forwarder {
   #leave(stream: Stream): void {
     if (!this.#streams.delete(stream)) return;
     if (stream.set !== undefined) this.#backlog.back(stream.set);
-    if (this.#streams.size === 0) {
-      this.#endHandOver();
-      this.#refusal = undefined;
-    }
+    if (this.#streams.size === 0) this.#refusal = undefined;
     // What it was sending can go over another.
     this.wake();
   }
@@ -182,14 +174,10 @@ export class Forwarder {
 
   async #idle(stream: Stream): Promise<void> {
     const woken = new Promise<void>(resolve => (stream.wake = resolve));
-    const { turns, clock } = this.#parts;
-    // Only other UNSes do not say when they are done: whoever waits for a set that is being sent here is woken after it.
-    const cancel = turns.heldUp(0).count > 0 ? clock.after(LOOK_MS, () => stream.wake?.()) : undefined;
     try {
       await stream.link.unlessClosed(woken);
     } finally {
       stream.wake = undefined;
-      cancel?.();
     }
   }
 
@@ -205,9 +193,7 @@ export class Forwarder {
 
   /** The set will not be sent again. */
   async #takeOut(set: SpooledSet, how: 'remove' | 'setAside'): Promise<void> {
-    const { spool, turns } = this.#parts;
-    await spool[how](set.entry.id);
-    turns.done(set.label);
+    await this.#parts.spool[how](set.entry.id);
     this.#backlog.done(set);
     const pid = set.label?.pid;
     if (pid === undefined || this.#backlog.has(pid) || !this.#noteLater.delete(pid)) return;
@@ -322,7 +308,10 @@ function headOf({ entry, label }: SpooledSet, { header, md5 }: Verified): SetHea
     errseen: Number(header['errseen'] ?? 0),
     ip: String(header['ip'] ?? ''),
     atS: Number(header['atS'] ?? 0),
-    ...(label?.deletes === undefined ? {} : { deletes: label.deletes }),
+    newest: label?.newest ?? 0,
+    numbering: String(header['numbering'] ?? ''),
+    after: label?.after ?? 0,
+    ...(label === undefined ? {} : { deletes: label.deletes }),
     digest: digestOf(set, urlprefix, md5),
   };
 }

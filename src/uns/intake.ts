@@ -1,13 +1,14 @@
 /** The spool as the UNS sees it: is there room, and what waits in it for whom. */
 import { bytesToKeep, describeRoom } from '../config/free-disk.js';
-import type { OrderStore } from '../db/order.js';
+import type { SessionStore } from '../db/sessions.js';
 import type { Spool } from '../lib/spool.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
 import { step } from '../lib/steps.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
-import { formatLabel } from './label.js';
+import type { WaitingSets } from './backlog.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { Refusal } from './refusal.js';
+import { formatLabel, type EntryLabel } from './spooled.js';
 
 /** What is said of a set when it begins to be written. */
 export interface IntakeHeader {
@@ -18,20 +19,28 @@ export interface IntakeHeader {
   errseen: number;
   ip: string;
   atS: number;
+  /** Which UNSes number connections together. */
+  numbering: string;
+}
+
+export interface IntakeParts {
+  spool: Spool;
+  sessions: SessionStore;
+  /** What waits in the spool. */
+  waiting: (pid: number) => Readonly<WaitingSets>;
+  /** Called whenever a set has been made durable. */
+  onEntry: () => void;
 }
 
 export class Intake {
   readonly #spool: Spool;
-  readonly #order: OrderStore;
+  readonly #parts: IntakeParts;
   readonly #options: UnsOptions;
-  readonly #onEntry: () => void;
 
-  /** @param onEntry called whenever a set has been made durable */
-  constructor(spool: Spool, order: OrderStore, options: UnsOptions, onEntry: () => void) {
-    this.#spool = spool;
-    this.#order = order;
+  constructor(parts: IntakeParts, options: UnsOptions) {
+    this.#spool = parts.spool;
+    this.#parts = parts;
     this.#options = options;
-    this.#onEntry = onEntry;
   }
 
   /** What is full, the spool or its disk. */
@@ -55,19 +64,22 @@ export class Intake {
     if (full !== undefined) throw new Refusal(102, `temporarily off-line, try again later: ${full}`);
   }
 
-  begin(header: IntakeHeader): SpoolWriter {
-    return this.#spool.create({ ...header });
+  begin(header: Omit<IntakeHeader, 'numbering'>): SpoolWriter {
+    const { numbering } = this.#parts.sessions;
+    return this.#spool.create({ ...header, numbering } satisfies IntakeHeader);
   }
 
   /** Makes a set durable; it is promised from then on. */
-  async commit(writer: SpoolWriter, label: Parameters<typeof formatLabel>[0]): Promise<void> {
-    await writer.commit(formatLabel(label));
-    this.#onEntry();
+  async commit(writer: SpoolWriter, label: Omit<EntryLabel, 'newest'>): Promise<void> {
+    // Whatever connects from now on, to any UNS, is later.
+    const newest = this.#parts.sessions.newest(label.pid);
+    await writer.commit(formatLabel({ ...label, newest }));
+    this.#parts.onEntry();
     step('uns.accepted');
   }
 
-  /** What waits for the Queue Manager in the spools of all UNSes. */
-  waiting(pid: number): { sets: number; urls: number; fullSets: number } {
-    return this.#order.waiting(pid);
+  /** What waits for the Queue Manager. */
+  waiting(pid: number): Readonly<WaitingSets> {
+    return this.#parts.waiting(pid);
   }
 }

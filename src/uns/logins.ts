@@ -111,9 +111,14 @@ export class Logins {
     return this.#describe(provider, begun);
   }
 
-  /** A set is about to be accepted: nobody would fetch for a provider that was removed since. @throws Refusal 101 */
-  demandKnown(pid: number): void {
-    if (this.#pidb.isRemoved(pid)) throw new Refusal(101, 'the provider was removed');
+  /**
+   * The provider's last set in the queue, now that another is about to be accepted; 0 = none.
+   * @throws Refusal 101: nobody would fetch for a provider that was removed since
+   */
+  latestSet(pid: number): number {
+    const psetid = this.#pidb.latestSet(pid);
+    if (psetid === undefined) throw new Refusal(101, 'the provider was removed');
+    return psetid;
   }
 
   /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */

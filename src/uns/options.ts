@@ -4,7 +4,6 @@ import { freeDiskOf, type FreeDisk } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText, type SettingKey } from '../config/settings.js';
-import { ORDER_DB } from '../db/order.js';
 import { SESSIONS_DB } from '../db/sessions.js';
 import { placesAtDoor } from '../lib/open-files.js';
 import type { XmlLimits } from '../lib/xml/types.js';
@@ -39,15 +38,12 @@ export interface UnsOptions {
   /** What the disk of the spool must have free for sets to be taken. */
   minFree: FreeDisk;
   sessionsDb: string;
-  orderDb: string;
   lccDb: string;
   mimes: readonly string[];
   xml: XmlLimits & { maxHelloBytes: number };
   maxUrlBytes: number;
   fullSetPeriodMs: number;
   qmTimeoutMs: number;
-  /** Longest wait for another UNS that has earlier sets and is away. */
-  orderWaitMs: number;
   /** Connections that are turned away and may stay to read why; beyond, they are cut. */
   maxAtDoor: number;
   limits: Readonly<Record<UnsLimit, number>>;
@@ -70,8 +66,6 @@ export function unsOptions(config: Config, openFiles: number): UnsOptions {
     spoolDir: `${config.home.unsSpool}/${id}`,
     minFree: freeDiskOf(config, 'uns'),
     sessionsDb: join(config.home.unsSpool, SESSIONS_DB.file),
-    orderDb: join(config.home.unsSpool, ORDER_DB.file),
-    orderWaitMs: config.get('uns.order_wait_ms'),
     lccDb: config.home.db,
     mimes: config.get('uns.mime'),
     xml: { ...xmlLimitsOf(config), maxHelloBytes: config.get('wire.max_hello_bytes') },

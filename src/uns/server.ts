@@ -2,7 +2,6 @@
 import { dirname } from 'node:path';
 import type { Connection } from '../daemon/types.js';
 import { PidbReader } from '../db/pidb-reader.js';
-import { OrderStore } from '../db/order.js';
 import { SessionStore } from '../db/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
@@ -22,10 +21,7 @@ import type { UnsOptions } from './options.js';
 import { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import { CpSession, type SessionParts } from './session.js';
-import { Turns } from './turns.js';
-
-/** Providers named in the status of those whose turn is with another UNS. */
-const SHOWN_HELD_UP = 100;
+import { setsInSpools } from './spooled.js';
 
 export interface UnsParts {
   options: UnsOptions;
@@ -42,8 +38,6 @@ export class UnsServer {
   readonly #fail: (error: unknown) => void;
   readonly #spool: Spool;
   readonly #sessions: SessionStore;
-  readonly #order: OrderStore;
-  readonly #turns: Turns;
   readonly #intake: Intake;
   readonly #pidb: PidbReader;
   readonly #logins: Logins;
@@ -65,18 +59,14 @@ export class UnsServer {
     this.#log = log;
     this.#fail = parts.fail;
     makeDirectoryDurably(options.spoolDir, 0o750);
-    this.#order = new OrderStore(options.orderDb, options.id, parts);
-    this.#turns = new Turns({ order: this.#order, clock, log, waitMs: options.orderWaitMs });
     this.#spool = new Spool({
       dir: options.spoolDir,
       steps: 'uns.spool',
-      labelling: this.#turns,
       fail: parts.fail,
       log,
     });
-    // The spool is ours now: what lies in it does not change under our hands.
-    this.#turns.agree(dirname(options.spoolDir));
     this.#sessions = new SessionStore(options.sessionsDb, parts);
+    this.#sessions.raise(newestNamed(dirname(options.spoolDir)));
     this.#pidb = new PidbReader(options.lccDb);
     this.#connections = new Connections(options, clock);
     const duty = new DutyCycle<number>(clock);
@@ -84,12 +74,19 @@ export class UnsServer {
       options,
       spool: this.#spool,
       sessions: this.#sessions,
-      turns: this.#turns,
       duty,
       clock,
       log,
     });
-    const intake = new Intake(this.#spool, this.#order, options, () => this.#forwarder.wake());
+    const intake = new Intake(
+      {
+        spool: this.#spool,
+        sessions: this.#sessions,
+        waiting: pid => this.#forwarder.waiting(pid),
+        onEntry: () => this.#forwarder.wake(),
+      },
+      options,
+    );
     this.#intake = intake;
     const rations = new Rations(options, { pidb: this.#pidb, intake, clock });
     this.#logins = new Logins(options, {
@@ -142,7 +139,6 @@ export class UnsServer {
   }
 
   status() {
-    const heldUp = this.#turns.heldUp(SHOWN_HELD_UP);
     const aside = this.#spool.aside;
     const sets = [...this.#open.keys()].filter(session => session.hasSet).length;
     return {
@@ -156,8 +152,6 @@ export class UnsServer {
       spool_bytes: this.#spool.bytes,
       max_spool_bytes: this.#options.limits['uns.max_spool_bytes'],
       no_room: this.#intake.noRoom() ?? null,
-      providers_held_up: heldUp.count,
-      held_up: heldUp.some,
       sets_bad: aside.entries,
       foreign_files: aside.foreign,
       qm_connected: this.#forwarder.connected,
@@ -180,8 +174,6 @@ export class UnsServer {
   async close(): Promise<void> {
     await this.#forwarder.stop();
     this.#sessions.close();
-    this.#turns.crossOut();
-    this.#order.close();
     this.#pidb.close();
     this.#spool.close();
   }
@@ -216,4 +208,12 @@ export class UnsServer {
     cancel();
     this.#atDoor -= 1;
   }
+}
+
+/** The newest connections that accepted sets name, in all spools of the home, by provider. */
+function newestNamed(root: string): Map<number, number> {
+  const newest = new Map<number, number>();
+  for (const labels of setsInSpools(root).values())
+    for (const label of labels) newest.set(label.pid, Math.max(label.newest, newest.get(label.pid) ?? 0));
+  return newest;
 }

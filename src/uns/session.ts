@@ -209,8 +209,7 @@ export class CpSession {
   async #accept(): Promise<void> {
     const set = this.#set;
     if (set === undefined || this.#admission === undefined) throw new Refusal(104);
-    this.#parts.logins.demandKnown(this.#admission.provider.pid);
-    await set.commit();
+    await set.commit(this.#parts.logins.latestSet(this.#admission.provider.pid));
     this.#set = undefined;
     this.#reader.share(this.#parts.layouts);
     const { provider, seq } = this.#admission;

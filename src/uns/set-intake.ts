@@ -120,8 +120,12 @@ export class SetIntake {
     if (this.#writer.waitingBytes > MAX_UNWRITTEN_BYTES) await this.#writer.drained();
   }
 
-  /** Makes the set durable. @throws Refusal 201 or 204; LccError `io.full` or `io` */
-  async commit(): Promise<void> {
+  /**
+   * Makes the set durable.
+   * @param after the provider's last set in the queue
+   * @throws Refusal 201 or 204; LccError `io.full` or `io`
+   */
+  async commit(after: number): Promise<void> {
     // It would remove all that is held; a wrong urlprefix is likelier than a site that has become all wrong.
     if (this.#set === 'full' && this.#urls > 0 && this.#received === 0)
       throw new Refusal(204, 'not one url of the full set was acceptable: nothing was changed');
@@ -132,6 +136,7 @@ export class SetIntake {
         set: this.#set,
         received: this.#received,
         deletes: this.#deletes,
+        after,
       });
     await (this.#set === 'full' ? this.#rations.accept(this.#provider, commit) : commit());
   }

@@ -1,9 +1,47 @@
-/** What lies in the spools of the UNSes of one LCC, whether or not they run. */
+/**
+ * What the names of spool entries say, so that a set is known without opening its file, and when that is damaged; and what
+ * lies in the spools of the UNSes of one LCC, whether or not they run.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../lib/errors.js';
 import { spooledLabels } from '../lib/spool.js';
-import { parseLabel, type EntryLabel } from './label.js';
+import type { SetKind } from '../wire/cp-uns/names.js';
+
+/** The part of an entry's name after its number. */
+export interface EntryLabel {
+  pid: number;
+  seq: number;
+  set: SetKind;
+  received: number;
+  /** How many of them ask for removal. */
+  deletes: number;
+  /** What was known of the provider when the set was accepted (wire/uns-qm.ts): its newest connection, and its newest set in the queue. */
+  newest: number;
+  after: number;
+}
+
+const LABEL = /^(\d+)\.(\d+)\.(full|partial)\.(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
+
+/** undefined when it is none */
+export function parseLabel(text: string): EntryLabel | undefined {
+  const found = LABEL.exec(text);
+  if (found === null) return undefined;
+  const [, pid, seq, set, received, deletes, newest, after] = found;
+  return {
+    pid: Number(pid),
+    seq: Number(seq),
+    set: set as SetKind,
+    received: Number(received),
+    deletes: Number(deletes),
+    newest: Number(newest),
+    after: Number(after),
+  };
+}
+
+export function formatLabel({ pid, seq, set, received, deletes, newest, after }: EntryLabel): string {
+  return [pid, seq, set, received, deletes, newest, after].join('.');
+}
 
 /**
  * The sets that were accepted and not handed over yet, by the name of their UNS.

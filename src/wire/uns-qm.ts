@@ -2,7 +2,7 @@
  * UNS → QM: accepted sets travel to the queue, one after the other on each of a few connections that stay open.
  *
  *     UNS  <lococa:uns id="uns.3f9a"/>                                     QM  <lococa:qm/>
- *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … [deletes="3"] [digest="md5"]> <url …/>… </lococa:set>
+ *     UNS  <lococa:set entry="…" pid="7" seq="18" set="full" … newest="19" numbering="3f" after="4711"> <url …/>… </lococa:set>
  *          QM  <lococa:absorbed entry="…" queued="…" duplicate="…" unchanged="…" deleted="…"/>   durable: forget it
  *          QM  <lococa:refused entry="…" code="104">reason</lococa:refused>                      permanent: set aside
  *     UNS  <lococa:session pid="7" seq="19" ip="192.0.2.7" errseen="812"/>  QM  <lococa:noted pid="7" seq="19"/>
@@ -43,7 +43,12 @@ export interface SetHead {
   ip: string;
   /** When it was accepted, seconds since 1970. */
   atS: number;
-  /** How many of its urls ask for removal; undefined when the entry is older than the count. */
+  /** When it was accepted: the provider's newest connection, and which UNSes number connections together; '' = none. */
+  newest: number;
+  numbering: string;
+  /** When it was accepted: the id of the provider's last set in the queue, 0 = none. */
+  after: number;
+  /** How many of its urls ask for removal; undefined: not counted. */
   deletes?: number;
   /** Of kind, urlprefix and urls: sets with the same one ask for the same. At most 64 characters. */
   digest?: string;
@@ -83,8 +88,10 @@ export function unsHello(id: string): string {
 
 /** The start tag of a set; its urls follow as they are, then `SET_END`. */
 export function setStart(head: SetHead): string {
-  const { entry, pid, seq, set, urlprefix, received, errseen, ip, atS: at, deletes, digest } = head;
-  return `<lococa:set${formatAttributes({ entry, pid, seq, set, urlprefix, received, errseen, ip, at, deletes, digest })}>\n`;
+  const { entry, pid, seq, set, urlprefix, received, errseen, ip, atS: at } = head;
+  const { newest, numbering, after, deletes, digest } = head;
+  const said = { entry, pid, seq, set, urlprefix, received, errseen, ip, at };
+  return `<lococa:set${formatAttributes({ ...said, newest, numbering, after, deletes, digest })}>\n`;
 }
 
 export const SET_END = '</lococa:set>\n';
@@ -330,6 +337,9 @@ function readHead(attributes: Attributes): SetHead {
     errseen: integer('errseen'),
     ip: attributes['ip'] ?? '',
     atS: integer('at'),
+    newest: integer('newest'),
+    numbering: attributes['numbering'] ?? '',
+    after: integer('after'),
     ...(deletes === undefined ? {} : { deletes }),
     ...(digest === undefined ? {} : { digest }),
   };

@@ -5,14 +5,8 @@ import { describe, it } from 'node:test';
 import { Cp, init, newHome, Receiver, set } from '../support/uns.js';
 
 /** Steps in the order in which they take effect; after the last nothing may be forgotten any more. */
-const SPOOLING = [
-  'uns.spool.written',
-  'uns.spool.synced',
-  'uns.order.entered',
-  'uns.spool.renamed',
-  'uns.spool.dirsynced',
-];
-const FORWARDING = ['uns.forwarded', 'uns.spool.removed', 'uns.order.left'];
+const SPOOLING = ['uns.spool.written', 'uns.spool.synced', 'uns.spool.renamed', 'uns.spool.dirsynced'];
+const FORWARDING = ['uns.forwarded', 'uns.spool.removed'];
 
 describe('lccd-uns killed', () => {
   for (const step of [...SPOOLING, 'uns.accepted']) {
@@ -37,7 +31,8 @@ describe('lccd-uns killed', () => {
       assert.match(after, /seq="3"/);
       await receiver.until(({ sets }) => sets.at(-1)?.curls[0] === 'd');
       const told = receiver.sets.map(({ curls }) => curls.join(' '));
-      const whole = SPOOLING.indexOf(step) >= 3 || step === 'uns.accepted';
+      const whole =
+        SPOOLING.indexOf(step) >= SPOOLING.indexOf('uns.spool.renamed') || step === 'uns.accepted';
       assert.deepEqual(told, whole ? ['a b', 'c', 'd'] : ['a b', 'd']);
       assert.equal(new Set(receiver.sets.map(({ head }) => head.entry)).size, told.length);
       await next.stop();
@@ -124,7 +119,7 @@ describe('lccd-uns', () => {
       .split('\n')
       .map(line => line.split(' ')[1]);
     const durable = steps.filter(step => step !== 'uns.accepted' && step !== 'uns.forwarded');
-    assert.deepEqual(durable, ['uns.connection.synced', ...SPOOLING, 'uns.spool.removed', 'uns.order.left']);
+    assert.deepEqual(durable, ['uns.connection.synced', ...SPOOLING, 'uns.spool.removed']);
     assert.ok(steps.indexOf('uns.accepted') > steps.indexOf('uns.spool.dirsynced'));
     assert.ok(steps.indexOf('uns.forwarded') < steps.indexOf('uns.spool.removed'));
     await receiver.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { accepted, codeOf, Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
@@ -115,23 +115,6 @@ describe('lccd-uns and its spool', () => {
     assert.equal(digests[0], digests[1], 'white space between urls is nothing');
     assert.equal(new Set(digests.slice(1)).size, 5, 'kind, urlprefix and every url count');
     await daemon.stop();
-  });
-
-  it('delivers entries of a release that did not count removals', async () => {
-    const home = newHome();
-    const password = home.addProvider(7);
-    const first = await home.start();
-    await new Cp(first.port).send(init(7, password) + set('partial', 'a')).reply;
-    await first.stop();
-    const [entry = ''] = home.spooled();
-    const old = entry.replace(/\.0\.1$/, '');
-    renameSync(home.spoolFile('new', entry), home.spoolFile('new', old));
-    const receiver = await newReceiver(home);
-    const second = await home.start();
-    await receiver.until(({ sets }) => sets.length === 1);
-    const { head } = receiver.sets[0] ?? assert.fail();
-    assert.deepEqual([head.entry, head.received, 'deletes' in head], [old, 1, false]);
-    await second.stop();
   });
 
   it('sends a set again that was not answered, under the same name', async () => {

@@ -3,11 +3,9 @@ import { survivesKillsAt } from '../support/main-line.js';
 survivesKillsAt([
   'uns.spool.written',
   'uns.spool.synced',
-  'uns.order.entered',
   'uns.spool.renamed',
   'uns.spool.dirsynced',
   'uns.accepted',
   'uns.forwarded',
   'uns.spool.removed',
-  'uns.order.left',
 ]);

@@ -281,7 +281,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await lcc.untilIdle();
     await lcc.killAll();
     await read();
-    for (const name of ['lcc.db', 'spool/uns/sessions.db', 'spool/uns/order.db'])
+    for (const name of ['lcc.db', 'spool/uns/sessions.db'])
       rmSync(join(lcc.home, `${name}-shm`), { force: true });
     await read();
     assert.deepEqual(readdirSync(disk.outside('tmp')), [], 'no copy is left');

@@ -36,6 +36,20 @@ function watchNames(t: TestContext, dir: string, synced: (count: () => number) =
   });
 }
 
+/** Calls `about` whenever a file is about to be renamed. */
+function beforeRenames(t: TestContext, about: () => void): void {
+  const real = fs.renameSync;
+  fs.renameSync = (from, to) => {
+    about();
+    real(from, to);
+  };
+  syncBuiltinESMExports();
+  t.after(() => {
+    fs.renameSync = real;
+    syncBuiltinESMExports();
+  });
+}
+
 function limitFiles(limit: number): void {
   execFileSync('prlimit', [`--pid=${process.pid}`, `--nofile=${limit === Infinity ? 'unlimited' : limit}:`]);
 }
@@ -288,13 +302,12 @@ describe('a spool', () => {
     const failures: unknown[] = [];
     let taken: number[] = [];
     let isTaking = false;
-    const finish = (labels: readonly string[]) => {
+    beforeRenames(t, () => {
       if (isTaking) taken = takeAll();
-      return [...labels];
-    };
+      isTaking = false;
+    });
     const fail = (error: unknown) => void failures.push(error);
-    const labelling = { finish, undo() {} };
-    const spool = new Spool({ dir, steps: 'test.spool', fail, labelling });
+    const spool = new Spool({ dir, steps: 'test.spool', fail });
     let syncs = 0;
     watchNames(t, dir, () => (syncs += 1));
     // The first one raises the sequence, which takes a file.

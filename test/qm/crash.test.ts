@@ -131,6 +131,33 @@ test('killed at any durable step, the Queue Manager ends where it would have end
 test('killed when it has refused a set of which something stays, it refuses it again', () =>
   compare(1, ['qm.set.refused']));
 
+test('killed when it has passed over a set that may be older, it answers alike and wants one full set', async () => {
+  const qm = new Qm();
+  try {
+    await qm.start({ LCC_CRASH_AT: 'qm.set.passed' });
+    const newer = new Uns(qm, 'b');
+    assert.ok(await newer.set('e1', [url('y')]));
+    const older = new Uns(qm, 'a');
+    older.socket.write(setText('e1', [url('x')], { numbering: '' }));
+    assert.equal(await qm.ended(), 'SIGKILL');
+    const db = openDatabase(qm.dbPath);
+    const fulfilled = db.prepare("UPDATE pidb SET fullsetwanted = NULL WHERE fullsetwanted = 'order'").run();
+    db.close();
+    assert.equal(fulfilled.changes, 1);
+    await qm.start();
+    const again = new Uns(qm, 'a');
+    again.socket.write(setText('e1', [url('x')], { numbering: '' }));
+    assert.ok(
+      await again.hear(/<lococa:absorbed entry="e1" queued="0" duplicate="0" unchanged="0" deleted="0"\/>/),
+    );
+    assert.deepEqual(qm.rows('SELECT curl FROM qdb'), [{ curl: 'http://127.0.0.1/y' }]);
+    assert.deepEqual(qm.rows('SELECT fullsetwanted FROM pidb WHERE pid = 7'), [{ fullsetwanted: null }]);
+    for (const { socket } of [newer, older, again]) socket.destroy();
+  } finally {
+    await qm.close();
+  }
+});
+
 test('killed while urls come back into their set, they are fetched by the next one, in their order', async () => {
   const qm = new Qm();
   try {

@@ -155,6 +155,8 @@ export class Uns {
   }
 }
 
+let connections = 0;
+
 export function setText(entry: string, urls: readonly UrlRecord[], more: Partial<SetHead> = {}): string {
   const head: SetHead = {
     entry,
@@ -166,6 +168,10 @@ export function setText(entry: string, urls: readonly UrlRecord[], more: Partial
     errseen: 0,
     ip: '',
     atS: 1,
+    // Each later than the one before, by whichever UNS.
+    newest: ++connections,
+    numbering: 'n',
+    after: 0,
     ...more,
   };
   const lines = urls.map(

@@ -103,6 +103,10 @@ export class Bench {
       errseen: 0,
       ip: '192.0.2.1',
       atS: 0,
+      // Each later than the one before, by whichever UNS.
+      newest: this.#entry,
+      numbering: 'n',
+      after: 0,
       ...more,
     };
   }

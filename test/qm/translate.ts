@@ -19,6 +19,10 @@ export function headOf(seq: number, pid: number, full: boolean, urls: readonly U
     errseen: 0,
     ip: '192.0.2.1',
     atS: 0,
+    // Whichever UNS it comes by.
+    newest: seq,
+    numbering: 'n',
+    after: 0,
     // The deletes of partial sets are not counted here: test/qm/fuse.test.ts does.
     deletes: 0,
     digest: JSON.stringify(urls),

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ProviderQueue, QueueShape, QueueSummary } from '../../src/db/queue/shape.js';
-import type { Look } from '../../src/run/ask.js';
-import { formatShape, formatSummary, heldUpOf, stateOf, type Told } from '../../src/run/queue.js';
+import { formatShape, formatSummary, stateOf, type Told } from '../../src/run/queue.js';
 
 /** A Friday, 13:30 local time. */
 const NOW_MS = new Date(2026, 10, 20, 13, 30).getTime();
@@ -95,24 +94,6 @@ describe('the state of a provider', () => {
     );
   });
 
-  it('is not idle while its sets wait for another UNS', () => {
-    const look = (name: string, held_up: object[]): Look => ({
-      name,
-      status: { daemon: name, pid: 1, up_s: 1, rss_bytes: 1, idle: false, held_up },
-    });
-    const heldUp = heldUpOf([
-      look('lccd-uns-b', [{ pid: 1, uns: 'a', until_ms: NOW_MS + 40_000 }]),
-      look('lccd-qm', [{ pid: 2, uns: 'a', until_ms: 1 }]),
-      { name: 'lccd-uns', problem: 'away' },
-    ]);
-    assert.deepEqual([...heldUp], [[1, { uns: 'a', until_ms: NOW_MS + 40_000 }]]);
-    const told = { heldUp: heldUp.get(1) ?? assert.fail() };
-    const expected = { state: 'held-up', uns: 'a', until_ms: NOW_MS + 40_000 };
-    assert.deepEqual(stateOf(provider({ waiting: 0 }), told, NOW_MS, 24), expected);
-    assert.equal(stateOf(provider({ waiting: 0, enabled: 0 }), told, NOW_MS, 24).state, 'disabled');
-    assert.equal(stateOf(provider({}), told, NOW_MS, 24).state, 'waiting');
-  });
-
   it('hours of the week count where the period is a week, else when they are on every day', () => {
     const friday = { timeofday: mask([4 * 24 + 13], 168) };
     assert.deepEqual(stateOf(provider(friday), {}, NOW_MS, 168), { state: 'waiting' });
@@ -131,7 +112,7 @@ it('the table has a line a provider, ages across, and says in words what goes on
       provider({ pid: 4, fullsetwanted: 'operator' }),
       provider({ pid: 5, dueat: NOW_MS + 40_000 }),
       provider({ pid: 6, later: 10, later_slots: [22] }),
-      provider({ pid: 7, waiting: 0, ages: none }),
+      provider({ pid: 7, waiting: 0, ages: none, fullsetwanted: 'order' }),
     ],
     left_off: { providers: 2, waiting: 7 },
   };
@@ -140,7 +121,6 @@ it('the table has a line a provider, ages across, and says in words what goes on
       shape,
       new Map<number, Told>([
         [4, { fetching: 5 }],
-        [7, { heldUp: { uns: 'a', until_ms: NOW_MS + 40_000 } }],
         [3, { failure: '429 at www.example.org' }],
       ]),
       NOW_MS,
@@ -153,7 +133,7 @@ it('the table has a line a provider, ages across, and says in words what goes on
        4   10    10    0  0  0  0   0   0   0    0     0 fetching, 5 sent to machines; full set wanted: operator
        5   10    10    0  0  0  0   0   0   0    0     0 waits for its bandwidth until 13:30:40
        6   10    10    0  0  0  0   0   0   0    0     0 all urls wait for their own hours until 22:00
-       7    0     0    0  0  0  0   0   0   0    0     0 sets wait for earlier ones of the UNS a until 13:30:40
+       7    0     0    0  0  0  0   0   0   0    0     0 idle; full set wanted: order
 and 2 providers more with 7 urls (--limit shows more)
 `,
   );

@@ -312,15 +312,6 @@ describe('why nothing moves', () => {
       /^1 of 2 providers with urls waiting is closed at all hours; lccpidb set --timeofday=always$/,
     ],
     [
-      'an order that another UNS keeps',
-      lcc('lccd-uns', {
-        providers_held_up: 3,
-        held_up: [7, 8].map(pid => ({ pid, uns: 'a', until_ms: NOW_MS + 40_000 })),
-      }),
-      {},
-      /^sets of providers 7, 8 and 1 more wait in lccd-uns for earlier ones that the UNS a has; until 13:30:40 if /,
-    ],
-    [
       'hours of urls',
       lcc(),
       { later_urls: 5, later_until_ms: NOW_MS + 40_000 },

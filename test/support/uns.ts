@@ -77,6 +77,20 @@ export class Home {
     return daemon;
   }
 
+  /** A real Queue Manager where the UNSes look for it, without robots: what is queued stays so. */
+  async startQm(): Promise<Daemon> {
+    rmSync(this.qmPath, { force: true });
+    const endpoints = [`--listen-uns=unix:${this.qmPath}`, `--listen-bm=unix:${join(this.dir, 'bm.sock')}`];
+    const child = spawn(join(ROOT, 'bin/lccd-qm'), endpoints, {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, LCC_HOME: this.dir, LCC_CONFIG: '' },
+    });
+    this.#children.push(child);
+    const daemon = new Daemon(child);
+    await daemon.logged('"event":"ready"');
+    return daemon;
+  }
+
   remove(): void {
     for (const child of this.#children) child.kill('SIGKILL');
     rmSync(this.dir, { recursive: true, force: true });
@@ -115,15 +129,23 @@ export class Daemon {
     return Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(this.log)?.[1]);
   }
 
-  /** Resolves when the log contains `text`. @throws when the daemon ends without having said so */
-  logged(text: string): Promise<void> {
+  /** Resolves when the log contains `text`, `times` times. @throws when the daemon ends without having said so */
+  logged(text: string, times = 1): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#check = () => {
-        if (this.log.includes(text)) resolve();
+        if (this.log.split(text).length > times) resolve();
       };
       this.#check();
       void this.exited.then(() => reject(new Error(`lccd-uns ended without "${text}":\n${this.log}`)));
     });
+  }
+
+  /** Resolves when it says anything more. */
+  async says(): Promise<void> {
+    await Promise.race([
+      this.exited,
+      ...(this.child.stderr === null ? [] : [once(this.child.stderr, 'data')]),
+    ]);
   }
 
   async stop(): Promise<void> {

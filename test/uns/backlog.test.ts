@@ -1,36 +1,21 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
 import type { SpoolEntry } from '../../src/lib/spool-frames.js';
 import { Backlog, type SpooledSet } from '../../src/uns/backlog.js';
-import { formatLabel } from '../../src/uns/label.js';
+import { formatLabel, type EntryLabel } from '../../src/uns/spooled.js';
 
 const LARGE = 20_000;
-let clock: ManualClock;
 let entries: SpoolEntry[];
-/** Providers of which another UNS has an earlier set. */
-let elsewhere: Set<number>;
-let asked: number;
 let backlog: Backlog;
 
 beforeEach(() => {
-  clock = new ManualClock();
   entries = [];
-  elsewhere = new Set();
-  asked = 0;
-  backlog = new Backlog({
-    clock,
-    entries: () => entries,
-    isNext: label => {
-      asked++;
-      return label === undefined || !elsewhere.has(label.pid);
-    },
-  });
+  backlog = new Backlog(() => entries);
 });
 
-function arrives(pid: number, received = 1): void {
-  const label = formatLabel({ pid, seq: entries.length + 1, set: 'partial', received, deletes: 0 });
-  named(label);
+function arrives(pid: number, received = 1, set: EntryLabel['set'] = 'partial'): void {
+  const seq = entries.length + 1;
+  named(formatLabel({ pid, seq, set, received, deletes: 0, newest: seq, after: 0 }));
 }
 let number = 0;
 function named(label: string): void {
@@ -100,27 +85,6 @@ describe('the backlog', () => {
     assert.equal(backlog.take(), undefined, 'the other large one still waits');
   });
 
-  it('passes over providers whose turn is with another UNS, and looks at them again some time later', () => {
-    elsewhere.add(1);
-    arrives(1);
-    arrives(2);
-    assert.equal(take().label?.pid, 2);
-    assert.equal(backlog.take(), undefined);
-    elsewhere.clear();
-    clock.advance(50);
-    assert.equal(take().label?.pid, 1);
-  });
-
-  it('asks of a provider that is held up once in a while, not whenever anything is sent', () => {
-    elsewhere.add(1);
-    arrives(1);
-    for (let n = 0; n < 100; n++) {
-      arrives(2);
-      done(take());
-    }
-    assert.ok(asked < 110, `${asked} questions`);
-  });
-
   it('knows whose sets are here, on their way or not, until they are gone', () => {
     assert.ok(!backlog.has(1));
     arrives(1);
@@ -129,6 +93,19 @@ describe('the backlog', () => {
     assert.ok(backlog.has(1));
     done(set);
     assert.ok(!backlog.has(1));
+  });
+
+  it('knows how many sets and urls of a provider are here, until they are gone', () => {
+    arrives(1, 5);
+    arrives(2, 9);
+    assert.deepEqual(backlog.waiting(1), { sets: 1, urls: 5, fullSets: 0 });
+    arrives(1, 7, 'full');
+    assert.deepEqual(backlog.waiting(1), { sets: 2, urls: 12, fullSets: 1 });
+    done(take());
+    assert.deepEqual(backlog.waiting(1), { sets: 1, urls: 7, fullSets: 1 });
+    done(take());
+    done(take());
+    assert.deepEqual(backlog.waiting(1), { sets: 0, urls: 0, fullSets: 0 });
   });
 
   it('gives entries whose names say nothing, each on its own', () => {

@@ -4,16 +4,14 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { OrderStore } from '../../src/db/order.js';
 import { SessionStore } from '../../src/db/sessions.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
 import { Forwarder } from '../../src/uns/forward.js';
-import { formatLabel } from '../../src/uns/label.js';
 import type { UnsOptions } from '../../src/uns/options.js';
-import { Turns } from '../../src/uns/turns.js';
+import { formatLabel } from '../../src/uns/spooled.js';
 import { formatQmAnswer, receiveFromUns, type SetHead } from '../../src/wire/uns-qm.js';
 import { occupyThreads } from '../lib/spools.js';
 import { ends, settle } from '../support/duplex.js';
@@ -28,22 +26,17 @@ const LARGE = 20_000;
 function uns(name: string) {
   mkdirSync(join(root, name, 'a', 'new'), { recursive: true });
   const clock = new ManualClock();
-  const order = new OrderStore(join(root, name, 'order.db'), 'a');
-  const turns = new Turns({ order, clock, log: silentLog, waitMs: 1000 });
   const spool = new Spool({
     dir: join(root, name, 'a'),
     steps: 'uns.spool',
-    labelling: turns,
     fail: error => assert.fail(String(error)),
   });
-  turns.agree(join(root, name));
   const sessions = new SessionStore(join(root, name, 'sessions.db'));
   const options = { id: 'a', xml: LIMITS, qmTimeoutMs: 60_000 } as UnsOptions;
   const forwarder = new Forwarder({
     options,
     spool,
     sessions,
-    turns,
     duty: new DutyCycle(clock),
     clock,
     log: silentLog,
@@ -67,7 +60,9 @@ function uns(name: string) {
     async accept(pid: number, seq: number, received: number): Promise<void> {
       const writer = spool.create({ pid, seq, set: 'partial' });
       writer.write('<url curl="a"/>\n');
-      await writer.commit(formatLabel({ pid, seq, set: 'partial', received, deletes: 0 }));
+      await writer.commit(
+        formatLabel({ pid, seq, set: 'partial', received, deletes: 0, newest: seq, after: 0 }),
+      );
       left += 1;
       forwarder.wake();
     },

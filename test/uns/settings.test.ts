@@ -101,7 +101,6 @@ it('every setting of the UNS reaches the option it is for', () => {
     'uns.id': 'u2',
     'uns.min_free_disk_percent': '17',
     'uns.min_free_disk_bytes': '1MB',
-    'uns.order_wait_ms': '19',
     'uns.mime': ['text/*'],
     'uns.qm_timeout_ms': '1004',
     'xml.url_bytes': '257',
@@ -112,12 +111,11 @@ it('every setting of the UNS reaches the option it is for', () => {
   const options = unsOptions(configOf(overrides), Infinity);
   assert.deepEqual(options.limits, limits);
   assert.deepEqual(options.minFree, { percent: 17, bytes: 2 ** 20, whose: 'uns' });
-  const { id, orderWaitMs, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs } = options;
+  const { id, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs } = options;
   assert.deepEqual(
-    { id, orderWaitMs, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs },
+    { id, mimes, qmTimeoutMs, maxUrlBytes, fullSetPeriodMs },
     {
       id: 'u2',
-      orderWaitMs: 19,
       mimes: ['text/*'],
       qmTimeoutMs: 1004,
       maxUrlBytes: 257,

@@ -32,11 +32,14 @@ const HEAD: SetHead = {
   errseen: 812,
   ip: '192.0.2.7',
   atS: 1_795_169_581,
+  newest: 19,
+  numbering: '3f9a',
+  after: 4711,
 };
 const FUSED: SetHead = { ...HEAD, deletes: 1, digest: '0cc175b9c0f1b6a831c399e269772661' };
 const FUSED_START =
   '<lococa:set entry="000000000000001-7.18.full.2" pid="7" seq="18" set="full" urlprefix="http://h/?a&amp;b&quot;&lt;" ' +
-  'received="2" errseen="812" ip="192.0.2.7" at="1795169581" deletes="1" digest="0cc175b9c0f1b6a831c399e269772661">\n';
+  'received="2" errseen="812" ip="192.0.2.7" at="1795169581" newest="19" numbering="3f9a" after="4711" deletes="1" digest="0cc175b9c0f1b6a831c399e269772661">\n';
 const DOCUMENT =
   unsHello('uns.3f9a') +
   setStart(HEAD) +

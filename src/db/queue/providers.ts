@@ -26,7 +26,16 @@ export interface Provider {
 }
 
 /** Why a provider is asked for all it has. */
-export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'operator';
+export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'order' | 'operator';
+
+/** The last set of a provider that was absorbed, and what is known of its acceptance. */
+export interface LatestSet {
+  psetid: number;
+  uns: string;
+  /** As SetHead has them (wire/uns-qm.ts). */
+  numbering: string;
+  newest: number;
+}
 
 /** In the order of RawProvider. */
 const COLUMNS =
@@ -47,6 +56,7 @@ export class ProviderStore {
   readonly #toPause;
   readonly #session;
   readonly #setDone;
+  readonly #latest;
   readonly #fullSet;
   readonly #want;
   readonly #wantAll;
@@ -83,7 +93,15 @@ export class ProviderStore {
     this.#session = db.prepare<[number, string, number, number, number]>(
       'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
     );
-    this.#setDone = db.prepare<[number, number]>('UPDATE pidb SET lastset = ? WHERE pid = ?');
+    this.#setDone = db.prepare<[LatestSet & { pid: number; now: number }]>(
+      `UPDATE pidb SET lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
+         latestconnseq = CASE WHEN latestnumbering = $numbering THEN max(latestconnseq, $newest) ELSE $newest END
+       WHERE pid = $pid`,
+    );
+    this.#latest = db.prepare<[number], LatestSet>(
+      `SELECT latestpsetid AS psetid, latestuns AS uns, latestnumbering AS numbering, latestconnseq AS newest
+       FROM pidb WHERE pid = ?`,
+    );
     // As fullSetRation: also a period that began far ahead is over.
     this.#fullSet = db.prepare<{ pid: number; now: number; period: number; free: 0 | 1 }>(
       `UPDATE pidb SET fullsetwanted = NULL,
@@ -214,9 +232,14 @@ export class ProviderStore {
     this.#session.run(seq, ip, atS, pid, seq);
   }
 
-  /** A set has been absorbed. */
-  noteSet(pid: number, nowS: number): void {
-    this.#setDone.run(nowS, pid);
+  /** A set has been absorbed: it is the provider's last. */
+  noteSet(pid: number, nowS: number, set: LatestSet): void {
+    this.#setDone.run({ pid, now: nowS, ...set });
+  }
+
+  /** The provider's last set; undefined when there is no such provider. */
+  latestSet(pid: number): LatestSet | undefined {
+    return this.#latest.get(pid);
   }
 
   /**

@@ -212,15 +212,8 @@ export function readProviderQueue(db: Db, pid: number): ProviderStanding | undef
 
 /**
  * The providers with anything to say of them, the longest queues first, at most `limit`.
- * @param also providers of which somebody else has something to say
  */
-export function readQueueShape(
-  db: Db,
-  nowS: number,
-  limit: number,
-  also: readonly number[] = [],
-  countedRows?: number,
-): QueueShape {
+export function readQueueShape(db: Db, nowS: number, limit: number, countedRows?: number): QueueShape {
   const read = db.transaction(() => {
     const waiting = new Map(
       db.prepare<[], [number, number]>('SELECT pid, nurlproc FROM pidb WHERE nurlproc > 0').raw().all(),
@@ -233,8 +226,7 @@ export function readQueueShape(
       of?.ages.forEach((count, group) => (total.ages[group] = (total.ages[group] ?? 0) + count));
       total.exact &&= of?.exact ?? true;
     }
-    const remarked = { nowS, also: JSON.stringify(also) };
-    const rows = remarkable(db, remarked, limit);
+    const rows = remarkable(db, nowS, limit);
     const later = readLater(db);
     const failed = readFailed(db);
     const providers = rows.map((row): ProviderQueue => {
@@ -248,7 +240,7 @@ export function readQueueShape(
     });
     const shown = providers.reduce((sum, { waiting: urls }) => sum + urls, 0);
     const left_off = {
-      providers: countRemarkable(db, remarked) - providers.length,
+      providers: countRemarkable(db, nowS) - providers.length,
       waiting: total.waiting - shown,
     };
     return { providers, left_off, total };
@@ -257,26 +249,20 @@ export function readQueueShape(
 }
 
 const REMARKABLE = `nurlproc > 0 OR paused <> 0 OR backoffuntil > $nowS OR fullsetwanted IS NOT NULL OR nurlerrs > 0
-  OR pid IN (SELECT pid FROM held WHERE state = ${HELD} AND urls > 0) OR pid IN (SELECT value FROM json_each($also))`;
-
-interface Remarked {
-  nowS: number;
-  /** A list of pids in JSON. */
-  also: string;
-}
+  OR pid IN (SELECT pid FROM held WHERE state = ${HELD} AND urls > 0)`;
 
 const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, ${DUE_AT} AS dueat, fullsetwanted,
   nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD}) AS held`;
 
-function remarkable(db: Db, of: Remarked, limit: number): ProviderRow[] {
+function remarkable(db: Db, nowS: number, limit: number): ProviderRow[] {
   return db
-    .prepare<Remarked & { limit: number }, ProviderRow>(
+    .prepare<{ nowS: number; limit: number }, ProviderRow>(
       `SELECT ${PROVIDER_COLUMNS} FROM pidb WHERE ${REMARKABLE} ORDER BY nurlproc DESC, pid LIMIT $limit`,
     )
-    .all({ ...of, limit });
+    .all({ nowS, limit });
 }
 
-function countRemarkable(db: Db, of: Remarked): number {
-  const count = db.prepare<Remarked, number>(`SELECT count(*) FROM pidb WHERE ${REMARKABLE}`).pluck();
-  return count.get(of) ?? 0;
+function countRemarkable(db: Db, nowS: number): number {
+  const count = db.prepare<{ nowS: number }, number>(`SELECT count(*) FROM pidb WHERE ${REMARKABLE}`);
+  return count.pluck().get({ nowS }) ?? 0;
 }

@@ -18,10 +18,10 @@ describe('the shape of the queue', () => {
 
   const nowS = () => Math.floor(bench.clock.nowMs() / 1000);
   const urls = (name: string, count: number) => Array.from({ length: count }, (_, i) => url(`${name}${i}`));
-  const shape = (limit = 20, countedRows?: number, also: number[] = []): QueueShape => {
+  const shape = (limit = 20, countedRows?: number): QueueShape => {
     const db = openReadOnly(bench.path);
     try {
-      return readQueueShape(db, nowS(), limit, also, countedRows);
+      return readQueueShape(db, nowS(), limit, countedRows);
     } finally {
       db.close();
     }
@@ -83,16 +83,6 @@ describe('the shape of the queue', () => {
     );
     assert.deepEqual(seen.left_off, { providers: 1, waiting: 1 });
     assert.equal(seen.total.waiting, 3);
-  });
-
-  it('has a provider of which nothing waits when somebody else has something to say of it', () => {
-    assert.deepEqual(shape().providers, []);
-    const { providers, left_off } = shape(20, undefined, [8, 9]);
-    assert.deepEqual(
-      providers.map(({ pid, waiting }) => [pid, waiting]),
-      [[8, 0]],
-    );
-    assert.deepEqual(left_off, { providers: 0, waiting: 0 });
   });
 
   it('lists a provider without a queue only when there is something to say of it', () => {

@@ -1,0 +1,26 @@
+/** The end of a set and of a session, as the database has them. Each inside a transaction. */
+import type { SetState } from '../db/queue/absorb.js';
+import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { SessionNote } from '../wire/uns-qm.js';
+
+/** Makes a set complete and, if it has rows, visible to the scheduler. */
+export function closeSet(store: QueueStore, state: SetState): WaitingSet | undefined {
+  store.absorb.complete(state);
+  const { psetid, pid, firstpos, lastpos } = state;
+  const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos };
+  if (!store.queue.hasRows(set)) return undefined;
+  store.queue.addSet(set);
+  return set;
+}
+
+/** Closes a set of which no more can be read; its provider is asked for all it has. */
+export function giveUpSet(store: QueueStore, state: SetState): WaitingSet | undefined {
+  store.held.abandon(state.psetid);
+  return closeSet(store, state);
+}
+
+export function noteSession(store: QueueStore, session: SessionNote, nowS: number): void {
+  store.providers.noteSession(session.pid, session.seq, session.ip, nowS);
+  store.errors.delivered(session.pid, session.errseen);
+}

@@ -1,0 +1,39 @@
+/**
+ * The order of one provider's sets when it uses several UNSes (docs/design/sessions.md). A set is absorbed only when it is
+ * known to have been accepted later than the last one that was:
+ *
+ *     the same UNS            a spool hands over in the order of acceptance
+ *     `after`                 when it was accepted, the last one was in the queue already
+ *     `newest`, `numbering`   when it was accepted, there had been a connection that began after the last one's acceptance
+ *
+ * Any other would undo what is newer, or may: nothing of it is applied, and the provider is asked for all it has.
+ */
+import type { SetState } from '../db/queue/absorb.js';
+import type { LatestSet } from '../db/queue/providers.js';
+import type { WaitingSet } from '../db/queue/sets.js';
+import type { QueueStore } from '../db/queue/store.js';
+import type { SetHead } from '../wire/uns-qm.js';
+import { giveUpSet, noteSession } from './close-set.js';
+
+export function isLater(
+  { after, newest, numbering }: Pick<SetHead, 'after' | 'newest' | 'numbering'>,
+  uns: string,
+  last: LatestSet | undefined,
+): boolean {
+  if (last === undefined || last.psetid <= after || last.uns === uns) return true;
+  return numbering !== '' && numbering === last.numbering && newest > last.newest;
+}
+
+/** Remembers a set that is not applied, so that it is answered alike when it comes again. Inside a transaction. */
+export function passOver(
+  store: QueueStore,
+  state: SetState,
+  head: SetHead,
+  nowS: number,
+): WaitingSet | undefined {
+  store.absorb.save(state);
+  const set = giveUpSet(store, state);
+  store.providers.wantFullSet('order', head.pid);
+  noteSession(store, head, nowS);
+  return set;
+}
