@@ -132,7 +132,6 @@ await Promise.all([
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
   bundle('writer-worker.cjs', `import { serveWriting } from '../bot/writer-thread.js';\nserveWriting();\n`),
-  bundle('zstd-worker.cjs', `import { serveZstd } from '../bot/zstd-thread.js';\nvoid serveZstd();\n`),
 ]);
 
 const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));

@@ -1,11 +1,13 @@
-/** Content codings: one of gzip, br and zstd, decoded as it comes, hardly ahead of what is asked for. */
+/** Content codings: one of gzip, br and, where Node can, zstd, decoded as it comes, hardly ahead of what is asked for. */
 import type { Transform } from 'node:stream';
 import { brotliDecompressSync, createBrotliDecompress, createGunzip, gunzipSync } from 'node:zlib';
 import { errnoOf } from '../lib/errors.js';
-import { ZstdDecoder } from './zstd.js';
+import { createZstdDecoder, decodesZstd } from './zstd.js';
 
 /** What a request says it accepts. */
-export const ACCEPT_ENCODING = 'gzip, br, zstd';
+export function acceptEncoding(): string {
+  return decodesZstd() ? 'gzip, br, zstd' : 'gzip, br';
+}
 
 export type Coded = 'gzip' | 'br' | 'zstd';
 export type Coding = 'identity' | Coded;
@@ -23,7 +25,7 @@ export function codingOf(header: string | undefined): Coding | undefined {
     case 'br':
       return 'br';
     case 'zstd':
-      return 'zstd';
+      return decodesZstd() ? 'zstd' : undefined;
     default:
       return undefined;
   }
@@ -59,21 +61,29 @@ export interface DecoderEvents {
 
 /** A decoder stream. After `error`, `end` or `destroy` there are no further events. */
 export class Decoder {
-  readonly #stream: Transform;
+  readonly #stream: Transform & { readonly bytesWritten?: number };
+  readonly #coding: Coded;
+  #written = 0;
   #dead = false;
 
   constructor(coding: Coded, events: DecoderEvents) {
+    this.#coding = coding;
     this.#stream = createDecoder(coding, 64 * 1024);
     this.#stream
       .on('data', (chunk: Buffer) => void (this.#dead || events.data(chunk)))
       .on('drain', () => void (this.#dead || events.drain()))
-      .on('end', () => void (this.#die() && events.end()))
+      .on('end', () => {
+        if (!this.#die()) return;
+        if (this.#isWhole) events.end();
+        else events.error(new Error('more follows the first frame'));
+      })
       // The listener stays for good: an error event nobody listens to ends the process.
       .on('error', error => void (this.#die() && events.error(error)));
   }
 
   /** Returns false when the caller should wait for `drain`. */
   write(chunk: Uint8Array): boolean {
+    this.#written += chunk.length;
     return this.#dead || this.#stream.write(chunk);
   }
 
@@ -84,6 +94,11 @@ export class Decoder {
   destroy(): void {
     this.#dead = true;
     this.#stream.destroy();
+  }
+
+  /** Node drops what stands behind a frame of zstd, also when it is another frame. */
+  get #isWhole(): boolean {
+    return this.#coding !== 'zstd' || this.#stream.bytesWritten === this.#written;
   }
 
   #die(): boolean {
@@ -100,6 +115,6 @@ function createDecoder(coding: Coded, chunkSize: number): Transform {
     case 'br':
       return createBrotliDecompress({ chunkSize });
     case 'zstd':
-      return new ZstdDecoder();
+      return createZstdDecoder(chunkSize);
   }
 }

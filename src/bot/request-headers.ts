@@ -1,5 +1,5 @@
 /** What a server is told with a request. */
-import { ACCEPT_ENCODING } from './decode.js';
+import { acceptEncoding } from './decode.js';
 import type { FetchJob } from './job.js';
 
 /** What is said with every request for this type as this agent: the same as last time, mostly. */
@@ -30,7 +30,7 @@ export function requestHeaders(
 
 function usualHeaders(mimetype: string | undefined, agent: string): string[] {
   const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
-  return ['user-agent', agent, 'accept', wanted, 'accept-encoding', ACCEPT_ENCODING];
+  return ['user-agent', agent, 'accept', wanted, 'accept-encoding', acceptEncoding()];
 }
 
 /** RFC 7617, section 2, with the charset that sites ask for if they ask for any. */

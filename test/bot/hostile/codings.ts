@@ -1,5 +1,6 @@
 /** Coded content that is broken, or a bomb. */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { decodesZstd } from '../../../src/bot/zstd.js';
 import { drip } from '../support.js';
 import { BOMB, BROTLI_BOMB, SMALL_BOMB, zstdBomb } from './bombs.js';
 import { CHUNKED, head, noise, say, type HostileCase } from './saying.js';
@@ -71,9 +72,14 @@ export const CODINGS: HostileCase[] = [
     expect: 603,
   },
   { name: 'deflate, unasked', serve: coded('deflate', Buffer.from('x')), expect: 611 },
-  { name: 'a zstd bomb', serve: coded('zstd', zstdBomb(4000)), expect: 606 },
+  { name: 'a zstd bomb', serve: coded('zstd', zstdBomb(4000)), expect: decodesZstd() ? 606 : 611 },
   { name: 'cut zstd', serve: coded('zstd', zstdBomb(2).subarray(0, -1)), expect: 611 },
   { name: 'zstd that wants 2 GB at once', serve: coded('zstd', zstdBomb(2, 0xa8)), expect: 611 },
+  {
+    name: 'a second frame of zstd, which Node would leave out',
+    serve: coded('zstd', Buffer.from('28b52ffd200109000061'.repeat(2), 'hex')),
+    expect: 611,
+  },
   { name: 'not zstd at all', serve: coded('zstd', Buffer.from('plain text')), expect: 611 },
   { name: 'gzip in zstd', serve: coded('gzip, zstd', zstdBomb(2)), expect: 611 },
 ];
