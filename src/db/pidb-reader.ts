@@ -1,9 +1,13 @@
-/** What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, its last one in the queue. */
+/**
+ * What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, its last one in the
+ * queue, and whether its quota has room.
+ */
 import { LccError, messageOf } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
 import { corrupt, isInteger, isText } from './damage.js';
 import { openReadOnly, storageError, type Db } from './open.js';
 import { PROVIDER, providerOf, type Provider } from './pidb.js';
+import { MAX_SUMMED, WAITING_GROWTH } from './queue/quota.js';
 
 export interface ProviderError {
   errseq: number;
@@ -65,6 +69,22 @@ export class PidbReader {
     });
   }
 
+  /** What the provider's content will grow by when all that waits arrives as announced; nothing when too many wait. */
+  waitingGrowth(pid: number): { files: number; space: number } {
+    return this.#guard(({ waiting, waitingGrowth }) => {
+      const isFew = (waiting.get(pid) ?? 0) <= MAX_SUMMED;
+      return (isFew ? waitingGrowth.get(pid, 0, -1) : undefined) ?? { files: 0, space: 0 };
+    });
+  }
+
+  /** What is held of a url, and whether it is going to be fetched. */
+  lookUp(pid: number, curl: string, mimetype: string): { heldBytes: number | undefined; isWaiting: boolean } {
+    return this.#guard(({ held, isQueued }) => ({
+      heldBytes: held.get(pid, curl, mimetype),
+      isWaiting: isQueued.get(pid, curl, mimetype) !== undefined,
+    }));
+  }
+
   close(): void {
     this.#view?.db.close();
     this.#view = undefined;
@@ -98,6 +118,18 @@ function viewOf(db: Db) {
     db,
     provider: db.prepare<[number], unknown[]>(PROVIDER).raw(),
     latest: db.prepare<[number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?').pluck(),
+    waiting: db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck(),
+    waitingGrowth: db.prepare<[number, number, number], { files: number; space: number }>(WAITING_GROWTH),
+    held: db
+      .prepare<[number, string, string], number>(
+        'SELECT len FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?',
+      )
+      .pluck(),
+    isQueued: db
+      .prepare<[number, string, string], number>(
+        'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1',
+      )
+      .pluck(),
     errors: db.prepare<[number, number, number], ProviderError>(
       'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
     ),

@@ -7,6 +7,7 @@ import {
   FRAME_HEAD_BYTES,
   frameOf,
   MAGIC,
+  readFrames,
   writeFrameHead,
   type SpoolEntry,
   type SpoolHeader,
@@ -104,6 +105,8 @@ export class SpoolWriter {
   #writingBack: Promise<void> | undefined;
   #error: unknown;
   #done = false;
+  /** Its last frame was written. */
+  #isWhole = false;
 
   constructor(path: string, header: SpoolHeader, hooks: WriterHooks) {
     this.#path = path;
@@ -209,9 +212,25 @@ export class SpoolWriter {
     }
   }
 
+  /**
+   * What was written so far, in pieces, to be looked at before it is committed: nothing can be added any more.
+   * @throws LccError `io.full` or `io`
+   */
+  async *content(): AsyncGenerator<Buffer, void> {
+    if (this.#fd === undefined) return yield Buffer.from(this.#held);
+    await this.#writeEnd(this.#fd);
+    const frames = readFrames(this.#path);
+    // The header.
+    await frames.next();
+    yield* frames;
+  }
+
   async #writeEnd(fd: number): Promise<number> {
-    this.#cut(fd);
-    this.#enqueue(fd, frameOf(this.#frames, END));
+    if (!this.#isWhole) {
+      this.#isWhole = true;
+      this.#cut(fd);
+      this.#enqueue(fd, frameOf(this.#frames, END));
+    }
     await this.drained();
     return fd;
   }

@@ -104,6 +104,7 @@ export class UnsServer {
       log,
       intake,
       rations,
+      pidb: this.#pidb,
       layouts: new SharedLayouts(),
       share: this.#share,
       duty,

@@ -9,6 +9,7 @@
  * only when the CP has parted in good order after everything that was said, be that a refusal. Two sessions at a time
  * are shown the same ones: which of them will receive any is not known.
  */
+import type { PidbReader } from '../db/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf, tooManyFiles } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
@@ -41,6 +42,7 @@ export interface SessionParts {
   logins: Logins;
   intake: Intake;
   rations: Rations;
+  pidb: PidbReader;
   /** How CPs write, as the last one wrote whose set was accepted: most of them use the same software. */
   layouts: SharedLayouts;
   /** Of connections: what each may read in a turn of the event loop. */

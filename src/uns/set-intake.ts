@@ -1,5 +1,7 @@
 /** One set on its way from a CP into the spool: every url judged, the good ones kept as they came, the bad ones named. */
 import type { Provider } from '../db/pidb.js';
+import type { PidbReader } from '../db/pidb-reader.js';
+import { LccError } from '../lib/errors.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
 import { urlError, type SentUrl } from '../wire/cp-uns/server.js';
 import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
@@ -7,12 +9,15 @@ import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
 import type { Intake } from './intake.js';
 import { limitOf, type UnsOptions } from './options.js';
+import { certainlyFits, Growth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 
 /** Bytes that may wait for the disk before the CP has to. */
 const MAX_UNWRITTEN_BYTES = 512 * 1024;
+/** Errors of a database that is damaged, or away. */
+const UNREADABLE: ReadonlySet<string> = new Set(['data.malformed', 'input.missing']);
 /** How often room is looked for while a set is written. */
 const ROOM_CHECK_BYTES = 16 * 1024 * 1024;
 
@@ -29,7 +34,9 @@ export class SetIntake {
   readonly #options: UnsOptions;
   readonly #intake: Intake;
   readonly #rations: Rations;
+  readonly #pidb: PidbReader;
   readonly #provider: Provider;
+  readonly #urlprefix: string;
   readonly #seq: number;
   readonly #set: SetKind;
   readonly #check: (record: UrlRecord) => UrlVerdict;
@@ -45,7 +52,7 @@ export class SetIntake {
   /** @throws Refusal 102, 104 or 201; LccError of the spool */
   constructor(
     options: UnsOptions,
-    { intake, rations }: { intake: Intake; rations: Rations },
+    { intake, rations, pidb }: { intake: Intake; rations: Rations; pidb: PidbReader },
     admission: Admission,
     start: SetStart,
   ) {
@@ -55,6 +62,8 @@ export class SetIntake {
     this.#options = options;
     this.#intake = intake;
     this.#rations = rations;
+    this.#pidb = pidb;
+    this.#urlprefix = start.urlprefix;
     this.#provider = provider;
     this.#seq = seq;
     this.#set = start.set;
@@ -123,12 +132,13 @@ export class SetIntake {
   /**
    * Makes the set durable.
    * @param after the provider's last set in the queue
-   * @throws Refusal 201 or 204; LccError `io.full` or `io`
+   * @throws Refusal 201 to 204; LccError `io.full` or `io`
    */
   async commit(after: number): Promise<void> {
     // It would remove all that is held; a wrong urlprefix is likelier than a site that has become all wrong.
     if (this.#set === 'full' && this.#urls > 0 && this.#received === 0)
       throw new Refusal(204, 'not one url of the full set was acceptable: nothing was changed');
+    if (this.#set === 'partial') await this.#demandQuota();
     const commit = () =>
       this.#intake.commit(this.#writer, {
         pid: this.#provider.pid,
@@ -139,6 +149,23 @@ export class SetIntake {
         after,
       });
     await (this.#set === 'full' ? this.#rations.accept(this.#provider, commit) : commit());
+  }
+
+  async #demandQuota(): Promise<void> {
+    if (certainlyFits(this.#provider, { updates: this.#updates, bytes: this.#announcedBytes })) return;
+    try {
+      // As it is now: what was free at the login may have been used.
+      const provider = this.#pidb.provider(this.#provider.pid) ?? this.#provider;
+      const growth = new Growth(this.#pidb, provider, this.#urlprefix, this.#options.xml);
+      for await (const piece of this.#writer.content()) {
+        growth.count(piece);
+        await new Promise<void>(resolve => void setImmediate(resolve));
+      }
+      growth.demandRoom();
+    } catch (error) {
+      // What cannot be read is for the Queue Manager to judge, which looks at each url in any case.
+      if (!(error instanceof LccError) || !UNREADABLE.has(error.code)) throw error;
+    }
   }
 
   /** As if nothing had been sent. */
@@ -155,10 +182,10 @@ export class SetIntake {
       );
     }
     if (this.#updates > filesmax) {
-      throw new Refusal(202, `file quota exceeded: ${filesmax} files are allowed`);
+      throw overFiles(this.#provider);
     }
     if (this.#announcedBytes > spacemax) {
-      throw new Refusal(203, `space quota exceeded: ${spacemax} bytes are allowed`);
+      throw overSpace(this.#provider);
     }
   }
 }

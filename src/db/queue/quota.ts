@@ -21,7 +21,13 @@ export interface Growth {
 const UNLIMITED: ProviderUse = { filesmax: Infinity, spacemax: Infinity, filesused: 0, spaceused: 0 };
 
 /** With more urls waiting, what they need is not summed up (25 ms): the quota is kept when their content arrives. */
-const MAX_SUMMED = 20_000;
+export const MAX_SUMMED = 20_000;
+
+/** What the rows that wait need, but for those with places from … to …. */
+export const WAITING_GROWTH = `SELECT count(*) FILTER (WHERE l.id IS NULL) AS files,
+    total(max(0, coalesce(qdb.len, l.len, 0) - coalesce(l.len, 0))) AS space
+  FROM qdb LEFT JOIN lccurl AS l ON (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)
+  WHERE qdb.pid = ? AND op = 1 AND pos NOT BETWEEN ? AND ?`;
 const NOTHING: Growth = { files: 0, space: 0 };
 
 /**
@@ -39,12 +45,7 @@ export class EarlierSets {
 
   constructor(db: Db) {
     this.#waiting = db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck();
-    this.#sum = db.prepare<[number, number, number], Growth>(
-      `SELECT count(*) FILTER (WHERE l.id IS NULL) AS files,
-         total(max(0, coalesce(qdb.len, l.len, 0) - coalesce(l.len, 0))) AS space
-       FROM qdb LEFT JOIN lccurl AS l ON (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)
-       WHERE qdb.pid = ? AND op = 1 AND pos NOT BETWEEN ? AND ?`,
-    );
+    this.#sum = db.prepare<[number, number, number], Growth>(WAITING_GROWTH);
   }
 
   /** What they need at most; rows of the set itself may be counted in. */
