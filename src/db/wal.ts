@@ -44,6 +44,8 @@ function openOnce(path: string, { synchronous, busyMs }: WalOptions, prepare: (d
   try {
     db.pragma('journal_mode = WAL');
     // Entering WAL sets NORMAL, whatever was asked for before.
+    // safeguard: synchronous=FULL
+    // safeguard: the assertion that SQLite took it
     db.pragma(`synchronous = ${synchronous}`);
     if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS[synchronous])
       throw new LccError('bug', `${path}: SQLite refuses synchronous=${synchronous}`);

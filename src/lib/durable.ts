@@ -27,6 +27,7 @@ export function writeFileDurably(path: string, data: string | Uint8Array, mode =
   const fd = openSync(temporary, 'w', mode);
   try {
     try {
+      // safeguard: fsync before the rename of a file
       writeAll(fd, typeof data === 'string' ? Buffer.from(data) : data);
       fsyncSync(fd);
     } finally {
@@ -37,6 +38,7 @@ export function writeFileDurably(path: string, data: string | Uint8Array, mode =
     rmSync(temporary, { force: true });
     throw error;
   }
+  // safeguard: fsync of the directory of a new name
   syncDirectory(dirname(path));
 }
 

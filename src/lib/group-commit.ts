@@ -55,6 +55,7 @@ export class GroupCommit {
     const group = this.#nextGroup();
     const startedMs = clock.monotonicMs();
     try {
+      // safeguard: the answers waiting for the commit of their group
       const values = commit(() => group.map(({ change }) => change()));
       for (const [index, { done }] of group.entries()) done(values[index]);
     } catch (error) {

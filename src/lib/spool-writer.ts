@@ -194,6 +194,7 @@ export class SpoolWriter {
       const fd = this.#fd === undefined ? await this.#writeWhole() : await this.#writeEnd(this.#fd);
       step(`${this.#hooks.steps}.written`);
       await this.#writingBack;
+      // safeguard: fsync before a spooled set gets its name
       await this.#synced(fd, sync);
       step(`${this.#hooks.steps}.synced`);
       closeSync(fd);

@@ -278,6 +278,8 @@ export class Spool {
       if (named.length > 0) step(`${steps}.renamed`);
       try {
         // Others are served meanwhile: a sync waits for whatever else the file system has to write.
+        // safeguard: fsync of the directory before a set is promised
+        // safeguard: a promise waiting for the sync of its directory
         await syncDirectoryAside(this.#new);
       } catch (error) {
         fail(error);

@@ -86,6 +86,7 @@ export class Deletions {
       // Below a relay the machine went away: it is asked again when the relay names it anew.
       if (status === 'away') this.#machines.delete(request.machineid);
     }
+    // safeguard: freed rows staying until their file is gone
     if (status === 'ok') this.#gone(request.file.fid);
     this.pump();
     return true;

@@ -120,6 +120,7 @@ export class Dispatcher {
   /** Takes over the sets that waited when this process started. */
   start(): void {
     this.#slots.start();
+    // safeguard: finding the providers with sets at the start
     for (const pid of this.#options.store.queue.providers()) this.#providers.addStored(pid);
     this.pump();
   }
@@ -162,8 +163,10 @@ export class Dispatcher {
   removeWorker(id: number): void {
     this.#workers.remove(id);
     const nowMs = this.#options.clock.monotonicMs();
+    // safeguard: giving back what a lost Bot Manager was doing
     for (const request of this.#inFlight.takeAll(id)) {
       const known = this.#providers.get(request.lane.pid);
+      // safeguard: giving back what a lost Bot Manager was expected to receive
       this.#waits.lost(known, request.expected, request.sentMs, nowMs);
       this.#putBack(request);
     }
@@ -299,13 +302,16 @@ export class Dispatcher {
     this.#table.wake(nowMs);
     for (const pid of this.#retries.due(nowMs)) this.#table.setHasUrls(pid, true);
     if (!this.#batch.stuck) this.#sendAll(nowMs);
+    // safeguard: calling back what has changed on its way
     for (const outdated of this.#outdated.lanes(nowMs)) this.#table.recall(outdated);
+    // safeguard: recalling lanes
     for (const lane of this.#table.recalls()) this.#workers.get(lane.worker)?.recall(lane.name);
     this.#planWake(nowMs);
   }
 
   #hoursChanged(): void {
     this.#providers.hoursChanged();
+    // safeguard: taking back urls whose own hours end
     for (const lane of this.#inFlight.closing(hours => this.#slots.permits(hours))) this.#table.recall(lane);
   }
 
@@ -348,6 +354,7 @@ export class Dispatcher {
       const known = this.#providers.get(sent.pid);
       if (known === undefined) return;
       touched.add(known);
+      // safeguard: the wait before a retry
       const dueMs = (tries: number) => nowMs + this.#waits.retryMs(tries, result);
       if (settle(known, sent, outcome, dueMs)) this.#table.setHasUrls(sent.pid, true);
     });

@@ -6,7 +6,8 @@ import { step } from '../lib/steps.js';
 import type { SessionNote, SetHead } from '../wire/uns-qm.js';
 import { giveUpSet, noteSession } from './close-set.js';
 import { LARGE_SET_URLS } from './large-sets.js';
-import { SetIntake, type TakingOptions } from './set-intake.js';
+import { SetIntake } from './set-intake.js';
+import type { TakingOptions } from './taking-options.js';
 import { SliceSize } from './slice-size.js';
 
 /** Time that one transaction of a set may take while nothing else is there: absorbing, and removing. */

@@ -264,11 +264,13 @@ export class KnownProviders {
       });
     known.hours = hours;
     this.#table.setProvider({
+      // safeguard: the priority of providers
       pid,
       priority: provider.priority,
       parallel: provider.parallel,
       window: this.#waits.isLimited(provider) ? 1 : window,
     });
+    // safeguard: the pause of a provider
     this.#table.setHindered(pid, 'stopped', provider.paused !== 0 || provider.enabled === 0);
     this.#table.setHindered(pid, 'joining', this.#slots.isJoining(pid));
     this.#openOrClose(known);
@@ -276,6 +278,8 @@ export class KnownProviders {
   }
 
   #openOrClose({ provider, hours }: Known): void {
+    // safeguard: the hours of providers
+    // safeguard: the hours of a provider
     this.#table.setHindered(provider.pid, 'closed', !this.#slots.permits(hours));
   }
 }

@@ -72,8 +72,10 @@ export class Sending {
       for (const { set, row } of taken) {
         if (!isLeft && known.silent.has(row) && known.order.behind(set, row.pos)) continue;
         const hours = row.op === 1 && row.tod !== null ? providers.hoursOf(known, row.tod) : ALWAYS;
+        // safeguard: the roots a provider has when the turn of a url comes
         if (row.op === 1 && !known.isInside(row.furl ?? row.curl)) {
           this.#pass(set, row, ALWAYS, OUTSIDE);
+          // safeguard: the hours of a url
         } else if (row.op === 1 && slots.permits(hours)) {
           this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
           sent++;

@@ -11,58 +11,17 @@
  * The last transaction, for most sets the only one, is shared with sets of other providers that end at the same time.
  */
 import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
-import type { WaitingSet } from '../db/queue/sets.js';
-import type { QueueStore } from '../db/queue/store.js';
-import type { Clock } from '../lib/clock.js';
 import type { GroupCommit } from '../lib/group-commit.js';
-import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { resolveUrl } from '../wire/roots.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 import { closeSet, giveUpSet } from './close-set.js';
-import { fuseLimit, holdRemovals, type FuseRules } from './fuse.js';
+import { fuseLimit, holdRemovals } from './fuse.js';
 import { mtimeOf } from './mtime.js';
 import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
-import type { SliceSize } from './slice-size.js';
-
-export interface TakingOptions {
-  store: QueueStore;
-  clock: Clock;
-  log: Log;
-  /** Most urls applied in one transaction. */
-  sliceUrls: number;
-  fullSetPeriodMs: number;
-  fuse: FuseRules;
-  /** Whether anything is being fetched. */
-  isFetching: () => boolean;
-  /** Pages that commits have written so far. */
-  pagesWritten: () => number;
-  /** A set is complete: the scheduler may have it. */
-  onSet: (set: WaitingSet) => void;
-  /**
-   * Something of a set of provider `pid` was committed: there may be files to delete.
-   * @param haveChanged urls that waited already are to be fetched otherwise, or not at all
-   */
-  onCommit: (pid: number, haveChanged: boolean) => void;
-}
-
-export interface SliceSizes {
-  /** Urls applied in a transaction … */
-  slice: SliceSize;
-  /** … and urls removed in one. */
-  removal: SliceSize;
-}
-
-/** What all sets share. */
-export interface IntakeParts {
-  sizes: SliceSizes;
-  /** Commits the last slices of sets together. */
-  commits: GroupCommit;
-  /** After so much work on the set: resolves when others have had their share. */
-  rest: (workedMs: number) => Promise<void>;
-}
+import type { IntakeParts, SliceSizes, TakingOptions } from './taking-options.js';
 
 export type Refusal = { code: number; reason: string };
 
@@ -106,9 +65,11 @@ export class SetIntake {
     this.#release = release;
     this.#full = head.set === 'full';
     this.#reading = { resolve: url => resolveUrl(head.urlprefix, url), mtimeOf };
+    // safeguard: memory of what was absorbed
     this.#state = options.store.absorb.find(uns, head.entry);
     this.#withheld =
       this.#state === undefined ? this.#mayExceed() : options.store.held.isOpen(this.#state.psetid);
+    // safeguard: going on where a set was cut off
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
     const { providers } = options.store;
     this.#isLate = this.#state?.complete !== 1 && !isLater(head, uns, providers.latestSet(head.pid));
@@ -152,6 +113,7 @@ export class SetIntake {
         return this.#refusal ?? { code: 204, reason: '' };
       }
       if (this.#state?.complete) return countsOf(this.#state);
+      // safeguard: the answer waiting for the commit
       if (!this.#full && !this.#withheld) return await this.#complete();
       this.#commit();
       const excess = await this.#excess();
@@ -181,6 +143,7 @@ export class SetIntake {
       return state;
     });
     this.#sizes.slice.took(this.#slice.urls, appliedMs, pagesWritten() - pages);
+    // safeguard: incomplete sets being kept from the order
     this.#slice = new Slice();
     step('qm.slice.committed');
     this.#tell(this.#state);
@@ -227,6 +190,7 @@ export class SetIntake {
     if (this.#full && ((terms?.filesused ?? 0) <= limit || store.held.matches(pid, true, digest)))
       return undefined;
     const content = this.#full ? await this.#countUnnamed() : await this.#siftDeletes();
+    // safeguard: the fuse
     return content > limit ? content : undefined;
   }
 
@@ -350,6 +314,7 @@ export class SetIntake {
   #settleRemovals({ psetid, pid }: SetState, excess: number | undefined, nowS: number): void {
     const { held } = this.#options.store;
     const { digest = '' } = this.#head;
+    // safeguard: a later full set settling what earlier ones would have removed
     if (this.#full) held.supersede(pid, psetid);
     else if (digest !== '') held.confirm(pid, digest);
     if (excess !== undefined) holdRemovals(this.#options.store, this.#head, psetid, excess, nowS);

@@ -119,11 +119,14 @@ export class TimeSlots {
     this.#see(nowMs);
     this.#noted = false;
     this.#basis = this.#basisNow();
+    // safeguard: what began while nobody looked
     const begun = new Set(last === undefined ? [] : slotsBegun(last.atMs, nowMs, slots)).add(this.#slot);
     const isOther = last?.slots !== slots || last.basis !== this.#basis;
     for (const slot of store.slots.slots()) {
       for (const pid of store.slots.providers(slot)) {
+        // safeguard: knowing the masks by which rows wait, after a restart
         if (!this.#masks.has(pid)) this.#masks.set(pid, this.#maskOf(pid));
+        // safeguard: putting urls back when their hour comes
         if (isOther || begun.has(slot)) this.#join(slot, pid);
       }
     }
@@ -144,6 +147,7 @@ export class TimeSlots {
     const changed = this.#see(nowMs);
     if (begun.length > 0) {
       this.#noted = false;
+      // safeguard: putting urls back when their hour comes
       for (const slot of begun.length === slots ? store.slots.slots() : begun)
         for (const pid of store.slots.providers(slot)) this.#join(slot, pid);
       this.#run();
@@ -179,6 +183,7 @@ export class TimeSlots {
   resubmitted(): void {
     const { slots } = this.#options.store;
     const next = (afterPsetid: number, limit: number) => slots.resubmitted(afterPsetid, limit);
+    // safeguard: looking at hours again that were submitted again
     const parts = next(0, RESUBMITTED_SETS);
     if (parts.length === 0) return;
     const job = this.#begin('resubmitted', next);

@@ -134,6 +134,7 @@ export class Waits {
     const believed = len === null ? null : paced.announced.believed(this.#most(paced, len));
     const bytes = (meter.isLimited ? meter : this.#whole).expected(believed);
     this.#whole.charge(bytes, nowMs);
+    // safeguard: charging what is expected of a url
     meter.charge(bytes, nowMs);
     this.#tell(paced);
     return bytes;
@@ -181,6 +182,7 @@ export class Waits {
 
   /** What can come of so many announced bytes. */
   #most({ provider }: Paced, len: number): number {
+    // safeguard: the longest content in what is charged
     return Math.min(len, provider.maxlen ?? Infinity, this.#options.maxContentBytes);
   }
 
@@ -247,12 +249,14 @@ export class Waits {
     const asksForPatience = result.status === 'error' && result.retryAfterMs !== undefined;
     // Only what was sent after the last failure shows that the site answers again.
     if (answered && provider.backoffs > 0 && sent.backoffs === provider.backoffs) {
+      // safeguard: a Retry-After that ends an outage
       if (asksForPatience) provider.backoffs = 0;
       else this.#forgetBackoff(paced);
       this.#tell(paced);
     } else if (answered && !asksForPatience) {
       return;
     }
+    // safeguard: writing down that a site does not answer
     providers.setBackoff(provider.pid, provider.backoffs, this.#writtenUntilS(paced));
     this.#isWritten = true;
   }
@@ -265,6 +269,7 @@ export class Waits {
     const nowMs = clock.monotonicMs();
     providers.setDelaysWrittenAt(this.#toWall(nowMs));
     this.#isWritten = false;
+    // safeguard: due times being written
     for (const { provider, meter } of this.#moved)
       if (meter.isLimited) providers.setDue(provider.pid, this.#toWall(meter.settledMs(nowMs)));
     if (this.#whole.isLimited) providers.setWholeDue(this.#toWall(this.#whole.settledMs(nowMs)));
@@ -294,7 +299,9 @@ export class Waits {
   }
 
   #tell({ provider, meter, backoffUntilMs }: Paced): void {
+    // safeguard: leaving alone a site that does not answer
     this.#table.delay(provider.pid, Math.max(backoffUntilMs, meter.dueMs));
+    // safeguard: trying such a site with one url
     this.#table.setProbing(provider.pid, provider.backoffs > 0);
   }
 

@@ -148,6 +148,7 @@ export class SetIntake {
         deletes: this.#deletes,
         after,
       });
+    // safeguard: the acknowledgement of a set waiting for the disk
     await (this.#set === 'full' ? this.#rations.accept(this.#provider, commit) : commit());
   }
 

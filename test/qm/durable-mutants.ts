@@ -5,8 +5,8 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   {
     without: 'synchronous=FULL',
     edits: [
-      edit('db/wal.js', 'db.pragma(`synchronous = ${synchronous}`);', "db.pragma('synchronous = NORMAL');"),
-      edit('db/wal.js', "db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS[synchronous]", 'false'),
+      edit('db.pragma(`synchronous = ${synchronous}`);', "db.pragma('synchronous = NORMAL');"),
+      edit("db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS[synchronous]", 'false'),
     ],
     by: {
       file: 'db/open',
@@ -15,7 +15,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the assertion that SQLite took it',
-    edits: [edit('db/wal.js', 'db.pragma(`synchronous = ${synchronous}`);', '')],
+    edits: [edit('db.pragma(`synchronous = ${synchronous}`);', '')],
     by: {
       file: 'db/open',
       test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
@@ -23,7 +23,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'fsync before the rename of a file',
-    edits: [edit('lib/durable.js', ': data);\n            fsyncSync(fd);', ': data);')],
+    edits: [edit(': data);\n            fsyncSync(fd);', ': data);')],
     by: {
       file: 'lib/durable',
       test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
@@ -31,7 +31,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'fsync of the directory of a new name',
-    edits: [edit('lib/durable.js', '    syncDirectory(dirname(path));\n', '')],
+    edits: [edit('    syncDirectory(dirname(path));\n', '')],
     by: {
       file: 'lib/durable',
       test: 'a file is written, synced, renamed into place, and its directory synced, in this order',
@@ -39,22 +39,22 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'fsync before a spooled set gets its name',
-    edits: [edit('lib/spool-writer.js', 'await this.#synced(fd, sync);', '')],
+    edits: [edit('await this.#synced(fd, sync);', '')],
     by: { file: 'lib/spool', test: 'ends the process, and the entry is not promised' },
   },
   {
     without: 'fsync of the directory before a set is promised',
-    edits: [edit('lib/spool.js', 'await syncDirectoryAside(this.#new);', '')],
+    edits: [edit('await syncDirectoryAside(this.#new);', '')],
     by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
   },
   {
     without: 'a promise waiting for the sync of its directory',
-    edits: [edit('lib/spool.js', 'await syncDirectoryAside(', 'void syncDirectoryAside(')],
+    edits: [edit('await syncDirectoryAside(', 'void syncDirectoryAside(')],
     by: { file: 'lib/spool', test: 'is promised only when its name was synced' },
   },
   {
     without: 'the acknowledgement of a set waiting for the disk',
-    edits: [edit('uns/session.js', 'await set.commit();', 'set.commit().catch(() => undefined);')],
+    edits: [edit('await (this.#set', 'void (this.#set')],
     by: { file: 'uns/server', test: 'is told to the CP at once, and what was accepted before stays' },
   },
 ];

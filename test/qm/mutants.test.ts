@@ -1,30 +1,25 @@
 /**
- * Tests of the tests: every safeguard is taken out once, and whatever guards it must fail. A mutation is text of a
- * compiled module; when the code has moved on and the text is not there, that is a failure too.
+ * Tests of the tests: every safeguard is taken out once, and the test that guards it must fail. A mutation changes the
+ * compiled text after a mark of the source; when the text is not there any more, that is a failure too.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { mutated } from '../support/mutation.js';
+import { MUTANTS, placesOf } from '../support/marks.js';
+import type { Mutation } from '../support/mutation.js';
 import { ROOT } from '../support/tree.js';
-import { DURABLE_MUTANTS } from './durable-mutants.js';
-import { QUEUE_MUTANTS, type Mutant } from './mutants.js';
-import { SCHEDULE_MUTANTS } from './schedule-mutants.js';
+
+import type { Mutant } from './mutants.js';
 
 /** Histories in which a mutant must be noticed. */
 const HISTORIES = 2000;
 const TESTS = join(ROOT, 'dist/test');
 
 describe('without a safeguard a test fails', { concurrency: 2 }, () => {
-  for (const mutant of [...QUEUE_MUTANTS, ...SCHEDULE_MUTANTS, ...DURABLE_MUTANTS]) {
+  for (const mutant of MUTANTS) {
     const noticed = mutant.by === undefined ? 'by random histories' : `by test/${mutant.by.file}.test.ts`;
     it(`${mutant.without}: noticed ${noticed}`, async () => {
-      for (const module of new Set(mutant.edits.map(edit => edit.module))) {
-        const source = readFileSync(join(ROOT, 'dist/src', module), 'utf8');
-        mutant.edits.filter(edit => edit.module === module).reduce(mutated, source);
-      }
       const { status, output } = await run(mutant);
       assert.notEqual(status, 0, `nothing noticed it:\n${output}`);
       if (mutant.by === undefined) assert.match(output, /AssertionError|SqliteError|TypeError/);
@@ -33,12 +28,14 @@ describe('without a safeguard a test fails', { concurrency: 2 }, () => {
   }
 });
 
-function run({ edits, by }: Mutant): Promise<{ status: number | null; output: string }> {
+function run(mutant: Mutant): Promise<{ status: number | null; output: string }> {
+  const { by } = mutant;
+  const mutation: Mutation = { changes: placesOf(mutant) };
   const what =
     by === undefined
       ? [join(TESTS, 'support/mutant-histories.js'), String(HISTORIES)]
       : ['--test-reporter=tap', `--test-name-pattern=${escaped(by.test)}`, join(TESTS, `${by.file}.test.js`)];
-  const env: NodeJS.ProcessEnv = { ...process.env, LCC_MUTATION: JSON.stringify({ edits }) };
+  const env: NodeJS.ProcessEnv = { ...process.env, LCC_MUTATION: JSON.stringify(mutation) };
   // Set by the runner of this test; a test file that sees it reports to that.
   delete env['NODE_TEST_CONTEXT'];
   const child = spawn(process.execPath, ['--import', join(TESTS, 'support/mutate.js'), ...what], { env });

@@ -1,70 +1,61 @@
-/** Safeguards of what is queued and held taken out, to be noticed by the model or the tests named. */
+/**
+ * Safeguards of what is queued and held taken out, to be noticed by the model or the tests named. The source marks the
+ * place of each with a comment, `// safeguard: ` and what the code no longer does without it.
+ */
 import type { Edit } from '../support/mutation.js';
 
 export interface Mutant {
-  /** What the code no longer does. */
+  /** What the code no longer does: the name of the marks in the source. */
   without: string;
+  /** Each at the one mark of this name that has the text after it. */
   edits: Edit[];
   /** Noticed by the model's random histories, unless by this named test. */
   by?: { file: string; test: string };
 }
 
-export const edit = (module: string, find: string, replace: string): Edit => ({ module, find, replace });
+export const edit = (find: string, replace: string): Edit => ({ find, replace });
 
 export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'the generation in results',
     edits: [
-      edit(
-        'db/queue/results.js',
-        'row === undefined || row.gen !== sent.gen || row.op',
-        'row === undefined || row.op',
-      ),
-      edit(
-        'db/cache/content.js',
-        'WHERE pos = ? AND gen = ? AND op = 1',
-        'WHERE pos = ? AND gen >= ? AND op = 1',
-      ),
+      edit('row === undefined || row.gen !== sent.gen || row.op', 'row === undefined || row.op'),
+      edit('WHERE pos = ? AND gen = ? AND op = 1', 'WHERE pos = ? AND gen >= ? AND op = 1'),
     ],
   },
   {
     without: 'a delete during the fetch winning',
     edits: [
-      edit('db/queue/row.js', 'SET op = 0, gen = gen + 1, named', 'SET op = 0, named'),
-      edit('db/queue/results.js', 'row.gen !== sent.gen || row.op === 0 || ', 'row.gen !== sent.gen || '),
-      edit('db/cache/content.js', 'AND gen = ? AND op = 1', 'AND gen = ?'),
+      edit('SET op = 0, gen = gen + 1, named', 'SET op = 0, named'),
+      edit('row.gen !== sent.gen || row.op === 0 || ', 'row.gen !== sent.gen || '),
+      edit('AND gen = ? AND op = 1', 'AND gen = ?'),
     ],
   },
   {
     without: 'full sets reconciling the queue',
-    edits: [edit('db/queue/reconcile.js', 'this.#dropRow.run(row.pos);', '{}')],
+    edits: [edit('this.#dropRow.run(row.pos);', '{}')],
   },
   {
     without: 'full sets reconciling the content',
-    edits: [edit('db/queue/reconcile.js', 'this.#content.remove(pid, held, nowS());', '{}')],
+    edits: [edit('this.#content.remove(pid, held, nowS());', '{}')],
   },
   {
     without: 'memory of what was absorbed',
     edits: [
-      edit('qm/set-intake.js', 'this.#state = options.store.absorb.find(uns, head.entry);', ''),
-      edit('db/queue/absorb.js', 'INSERT INTO absorbed(', 'INSERT OR REPLACE INTO absorbed('),
+      edit('this.#state = options.store.absorb.find(uns, head.entry);', ''),
+      edit('INSERT INTO absorbed(', 'INSERT OR REPLACE INTO absorbed('),
     ],
   },
   {
     without: 'going on where a set was cut off',
     edits: [
-      edit(
-        'qm/set-intake.js',
-        'this.#state.complete ? Infinity : this.#state.rowsdone',
-        'this.#state.complete ? Infinity : 0',
-      ),
+      edit('this.#state.complete ? Infinity : this.#state.rowsdone', 'this.#state.complete ? Infinity : 0'),
     ],
   },
   {
     without: 'the answer waiting for the commit',
     edits: [
       edit(
-        'qm/set-intake.js',
         'return await this.#complete();\n            this.#commit();',
         '{ setImmediate(() => this.#complete()); return { queued: 0, duplicate: 0, unchanged: 0, deleted: 0 }; }\n            this.#commit();',
       ),
@@ -74,7 +65,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'the answers waiting for the commit of their group',
     edits: [
       edit(
-        'lib/group-commit.js',
         'const values = commit(() => group.map(({ change }) => change()));',
         'for (const { done } of group) done({ state: {} });\n            const values = commit(() => group.map(({ change }) => change()));',
       ),
@@ -85,7 +75,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'incomplete sets being kept from the order',
     edits: [
       edit(
-        'qm/set-intake.js',
         'this.#slice = new Slice();\n        step(',
         'this.#slice = new Slice();\n        this.#options.store.queue.addSet({ slot: NOW_SLOT, ...this.#state });\n        step(',
       ),
@@ -95,7 +84,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'the order of sets',
     edits: [
       edit(
-        'db/queue/sets.js',
         'AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}',
         'AND pid = ? AND psetid > ? ORDER BY psetid DESC ${AT_MOST}',
       ),
@@ -103,15 +91,15 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'reading on behind the sets that are in memory',
-    edits: [edit('qm/schedule/untouched.js', 'sets.length < room ? Infinity : last', 'Infinity')],
+    edits: [edit('sets.length < room ? Infinity : last', 'Infinity')],
   },
   {
     without: 'sets that come while others are only in the database waiting there',
-    edits: [edit('qm/schedule/untouched.js', 'if (set.psetid > this.#end)\n            return;', '')],
+    edits: [edit('if (set.psetid > this.#end)\n            return;', '')],
   },
   {
     without: 'knowing sets that are only in the database, when rows come back into them',
-    edits: [edit('qm/schedule/untouched.js', 'psetid > this.#end || this.#sets.has', 'this.#sets.has')],
+    edits: [edit('psetid > this.#end || this.#sets.has', 'this.#sets.has')],
     by: {
       file: 'qm/schedule/order',
       test: 'rows that come back into a set that is only stored have none before it passed over',
@@ -119,31 +107,23 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'finding the providers with sets at the start',
-    edits: [edit('qm/dispatch.js', 'this.#providers.addStored(pid);', 'pid;')],
+    edits: [edit('this.#providers.addStored(pid);', 'pid;')],
   },
   {
     without: 'the order within a set',
     edits: [
-      edit(
-        'db/queue/sets.js',
-        'AND tries = 0 ORDER BY pos ${AT_MOST}',
-        'AND tries = 0 ORDER BY curl DESC, pos ${AT_MOST}',
-      ),
+      edit('AND tries = 0 ORDER BY pos ${AT_MOST}', 'AND tries = 0 ORDER BY curl DESC, pos ${AT_MOST}'),
     ],
   },
   {
     without: 'the first position being kept',
     edits: [
-      edit(
-        'db/queue/resubmit.js',
-        'UPDATE OR FAIL qdb SET\n',
-        'UPDATE OR FAIL qdb SET pos = (SELECT max(pos) + 1 FROM qdb),\n',
-      ),
+      edit('UPDATE OR FAIL qdb SET\n', 'UPDATE OR FAIL qdb SET pos = (SELECT max(pos) + 1 FROM qdb),\n'),
     ],
   },
   {
     without: 'failed urls going to the end of their set',
-    edits: [edit('db/queue/sets.js', 'AND slot = ? AND tries = 0 ORDER', 'AND slot = ? ORDER')],
+    edits: [edit('AND slot = ? AND tries = 0 ORDER', 'AND slot = ? ORDER')],
     by: {
       file: 'qm/model',
       test: 'a url that failed comes behind the others of its set, also after a crash',
@@ -153,7 +133,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'what waits being fetched although it looks unchanged',
     edits: [
       edit(
-        'db/queue/absorb.js',
         '(saysUnchanged(url, held) && !this.#isWaiting(state.pid, url, false))',
         'saysUnchanged(url, held)',
       ),
@@ -161,23 +140,16 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: '"if absent" naming what waits',
-    edits: [
-      edit(
-        'db/queue/absorb.js',
-        'this.#name.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);',
-        '',
-      ),
-    ],
+    edits: [edit('this.#name.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);', '')],
   },
   {
     without: 'forgetting what was read ahead',
-    edits: [edit('db/queue/absorb.js', 'this.#queue.changed(pid);', '')],
+    edits: [edit('this.#queue.changed(pid);', '')],
   },
   {
     without: 'freeing the file of a result that comes too late',
     edits: [
       edit(
-        'db/queue/results.js',
         "if (result?.status === 'ok')\n                this.#free(result);\n            if (row === undefined)",
         'if (row === undefined)',
       ),
@@ -186,62 +158,46 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'freeing the file that is replaced',
     edits: [
-      edit(
-        'db/cache/content.js',
-        'this.#letGo(seq, key.pid, held, nowS);\n            this.#tally',
-        '{}\n            this.#tally',
-      ),
+      edit('this.#letGo(seq, key.pid, held, nowS);\n            this.#tally', '{}\n            this.#tally'),
     ],
   },
   {
     without: 'freed rows staying until their file is gone',
-    edits: [edit('qm/deletions.js', "if (status === 'ok')\n", '')],
+    edits: [edit("if (status === 'ok')\n", '')],
     by: { file: 'qm/model', test: 'a file is asked for until it is gone, though its machine was away' },
   },
   {
     without: 'the quota of files when content arrives',
     edits: [
-      edit(
-        'db/queue/results.js',
-        'use === undefined || use.filesused + 1 > use.filesmax',
-        'use === undefined',
-      ),
-      edit('db/queue/results.js', 'held === undefined && use.filesused + 1 > use.filesmax', 'false'),
+      edit('use === undefined || use.filesused + 1 > use.filesmax', 'use === undefined'),
+      edit('held === undefined && use.filesused + 1 > use.filesmax', 'false'),
     ],
   },
   {
     without: 'the quota counting what deletes make free',
-    edits: [
-      edit('db/queue/quota.js', 'this.#use = use ?? UNLIMITED;', 'this.#use = { ...(use ?? UNLIMITED) };'),
-    ],
+    edits: [edit('this.#use = use ?? UNLIMITED;', 'this.#use = { ...(use ?? UNLIMITED) };')],
     by: { file: 'qm/set-intake', test: 'a delete makes room for what follows it in the same set' },
   },
   {
     without: 'counting rows that leave the queue',
-    edits: [edit('db/queue/sets.js', 'this.#tally.waiting(row.pid, -1);', '{}')],
+    edits: [edit('this.#tally.waiting(row.pid, -1);', '{}')],
   },
   {
     without: 'keeping errors until the CP has received them',
-    edits: [edit('db/cache/errors.js', 'WHERE pid = ? AND errseq <= ?', 'WHERE pid = ? AND errseq <= ? + 1')],
+    edits: [edit('WHERE pid = ? AND errseq <= ?', 'WHERE pid = ? AND errseq <= ? + 1')],
   },
   {
     without: 'the fuse',
-    edits: [edit('qm/set-intake.js', 'return content > limit ? content : undefined;', 'return undefined;')],
+    edits: [edit('return content > limit ? content : undefined;', 'return undefined;')],
   },
   {
     without: 'leaving alone what later sets named when held removals are released',
-    edits: [
-      edit(
-        'db/queue/reconcile.js',
-        'AND coalesce(q.named, q.psetid) >= ?)`;',
-        'AND coalesce(q.named, q.psetid) >= ? + 1e9)`;',
-      ),
-    ],
+    edits: [edit('AND coalesce(q.named, q.psetid) >= ?)`;', 'AND coalesce(q.named, q.psetid) >= ? + 1e9)`;')],
     by: { file: 'qm/model', test: 'what a later set named outlives the release of held removals' },
   },
   {
     without: 'a later full set settling what earlier ones would have removed',
-    edits: [edit('qm/set-intake.js', 'held.supersede(pid, psetid);', '{}')],
+    edits: [edit('held.supersede(pid, psetid);', '{}')],
     by: { file: 'qm/model', test: 'a later full set settles what an earlier one would have removed' },
   },
 ];

@@ -4,29 +4,16 @@ import { edit, type Mutant } from './mutants.js';
 export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   {
     without: 'one fetch of a provider at a time',
-    edits: [
-      edit(
-        'qm/schedule/lanes.js',
-        'this.#mayFetch(provider) && provider.lanes.size < most',
-        'this.#mayFetch(provider)',
-      ),
-    ],
+    edits: [edit('this.#mayFetch(provider) && provider.lanes.size < most', 'this.#mayFetch(provider)')],
   },
   {
     without: 'giving back what a lost Bot Manager was doing',
-    edits: [
-      edit(
-        'qm/dispatch.js',
-        'for (const request of this.#inFlight.takeAll(id))',
-        'for (const request of [])',
-      ),
-    ],
+    edits: [edit('for (const request of this.#inFlight.takeAll(id))', 'for (const request of [])')],
   },
   {
     without: 'leaving alone a site that does not answer',
     edits: [
       edit(
-        'qm/waits.js',
         'this.#table.delay(provider.pid, Math.max(backoffUntilMs,',
         'this.#table.delay(provider.pid, Math.max(0,',
       ),
@@ -34,42 +21,30 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'writing down that a site does not answer',
-    edits: [
-      edit(
-        'qm/waits.js',
-        'providers.setBackoff(provider.pid, provider.backoffs, this.#writtenUntilS(paced));',
-        '',
-      ),
-    ],
+    edits: [edit('providers.setBackoff(provider.pid, provider.backoffs, this.#writtenUntilS(paced));', '')],
   },
   {
     without: 'trying such a site with one url',
-    edits: [edit('qm/waits.js', 'this.#table.setProbing(provider.pid, provider.backoffs > 0);', '')],
+    edits: [edit('this.#table.setProbing(provider.pid, provider.backoffs > 0);', '')],
   },
   {
     without: 'the limit of retries',
-    edits: [
-      edit('db/queue/results.js', 'row.tries < this.#rules.retries', 'row.tries <= this.#rules.retries'),
-    ],
+    edits: [edit('row.tries < this.#rules.retries', 'row.tries <= this.#rules.retries')],
     by: { file: 'qm/model', test: 'a url is tried as often as it may, and then reported' },
   },
   {
     without: 'the wait before a retry',
-    edits: [edit('qm/dispatch.js', 'nowMs + this.#waits.retryMs(tries, result)', 'nowMs')],
+    edits: [edit('nowMs + this.#waits.retryMs(tries, result)', 'nowMs')],
   },
   {
     without: 'the pause of a provider',
     edits: [
-      edit(
-        'qm/known.js',
-        "'stopped', provider.paused !== 0 || provider.enabled === 0",
-        "'stopped', provider.enabled === 0",
-      ),
+      edit("'stopped', provider.paused !== 0 || provider.enabled === 0", "'stopped', provider.enabled === 0"),
     ],
   },
   {
     without: 'the hours of providers',
-    edits: [edit('qm/known.js', "'closed', !this.#slots.permits(hours)", "'closed', false")],
+    edits: [edit("'closed', !this.#slots.permits(hours)", "'closed', false")],
     by: {
       file: 'qm/time-slots',
       test: 'outside its hours a provider is closed: its sets keep their place, and that is not being busy',
@@ -77,7 +52,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'what began while nobody looked',
-    edits: [edit('qm/time-slots.js', 'slotsBegun(last.atMs, nowMs, slots)', '[]')],
+    edits: [edit('slotsBegun(last.atMs, nowMs, slots)', '[]')],
     by: {
       file: 'qm/time-slots',
       test: 'what begins while no Queue Manager runs is made up for by the next',
@@ -85,7 +60,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'looking at hours again that were submitted again',
-    edits: [edit('qm/time-slots.js', 'const parts = next(0, RESUBMITTED_SETS);', 'const parts = [];')],
+    edits: [edit('const parts = next(0, RESUBMITTED_SETS);', 'const parts = [];')],
     by: {
       file: 'qm/time-slots',
       test: 'a url submitted again has its new hours at once, and its first place',
@@ -93,7 +68,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'knowing the masks by which rows wait, after a restart',
-    edits: [edit('qm/time-slots.js', 'if (!this.#masks.has(pid))', 'if (false)')],
+    edits: [edit('if (!this.#masks.has(pid))', 'if (false)')],
     by: {
       file: 'qm/time-slots',
       test: 'a change of the hours is seen also by a Queue Manager that was started since the urls wait',
@@ -101,7 +76,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'going back to sets that urls come back into',
-    edits: [edit('qm/schedule/untouched.js', 'this.#end = set.psetid - 1;', '')],
+    edits: [edit('this.#end = set.psetid - 1;', '')],
     by: {
       file: 'qm/time-slots',
       test: 'urls wait for their own hours in parts of their set, and come back to their places',
@@ -109,7 +84,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'passing over what is begun when sets are met again',
-    edits: [edit('qm/schedule/untouched.js', 'if (!this.#isBegun(set))', '')],
+    edits: [edit('if (!this.#isBegun(set))', '')],
     by: {
       file: 'qm/schedule/order',
       test: 'urls that come back into a set before those that are begun are taken first, and nothing twice',
@@ -117,9 +92,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'due times being written',
-    edits: [
-      edit('qm/waits.js', 'providers.setDue(provider.pid, this.#toWall(meter.settledMs(nowMs)));', '{}'),
-    ],
+    edits: [edit('providers.setDue(provider.pid, this.#toWall(meter.settledMs(nowMs)));', '{}')],
     by: {
       file: 'qm/bandwidth',
       test: 'a crash neither forgets what was fetched nor charges it twice',
@@ -127,7 +100,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'charging what is expected of a url',
-    edits: [edit('qm/waits.js', 'meter.charge(bytes, nowMs);', '{}')],
+    edits: [edit('meter.charge(bytes, nowMs);', '{}')],
     by: {
       file: 'qm/bandwidth',
       test: 'a limited provider is fetched from at its limit, however many others are',
@@ -135,7 +108,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the longest content in what is charged',
-    edits: [edit('qm/waits.js', 'this.#options.maxContentBytes)', 'Infinity)')],
+    edits: [edit('this.#options.maxContentBytes)', 'Infinity)')],
     by: {
       file: 'qm/bandwidth',
       test: 'a length that is announced is charged up to the longest content that a robot takes',
@@ -143,7 +116,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'giving back what a lost Bot Manager was expected to receive',
-    edits: [edit('qm/dispatch.js', 'this.#waits.lost(known,', 'void (known,')],
+    edits: [edit('this.#waits.lost(known,', 'void (known,')],
     by: {
       file: 'qm/bandwidth',
       test: 'what a lost Bot Manager had costs the whole the time for which it had it',
@@ -151,12 +124,12 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'leaving what is expected out of what is written',
-    edits: [edit('qm/schedule/meter.js', 'Math.min(this.dueMs, nowMs)', 'this.dueMs')],
+    edits: [edit('Math.min(this.dueMs, nowMs)', 'this.dueMs')],
     by: { file: 'qm/bandwidth', test: 'what was being fetched in a crash keeps the whole waiting no longer' },
   },
   {
     without: 'making room for a higher priority',
-    edits: [edit('qm/schedule/lanes.js', 'this.#makeRoom();', '')],
+    edits: [edit('this.#makeRoom();', '')],
     by: {
       file: 'qm/priorities',
       test: 'between two urls a provider yields to a higher priority, also of what was sent ahead',
@@ -164,11 +137,11 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the priority of providers',
-    edits: [edit('qm/known.js', 'priority: provider.priority,', 'priority: 1,')],
+    edits: [edit('priority: provider.priority,', 'priority: 1,')],
   },
   {
     without: 'ageing',
-    edits: [edit('qm/schedule/waiting.js', 'Math.floor((nowMs - sinceMs) / this.#ageingMs)', '0')],
+    edits: [edit('Math.floor((nowMs - sinceMs) / this.#ageingMs)', '0')],
     by: {
       file: 'qm/priorities',
       test: 'beside endless work of the highest priority the turn of the lowest comes by its age',
@@ -176,7 +149,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'a Retry-After that ends an outage',
-    edits: [edit('qm/waits.js', 'if (asksForPatience)\n', 'if (false)\n')],
+    edits: [edit('if (asksForPatience)\n', 'if (false)\n')],
     by: {
       file: 'qm/model',
       test: 'a site that answers after an outage that it is busy is left alone as it asks',
@@ -184,7 +157,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'recalling lanes',
-    edits: [edit('qm/dispatch.js', 'this.#workers.get(lane.worker)?.recall(lane.name);', '{}')],
+    edits: [edit('this.#workers.get(lane.worker)?.recall(lane.name);', '{}')],
     by: {
       file: 'qm/time-slots',
       test: 'when the hours end in the middle of a set what was sent ahead comes back, and the rest goes on in order',
@@ -192,7 +165,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'calling back what has changed on its way',
-    edits: [edit('qm/dispatch.js', 'this.#table.recall(outdated);', '{}')],
+    edits: [edit('this.#table.recall(outdated);', '{}')],
     by: {
       file: 'qm/outdated',
       test: 'what is announced again after it was sent ahead, and before it was begun, is fetched once',
@@ -200,7 +173,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the roots a provider has when the turn of a url comes',
-    edits: [edit('qm/sending.js', '!known.isInside(row.furl ?? row.curl)', 'false')],
+    edits: [edit('!known.isInside(row.furl ?? row.curl)', 'false')],
     by: {
       file: 'qm/providers',
       test: 'what waits below a root that was removed is not fetched: its provider is told, what is held stays',
@@ -208,7 +181,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'giving slots of lower priorities to lanes beyond the slots',
-    edits: [edit('qm/schedule/lanes.js', 'this.recall(displaced);', '{}')],
+    edits: [edit('this.recall(displaced);', '{}')],
     by: {
       file: 'qm/priorities',
       test: 'a higher priority has a slot at once beside 4 of a lower one, though lanes are overbooked',
@@ -216,28 +189,22 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the hours of a url',
-    edits: [edit('qm/sending.js', 'row.op === 1 && slots.permits(hours)', 'row.op === 1')],
+    edits: [edit('row.op === 1 && slots.permits(hours)', 'row.op === 1')],
   },
   {
     without: 'the hours of a provider',
-    edits: [
-      edit(
-        'qm/known.js',
-        "this.#table.setHindered(provider.pid, 'closed', !this.#slots.permits(hours));",
-        'hours;',
-      ),
-    ],
+    edits: [edit("this.#table.setHindered(provider.pid, 'closed', !this.#slots.permits(hours));", 'hours;')],
   },
   {
     without: 'putting urls back when their hour comes',
     edits: [
-      edit('qm/time-slots.js', 'begun.length === slots ? store.slots.slots() : begun', '[]'),
-      edit('qm/time-slots.js', 'isOther || begun.has(slot)', 'isOther'),
+      edit('begun.length === slots ? store.slots.slots() : begun', '[]'),
+      edit('isOther || begun.has(slot)', 'isOther'),
     ],
   },
   {
     without: 'taking back urls whose own hours end',
-    edits: [edit('qm/dispatch.js', 'this.#table.recall(lane);', '{}')],
+    edits: [edit('this.#table.recall(lane);', '{}')],
     by: { file: 'qm/model', test: 'a url sent ahead is taken back when its own hours end' },
   },
 ];

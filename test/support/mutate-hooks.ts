@@ -11,8 +11,10 @@ export const initialize: InitializeHook<Mutation> = data => {
 };
 
 export const load: LoadHook = (url, context, nextLoad) => {
-  const edits = mutation?.edits.filter(({ module }) => url.endsWith(`/dist/src/${module}`)) ?? [];
-  if (edits.length === 0) return nextLoad(url, context);
-  const source = edits.reduce(mutated, readFileSync(fileURLToPath(url), 'utf8'));
+  const changes = mutation?.changes.filter(({ module }) => url.endsWith(`/dist/src/${module}`)) ?? [];
+  if (changes.length === 0) return nextLoad(url, context);
+  // From the last on, so that places before it stay where they are.
+  const ordered = changes.sort((a, b) => b.at - a.at);
+  const source = ordered.reduce(mutated, readFileSync(fileURLToPath(url), 'utf8'));
   return { format: 'module', shortCircuit: true, source };
 };

@@ -2,5 +2,5 @@
 import { register } from 'node:module';
 import type { Mutation } from './mutation.js';
 
-const data = JSON.parse(process.env['LCC_MUTATION'] ?? '{"edits":[]}') as Mutation;
+const data = JSON.parse(process.env['LCC_MUTATION'] ?? '{"changes":[]}') as Mutation;
 register('./mutate-hooks.js', import.meta.url, { data });

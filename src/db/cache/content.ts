@@ -84,6 +84,8 @@ export class ContentStore {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise.
+    // safeguard: the generation in results
+    // safeguard: a delete during the fetch winning
     this.#move = db.prepare(
       `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
          lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
@@ -156,6 +158,7 @@ export class ContentStore {
       this.#tally.content(key.pid, 1, arrived.len);
     } else {
       this.#replace.run(...tail, held.id);
+      // safeguard: freeing the file that is replaced
       if (held.fetched_machineid !== arrived.machineid || held.fetched_fileid !== arrived.fileid)
         this.#letGo(seq, key.pid, held, nowS);
       this.#tally.content(key.pid, 0, arrived.len - held.len);

@@ -54,6 +54,7 @@ export class ErrorStore {
       )
       .pluck();
     this.#forget = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
+    // safeguard: keeping errors until the CP has received them
     this.#delivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
     this.#recount = db.prepare<[number, number, number]>(
       `UPDATE pidb SET nurlerrs = CASE WHEN EXISTS (SELECT 1 FROM pierr WHERE pid = ?)

@@ -116,6 +116,7 @@ export class AbsorbWriter {
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
     this.#find = db.prepare<[string, string], SetState>('SELECT * FROM absorbed WHERE uns = ? AND entry = ?');
+    // safeguard: memory of what was absorbed
     this.#begin = db.prepare(
       `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
          pid, firstpos, lastpos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -179,6 +180,7 @@ export class AbsorbWriter {
     nowS: number,
   ): void {
     const { pid } = state;
+    // safeguard: forgetting what was read ahead
     this.#queue.changed(pid);
     const use = this.#tally.use(pid);
     const earlier = use === undefined ? { files: 0, space: 0 } : this.#earlier.bound(state, use);
@@ -274,12 +276,14 @@ export class AbsorbWriter {
     const ifabsent = (url.flags & FLAG_IFABSENT) !== 0;
     if (ifabsent && this.#isWaiting(state.pid, url, true)) {
       // It is going to be fetched; a mere "if absent" does not change how, but that it was named.
+      // safeguard: "if absent" naming what waits
       this.#name.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
       if (held !== undefined) this.#content.stamp(held, state.psetid);
       state.duplicate++;
       return;
     }
     if (held !== undefined) {
+      // safeguard: what waits being fetched although it looks unchanged
       const settled = ifabsent || (saysUnchanged(url, held) && !this.#isWaiting(state.pid, url, false));
       if (settled) {
         state.unchanged++;

@@ -125,6 +125,7 @@ export class IntakeQuota {
    * @param growth settled sums; written to
    */
   constructor(use: Readonly<ProviderUse> | undefined, full: boolean, earlier: Growth, growth: Growth) {
+    // safeguard: the quota counting what deletes make free
     this.#use = use ?? UNLIMITED;
     this.#full = full;
     this.#earlier = earlier;

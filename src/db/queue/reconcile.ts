@@ -75,6 +75,7 @@ export class Reconciler {
       .pluck();
     this.#dropRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
     // Where the set is one that was held, later ones may have named the url.
+    // safeguard: leaving alone what later sets named when held removals are released
     const unnamed = `${RANGE} AND psetid < ? AND NOT EXISTS(SELECT 1 FROM qdb AS q
       WHERE (q.pid, q.curl, q.mimetype) = (lccurl.pid, lccurl.curl, lccurl.mimetype)
       AND coalesce(q.named, q.psetid) >= ?)`;
@@ -118,6 +119,7 @@ export class Reconciler {
       page = this.#rows.all(pid, after.curl, after.mimetype, to.curl, to.mimetype, psetid, limit);
       if (page.length > 0) {
         this.#queue.changed(pid);
+        // safeguard: full sets reconciling the queue
         for (const row of page) this.#dropRow.run(row.pos);
         this.#tally.waiting(pid, -page.length);
       }
@@ -138,6 +140,7 @@ export class Reconciler {
       page = this.#contents.all(pid, after.curl, after.mimetype, to.curl, to.mimetype, psetid, psetid, limit);
       for (const { curl, mimetype } of page) {
         const held = this.#content.find(pid, curl, mimetype);
+        // safeguard: full sets reconciling the content
         if (held !== undefined) this.#content.remove(pid, held, nowS());
       }
       yield page.length;

@@ -32,6 +32,7 @@ export class Resubmissions {
       .pluck();
     // Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. One that waits
     // for a time slot may have other hours now: they are looked at.
+    // safeguard: the first position being kept
     const update = (rare: string) =>
       db.prepare(
         `UPDATE OR FAIL qdb SET

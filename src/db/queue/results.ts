@@ -69,7 +69,10 @@ export class ResultWriter {
   apply(sent: SentRequest, result: FetchDone | undefined, nowS: number): Outcome {
     if (result?.status === 'ok' && !sent.held && this.#isNew(sent, result, nowS)) return 'done';
     const row = this.#queue.whole(sent.pos);
+    // safeguard: the generation in results
+    // safeguard: a delete during the fetch winning
     if (row === undefined || row.gen !== sent.gen || row.op === 0 || result === undefined) {
+      // safeguard: freeing the file of a result that comes too late
       if (result?.status === 'ok') this.#free(result);
       if (row === undefined) return 'done';
       if (row.op === 1) return 'again';
@@ -89,6 +92,7 @@ export class ResultWriter {
   /** The common case: the row is as it was sent, nothing was held, and there is room. @returns false for any other */
   #isNew(sent: SentRequest, result: FetchOk, nowS: number): boolean {
     const use = this.#tally.use(sent.pid);
+    // safeguard: the quota of files when content arrives
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
     if (!this.#content.move(sent, this.#arrived(result, sent.mtime !== null), nowS)) return false;
@@ -102,6 +106,7 @@ export class ResultWriter {
     if (use === undefined) {
       // The provider was removed while its url was being fetched.
       this.#free(result);
+      // safeguard: the quota of files when content arrives
     } else if (held === undefined && use.filesused + 1 > use.filesmax) {
       this.#refused(row, result, 202, `file quota exceeded: ${use.filesmax} files allowed`);
     } else if (growth(result, held) > 0 && use.spaceused + growth(result, held) > use.spacemax) {
@@ -144,6 +149,7 @@ export class ResultWriter {
   #failed(row: QueueRow, result: FetchFailed, nowS: number): Outcome {
     if (result.reach === 'provider') return 'site';
     // That there is no room for it says nothing of the url: it waits for as long as it takes.
+    // safeguard: the limit of retries
     if (result.reach === 'url' && (row.tries < this.#rules.retries || result.code === STORE_FULL)) {
       this.#fail.run(row.pos);
       return 'bad';

@@ -182,5 +182,6 @@ function lengthOf(text: string | undefined): number | null {
 /**
  * A row asks for nothing from now on; it stays until its turn. Parameters: set that says so, pid, curl, mimetype.
  */
+// safeguard: a delete during the fetch winning
 export const CANCEL_ROW = `UPDATE qdb SET op = 0, gen = gen + 1, named = ?
   WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1`;

@@ -51,6 +51,7 @@ export class QueueReader {
   constructor(db: Db, tally: Tally, nowS: () => number) {
     this.#tally = tally;
     this.#nowS = nowS;
+    // safeguard: the order of sets
     this.#sets = db.prepare<[number, number, number], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
     );
@@ -64,6 +65,8 @@ export class QueueReader {
         `SELECT min(pid) FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid > ?`,
       )
       .pluck();
+    // safeguard: the order within a set
+    // safeguard: failed urls going to the end of their set
     this.#next = db
       .prepare<[number, number, number, number], RawWaiting>(
         `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos ${AT_MOST}`,
@@ -182,6 +185,7 @@ export class QueueReader {
 
   /** Removes a row. Inside a transaction. */
   drop(row: { pos: number; pid: number }): void {
+    // safeguard: counting rows that leave the queue
     if (this.#drop.run(row.pos).changes > 0) this.#tally.waiting(row.pid, -1);
   }
 }

@@ -215,6 +215,7 @@ export class LaneTable {
 
   /** Lanes that are to be recalled; each is named once. */
   recalls(): Lane[] {
+    // safeguard: making room for a higher priority
     this.#makeRoom();
     const lanes = this.#toRecall;
     this.#toRecall = [];
@@ -292,6 +293,7 @@ export class LaneTable {
   /** Recalls lanes for who waits for one, and those whose slots are due to lanes beyond the slots. */
   #makeRoom(): void {
     this.#makeLanes();
+    // safeguard: giving slots of lower priorities to lanes beyond the slots
     for (const worker of this.#workers.values())
       for (const displaced of displacedOf(worker, this.#rules.turn)) this.recall(displaced);
   }
@@ -362,6 +364,7 @@ export class LaneTable {
   #settle(provider: ProviderLanes): void {
     const most = provider.probing ? 1 : provider.parallel;
     const { pid, priority } = provider;
+    // safeguard: one fetch of a provider at a time
     if (this.#mayFetch(provider) && provider.lanes.size < most) this.#waiting.add(pid, priority, this.#nowMs);
     else this.#waiting.remove(pid, priority);
     for (const lane of provider.lanes.values()) {

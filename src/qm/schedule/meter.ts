@@ -48,6 +48,7 @@ export class Meter {
 
   /** The same if what is under way ended now, as if it had been received at the limit: what a restart goes on from. */
   settledMs(nowMs: number): number {
+    // safeguard: leaving what is expected out of what is written
     return Math.max(this.#paidMs, Math.min(this.dueMs, nowMs));
   }
 

@@ -60,6 +60,7 @@ export class Untouched<S extends Waiting> {
 
   /** A set is complete, and in the database. */
   add(set: S): void {
+    // safeguard: sets that come while others are only in the database waiting there
     if (set.psetid > this.#end) return;
     if (this.#sets.size >= this.#most && this.areAllHere && set.psetid > this.#last) this.#end = this.#last;
     else this.#put(set);
@@ -67,12 +68,14 @@ export class Untouched<S extends Waiting> {
 
   /** Whether the set, which is not begun, is one of these. */
   has({ psetid }: S): boolean {
+    // safeguard: knowing sets that are only in the database, when rows come back into them
     return psetid > this.#end || this.#sets.has(psetid);
   }
 
   /** Urls have come back into the set, which is not begun: it is read from the database in its turn. */
   comeBack(set: S): void {
     if (this.has(set)) return;
+    // safeguard: going back to sets that urls come back into
     this.#end = set.psetid - 1;
     for (const psetid of this.#sets.keys()) if (psetid > this.#end) this.#sets.delete(psetid);
   }
@@ -104,9 +107,11 @@ export class Untouched<S extends Waiting> {
     while (!this.areAllHere && this.#sets.size <= this.#most / 2) {
       const room = this.#most - this.#sets.size;
       const sets = this.#source.sets(this.#pid, this.#end, room);
+      // safeguard: passing over what is begun when sets are met again
       for (const set of sets) if (!this.#isBegun(set)) this.#sets.set(set.psetid, set);
       const last = sets.at(-1)?.psetid ?? 0;
       this.#last = Math.max(this.#last, last);
+      // safeguard: reading on behind the sets that are in memory
       this.#end = sets.length < room ? Infinity : last;
     }
   }

@@ -61,6 +61,7 @@ export class WaitingLine {
 
   #head(base: number, nowMs: number): (First & { sinceMs: number }) | undefined {
     for (const [pid, sinceMs] of this.#lines[base] ?? []) {
+      // safeguard: ageing
       const priority = Math.min(PRIORITIES - 1, base + Math.floor((nowMs - sinceMs) / this.#ageingMs));
       return { pid, priority, sinceMs };
     }
