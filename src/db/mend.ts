@@ -1,6 +1,7 @@
 /** What `lccfsck --repair` changes in lcc.db. The caller has the Queue Manager's lock. */
 import type { WrongCount } from './audit.js';
 import { Counter, raiseCounters } from './counters.js';
+import { forgetMarks } from './marks.js';
 import type { Db } from './open.js';
 import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
 import type { Spoilt } from './queue/refetch.js';
@@ -31,6 +32,7 @@ export class Mender {
   /** The database was put back from a backup: nobody may rely on what was known of it since. */
   beginAnew(): void {
     this.#store.transaction(() => beginAnew(this.#db));
+    forgetMarks(this.#db.name);
   }
 
   /**

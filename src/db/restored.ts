@@ -1,50 +1,48 @@
 /**
- * An older lcc.db that was put back in the place of a newer one. Providers count as delivered what it does not hold, and
- * its change sequence gives numbers out again that cursors are past: nobody would ever notice. So the last number is noted
- * beside the database when its Queue Manager stops, and one that is behind it is not served until it has begun anew.
- * What was noted is of this database alone: one that was salvaged or has begun anew has another identity.
+ * An older lcc.db, or a copy of one, that was put in the place of a newer one. Providers count as delivered what it does not
+ * hold, and its change sequence gives numbers out again that cursors are past: nobody would notice. So it is compared
+ * with the newest mark beside it (marks.ts), and one that is not the database which was served last, as it was then or later, is not
+ * served until it has begun anew.
  */
 import { randomUUID } from 'node:crypto';
-import { rmSync, statSync } from 'node:fs';
-import { writeFileDurably } from '../lib/durable.js';
-import { readIfThere } from '../lib/read-if-there.js';
-import { lastGiven } from './counters.js';
-import type { Db } from './open.js';
+import { statSync } from 'node:fs';
+import type { Db } from '../lib/sqlite.js';
+import { markOf, newestMark } from './marks.js';
 
 /** Sets between a backup and what was put back in its place are fewer. */
 const SKIPPED_SETS = 10_000_000;
 
-const lastOf = (path: string) => `${path}.last`;
-
-/** Notes the last number of the change sequence. @throws what the disk says */
-export function noteLast(db: Db, path: string): void {
-  const { storeId, seq } = identityOf(db);
-  writeFileDurably(lastOf(path), `${storeId}\n${seq}\n`);
-}
+const REMEDY = 'put the right one in its place, or stop lccd and run lccfsck --repair --restored';
 
 /**
  * What is wrong with a database file that is empty or not there, though one was served: as a full disk or a power cut may
  * leave it. A new one in its place would make the loss definite. Undefined: nothing that could be seen.
  */
 export function hasVanished(path: string): string | undefined {
-  const [, last] = noted(path);
-  if (last === undefined) return undefined;
   const file = statSync(path, { throwIfNoEntry: false });
   if (file !== undefined && file.size > 0) return undefined;
-  return `${file === undefined ? 'not there' : 'empty'}, though it was served until its change ${last}`;
+  const last = newestMark(path);
+  if (last === undefined) return undefined;
+  return `${file === undefined ? 'not there' : 'empty'}, though it was served until its change ${last.seq}`;
 }
 
-/** The operator begins with nothing: what was noted of the database before is not true of the next one. */
-export function forgetLast(path: string): void {
-  rmSync(lastOf(path), { force: true });
-}
-
-/** What is wrong with a database that knows less than it did; undefined: nothing that could be seen. */
+/** What is wrong with a database that is not the one served last; undefined: nothing that could be seen. */
 export function wentBack(db: Db, path: string): string | undefined {
-  const [storeId, last] = noted(path);
-  const is = identityOf(db);
-  if (storeId !== is.storeId || !(Number(last) > is.seq)) return undefined;
-  return `an older copy was put back (its last change is ${is.seq}, it was ${last}); stop lccd and run lccfsck --repair --restored`;
+  const last = newestMark(path);
+  if (last === undefined) return undefined;
+  const is = markOf(db, path);
+  if (is.storeId !== last.storeId) return `another database than the one served last; ${REMEDY}`;
+  if (is.number < last.number) {
+    const lacks =
+      is.seq < last.seq
+        ? `its last change is ${is.seq}, it was ${last.seq}`
+        : 'it lacks what was noted since';
+    return `an older copy was put back (${lacks}); ${REMEDY}`;
+  }
+  // After a stop in good order a copy has the same number, or is older.
+  if (last.state === 'serving' && is.made !== '' && last.made !== '' && is.made !== last.made)
+    return `a copy was put in its place after its Queue Manager had been killed, and what it lacks nobody knows; ${REMEDY}`;
+  return undefined;
 }
 
 /**
@@ -67,16 +65,4 @@ export function beginAnew(db: Db): void {
   db.exec(
     "UPDATE sqlite_sequence SET seq = max(seq, CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE name = 'pierr'",
   );
-}
-
-function identityOf(db: Db): { storeId: string; seq: number } {
-  const value = (sql: string) => db.prepare(sql).pluck().get();
-  return {
-    storeId: String(value("SELECT value FROM meta WHERE key = 'store_id'")),
-    seq: lastGiven(db, 'seq'),
-  };
-}
-
-function noted(path: string): string[] {
-  return readIfThere(lastOf(path))?.split('\n') ?? [];
 }

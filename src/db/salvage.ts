@@ -15,6 +15,7 @@ import { openSqlite } from '../lib/sqlite.js';
 import { step } from '../lib/steps.js';
 import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
 import { raiseCounters } from './counters.js';
+import { forgetMarks } from './marks.js';
 import { isDamage, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
 import { rebuildSets } from './queue/ranges.js';
 import { beginAnew } from './restored.js';
@@ -114,6 +115,8 @@ export function finishSalvage(path: string): void {
   step('db.salvage.aside');
   if (!existsSync(path) && existsSync(newOf(path))) renameDurably(newOf(path), path);
   for (const note of [suspectOf(path), clearedOf(path)]) rmSync(note, { force: true });
+  // They are of the database that has left.
+  forgetMarks(path);
   endLeaving(path);
 }
 

@@ -15,9 +15,10 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROW
 -- Last numbers given out, never taken back: seq (change sequence of lccurl, tombstone and oldpath), pos (places in the
 -- queue), psetid.
 -- purged: the highest seq of a tombstone that has been forgotten; an older cursor must resynchronise.
+-- mark: raised with whatever is committed; the same number stands beside the database (marks.ts).
 -- dueat: with qm.bandwidth_bytes_per_s, no fetch begins before this time (milliseconds since 1970).
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO counter VALUES ('seq', 0), ('pos', 0), ('psetid', 0), ('purged', 0), ('dueat', 0);
+INSERT INTO counter VALUES ('seq', 0), ('pos', 0), ('psetid', 0), ('purged', 0), ('mark', 0), ('dueat', 0);
 
 -- PIDB: the provider information database.
 CREATE TABLE pidb(

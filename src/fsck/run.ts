@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { isLeaving } from '../db/aside.js';
 import { Audit } from '../db/audit.js';
 import { StoreRegister } from '../db/cache/stores.js';
+import { forgetMarks } from '../db/marks.js';
 import { Mender } from '../db/mend.js';
 import { NamesDb } from '../db/names.js';
 import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/open.js';
@@ -22,7 +23,7 @@ import {
   openOrSalvage,
   suspectDatabase,
 } from '../db/salvage.js';
-import { forgetLast, hasVanished, wentBack } from '../db/restored.js';
+import { hasVanished, wentBack } from '../db/restored.js';
 import { readStoreMark } from '../db/store-mark.js';
 import { TemporaryNames } from '../db/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -123,7 +124,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
       remains: true,
     });
     if (!repaired) return result;
-    forgetLast(options.dbPath);
+    forgetMarks(options.dbPath);
     openDatabase(options.dbPath).close();
     talk.note(NOBODY_LEFT);
   }

@@ -18,6 +18,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errnoOf, LccError, messageOf } from './errors.js';
 
@@ -40,6 +41,24 @@ export function writeFileDurably(path: string, data: string | Uint8Array, mode =
   }
   // safeguard: fsync of the directory of a new name
   syncDirectory(dirname(path));
+}
+
+/** The same while the process goes on with other work. */
+export async function writeFileDurablyAside(path: string, data: string, mode = 0o644): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    await writeFile(temporary, data, { mode, flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  const directory = openDirectory(dirname(path));
+  try {
+    await syncDirectoryAside(directory);
+  } finally {
+    closeSync(directory);
+  }
 }
 
 /** Renames and syncs the directory of the new name. The file itself must have been synced before. */

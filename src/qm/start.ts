@@ -2,18 +2,18 @@
 import { Checkpoints } from '../db/checkpoints.js';
 import { openOrSalvage } from '../db/salvage.js';
 import { lastGiven, raiseCounters } from '../db/counters.js';
-import type { Db } from '../db/open.js';
+import { storageError } from '../db/open.js';
 import { QueueStore } from '../db/queue/store.js';
-import { noteLast, wentBack } from '../db/restored.js';
+import { Marks } from '../db/marks.js';
+import { wentBack } from '../db/restored.js';
 import { hasContent } from '../db/store-mark.js';
 import type { Bound, Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { roomlessness } from '../lib/disk-room.js';
 import { DutyCycle } from '../lib/duty-cycle.js';
-import { LccError, messageOf } from '../lib/errors.js';
+import { LccError } from '../lib/errors.js';
 import { holderOf, tryLock } from '../lib/lock.js';
-import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { errorElement, linkLimitsOf } from '../wire/messages.js';
@@ -83,7 +83,10 @@ export async function startQueueManager(
   const duty = new DutyCycle<number>(clock);
   const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
   const store = new QueueStore(db, {
-    committed: () => checkpoints.committed(),
+    committed() {
+      checkpoints.committed();
+      marks.committed();
+    },
     errorsKept: config.get('qm.errors_kept'),
     retries: config.get('qm.retries'),
     mtimeOf,
@@ -103,6 +106,8 @@ export async function startQueueManager(
     services.fail(error);
     return false;
   };
+  const marks = new Marks(db, path, { clock, log, failed: error => failed(storageError(path, error)) });
+  marks.start();
 
   const dispatcher = new Dispatcher({
     store,
@@ -215,7 +220,10 @@ export async function startQueueManager(
   const housekeeping = new Housekeeping(
     clock,
     [
-      new OutsideChanges(db, () => dispatcher.reload()),
+      new OutsideChanges(db, () => {
+        dispatcher.reload();
+        marks.committed();
+      }),
       new Tombstones(store, clock, config.get('qm.tombstone_ms')),
       setPlaces,
       new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
@@ -283,18 +291,9 @@ export async function startQueueManager(
       syncPoints.stop();
       dispatcher.stop();
       checkpoints.close();
-      noteLastOf(db, path, log);
+      await marks.stop();
       store.close();
       lock.release();
     },
   };
-}
-
-/** Nobody depends on it being there: without it an older copy that is put back is not noticed. */
-function noteLastOf(db: Db, path: string, log: Log): void {
-  try {
-    noteLast(db, path);
-  } catch (error) {
-    log.warn('the last change could not be noted', { path, error: messageOf(error) });
-  }
 }

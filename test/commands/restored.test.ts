@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { forgetMarks } from '../../src/db/marks.js';
 import { openReadOnly } from '../../src/db/open.js';
 import { startDaemon } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
@@ -57,6 +58,7 @@ test('a database as it was when its Queue Manager stopped is served', async () =
   lcc.start();
   await lcc.untilIdle();
   await lcc.stop();
+  copyFileSync(path('lcc.db'), path('newer.db'));
 });
 
 test('an older copy is not served as if nothing had happened: 78, and what to do', async () => {
@@ -68,7 +70,7 @@ test('an older copy is not served as if nothing had happened: 78, and what to do
   assert.equal(await qm.ended, 78);
   assert.match(
     qm.log(),
-    /an older copy was put back \(its last change is 2, it was 4\); stop lccd and run lccfsck --repair --restored/,
+    /an older copy was put back \(its last change is 2, it was 4\); put the right one in its place, or stop lccd and run lccfsck --repair --restored/,
   );
   const looked = run('lccfsck');
   assert.equal(looked.status, 1);
@@ -115,7 +117,7 @@ test('made to begin anew it is served, wants full sets of all, and refuses curso
 
 test('what goes back without having been noted begins anew too', () => {
   restore();
-  rmSync(path('lcc.db.last'));
+  forgetMarks(path('lcc.db'));
   const before = storeId();
   assert.equal(run('lccfsck', '--repair', '--restored', '--quick', '--remove-orphans').status, 0);
   assert.notEqual(storeId(), before);
@@ -126,6 +128,7 @@ for (const [what, remove] of [
   ['not there', () => rmSync(path('lcc.db'))],
 ] as const)
   test(`a database that is ${what} is never begun anew without a word`, async () => {
+    forgetMarks(path('lcc.db'));
     copyFileSync(path('newer.db'), path('lcc.db'));
     lcc.start();
     await lcc.untilIdle();
@@ -152,7 +155,8 @@ for (const [what, remove] of [
   });
 
 test('an empty database beside a store with content is warned of, with the way back', async () => {
-  for (const name of ['lcc.db', 'lcc.db.last']) rmSync(path(name), { force: true });
+  rmSync(path('lcc.db'), { force: true });
+  forgetMarks(path('lcc.db'));
   // What was there has been removed above.
   mkdirSync(path('store/00/00'), { recursive: true });
   writeFileSync(path('store/00/00/00000001.1'), 'a page');

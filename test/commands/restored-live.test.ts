@@ -1,0 +1,166 @@
+/** Copies of a live LCC that are put back after everything was killed. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { newestMark } from '../../src/db/marks.js';
+import { openReadOnly } from '../../src/db/open.js';
+import { wentBack } from '../../src/db/restored.js';
+import { ROOT } from '../support/tree.js';
+import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+
+/** Of a mark, or a death at a step, on a machine that is busy. */
+const BOUND_MS = 30_000;
+const site = new Site();
+let lcc: WholeLcc;
+
+before(() => site.listen());
+after(() => site.close());
+
+const path = (name: string) => join(lcc.home, name);
+
+function run(command: string, ...args: string[]) {
+  const env = { ...process.env, LCC_HOME: lcc.home, LCC_CONFIG: '' };
+  return spawnSync(process.execPath, [join(ROOT, 'bin', command), ...args], { env, encoding: 'utf8' });
+}
+
+function restore(): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(path(`lcc.db${suffix}`), { force: true });
+  copyFileSync(path('backup.db'), path('lcc.db'));
+}
+
+const change = async (page: string, content: string) => {
+  site.pages.set(`/${page}`, content);
+  await lcc.deliver('partial', [urlTag(page, ` len="${content.length}"`)]);
+  await lcc.untilIdle();
+};
+
+async function until(isSo: () => boolean, what: string): Promise<void> {
+  const endMs = Date.now() + BOUND_MS;
+  while (!isSo()) {
+    assert.ok(Date.now() < endMs, `${what}: not seen; ${lcc.log.slice(-2000)}`);
+    await new Promise(resolve => void setTimeout(resolve, 20));
+  }
+}
+
+/** What is wrong with the database as it lies there. */
+function found(): string | undefined {
+  const db = openReadOnly(path('lcc.db'));
+  try {
+    return wentBack(db, path('lcc.db'));
+  } finally {
+    db.close();
+  }
+}
+
+/** Resolves when all that was committed before is marked. */
+async function marked(): Promise<void> {
+  const before = newestMark(path('lcc.db'))?.number ?? 0;
+  await until(() => (newestMark(path('lcc.db'))?.number ?? 0) > before, 'a mark');
+}
+
+/** A backup of the running database, as the sqlite3 shell's .backup makes it. */
+async function backUp(): Promise<void> {
+  const db = openReadOnly(path('lcc.db'));
+  await db.backup(path('backup.db'));
+  db.close();
+}
+
+beforeEach(async () => {
+  lcc = new WholeLcc(site);
+  await lcc.addProvider();
+  lcc.start();
+  for (const page of ['a', 'b', 'c']) await change(page, page);
+});
+afterEach(async () => {
+  await lcc.killAll();
+  await lcc.remove();
+});
+
+test('a backup made while it ran is not served; made to begin anew all is fetched as it is now', async () => {
+  await backUp();
+  assert.equal(run('lccq', '--cursor', path('cursor')).status, 0);
+  assert.equal(run('lccq', '--commit', path('cursor')).status, 0);
+  await change('a', 'another a');
+  site.pages.delete('/b');
+  await lcc.deliver('partial', [urlTag('b', ' op="delete"')]);
+  await change('d', 'd');
+  await marked();
+  await lcc.killAll();
+  assert.equal(found(), undefined, 'the database as it was left');
+  restore();
+  assert.match(found() ?? '', /^an older copy was put back \(its last change is 3, it was [56]\)/);
+  assert.equal(run('lccfsck', '--repair', '--restored', '--remove-orphans').status, 0);
+  lcc.start();
+  const db = openReadOnly(path('lcc.db'));
+  assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'cache crash');
+  db.close();
+  await lcc.deliver(
+    'full',
+    ['a', 'c', 'd'].map(page => urlTag(page)),
+  );
+  await lcc.untilIdle();
+  assert.deepEqual((await lcc.holdings()).rows.toSorted(), expected('a', 'c', 'd'));
+  assert.equal(run('lccq', '--cursor', path('cursor')).status, 65);
+  await lcc.stop();
+});
+
+test('an older copy is noticed by what was queued alone', async () => {
+  site.answers = false;
+  await backUp();
+  await lcc.deliver('partial', [urlTag('x')]);
+  await marked();
+  await lcc.killAll();
+  site.answers = true;
+  restore();
+  assert.match(found() ?? '', /^an older copy was put back \(it lacks what was noted since\)/);
+});
+
+for (const [how, isOver] of [
+  ['in its place', false],
+  ['over it, file by file', true],
+] as const)
+  test(`a copy of the whole home, made while it ran and put ${how}, is not served`, async () => {
+    const copy = `${lcc.home}.copy`;
+    // What is written and renamed meanwhile, it says that it missed.
+    spawnSync('cp', ['-a', lcc.home, copy]);
+    await change('a', 'another a');
+    await marked();
+    await lcc.killAll();
+    if (isOver) {
+      for (const suffix of ['-wal', '-shm']) rmSync(path(`lcc.db${suffix}`), { force: true });
+      assert.equal(spawnSync('cp', ['-a', `${copy}/.`, lcc.home]).status, 0);
+      rmSync(copy, { recursive: true });
+    } else {
+      rmSync(lcc.home, { recursive: true });
+      renameSync(copy, lcc.home);
+    }
+    assert.match(found() ?? '', isOver ? /^an older copy/ : /^a copy was put in its place after/);
+  });
+
+test('nothing was put back: it is served, however often and wherever it is killed', async () => {
+  for (const place of ['qm.mark.noted', 'qm.set.complete', 'qm.mark.noted:2', 'qm.result.committed']) {
+    await lcc.killAll();
+    lcc.start({ LCC_CRASH_AT: place, LCC_CRASH_ONCE: path(place) });
+    const content = `at ${place}`;
+    site.pages.set('/a', content);
+    await lcc.deliver('partial', [urlTag('a', ` len="${content.length}"`)]);
+    await until(() => existsSync(path(place)), place);
+    await lcc.killAll();
+    assert.equal(found(), undefined, place);
+    lcc.start();
+    await lcc.untilIdle();
+  }
+  await lcc.stop();
+  assert.equal(found(), undefined);
+});
+
+const expected = (...pages: string[]) =>
+  pages.map(
+    page =>
+      `${page} ${createHash('md5')
+        .update(site.pages.get(`/${page}`) ?? '')
+        .digest('hex')}`,
+  );
