@@ -35,6 +35,7 @@ import {
   optionalSeconds,
   requiredInteger,
   requiredPath,
+  requiredSlots,
   requiredText,
   requiredWord,
 } from './fields.js';
@@ -309,7 +310,7 @@ export class RobotPeer {
         message: (name, attributes, text) => {
           this.#pinger.heard();
           if (name === 'bot') {
-            handlers.hello(requiredInteger(name, attributes, 'slots'));
+            handlers.hello(requiredSlots(name, attributes));
             this.#greeted = true;
             this.#cancelHello();
             if (optionalFlag(name, attributes, 'pings') === true) this.#pinger.start();

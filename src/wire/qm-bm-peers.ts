@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
-import { optionalFlag, requiredInteger, requiredText, requiredWord } from './fields.js';
+import { optionalFlag, requiredInteger, requiredSlots, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
 import { awaitHello, MessageChannel, type ChannelOptions, type LinkOptions } from './messages.js';
 import { Patience, Pinger } from './pings.js';
@@ -198,7 +198,7 @@ export class BotManagerPeer {
       const storeIds = words(attributes['store']);
       if (storeIds.length > 0 && storeIds.length !== machineIds.length)
         throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
-      const slots = requiredInteger(name, attributes, 'slots');
+      const slots = requiredSlots(name, attributes);
       const relays = optionalFlag(name, attributes, 'relay') === true;
       this.#handlers.hello({ machineIds, slots, storeIds, relays });
       this.#greeted = true;

@@ -79,6 +79,8 @@ export type QmAnswer =
 
 const KINDS = ['full', 'partial'] as const;
 const MAX_DIGEST = 64;
+/** The largest that uns.max_set_urls can be: so many places in the queue are set aside for a set. */
+const MAX_SET_URLS = 100_000_000;
 
 // What the UNS says
 
@@ -327,13 +329,16 @@ function readHead(attributes: Attributes): SetHead {
   const digest = attributes['digest']?.slice(0, MAX_DIGEST);
   const text = (name: string) => requiredText('set', attributes, name);
   const integer = (name: string) => requiredInteger('set', attributes, name);
+  const received = integer('received');
+  if (received > MAX_SET_URLS)
+    throw new LccError('peer.protocol', `<set>: attribute received="${received}": no set has so many urls`);
   return {
     entry: text('entry'),
     pid: integer('pid'),
     seq: integer('seq'),
     set: requiredWord('set', attributes, 'set', KINDS),
     urlprefix: attributes['urlprefix'] ?? '',
-    received: integer('received'),
+    received,
     errseen: integer('errseen'),
     ip: attributes['ip'] ?? '',
     atS: integer('at'),

@@ -76,9 +76,17 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     edits: [
       edit(
         'this.#slice = new Slice();\n        step(',
-        'this.#slice = new Slice();\n        this.#options.store.queue.addSet({ slot: NOW_SLOT, ...this.#state });\n        step(',
+        'this.#slice = new Slice();\n        this.#options.store.queue.addSet({ slot: -1, ...this.#state });\n        step(',
       ),
     ],
+  },
+  {
+    without: 'what may be older than the last set being passed over',
+    edits: [edit('qm/set-order.js', 'newest > last.newest', 'true')],
+    by: {
+      file: 'qm/set-order',
+      test: 'in whatever order two UNSes hand over, every url is as its last accepted set said, or a full set is wanted',
+    },
   },
   {
     without: 'the order of sets',

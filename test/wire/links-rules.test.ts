@@ -96,6 +96,23 @@ describe('what the rules of a conversation forbid', () => {
   });
 });
 
+describe('slots', () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  it('are believed as far as any machine has them: those of several robots are still a number', async () => {
+    const heard: number[] = [];
+    const robot = ends();
+    const hello = (slots: number) => void heard.push(slots);
+    void new RobotPeer(robot.ours, { hello, fetched() {}, closed() {} }, options());
+    robot.theirs.write(`<lococa:bot slots="${most}"/>`);
+    const manager = ends();
+    const handlers = { fetched() {}, deleted() {}, upkept() {}, closed() {} };
+    void new BotManagerPeer(manager.ours, { ...handlers, hello: ({ slots }) => hello(slots) }, options());
+    manager.theirs.write(`<lococa:bm machineid="m" slots="${most}"/>`);
+    await settle();
+    assert.deepEqual(heard, [1_000_000, 1_000_000]);
+  });
+});
+
 describe('a source', () => {
   it('gives up a Bot Manager that has been silent for three intervals, not one that answers', async () => {
     const { ours, theirs } = ends();

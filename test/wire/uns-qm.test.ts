@@ -184,6 +184,9 @@ describe('the QM hears', () => {
       `${unsHello('u')}<lococa:hello/>`,
       `${unsHello('u')}${setStart(HEAD)}<lococa:session pid="1" seq="1" errseen="0"/>`,
       `${unsHello('u')}<lococa:set entry="e" pid="x"/>`,
+      // As many places in the queue would be set aside for it.
+      unsHello('u') + setStart({ ...HEAD, received: 100_000_001 }),
+      unsHello('u') + setStart({ ...HEAD, received: Number.MAX_SAFE_INTEGER }),
       '<lococa:uns/>',
     ]) {
       await assert.rejects(hear(document), { code: 'peer.protocol' }, document);
