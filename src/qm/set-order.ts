@@ -21,6 +21,7 @@ export function isLater(
   last: LatestSet | undefined,
 ): boolean {
   if (last === undefined || last.psetid <= after || last.uns === uns) return true;
+  // safeguard: what may be older than the last set being passed over
   return numbering !== '' && numbering === last.numbering && newest > last.newest;
 }
 

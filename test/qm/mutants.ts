@@ -82,7 +82,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'what may be older than the last set being passed over',
-    edits: [edit('qm/set-order.js', 'newest > last.newest', 'true')],
+    edits: [edit('newest > last.newest', 'true')],
     by: {
       file: 'qm/set-order',
       test: 'in whatever order two UNSes hand over, every url is as its last accepted set said, or a full set is wanted',
