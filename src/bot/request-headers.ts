@@ -30,7 +30,9 @@ export function requestHeaders(
 
 function usualHeaders(mimetype: string | undefined, agent: string): string[] {
   const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
-  return ['user-agent', agent, 'accept', wanted, 'accept-encoding', acceptEncoding()];
+  // What is asked for was announced: what a cache on the way has of it may be what was there before.
+  const fresh = ['cache-control', 'no-cache'];
+  return ['user-agent', agent, 'accept', wanted, 'accept-encoding', acceptEncoding(), ...fresh];
 }
 
 /** RFC 7617, section 2, with the charset that sites ask for if they ask for any. */

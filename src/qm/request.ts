@@ -1,5 +1,6 @@
 /** A row of the queue as the request a robot gets. */
-import { agrees, type Held } from '../db/cache/content.js';
+import { agrees } from '../db/cache/belief.js';
+import type { Held } from '../db/cache/content.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Provider } from '../db/queue/providers.js';
@@ -12,8 +13,9 @@ import type { FetchFailed, FetchRequest } from '../wire/fetch.js';
 export function validatorsOf(
   row: WaitingRow,
   held: Held | undefined,
+  enforced: boolean,
 ): Pick<FetchRequest, 'lastModified' | 'etag'> {
-  if (held === undefined || held.verified === 0 || !agrees(row, held)) return {};
+  if (held === undefined || held.verified === 0 || !agrees(row, held, enforced)) return {};
   return {
     ...(held.lastmodified === null ? undefined : { lastModified: held.lastmodified }),
     ...(held.etag === null ? undefined : { etag: held.etag }),

@@ -105,7 +105,7 @@ export class Sending {
     const { store, inFlight, waits, nextId } = this.#parts;
     const id = nextId();
     const held = row.held === 1 ? store.content.find(row.pid, row.curl, row.mimetype) : undefined;
-    const validators = validatorsOf(row, held);
+    const validators = validatorsOf(row, held, known.terms.enforce === true);
     const conditional = validators.etag !== undefined || validators.lastModified !== undefined;
     const { backoffs } = known.provider;
     inFlight.add(id, {

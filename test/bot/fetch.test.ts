@@ -90,6 +90,7 @@ describe('a fetch', () => {
     assert.ok(lines.includes('user-agent: test/1 (+mailto:robots@example.org)'));
     assert.ok(lines.includes('accept: text/xml,*/*;q=0.1'));
     assert.ok(lines.includes(`accept-encoding: gzip, br${decodesZstd() ? ', zstd' : ''}`));
+    assert.ok(lines.includes('cache-control: no-cache'));
   });
 
   it('says what a provider wants it to say, and no header that is none', async () => {

@@ -18,10 +18,15 @@ export interface Url {
   op: 'update' | 'delete';
   /** What the CP says of the content; undefined: nothing. */
   len?: number | undefined;
+  /** Its md5, as the length of the content that has it. */
+  md5?: number | undefined;
   ifabsent?: boolean | undefined;
   /** Hours in which it may be fetched, such as `22-1`; undefined: any. */
   tod?: string | undefined;
 }
+
+/** What a CP says of content; contents of one length are the same. */
+export type Words = Pick<Url, 'len' | 'md5'>;
 
 export interface ProviderSet {
   id: number;
@@ -47,6 +52,7 @@ export interface Row {
   gen: number;
   op: 0 | 1;
   len: number | undefined;
+  md5: number | undefined;
   /** The most that was announced for it while it waited. */
   most: number;
   tod: string | undefined;
@@ -68,8 +74,9 @@ export interface Held {
   pid: number;
   key: string;
   len: number;
-  /** What the CP said when it was fetched. */
-  said: number | undefined;
+  /** What the CP said when it was fetched and was not so, and whether that is believed. */
+  wrong: Words;
+  doubted: boolean;
   named: number;
   file: string;
 }

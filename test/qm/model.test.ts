@@ -66,6 +66,15 @@ const stored = (...keys: string[]): Event[] => [
   { do: 'pass', ms: 60 },
 ];
 
+/** This is said of a url, and if it is asked for, the content of length 1 comes. */
+const told = (words: { len?: number; md5?: number }): Event[] => [
+  submit([update('a', words)]),
+  forward,
+  bm,
+  answer('ok'),
+  { do: 'pass', ms: 60 },
+];
+
 /** What random histories have found, and chance might not show again for a while. */
 const FOUND: Record<string, Event[]> = {
   'a url sent ahead is taken back when its own hours end': [
@@ -153,6 +162,22 @@ const FOUND: Record<string, Event[]> = {
     { do: 'pass', ms: 60 },
     { do: 'unlink', count: 1, away: true },
     { do: 'pass', ms: 60 },
+  ],
+  'content that is not what was announced is fetched again, and believed when the same came again': [
+    ...told({ md5: 2 }),
+    ...told({ md5: 2 }),
+    ...told({ md5: 2 }),
+  ],
+  'what was announced and never came is believed no longer when what is held is announced': [
+    ...told({ md5: 2 }),
+    ...told({ md5: 2 }),
+    ...told({ md5: 1 }),
+    ...told({ md5: 2 }),
+  ],
+  'content is in doubt no longer when its md5 is announced': [
+    ...told({ md5: 2 }),
+    ...told({ md5: 1 }),
+    ...told({ len: 1 }),
   ],
   'what a later set named outlives the release of held removals': [
     ...stored('a', 'b', 'c'),

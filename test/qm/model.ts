@@ -14,12 +14,14 @@ import {
   type ProviderSet,
   type Row,
   type Held,
+  type Words,
   type Provider,
   type Now,
   type Sent,
   type Result,
   type Rules,
 } from './model-types.js';
+import { agrees, confirmed, keptOf, saysNothing } from './model-words.js';
 
 export type * from './model-types.js';
 
@@ -62,10 +64,13 @@ export class Model {
       // The first place is kept; the last operation and attributes win. One that failed stays behind the others.
       row.most = Math.max(row.most, url.len ?? 0);
       row.passed ||= row.op === 0 || row.tod !== undefined;
-      Object.assign(row, { op: 1, gen: row.gen + 1, len: url.len, tod: url.tod, named: set.id });
+      const { len, md5, tod } = url;
+      Object.assign(row, { op: 1, gen: row.gen + 1, len, md5, tod, named: set.id });
       if (row.tries > 1) Object.assign(row, { tries: 1, dueMs: 0 });
-    } else if (held !== undefined && (url.ifabsent || (url.len !== undefined && agrees(url.len, held)))) {
+    } else if (held !== undefined && url.ifabsent) {
       held.named = set.id;
+    } else if (held !== undefined && !saysNothing(url) && agrees(url, held)) {
+      this.#confirm(held, url, set.id);
     } else if (refused !== undefined) {
       this.#report(set.pid, url.key, refused);
       // Named all the same: what is held of it stays when an earlier set's removals are released.
@@ -82,7 +87,7 @@ export class Model {
         early: false,
         behind: this.provider(set.pid).silent,
       };
-      const { key, len, tod } = url;
+      const { key, len, md5, tod } = url;
       this.rows.push({
         place,
         set: set.id,
@@ -90,6 +95,7 @@ export class Model {
         key,
         named: set.id,
         len,
+        md5,
         most: len ?? 0,
         tod,
         ...fresh,
@@ -256,7 +262,7 @@ export class Model {
     if (result.is === 'ok') return this.#store(row, held, result);
     if (result.is === 'unchanged' && sent.conditional) {
       if (held === undefined) return;
-      held.named = row.named;
+      this.#confirm(held, row, row.named);
       return this.drop(row);
     }
     const { code, reach } = result.is === 'unchanged' ? { code: 611, reach: 'url' as const } : result;
@@ -331,9 +337,17 @@ export class Model {
     this.drop(row);
     if (held === undefined && files + 1 > filesmax) return this.#report(row.pid, row.key, 202);
     if (growth > 0 && space + growth > spacemax) return this.#report(row.pid, row.key, 203);
-    const { pid, key, named, len: said } = row;
-    this.held.set(`${pid} ${key}`, { pid, key, len, said, named, file });
-    this.changes++;
+    const { pid, key, named } = row;
+    const isSame = held?.len === len;
+    const kept = keptOf(row, len, held);
+    // Bytes that are held are no change, and the new file is nobody's.
+    if (isSame) Object.assign(held, kept, { named });
+    else this.held.set(`${pid} ${key}`, { pid, key, len, ...kept, named, file });
+    if (!isSame) this.changes++;
+  }
+
+  #confirm(held: Held, said: Words, named: number): void {
+    Object.assign(held, confirmed(held, said), { named });
   }
 
   #letGo(held: Held): void {
@@ -378,7 +392,3 @@ export class Model {
 
 /** What a held set is reported for. */
 const ALL = ' */*';
-
-function agrees(len: number, held: Held): boolean {
-  return len === held.len || len === held.said;
-}

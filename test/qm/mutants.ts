@@ -141,10 +141,46 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'what waits being fetched although it looks unchanged',
     edits: [
       edit(
-        '(saysUnchanged(url, held) && !this.#isWaiting(state.pid, url, false))',
-        'saysUnchanged(url, held)',
+        '(saysUnchanged(url, held, slice.enforced) && !this.#isWaiting(state.pid, url, false))',
+        'saysUnchanged(url, held, slice.enforced)',
       ),
     ],
+  },
+  {
+    without: 'doubt in what was said and did not come',
+    edits: [edit('if (held.doubted !== 0)', 'if (false)')],
+    by: {
+      file: 'qm/model',
+      test: 'content that is not what was announced is fetched again, and believed when the same came again',
+    },
+  },
+  {
+    without: 'belief in what was said and did not come twice',
+    edits: [edit('isDoubtful && !isAgain', 'isDoubtful')],
+    by: {
+      file: 'qm/model',
+      test: 'content that is not what was announced is fetched again, and believed when the same came again',
+    },
+  },
+  {
+    without: 'an end of the doubt in what is held when that is said',
+    edits: [edit('doubted: isKnown ? 0 : held.doubted', 'doubted: held.doubted')],
+    by: {
+      file: 'qm/model',
+      test: 'content is in doubt no longer when its md5 is announced',
+    },
+  },
+  {
+    without: 'forgetting words that are not said any more',
+    edits: [edit('saidmd5: isKnown ? null : held.saidmd5', 'saidmd5: held.saidmd5')],
+    by: {
+      file: 'qm/model',
+      test: 'what was announced and never came is believed no longer when what is held is announced',
+    },
+  },
+  {
+    without: 'confirming what is held when it comes again',
+    edits: [edit('held.len === arrived.len', 'false')],
   },
   {
     without: '"if absent" naming what waits',

@@ -9,10 +9,12 @@ import { Inspector } from './inspector.js';
 import { Crash, Life, type Turns } from './life.js';
 import { Ledger } from './ledger.js';
 import { NOTHING_SAVED } from './model-types.js';
+import { agrees } from './model-words.js';
 import { Model, type Now, type Result, type Url } from './model.js';
 import type { OneDatabase } from './one-database.js';
 import type { Scene } from './scene.js';
 import { comesBefore } from './sendable.js';
+import { md5Of } from './support.js';
 import { addProvider, answerOf } from './translate.js';
 import { BASE, LOOK_MS, World, type Bm, type Request } from './world.js';
 
@@ -207,7 +209,7 @@ export class Pair implements Scene {
     bm.requests = bm.requests.filter(r => r !== request);
     if (isBegun) this.#begun(bm.requests.find(r => r.lane === request.lane));
     const now = this.now;
-    const { result, message } = answerOf(kind, this.world, bm, announced ? (row.len ?? len) : len);
+    const { result, message } = answerOf(kind, this.world, bm, announced ? (row.md5 ?? row.len ?? len) : len);
     if (result === undefined) {
       this.model.givenBack(row);
       bm.restUntilMs = now.ms + this.#rules.backoffMinMs;
@@ -273,10 +275,11 @@ export class Pair implements Scene {
     const provider = model.provider(pid);
     assert.equal(model.refusal(row, now.ms, this.hour, this.soon), undefined, `${pid} ${key} is sent`);
     assert.equal(request.len, row.len, 'the last attributes win');
+    assert.equal(request.md5, row.md5 === undefined ? undefined : md5Of('x'.repeat(row.md5)));
     const held = model.heldOf(pid, key);
     const conditional = request.etag !== undefined || request.lastModified !== undefined;
-    const agrees = held !== undefined && (row.len === undefined || [held.len, held.said].includes(row.len));
-    assert.equal(conditional, agrees, `${key}: asked conditionally`);
+    const isUnchanged = held !== undefined && agrees(row, held);
+    assert.equal(conditional, isUnchanged, `${key}: asked conditionally`);
 
     const lanes = bm.lanes();
     const sameLane = bm.requests.filter(r => r.lane === request.lane);

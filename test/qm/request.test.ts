@@ -20,7 +20,7 @@ async function told(more: { verified?: boolean }, says: Parameters<typeof url>[1
   const row = bench.row(7, 'a') as unknown as WaitingRow;
   const held: Held | undefined = bench.store.content.find(7, row.curl, row.mimetype);
   assert.ok(held);
-  return validatorsOf(row, held);
+  return validatorsOf(row, held, false);
 }
 const BOTH = { etag: '"1"', lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT' };
 

@@ -102,8 +102,11 @@ test('a url whose given md5, len and mtime are those held is not fetched', async
   }
 });
 
-test('what the CP said when it was fetched counts as what is held', async () => {
-  await holds('a', 'generated', { len: '5', md5: md5Of('source') });
+test('what the CP said and did not come counts as what is held after it came twice', async () => {
+  const said = { len: '5', md5: md5Of('source') };
+  await holds('a', 'generated', said);
+  assert.equal(((await bench.send(7, [url('a', said)])) as { queued: number }).queued, 1);
+  bench.fetch(7, 'a', 'generated');
   const counts = await bench.send(7, [url('a', { len: '5', md5: md5Of('source') })]);
   assert.deepEqual(counts, { queued: 0, duplicate: 0, unchanged: 1, deleted: 0 });
 });

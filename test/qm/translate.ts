@@ -5,7 +5,7 @@ import type { UrlRecord } from '../../src/wire/url.js';
 import type { ResultKind } from './history.js';
 import type { Result, Terms, Url } from './model.js';
 import type { OneDatabase } from './one-database.js';
-import { failure, ok, unchanged, url } from './support.js';
+import { failure, md5Of, ok, unchanged, url } from './support.js';
 import { BASE, type Bm, type World } from './world.js';
 
 export function headOf(seq: number, pid: number, full: boolean, urls: readonly Url[]): SetHead {
@@ -29,12 +29,13 @@ export function headOf(seq: number, pid: number, full: boolean, urls: readonly U
   };
 }
 
-export function recordOf({ key, op, len, ifabsent, tod }: Url): UrlRecord {
+export function recordOf({ key, op, len, md5, ifabsent, tod }: Url): UrlRecord {
   const [curl = '', mimetype = ''] = key.split(' ');
   return url(curl, {
     mimetype,
     op,
     ...(len === undefined ? undefined : { len: String(len) }),
+    ...(md5 === undefined ? undefined : { md5: md5Of('x'.repeat(md5)) }),
     ...(ifabsent ? { ifabsent: 'yes' as const } : undefined),
     ...(tod === undefined ? undefined : { tod }),
   });

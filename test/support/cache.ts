@@ -60,6 +60,7 @@ export class TestCache {
           md5: createHash('md5').update(bytes).digest('hex'),
           len: bytes.length,
           mtime: page.mtime ?? null,
+          isOlder: false,
           etag: null,
           lastmodified: null,
           verified: page.verified ?? true,

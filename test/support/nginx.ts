@@ -24,6 +24,7 @@ export const noNginx =
 export interface SiteExtras {
   location?: string;
   server?: string;
+  http?: string;
   listen?: string;
 }
 
@@ -69,7 +70,7 @@ function configuration(
   stateDir: string,
   port: number,
   log: string,
-  { location = '', server = '', listen = '' }: SiteExtras,
+  { location = '', server = '', http = '', listen = '' }: SiteExtras,
 ): string {
   return `daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
@@ -86,6 +87,7 @@ http {
   uwsgi_temp_path ${stateDir}/t4; scgi_temp_path ${stateDir}/t5;
   keepalive_requests 100000;
   sendfile on;
+  ${http}
   server {
     listen 127.0.0.1:${port} ${listen} backlog=4096;
     ${server}

@@ -5,6 +5,7 @@
  */
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../damage.js';
 import type { Db } from '../open.js';
+import { beliefConfirmed, beliefOf, type Belief } from './belief.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
 import type { Tally } from './tally.js';
@@ -23,6 +24,8 @@ export interface Held {
   mtime: string | null;
   saidmd5: string | null;
   saidlen: number | null;
+  /** 1: what the CP said of it is not believed (belief.ts). */
+  doubted: number;
   etag: string | null;
   lastmodified: string | null;
   verified: number;
@@ -47,6 +50,8 @@ export interface Arrived {
   md5: string;
   len: number;
   mtime: string | null;
+  /** The server says that it is older than the CP says. */
+  isOlder: boolean;
   etag: string | null;
   lastmodified: string | null;
   verified: boolean;
@@ -54,7 +59,15 @@ export interface Arrived {
   fileid: string;
 }
 
-const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag, lastmodified,
+/** How what is held was confirmed by its site. */
+export interface Confirmation {
+  belief: Belief;
+  verified: boolean;
+  etag: string | null;
+  lastmodified: string | null;
+}
+
+const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted, etag, lastmodified,
   verified, fetched_time, fetched_machineid, fetched_fileid, psetid`;
 
 export class ContentStore {
@@ -65,6 +78,7 @@ export class ContentStore {
   readonly #replace;
   readonly #refresh;
   readonly #validate;
+  readonly #believe;
   readonly #stamp;
   readonly #delete;
   readonly deletions: DeletionStore;
@@ -79,30 +93,35 @@ export class ContentStore {
     );
     this.#byId = db.prepare<[number], Held & { pid: number }>(`SELECT pid, ${HELD} FROM lccurl WHERE id = ?`);
     this.#insert = db.prepare(
-      `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
-         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
+         etag, lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise.
+    // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise. Doubted as by
+    // `beliefOf`.
     // safeguard: the generation in results
     // safeguard: a delete during the fetch winning
     this.#move = db.prepare(
-      `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, etag,
-         lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
-       SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?),
-         nullif(len, ?), ?, ?, ?, ?, ?, ?, coalesce(named, psetid), ?
+      `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
+         etag, lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+       SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?), nullif(len, ?),
+         CASE WHEN md5 IS NULL THEN ? OR coalesce(len <> ?, 0) ELSE md5 <> ? END, ?, ?, ?, ?, ?, ?,
+         coalesce(named, psetid), ?
        FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
     );
     this.#replace = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
-         etag = ?, lastmodified = ?, verified = ?, fetched_time = ?, fetched_machineid = ?, fetched_fileid = ?,
+         doubted = ?, etag = ?, lastmodified = ?, verified = ?, fetched_time = ?, fetched_machineid = ?, fetched_fileid = ?,
          psetid = ?, seq = ?, changed_time = NULL WHERE id = ?`,
     );
     this.#refresh = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ?, changed_time = ?
        WHERE id = ?`,
     );
-    this.#validate = db.prepare('UPDATE lccurl SET etag = ?, lastmodified = ?, psetid = ? WHERE id = ?');
+    this.#validate = db.prepare(
+      'UPDATE lccurl SET etag = ?, lastmodified = ?, verified = ?, psetid = ? WHERE id = ?',
+    );
+    this.#believe = db.prepare('UPDATE lccurl SET saidmd5 = ?, saidlen = ?, doubted = ? WHERE id = ?');
     this.#stamp = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
     this.#delete = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
     this.deletions = new DeletionStore(db);
@@ -133,8 +152,7 @@ export class ContentStore {
   ): void {
     if (held !== undefined) this.#buryBurl(key.pid, held, said.burl, nowS);
     const seq = this.#tally.takeSeq();
-    const saidmd5 = said.md5 === arrived.md5 ? null : said.md5;
-    const saidlen = said.len === arrived.len ? null : said.len;
+    const { saidmd5, saidlen, doubted } = beliefOf(said, arrived, held);
     const tail = [
       said.subtype,
       said.burl,
@@ -144,6 +162,7 @@ export class ContentStore {
       arrived.mtime,
       saidmd5,
       saidlen,
+      doubted,
       arrived.etag,
       arrived.lastmodified,
       arrived.verified ? 1 : 0,
@@ -167,22 +186,21 @@ export class ContentStore {
 
   /**
    * Content has arrived for a row of the queue of which nothing was held: its row is made from what the queue says, in
-   * SQLite. `arrived.mtime` is the server's word. Nothing is done when the row is not as it was when it was sent.
+   * SQLite. Nothing is done when the row is not as it was when it was sent.
    * @returns whether it was
    */
-  move(
-    sent: Pick<Said, 'mtime'> & { pid: number; pos: number; gen: number },
-    arrived: Arrived,
-    nowS: number,
-  ): boolean {
+  move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
     const seq = this.#tally.nextSeq;
     const { changes } = this.#move.run(
       seq,
       arrived.md5,
       arrived.len,
-      sent.mtime ?? arrived.mtime,
+      arrived.mtime,
       arrived.md5,
       arrived.len,
+      arrived.isOlder ? 1 : 0,
+      arrived.len,
+      arrived.md5,
       arrived.etag,
       arrived.lastmodified,
       arrived.verified ? 1 : 0,
@@ -202,28 +220,31 @@ export class ContentStore {
   /**
    * The content held is confirmed; what the CP says of it may be new. Only what content users can see (subtype, burl,
    * furl, mtime) is a change of the LCC DB and takes a number of the sequence.
+   * @param fetched where its site has confirmed it, and not the CP's words alone
    */
-  confirm(
-    pid: number,
-    held: Held,
-    said: Said,
-    psetid: number,
-    nowS: number,
-    validators?: { etag: string | null; lastmodified: string | null },
-  ): void {
+  confirm(pid: number, held: Held, said: Said, psetid: number, nowS: number, fetched?: Confirmation): void {
     const { subtype, burl, furl } = said;
     const mtime = said.mtime ?? held.mtime;
     if (subtype !== held.subtype || burl !== held.burl || furl !== held.givenfurl || mtime !== held.mtime) {
       this.#buryBurl(pid, held, burl, nowS);
       this.#refresh.run(subtype, burl, furl, mtime, psetid, this.#tally.takeSeq(), nowS, held.id);
-    } else if (validators === undefined && psetid !== held.psetid) {
+    } else if (fetched === undefined && psetid !== held.psetid) {
       this.#stamp.run(psetid, held.id);
     }
-    if (validators !== undefined) {
-      const etag = validators.etag ?? held.etag;
-      const lastmodified = validators.lastmodified ?? held.lastmodified;
-      this.#validate.run(etag, lastmodified, psetid, held.id);
+    if (fetched !== undefined) {
+      const { etag, lastmodified, verified } = fetched;
+      this.#validate.run(etag, lastmodified, verified ? 1 : held.verified, psetid, held.id);
     }
+    const { saidmd5, saidlen, doubted } = fetched?.belief ?? beliefConfirmed(said, held);
+    if (saidmd5 !== held.saidmd5 || saidlen !== held.saidlen || doubted !== held.doubted)
+      this.#believe.run(saidmd5, saidlen, doubted, held.id);
+  }
+
+  /** The content that is held has arrived once more: the row is confirmed, and the new file is nobody's. */
+  same(pid: number, held: Held, said: Said, arrived: Arrived, psetid: number, nowS: number): void {
+    const { machineid, fileid } = arrived;
+    if (held.fetched_machineid !== machineid || held.fetched_fileid !== fileid) this.free(machineid, fileid);
+    this.confirm(pid, held, said, psetid, nowS, { ...arrived, belief: beliefOf(said, arrived, held) });
   }
 
   /** Notes which set named the row last. */
@@ -273,26 +294,12 @@ export class ContentStore {
 function whole<Row extends Held>(row: Row): Row {
   const { curl, mimetype, md5, fetched_machineid, fetched_fileid } = row;
   const { subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified } = row;
-  const { id, seq, len, verified, fetched_time, psetid, saidlen } = row;
+  const { id, seq, len, verified, fetched_time, psetid, saidlen, doubted } = row;
   const isWhole =
     [curl, mimetype, md5, fetched_machineid, fetched_fileid].every(isText) &&
     [subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified].every(isTextOrNull) &&
-    [id, seq, len, verified, fetched_time, psetid].every(isInteger) &&
+    [id, seq, len, verified, fetched_time, psetid, doubted].every(isInteger) &&
     isIntegerOrNull(saidlen);
   if (!isWhole) throw corrupt(`row ${id} of lccurl has a value of another type`);
   return row;
-}
-
-/** Whether the CP's words agree with what is held: all that it gives, and it gives something (semantics.md, rule 4). */
-export function saysUnchanged(said: Said, held: Held): boolean {
-  return (said.md5 !== null || said.len !== null || said.mtime !== null) && agrees(said, held);
-}
-
-/** Whether nothing that the CP gives contradicts what is held. */
-export function agrees(said: Pick<Said, 'md5' | 'len' | 'mtime'>, held: Held): boolean {
-  return (
-    (said.md5 === null || said.md5 === held.md5 || said.md5 === held.saidmd5) &&
-    (said.len === null || said.len === held.len || said.len === held.saidlen) &&
-    (said.mtime === null || said.mtime === held.mtime)
-  );
 }

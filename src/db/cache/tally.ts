@@ -10,6 +10,8 @@ export interface ProviderUse {
   spacemax: number;
   filesused: number;
   spaceused: number;
+  /** Content must be what was announced. */
+  enforced: boolean;
 }
 
 interface Entry {
@@ -31,8 +33,8 @@ export class Tally {
   constructor(db: Db) {
     this.#seq = new Counter(db, 'seq');
     this.#read = db
-      .prepare<[number], [number, number, number, number]>(
-        'SELECT filesmax, spacemax, filesused, spaceused FROM pidb WHERE pid = ?',
+      .prepare<[number], [number, number, number, number, number]>(
+        'SELECT filesmax, spacemax, filesused, spaceused, enforce FROM pidb WHERE pid = ?',
       )
       .raw();
     this.#write = db.prepare<[number, number, number, number, number]>(
@@ -108,7 +110,13 @@ export class Tally {
     if (known !== undefined || this.#entries.has(pid)) return known;
     const raw = this.#read.get(pid);
     const entry = raw && {
-      use: { filesmax: raw[0], spacemax: raw[1], filesused: raw[2], spaceused: raw[3] },
+      use: {
+        filesmax: raw[0],
+        spacemax: raw[1],
+        filesused: raw[2],
+        spaceused: raw[3],
+        enforced: raw[4] !== 0,
+      },
       files: 0,
       space: 0,
       errors: 0,

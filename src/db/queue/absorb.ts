@@ -10,7 +10,8 @@
  * partial set with more of them than the fuse lets pass unseen (held.ts).
  */
 import { isDelete, type UrlRecord } from '../../wire/url.js';
-import { saysUnchanged, type ContentStore, type Held } from '../cache/content.js';
+import { saysUnchanged } from '../cache/belief.js';
+import type { ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import { Counter } from '../counters.js';
@@ -192,6 +193,7 @@ export class AbsorbWriter {
       nowS,
       summed: false,
       quota,
+      enforced: use?.enforced ?? false,
       mark: state.firstpos + state.rowsdone,
       submitted: 0,
     };
@@ -284,7 +286,8 @@ export class AbsorbWriter {
     }
     if (held !== undefined) {
       // safeguard: what waits being fetched although it looks unchanged
-      const settled = ifabsent || (saysUnchanged(url, held) && !this.#isWaiting(state.pid, url, false));
+      const settled =
+        ifabsent || (saysUnchanged(url, held, slice.enforced) && !this.#isWaiting(state.pid, url, false));
       if (settled) {
         state.unchanged++;
         if (ifabsent) this.#content.stamp(held, state.psetid);
@@ -347,6 +350,8 @@ interface Slice {
   /** Whether what earlier sets need is no mere bound. */
   summed: boolean;
   quota: IntakeQuota;
+  /** Whether its provider wants what is held to be what it said. */
+  enforced: boolean;
   mark: number;
   submitted: number;
 }

@@ -18,7 +18,7 @@ export interface Growth {
 }
 
 /** A provider that was removed. */
-const UNLIMITED: ProviderUse = { filesmax: Infinity, spacemax: Infinity, filesused: 0, spaceused: 0 };
+const UNLIMITED = { filesmax: Infinity, spacemax: Infinity, filesused: 0, spaceused: 0, enforced: false };
 
 /** With more urls waiting, what they need is not summed up (25 ms): the quota is kept when their content arrives. */
 export const MAX_SUMMED = 20_000;

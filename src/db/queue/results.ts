@@ -5,6 +5,7 @@
  */
 import { OUTSIDE_ROOTS, STORE_FULL } from '../../wire/codes.js';
 import type { FetchDone, FetchFailed, FetchOk } from '../../wire/fetch.js';
+import { beliefConfirmed } from '../cache/belief.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
@@ -23,7 +24,7 @@ export interface SentRequest {
    * nothing but that row's result makes content of it.
    */
   held: boolean;
-  /** When it was modified, as the CP said: then the server's word on that is not read. */
+  /** When it was modified, as the CP said. */
   mtime: string | null;
 }
 
@@ -95,7 +96,7 @@ export class ResultWriter {
     // safeguard: the quota of files when content arrives
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
-    if (!this.#content.move(sent, this.#arrived(result, sent.mtime !== null), nowS)) return false;
+    if (!this.#content.move(sent, this.#arrived(result, sent.mtime), nowS)) return false;
     this.#queue.drop(sent);
     return true;
   }
@@ -113,14 +114,12 @@ export class ResultWriter {
       this.#refused(row, result, 203, `space quota exceeded: ${use.spacemax} bytes allowed`);
       if (held !== undefined) this.#content.stamp(held, row.named);
     } else {
-      const arrived = this.#arrived(result, row.mtime !== null);
-      this.#content.store(
-        { pid: row.pid, curl: row.curl, mimetype: row.mimetype, psetid: row.named },
-        row,
-        { ...arrived, mtime: row.mtime ?? arrived.mtime },
-        held,
-        nowS,
-      );
+      const arrived = this.#arrived(result, row.mtime);
+      const { pid, curl, mimetype, named: psetid } = row;
+      // safeguard: confirming what is held when it comes again
+      if (held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len)
+        this.#content.same(pid, held, row, arrived, psetid, nowS);
+      else this.#content.store({ pid, curl, mimetype, psetid }, row, arrived, held, nowS);
     }
     this.#queue.drop(row);
     return 'done';
@@ -139,8 +138,10 @@ export class ResultWriter {
     const held = this.#content.find(row.pid, row.curl, row.mimetype);
     if (held === undefined) return 'again';
     this.#content.confirm(row.pid, held, row, row.named, nowS, {
-      etag: result.etag ?? null,
-      lastmodified: result.lastModified ?? null,
+      belief: beliefConfirmed(row, held),
+      verified: false,
+      etag: result.etag ?? held.etag,
+      lastmodified: result.lastModified ?? held.lastmodified,
     });
     this.#queue.drop(row);
     return 'done';
@@ -170,12 +171,15 @@ export class ResultWriter {
     this.#errors.add(row.pid, recordOfRow(row), code, text);
   }
 
-  #arrived(result: FetchOk, dated: boolean): Arrived {
+  /** @param mtime as the CP said */
+  #arrived(result: FetchOk, mtime: string | null): Arrived {
     const { lastModified } = result;
+    const served = lastModified === undefined ? undefined : this.#rules.mtimeOf(lastModified);
     return {
       md5: result.md5,
       len: result.len,
-      mtime: dated || lastModified === undefined ? null : (this.#rules.mtimeOf(lastModified) ?? null),
+      mtime: mtime ?? served ?? null,
+      isOlder: mtime !== null && served !== undefined && served < mtime,
       etag: result.etag ?? null,
       lastmodified: lastModified ?? null,
       verified: result.verified,
