@@ -88,7 +88,7 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
   const part = rehearse(process.stdin, commonOptions(context));
   for (let next = await part.next(); ; next = await part.next()) {
     if (next.done === true) {
-      context.say(`${next.value.urls} urls would be sent`);
+      context.say(`${urlsText(next.value.urls)} would be sent`);
       break;
     }
     out.write(next.value);
@@ -99,7 +99,7 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 
 function conclude(
   context: CommandContext,
-  { sent, wasBlank, wasNew, committed, stillWanted, isOfCache }: Delivery,
+  { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, isOfCache }: Delivery,
   errors: number,
 ): void {
   if (wasNew)
@@ -107,12 +107,15 @@ function conclude(
   if (sent === undefined && wasBlank)
     context.complain('standard input was empty, without even <?lcc?>: nothing sent; was its writer killed?');
   else if (sent === undefined) context.say('nothing to send');
-  else context.say(`${sent.set} set of ${sent.urls} urls sent, ${sent.accepted} accepted`);
-  if (errors > 0)
-    context.say(`${errors === 1 ? '1 url' : `${errors} urls`} in error, see the standard output`);
+  else context.say(`${sent.set} set of ${urlsText(sent.urls)} sent, ${sent.accepted} accepted`);
+  if (errors > 0) context.say(`${urlsText(errors)} in error, see the standard output`);
   if (committed === false)
     context.complain(
       'the state was replaced by another run and not kept; the next run sends the difference again',
+    );
+  if (elsewhere !== undefined)
+    context.say(
+      `keep the state, there: lcccpstate --statefile=${elsewhere.state} --commit on ${elsewhere.host}`,
     );
   if (stillWanted)
     context.complain(
@@ -231,4 +234,8 @@ class ErrorOutput {
           : error;
     }
   }
+}
+
+function urlsText(n: number): string {
+  return n === 1 ? '1 url' : `${n} urls`;
 }

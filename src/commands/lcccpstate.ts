@@ -1,7 +1,7 @@
 /** lcccpstate: the urls of a whole site → those that are new, changed or gone since the last accepted set. */
 import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
-import { updateState, type StateResult, type DeletionLimit } from '../cp/lcccpstate.js';
+import { commitLast, updateState, type StateResult, type DeletionLimit } from '../cp/lcccpstate.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import { streamHead } from '../wire/url-stream.js';
@@ -18,6 +18,10 @@ export const command: CommandSpec = {
     { flags: '--statefile <FILE>', help: 'what was accepted last; made at the first run' },
     { flags: '--full', help: 'write everything, as a full set' },
     { flags: '--commit-now', help: 'do not wait for lcccp: keep the new state at the end of the output' },
+    {
+      flags: '--commit',
+      help: 'read and write nothing: keep the new state of the last run, which was accepted through another machine',
+    },
     { flags: '--allow-empty', help: 'accept an input without a single url' },
     {
       flags: '--max-delete <N[%]>',
@@ -34,6 +38,10 @@ export const command: CommandSpec = {
     const { statefile } = options;
     if (typeof statefile !== 'string' || statefile === '')
       throw new LccError('usage', '--statefile=FILE is required');
+    if (options['commit'] === true) {
+      if (!commitLast(statefile)) context.say('nothing to keep');
+      return EXIT.ok;
+    }
     const file = options['config'];
     const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
     const out = new Output(1, { encoding: 'latin1' });
@@ -47,6 +55,7 @@ export const command: CommandSpec = {
           commitNow: options['commitNow'] === true,
           allowEmpty: options['allowEmpty'] === true,
           maxDelete: deletionLimit(String(options['maxDelete'])),
+          maxDoubtfulUrls: config.get('cp.max_doubtful_urls'),
           limits: xmlLimitsOf(config),
           progress: context.progress('urls'),
         },
@@ -54,8 +63,10 @@ export const command: CommandSpec = {
       ),
     );
     if (result.firstRun) context.say(`${statefile} is not there yet: first run, every url is new`);
+    const again =
+      result.again === 0 ? '' : `, ${result.again} of these sent again: what became of them is not known`;
     context.say(
-      `${result.added} new, ${result.changed} changed, ${result.deleted} deleted, ${result.unchanged} unchanged`,
+      `${result.added} new, ${result.changed} changed, ${result.deleted} deleted, ${result.unchanged} unchanged${again}`,
     );
     return result.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   },

@@ -1,8 +1,8 @@
 /**
- * Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and the pending
- * state in the pipe is committed only when the UNS has accepted the set.
+ * Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and the state in the
+ * pipe is committed only when the UNS has accepted the set.
  */
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { errnoOf, LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
 import { readChunksAt } from '../lib/stdio.js';
@@ -13,7 +13,8 @@ import type { SetKind } from '../wire/cp-uns/names.js';
 import { DeliveryInput } from './delivery-input.js';
 import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
 import { UnsSession, type SessionOptions } from './session.js';
-import { commitPending, identityOf, type PendingState } from './state/pending.js';
+import { pendingPath } from './state/kept.js';
+import { isElsewhere, MadeSet, overtaken } from './state/made-set.js';
 
 export interface DeliveryOptions extends SessionOptions {
   /** Undefined: as a one-shot document on the input says. */
@@ -37,6 +38,8 @@ export interface Delivery {
   wasNew: boolean;
   /** Whether the state of the site was kept; undefined when there was none in the pipe. */
   committed: boolean | undefined;
+  /** Where the state of the site is, and was not kept: on another machine. */
+  elsewhere: { state: string; host: string } | undefined;
   /** The UNS wants a full set and did not get one. */
   stillWanted: boolean;
   /** What was sent is what another LCC holds. */
@@ -57,15 +60,49 @@ export async function deliver(
   await urls.begin();
   refusePartAsFull(urls, options.set);
   const { pid, password } = credentials(options, urls);
-  const session = await UnsSession.open(options);
+  const site = siteOf(urls);
+  let session: UnsSession | undefined;
   try {
+    session = await UnsSession.open(options);
     const status = await session.init(pid, password);
     talk(status);
-    return await ship(session, status, urls, options);
+    return await ship(session, status, urls, site, options);
   } catch (error) {
-    session.drop();
+    session?.drop();
+    if (session === undefined || session.fate === 'unsent' || session.fate === 'rejected')
+      site?.made?.notAccepted();
     throw error;
   }
+}
+
+/** The state of the site in the pipe. */
+interface Site {
+  /** Where it is as a whole; undefined where that is on another machine. */
+  whole: string | undefined;
+  /** What the input leads to it; undefined when there is nothing to commit, or not by us. */
+  made: MadeSet | undefined;
+  elsewhere: { state: string; host: string } | undefined;
+  /** Whether it counts urls as delivered: in its first run everything is on the input anyway. */
+  hasDelivered: boolean;
+}
+
+/** @throws LccError `try.later` when another run has taken its place */
+function siteOf({ state: named }: DeliveryInput): Site | undefined {
+  if (named === undefined) return undefined;
+  const { state, id, base, host = '' } = named;
+  if (isElsewhere(named))
+    return {
+      whole: undefined,
+      made: undefined,
+      elsewhere: { state, host },
+      hasDelivered: base !== '',
+    };
+  return {
+    whole: id === '' ? state : pendingPath(state, id),
+    made: id === '' ? undefined : MadeSet.find(named),
+    elsewhere: undefined,
+    hasDelivered: (statSync(state, { throwIfNoEntry: false })?.size ?? 0) > 0,
+  };
 }
 
 /** Asks for the status only. */
@@ -87,28 +124,28 @@ async function ship(
   session: UnsSession,
   status: UnsStatus,
   urls: DeliveryInput,
+  site: Site | undefined,
   options: DeliveryOptions,
 ): Promise<Delivery> {
-  const { pending } = urls;
-  const { set, whole } = planOf(status, urls, options);
+  const { set, whole } = planOf(status, urls, site, options);
   const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
   let sent: Delivery['sent'];
 
   if (whole !== undefined) {
-    // The input is not what will be sent, but only a whole input makes the pending state worth sending.
+    // The input is not what will be sent, but only a whole input makes the state worth sending.
     await urls.drain();
-    const site = sizeOf(whole);
-    refuseOverQuota(site, status);
+    const size = sizeOf(whole);
+    refuseOverQuota(size, status);
     await session.send(start);
-    await sendState(session, whole, sent => options.progress?.(sent, site.urls));
-    sent = { set, urls: site.urls, accepted: await finish(session, options) };
+    await sendState(session, whole, sent => options.progress?.(sent, size.urls));
+    sent = { set, urls: size.urls, accepted: await finish(session, site, options) };
   } else if (set === 'full' || !urls.isEmpty) {
-    if (urls.isEmpty && pending === undefined && !options.allowEmpty)
+    if (urls.isEmpty && site === undefined && !options.allowEmpty)
       throw new LccError(
         'data.refused',
         'a full set without a url would remove everything that is held; --allow-empty means just that',
       );
-    if (pending !== undefined) refuseOverQuota(sizeOf(pending), status);
+    if (site?.whole !== undefined) refuseOverQuota(sizeOf(site.whole), status);
     refuseUnrationed(set, status);
     await session.send(start);
     const rest = urls.rest();
@@ -122,20 +159,25 @@ async function ship(
       told = urls.size.urls;
       if (set === 'full') refuseOverQuota(urls.size, status);
     }
-    sent = { set, urls: urls.size.urls, accepted: await finish(session, options) };
+    sent = { set, urls: urls.size.urls, accepted: await finish(session, site, options) };
   }
   await session.close();
   // A wrong urlprefix would otherwise count as delivered, and the corrected run would find nothing to send.
-  if (pending !== undefined && sent !== undefined && sent.urls > 0 && sent.accepted === 0)
+  if (site !== undefined && sent !== undefined && sent.urls > 0 && sent.accepted === 0) {
+    if (set === 'partial') site.made?.notAccepted();
     throw new LccError(
       'data.refused',
       `all ${sent.urls} urls were rejected: the state was not kept, the next run sends them again`,
     );
-  const committed = pending === undefined ? undefined : commitPending(pending);
+  }
+  if (sent === undefined) site?.made?.aboutToSend();
+  const committed =
+    site === undefined || site.elsewhere !== undefined ? undefined : (site.made?.commit() ?? true);
   const wasNew = whole !== undefined && set === 'partial';
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
   const { isBlank, isOfCache } = urls;
-  return { status, sent, wasBlank: isBlank, wasNew, committed, stillWanted, isOfCache };
+  const elsewhere = urls.state?.id === '' ? undefined : site?.elsewhere;
+  return { status, sent, wasBlank: isBlank, wasNew, committed, elsewhere, stillWanted, isOfCache };
 }
 
 /** The command that sends a full set of what an LCC holds, for messages. */
@@ -153,39 +195,43 @@ function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: SetKind | 
 }
 
 /**
- * Which kind of set goes out, and whether it is the whole pending state in place of what is on the input.
- * @throws LccError `usage` when what was asked for would delete what was not named, or keep what is gone
+ * Which kind of set goes out, and where the state is that is sent as a whole in place of what is on the input.
+ * @throws LccError `usage`, `data.refused` when what was asked for would delete what was not named, or keep what is gone
  */
 function planOf(
   status: UnsStatus,
   urls: DeliveryInput,
+  site: Site | undefined,
   options: DeliveryOptions,
-): { set: SetKind; whole?: PendingState } {
+): { set: SetKind; whole?: string } {
   const asked = options.set ?? urls.set ?? 'partial';
-  if (urls.set === 'full' && asked === 'partial' && urls.pending !== undefined)
+  if (urls.set === 'full' && asked === 'partial' && site !== undefined)
     throw new LccError('usage', '--set=partial: the input is a full set, from which deletions are missing');
-  if (urls.set !== 'partial' || urls.pending === undefined) {
+  if (urls.set !== 'partial' || site?.whole === undefined) {
     if (urls.set === 'partial' && asked === 'full')
       throw new LccError('usage', '--set=full: the input holds changes only; run lcccpstate with --full');
+    if (urls.set === 'partial' && site !== undefined && site.hasDelivered && status.isNew)
+      throw new LccError(
+        'data.refused',
+        'the LCC never had a set of this provider, and the input holds changes only: run lcccpstate, once, with --full',
+      );
     return { set: asked };
   }
   const isWanted = asked === 'full' || (status.fullset.wanted && options.set === undefined);
-  if (isWanted) return { set: 'full', whole: urls.pending };
+  if (isWanted) return { set: 'full', whole: site.whole };
   // What the state counts as delivered went to another LCC, or to this one before the provider was added anew. A partial
   // set does: nothing is here that a full one would remove, and it costs no ration.
-  return status.isNew && hasDelivered(urls.pending)
-    ? { set: 'partial', whole: urls.pending }
-    : { set: 'partial' };
-}
-
-/** Whether the site has a statefile already: in its first run everything is on the input anyway. */
-function hasDelivered({ state }: PendingState): boolean {
-  return (statSync(state, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  return status.isNew && site.hasDelivered ? { set: 'partial', whole: site.whole } : { set: 'partial' };
 }
 
 /** Ends the set, and with it lets it count. */
-async function finish(session: UnsSession, { errorsKept }: SessionOptions): Promise<number> {
+async function finish(
+  session: UnsSession,
+  site: Site | undefined,
+  { errorsKept }: SessionOptions,
+): Promise<number> {
   errorsKept();
+  site?.made?.aboutToSend();
   await session.endSet();
   step('cp.set.sent');
   const accepted = await session.accepted();
@@ -195,16 +241,10 @@ async function finish(session: UnsSession, { errorsKept }: SessionOptions): Prom
   return accepted;
 }
 
-/** @throws LccError `try.later` when it is not the state that the stream named any more */
-async function sendState(
-  session: UnsSession,
-  { state, pending, id }: PendingState,
-  progress: Advance,
-): Promise<void> {
-  const fd = present(pending, () => openSync(pending, 'r'));
+async function sendState(session: UnsSession, whole: string, progress: Advance): Promise<void> {
+  const fd = present(whole, () => openSync(whole, 'r'));
   try {
-    if (pending !== state && identityOf(fstatSync(fd, { bigint: true })) !== id) throw overtaken(pending);
-    for (const chunk of readChunksAt(fd, 0, pending)) {
+    for (const chunk of readChunksAt(fd, 0, whole)) {
       await session.send(Uint8Array.from(chunk));
       progress(linesIn(chunk));
     }
@@ -214,22 +254,18 @@ async function sendState(
 }
 
 /** @throws LccError `try.later` when it is gone */
-function sizeOf({ pending }: PendingState): SiteSize {
-  return present(pending, () => measureState(pending));
+function sizeOf(whole: string): SiteSize {
+  return present(whole, () => measureState(whole));
 }
 
-/** What `read` makes of a pending state: another run, which was faster, may have made it the statefile. */
-function present<T>(pending: string, read: () => T): T {
+/** What `read` makes of a state, if another run, which was faster, has not taken its place. */
+function present<T>(whole: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error;
-    throw overtaken(pending);
+    throw overtaken(whole);
   }
-}
-
-function overtaken(pending: string): LccError {
-  return new LccError('try.later', `${pending}: another run was faster; nothing was sent, run again`);
 }
 
 function linesIn(chunk: Buffer): number {

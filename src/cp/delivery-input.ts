@@ -4,7 +4,7 @@ import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { setKindOf, type SetKind } from '../wire/cp-uns/names.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
 import type { SiteSize } from './quota.js';
-import type { PendingState } from './state/pending.js';
+import type { NamedState } from './state/made-set.js';
 
 export class DeliveryInput {
   readonly #chunks: AsyncIterator<Buffer>;
@@ -19,7 +19,8 @@ export class DeliveryInput {
   init: Attributes | undefined;
   set: SetKind | undefined;
   urlprefix: string | undefined;
-  pending: PendingState | undefined;
+  /** The state that the set leads to. */
+  state: NamedState | undefined;
   /** Whether lccq wrote it, about what an LCC holds. */
   isOfCache = false;
   /** What in the head of lccq says that this is not all that is held; undefined where nothing does. */
@@ -97,11 +98,11 @@ export class DeliveryInput {
     }
   }
 
-  #head({ set, state, pending, id, store, since }: Attributes): void {
+  #head({ set, state, id, base, host, store, since }: Attributes): void {
     this.set = setKindOf(set);
     this.isOfCache = store !== undefined;
     if (since !== undefined && since !== '0') this.partOfCache = `since="${since}"`;
     else if (this.isOfCache && this.set === 'partial') this.partOfCache = 'set="partial"';
-    if (state !== undefined && pending !== undefined) this.pending = { state, pending, id: id ?? '' };
+    if (state !== undefined) this.state = { state, id: id ?? '', base: base ?? '', host };
   }
 }

@@ -2,18 +2,20 @@
  * The whole site in, what changed out. Nothing leaves before the whole input has been read and judged, and before the
  * state that goes with it stands on disk as pending (state/pending.ts).
  */
-import { closeSync, openSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
-import { readChunksAt, type Output } from '../lib/stdio.js';
+import type { Output } from '../lib/stdio.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
 import { compare, type Changes } from './state/compare.js';
+import { Doubt } from './state/doubt.js';
 import { refuseEmpty, SiteInput } from './state/input.js';
-import { commitPending, PendingWriter, type PendingState } from './state/pending.js';
+import { tidy } from './state/kept.js';
+import { MadeSet } from './state/made-set.js';
+import { PendingWriter } from './state/pending.js';
 import { Seen } from './state/seen.js';
 import { LineSorter } from './state/sorter.js';
-import { Spill } from './state/spill.js';
 import { Statefile } from './state/statefile.js';
 
 export interface StateOptions {
@@ -23,6 +25,8 @@ export interface StateOptions {
   commitNow: boolean;
   allowEmpty: boolean;
   maxDelete: DeletionLimit;
+  /** Urls that are gone and that sets in doubt alone name. */
+  maxDoubtfulUrls: number;
   limits: XmlLimits;
   progress?: Advance | undefined;
 }
@@ -38,7 +42,8 @@ export interface StateResult extends Changes {
 }
 
 /**
- * @throws LccError `data.malformed`, `data.cut`, `data.refused` (nothing was written then), `io`, `output.create`
+ * @throws LccError `data.malformed`, `data.cut`, `data.refused` (nothing was written then), `io`, `output.create`,
+ *   `try.later`
  */
 export function updateState(
   chunks: Iterable<Buffer>,
@@ -54,33 +59,36 @@ export function updateState(
       `${old.path}: empty: restore it, or remove it to send every url again (--allow-empty: the site had none)`,
     );
   const sorter = new LineSorter(old.path);
-  let delta: Spill | undefined;
+  let doubt: Doubt | undefined;
   let writer: PendingWriter | undefined;
   try {
+    tidy(old.path);
     const seen = new Seen(old);
     const { urls, rejected } = readSite(chunks, seen, sorter, options, complain);
     if (!options.allowEmpty) refuseEmpty(urls);
     const base = { rejected, firstRun: !old.exists };
+    // After the input has been read, which takes longest: runs that ended meanwhile are settled.
+    doubt = Doubt.of(old.path, old.mode);
 
-    if (old.exists && seen.isComplete && sorter.isEmpty) {
-      // The state is its own successor.
-      send(out, options, { state: old.path, pending: old.path, id: '' }, undefined);
-      return { added: 0, changed: 0, deleted: 0, unchanged: seen.total, ...base };
+    const isSame = old.exists && doubt.isEmpty && seen.isComplete;
+    if (isSame && sorter.isEmpty) {
+      sendSame(out, options, old);
+      return { added: 0, changed: 0, deleted: 0, unchanged: seen.total, again: 0, ghosts: 0, ...base };
     }
 
-    writer = new PendingWriter(old.path, old.mode);
-    const pendingWriter = writer;
-    const deltaSpill = (delta = new Spill(old.path));
-    const changes = compare(old.lines(), sorter.sorted(), (_, offset) => seen.wasTaken(offset), {
-      state: line => pendingWriter.write(line),
-      delta: line => deltaSpill.write(`${line}\n`),
-    });
+    const made = (writer = new PendingWriter(old.path, old.mode, { base: old.id, settles: doubt.ids }));
+    const changes = compare(
+      { lines: old.lines(), wasTaken: (_, n) => seen.wasTaken(n), doubtful: doubt.keys() },
+      sorter.sorted(),
+      { state: line => made.writeState(line), delta: line => made.writeSet(line) },
+    );
     refuseMassDeletion(changes, options, urls === 0);
-    send(out, options, writer.finish(), delta);
+    if (isSame && changes.added + changes.changed === 0) sendSame(out, options, old);
+    else sendMade(out, options, old, made, changes);
     return { ...changes, ...base };
   } finally {
-    writer?.discard();
-    delta?.close();
+    writer?.close();
+    doubt?.close();
     sorter.close();
     old.close();
   }
@@ -120,43 +128,91 @@ function readSite(
 
 function refuseMassDeletion(changes: Changes, options: StateOptions, emptyIsPermitted: boolean): void {
   const { maxDelete } = options;
-  const before = changes.changed + changes.deleted + changes.unchanged;
   if (emptyIsPermitted) return;
+  // What only sets in doubt name was there for a run or two; before the first that was accepted it is all there was.
+  const ofState = changes.deleted - changes.ghosts;
+  const isFirst = ofState + changes.changed + changes.unchanged === 0;
+  const deleted = isFirst ? changes.ghosts : ofState;
+  const before = deleted + (isFirst ? changes.added : changes.changed + changes.unchanged);
   const isTooMuch =
     'urls' in maxDelete
-      ? changes.deleted > maxDelete.urls
-      : before >= maxDelete.exemptBelow && changes.deleted * 100 > maxDelete.percent * before;
+      ? deleted > maxDelete.urls
+      : before >= maxDelete.exemptBelow && deleted * 100 > maxDelete.percent * before;
   if (!isTooMuch) return;
   const limit = 'urls' in maxDelete ? String(maxDelete.urls) : `${maxDelete.percent} %`;
   throw new LccError(
     'data.refused',
-    `${changes.deleted} of ${before} urls would be deleted, more than ${limit}; ` +
+    `${deleted} of ${before} urls would be deleted, more than ${limit}; ` +
       'is the site all there? (--max-delete=N or N% permits more)',
   );
 }
 
-function send(out: Output, options: StateOptions, pending: PendingState, delta: Spill | undefined): void {
-  const isNew = pending.pending !== pending.state;
-  const head = streamHead({
-    from: 'lcccpstate',
-    set: options.full ? 'full' : 'partial',
-    ...(options.commitNow ? {} : { state: pending.state, pending: pending.pending }),
-    ...(options.commitNow || !isNew ? {} : { id: pending.id }),
-  });
-  // As bytes: the statefile's path is text, what follows came as bytes and goes as such.
-  out.write(Buffer.from(head));
-  if (options.full) {
-    const fd = openSync(pending.pending, 'r');
-    try {
-      for (const chunk of readChunksAt(fd, 0, pending.pending)) out.write(chunk);
-    } finally {
-      closeSync(fd);
-    }
-  } else if (delta !== undefined) {
-    for (const chunk of delta.chunks()) out.write(chunk);
-  }
+/** @throws LccError `try.later` when too many urls are known by sets in doubt alone */
+function refuseGhosts({ ghosts }: Changes, { full, maxDoubtfulUrls }: StateOptions): void {
+  if (full || ghosts <= maxDoubtfulUrls) return;
+  throw new LccError(
+    'try.later',
+    `${ghosts} urls that are gone were in sets of which it is not known whether they were accepted, more than ` +
+      'cp.max_doubtful_urls; send everything, once, with --full',
+  );
+}
+
+/** The state is its own successor. */
+function sendSame(out: Output, options: StateOptions, old: Statefile): void {
+  out.write(Buffer.from(headOf(options, old, '')));
+  if (options.full) for (const chunk of old.chunks()) out.write(chunk);
   out.write(STREAM_END);
   out.flush();
-  if (options.commitNow && !commitPending(pending))
-    throw new LccError('try.later', `${pending.pending}: replaced by another run; nothing was committed`);
+}
+
+/** Nothing is left of a set whose end was not written: nobody can have acted on it. */
+function sendMade(
+  out: Output,
+  options: StateOptions,
+  old: Statefile,
+  made: PendingWriter,
+  changes: Changes,
+): void {
+  refuseGhosts(changes, options);
+  made.finish();
+  try {
+    // As bytes: the statefile's path is text, what follows came as bytes and goes as such.
+    out.write(Buffer.from(headOf(options, old, made.id)));
+    for (const chunk of made.chunks(options.full ? 'state' : 'set')) out.write(chunk);
+    if (options.full) out.write(STREAM_END);
+    out.flush();
+  } catch (error) {
+    MadeSet.find({ state: old.path, id: made.id }).forget();
+    throw error;
+  }
+  if (!options.commitNow) return;
+  const set = MadeSet.find({ state: old.path, id: made.id });
+  set.aboutToSend();
+  if (!set.commit())
+    throw new LccError('try.later', `${old.path}: replaced by another run; nothing was committed`);
+}
+
+function headOf({ full, commitNow }: StateOptions, { path, id: base }: Statefile, id: string): string {
+  return streamHead({
+    from: 'lcccpstate',
+    set: full ? 'full' : 'partial',
+    ...(commitNow ? {} : { state: path, id, base, host: hostname() }),
+  });
+}
+
+/**
+ * Makes the state of the last set the statefile, where what delivered it, successfully, could not: on another machine.
+ * @returns false where there is no set
+ * @throws LccError `try.later` where it is not known which of several was delivered
+ */
+export function commitLast(statefile: string): boolean {
+  const { path } = new Statefile(statefile);
+  const set = MadeSet.last(path);
+  if (set === undefined) return false;
+  set.aboutToSend();
+  if (set.commit()) return true;
+  throw new LccError(
+    'try.later',
+    `${path}: replaced by another run; nothing was committed, the next run sends the difference again`,
+  );
 }

@@ -31,6 +31,9 @@ export interface SessionOptions {
 /** What is known of a set whose answer has not come. */
 const UNKNOWN = 'whether the set was accepted is not known: send it again';
 
+/** What is known of the set: from `doubtful` on all of it is on its way, and the UNS may accept it without our hearing of it. */
+export type SetFate = 'unsent' | 'doubtful' | 'rejected' | 'accepted';
+
 type Rejection = Extract<UnsEvent, { kind: 'rejected' }>;
 
 export class UnsSession {
@@ -43,8 +46,7 @@ export class UnsSession {
   /** Why nothing more will come, other than the end of what was agreed. */
   #failure: unknown;
   #isEnded = false;
-  /** All of the set is on its way: the UNS may accept it without our hearing of it. */
-  #isSetSent = false;
+  #fate: SetFate = 'unsent';
   /** Rejects as soon as the UNS has rejected something or is gone; for whoever waits for something else. */
   readonly failed: Promise<never>;
   #reject: (error: unknown) => void = () => undefined;
@@ -117,10 +119,15 @@ export class UnsSession {
     }
   }
 
+  get fate(): SetFate {
+    return this.#fate;
+  }
+
   /** Sends the end of the set: it counts from there on. @throws as `send` */
   async endSet(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
     const sending = this.send(SET_END);
-    this.#isSetSent = true;
+    this.#fate = 'doubtful';
     await sending;
   }
 
@@ -147,8 +154,11 @@ export class UnsSession {
     await this.close();
   }
 
-  /** Drops the connection: whatever was begun counts as nothing sent. */
+  /** Drops the connection: whatever was begun counts as nothing sent, and of what is in doubt no more travels. */
   drop(): void {
+    // A connection that the UNS has closed cannot be reset, nor can one with TLS by Node.
+    const canReset = this.#options.uns.kind === 'tcp' && !this.#isEnded;
+    if (this.#fate === 'doubtful' && canReset) this.#socket.resetAndDestroy();
     this.#socket.destroy();
   }
 
@@ -177,8 +187,10 @@ export class UnsSession {
         break;
       case 'setAccepted':
         this.#received = event.received;
+        this.#fate = 'accepted';
         break;
       case 'rejected':
+        if (event.what === 'set') this.#fate = 'rejected';
         this.#fail(rejectionError(event));
         return;
     }
@@ -191,7 +203,7 @@ export class UnsSession {
     // A server of TLS hangs up on everything else without a word.
     const isMute = !this.#isHeard && this.#options.uns.kind === 'tcp';
     const advice = isMute ? `; if it speaks TLS, say --uns=tls:${this.#where}` : '';
-    const text = `the UNS at ${this.#where} ${how}; ${this.#isSetSent ? UNKNOWN : 'nothing was accepted'}${advice}`;
+    const text = `the UNS at ${this.#where} ${how}; ${this.#fate === 'doubtful' ? UNKNOWN : 'nothing was accepted'}${advice}`;
     this.#fail(new LccError('peer.unavailable', text, { cause: error }));
   }
 
@@ -216,7 +228,7 @@ export class UnsSession {
       };
       const cancel = this.#options.clock.after(this.#options.timeoutMs, () => {
         const silence = `${this.#options.timeoutMs / 1000} s without ${what}; see --timeout`;
-        const fate = this.#isSetSent ? `; ${UNKNOWN}` : '';
+        const fate = this.#fate === 'doubtful' ? `; ${UNKNOWN}` : '';
         this.#fail(new LccError('peer.unavailable', `the UNS at ${this.#where}: ${silence}${fate}`));
       });
       this.#wake = check;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, renameSync, unlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -12,6 +12,7 @@ import {
   makeSite,
   passwords,
   receiver,
+  UNSENT,
   url,
   type Done,
 } from '../support/lcccp.js';
@@ -40,7 +41,7 @@ test('when every url was rejected the state is not kept, and the corrected run s
     /all 2 urls were rejected: the state was not kept, the next run sends them again\n$/,
   );
   assert.equal(wrong.stdout.match(/code="304"/g)?.length, 2);
-  assert.deepEqual(site.files(), ['state.txt.pending']);
+  assert.deepEqual(site.files(), UNSENT);
   receiver.sets.length = 0;
   const right = await lcccp(1, site.told([url('a.html'), url('b.html')]));
   assert.equal(right.status, 0, right.stderr);
@@ -80,7 +81,7 @@ test('errors that cannot be written are not received, and nothing is sent or com
     const bad = await unheard(output, url('http://elsewhere.example/'));
     assert.equal(bad.status, 74, bad.stderr);
   }
-  assert.deepEqual(site.files(), ['state.txt.pending']);
+  assert.deepEqual(site.files(), UNSENT);
   assert.equal(receiver.sets.filter(({ head }) => head.pid === 9).length, 0);
   const heard = await lcccp(9, site.first);
   assert.equal(heard.status, 1, heard.stderr);
@@ -94,10 +95,10 @@ test('errors that cannot be written are not received, and nothing is sent or com
 test('a run overtaken by another between lcccpstate and lcccp is exit 75, and says so', async () => {
   for (const args of [[], ['--set=full']]) {
     const site = makeSite(url('a.html'));
-    renameSync(`${site.state}.pending`, site.state);
+    site.told([url('a.html')], ['--commit']);
     const done = await lcccp(1, site.first, ['-q', ...args]);
     assert.equal(done.status, 75, done.stderr);
-    assert.match(done.stderr, /^lcccp: [^\n]*\.pending: another run was faster; nothing was sent[^\n]*\n$/);
+    assert.match(done.stderr, /^lcccp: [^\n]*state\.txt: another run was faster; nothing was sent[^\n]*\n$/);
   }
   assert.equal(receiver.sets.length, 0);
 });
@@ -112,23 +113,25 @@ test('a cut or malformed input is never ended: nothing accepted, nothing committ
     const done = await lcccp(1, input);
     assert.equal(done.status, status);
     assert.match(done.stderr, message);
-    assert.deepEqual(site.files(), ['state.txt.pending']);
+    assert.deepEqual(site.files(), UNSENT);
   }
   assert.equal((await lcccp(1, site.first)).status, 0);
   assert.deepEqual((await arrives()).curls, ['a.html', 'b.html']);
   assert.equal(receiver.sets.length, 1);
 });
 
-test('commits only the pending state the stream named', async () => {
+test('commits only the state the stream named, and each in its turn', async () => {
   const site = makeSite(url('a.html'));
-  site.told([url('other.html')]);
-  const done = await lcccp(1, site.first);
-  assert.equal(done.status, 0);
-  assert.match(done.stderr, /state was replaced by another run and not kept/);
+  const second = site.told([url('other.html')]);
+  assert.match(second, /curl="a\.html" mimetype="text\/html" op="delete"/);
+  const done = await lcccp(1, site.first, ['-q']);
+  assert.deepEqual(done, { status: 0, stdout: '', stderr: '' });
   assert.deepEqual((await arrives()).curls, ['a.html']);
-  assert.deepEqual(site.files(), ['state.txt.pending']);
-  unlinkSync(join(site.dir, 'state.txt.pending'));
+  assert.equal(readFileSync(site.state, 'utf8'), `${url('a.html')}\n`);
   assert.equal((await lcccp(1, site.first)).status, 75);
+  assert.equal((await lcccp(1, second)).status, 0);
+  assert.equal(readFileSync(site.state, 'utf8'), `${url('other.html')}\n`);
+  assert.deepEqual(site.files(), ['state.txt']);
 });
 
 test('a set that would break the quota is refused before it is sent', async () => {
@@ -136,10 +139,11 @@ test('a set that would break the quota is refused before it is sent', async () =
   const files = await lcccp(2, many.first);
   assert.equal(files.status, 65);
   assert.match(files.stderr, /the site has 3 urls, the quota is 2 files \(code 202\): the set was not sent/);
+  assert.deepEqual(many.files(), UNSENT);
   const large = makeSite(url('a', 60), url('b', 50));
   const space = await lcccp(2, large.first);
   assert.match(space.stderr, /the site has 110 bytes, the quota is 100 bytes \(code 203\)/);
-  assert.deepEqual(large.files(), ['state.txt.pending']);
+  assert.deepEqual(large.files(), UNSENT);
   assert.equal(receiver.sets.length, 0);
   assert.deepEqual(home.spooled('tmp'), []);
 });
@@ -149,7 +153,7 @@ test('nobody at the endpoint is exit 69; the pending state stays', async () => {
   const done = await lcccp(1, site.first, ['--uns=unix:/nonexistent/uns.sock']);
   assert.equal(done.status, 69);
   assert.match(done.stderr, /^lcccp: cannot reach the UNS at unix:\/nonexistent\/uns\.sock: .*\n$/);
-  assert.deepEqual(site.files(), ['state.txt.pending']);
+  assert.deepEqual(site.files(), UNSENT);
 });
 
 test('killed after the acceptance and before the commit, the next run sends the same again and commits', async () => {

@@ -25,7 +25,7 @@ test('a full set that is wanted is sent although nothing changed, but never on t
   assert.equal(cut.status, 65);
   assert.match(cut.stderr, /the stream was cut/);
   const done = await lcccp(3, same);
-  assert.match(done.stderr, /full set of 1 urls sent, 1 accepted\n$/);
+  assert.match(done.stderr, /full set of 1 url sent, 1 accepted\n$/);
   assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: ['a.html'] });
 });
 

@@ -4,7 +4,18 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
-import { arrives, daemon, home, lcccp, makeSite, passwords, receiver, run, url } from '../support/lcccp.js';
+import {
+  arrives,
+  daemon,
+  home,
+  lcccp,
+  MADE,
+  makeSite,
+  passwords,
+  receiver,
+  run,
+  url,
+} from '../support/lcccp.js';
 import { ROOT } from '../support/tree.js';
 import { SITE } from '../support/uns.js';
 
@@ -85,7 +96,7 @@ test('--dry-run connects to nobody and prints the set that would be sent', async
     done.stdout,
     `<lococa:set xmlns:lococa="http://www.lococa.org/1.0" set="partial" urlprefix="http://h/">\n${url('a.html')}\n</lococa:set>\n`,
   );
-  assert.deepEqual(site.files(), ['state.txt.pending']);
+  assert.deepEqual(site.files(), MADE);
   assert.equal((await run(join(ROOT, 'bin/lcccp'), ['--dry-run'], site.first.slice(0, -12), {})).status, 65);
 });
 

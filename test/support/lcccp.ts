@@ -4,11 +4,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { after, afterEach, before } from 'node:test';
 import { ROOT } from './tree.js';
 import { Home, Receiver, SITE, type Daemon } from './uns.js';
 
 export const home = new Home();
+/** Providers of one test each, whose sets are looked at as a whole. */
+export const DOUBTFUL = Array.from({ length: 40 }, (_, n) => 20 + n);
 export const passwords: Record<number, string> = {};
 export let daemon: Daemon;
 export let receiver: Receiver;
@@ -25,6 +28,7 @@ before(async () => {
      UPDATE pidb SET nurlerrs = 1 WHERE pid = 5`,
   );
   passwords[6] = home.addProvider(6);
+  for (const pid of DOUBTFUL) passwords[pid] = home.addProvider(pid);
   passwords[9] = home.addProvider(
     9,
     {},
@@ -86,6 +90,63 @@ export async function run(
   return { status, stdout, stderr };
 }
 
+/** What stands between lcccp and the UNS and says when a set has been accepted, which it does not pass on by itself. */
+export class Cutter {
+  readonly #server: Server;
+  /** Resolves when the UNS has accepted a set that was not passed on. */
+  readonly accepted: Promise<void>;
+  #cut: () => void = () => undefined;
+  #passOn: () => void = () => undefined;
+
+  /** @param afterBytes hangs up on both when that many came from lcccp, before the UNS gets the last of them */
+  private constructor(afterBytes: number) {
+    let accepted: () => void = () => undefined;
+    this.accepted = new Promise(resolve => (accepted = resolve));
+    this.#server = createServer(cp => {
+      const uns = connect(daemon.port, '127.0.0.1');
+      this.#cut = () => cp.destroy();
+      let said = 0;
+      cp.on('error', () => undefined).on('data', data => {
+        said += data.length;
+        if (said < afterBytes) return void uns.write(data);
+        cp.destroy();
+        uns.destroy();
+      });
+      cp.on('end', () => uns.end());
+      uns
+        .on('error', () => cp.destroy())
+        .on('data', data => {
+          const at = data.indexOf('<set_accepted');
+          cp.write(at < 0 ? data : data.subarray(0, at));
+          if (at < 0) return;
+          this.#passOn = () => void cp.write(data.subarray(at));
+          accepted();
+        });
+    });
+  }
+
+  static async listen(afterBytes = Infinity): Promise<Cutter> {
+    const cutter = new Cutter(afterBytes);
+    cutter.#server.listen(0, '127.0.0.1');
+    await once(cutter.#server, 'listening');
+    return cutter;
+  }
+
+  get uns(): string {
+    return `--uns=127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** What lcccp has not heard so far. */
+  passOn(): void {
+    this.#passOn();
+  }
+
+  cut(): void {
+    this.#cut();
+    this.#server.close();
+  }
+}
+
 let sites = 0;
 /** A site with a state, told by the real filters. */
 export function makeSite(...lines: string[]) {
@@ -98,8 +159,21 @@ export function makeSite(...lines: string[]) {
     assert.equal(done.status, 0, done.stderr.toString());
     return done.stdout.toString();
   };
-  return { state, dir, told, first: told(lines), files: () => readdirSync(dir).sort() };
+  return { state, dir, told, first: told(lines), files: () => filesBeside(dir) };
 }
+/** Names of a statefile's directory, with ID for what files and processes are known by. */
+export function filesBeside(dir: string): string[] {
+  return readdirSync(dir)
+    .map(name => name.replace(/\d+-\d+/g, 'ID'))
+    .sort();
+}
+/** What lcccpstate leaves of a set that nobody has delivered. */
+export const MADE = ['state.txt.made.ID', 'state.txt.pending.ID'];
+/** The same once lcccp knows that it was not accepted. */
+export const UNSENT = ['state.txt.pending.ID', 'state.txt.unsent.ID'];
+/** The same when nobody knows whether it was. */
+export const SENT = ['state.txt.pending.ID', 'state.txt.sent.ID.ID'];
+
 export const url = (curl: string, len = 5) => `<url curl="${curl}" mimetype="text/html" len="${len}"/>`;
 
 /** The next set the Queue Manager gets, of the provider if one is given. */

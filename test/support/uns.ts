@@ -17,6 +17,7 @@ import {
   type SetHead,
 } from '../../src/wire/uns-qm.js';
 import { FairShare } from '../../src/lib/fair-share.js';
+import { isDelete, type UrlRecord } from '../../src/wire/url.js';
 import { ROOT } from './tree.js';
 
 export const SITE = 'http://www.example.org/';
@@ -205,11 +206,14 @@ export interface Received {
   uns: string;
   head: SetHead;
   curls: string[];
+  records: UrlRecord[];
 }
 
 /** Takes whole sets and confirms them; what a test says of the order and identity of sets is judged here. */
 export class Receiver {
   readonly sets: Received[] = [];
+  /** The same, which nobody empties. */
+  readonly all: Received[] = [];
   readonly sessions: SessionNote[] = [];
   readonly damaged: DamageNote[] = [];
   /** What to answer to a set; `hang` answers nothing. */
@@ -251,12 +255,16 @@ export class Receiver {
           uns = id;
           say({ kind: 'qm' });
         },
-        setBegins: head => void (set = { uns, head, curls: [] }),
-        urls: records => void set?.curls.push(...records.map(({ curl }) => curl)),
+        setBegins: head => void (set = { uns, head, curls: [], records: [] }),
+        urls: records => {
+          set?.curls.push(...records.map(({ curl }) => curl));
+          set?.records.push(...records);
+        },
         setEnds: () => {
           if (set === undefined) return;
           const { entry, received } = set.head;
           this.sets.push(set);
+          this.all.push(set);
           const answer = this.answer(set);
           if (answer === 'refused') say({ kind: 'refused', entry, code: 104, reason: 'as the test wants' });
           if (answer === 'absorbed')
@@ -278,6 +286,18 @@ export class Receiver {
     ).catch(() => undefined);
     this.#sockets.delete(socket);
   }
+}
+
+/** What an LCC holds of a provider after sets: lengths by curl. */
+export function heldAfter(sets: readonly Received[]): Record<string, string> {
+  const held = new Map<string, string>();
+  for (const { head, records } of sets) {
+    if (head.set === 'full') held.clear();
+    for (const record of records)
+      if (isDelete(record)) held.delete(record.curl);
+      else held.set(record.curl, record.len ?? '');
+  }
+  return Object.fromEntries([...held].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 const receivers: Receiver[] = [];

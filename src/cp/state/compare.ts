@@ -1,8 +1,9 @@
 /**
- * The site as it is against the site as it was: one pass over two sorted sequences.
+ * The site as it is against the site as it was: one pass over sorted sequences.
  *
- * Where the old state fits into memory its lines are recognised as they come in (seen.ts) and never sorted; what is
- * left is sorted and merged. Otherwise everything is sorted on disk.
+ * Where the old state's lines can be told from a table in memory they are recognised as they come in (seen.ts) and never
+ * sorted; what is left is sorted and merged. Urls in doubt, of which the old state may not say what the UNS has, are sent
+ * in any case.
  */
 import { LccError } from '../../lib/errors.js';
 import { deletionOf, keyOf } from './lines.js';
@@ -10,8 +11,13 @@ import { deletionOf, keyOf } from './lines.js';
 export interface Changes {
   added: number;
   changed: number;
+  /** Gone from the old state, or from the sets in doubt. */
   deleted: number;
   unchanged: number;
+  /** Of the unchanged ones, those sent because they are in doubt. */
+  again: number;
+  /** Of the deleted ones, those that only sets in doubt name. */
+  ghosts: number;
 }
 
 export interface Sinks {
@@ -21,61 +27,95 @@ export interface Sinks {
   delta(line: string): void;
 }
 
+export interface Before {
+  /** Lines of the old state, in order. */
+  lines: Iterable<string>;
+  /** Whether a line, the n-th of the old state counted from 0, was recognised. */
+  wasTaken(line: string, n: number): boolean;
+  /** Keys in doubt, in order, each once. */
+  doubtful: Iterable<string>;
+}
+
+/** After every line. */
+const NONE_LEFT = '\uffff';
+
 /**
- * @param old lines of the old state, in order
  * @param fresh lines that were not recognised, sorted
- * @param wasTaken whether a line of the old state, which begins at that byte of it, was recognised
  * @throws LccError `data.refused` when the site names one key twice, differently
  */
-export function compare(
-  old: Iterable<string>,
-  fresh: Iterable<string>,
-  wasTaken: (oldLine: string, offset: number) => boolean,
-  sinks: Sinks,
-): Changes {
-  const changes: Changes = { added: 0, changed: 0, deleted: 0, unchanged: 0 };
-  const next = distinct(fresh)[Symbol.iterator]();
-  let current = next.next();
-  let key = current.done === true ? '' : keyOf(current.value);
-  const advance = (): void => {
-    current = next.next();
-    key = current.done === true ? '' : keyOf(current.value);
+export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): Changes {
+  const changes: Changes = { added: 0, changed: 0, deleted: 0, unchanged: 0, again: 0, ghosts: 0 };
+  const next = new Cursor(distinct(fresh));
+  const doubt = new Cursor(before.doubtful);
+
+  const add = (): void => {
+    if (next.line.startsWith(doubt.line)) doubt.advance();
+    changes.added += 1;
+    sinks.state(next.line);
+    sinks.delta(next.line);
+    next.advance();
+  };
+  /** All that is new, and all that only sets in doubt name, before a line of the old state. */
+  const passUpTo = (line: string): void => {
+    for (;;) {
+      const isGhost = doubt.line < line && !line.startsWith(doubt.line);
+      const isNew = next.line < line && !line.startsWith(next.key);
+      if (isNew && (!isGhost || next.line < doubt.line || next.line.startsWith(doubt.line))) add();
+      else if (isGhost) {
+        changes.deleted += 1;
+        changes.ghosts += 1;
+        sinks.delta(deletionOf(doubt.line));
+        doubt.advance();
+      } else return;
+    }
   };
 
-  let offset = 0;
-  for (const line of old) {
-    while (current.done !== true && current.value < line && !line.startsWith(key)) {
-      changes.added += 1;
-      sinks.state(current.value);
-      sinks.delta(current.value);
-      advance();
-    }
-    const same = current.done !== true && line.startsWith(key) ? current.value : undefined;
-    const isTaken = wasTaken(line, offset);
-    offset += line.length + 1;
-    if (isTaken) {
-      if (same !== undefined && same !== line) throw twice(key);
+  let n = 0;
+  for (const line of before.lines) {
+    if (next.line < line || doubt.line < line) passUpTo(line);
+    const isTaken = before.wasTaken(line, n++);
+    const isDoubtful = line.startsWith(doubt.line);
+    const isNamed = line.startsWith(next.key);
+    if (isTaken && isNamed && next.line !== line) throw twice(next.key);
+    if (isTaken || (isNamed && next.line === line)) {
       changes.unchanged += 1;
       sinks.state(line);
-    } else if (same === undefined) {
+      if (isDoubtful) {
+        changes.again += 1;
+        sinks.delta(line);
+      }
+    } else if (isNamed) {
+      changes.changed += 1;
+      sinks.state(next.line);
+      sinks.delta(next.line);
+    } else {
       changes.deleted += 1;
       sinks.delta(deletionOf(keyOf(line)));
-    } else {
-      sinks.state(same);
-      if (same === line) changes.unchanged += 1;
-      else {
-        changes.changed += 1;
-        sinks.delta(same);
-      }
     }
-    if (same !== undefined) advance();
+    if (isNamed) next.advance();
+    if (isDoubtful) doubt.advance();
   }
-  for (; current.done !== true; advance()) {
-    changes.added += 1;
-    sinks.state(current.value);
-    sinks.delta(current.value);
-  }
+  passUpTo(NONE_LEFT);
   return changes;
+}
+
+/** Where one is in a sequence of lines. */
+class Cursor {
+  readonly #lines: Iterator<string>;
+  line = '';
+  /** Of `line`. */
+  key = '';
+
+  constructor(lines: Iterable<string>) {
+    this.#lines = lines[Symbol.iterator]();
+    this.advance();
+  }
+
+  advance(): void {
+    const next = this.#lines.next();
+    this.line = next.done === true ? NONE_LEFT : next.value;
+    this.key = next.done === true ? NONE_LEFT : keyOf(next.value);
+  }
 }
 
 /** Equal lines once; two lines with one key are refused. */

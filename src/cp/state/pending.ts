@@ -1,47 +1,87 @@
 /**
- * The pending state: what becomes the statefile once the set has been accepted. It stands complete and synced under its
- * name before a single url of the set leaves us, and is known by its identity, not its name: whoever commits it commits this one only.
+ * Makes a set and the state it leads to: both stand complete and synced under their names before a byte of the set leaves
+ * us, the set first, so that it is in doubt from the moment it could be sent.
  */
-import {
-  closeSync,
-  fchmodSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  statSync,
-  unlinkSync,
-  type BigIntStats,
-} from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { renameDurably } from '../../lib/durable.js';
+import { closeSync, fchmodSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { syncDirectory } from '../../lib/durable.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
-import { Output } from '../../lib/stdio.js';
+import { ownMark } from '../../lib/process-mark.js';
+import { Output, readChunksAt } from '../../lib/stdio.js';
 import { step } from '../../lib/steps.js';
+import { STREAM_END, streamHead } from '../../wire/url-stream.js';
+import { identityOf, pendingPath, setPath, temporaryPath } from './kept.js';
 
-/** What the head of a stream says of it: absolute paths. */
-export interface PendingState {
-  state: string;
-  /** The same as `state` when nothing changed: there is nothing to commit then. */
-  pending: string;
-  /** Inode and modification time of the pending file; '' when there is nothing to commit. */
-  id: string;
+/** What a set was made from; it stands in the first line of its file. */
+export interface Origin {
+  /** Identity of the statefile; '' where there was none. */
+  base: string;
+  /** Sets in doubt whose urls it names too: once it is accepted, they are settled. */
+  settles: readonly string[];
 }
 
 export class PendingWriter {
   readonly #state: string;
-  readonly #temporary: string;
-  readonly #fd: number;
-  readonly #out: Output;
-  #open = true;
+  readonly #headLength: number;
+  readonly #pending: TemporaryFile;
+  readonly #set: TemporaryFile;
+  /** Once finished: what the state is known by. */
+  id = '';
 
   /** @param state the statefile's real path; @param mode permissions of the new one */
-  constructor(state: string, mode: number) {
+  constructor(state: string, mode: number, { base, settles }: Origin) {
     this.#state = state;
-    removeStale(state);
-    this.#temporary = `${state}.pending.${process.pid}.tmp`;
+    const mark = ownMark();
+    this.#pending = new TemporaryFile(temporaryPath(state, 'pending', mark), state, mode);
+    this.#set = new TemporaryFile(temporaryPath(state, 'made', mark), state, mode);
+    const head = streamHead({ base, settles: settles.join(' ') });
+    this.#headLength = head.length;
+    this.#set.write(head);
+  }
+
+  writeState(line: string): void {
+    this.#pending.write(`${line}\n`);
+  }
+
+  writeSet(line: string): void {
+    this.#set.write(`${line}\n`);
+  }
+
+  /** Makes both durable under their names. */
+  finish(): void {
+    this.#set.write(STREAM_END);
+    this.#set.sync();
+    this.#pending.sync();
+    step('state.pending.synced');
+    const id = this.#pending.identity();
+    renameSync(this.#set.path, setPath(this.#state, 'made', id));
+    renameSync(this.#pending.path, pendingPath(this.#state, id));
+    syncDirectory(dirname(this.#state));
+    this.id = id;
+    step('state.pending.renamed');
+  }
+
+  /** The set with its end, without its beginning; or, as one, the whole state, which has neither. */
+  chunks(what: 'set' | 'state'): Generator<Buffer, void, undefined> {
+    return what === 'set' ? this.#set.chunks(this.#headLength) : this.#pending.chunks(0);
+  }
+
+  /** Removes what has no name yet. */
+  close(): void {
+    for (const file of [this.#set, this.#pending]) file.close(this.id === '');
+  }
+}
+
+class TemporaryFile {
+  readonly path: string;
+  readonly #fd: number;
+  readonly #out: Output;
+
+  /** @throws LccError `output.create` */
+  constructor(path: string, state: string, mode: number) {
+    this.path = path;
     try {
-      this.#fd = openSync(this.#temporary, 'w', mode);
+      this.#fd = openSync(path, 'w+', mode);
     } catch (error) {
       throw new LccError(
         'output.create',
@@ -50,73 +90,28 @@ export class PendingWriter {
       );
     }
     fchmodSync(this.#fd, mode);
-    this.#out = new Output(this.#fd, { encoding: 'latin1', where: this.#temporary, blockLength: 256 * 1024 });
+    this.#out = new Output(this.#fd, { encoding: 'latin1', where: path, blockLength: 256 * 1024 });
   }
 
-  write(line: string): void {
-    this.#out.write(`${line}\n`);
+  write(text: string): void {
+    this.#out.write(text);
   }
 
-  /** Makes it durable under its name. */
-  finish(): PendingState {
+  sync(): void {
     this.#out.flush();
     fsyncSync(this.#fd);
-    step('state.pending.synced');
-    const id = identityOf(fstatSync(this.#fd, { bigint: true }));
+  }
+
+  identity(): string {
+    return identityOf(fstatSync(this.#fd, { bigint: true }));
+  }
+
+  chunks(from: number): Generator<Buffer, void, undefined> {
+    return readChunksAt(this.#fd, from, this.path);
+  }
+
+  close(isUseless: boolean): void {
     closeSync(this.#fd);
-    this.#open = false;
-    const pending = `${this.#state}.pending`;
-    renameDurably(this.#temporary, pending);
-    step('state.pending.renamed');
-    return { state: this.#state, pending, id };
-  }
-
-  /** Leaves nothing behind, unless it was finished. */
-  discard(): void {
-    if (!this.#open) return;
-    this.#open = false;
-    closeSync(this.#fd);
-    unlinkSync(this.#temporary);
-  }
-}
-
-/**
- * Makes a pending state the statefile.
- * @returns false when another run has replaced it meanwhile: nothing is committed, the next run sends the difference
- */
-export function commitPending({ state, pending, id }: PendingState): boolean {
-  if (pending === state) return true;
-  try {
-    if (identityOf(statSync(pending, { bigint: true })) !== id) return false;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false;
-    throw error;
-  }
-  renameDurably(pending, state);
-  step('state.committed');
-  return true;
-}
-
-/** An inode alone is not enough: a later file may get the number of one that was replaced. */
-export function identityOf(stats: BigIntStats): string {
-  return `${stats.ino}-${stats.mtimeNs}`;
-}
-
-/** Removes what killed runs left behind. */
-function removeStale(state: string): void {
-  const prefix = `${basename(state)}.pending.`;
-  for (const name of readdirSync(dirname(state))) {
-    if (!name.startsWith(prefix)) continue;
-    const pid = /^(\d+)\.tmp$/.exec(name.slice(prefix.length))?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) unlinkSync(join(dirname(state), name));
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errnoOf(error) !== 'ESRCH';
+    if (isUseless) rmSync(this.path, { force: true });
   }
 }

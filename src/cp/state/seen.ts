@@ -1,49 +1,46 @@
 /**
  * Recognises the lines of the old state as they come in. Most lines of most runs are the same as last time: those never
- * become strings, are not sorted and not merged. With a table of hashes over the bytes of the state a run over
- * 100 000 lines takes 0.19 s of CPU, with a Set of strings 0.36: V8 hashes a string character by character, and collects
- * what splitting leaves.
+ * become strings, are not sorted and not merged. The old state is read once for it, and of each line a hash is kept
+ * (line-hash.ts): 16 bytes a line, so that three million lines take 64 MB.
  */
+import { LineHasher, wordsOf } from './line-hash.js';
 import type { Statefile } from './statefile.js';
 
-/** The old state up to this size is held in memory: about 370 000 urls. */
-const SEEN_MAX_BYTES = 48 * 1024 * 1024;
-/** No line of a statefile is shorter, its newline included; the table is made for so many. */
-const SHORTEST_LINE_BYTES = 31;
-/**
- * Lines whose places in the table are all taken are left to sorting and merging, which is as right and slower: names
- * made to collide cannot cost more than that.
- */
-const MOST_PLACES = 64;
-const NEWLINE = 0x0a;
-const LESS_THAN = 0x3c;
+/** Of the table: 64 MB. More lines than fit are left to sorting and merging, which is as right and slower. */
+const MOST_PLACES = 2 ** 22;
+const FEWEST_PLACES = 2 ** 8;
+/** Numbers of 32 bits in a place: three of the hash, and that of the line, counted from 1, negative once it came in. */
+const STRIDE = 4;
+const STRIDE_BITS = 2;
+/** Of eighths: a fuller table is made larger, or takes no more. */
+const FULLEST = 7;
+const TYPICAL_LINE_BYTES = 128;
 
 export class Seen {
-  readonly #isHeld: boolean;
-  /** The old state; a line that came in has lost its first byte, so that it is not recognised again. */
-  readonly #text: Buffer;
-  readonly #words: DataView;
-  /** Pairs: hash of a line, where it begins plus one (0: nothing here). */
-  readonly #table: Int32Array;
-  readonly #seed = (Math.random() * 2 ** 32) | 0;
-  /** Lines of the old state; 0 where it is too large to hold. */
-  readonly total: number = 0;
+  readonly #mostPlaces: number;
+  readonly #hasher = new LineHasher();
+  #table: Int32Array;
+  /** Lines of the old state read so far, and of these the ones in the table. */
+  #read = 0;
+  #held = 0;
+  /** A bit a line of the old state: it came in. */
+  readonly #taken: Uint8Array;
+  /** Lines of the old state. */
+  readonly total: number;
   /** Lines recognised so far. */
   taken = 0;
-  /** Behind the line hashed last: its newline, or -1 where it has none. */
-  #end = -1;
 
-  /** @throws LccError `data.malformed` when the last line of the state is cut */
-  constructor(old: Statefile, maxBytes = SEEN_MAX_BYTES) {
-    this.#isHeld = old.bytes <= maxBytes;
-    this.#text = this.#isHeld ? old.content() : Buffer.alloc(0);
-    this.#words = wordsOf(this.#text);
-    const places = 2 ** Math.ceil(Math.log2(this.#text.length / SHORTEST_LINE_BYTES + 1));
-    this.#table = new Int32Array(4 * places);
-    for (let at = 0; at < this.#text.length; at = this.#end + 1) {
-      this.#insert(this.#hash(this.#text, this.#words, at), at);
-      this.total += 1;
-    }
+  /** @throws LccError `data.malformed` when lines of the state are not in order, or the last is cut */
+  constructor(old: Statefile, mostPlaces = MOST_PLACES) {
+    this.#mostPlaces = mostPlaces;
+    const likely = 2 ** Math.ceil(Math.log2(((old.bytes / TYPICAL_LINE_BYTES) * 8) / FULLEST + 1));
+    this.#table = new Int32Array(STRIDE * Math.min(Math.max(FEWEST_PLACES, likely), mostPlaces));
+    this.total = old.scan((bytes, words, at) => {
+      this.#hasher.run(bytes, words, at);
+      if (this.#hasher.end >= 0) this.#hold();
+      return this.#hasher.end;
+    });
+    this.#taken = new Uint8Array((this.total >> 3) + 1);
   }
 
   /**
@@ -53,86 +50,68 @@ export class Seen {
   take(bytes: Buffer, from: number): number {
     if (this.total === 0) return from;
     const words = wordsOf(bytes);
-    for (let at = from; ; at = this.#end + 1) {
-      const hash = this.#hash(bytes, words, at);
-      if (this.#end < 0) return at;
-      const found = this.#find(hash, words, bytes, at);
-      if (found < 0) return at;
-      this.#text[found] = 0;
+    for (let at = from; ; at = this.#hasher.end + 1) {
+      this.#hasher.run(bytes, words, at);
+      if (this.#hasher.end < 0) return at;
+      const n = this.#find();
+      if (n < 0) return at;
+      this.#taken[n >> 3]! |= 1 << (n & 7);
       this.taken += 1;
     }
   }
 
-  /** Whether the line of the old state that begins at this byte came in. */
-  wasTaken(offset: number): boolean {
-    return this.total > 0 && this.#text[offset] === 0;
+  /** Whether the n-th line of the old state, counted from 0, came in. */
+  wasTaken(n: number): boolean {
+    return ((this.#taken[n >> 3]! >> (n & 7)) & 1) === 1;
   }
 
-  /** Whether every line of the old state came in; false for one too large to hold. */
+  /** Whether every line of the old state came in. */
   get isComplete(): boolean {
-    return this.#isHeld && this.taken === this.total;
+    return this.taken === this.total;
   }
 
-  /** Of the line that begins at `at`; tells its end in `#end`. */
-  #hash(bytes: Buffer, words: DataView, at: number): number {
-    const last = bytes.length - 4;
-    let hash = this.#seed;
-    let next = at;
-    for (; next <= last; next += 4) {
-      const word = words.getInt32(next, true);
-      // Whether one of the four bytes is a newline: the classic test for a zero byte.
-      const zero = word ^ 0x0a0a0a0a;
-      if (((zero - 0x01010101) & ~zero & 0x80808080) !== 0) break;
-      hash = Math.imul(hash ^ word, 0x9e3779b1);
-      hash ^= hash >>> 15;
+  /** Notes the line hashed last as the next of the old state. */
+  #hold(): void {
+    const number = ++this.#read;
+    const places = this.#table.length / STRIDE;
+    if (this.#held >= places * (FULLEST / 8)) {
+      if (places === this.#mostPlaces) return;
+      this.#grow();
     }
-    for (; next < bytes.length; next++) {
-      const byte = bytes[next]!;
-      if (byte === NEWLINE) {
-        this.#end = next;
-        return hash;
-      }
-      hash = Math.imul(hash ^ byte, 0x9e3779b1);
-      hash ^= hash >>> 15;
-    }
-    this.#end = -1;
-    return hash;
+    this.#held += 1;
+    const { a, b, c } = this.#hasher;
+    put(this.#table, a, b, c, number);
   }
 
-  #insert(hash: number, at: number): void {
-    if (this.#text[at] !== LESS_THAN) return;
-    const mask = this.#table.length - 1;
-    for (let i = 0, place = (hash << 1) & mask; i < MOST_PLACES; i++, place = (place + 2) & mask) {
-      if (this.#table[place + 1] !== 0) continue;
-      this.#table[place] = hash;
-      this.#table[place + 1] = at + 1;
-      return;
-    }
+  #grow(): void {
+    const before = this.#table;
+    const table = new Int32Array(2 * before.length);
+    for (let at = 0; at < before.length; at += STRIDE)
+      if (before[at + 3] !== 0) put(table, before[at]!, before[at + 1]!, before[at + 2]!, before[at + 3]!);
+    this.#table = table;
   }
 
-  /** Where the line `at`…`#end` of `bytes` stands in the old state, not yet taken; -1 when it does not. */
-  #find(hash: number, words: DataView, bytes: Buffer, at: number): number {
-    const mask = this.#table.length - 1;
-    for (let i = 0, place = (hash << 1) & mask; i < MOST_PLACES; i++, place = (place + 2) & mask) {
-      const offset = this.#table[place + 1]!;
-      if (offset === 0) return -1;
-      if (this.#table[place] === hash && this.#equals(offset - 1, words, bytes, at)) return offset - 1;
+  /** The number, from 0, of the old line that is the one hashed last, and notes that it came in; -1 where none is. */
+  #find(): number {
+    const table = this.#table;
+    const { a, b, c } = this.#hasher;
+    const mask = table.length - 1;
+    for (let at = (a << STRIDE_BITS) & mask; ; at = (at + STRIDE) & mask) {
+      const number = table[at + 3]!;
+      if (number === 0) return -1;
+      if (table[at] !== a || table[at + 1] !== b || table[at + 2] !== c || number < 0) continue;
+      table[at + 3] = -number;
+      return number - 1;
     }
-    return -1;
-  }
-
-  #equals(offset: number, words: DataView, bytes: Buffer, at: number): boolean {
-    // With its newline; a shorter line of the state differs at its own.
-    const length = this.#end + 1 - at;
-    if (offset + length > this.#text.length) return false;
-    let i = 0;
-    for (; i + 4 <= length; i += 4)
-      if (this.#words.getInt32(offset + i, true) !== words.getInt32(at + i, true)) return false;
-    for (; i < length; i++) if (this.#text[offset + i] !== bytes[at + i]) return false;
-    return true;
   }
 }
 
-function wordsOf(bytes: Buffer): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+function put(table: Int32Array, a: number, b: number, c: number, number: number): void {
+  const mask = table.length - 1;
+  let at = (a << STRIDE_BITS) & mask;
+  while (table[at + 3] !== 0) at = (at + STRIDE) & mask;
+  table[at] = a;
+  table[at + 1] = b;
+  table[at + 2] = c;
+  table[at + 3] = number;
 }

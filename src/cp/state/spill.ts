@@ -1,6 +1,7 @@
 /** A file nobody else sees: it has no name any more when it is used, so nothing is left behind however we end. */
 import { closeSync, openSync, unlinkSync } from 'node:fs';
-import { Output, readChunksAt } from '../../lib/stdio.js';
+import { Output } from '../../lib/stdio.js';
+import { readLinesAt } from './sequences.js';
 
 export class Spill {
   readonly #fd: number;
@@ -22,19 +23,9 @@ export class Spill {
   }
 
   /** What was written, from its beginning. */
-  *chunks(): Generator<Buffer, void, undefined> {
-    this.#out.flush();
-    yield* readChunksAt(this.#fd, 0, this.#where);
-  }
-
   *lines(): Generator<string, void, undefined> {
-    let carry = '';
-    for (const chunk of this.chunks()) {
-      const lines = (carry + chunk.toString('latin1')).split('\n');
-      carry = lines.pop() ?? '';
-      yield* lines;
-    }
-    if (carry !== '') yield carry;
+    this.#out.flush();
+    yield* readLinesAt(this.#fd, 0, this.#where);
   }
 
   close(): void {

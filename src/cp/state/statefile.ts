@@ -1,22 +1,24 @@
 /** The state of a site as last accepted: sorted canonical lines. It is read as written or not at all. */
-import { closeSync, fstatSync, openSync, realpathSync, type Stats } from 'node:fs';
+import { closeSync, fstatSync, openSync, readlinkSync, realpathSync, type BigIntStats } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf, LccError } from '../../lib/errors.js';
 import { readChunksAt } from '../../lib/stdio.js';
+import { wordsOf } from './line-hash.js';
+import { identityOf } from './kept.js';
 import { isStateLine } from './lines.js';
 
 export class Statefile {
   /** Absolute; a symbolic link is followed, so that what it points to is replaced. */
   readonly path: string;
   readonly #fd: number | undefined;
-  readonly #stats: Stats | undefined;
+  readonly #stats: BigIntStats | undefined;
 
   /** @throws LccError `input.missing` for a directory that is not there, `io` when it may not be read */
   constructor(path: string) {
     this.path = realPath(path);
     try {
       this.#fd = openSync(this.path, 'r');
-      this.#stats = fstatSync(this.#fd);
+      this.#stats = fstatSync(this.#fd, { bigint: true });
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw unreadable(this.path, error);
     }
@@ -27,27 +29,53 @@ export class Statefile {
   get exists(): boolean {
     return this.#fd !== undefined;
   }
+  /** Its identity (kept.ts). */
+  get id(): string {
+    return this.#stats === undefined ? '' : identityOf(this.#stats);
+  }
   get bytes(): number {
-    return this.#stats?.size ?? 0;
+    return Number(this.#stats?.size ?? 0);
   }
   /** Permissions to give its successor. */
   get mode(): number {
-    return this.#stats === undefined ? 0o644 : this.#stats.mode & 0o777;
+    return this.#stats === undefined ? 0o644 : Number(this.#stats.mode) & 0o777;
   }
 
   /**
-   * All of it, as it is.
-   * @throws LccError `data.malformed` when the last line is cut
+   * Its lines as bytes, checked for their order alone.
+   * @param visit gets the place of a line in `bytes` and gives that of its newline, -1 where there is none
+   * @returns how many there are
+   * @throws LccError `data.malformed` with the line that is not in order, or cut
    */
-  content(): Buffer {
-    const content = Buffer.allocUnsafeSlow(this.bytes);
+  scan(visit: (bytes: Buffer, words: DataView, at: number) => number): number {
+    if (this.#fd === undefined) return 0;
+    let buffer = Buffer.allocUnsafeSlow(4 * BLOCK_BYTES);
     let filled = 0;
-    if (this.#fd !== undefined)
-      for (const chunk of readChunksAt(this.#fd, 0, this.path, BLOCK_BYTES))
-        filled += chunk.copy(content, filled);
-    if (filled > 0 && content[filled - 1] !== NEWLINE)
-      throw malformed(this.path, content.toString('latin1', 0, filled).split('\n').length, 'it is cut off');
-    return content.subarray(0, filled);
+    let before = -1;
+    let at = 0;
+    let lines = 0;
+    for (const chunk of readChunksAt(this.#fd, 0, this.path, BLOCK_BYTES)) {
+      // Kept are the line before, to compare with, and the beginning of the next.
+      const kept = before < 0 ? at : before;
+      const held = buffer;
+      if (filled - kept + chunk.length > buffer.length) buffer = Buffer.allocUnsafeSlow(2 * buffer.length);
+      held.copy(buffer, 0, kept, filled);
+      filled -= kept;
+      at -= kept;
+      if (before >= 0) before = 0;
+      filled += chunk.copy(buffer, filled);
+      const bytes = buffer.subarray(0, filled);
+      const words = wordsOf(bytes);
+      for (let end = visit(bytes, words, at); end >= 0; end = visit(bytes, words, at)) {
+        lines += 1;
+        if (before >= 0 && !isLess(bytes, words, before, at))
+          throw malformed(this.path, lines, problemOf(bytes.toString('latin1', at, end)));
+        before = at;
+        at = end + 1;
+      }
+    }
+    if (at < filled) throw malformed(this.path, lines + 1, 'it is cut off');
+    return lines;
   }
 
   /**
@@ -77,12 +105,17 @@ export class Statefile {
     for (const block of this.#blocks()) {
       for (const line of block) {
         number += 1;
-        if (!isStateLine(line)) throw malformed(this.path, number, 'it is not a canonical <url .../>');
-        if (line <= before) throw malformed(this.path, number, 'it is not in order (LC_ALL=C sort -u)');
+        if (!isStateLine(line)) throw malformed(this.path, number, NOT_CANONICAL);
+        if (line <= before) throw malformed(this.path, number, NOT_IN_ORDER);
         before = line;
         yield line;
       }
     }
+  }
+
+  /** Its bytes, unchecked. */
+  *chunks(): Generator<Buffer, void, undefined> {
+    if (this.#fd !== undefined) yield* readChunksAt(this.#fd, 0, this.path);
   }
 
   close(): void {
@@ -90,23 +123,54 @@ export class Statefile {
   }
 }
 
+/** As the system has it. */
+const MOST_LINKS = 40;
 const BLOCK_BYTES = 64 * 1024;
-const NEWLINE = 0x0a;
+const NOT_CANONICAL = 'it is not a canonical <url .../>';
+const NOT_IN_ORDER = 'it is not in order (LC_ALL=C sort -u)';
 
-function realPath(path: string): string {
+/** Of a line that is not after the one before. */
+function problemOf(line: string): string {
+  return isStateLine(line) ? NOT_IN_ORDER : NOT_CANONICAL;
+}
+
+/** Whether the line at `a` comes before the one at `b`, which follows it: both have their newline. */
+function isLess(bytes: Buffer, words: DataView, a: number, b: number): boolean {
+  const length = b - a;
+  const most = Math.min(length, bytes.length - b) - 4;
+  let i = 0;
+  while (i <= most && words.getInt32(a + i, true) === words.getInt32(b + i, true)) i += 4;
+  for (; i < length; i++) {
+    const difference = bytes[a + i]! - bytes[b + i]!;
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+/** A symbolic link is followed, also to what is not there yet. */
+function realPath(path: string, links = 0): string {
   const absolute = resolve(path);
   try {
     return realpathSync(absolute);
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw unreadable(absolute, error);
   }
+  let dir: string;
   try {
-    return join(realpathSync(dirname(absolute)), basename(absolute));
+    dir = realpathSync(dirname(absolute));
   } catch (error) {
     throw new LccError('output.create', `${dirname(absolute)}: no such directory for a statefile`, {
       cause: error,
     });
   }
+  const beside = join(dir, basename(absolute));
+  try {
+    if (links < MOST_LINKS) return realPath(resolve(dir, readlinkSync(beside)), links + 1);
+  } catch (error) {
+    // EINVAL: there since, and no link.
+    if (!['ENOENT', 'EINVAL'].includes(errnoOf(error) ?? '')) throw error;
+  }
+  return beside;
 }
 
 function unreadable(path: string, cause: unknown): LccError {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { compare } from '../../../src/cp/state/compare.js';
-import { isPlainLine, isStateLine, keyOf } from '../../../src/cp/state/lines.js';
+import { deletionOf, isPlainLine, isStateLine, keyOf } from '../../../src/cp/state/lines.js';
 import { formatUrl } from '../../../src/wire/url.js';
 
 const key = fc.record({
@@ -16,42 +16,78 @@ const site = fc.uniqueArray(fc.tuple(key, fc.nat(2)), {
 const lineOf = ([k, len]: [{ curl: string; mimetype: string }, number]) =>
   Buffer.from(formatUrl({ ...k, len: String(len) }).trimEnd()).toString('latin1');
 
+const keys = fc.uniqueArray(key, { selector: k => `${k.curl} ${k.mimetype}`, maxLength: 8 });
+
 test('what is sent turns the old state into the new, whichever lines were recognised early', () => {
   fc.assert(
     fc.property(site, site, fc.nat(0xffff), (before, now, mask) => {
       const old = before.map(lineOf).sort();
       const taken = new Set(now.map(lineOf).filter((l, i) => old.includes(l) && (mask >> (i % 16)) & 1));
-      const fresh = now
-        .map(lineOf)
-        .filter(l => !taken.has(l))
-        .sort();
-      const state: string[] = [];
-      const delta: string[] = [];
-      const counts = compare(old, fresh, l => taken.has(l), {
-        state: l => state.push(l),
-        delta: l => delta.push(l),
-      });
+      const { state, delta, changes } = compared(old, now.map(lineOf), taken, []);
       assert.deepEqual(state, now.map(lineOf).sort());
-
-      const applied = new Map(old.map(l => [keyOf(l), l]));
-      for (const l of delta) {
-        if (l.endsWith(' op="delete"/>')) assert.ok(applied.delete(keyOf(l)));
-        else applied.set(keyOf(l), l);
-      }
-      assert.deepEqual([...applied.values()].sort(), state);
-      assert.equal(delta.length, counts.added + counts.changed + counts.deleted);
-      assert.equal(state.length, counts.added + counts.changed + counts.unchanged);
-      assert.equal(old.length, counts.deleted + counts.changed + counts.unchanged);
+      assert.deepEqual(applied(old, delta), state);
+      assert.equal(delta.length, changes.added + changes.changed + changes.deleted);
+      assert.equal(state.length, changes.added + changes.changed + changes.unchanged);
+      assert.equal(old.length, changes.deleted + changes.changed + changes.unchanged);
     }),
   );
 });
+
+test('whatever a UNS has of the urls in doubt, what is sent turns it into the new state', () => {
+  fc.assert(
+    fc.property(site, site, site, keys, fc.nat(0xffff), (before, now, other, doubtful, mask) => {
+      const old = before.map(lineOf).sort();
+      const taken = new Set(now.map(lineOf).filter((l, i) => old.includes(l) && (mask >> (i % 16)) & 1));
+      const doubt = doubtful.map(k => keyOf(lineOf([k, 0]))).sort();
+      // Of the urls in doubt it has anything, also nothing.
+      const isDoubtful = (line: string) => doubt.includes(keyOf(line));
+      const has = [...old.filter(l => !isDoubtful(l)), ...other.map(lineOf).filter(isDoubtful)];
+      const { state, delta, changes } = compared(old, now.map(lineOf), taken, doubt);
+      assert.deepEqual(state, now.map(lineOf).sort());
+      assert.deepEqual(applied(has, delta), state);
+      assert.deepEqual(delta, [...delta].sort());
+      const { added, changed, deleted, unchanged, again, ghosts } = changes;
+      assert.equal(delta.length, added + changed + deleted + again);
+      assert.equal(state.length, added + changed + unchanged);
+      assert.equal(old.length, deleted - ghosts + changed + unchanged);
+    }),
+  );
+});
+
+function compared(
+  old: readonly string[],
+  now: readonly string[],
+  taken: ReadonlySet<string>,
+  doubtful: readonly string[],
+) {
+  const state: string[] = [];
+  const delta: string[] = [];
+  const changes = compare(
+    { lines: old, wasTaken: l => taken.has(l), doubtful },
+    now.filter(l => !taken.has(l)).sort(),
+    { state: l => state.push(l), delta: l => delta.push(l) },
+  );
+  return { state, delta, changes };
+}
+
+/** What a UNS has after a set. */
+function applied(has: readonly string[], delta: readonly string[]): string[] {
+  const held = new Map(has.map(l => [keyOf(l), l]));
+  for (const l of delta) {
+    if (l === deletionOf(keyOf(l))) held.delete(keyOf(l));
+    else held.set(keyOf(l), l);
+  }
+  return [...held.values()].sort();
+}
 
 test('a key named twice differently is refused, twice the same is once', () => {
   const a1 = lineOf([{ curl: 'a', mimetype: 't/h' }, 1]);
   const a2 = lineOf([{ curl: 'a', mimetype: 't/h' }, 2]);
   const run = (old: string[], fresh: string[], taken: string[] = []) => {
     const state: string[] = [];
-    compare(old, fresh, l => taken.includes(l), { state: l => state.push(l), delta: () => undefined });
+    const wasTaken = (line: string) => taken.includes(line);
+    const sinks = { state: (l: string) => void state.push(l), delta: () => undefined };
+    compare({ lines: old, wasTaken, doubtful: [] }, fresh, sinks);
     return state;
   };
   assert.throws(() => run([], [a1, a2]), { code: 'data.refused', message: /curl="a" .*named twice/ });

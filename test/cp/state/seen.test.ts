@@ -11,11 +11,11 @@ const dir = mkdtempSync(join(tmpdir(), 'seen-'));
 after(() => rmSync(dir, { recursive: true }));
 const path = join(dir, 'state.txt');
 
-function seenOf(text: string, maxBytes?: number): Seen {
+function seenOf(text: string, mostPlaces?: number): Seen {
   writeFileSync(path, text, 'latin1');
   const file = new Statefile(path);
   try {
-    return new Seen(file, maxBytes);
+    return new Seen(file, mostPlaces);
   } finally {
     file.close();
   }
@@ -29,7 +29,7 @@ const line = fc
 test('recognises each line of the old state once, wherever chunks are cut, and nothing else', () => {
   fc.assert(
     fc.property(fc.uniqueArray(line), fc.array(line), fc.nat(), (old, now, cut) => {
-      const state = old.sort();
+      const state = old.sort((a, b) => Buffer.compare(Buffer.from(a, 'latin1'), Buffer.from(b, 'latin1')));
       const seen = seenOf(textOf(state));
       const missing = new Set(state);
       const bytes = Buffer.from(textOf(now), 'latin1');
@@ -44,29 +44,41 @@ test('recognises each line of the old state once, wherever chunks are cut, and n
         at = next + now[i]!.length + 1;
         i += 1;
       }
-      let offset = 0;
-      for (const one of state) {
-        assert.equal(seen.wasTaken(offset), !missing.has(one));
-        offset += one.length + 1;
-      }
+      for (const [n, one] of state.entries()) assert.equal(seen.wasTaken(n), !missing.has(one));
       assert.equal(seen.isComplete, missing.size === 0);
       assert.equal(seen.total, state.length);
     }),
   );
 });
 
-test('a state too large to hold, or one with more lines than there are places, is left to sorting', () => {
-  const lines = Array.from({ length: 5000 }, (_, n) => `<url curl="page-${n}" mimetype="t/h"/>`);
-  const large = seenOf(textOf(lines), 100);
-  assert.equal(large.take(Buffer.from(textOf(lines)), 0), 0);
-  assert.ok(!large.isComplete && !large.wasTaken(0));
+test('of a state with more lines than there are places, some are recognised, and the rest is left to sorting', () => {
+  const lines = Array.from({ length: 5000 }, (_, n) => `<url curl="page-${n}" mimetype="t/h"/>`).sort();
+  const whole = seenOf(textOf(lines));
+  whole.take(Buffer.from(textOf(lines)), 0);
+  assert.ok(whole.isComplete);
 
-  // All the same, and so all in one row of places: no more than the bound are found, and the state is not complete.
-  const same = textOf(Array.from({ length: 5000 }, () => '<a/>'));
-  const crowded = seenOf(same);
-  crowded.take(Buffer.from(same), 0);
-  assert.ok(crowded.taken <= 64);
-  assert.ok(!crowded.isComplete);
+  const small = seenOf(textOf(lines), 1024);
+  for (const line of lines) small.take(Buffer.from(`${line}\n`), 0);
+  assert.ok(small.taken > 512 && small.taken < 1024);
+  assert.ok(!small.isComplete);
+  assert.equal(lines.filter((_, n) => small.wasTaken(n)).length, small.taken);
+});
+
+test('a state whose lines are not in order is refused, with the number of the first, wherever it is read in pieces', () => {
+  const lines = Array.from({ length: 9000 }, (_, n) => `<url curl="page-${n}" mimetype="t/h"/>`).sort();
+  for (const [n, line] of [
+    [1, lines[0]!],
+    [2, lines[0]!],
+    [5000, lines[0]!],
+    [8999, lines[8997]!],
+  ] as const) {
+    const wrong = lines.with(n, line);
+    assert.throws(() => seenOf(textOf(wrong)), {
+      code: 'data.malformed',
+      message: new RegExp(`state\\.txt:${n + 1}: it is not in order`),
+    });
+  }
+  assert.throws(() => seenOf(textOf(lines.toReversed())), { message: /:2: it is not in order/ });
 });
 
 test('a state whose last line is cut is refused, with its number', () => {

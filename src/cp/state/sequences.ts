@@ -1,0 +1,52 @@
+/** Sequences of lines: read from a file, merged in the order of their bytes. */
+import { readChunksAt } from '../../lib/stdio.js';
+
+/** The lines of an open file from an offset on, as latin1; the last may lack its newline. */
+export function* readLinesAt(fd: number, offset: number, where: string): Generator<string, void, undefined> {
+  let carry = '';
+  for (const chunk of readChunksAt(fd, offset, where)) {
+    const lines = (carry + chunk.toString('latin1')).split('\n');
+    carry = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (carry !== '') yield carry;
+}
+
+interface Head {
+  line: string;
+  rest: Iterator<string>;
+}
+
+/** Merges sorted sequences, with a binary heap of their heads. */
+export function* merge(sequences: readonly Iterator<string>[]): Generator<string, void, undefined> {
+  const heap: Head[] = [];
+  for (const rest of sequences) {
+    const first = rest.next();
+    if (first.done !== true) heap.push({ line: first.value, rest });
+  }
+  for (let i = heap.length >> 1; i >= 0; i--) sink(heap, i);
+  while (heap.length > 0) {
+    const top = heap[0]!;
+    yield top.line;
+    const next = top.rest.next();
+    if (next.done === true) {
+      const last = heap.pop()!;
+      if (heap.length === 0) return;
+      if (last !== top) heap[0] = last;
+    } else top.line = next.value;
+    sink(heap, 0);
+  }
+}
+
+function sink(heap: Head[], start: number): void {
+  for (let at = start; ;) {
+    let least = at;
+    for (const child of [2 * at + 1, 2 * at + 2])
+      if (child < heap.length && heap[child]!.line < heap[least]!.line) least = child;
+    if (least === at) return;
+    const moved = heap[at]!;
+    heap[at] = heap[least]!;
+    heap[least] = moved;
+    at = least;
+  }
+}
