@@ -167,7 +167,14 @@ rmSync(scratch, { recursive: true });
 for (const name of names) {
   const launcher = join(root, 'bin', name);
   const text = `#!/usr/bin/env node
-try { require('../dist/bin/${name}.cjs'); } catch (error) { require('./not-built.cjs')('${name}', error); }
+try { require('../dist/bin/${name}.cjs'); } catch (error) { notLoaded(error); }
+function notLoaded(error) {
+  try { require.resolve('./not-built.cjs'); } catch {
+    process.stderr.write('${name}: a copy, without what lies beside the original; link to that: ln -s\\n');
+    process.exit(78);
+  }
+  require('./not-built.cjs')('${name}', error);
+}
 `;
   if (!existsSync(launcher) || readFileSync(launcher, 'utf8') !== text) {
     writeFileSync(launcher, text);

@@ -6,6 +6,7 @@ import { Listing, type ListingOptions } from '../cp/file2url.js';
 import { planFind, printedBy, runFind, type FindPlan } from '../cp/find.js';
 import { HashPool } from '../cp/hash-pool.js';
 import { DEFAULT_TYPE, isMimetype } from '../cp/mime-types.js';
+import { displayName } from '../cp/url-path.js';
 import { EXIT, LccError, messageOf } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import type { CommandContext, CommandSpec, OptionValues } from './run.js';
@@ -44,15 +45,22 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
       throw new LccError('usage', `names follow --: file2url -- ${context.operands.join(' ')}`);
     const find = context.options['find'] === true ? findPlan(context, options.md5) : undefined;
     const listing = new Listing(
-      { ...options, facts: find?.prints === 'facts', progress: context.progress('files') },
+      {
+        ...options,
+        facts: find?.prints === 'facts',
+        mayHoldOther: find?.runsOthers === true,
+        counts: context.verbose,
+        progress: context.progress('files'),
+      },
       new Output(1, { encoding: 'latin1' }),
       context.complain,
     );
     try {
       if (find !== undefined) {
+        if (context.verbose) context.say(`runs find ${find.words.map(displayName).join(' ')}`);
         await runFind(find.words, chunk => listing.push(chunk));
       } else if (context.afterDashes !== undefined) {
-        listing.add(context.afterDashes.map(bytesOf));
+        listing.add(bytesOfLast(context.afterDashes));
       } else {
         for (const chunk of readChunks(0)) listing.push(chunk);
       }
@@ -61,12 +69,16 @@ find /srv/www -type f -print0 | file2url -0 --docroot=/srv/www`,
       listing.abort();
       throw error;
     }
+    if (context.verbose)
+      context.say(
+        `${listing.described} described, ${listing.vanished} gone, ${listing.rejected} refused or without md5`,
+      );
     return listing.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   },
 };
 
 function findPlan({ afterDashes, env }: CommandContext, md5: boolean): FindPlan {
-  return planFind(afterDashes ?? [], md5 ? 'names' : printedBy(env['PATH'] ?? ''));
+  return planFind(bytesOfLast(afterDashes ?? []), md5 ? 'names' : printedBy(env['PATH'] ?? ''));
 }
 
 function listingOptions(context: CommandContext): ListingOptions {
@@ -126,10 +138,20 @@ function jobsOf(given: OptionValue): number {
 /** The bytes, as latin1, of an argument that Node decoded as UTF-8 (invalid bytes became U+FFFD). */
 function bytesOf(argument: string): string {
   if (!argument.includes('\ufffd')) return Buffer.from(argument).toString('latin1');
-  for (const raw of readFileSync('/proc/self/cmdline').toString('latin1').split('\0')) {
+  for (const raw of rawArguments()) {
     const text = Buffer.from(raw, 'latin1').toString();
     if (text === argument) return raw;
     if (text.endsWith(`=${argument}`)) return raw.slice(raw.indexOf('=') + 1);
   }
   return Buffer.from(argument).toString('latin1');
+}
+
+/** The same of the last arguments of all: two that differ in bytes may be the same as text. */
+function bytesOfLast(given: readonly string[]): string[] {
+  const raw = given.some(argument => argument.includes('\ufffd')) ? rawArguments() : [];
+  return given.map((argument, n) => raw[raw.length - given.length + n] ?? bytesOf(argument));
+}
+
+function rawArguments(): string[] {
+  return readFileSync('/proc/self/cmdline').toString('latin1').split('\0').slice(0, -1);
 }

@@ -109,6 +109,7 @@ function conclude(
   else if (sent === undefined) context.say('nothing to send');
   else context.say(`${sent.set} set of ${urlsText(sent.urls)} sent, ${sent.accepted} accepted`);
   if (errors > 0) context.say(`${urlsText(errors)} in error, see the standard output`);
+  if (committed === true && context.verbose) context.say('the state was kept');
   if (committed === false)
     context.complain(
       'the state was replaced by another run and not kept; the next run sends the difference again',
@@ -130,7 +131,7 @@ function commonOptions({
   env,
 }: CommandContext): Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'> {
   const text = textOf(options);
-  const config = loadConfig({ env, file: text('config') });
+  const config = loadConfig({ env, file: text('config'), mayBeUnreadable: true });
   const set = text('set');
   if (set !== undefined && setKindOf(set) === undefined)
     throw new LccError('usage', `--set ${set}: full or partial`);
@@ -159,6 +160,7 @@ function deliveryOptions(context: CommandContext, errors: ErrorOutput): Delivery
     onError: record => errors.print(record),
     errorsKept: () => errors.keep(),
     progress: context.progress('urls', false),
+    explain: context.verbose ? context.say : undefined,
     allowEmpty: context.options['allowEmpty'] === true,
   };
 }

@@ -43,7 +43,11 @@ export const command: CommandSpec = {
       return EXIT.ok;
     }
     const file = options['config'];
-    const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+    const config = loadConfig({
+      env: context.env,
+      file: typeof file === 'string' ? file : undefined,
+      mayBeUnreadable: true,
+    });
     const out = new Output(1, { encoding: 'latin1' });
     const result = telling(out, () =>
       updateState(
@@ -58,6 +62,7 @@ export const command: CommandSpec = {
           maxDoubtfulUrls: config.get('cp.max_doubtful_urls'),
           limits: xmlLimitsOf(config),
           progress: context.progress('urls'),
+          explain: context.verbose ? context.say : undefined,
         },
         context.complain,
       ),

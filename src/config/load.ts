@@ -32,6 +32,8 @@ export interface ConfigSources {
   env: NodeJS.ProcessEnv;
   /** `--config FILE`. */
   file?: string | undefined;
+  /** The file that need not exist need not be readable either: for commands of people who have no LCC. */
+  mayBeUnreadable?: boolean;
   /** Values from the command line, as text. */
   overrides?: Partial<Record<SettingKey, string | readonly string[] | undefined>>;
 }
@@ -57,7 +59,11 @@ export function homeOf(env: NodeJS.ProcessEnv): Home {
 export function loadConfig(sources: ConfigSources): Config {
   const home = homeOf(sources.env);
   const named = sources.file ?? (sources.env['LCC_CONFIG'] || undefined);
-  const file = readFile(named ?? join(home.dir, 'lcc.toml'), named !== undefined);
+  const file = readFile(
+    named ?? join(home.dir, 'lcc.toml'),
+    named !== undefined,
+    sources.mayBeUnreadable === true,
+  );
   const values = new Map<SettingKey, { value: unknown; origin: string }>();
   for (const [key, raw] of file === undefined ? [] : flatten(file.table, file.path)) {
     if (!(key in SETTINGS))
@@ -99,12 +105,15 @@ export function printConfig(config: Config): string {
 function readFile(
   path: string,
   required: boolean,
+  mayBeUnreadable: boolean,
 ): { path: string; table: Record<string, unknown> } | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT' && !required) return undefined;
+    const errno = errnoOf(error) ?? '';
+    if (!required && (errno === 'ENOENT' || (mayBeUnreadable && UNREADABLE.includes(errno))))
+      return undefined;
     throw new LccError(
       'input.missing',
       `${path}: ${messageOf(error)}; the configuration file cannot be read`,
@@ -118,6 +127,9 @@ function readFile(
     throw new LccError('config', `${path}:${error.line}:${error.column}: ${what}`);
   }
 }
+
+/** Somebody else's, or below what is no directory to us. */
+const UNREADABLE = ['EACCES', 'EPERM', 'ENOTDIR'];
 
 function* flatten(table: Record<string, unknown>, path: string): Generator<[string, unknown]> {
   for (const [section, inner] of Object.entries(table)) {

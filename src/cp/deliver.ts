@@ -3,6 +3,7 @@
  * pipe is committed only when the UNS has accepted the set.
  */
 import { closeSync, openSync, statSync } from 'node:fs';
+import { formatEndpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
 import { readChunksAt } from '../lib/stdio.js';
@@ -24,6 +25,8 @@ export interface DeliveryOptions extends SessionOptions {
   set: SetKind | undefined;
   urlprefix: string | undefined;
   progress?: Advance | undefined;
+  /** Told what is done. */
+  explain?: ((what: string) => void) | undefined;
   /** Let a full set without a url remove everything. */
   allowEmpty: boolean;
 }
@@ -63,6 +66,7 @@ export async function deliver(
   const site = siteOf(urls);
   let session: UnsSession | undefined;
   try {
+    options.explain?.(`connects to ${formatEndpoint(options.uns)}`);
     session = await UnsSession.open(options);
     const status = await session.init(pid, password);
     talk(status);
@@ -128,6 +132,7 @@ async function ship(
   options: DeliveryOptions,
 ): Promise<Delivery> {
   const { set, whole } = planOf(status, urls, site, options);
+  options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
   const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
   let sent: Delivery['sent'];
 
@@ -228,10 +233,11 @@ function planOf(
 async function finish(
   session: UnsSession,
   site: Site | undefined,
-  { errorsKept }: SessionOptions,
+  { errorsKept, explain }: DeliveryOptions,
 ): Promise<number> {
   errorsKept();
   site?.made?.aboutToSend();
+  explain?.('sends the end of the set, and waits for the answer');
   await session.endSet();
   step('cp.set.sent');
   const accepted = await session.accepted();

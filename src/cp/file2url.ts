@@ -14,6 +14,10 @@ import { displayName } from './url-path.js';
 export interface ListingOptions extends DescribeOptions {
   progress?: Advance | undefined;
   separator: '\n' | '\0';
+  /** Something else may stand among the names: what is not there may be none, and the listing not whole. */
+  mayHoldOther?: boolean;
+  /** Whether lines are counted. */
+  counts?: boolean;
   /** Threads that hash, used once there is work for them; undefined to hash here. */
   startPool?: ((take: (answer: BatchAnswer) => void) => HashPool) | undefined;
 }
@@ -32,6 +36,8 @@ export class Listing {
   readonly #onProblem = (problem: NameProblem) => this.#report(problem);
   #pool: HashPool | undefined;
   #seen = 0;
+  /** Files that have their line, where these are counted. */
+  described = 0;
   #failed = 0;
   /** Names that were refused or listed with less than was asked for. */
   rejected = 0;
@@ -61,7 +67,7 @@ export class Listing {
       const { startPool } = this.#options;
       if (startPool !== undefined && this.#seen > NAMES_BEFORE_POOL)
         this.#pool ??= startPool(answer => this.#take(answer));
-      if (this.#pool === undefined) this.#out.write(this.#describe(batch, this.#onProblem));
+      if (this.#pool === undefined) this.#write(this.#describe(batch, this.#onProblem));
       else this.#pool.push(batch);
     }
   }
@@ -89,13 +95,23 @@ export class Listing {
 
   #take(answer: BatchAnswer): void {
     for (const problem of answer.problems) this.#report(problem);
-    this.#out.write(answer.text);
+    this.#write(answer.text);
+  }
+
+  #write(lines: string): void {
+    if (this.#options.counts === true)
+      for (let at = lines.indexOf('\n'); at >= 0; at = lines.indexOf('\n', at + 1)) this.described += 1;
+    this.#out.write(lines);
   }
 
   #report(problem: NameProblem): void {
     const name = displayName(problem.name);
     switch (problem.kind) {
       case 'gone':
+        if (this.#options.mayHoldOther === true) {
+          this.#failed += 1;
+          return this.#complain(`${name}: there is no such file; does what -exec runs print?`);
+        }
         this.vanished += 1;
         return this.#complain(`${name}: there is no such file, or none any more; skipped`);
       case 'dangling':

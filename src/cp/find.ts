@@ -3,10 +3,11 @@
  * of the file in front, where it can. Measured with 100 k files: find looks at a file while we describe the one before,
  * on another processor, where stat(2) of our own was two thirds of all our work.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { LccError } from '../lib/errors.js';
 import type { FileFacts } from './read-file.js';
 
@@ -14,13 +15,17 @@ import type { FileFacts } from './read-file.js';
 const PRINTS_OTHER = new Set(['-printf', '-ls', '-ok', '-okdir']);
 /** With one of these find does not print by itself. */
 const ACTIONS = new Set(['-exec', '-execdir', '-fprint', '-fprint0', '-fprintf', '-fls']);
+/** What these run writes to where find prints its names. */
+const RUNS_OTHERS = new Set(['-exec', '-execdir']);
 
 /** Type, bytes, time of modification, name. */
 const FACTS_FORMAT = '%y %s %T@ %p\\0';
 
 export interface FindPlan {
-  /** The arguments to run find with. */
+  /** The arguments to run find with, as bytes (latin1). */
   words: string[];
+  /** Whether it runs programs, whose output would stand among the names. */
+  runsOthers: boolean;
   /** What it prints: bare names, or what `factsOf` reads. */
   prints: 'names' | 'facts';
 }
@@ -28,7 +33,8 @@ export interface FindPlan {
 /**
  * `-print` becomes the action we need; where nothing is printed yet the whole expression is put in parentheses, as find
  * itself does for its default, and the action follows it.
- * @throws LccError `usage` for an action that prints something else, and for one that removes the files
+ * @param given as bytes (latin1)
+ * @throws LccError `usage` for actions that print something else, or nothing, and for one that removes the files
  */
 export function planFind(given: readonly string[], prints: FindPlan['prints']): FindPlan {
   const other = given.find(word => PRINTS_OTHER.has(word));
@@ -37,19 +43,24 @@ export function planFind(given: readonly string[], prints: FindPlan['prints']): 
   if (given.includes('-delete'))
     throw new LccError('usage', '--find: -delete would remove the files that are to be described');
   const doesPrint = given.some(word => word === '-print' || word === '-print0');
-  if (!doesPrint && given.some(word => ACTIONS.has(word))) return { words: [...given], prints: 'names' };
+  const action = given.find(word => ACTIONS.has(word));
+  if (!doesPrint && action !== undefined)
+    throw new LccError('usage', `--find: with ${action} find prints no names; add -print at the end`);
+  const runsOthers = given.some(word => RUNS_OTHERS.has(word));
   const start = expressionStart(given);
   const places = given.slice(0, start);
   const expression = given.slice(start);
   // A file may go between its name being read and its facts: find is not to fail for that.
   if (prints === 'facts') places.push('-ignore_readdir_race');
-  const action = prints === 'facts' ? ['-printf', FACTS_FORMAT] : ['-print0'];
+  const ourAction = prints === 'facts' ? ['-printf', FACTS_FORMAT] : ['-print0'];
   if (doesPrint) {
-    const printing = expression.flatMap(word => (word === '-print' || word === '-print0' ? action : [word]));
-    return { words: [...places, ...printing], prints };
+    const printing = expression.flatMap(word =>
+      word === '-print' || word === '-print0' ? ourAction : [word],
+    );
+    return { words: [...places, ...printing], prints, runsOthers };
   }
   if (expression.length > 0) places.push('(', ...expression, ')');
-  return { words: [...places, ...action], prints };
+  return { words: [...places, ...ourAction], prints, runsOthers };
 }
 
 /** What find would be on this search path: only that of GNU, which has a program of its own, tells facts. */
@@ -69,10 +80,13 @@ export function nameOf(printed: string): string {
   return printed.slice(printed.indexOf(' ', printed.indexOf(' ', 2) + 1) + 1);
 }
 
-/** Its facts; `other` for what is no file, undefined for what has to be looked at: links, times before 1970. */
+/**
+ * Its facts; `other` for what is no file, undefined for what has to be looked at: links, times before 1970, and what find
+ * did not print, or not alone.
+ */
 export function factsOf(printed: string): FileFacts | 'other' | undefined {
   const type = printed.charCodeAt(0);
-  if (type !== REGULAR) return type === LINK ? undefined : 'other';
+  if (type !== REGULAR) return type === LINK || !PRINTED.test(printed) ? undefined : 'other';
   const second = printed.indexOf(' ', 2) + 1;
   if (printed.charCodeAt(second) === MINUS) return undefined;
   return {
@@ -81,6 +95,7 @@ export function factsOf(printed: string): FileFacts | 'other' | undefined {
   };
 }
 
+const PRINTED = /^[a-zA-Z] \d+ -?\d+\.\d+ /;
 const REGULAR = 'f'.charCodeAt(0);
 const LINK = 'l'.charCodeAt(0);
 const MINUS = '-'.charCodeAt(0);
@@ -99,10 +114,11 @@ function expressionStart(words: readonly string[]): number {
 
 /**
  * Runs find and hands over its output chunk by chunk.
+ * @param words as bytes (latin1)
  * @throws LccError `io` when find could not be run, or ended with another status than 0: its list is not whole then
  */
 export async function runFind(words: readonly string[], onChunk: (chunk: Buffer) => void): Promise<void> {
-  const child = spawn('find', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = start(words);
   const ended = new Promise<string | undefined>(resolve => {
     child.once('error', error => resolve(`cannot run find(1): ${error.message}`));
     child.once('close', (status, signal) => resolve(endText(status, signal)));
@@ -115,6 +131,27 @@ export async function runFind(words: readonly string[], onChunk: (chunk: Buffer)
   }
   const problem = await ended;
   if (problem !== undefined) throw new LccError('io', problem);
+}
+
+/** Node passes on arguments that are UTF-8 and no others: the shell does, of which it is told the bytes. */
+function start(words: readonly string[]): ChildProcessByStdio<null, Readable, null> | FindByShell {
+  const texts = words.map(word => Buffer.from(word, 'latin1').toString());
+  if (texts.every((text, n) => Buffer.from(text).toString('latin1') === words[n]))
+    return spawn('find', texts, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const shell = spawn('sh', ['-s'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  shell.stdin.on('error', () => undefined).end(findScript(words));
+  return shell;
+}
+
+type FindByShell = ChildProcessByStdio<Writable, Readable, null>;
+
+/** What is substituted loses newlines at its end: an x is behind them. */
+function findScript(words: readonly string[]): string {
+  const lines = words.map(word => {
+    const octal = [...Buffer.from(word, 'latin1')].map(byte => `\\${byte.toString(8).padStart(3, '0')}`);
+    return `word=$(printf '${octal.join('')}x'); set -- "$@" "${'${word%x}'}"\n`;
+  });
+  return `set --\n${lines.join('')}exec find "$@" </dev/null\n`;
 }
 
 function endText(status: number | null, signal: NodeJS.Signals | null): string | undefined {

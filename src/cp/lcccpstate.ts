@@ -8,10 +8,11 @@ import type { Advance } from '../lib/progress.js';
 import type { Output } from '../lib/stdio.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
-import { compare, type Changes } from './state/compare.js';
+import { compare, type Changes, type Why } from './state/compare.js';
 import { Doubt } from './state/doubt.js';
 import { refuseEmpty, SiteInput } from './state/input.js';
 import { tidy } from './state/kept.js';
+import { keyOf } from './state/lines.js';
 import { MadeSet } from './state/made-set.js';
 import { PendingWriter } from './state/pending.js';
 import { Seen } from './state/seen.js';
@@ -29,6 +30,8 @@ export interface StateOptions {
   maxDoubtfulUrls: number;
   limits: XmlLimits;
   progress?: Advance | undefined;
+  /** Told what is done, and of every url that goes out. */
+  explain?: ((what: string) => void) | undefined;
 }
 
 /** How many urls of the old state may go at once: a number, or a share that small sites are exempt from. */
@@ -70,17 +73,26 @@ export function updateState(
     // After the input has been read, which takes longest: runs that ended meanwhile are settled.
     doubt = Doubt.of(old.path, old.mode);
 
+    for (const { path } of doubt.sets) options.explain?.(`in doubt: ${path}`);
+
     const isSame = old.exists && doubt.isEmpty && seen.isComplete;
     if (isSame && sorter.isEmpty) {
       sendSame(out, options, old);
       return { added: 0, changed: 0, deleted: 0, unchanged: seen.total, again: 0, ghosts: 0, ...base };
     }
 
-    const made = (writer = new PendingWriter(old.path, old.mode, { base: old.id, settles: doubt.ids }));
+    const made = (writer = new PendingWriter(old.path, old.mode, {
+      base: old.id,
+      settles: doubt.sets.map(({ id }) => id),
+    }));
+    const delta = (line: string, why: Why): void => {
+      made.writeSet(line);
+      options.explain?.(`${why}: ${keyOf(line)}/>`);
+    };
     const changes = compare(
       { lines: old.lines(), wasTaken: (_, n) => seen.wasTaken(n), doubtful: doubt.keys() },
       sorter.sorted(),
-      { state: line => made.writeState(line), delta: line => made.writeSet(line) },
+      { state: line => made.writeState(line), delta },
     );
     refuseMassDeletion(changes, options, urls === 0);
     if (isSame && changes.added + changes.changed === 0) sendSame(out, options, old);

@@ -169,6 +169,50 @@ test('any name a Linux file can have survives, from stdin, from -- and from find
   assert.deepEqual(namesIn(spawned.stdout.toString('latin1')), ['a.html']);
 });
 
+test('arguments of find that are not UTF-8 reach it as they are, and each of several', () => {
+  const tree = join(dir, 'bytes');
+  const script = `mkdir "$1" && cd "$1" && touch $'d\\xe9.html' $'d\\xe8.html' $'d\\xe7.html' $'line\\n'
+    "$2" --find . -name $'*\\xe9*' -o -name $'*\\xe8*' -o -name $'line\\n' &&
+    "$2" --md5 --find $'./d\\xe7.html' $'./d\\xe8.html' && "$2" -- $'d\\xe8.html' $'d\\xe9.html'`;
+  const done = spawnSync('bash', ['-c', script, 'bash', tree, FILE2URL]);
+  assert.equal(done.stderr.toString(), '');
+  const found = [...done.stdout.toString().matchAll(/curl="([^"]*)"/g)].map(m => m[1]);
+  assert.deepEqual(found.slice(0, 3).sort(), ['d%E8.html', 'd%E9.html', 'line%0A']);
+  assert.deepEqual(found.slice(3), ['d%E7.html', 'd%E8.html', 'd%E8.html', 'd%E9.html']);
+  const failed = spawnSync('bash', ['-c', `"$1" --find $'\\xe9'`, 'bash', FILE2URL]);
+  assert.equal(failed.status, 74);
+  assert.match(failed.stderr.toString(), /find ended with status 1: the list of files is not whole/);
+});
+
+test('what -exec prints is not taken for names: the stream stays without its end', () => {
+  const none = run(['--find', '.', '-exec', 'echo', '{}', ';']);
+  assert.equal(none.status, 64);
+  assert.equal(none.stdout, '');
+  assert.match(none.stderr, /with -exec find prints no names; add -print at the end/);
+  for (const md5 of [[], ['--md5']])
+    for (const what of [['echo', '{}'], ['echo'], ['printf', 'x'], ['cat', '{}']]) {
+      const mixed = run([...md5, '--find', '.', '-type', 'f', '-exec', ...what, ';', '-print']);
+      assert.equal(mixed.status, 74, what.join(' '));
+      assert.ok(!mixed.stdout.includes(END));
+      assert.match(mixed.stderr, /there is no such file; does what -exec runs print\?/);
+    }
+  const quiet = run(['--find', '.', '-type', 'f', '-exec', 'grep', '-q', 'guide', '{}', ';', '-print']);
+  assert.equal(quiet.status, 0, quiet.stderr);
+  assert.match(quiet.stdout, /curl="guide\/index\.html"/);
+});
+
+test('-v says what is run and how many files there were', () => {
+  const done = run(['-v', '--find', '.', '-name', '*.png']);
+  assert.match(
+    done.stderr,
+    /^file2url: runs find \. .*\( -name \*\.png \) .*\nfile2url: 1 described, 0 gone, 0 refused or without md5\n$/,
+  );
+  assert.match(
+    run(['-v'], { input: 'logo.png\nnone\n/etc/passwd\n' }).stderr,
+    /: 1 described, 1 gone, 1 refused/,
+  );
+});
+
 test('find dying half-way, or a tree that cannot be read, leaves the stream without its end', () => {
   const tree = join(dir, 'torn');
   mkdirSync(tree);

@@ -114,7 +114,7 @@ test('whatever was cut, killed, late or overlapping, after one undisturbed run t
       assert.deepEqual(heldAfter(arrived()), expected);
       assert.match((await lcccp(pid, await told(state, last, ''))).stderr, /nothing to send\n$/);
     }),
-    { numRuns: HISTORIES, endOnFailure: true },
+    { numRuns: HISTORIES, endOnFailure: true, includeErrorInReport: true },
   );
 });
 

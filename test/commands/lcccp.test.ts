@@ -140,3 +140,14 @@ test('a password file that cannot be read is exit 66, a provider that is no numb
   assert.match(directory.stderr, /--pwdfile .*: EISDIR; it cannot be read/);
   assert.equal((await lcccp(1, '', ['--pid=abc'])).status, 64);
 });
+
+test('-v says what is done', async () => {
+  const site = makeSite(url('a.html'));
+  const { stderr } = await lcccp(6, site.first, ['-v']);
+  assert.match(stderr, /^lcccp: connects to 127\.0\.0\.1:\d+\n/);
+  assert.match(
+    stderr,
+    /\nlcccp: sends a partial set\nlcccp: sends the end of the set, and waits for the answer\nlcccp: partial set of 1 url sent, 1 accepted\nlcccp: the state was kept\n$/,
+  );
+  await arrives(6);
+});

@@ -21,7 +21,7 @@ test('makes find print with NUL what the whole expression finds', () => {
     ['a -name x -print', 'a -name x -print0'],
     ['a -name x -print0 -o -name y -print', 'a -name x -print0 -o -name y -print0'],
     ['a -exec grep -q x {} ; -print', 'a -exec grep -q x {} ; -print0'],
-    ['a -exec touch {} ;', 'a -exec touch {} ;'],
+    ['a -exec touch {} ; -print', 'a -exec touch {} ; -print0'],
   ];
   for (const [given, expected] of cases)
     assert.equal(planFind(given.split(' ').filter(Boolean), 'names').words.join(' '), expected);
@@ -33,12 +33,13 @@ test('asks for facts where names would be printed, and only there', () => {
     ['a b -name x -o -name y', `a b -ignore_readdir_race ( -name x -o -name y ) ${facts}`],
     ['-L a -name x -print', `-L a -ignore_readdir_race -name x ${facts}`],
     ['', `-ignore_readdir_race ${facts}`],
-    ['a -exec touch {} ;', 'a -exec touch {} ;'],
+    ['a -exec touch {} ; -print', `a -ignore_readdir_race -exec touch {} ; ${facts}`],
   ];
   for (const [given, expected] of cases) {
     const plan = planFind(given.split(' ').filter(Boolean), 'facts');
     assert.equal(plan.words.join(' '), expected);
-    assert.equal(plan.prints, given.includes('-exec') ? 'names' : 'facts');
+    assert.equal(plan.prints, 'facts');
+    assert.equal(plan.runsOthers, given.includes('-exec'));
   }
 });
 
@@ -95,6 +96,14 @@ test('refuses an action that prints something other than names', () => {
     assert.throws(() => planFind(['.', action, '%p'], 'facts'), {
       code: 'usage',
       message: /does not print names/,
+    });
+});
+
+test('refuses an action that prints no names, where none follows that does', () => {
+  for (const action of ['-exec', '-execdir', '-fprint'])
+    assert.throws(() => planFind(['.', action, 'x'], 'facts'), {
+      code: 'usage',
+      message: `--find: with ${action} find prints no names; add -print at the end`,
     });
 });
 

@@ -50,11 +50,29 @@ test('every command has its launcher, every launcher its command', () => {
     assert.equal(
       readFileSync(join(ROOT, path), 'utf8'),
       `#!/usr/bin/env node
-try { require('../dist/bin/${name}.cjs'); } catch (error) { require('./not-built.cjs')('${name}', error); }
+try { require('../dist/bin/${name}.cjs'); } catch (error) { notLoaded(error); }
+function notLoaded(error) {
+  try { require.resolve('./not-built.cjs'); } catch {
+    process.stderr.write('${name}: a copy, without what lies beside the original; link to that: ln -s\\n');
+    process.exit(78);
+  }
+  require('./not-built.cjs')('${name}', error);
+}
 `,
       `${path} does more than load its command`,
     );
   }
+});
+
+test('a copied launcher says on one line that it is one', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'copied-'));
+  for (const name of names) {
+    cpSync(join(ROOT, 'bin', name), join(dir, name));
+    const { status, stderr } = spawnSync(join(dir, name), ['--version'], { encoding: 'utf8' });
+    assert.equal(status, 78);
+    assert.equal(stderr, `${name}: a copy, without what lies beside the original; link to that: ln -s\n`);
+  }
+  rmSync(dir, { recursive: true });
 });
 
 test('before the first build a launcher says on one line what to do', () => {

@@ -24,8 +24,10 @@ export interface Sinks {
   /** A line of the new state, in order. */
   state(line: string): void;
   /** What has to be sent, in order. */
-  delta(line: string): void;
+  delta(line: string, why: Why): void;
 }
+
+export type Why = 'new' | 'changed' | 'gone' | 'in doubt';
 
 export interface Before {
   /** Lines of the old state, in order. */
@@ -52,7 +54,7 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
     if (next.line.startsWith(doubt.line)) doubt.advance();
     changes.added += 1;
     sinks.state(next.line);
-    sinks.delta(next.line);
+    sinks.delta(next.line, 'new');
     next.advance();
   };
   /** All that is new, and all that only sets in doubt name, before a line of the old state. */
@@ -64,7 +66,7 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
       else if (isGhost) {
         changes.deleted += 1;
         changes.ghosts += 1;
-        sinks.delta(deletionOf(doubt.line));
+        sinks.delta(deletionOf(doubt.line), 'gone');
         doubt.advance();
       } else return;
     }
@@ -82,15 +84,15 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
       sinks.state(line);
       if (isDoubtful) {
         changes.again += 1;
-        sinks.delta(line);
+        sinks.delta(line, 'in doubt');
       }
     } else if (isNamed) {
       changes.changed += 1;
       sinks.state(next.line);
-      sinks.delta(next.line);
+      sinks.delta(next.line, 'changed');
     } else {
       changes.deleted += 1;
-      sinks.delta(deletionOf(keyOf(line)));
+      sinks.delta(deletionOf(keyOf(line)), 'gone');
     }
     if (isNamed) next.advance();
     if (isDoubtful) doubt.advance();

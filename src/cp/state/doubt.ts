@@ -52,8 +52,8 @@ export class Doubt {
     return new Doubt(openAll(state));
   }
 
-  get ids(): string[] {
-    return this.#sets.map(({ set }) => set.id);
+  get sets(): KeptSet[] {
+    return this.#sets.map(({ set }) => set);
   }
 
   get isEmpty(): boolean {
