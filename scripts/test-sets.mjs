@@ -20,7 +20,15 @@ const REST = [
 /** Tests that only the long set has. */
 const LONG_ONLY = ['bot/endurance', 'qm/mutants'];
 /** Tests that the long set has with larger amounts than another. */
-const LONG = [...LONG_ONLY, 'faults/kills', 'faults/power-cuts', 'faults/safeguards', 'qm/model', 'qm/quota'];
+const LONG = [
+  ...LONG_ONLY,
+  'commands/lcccp-histories',
+  'faults/kills',
+  'faults/power-cuts',
+  'faults/safeguards',
+  'qm/model',
+  'qm/quota',
+];
 
 const isIn = (name, prefixes) => prefixes.some(prefix => name.startsWith(prefix));
 
@@ -38,6 +46,7 @@ export const AMOUNTS = {
   long: {
     LCC_MODEL_RUNS: '20000',
     LCC_TEST_FETCHES: '200000',
+    LCC_TEST_HISTORIES: '30',
     LCC_TEST_KILLS: '500',
     LCC_TEST_PAGES: '200',
     LCC_TEST_PROVIDERS: '20',

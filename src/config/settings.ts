@@ -46,7 +46,12 @@ export const SETTINGS = {
   'xml.url_bytes': bytes(8 * KB, 256, 64 * KB, 'longest url'),
 
   // What a site keeps of sets whose acceptance it did not hear of
-  'cp.max_doubtful_urls': count(100_000, 0, 1_000_000_000, 'urls that are gone, and that only such sets name'),
+  'cp.max_doubtful_urls': count(
+    100_000,
+    0,
+    1_000_000_000,
+    'urls that are gone, and that only such sets name',
+  ),
 
   'net.allow_plain': flag(false, 'listen for plain text (not tls:) on addresses other than loopback'),
   'net.tls_cert': text('', 'PEM certificate chain of tls: listeners; read again on SIGHUP'),
