@@ -149,7 +149,7 @@ type FindByShell = ChildProcessByStdio<Writable, Readable, null>;
 function findScript(words: readonly string[]): string {
   const lines = words.map(word => {
     const octal = [...Buffer.from(word, 'latin1')].map(byte => `\\${byte.toString(8).padStart(3, '0')}`);
-    return `word=$(printf '${octal.join('')}x'); set -- "$@" "${'${word%x}'}"\n`;
+    return `word=$(printf '${octal.join('')}x'); set -- "$@" "\${word%x}"\n`;
   });
   return `set --\n${lines.join('')}exec find "$@" </dev/null\n`;
 }

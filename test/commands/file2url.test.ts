@@ -177,7 +177,7 @@ test('arguments of find that are not UTF-8 reach it as they are, and each of sev
   const done = spawnSync('bash', ['-c', script, 'bash', tree, FILE2URL]);
   assert.equal(done.stderr.toString(), '');
   const found = [...done.stdout.toString().matchAll(/curl="([^"]*)"/g)].map(m => m[1]);
-  assert.deepEqual(found.slice(0, 3).sort(), ['d%E8.html', 'd%E9.html', 'line%0A']);
+  assert.deepEqual(new Set(found.slice(0, 3)), new Set(['d%E8.html', 'd%E9.html', 'line%0A']));
   assert.deepEqual(found.slice(3), ['d%E7.html', 'd%E8.html', 'd%E8.html', 'd%E9.html']);
   const failed = spawnSync('bash', ['-c', `"$1" --find $'\\xe9'`, 'bash', FILE2URL]);
   assert.equal(failed.status, 74);
