@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,7 +9,6 @@ import {
   realpathSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -355,73 +352,4 @@ test('an empty statefile is a damaged one, unless told that the site had nothing
   assert.equal(refused.status, 65);
   assert.match(refused.stderr, /state\.txt: empty: restore it, or remove it to send every url again/);
   assert.equal(run(dir, stream(...site(3)), ['--allow-empty']).status, 0);
-});
-
-test('a statefile that is a symbolic link is followed, also to what is not there yet', () => {
-  const dir = freshDir();
-  mkdirSync(join(dir, 'elsewhere'));
-  symlinkSync('elsewhere/first', join(dir, 'state.txt'));
-  symlinkSync('second', join(dir, 'elsewhere/first'));
-  run(dir, stream(...site(3)), ['--commit-now']);
-  assert.deepEqual(readdirSync(join(dir, 'elsewhere')), ['first', 'second']);
-  assert.ok(lstatSync(join(dir, 'state.txt')).isSymbolicLink());
-  assert.match(run(dir, stream(...site(3))).stderr, /3 unchanged/);
-
-  const round = freshDir();
-  symlinkSync('state.txt', join(round, 'state.txt'));
-  assert.equal(run(round, stream(...site(3))).status, 74);
-});
-
-test('a statefile whose lines are in another order is refused, though every url is unchanged', () => {
-  const dir = freshDir();
-  run(dir, stream(...site(20)), ['--commit-now']);
-  const shuffled = stateOf(dir).trimEnd().split('\n').reverse().join('\n');
-  writeFileSync(join(dir, 'state.txt'), `${shuffled}\n`);
-  const done = run(dir, stream(...site(20)));
-  assert.equal(done.status, 65);
-  assert.match(done.stderr, /state\.txt:2: it is not in order/);
-  assert.equal(done.stdout, CUT);
-});
-
-test('-v names every url that goes out, and why', () => {
-  const dir = freshDir();
-  run(dir, stream(...site(20)), ['--commit-now']);
-  const lost = run(dir, stream(...site(20), url('x', 1)));
-  assert.equal(lost.status, 0);
-  const done = run(dir, stream(...site(19).slice(1), url('new', 1), url('p0', 7)), ['-v']);
-  const said = done.stderr.replace(/\d+-\d+/, 'ID').split('\n');
-  assert.deepEqual(said, [
-    `lcccpstate: in doubt: ${dir}/state.txt.made.ID`,
-    'lcccpstate: new: <url curl="new" mimetype="text/html"/>',
-    'lcccpstate: changed: <url curl="p0" mimetype="text/html"/>',
-    'lcccpstate: gone: <url curl="p19" mimetype="text/html"/>',
-    'lcccpstate: gone: <url curl="x" mimetype="text/html"/>',
-    'lcccpstate: 1 new, 1 changed, 2 deleted, 18 unchanged',
-    '',
-  ]);
-});
-
-test('a configuration that is not ours to read counts as none, unless it was named', () => {
-  const dir = freshDir();
-  for (const [lcc, toml] of [
-    [join(dir, 'home'), 'home/lcc.toml'],
-    [join(dir, 'state'), 'state'],
-  ] as const) {
-    mkdirSync(join(dir, 'home'), { recursive: true });
-    writeFileSync(join(dir, toml), 'not for you');
-    chmodSync(join(dir, toml), 0);
-    chmodSync(base, 0o755);
-    chmodSync(dir, 0o777);
-    const asOther = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath];
-    const command = join(ROOT, 'dist/bin/lcccpstate.cjs');
-    const call = (...args: string[]) =>
-      spawnSync('setpriv', [...asOther, command, `--statefile=${dir}/state.txt`, '--commit-now', ...args], {
-        input: stream(...site(3)),
-        env: { ...process.env, LCC_HOME: lcc, LCC_CONFIG: '' },
-        encoding: 'utf8',
-      });
-    const done = call();
-    assert.equal(done.status, 0, done.stderr);
-    assert.equal(call(`--config=${join(dir, toml)}`).status, 66);
-  }
 });

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { ROOT } from '../support/tree.js';
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), 'lcccpstate-')));
+after(() => rmSync(base, { recursive: true }));
+const STATE = join(ROOT, 'bin/lcccpstate');
+const END = '<?lcc end?>\n';
+
+let made = 0;
+function freshDir(): string {
+  const dir = join(base, String(made++));
+  mkdirSync(dir);
+  return dir;
+}
+function run(dir: string, input: string | Buffer, args: string[] = [], env: Record<string, string> = {}) {
+  const done = spawnSync(STATE, ['--statefile', join(dir, 'state.txt'), ...args], {
+    input,
+    env: { ...process.env, ...env },
+    maxBuffer: 1 << 28,
+  });
+  const stdout = done.stdout.toString();
+  return {
+    status: done.status,
+    signal: done.signal,
+    stdout,
+    stderr: done.stderr.toString(),
+    urls: stdout.split('\n').filter(l => l.startsWith('<url')),
+  };
+}
+const url = (name: string, len: number) => `<url curl="${name}" mimetype="text/html" len="${len}"/>`;
+const stream = (...lines: string[]) => streamOf(lines);
+const streamOf = (lines: readonly string[]) =>
+  `<?lcc from="test"?>\n${lines.map(l => `${l}\n`).join('')}${END}`;
+const site = (n: number) => Array.from({ length: n }, (_, i) => url(`p${i}`, i));
+const stateOf = (dir: string) => readFileSync(join(dir, 'state.txt'), 'utf8');
+
+/** What a refusal writes: a stream that begins and does not end. */
+const CUT = '<?lcc from="lcccpstate"?>\n';
+
+test('a statefile that is a symbolic link is followed, also to what is not there yet', () => {
+  const dir = freshDir();
+  mkdirSync(join(dir, 'elsewhere'));
+  symlinkSync('elsewhere/first', join(dir, 'state.txt'));
+  symlinkSync('second', join(dir, 'elsewhere/first'));
+  run(dir, stream(...site(3)), ['--commit-now']);
+  assert.deepEqual(readdirSync(join(dir, 'elsewhere')), ['first', 'second']);
+  assert.ok(lstatSync(join(dir, 'state.txt')).isSymbolicLink());
+  assert.match(run(dir, stream(...site(3))).stderr, /3 unchanged/);
+
+  const round = freshDir();
+  symlinkSync('state.txt', join(round, 'state.txt'));
+  assert.equal(run(round, stream(...site(3))).status, 74);
+});
+
+test('a statefile whose lines are in another order is refused, though every url is unchanged', () => {
+  const dir = freshDir();
+  run(dir, stream(...site(20)), ['--commit-now']);
+  const shuffled = stateOf(dir).trimEnd().split('\n').reverse().join('\n');
+  writeFileSync(join(dir, 'state.txt'), `${shuffled}\n`);
+  const done = run(dir, stream(...site(20)));
+  assert.equal(done.status, 65);
+  assert.match(done.stderr, /state\.txt:2: it is not in order/);
+  assert.equal(done.stdout, CUT);
+});
+
+test('-v names every url that goes out, and why', () => {
+  const dir = freshDir();
+  run(dir, stream(...site(20)), ['--commit-now']);
+  const lost = run(dir, stream(...site(20), url('x', 1)));
+  assert.equal(lost.status, 0);
+  const done = run(dir, stream(...site(19).slice(1), url('new', 1), url('p0', 7)), ['-v']);
+  const said = done.stderr.replace(/\d+-\d+/, 'ID').split('\n');
+  assert.deepEqual(said, [
+    `lcccpstate: in doubt: ${dir}/state.txt.made.ID`,
+    'lcccpstate: new: <url curl="new" mimetype="text/html"/>',
+    'lcccpstate: changed: <url curl="p0" mimetype="text/html"/>',
+    'lcccpstate: gone: <url curl="p19" mimetype="text/html"/>',
+    'lcccpstate: gone: <url curl="x" mimetype="text/html"/>',
+    'lcccpstate: 1 new, 1 changed, 2 deleted, 18 unchanged',
+    '',
+  ]);
+});
+
+test('a configuration that is not ours to read counts as none, unless it was named', () => {
+  const dir = freshDir();
+  for (const [lcc, toml] of [
+    [join(dir, 'home'), 'home/lcc.toml'],
+    [join(dir, 'state'), 'state'],
+  ] as const) {
+    mkdirSync(join(dir, 'home'), { recursive: true });
+    writeFileSync(join(dir, toml), 'not for you');
+    chmodSync(join(dir, toml), 0);
+    chmodSync(base, 0o755);
+    chmodSync(dir, 0o777);
+    const asOther = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath];
+    const command = join(ROOT, 'dist/bin/lcccpstate.cjs');
+    const call = (...args: string[]) =>
+      spawnSync('setpriv', [...asOther, command, `--statefile=${dir}/state.txt`, '--commit-now', ...args], {
+        input: stream(...site(3)),
+        env: { ...process.env, LCC_HOME: lcc, LCC_CONFIG: '' },
+        encoding: 'utf8',
+      });
+    const done = call();
+    assert.equal(done.status, 0, done.stderr);
+    assert.equal(call(`--config=${join(dir, toml)}`).status, 66);
+  }
+});
