@@ -47,7 +47,7 @@ export async function bench(): Promise<Outcome[]> {
       const output = join(dir, `out-${++outputs}`);
       mkdirSync(output);
       const config = join(dir, `${http2}.toml`);
-      writeFileSync(config, `[bot]\nhttp2 = ${http2}\n`);
+      writeFileSync(config, `[bot]\nhttp2 = ${http2}\nmax_connections_per_host = ${AT_A_TIME}\n`);
       const base = site.url.replace('127.0.0.1', 'localhost');
       const input = Array.from(
         { length: PAGES },

@@ -53,7 +53,11 @@ export function* piecesOf(names: Iterable<string>): Generator<Piece> {
 /** Starts an LCC in a new folder; resolves when it is ready. Every provider may name urls below `root`. */
 export async function startLcc(home: string, providers: number, root: string): Promise<BenchLcc> {
   mkdirSync(home);
-  writeFileSync(join(home, 'lcc.toml'), '[bot]\nallow_addresses = ["127.0.0.0/8"]\n');
+  // All sites are one server here.
+  writeFileSync(
+    join(home, 'lcc.toml'),
+    'bot.allow_addresses = ["127.0.0.0/8"]\nbot.max_connections_per_host = 1000\nqm.max_connections_per_host = 1000\n',
+  );
   const passwords = addProviders(join(home, 'lcc.db'), providers, root);
   const env = { ...process.env, LCC_HOME: home };
   const socketPath = join(home, 'uns.sock');

@@ -235,11 +235,17 @@ function robotRequests(work: Work, output: string): string {
     .join('');
 }
 
-const robotEnvironment = (work: Work) => ({
-  ...process.env,
-  LCC_HOME: join(work.dir, 'home'),
-  NODE_EXTRA_CA_CERTS: work.ca,
-});
+function robotEnvironment(work: Work): NodeJS.ProcessEnv {
+  const config = join(work.dir, 'lcc.toml');
+  // All of it is of one host here.
+  writeFileSync(config, `bot.max_connections_per_host = ${AT_A_TIME}\n`);
+  return {
+    ...process.env,
+    LCC_HOME: join(work.dir, 'home'),
+    LCC_CONFIG: config,
+    NODE_EXTRA_CA_CERTS: work.ca,
+  };
+}
 
 function lccbot(work: Work): Contender {
   return downloader(

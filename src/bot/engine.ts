@@ -4,6 +4,7 @@ import { createConnector, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
 import type { FetchAhead, FetchContext, FetchJob, FetchLimits, FetchOutcome } from './job.js';
 import { createAddressGuard } from './guard.js';
+import { HostPlaces } from './host-places.js';
 import { Links } from './links.js';
 import { FileWriter } from './writer.js';
 
@@ -16,6 +17,8 @@ export interface EngineOptions extends FetchLimits {
   /** Sync every file and its directory before its result is given. */
   syncContent: boolean;
   maxIdleConnections: number;
+  /** Fetches at a time from one host, those that a redirect leads there included. */
+  maxConnectionsPerHost: number;
   keepAliveMs: number;
   clock?: Clock;
   resolve?: Resolve;
@@ -52,6 +55,7 @@ export class FetchEngine {
         maxIdle: options.maxIdleConnections,
         keepAliveMs: options.keepAliveMs,
       }),
+      places: new HostPlaces(options.maxConnectionsPerHost),
       limits: options,
       userAgent: options.userAgent,
       syncContent: options.syncContent,

@@ -1,13 +1,13 @@
 /**
  * One fetch: redirects, conditions, checks, one deadline over everything, exactly one result.
  *
- *     connect ──▶ headers ──▶ body ──▶ decode ──▶ save ──▶ over
- *        ▲           │  └──────▶ drain ──┬──────────────────▲
- *        └───────────┴──── redirect ◀────┘                  │
+ *     place ──▶ connect ──▶ headers ──▶ body ──▶ decode ──▶ save ──▶ over
+ *       ▲                      │  └──────▶ drain ──┬──────────────────▲
+ *       └──────────────────────┴──── redirect ◀────┘                  │
  *     any of them but save: failure, deadline, cancel ──────╯
  *
- * `drain`: the outcome is known (an error status, a redirect) and a short rest of the answer is read only to keep the
- * connection. A cut or a deadline there changes nothing about the outcome.
+ * `place`: its host has as many fetches as it may have. `drain`: the outcome is known (an error status, a redirect) and a
+ * short rest of the answer is read only to keep the connection. A cut or a deadline there changes nothing about the outcome.
  */
 import { Body } from './body.js';
 import { contentOf, placeOf, type Content } from './content.js';
@@ -15,7 +15,8 @@ import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
-import { essenceOf, retryAfterMs, type ResponseHead } from './head.js';
+import { essenceOf, isBodiless, retryAfterMs, type ResponseHead } from './head.js';
+import type { Place } from './host-places.js';
 import type { FetchAhead, FetchContext, FetchJob, FetchOutcome } from './job.js';
 import type { Link } from './links.js';
 import { contradicts } from './mimetype.js';
@@ -30,7 +31,7 @@ const OVERHEAD_BYTES = 64 * 1024;
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
 
-type Phase = 'connect' | 'headers' | 'body' | 'drain' | 'decode' | 'save' | 'over';
+type Phase = 'place' | 'connect' | 'headers' | 'body' | 'drain' | 'decode' | 'save' | 'over';
 
 export class Fetch {
   readonly #context: FetchContext;
@@ -48,6 +49,7 @@ export class Fetch {
   #origin = '';
   #redirects: Redirects | undefined;
   #exchange: Exchange | Http2Exchange | undefined;
+  #place: Place | undefined;
   #wireBytesBefore = 0;
   #head: ResponseHead | undefined;
   #content: Content | undefined;
@@ -97,6 +99,9 @@ export class Fetch {
     const waitedMs = nowMs - this.#sinceMs;
     const late = nowMs >= this.#deadlineMs;
     switch (this.#phase) {
+      case 'place':
+        if (late) this.#fail(failure(603, 'waiting for others at its host'));
+        break;
       case 'connect':
         if (late || waitedMs >= limits.connectTimeoutMs) this.#fail(failure(603, 'connecting', 'provider'));
         break;
@@ -130,13 +135,20 @@ export class Fetch {
   }
 
   #request(url: Target, fresh: boolean): void {
-    const { links, limits, clock } = this.#context;
     this.#url = url;
+    this.#phase = 'place';
+    this.#head = undefined;
+    this.#place = this.#context.places.enter(url.origin, () => this.#connect(url, fresh));
+    if (this.#place.isFree) this.#connect(url, fresh);
+  }
+
+  #connect(url: Target, fresh: boolean): void {
+    const { links, limits, clock } = this.#context;
     this.#phase = 'connect';
     this.#sinceMs = clock.monotonicMs();
+    this.#pace.restart(this.#sinceMs, this.wireBytes);
     // A process that was stopped meanwhile must not ask once more: its time, and its work, is another's.
     if (this.#sinceMs >= this.#deadlineMs) return this.#fail(failure(603, 'before it was asked'));
-    this.#head = undefined;
     const link = links.take(url.origin, fresh);
     this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
   }
@@ -173,7 +185,7 @@ export class Fetch {
     this.#head = head;
     const { status } = head;
     if (status === 200 || status === 203 || status === 204 || status === 205) this.#receive(head);
-    else if (status === 304 && this.#isConditional())
+    else if (status === 304 && (this.#job.lastModified ?? this.#job.etag) !== undefined)
       this.#drain(head, () => this.#settle(unchangedOutcome(head, this.#cost())));
     else if (status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306)
       this.#drain(head, () => this.#redirect(head));
@@ -197,6 +209,7 @@ export class Fetch {
     if (this.#phase === 'drain') this.#endDraining();
     else if (this.#phase === 'body') {
       this.#phase = 'decode';
+      this.#place?.leave();
       this.#body?.end();
     }
   }
@@ -232,7 +245,8 @@ export class Fetch {
       return;
     }
     // A thread is worth its two messages only when there is other work meanwhile.
-    const isAside = !syncContent && this.#isBusy() && this.#ahead?.isAwaited() !== true && writer.isReady;
+    const isBusy = this.#context.isBusy() || this.#ahead?.busy() === true;
+    const isAside = !syncContent && isBusy && this.#ahead?.isAwaited() !== true && writer.isReady;
     const whole = isAside ? content.takeWhole() : undefined;
     const expected = enforce === true ? md5?.toLowerCase() : undefined;
     if (whole !== undefined) {
@@ -354,6 +368,7 @@ export class Fetch {
   #settle(outcome: FetchOutcome): void {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
+    this.#place?.leave();
     this.#context.ended(this);
     this.#done(outcome);
   }
@@ -363,19 +378,12 @@ export class Fetch {
     return this.#maxBytes < maxContentBytes ? `${this.#maxBytes} bytes` : contentLimitText;
   }
 
-  #isBusy(): boolean {
-    return this.#context.isBusy() || this.#ahead?.busy() === true;
-  }
-
-  #isConditional(): boolean {
-    return this.#job.lastModified !== undefined || this.#job.etag !== undefined;
-  }
-
   /** Counts what the exchange received and is done with it. */
   #leaveExchange(): void {
     this.#exchange?.cancel();
     this.#wireBytesBefore = this.wireBytes;
     this.#exchange = undefined;
+    this.#place?.leave();
   }
 
   /** Bytes received so far. */
@@ -387,9 +395,4 @@ export class Fetch {
     const elapsedMs = Math.round(this.#context.clock.monotonicMs() - this.#startMs);
     return { wireBytes: this.wireBytes, elapsedMs };
   }
-}
-
-/** 204 and 205 have no body whatever they claim. */
-function isBodiless(head: ResponseHead): boolean {
-  return head.status === 204 || head.status === 205;
 }

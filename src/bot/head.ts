@@ -153,3 +153,8 @@ function addLocation(head: ResponseHead, said: string): void {
   if (head.location !== undefined && head.location !== location) head.conflictingLocations = true;
   head.location = location;
 }
+
+/** 204 and 205 have no body whatever they claim. */
+export function isBodiless({ status }: ResponseHead): boolean {
+  return status === 204 || status === 205;
+}

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.js';
 import type { FetchDone, FetchRequest } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
 import type { Fetch } from './fetch.js';
+import type { HostPlaces } from './host-places.js';
 import type { Links } from './links.js';
 import type { PaceLimits } from './pace.js';
 import type { FileWriter } from './writer.js';
@@ -55,6 +56,7 @@ export interface FetchAhead {
 /** What all fetches of an engine share. */
 export interface FetchContext {
   links: Links;
+  places: HostPlaces;
   limits: FetchLimits;
   userAgent: string;
   syncContent: boolean;

@@ -29,6 +29,7 @@ export function engineLimits(config: Config): Omit<EngineOptions, 'clock' | 'res
     allowAddresses: config.get('bot.allow_addresses'),
     syncContent: config.get('bot.sync_content'),
     maxIdleConnections: config.get('bot.max_idle_connections'),
+    maxConnectionsPerHost: config.get('bot.max_connections_per_host'),
     keepAliveMs: config.get('bot.keep_alive_ms'),
   };
 }

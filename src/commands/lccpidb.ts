@@ -102,7 +102,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   return EXIT.ok;
 }
 
-function add(db: Db, context: CommandContext, slots: Slots): void {
+function add(db: Db, context: CommandContext, slots: Slots, config: Config): void {
   const pid = pidOf(context);
   const roots = rootsOf(context);
   const terms = termsOf(context.options, slots);
@@ -110,12 +110,12 @@ function add(db: Db, context: CommandContext, slots: Slots): void {
   const password = generatePassword();
   addProvider(db, pid, hashPassword(password), terms, roots);
   if (typeof login === 'string') changeLogin(db, pid, login);
-  warn(context, terms, slots);
+  warn(context, terms, slots, config);
   context.say(`provider ${pid} added; its password follows and is shown only now`);
   showPassword(pid, password);
 }
 
-function set(db: Db, context: CommandContext, slots: Slots): void {
+function set(db: Db, context: CommandContext, slots: Slots, config: Config): void {
   const pid = pidOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);
@@ -128,7 +128,7 @@ function set(db: Db, context: CommandContext, slots: Slots): void {
       `urls that were refused for the quota, if any, are announced again after lccctl want-full --pid=${pid}, or when they change`,
     );
   if (login !== undefined) changeLogin(db, pid, login ?? undefined);
-  warn(context, terms, slots);
+  warn(context, terms, slots, config);
 }
 
 /** Whether more may be stored of a provider that may have announced too much: nobody remembers what was refused. */
@@ -140,8 +140,9 @@ function hasMoreRoom(
   return filesmax > provider.filesmax || spacemax > provider.spacemax;
 }
 
-function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slots): void {
-  for (const warning of warningsOf(terms, slots)) context.say(warning);
+function warn(context: CommandContext, terms: Partial<ProviderTerms>, slots: Slots, config: Config): void {
+  const perHost = config.get('qm.max_connections_per_host');
+  for (const warning of warningsOf(terms, { slots, perHost })) context.say(warning);
   const zone = terms.timeofday === undefined ? undefined : zoneNotUnderstood();
   if (zone !== undefined) context.say(`--timeofday: TZ=${zone} ${READ_AS_UTC}`);
 }

@@ -31,6 +31,7 @@ export const TERM_OPTIONS: OptionSpec[] = [
   { flags: '--fuse-urls <N>', help: 'urls a set may remove whatever their share; default = qm.fuse_urls' },
   { flags: '--maxlen <BYTES>', help: 'longest content fetched from it; default = bot.max_content_bytes' },
   { flags: '--timeout <SECONDS>', help: 'for one fetch from it; default = bot.total_timeout_ms' },
+  { flags: '--pace <TIME>', help: 'pause between two fetches from it, such as 500ms; default = qm.pace_ms' },
   { flags: '--user-agent <TEXT>', help: 'what its site is told of the robot; default = bot.user_agent' },
 ];
 
@@ -53,6 +54,7 @@ const OPTION_OF: Partial<Record<keyof ProviderTerms, { key: string; flag: string
   fusepercent: { key: 'fusePercent', flag: 'fuse-percent' },
   fuseurls: { key: 'fuseUrls', flag: 'fuse-urls' },
   fetchtimeout: { key: 'timeout', flag: 'timeout' },
+  pacems: { key: 'pace', flag: 'pace' },
   useragent: { key: 'userAgent', flag: 'user-agent' },
 };
 
@@ -98,12 +100,20 @@ export function termsOf(options: OptionValues, slots: Slots): Partial<ProviderTe
     ...read('fuseurls', orDefault(integer(0, MAX_FUSE_URLS)), 'give a number of urls, or default'),
     ...read('maxlen', orDefault(atLeastOne(size)), 'give a number of bytes from 1, such as 2MB, or default'),
     ...read('fetchtimeout', orDefault(seconds), 'give seconds, 0.01 to 3600, or default'),
+    ...read(
+      'pacems',
+      orDefault(pause),
+      'give a time with its unit, such as 500ms or 2s, 1h at most; 0 or default',
+    ),
     ...read('useragent', orDefault(headerText), 'give one line of printable ASCII, or default'),
   };
 }
 
 /** What was understood, and is hardly meant. */
-export function warningsOf(terms: Partial<ProviderTerms>, slots: Slots): string[] {
+export function warningsOf(
+  terms: Partial<ProviderTerms>,
+  { slots, perHost }: { slots: Slots; perHost: number },
+): string[] {
   const nothing = (['filesmax', 'spacemax'] as const).flatMap(name =>
     terms[name] === 0
       ? [
@@ -112,8 +122,14 @@ export function warningsOf(terms: Partial<ProviderTerms>, slots: Slots): string[
       : [],
   );
   const isStrict = terms.timeofday !== undefined && isTooFine(terms.timeofday, slots);
+  const { parallel = 1, pacems } = terms;
   return [
     ...nothing,
+    ...(parallel > 1 && (pacems ?? 0) > 0
+      ? ['--parallel: without effect beside --pace, with which one url is fetched at a time']
+      : parallel > perHost
+        ? [`--parallel=${parallel}: no more than ${perHost} at one host (qm.max_connections_per_host)`]
+        : []),
     ...(isStrict
       ? [
           `--timeofday: of hours of the week those that are on every day count, as qm.slots = ${slots}: ${formatHours(hoursOfMask(terms.timeofday ?? '', slots))}`,
@@ -139,6 +155,13 @@ function atLeastOne(parse: (text: string) => number | undefined): (text: string)
 function seconds(text: string): number | undefined {
   const ms = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : NaN;
   return ms >= 10 && ms <= 3_600_000 ? ms : undefined;
+}
+
+/** With a unit: a bare number might be meant as seconds or as milliseconds. */
+function pause(text: string): number | undefined {
+  if (text === '0') return 0;
+  const ms = /[a-z]/i.test(text) ? parseAmount(text, 'ms') : undefined;
+  return ms !== undefined && Number.isInteger(ms) && ms <= 3_600_000 ? ms : undefined;
 }
 
 /** What can stand in a header, and in a terminal. */

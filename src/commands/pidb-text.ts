@@ -1,4 +1,5 @@
 /** A provider as text for people. */
+import { formatAmount } from '../config/amounts.js';
 import { formatHours, type Slots } from '../config/hours.js';
 import { fullSetsUsed, type Provider } from '../db/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
@@ -47,6 +48,7 @@ export function providerText(
     ['time of day', provider.timeofday === '' ? 'always' : formatHours(provider.timeofday)],
     ['priority', provider.priority],
     ['parallel', provider.parallel],
+    ['pace', paceText(provider.pacems)],
     ['enforce', provider.enforce ? 'yes' : 'no'],
     ['fuse', fuseText(provider)],
     ['longest content', provider.maxlen === null ? 'as configured' : `${provider.maxlen} bytes`],
@@ -115,6 +117,10 @@ function fetchedText(
       return `${notBefore}, ${standing.later === 1 ? 'its url waits for hours of its own' : `its ${standing.later} urls wait for hours of their own`}`;
     case 'bandwidth':
       return `${notBefore}, for its bandwidth (lccctl flush)`;
+    case 'host':
+      return 'when a place at its host is free (qm.max_connections_per_host)';
+    case 'pace':
+      return `${notBefore}, for its pace (lccctl flush)`;
     case 'lcc-bandwidth':
       return `${notBefore}, for the bandwidth of the LCC (lccctl flush without --pid)`;
   }
@@ -145,6 +151,11 @@ function localTime(atMs: number): string {
   const two = (value: number) => String(value).padStart(2, '0');
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+function paceText(ms: number | null): string {
+  if (ms === null) return 'as configured';
+  return ms === 0 ? 'none' : `${formatAmount(ms, 'ms')} between two fetches`;
 }
 
 function fuseText({ fusepercent, fuseurls }: Provider): string {

@@ -29,6 +29,8 @@ export interface ProviderTerms {
   fetchtimeout: number | null;
   /** What its site is told of the robot; null = bot.user_agent. */
   useragent: string | null;
+  /** Milliseconds between the end of one fetch and the beginning of the next; null = qm.pace_ms. */
+  pacems: number | null;
 }
 
 /** What the QM counts. */
@@ -118,6 +120,7 @@ const TERMS = [
   'maxlen',
   'fetchtimeout',
   'useragent',
+  'pacems',
 ] as const satisfies readonly (keyof ProviderTerms)[];
 
 const STATE = [
@@ -140,7 +143,13 @@ const STATE = [
 
 /** Columns whose values are texts, and those that may be NULL. */
 const TEXTS: ReadonlySet<string> = new Set(['password', 'timeofday', 'lastconnip', 'roots']);
-const NULLABLE: ReadonlySet<string> = new Set(['fusepercent', 'fuseurls', 'maxlen', 'fetchtimeout']);
+const NULLABLE: ReadonlySet<string> = new Set([
+  'fusepercent',
+  'fuseurls',
+  'maxlen',
+  'fetchtimeout',
+  'pacems',
+]);
 const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'fullsetwanted']);
 
 const FIELDS = ['pid', 'password', ...TERMS, ...STATE, 'roots'];

@@ -40,6 +40,7 @@ CREATE TABLE pidb(
   maxlen INTEGER,                               -- bytes, decoded
   fetchtimeout INTEGER,                         -- milliseconds
   useragent TEXT,                               -- NULL = as configured
+  pacems INTEGER,                               -- pause between two fetches in milliseconds; NULL = qm.pace_ms
   -- kept by the QM, in the transactions that change what they count
   filesused INTEGER NOT NULL DEFAULT 0,         -- rows of lccurl
   spaceused INTEGER NOT NULL DEFAULT 0,         -- their bytes

@@ -100,6 +100,7 @@ export class Dispatcher {
     });
     this.#sending = new Sending({
       store: options.store,
+      table: this.#table,
       providers: this.#providers,
       workers: this.#workers,
       slots: this.#slots,
@@ -168,6 +169,7 @@ export class Dispatcher {
       const known = this.#providers.get(request.lane.pid);
       // safeguard: giving back what a lost Bot Manager was expected to receive
       this.#waits.lost(known, request.expected, request.sentMs, nowMs);
+      this.#waits.ended(request.lane.pid, known, nowMs);
       this.#putBack(request);
     }
     this.pump();
@@ -188,6 +190,7 @@ export class Dispatcher {
       this.pump();
       return true;
     }
+    this.#waits.ended(lane.pid, known, nowMs);
     this.#counts.arrived(result.wireBytes);
     this.#waits.arrived(known, { expected, len: arrival.len }, result.wireBytes, nowMs);
     const restMs = this.#options.backoff.minMs;
@@ -275,15 +278,12 @@ export class Dispatcher {
       rows_later: this.#slots.rows,
       sets,
       providers,
-      providers_waiting: this.#table.waiting,
-      providers_delayed: this.#table.delayed,
       providers_closed: closed,
       providers_never_open: neverOpen,
       logins_refused: this.#refusedLogins.pids,
       retry_at_ms: this.#retries.soonestAtMs(),
       bandwidth_due_at_ms: this.wholeDueAtMs,
-      lanes: this.#table.lanes,
-      lanes_by_priority: this.#table.lanesByPriority,
+      ...this.#table.counts,
       ...this.#counts.all,
     };
   }

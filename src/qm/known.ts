@@ -17,6 +17,7 @@ import {
   type Hours,
   type Slots,
 } from '../config/hours.js';
+import { hostOf } from './hosts-of.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/order.js';
@@ -31,10 +32,12 @@ export interface Known extends Paced {
   order: ProviderOrder<WaitingSet, WaitingRow>;
   hours: Hours;
   silent: SilentHosts;
+  /** Its roots are of several hosts. */
+  isSpread: boolean;
 }
 
-/** What a provider waits for: a delay to end, or its turn (`waiting`). */
-export type WaitsFor = Delay['why'] | 'waiting';
+/** What a provider waits for: a delay to end, a place at its host, or its turn (`waiting`). */
+export type WaitsFor = Delay['why'] | 'host' | 'waiting';
 
 export interface KnownOptions extends WaitOptions {
   slots: Slots;
@@ -170,6 +173,7 @@ export class KnownProviders {
     for (const [pid, known] of this.#known) {
       if (found.length >= limit) break;
       const standing = this.#table.standingOf(pid);
+      if (standing === 'parked') found.push([pid, 'host', null]);
       if (standing !== 'waiting' && standing !== 'delayed') continue;
       const delay = this.#waits.delayOf(known, nowMs);
       found.push(delay === undefined ? [pid, 'waiting', null] : [pid, delay.why, wallMs(delay.untilMs)]);
@@ -224,6 +228,7 @@ export class KnownProviders {
       order: new ProviderOrder<WaitingSet, WaitingRow>(store.queue, { pid, untouched, asleep, areStored }),
       hours: '',
       silent: new SilentHosts(),
+      isSpread: false,
     };
     this.#known.set(pid, fresh);
     this.#load(fresh, provider);
@@ -256,6 +261,8 @@ export class KnownProviders {
     known.terms = terms;
     known.isInside = strictRootCheck(roots);
     known.silent.roots = roots;
+    const hosts = new Set(roots.map(hostOf));
+    known.isSpread = hosts.size > 1;
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
       log.warn('hours of the week are known here only as hours of the day: set qm.slots = 168', {
@@ -267,8 +274,9 @@ export class KnownProviders {
       // safeguard: the priority of providers
       pid,
       priority: provider.priority,
-      parallel: provider.parallel,
+      parallel: this.#waits.isPaced(provider) ? 1 : provider.parallel,
       window: this.#waits.isLimited(provider) ? 1 : window,
+      host: hosts.size === 1 ? hosts.values().next().value : undefined,
     });
     // safeguard: the pause of a provider
     this.#table.setHindered(pid, 'stopped', provider.paused !== 0 || provider.enabled === 0);

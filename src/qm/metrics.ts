@@ -20,7 +20,13 @@ export const QM_METRICS: readonly MetricRow[] = [
     name: 'lcc_qm_providers_delayed',
     type: 'gauge',
     field: 'providers_delayed',
-    help: 'Providers with urls queued that wait for back-off or bandwidth',
+    help: 'Providers with urls queued that wait for back-off, bandwidth or pace',
+  },
+  {
+    name: 'lcc_qm_providers_parked',
+    type: 'gauge',
+    field: 'providers_parked',
+    help: 'Providers that could be fetched from and wait for a place at their host',
   },
   {
     name: 'lcc_qm_providers_closed',

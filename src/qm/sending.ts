@@ -12,7 +12,9 @@ import type { Known, KnownProviders } from './known.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
 import type { ResultBatch } from './results.js';
 import type { Retries } from './retries.js';
+import { hostOf } from './hosts-of.js';
 import type { Lane } from './schedule/lane.js';
+import type { LaneTable } from './schedule/lanes.js';
 import type { Taken } from './schedule/progress.js';
 import type { TimeSlots } from './time-slots.js';
 import type { Waits } from './waits.js';
@@ -20,6 +22,7 @@ import type { Worker, Workers } from './workers.js';
 
 export interface SendingParts {
   store: QueueStore;
+  table: Pick<LaneTable, 'mayCarry'>;
   providers: KnownProviders;
   workers: Workers;
   slots: TimeSlots;
@@ -43,6 +46,8 @@ interface Way {
 
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
+/** Urls taken at a time of a provider with several hosts: those behind the first of another host are put back. */
+const SPREAD_URLS = 16;
 
 export class Sending {
   readonly #parts: SendingParts;
@@ -53,23 +58,24 @@ export class Sending {
 
   /** Sends up to `room` urls into a lane, and says whether there are more; `isLate`: other providers wait. */
   fill(lane: Lane, room: number, nowMs: number, isLate: () => boolean): { sent: number; more: boolean } {
-    const { providers, workers, slots, retries, finish } = this.#parts;
+    const { table, providers, workers, slots, retries, finish } = this.#parts;
     const known = providers.get(lane.pid);
     const worker = workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
     let sent = 0;
     // Urls deleted while they waited may follow each other by the million: other providers go in between.
     for (let round = 0; round < MAX_ROUNDS && sent < room && !(round > 0 && isLate()); round++) {
-      let taken = known.order.take(room - sent, nowMs);
+      const most = Math.min(room - sent, known.isSpread ? SPREAD_URLS : Infinity);
+      let taken = known.order.take(most, nowMs);
       if (known.order.isCutShort && taken.length === 0) continue;
       const isLeft = taken.length === 0;
-      if (isLeft) taken = known.order.takeBehind(room - sent);
+      if (isLeft) taken = known.order.takeBehind(most);
       if (taken.length === 0) {
         finish(known);
         retries.plan(known);
         return { sent, more: false };
       }
-      for (const { set, row } of taken) {
+      for (const [index, { set, row }] of taken.entries()) {
         if (!isLeft && known.silent.has(row) && known.order.behind(set, row.pos)) continue;
         const hours = row.op === 1 && row.tod !== null ? providers.hoursOf(known, row.tod) : ALWAYS;
         // safeguard: the roots a provider has when the turn of a url comes
@@ -77,6 +83,12 @@ export class Sending {
           this.#pass(set, row, ALWAYS, OUTSIDE);
           // safeguard: the hours of a url
         } else if (row.op === 1 && slots.permits(hours)) {
+          const isEmpty = lane.inFlight + sent === 0;
+          // safeguard: a lane being at one host at a time
+          if (known.isSpread && !table.mayCarry(lane, hostOf(row.furl ?? row.curl), isEmpty)) {
+            for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
+            return { sent, more: true };
+          }
           this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
           sent++;
         } else {

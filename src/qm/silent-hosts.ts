@@ -4,6 +4,7 @@
  */
 import type { WaitingRow } from '../db/queue/row.js';
 import type { FetchDone } from '../wire/fetch.js';
+import { originOf } from './hosts-of.js';
 
 const MAX_HOSTS = 1000;
 
@@ -44,9 +45,4 @@ export class SilentHosts {
   clear(): void {
     this.#hosts.clear();
   }
-}
-
-function originOf(url: string): string {
-  const end = url.indexOf('/', url.indexOf('://') + 3);
-  return (end < 0 ? url : url.slice(0, end)).toLowerCase();
 }

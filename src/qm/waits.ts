@@ -11,6 +11,7 @@ import type { FetchDone, FetchFailed } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
+import { LastEnds } from './schedule/last-ends.js';
 import { Announced } from './schedule/announced.js';
 import { Meter } from './schedule/meter.js';
 
@@ -23,7 +24,7 @@ const ROOMLESS_WAITS = 32;
 
 /** Why a provider that could be fetched from is not, and until when (monotonic). */
 export interface Delay {
-  why: 'back-off' | 'bandwidth' | 'lcc-bandwidth';
+  why: 'back-off' | 'bandwidth' | 'pace' | 'lcc-bandwidth';
   untilMs: number;
 }
 
@@ -38,6 +39,8 @@ export interface WaitOptions {
   bandwidthBytesPerS: number;
   /** Of one fetch, as far as robots are configured as this Queue Manager: what is announced beyond it never comes. */
   maxContentBytes: number;
+  /** Between two fetches from a provider that says nothing else; 0 = none. */
+  paceMs: number;
   /** 0 to 1, for jitter. */
   random: () => number;
   /** A transaction failed; true: try again later. */
@@ -49,6 +52,8 @@ export interface Paced {
   provider: Provider;
   meter: Meter;
   announced: Announced;
+  /** When its last fetch ended; monotonic. */
+  endedMs: number;
   /** Monotonic. */
   backoffUntilMs: number;
   /** As far as that was asked for (`Retry-After`) since the start, monotonic. */
@@ -63,6 +68,7 @@ export class Waits {
   readonly #options: WaitOptions;
   readonly #table: LaneTable;
   readonly #whole: Meter;
+  readonly #ends: LastEnds;
   /** Whose results are in this transaction. */
   readonly #moved = new Set<Paced>();
   /** A back-off was written in this transaction. */
@@ -77,6 +83,7 @@ export class Waits {
     this.#table = table;
     const { clock } = options;
     this.#offsetMs = clock.nowMs() - clock.monotonicMs();
+    this.#ends = new LastEnds(clock.monotonicMs());
     this.#takeUp();
     const dueMs = this.#fromWall(options.store.providers.wholeDueMs);
     this.#whole = new Meter(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
@@ -107,6 +114,7 @@ export class Waits {
       provider,
       meter: new Meter(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
       announced: new Announced(),
+      endedMs: this.#ends.of(provider.pid),
       backoffUntilMs: this.#fromWall(provider.backoffuntil * 1000),
     };
   }
@@ -118,7 +126,12 @@ export class Waits {
 
   /** Whether what is sent to the provider must not run ahead of what is fetched. */
   isLimited(provider: Provider): boolean {
-    return provider.bandwidth > 0 || this.#whole.isLimited;
+    return provider.bandwidth > 0 || this.#whole.isLimited || this.isPaced(provider);
+  }
+
+  /** Whether there is a pause between two fetches from the provider: one at a time then, whatever else it is allowed. */
+  isPaced(provider: Provider): boolean {
+    return this.#paceMs(provider) > 0;
   }
 
   /** The provider may have another limit now. */
@@ -162,6 +175,14 @@ export class Waits {
     this.#tell(paced);
   }
 
+  /** A fetch of the provider has ended, or nobody knows more of it. */
+  ended(pid: number, paced: Paced | undefined, nowMs: number): void {
+    if (paced === undefined || !this.isPaced(paced.provider)) return;
+    this.#ends.note(pid, nowMs);
+    paced.endedMs = nowMs;
+    this.#tell(paced);
+  }
+
   /** Its Bot Manager is gone. */
   lost(paced: Paced | undefined, expected: number, sentMs: number, nowMs: number): void {
     this.#whole.lost(expected, sentMs, nowMs);
@@ -171,10 +192,12 @@ export class Waits {
   }
 
   /** What keeps the provider from being fetched from for longest. */
-  delayOf({ backoffUntilMs, meter }: Paced, nowMs: number): Delay | undefined {
+  delayOf(paced: Paced, nowMs: number): Delay | undefined {
+    const { backoffUntilMs, meter } = paced;
     const delays: Delay[] = [
       { why: 'back-off', untilMs: backoffUntilMs },
       { why: 'bandwidth', untilMs: meter.dueMs },
+      { why: 'pace', untilMs: this.#pacedUntilMs(paced) },
       { why: 'lcc-bandwidth', untilMs: this.#whole.dueMs },
     ];
     return delays.filter(({ untilMs }) => untilMs > nowMs).toSorted((a, b) => b.untilMs - a.untilMs)[0];
@@ -279,6 +302,7 @@ export class Waits {
   /** The operator wants it to be asked now; what is written of it is forgotten already. */
   forget(paced: Paced): void {
     paced.meter.forgive();
+    paced.endedMs = -Infinity;
     this.#forgetBackoff(paced);
   }
 
@@ -298,9 +322,20 @@ export class Waits {
     this.#tell(paced);
   }
 
-  #tell({ provider, meter, backoffUntilMs }: Paced): void {
+  #paceMs({ pacems }: Provider): number {
+    return pacems ?? this.#options.paceMs;
+  }
+
+  #pacedUntilMs({ provider, endedMs }: Paced): number {
+    const paceMs = this.#paceMs(provider);
+    return paceMs === 0 ? -Infinity : endedMs + paceMs;
+  }
+
+  #tell(paced: Paced): void {
+    const { provider, meter, backoffUntilMs } = paced;
     // safeguard: leaving alone a site that does not answer
-    this.#table.delay(provider.pid, Math.max(backoffUntilMs, meter.dueMs));
+    // safeguard: the pace of a provider
+    this.#table.delay(provider.pid, Math.max(backoffUntilMs, meter.dueMs, this.#pacedUntilMs(paced)));
     // safeguard: trying such a site with one url
     this.#table.setProbing(provider.pid, provider.backoffs > 0);
   }

@@ -11,7 +11,7 @@ export type ProviderState =
 
 /** What the Queue Manager has it wait for, which no table says. */
 export interface Wait {
-  state: 'back-off' | 'bandwidth' | 'lcc-bandwidth' | 'waiting';
+  state: 'back-off' | 'bandwidth' | 'pace' | 'host' | 'lcc-bandwidth' | 'waiting';
   until_ms?: number;
 }
 
@@ -118,9 +118,13 @@ function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, sl
               ? 'closed at all hours'
               : state === 'bandwidth'
                 ? `waits for its bandwidth${until}`
-                : state === 'lcc-bandwidth'
-                  ? `waits for the bandwidth of the LCC${until}`
-                  : `${state}${until}`;
+                : state === 'host'
+                  ? 'waits for others at its host'
+                  : state === 'pace'
+                    ? `pauses for its pace${until}`
+                    : state === 'lcc-bandwidth'
+                      ? `waits for the bandwidth of the LCC${until}`
+                      : `${state}${until}`;
   return [
     words,
     provider.failed === 0 || state === 'retry' ? '' : `${amount(provider.failed, 'url')} to be tried again`,

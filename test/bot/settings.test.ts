@@ -32,6 +32,7 @@ const GIVEN = {
   'bot.allow_addresses': ['10.0.0.0/8'],
   'bot.sync_content': 'true',
   'bot.max_idle_connections': '17',
+  'bot.max_connections_per_host': '19',
   'bot.keep_alive_ms': '18',
 };
 
@@ -56,6 +57,7 @@ test('every setting of the robot reaches the option it is for', () => {
     allowAddresses: ['10.0.0.0/8'],
     syncContent: true,
     maxIdleConnections: 17,
+    maxConnectionsPerHost: 19,
     keepAliveMs: 18,
   });
 });

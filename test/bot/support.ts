@@ -31,6 +31,7 @@ const OPTIONS: EngineOptions = {
   allowAddresses: LOOPBACK,
   syncContent: false,
   maxIdleConnections: 16,
+  maxConnectionsPerHost: 1000,
   keepAliveMs: 4000,
 };
 

@@ -31,6 +31,30 @@ describe('lccpidb and what it prints', () => {
     assert.match(lccpidb(home, 'show', '--pid=1').stdout, /^space: +0 of 1610612736 bytes$/m);
   });
 
+  it('takes a pace with its unit, shows it, and says what it makes of --parallel', () => {
+    const home = newHome();
+    lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--pace=500ms');
+    const pace = () => [
+      (JSON.parse(lccpidb(home, 'show', '--pid=1', '--json').stdout) as { pacems: number | null }).pacems,
+      /^pace: +(.*)$/m.exec(lccpidb(home, 'show', '--pid=1').stdout)?.[1],
+    ];
+    assert.deepEqual(pace(), [500, '500 ms between two fetches']);
+    lccpidb(home, 'set', '--pid=1', '--pace=1.5s');
+    assert.deepEqual(pace(), [1500, '1500 ms between two fetches']);
+    lccpidb(home, 'set', '--pid=1', '--pace=0');
+    assert.deepEqual(pace(), [0, 'none']);
+    lccpidb(home, 'set', '--pid=1', '--pace=default');
+    assert.deepEqual(pace(), [null, 'as configured']);
+    for (const wrong of ['--pace=2', '--pace=2h', '--pace=0.5ms', '--pace=-1s', '--pace='])
+      assert.equal(lccpidb(home, 'set', '--pid=1', wrong).status, 64, wrong);
+    const { stderr } = lccpidb(home, 'set', '--pid=1', '--pace=2s', '--parallel=4');
+    assert.match(stderr, /^lccpidb: --parallel: without effect beside --pace/m);
+    assert.match(
+      lccpidb(home, 'set', '--pid=1', '--parallel=9').stderr,
+      /^lccpidb: --parallel=9: no more than 8 at one host \(qm\.max_connections_per_host\)$/m,
+    );
+  });
+
   it('takes a bandwidth as it is printed', () => {
     const home = newHome();
     assert.equal(lccpidb(home, 'add', '--pid=1', '--root=http://h/', '--bandwidth=100KB/s').status, 0);

@@ -191,6 +191,8 @@ describe('lccstat and an LCC whose site is away', { timeout: 300_000 }, () => {
       'paused',
       'bandwidth',
       'lcc',
+      'pace',
+      'host',
       'closed',
       'later',
       'up',

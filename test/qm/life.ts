@@ -58,12 +58,14 @@ export class Life {
       slots: 24,
       bandwidthBytesPerS: 0,
       maxContentBytes: Infinity,
+      paceMs: 0,
       lanes: {
         overbookPercent: rules.overbookPercent,
         turn: window * 4,
         sharedWindow: 0,
         // Nobody grows older than his priority.
         ageingMs: 1e12,
+        perHost: Infinity,
         delays: { gridMs: 4000, horizonMs: 3_600_000 },
       },
       backoff: { minMs: backoffMinMs, maxMs: backoffMaxMs },

@@ -128,6 +128,46 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     by: { file: 'qm/bandwidth', test: 'what was being fetched in a crash keeps the whole waiting no longer' },
   },
   {
+    without: 'the limit of fetches from one host',
+    edits: [edit('lanes.length + inLine.length < this.#limits.perHost', 'lanes.length + inLine.length >= 0')],
+    by: {
+      file: 'qm/hosts',
+      test: 'of 23 providers that share a host as many are fetched from as may be, each in its turn, and others are not held up',
+    },
+  },
+  {
+    without: 'giving places at a host that fall free to those that are parked',
+    edits: [edit('this.#balance(lane.host, host);', '')],
+    by: {
+      file: 'qm/schedule/hosts',
+      test: 'over any history no host has more lanes than it may, no slot is free while somebody could have it, and nobody starves',
+    },
+  },
+  {
+    without: 'ending a lane whose turn is over while another provider waits for its host',
+    edits: [edit('isDueTo(parked, lane, isTurnOver)', 'false')],
+    by: {
+      file: 'qm/schedule/hosts',
+      test: 'who waits for a full host has its turn there, longest waiting first',
+    },
+  },
+  {
+    without: 'a lane being at one host at a time',
+    edits: [edit('known.isSpread && !table.mayCarry(', 'false && !table.mayCarry(')],
+    by: {
+      file: 'qm/hosts',
+      test: 'urls of a provider with several hosts keep their order, and no host has more than it may',
+    },
+  },
+  {
+    without: 'the pace of a provider',
+    edits: [edit('meter.dueMs, this.#pacedUntilMs(paced)', 'meter.dueMs')],
+    by: {
+      file: 'qm/pace',
+      test: 'a provider with a pace is left alone for as long between two fetches, whatever else it may have; others are not',
+    },
+  },
+  {
     without: 'making room for a higher priority',
     edits: [edit('this.#makeRoom();', '')],
     by: {
@@ -141,7 +181,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'ageing',
-    edits: [edit('Math.floor((nowMs - sinceMs) / this.#ageingMs)', '0')],
+    edits: [edit('Math.floor((nowMs - sinceMs) / ageingMs)', '0')],
     by: {
       file: 'qm/priorities',
       test: 'beside endless work of the highest priority the turn of the lowest comes by its age',

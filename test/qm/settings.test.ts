@@ -9,11 +9,11 @@ import { connect } from 'node:net';
 import { afterEach, test } from 'node:test';
 import type { Db } from '../../src/db/open.js';
 import { onStep } from '../../src/lib/steps.js';
-import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { settingsOf } from '../support/settings.js';
 import { Uns } from './daemon.js';
-import { failure, ok, url } from './support.js';
-import { Whole, type QmSetting, type Settings } from './whole.js';
+import { SCHEDULE_TRIALS, pages, stored, type Trial } from './schedule-trials.js';
+import { failure, url } from './support.js';
+import { Whole, type QmSetting } from './whole.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -25,47 +25,13 @@ afterEach(async () => {
   qm = undefined;
 });
 
-const stored = (request: FetchRequest): FetchResult => ({
-  ...ok(request.url),
-  id: request.id,
-  fileId: `f${request.id}`,
-});
 const filesOf = (whole: Whole) => Number(whole.value('SELECT filesused FROM pidb WHERE pid = 7'));
-const pages = (count: number, more = {}) => Array.from({ length: count }, (_, i) => url(`p${i}`, more));
 /** Pages that are stored and fetched. */
 async function holding(whole: Whole, count: number): Promise<void> {
   const bm = whole.bm(4, stored);
   await whole.send(7, pages(count));
   await whole.until(() => filesOf(whole) === count);
   bm.close();
-}
-
-interface Trial {
-  with: Settings;
-  without?: Settings;
-  sees: unknown;
-  otherwise: unknown;
-  look: (whole: Whole, expected: unknown) => Promise<unknown>;
-}
-
-/** How many urls of a provider are on their way at most. */
-async function sentAhead(whole: Whole): Promise<unknown> {
-  const bm = whole.bm(1);
-  await whole.send(7, pages(400));
-  await whole.until(() => bm.fetches.length > 0);
-  await whole.pass(2 * SECOND);
-  return bm.fetches.length;
-}
-
-/** What is asked for again of one url that fails, after so long, and so much longer. */
-async function tries(whole: Whole, fails: Parameters<typeof failure>, firstMs: number, thenMs: number) {
-  const bm = whole.bm(4, ({ id }) => ({ ...failure(...fails), id }));
-  await whole.send(7, [url('a')]);
-  await whole.until(() => bm.fetches.length === 1);
-  await whole.pass(firstMs);
-  const early = bm.fetches.length;
-  await whole.pass(thenMs);
-  return [early > 1, bm.fetches.length > 1];
 }
 
 /** Why a full set is wanted, and what is held, of a provider that was silent for an hour and a half. */
@@ -138,101 +104,7 @@ const TRIALS: Partial<Record<QmSetting | 'wire.hello_timeout_ms' | 'wire.ping_in
       return slices;
     },
   },
-  'qm.lane_window': {
-    without: { 'qm.shared_window': '0' },
-    with: { 'qm.lane_window': '5' },
-    sees: 5,
-    otherwise: 64,
-    look: sentAhead,
-  },
-  'qm.shared_window': { with: { 'qm.shared_window': '100' }, sees: 100, otherwise: 400, look: sentAhead },
-  'qm.overbook_percent': {
-    with: { 'qm.overbook_percent': '100' },
-    sees: 8,
-    otherwise: 5,
-    async look(whole) {
-      whole.db.exec('UPDATE pidb SET parallel = 9');
-      whole.bm(4);
-      await whole.send(7, pages(5000));
-      await whole.pass(SECOND);
-      return whole.status['lanes'];
-    },
-  },
-  'qm.slots': {
-    with: { 'qm.slots': '168' },
-    sees: [[128], []],
-    otherwise: [[], [614]],
-    async look(whole) {
-      whole.bm(4, stored);
-      await whole.send(7, [url('a', { tod: '128-130' })]);
-      await whole.pass(2 * SECOND);
-      const all = (sql: string) => whole.db.prepare(sql).pluck().all();
-      return [all('SELECT starttimeslot FROM qpsdb'), all('SELECT code FROM pierr')];
-    },
-  },
-  'qm.bandwidth_bytes_per_s': {
-    with: { 'qm.bandwidth_bytes_per_s': '1000' },
-    sees: [1, 2],
-    otherwise: [2, 2],
-    async look(whole) {
-      const bm = whole.bm(4, request => ({ ...stored(request), wireBytes: 100_000 }));
-      for (const pid of [7, 8]) await whole.send(pid, [url('a')]);
-      await whole.until(() => bm.fetches.length > 0);
-      await whole.pass(90 * SECOND);
-      const early = bm.fetches.length;
-      await whole.pass(20 * SECOND);
-      return [early, bm.fetches.length];
-    },
-  },
-  'qm.ageing_ms': {
-    without: { 'qm.overbook_percent': '0', 'qm.lane_window': '1', 'qm.shared_window': '0' },
-    with: { 'qm.ageing_ms': '1min' },
-    sees: true,
-    otherwise: false,
-    async look(whole) {
-      whole.db.exec('UPDATE pidb SET priority = CASE pid WHEN 7 THEN 2 ELSE 0 END');
-      const bm = whole.bm(1);
-      await whole.send(7, pages(50));
-      await whole.send(8, [url('low')]);
-      await whole.pass(3 * MINUTE);
-      for (let n = 0; n < 5; n++) {
-        await whole.until(() => bm.fetches.length > n);
-        const request = bm.fetches[n];
-        if (request !== undefined) bm.peer.fetched(stored(request));
-      }
-      return bm.fetches.some(request => request.url.endsWith('low'));
-    },
-  },
-  'qm.retries': {
-    with: { 'qm.retries': '0' },
-    sees: 1,
-    otherwise: 0,
-    async look(whole) {
-      const bm = whole.bm(4, ({ id }) => ({ ...failure(503, 'url'), id }));
-      await whole.send(7, [url('a')]);
-      await whole.until(() => bm.fetches.length === 1);
-      await whole.pass(5 * SECOND);
-      return whole.value('SELECT count(*) FROM pierr');
-    },
-  },
-  'qm.retry_delay_ms': {
-    with: { 'qm.retry_delay_ms': '1min' },
-    sees: [false, true],
-    otherwise: [true, true],
-    look: whole => tries(whole, [503, 'url'], 50 * SECOND, 20 * SECOND),
-  },
-  'qm.backoff_min_ms': {
-    with: { 'qm.backoff_min_ms': '10min' },
-    sees: [false, true],
-    otherwise: [true, true],
-    look: whole => tries(whole, [602, 'provider'], 4 * MINUTE, 7 * MINUTE),
-  },
-  'qm.backoff_max_ms': {
-    with: { 'qm.backoff_max_ms': '30s' },
-    sees: [false, true],
-    otherwise: [false, false],
-    look: whole => tries(whole, [429, 'url', { retryAfterMs: HOUR }], 20 * SECOND, 20 * SECOND),
-  },
+  ...SCHEDULE_TRIALS,
   'qm.errors_kept': {
     with: { 'qm.errors_kept': '2' },
     sees: 2,

@@ -7,6 +7,7 @@ import { silentLog, type Log } from '../../src/lib/log.js';
 import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
 import type { Worker } from '../../src/qm/workers.js';
 import type { FetchDone, FetchRequest } from '../../src/wire/fetch.js';
+import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { Bench } from './support.js';
 
@@ -128,6 +129,7 @@ type Queueing = Pick<
   | 'slots'
   | 'bandwidthBytesPerS'
   | 'maxContentBytes'
+  | 'paceMs'
   | 'window'
   | 'untouchedSets'
   | 'sleepingSets'
@@ -154,11 +156,13 @@ const USUAL: Queueing = {
   sleepingSets: 20_000,
   bandwidthBytesPerS: 0,
   maxContentBytes: 16_000_000,
+  paceMs: 0,
   lanes: {
     overbookPercent: 0,
     turn: 16,
     sharedWindow: 0,
     ageingMs: 600_000,
+    perHost: Infinity,
     delays: { gridMs: 4000, horizonMs: 3_600_000 },
   },
   backoff: { minMs: 10_000, maxMs: 86_400_000 },
@@ -261,8 +265,8 @@ export class Simulation {
     await quiet();
   }
 
-  async send(pid: number, urls: readonly UrlRecord[]): Promise<void> {
-    await this.bench.send(pid, urls);
+  async send(pid: number, urls: readonly UrlRecord[], more: Partial<SetHead> = {}): Promise<void> {
+    await this.bench.send(pid, urls, more);
     for (const set of this.bench.sets.splice(0)) this.#dispatcher.addSet(set);
     this.#dispatcher.resubmitted(pid, true);
   }

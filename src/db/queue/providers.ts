@@ -22,6 +22,8 @@ export interface Provider {
   maxlen: number | null;
   fetchtimeout: number | null;
   useragent: string | null;
+  /** Milliseconds between two fetches; null = as configured. */
+  pacems: number | null;
   login: string | null;
 }
 
@@ -40,11 +42,11 @@ export interface LatestSet {
 /** In the order of RawProvider. */
 const COLUMNS =
   'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat, ' +
-  'maxlen, fetchtimeout, useragent, login';
+  'maxlen, fetchtimeout, pacems, useragent, login';
 
 type RawProvider = [
   ...[number, number, number, Provider['priority'], number, number, string, number, number, number, number],
-  ...[number | null, number | null, string | null, string | null],
+  ...[number | null, number | null, number | null, string | null, string | null],
 ];
 
 export class ProviderStore {
@@ -265,8 +267,8 @@ function providerOf(raw: RawProvider): Provider {
     raw.slice(0, 6).every(isInteger) &&
     isText(raw[6]) &&
     raw.slice(7, 11).every(isInteger) &&
-    raw.slice(11, 13).every(isIntegerOrNull) &&
-    raw.slice(13).every(isTextOrNull);
+    raw.slice(11, 14).every(isIntegerOrNull) &&
+    raw.slice(14).every(isTextOrNull);
   if (!isWhole) throw corrupt(`provider ${raw[0]} has a value of another type`);
   return {
     pid: raw[0],
@@ -282,7 +284,8 @@ function providerOf(raw: RawProvider): Provider {
     dueat: raw[10],
     maxlen: raw[11],
     fetchtimeout: raw[12],
-    useragent: raw[13],
-    login: raw[14],
+    pacems: raw[13],
+    useragent: raw[14],
+    login: raw[15],
   };
 }

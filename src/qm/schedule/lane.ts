@@ -4,6 +4,9 @@ import type { DelayRules } from './delays.js';
 /** 0 to 2; 2 goes first. */
 export const PRIORITIES = 3;
 
+/** A host that nothing is known of has no limit: what the next url is of is seen when that is taken. */
+export const ANY_HOST = '';
+
 export interface LaneRules {
   overbookPercent: number;
   /** Urls on their way to a Bot Manager that its lanes share when that makes their windows larger. */
@@ -12,6 +15,8 @@ export interface LaneRules {
   turn: number;
   /** Who has waited so long counts one priority higher. */
   ageingMs: number;
+  /** Lanes at one host at a time, of all providers together. */
+  perHost: number;
   delays: DelayRules;
 }
 
@@ -21,6 +26,8 @@ export interface LaneProvider {
   parallel: number;
   /** Urls on their way in one lane, at least; 1: exactly one. */
   window: number;
+  /** Scheme, host and port of all its urls; undefined when it has several: then those of its next url are seen as that is taken. */
+  host?: string | undefined;
 }
 
 export interface Lane {
@@ -28,6 +35,8 @@ export interface Lane {
   name: string;
   pid: number;
   worker: number;
+  /** Where its urls are fetched from: of one host at a time. */
+  host: string;
   inFlight: number;
   turnLeft: number;
   /** Urls that were answered, or came back. */
@@ -40,6 +49,8 @@ export interface Lane {
 
 /** A provider as its lanes see it. */
 export interface ProviderLanes extends LaneProvider {
+  /** Of its next url, as far as that is known. */
+  host: string;
   hasUrls: boolean;
   hindrances: Set<Hindrance>;
   /** Send one url only and see: the site did not answer last time. */
@@ -52,7 +63,7 @@ export interface ProviderLanes extends LaneProvider {
 }
 
 /** The states of a provider, as lanes.ts draws them. */
-export type Standing = 'resting' | 'waiting' | 'in-lane' | 'hindered' | 'delayed';
+export type Standing = 'resting' | 'waiting' | 'parked' | 'in-lane' | 'hindered' | 'delayed';
 
 /** Leave to send up to `room` urls of a provider into a lane. */
 export interface Grant {
@@ -66,4 +77,42 @@ export type Hindrance = 'stopped' | 'closed' | 'joining';
 /** @param n which of the provider's lanes, from 0 */
 export function laneName(pid: number, n: number): string {
   return n === 0 ? String(pid) : `${pid}.${n}`;
+}
+
+/** Property by property: spread makes objects of another shape, and all code that reads them is compiled twice. */
+export function newProvider({ pid, priority, parallel, window, host }: LaneProvider): ProviderLanes {
+  return {
+    pid,
+    priority,
+    parallel,
+    window,
+    host: host ?? ANY_HOST,
+    hasUrls: false,
+    hindrances: new Set(),
+    probing: false,
+    yielding: false,
+    share: Infinity,
+    lanes: new Map(),
+  };
+}
+
+/** A further lane of the provider, at its host. */
+export function newLane(
+  { pid, host, lanes }: ProviderLanes,
+  worker: number,
+  { turn, priority }: { turn: number; priority: number },
+): Lane {
+  let n = 0;
+  while (lanes.has(laneName(pid, n))) n++;
+  return {
+    name: laneName(pid, n),
+    pid,
+    worker,
+    host,
+    inFlight: 0,
+    turnLeft: turn,
+    done: 0,
+    priority,
+    recalled: false,
+  };
 }

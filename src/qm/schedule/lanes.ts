@@ -5,7 +5,8 @@
  *
  *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in a lane ──nothing left, or turn over──▶ resting / waiting
  *        ▲                     │ ▲
- *        ╰──── hindered ◀──────┴─┴──▶ delayed until a time (back-off, bandwidth)
+ *        ╰──── hindered ◀──────┴─┼──▶ delayed until a time (back-off, bandwidth, pace)
+ *                                 ╰──▶ parked while its host has as many lanes as it may have (hosts.ts)
  *
  * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work. A lane beyond
  * the slots has one url on its way, which waits there for a slot. A higher priority goes first; among equals the provider
@@ -15,7 +16,8 @@
  * beyond the slots; when its provider is hindered, and when that may have fewer lanes from now on.
  */
 import {
-  laneName,
+  newLane,
+  newProvider,
   type Grant,
   type Hindrance,
   type Lane,
@@ -24,9 +26,9 @@ import {
   type ProviderLanes,
   type Standing,
 } from './lane.js';
+import { HostedLine } from './hosts.js';
 import { Pauses } from './pauses.js';
 import { RunningLanes } from './running-lanes.js';
-import { WaitingLine } from './waiting.js';
 import { isHungry, windowOf } from './windows.js';
 import { capacityOf, displacedOf, freestOf, isDueTo, promoted, type Worker } from './worker-slots.js';
 
@@ -34,7 +36,7 @@ export class LaneTable {
   readonly #rules: LaneRules;
   readonly #providers = new Map<number, ProviderLanes>();
   readonly #workers = new Map<number, Worker>();
-  readonly #waiting: WaitingLine;
+  readonly #waiting: HostedLine;
   /** Lanes that may take more urls. */
   readonly #hungry = new Set<Lane>();
   readonly #running = new RunningLanes();
@@ -50,7 +52,7 @@ export class LaneTable {
   constructor(rules: LaneRules, waitingUrls: (pid: number, most: number) => number) {
     this.#rules = rules;
     this.#waitingUrls = waitingUrls;
-    this.#waiting = new WaitingLine(rules.ageingMs);
+    this.#waiting = new HostedLine(rules);
     this.#pauses = new Pauses(rules.delays);
   }
 
@@ -75,30 +77,18 @@ export class LaneTable {
   setProvider(settings: LaneProvider): void {
     const known = this.#providers.get(settings.pid);
     if (known === undefined) {
-      // Property by property: spread makes objects of another shape, and all code that reads them is compiled twice.
-      this.#providers.set(settings.pid, {
-        pid: settings.pid,
-        priority: settings.priority,
-        parallel: settings.parallel,
-        window: settings.window,
-        hasUrls: false,
-        hindrances: new Set(),
-        probing: false,
-        yielding: false,
-        share: Infinity,
-        lanes: new Map(),
-      });
+      this.#providers.set(settings.pid, newProvider(settings));
       return;
     }
     if (known.priority !== settings.priority) {
-      this.#waiting.remove(settings.pid, known.priority);
+      this.#waiting.remove(settings.pid);
       for (const lane of known.lanes.values()) this.#running.rank(lane, settings.priority);
     }
     const kept = [...known.lanes.values()].filter(lane => !lane.recalled);
     // Of more than it may have now, or with more on their way than they should have.
     const areAll = settings.window < known.window || settings.parallel > known.parallel;
     for (const lane of areAll ? kept : kept.slice(settings.parallel)) this.recall(lane);
-    Object.assign(known, settings);
+    Object.assign(known, settings, { host: settings.host ?? known.host });
     this.#settle(known);
   }
 
@@ -106,7 +96,7 @@ export class LaneTable {
   removeProvider(pid: number): void {
     const provider = this.#providers.get(pid);
     if (provider === undefined || provider.lanes.size > 0) return;
-    this.#waiting.remove(pid, provider.priority);
+    this.#waiting.remove(pid);
     this.#pauses.delete(pid);
     this.#providers.delete(pid);
   }
@@ -191,6 +181,17 @@ export class LaneTable {
     return { lane, room: this.#room(lane) };
   }
 
+  /**
+   * Whether a url of that host may go into the lane, which is at one host at a time. If not, its provider has a lane there next.
+   * @param isEmpty nothing is on its way in it
+   */
+  mayCarry(lane: Lane, host: string, isEmpty: boolean): boolean {
+    const provider = this.#providers.get(lane.pid);
+    if (provider === undefined || lane.host === host) return true;
+    provider.host = host;
+    return isEmpty && this.#waiting.move(lane, host);
+  }
+
   /** So many urls were sent into the lane; `more`: the provider has others that could go now. */
   sent(grant: Grant, urls: number, more: boolean): void {
     const { lane } = grant;
@@ -223,19 +224,21 @@ export class LaneTable {
   }
 
   get lanes(): number {
-    let sum = 0;
-    for (const worker of this.#workers.values()) sum += worker.lanes.size;
-    return sum;
+    return [...this.#workers.values()].reduce((sum, worker) => sum + worker.lanes.size, 0);
   }
 
-  /** Lanes that are in use, by priority from 0 to 2; those that are ending are not counted. */
-  get lanesByPriority(): number[] {
-    return this.#running.counts;
-  }
-
-  /** Providers that would fetch if there were a slot. */
-  get waiting(): number {
-    return this.#waiting.size;
+  /**
+   * For the status: lanes in use by priority from 0 to 2, but for those that are ending; providers that wait for a slot, for a
+   * place at their host, for a time.
+   */
+  get counts() {
+    return {
+      lanes: this.lanes,
+      lanes_by_priority: this.#running.counts,
+      providers_waiting: this.#waiting.size,
+      providers_parked: this.#waiting.parked,
+      providers_delayed: this.#pauses.delayed,
+    };
   }
 
   /** What goes on with a provider; undefined where it is not known here. */
@@ -245,12 +248,8 @@ export class LaneTable {
     if (provider.hindrances.size > 0) return 'hindered';
     if (provider.lanes.size > 0) return 'in-lane';
     if (!provider.hasUrls) return 'resting';
-    return this.#pauses.has(pid) ? 'delayed' : 'waiting';
-  }
-
-  /** Providers that wait for a time. */
-  get delayed(): number {
-    return this.#pauses.delayed;
+    if (this.#pauses.has(pid)) return 'delayed';
+    return this.#waiting.isParked(pid) ? 'parked' : 'waiting';
   }
 
   #room(lane: Lane): number {
@@ -258,7 +257,7 @@ export class LaneTable {
     const worker = this.#workers.get(lane.worker);
     if (provider === undefined || worker === undefined || lane.recalled || !this.#mayFetch(provider))
       return 0;
-    if (worker.lanes.size > this.#capacity(worker)) return 0;
+    if (worker.lanes.size > this.#capacity(worker) || lane.host !== provider.host) return 0;
     if (provider.probing) return lane.inFlight === 0 && provider.lanes.size === 1 ? 1 : 0;
     if (this.#mustYield(lane) || (provider.yielding && lane.inFlight > 0)) return 0;
     if (lane.turnLeft <= 0) {
@@ -273,7 +272,7 @@ export class LaneTable {
   #shareOf(provider: ProviderLanes, lane: Lane): number {
     if (provider.parallel === 1 || provider.window === 1) return Infinity;
     const places = [...this.#workers.values()].reduce((sum, worker) => sum + this.#capacity(worker), 0);
-    const lanes = Math.max(1, Math.min(provider.parallel, places));
+    const lanes = Math.max(1, Math.min(provider.parallel, this.#rules.perHost, places));
     provider.share = Infinity;
     const most = lanes * this.#windowOf(lane);
     return Math.max(1, Math.ceil(this.#waitingUrls(provider.pid, most) / lanes));
@@ -286,6 +285,9 @@ export class LaneTable {
       for (const spare of spares)
         if (!spare.recalled && spare.inFlight > 0 && isDueTo(spare, lane, isTurnOver)) return true;
     }
+    const parked = this.#waiting.firstAt(lane, this.#nowMs);
+    // safeguard: ending a lane whose turn is over while another provider waits for its host
+    if (parked !== undefined && isDueTo(parked, lane, isTurnOver)) return true;
     const first = this.#waiting.first(this.#nowMs);
     return first !== undefined && isDueTo(first, lane, isTurnOver) && this.#freestWorker() === undefined;
   }
@@ -317,25 +319,14 @@ export class LaneTable {
   }
 
   #open(provider: ProviderLanes, worker: [number, Worker], priority: number): Lane {
-    let n = 0;
-    while (provider.lanes.has(laneName(provider.pid, n))) n++;
-    const lane: Lane = {
-      name: laneName(provider.pid, n),
-      pid: provider.pid,
-      worker: worker[0],
-      inFlight: 0,
-      turnLeft: this.#rules.turn,
-      done: 0,
-      priority,
-      recalled: false,
-    };
+    const lane = newLane(provider, worker[0], { turn: this.#rules.turn, priority });
     provider.lanes.set(lane.name, lane);
     if (worker[1].lanes.size >= worker[1].slots) worker[1].spares.add(lane);
     worker[1].lanes.add(lane);
     worker[1].lastOpened = ++this.#opened;
     this.#running.add(lane);
     // If it may have another one it has only begun to wait for that.
-    this.#waiting.remove(provider.pid, provider.priority);
+    this.#waiting.opened(lane);
     this.#settle(provider);
     return lane;
   }
@@ -344,6 +335,7 @@ export class LaneTable {
     this.#hungry.delete(lane);
     this.#recalled.delete(lane);
     this.#running.delete(lane);
+    this.#waiting.closed(lane);
     const worker = this.#workers.get(lane.worker);
     worker?.lanes.delete(lane);
     worker?.spares.delete(lane);
@@ -363,10 +355,11 @@ export class LaneTable {
   /** Puts the provider among those waiting, or takes it from there, as its state demands; wakes its lanes. */
   #settle(provider: ProviderLanes): void {
     const most = provider.probing ? 1 : provider.parallel;
-    const { pid, priority } = provider;
     // safeguard: one fetch of a provider at a time
-    if (this.#mayFetch(provider) && provider.lanes.size < most) this.#waiting.add(pid, priority, this.#nowMs);
-    else this.#waiting.remove(pid, priority);
+    const isWaiting = this.#mayFetch(provider) && provider.lanes.size < most;
+    if (!isWaiting) this.#waiting.remove(provider.pid);
+    else if (this.#waiting.add(provider, this.#nowMs))
+      for (const lane of this.#waiting.displaced(provider.host, this.#nowMs)) this.recall(lane);
     for (const lane of provider.lanes.values()) {
       if (this.#isHungry(lane)) this.#hungry.add(lane);
     }

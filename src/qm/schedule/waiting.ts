@@ -11,10 +11,16 @@ export interface First {
   priority: number;
 }
 
+/** What a provider counts as that came with `priority`, and has waited since then. */
+export function agedPriority(priority: number, sinceMs: number, nowMs: number, ageingMs: number): number {
+  // safeguard: ageing
+  return Math.min(PRIORITIES - 1, priority + Math.floor((nowMs - sinceMs) / ageingMs));
+}
+
 export class WaitingLine {
   readonly #ageingMs: number;
-  /** By the priority they came with: since when they wait, in that order. */
-  readonly #lines: readonly Map<number, number>[] = Array.from({ length: PRIORITIES }, () => new Map());
+  /** By the priority they came with. */
+  readonly #lines: readonly Line[] = Array.from({ length: PRIORITIES }, () => new Line());
 
   constructor(ageingMs: number) {
     this.#ageingMs = ageingMs;
@@ -24,14 +30,13 @@ export class WaitingLine {
     return this.#lines.reduce((sum, line) => sum + line.size, 0);
   }
 
-  /** Begins to wait, at the end; who waits already goes on. */
-  add(pid: number, priority: number, nowMs: number): void {
-    const line = this.#lines[priority];
-    if (line?.has(pid) === false) line.set(pid, nowMs);
+  /** Waits since then, behind those that have waited longer; who waits already goes on. */
+  add(pid: number, priority: number, sinceMs: number): void {
+    this.#lines[priority]?.add(pid, sinceMs);
   }
 
   remove(pid: number, priority: number): void {
-    this.#lines[priority]?.delete(pid);
+    this.#lines[priority]?.remove(pid);
   }
 
   first(nowMs: number): First | undefined {
@@ -60,11 +65,84 @@ export class WaitingLine {
   }
 
   #head(base: number, nowMs: number): (First & { sinceMs: number }) | undefined {
-    for (const [pid, sinceMs] of this.#lines[base] ?? []) {
-      // safeguard: ageing
-      const priority = Math.min(PRIORITIES - 1, base + Math.floor((nowMs - sinceMs) / this.#ageingMs));
-      return { pid, priority, sinceMs };
-    }
-    return undefined;
+    const head = this.#lines[base]?.head();
+    if (head === undefined) return undefined;
+    const { pid, sinceMs } = head;
+    return { pid, priority: agedPriority(base, sinceMs, nowMs, this.#ageingMs), sinceMs };
   }
+}
+
+interface Entry {
+  pid: number;
+  sinceMs: number;
+  /** Among those that came at the same time. */
+  order: number;
+}
+
+/** Entries that were removed and are still in the heap, beyond as many as it has: a fresh one is made without them. */
+const MAX_STALE = 64;
+
+/** Those of one priority: a heap by the time since when they wait, in which those that were removed stay until they come up. */
+class Line {
+  readonly #entries = new Map<number, Entry>();
+  #heap: Entry[] = [];
+  #added = 0;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  add(pid: number, sinceMs: number): void {
+    if (this.#entries.has(pid)) return;
+    const entry = { pid, sinceMs, order: this.#added++ };
+    this.#entries.set(pid, entry);
+    this.#push(entry);
+  }
+
+  remove(pid: number): void {
+    if (!this.#entries.delete(pid) || this.#heap.length <= 2 * this.#entries.size + MAX_STALE) return;
+    this.#heap = [...this.#entries.values()].toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
+  }
+
+  head(): Entry | undefined {
+    for (;;) {
+      const [top] = this.#heap;
+      if (top === undefined || this.#entries.get(top.pid) === top) return top;
+      this.#pop();
+    }
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    while (at > 0) {
+      const above = (at - 1) >>> 1;
+      const parent = heap[above];
+      if (parent === undefined || !isBefore(entry, parent)) break;
+      heap[at] = parent;
+      at = above;
+    }
+    heap[at] = entry;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      const [a, b] = [heap[left], heap[left + 1]];
+      if (a === undefined) break;
+      const least = b !== undefined && isBefore(b, a) ? b : a;
+      if (!isBefore(least, last)) break;
+      heap[at] = least;
+      at = least === a ? left : left + 1;
+    }
+    heap[at] = last;
+  }
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.sinceMs < b.sinceMs || (a.sinceMs === b.sinceMs && a.order < b.order);
 }

@@ -71,6 +71,7 @@ tls_key = "${this.dir}/key.pem"
 [wire]
 ping_interval_ms = ${PING_MS}
 [qm]
+max_connections_per_host = 1000
 fsm_away_ms = 0
 fsm_page_files = 5
 backoff_min_ms = 100
@@ -97,6 +98,7 @@ ping_interval_ms = ${PING_MS}
 machine_id = "${name}"
 grace_ms = 0
 [bot]
+max_connections_per_host = 1000
 allow_addresses = ["${this.network.cidr}"]
 `,
     );
@@ -161,7 +163,10 @@ allow_addresses = ["${this.network.cidr}"]
   /** A machine with nothing but a robot, for the Bot Manager of a store. */
   addFarm(name: string): Machine {
     const machine = this.network.machine(name);
-    this.#configure(machine, `[bot]\nallow_addresses = ["${this.network.cidr}"]\n`);
+    this.#configure(
+      machine,
+      `[bot]\nmax_connections_per_host = 1000\nallow_addresses = ["${this.network.cidr}"]\n`,
+    );
     return machine;
   }
 

@@ -8,6 +8,7 @@ const rules: LaneRules = {
   turn: 8,
   sharedWindow: 0,
   ageingMs: 60_000,
+  perHost: Infinity,
   delays: { gridMs: 4000, horizonMs: 3_600_000 },
 };
 let table: LaneTable;
@@ -93,7 +94,7 @@ test('one lane a provider, more if it is parallel, and no more lanes than slots'
   table.setWorker(1, 4);
   assert.deepEqual([...new Set(send())], ['9']);
   assert.equal(table.lanes, 4);
-  assert.equal(table.waiting, 1);
+  assert.equal(table.counts.providers_waiting, 1);
 });
 
 test('slots are overbooked as configured', () => {
@@ -381,7 +382,7 @@ test('a rest is no delay: neither ends the other', () => {
   table.delay(7, 30);
   table.wake(20);
   assert.deepEqual(send(), []);
-  assert.equal(table.delayed, 1, 'a rest is not counted');
+  assert.equal(table.counts.providers_delayed, 1, 'a rest is not counted');
   table.wake(30);
   assert.deepEqual(send(), ['7', '7', '7', '7']);
 });

@@ -12,7 +12,7 @@ test('a higher priority is first, among equals who waits longest, and age counts
   line.add(4, 2, 900);
   assert.deepEqual(line.first(900)?.pid, 4);
   line.remove(4, 2);
-  assert.equal(line.first(900)?.pid, 2);
+  assert.equal(line.first(900)?.pid, 3);
   assert.deepEqual(line.first(1000), { pid: 1, priority: 1, sinceMs: 0 });
   line.add(1, 0, 1000);
   assert.equal(line.first(1000)?.pid, 1, 'who waits already is not put back');
@@ -52,6 +52,7 @@ test('nobody starves, whatever comes with whatever priority', () => {
           turn: 8,
           sharedWindow: 0,
           ageingMs: AGEING,
+          perHost: Infinity,
           delays: { gridMs: 4000, horizonMs: 3_600_000 },
         };
         const table = new LaneTable(rules, (pid, most) => Math.min(most, left[pid] ?? 0));

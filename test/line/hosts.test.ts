@@ -1,0 +1,69 @@
+/** A server that is many providers' site, as a whole LCC asks it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { TestSite } from '../support/site.js';
+
+const PROVIDERS = 23;
+const URLS = 20;
+
+describe('a host that 23 providers share', () => {
+  let site: TestSite;
+  let lcc: TestLcc;
+  let open = 0;
+  let most = 0;
+  let asked = 0;
+  /** When requests of provider 1 began and ended. */
+  const paced: { beganMs: number; endedMs: number }[] = [];
+
+  before(async () => {
+    site = await TestSite.listen((request, response) => {
+      open++;
+      asked++;
+      most = Math.max(most, open);
+      const beganMs = performance.now();
+      // Long enough for as many others to come as may.
+      setTimeout(() => {
+        open--;
+        if (request.url?.startsWith('/1/') === true) paced.push({ beganMs, endedMs: performance.now() });
+        response.end('page');
+      }, 20);
+    });
+    lcc = await startLcc(site.urlOf('/1/'), '[bm]\nbots = 2\n[qm]\nmax_connections_per_host = 5\n');
+    await lcc.run('lccpidb set --pid=1 --pace=200ms');
+    for (let pid = 2; pid <= PROVIDERS; pid++)
+      await lcc.run(`lccpidb add --pid=${pid} --root=${site.urlOf(`/${pid}/`)} > ${pid}.pwd`);
+  });
+  after(async () => {
+    await lcc?.destroy();
+    site?.close();
+  });
+
+  it('is asked for as much at a time as is configured, by all robots together, and never less while there is something', async () => {
+    const send = Array.from({ length: PROVIDERS }, (_, i) => {
+      const pid = i + 1;
+      const urls = Array.from(
+        { length: pid === 1 ? 5 : URLS },
+        (_none, n) => `<url curl="${n}" mimetype="text/html"/>`,
+      );
+      const login = pid === 1 ? '--pid=1' : `--pid=${pid} --pwdfile=${pid}.pwd`;
+      return lcc.run(
+        `lcccp --uns=${lcc.uns} ${login} --set=partial --urlprefix=${site.urlOf(`/${pid}/`)} <<<'${urls.join('\n')}'`,
+      );
+    });
+    await Promise.all(send);
+    await lcc.idle();
+    assert.equal(asked, (PROVIDERS - 1) * URLS + 5);
+    assert.equal(most, 5);
+  });
+
+  it('is left alone between two fetches of a provider with a pace', () => {
+    const pauses = paced.slice(1).map(({ beganMs }, i) => beganMs - (paced[i]?.endedMs ?? Infinity));
+    assert.equal(pauses.length, 4);
+    // A timer of a machine may be a millisecond early beside that of another process.
+    assert.ok(
+      pauses.every(ms => ms >= 198),
+      pauses.join(' '),
+    );
+  });
+});
