@@ -24,6 +24,7 @@ const LONG = [
   ...LONG_ONLY,
   'commands/lcccp-histories',
   'faults/kills',
+  'faults/lost-answers',
   'faults/power-cuts',
   'faults/safeguards',
   'qm/model',

@@ -94,7 +94,8 @@ export async function startLcc(root: string, toml = '', daemonEnv: NodeJS.Proces
   return lcc;
 }
 
-function shell(command: string, env: NodeJS.ProcessEnv, cwd: string): Promise<ShellResult> {
+/** Runs a bash command line; pipes fail as a whole. */
+export function shell(command: string, env: NodeJS.ProcessEnv, cwd: string): Promise<ShellResult> {
   return new Promise(resolve => {
     execFile(
       'bash',

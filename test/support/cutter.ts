@@ -1,0 +1,93 @@
+/** A proxy between two of our processes that cuts connections in the middle of what one side says. */
+import { rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Which side's bytes are counted: of who connects, or of who listens. */
+export type Speaker = 'caller' | 'listener';
+
+export class Cutter {
+  /** Cuts that were made. */
+  made = 0;
+  /** What the speaker said over the last connection that was not cut. */
+  saidBytes = 0;
+  readonly #server: Server;
+  readonly #path: string;
+  readonly #speaker: Speaker;
+  /** Bytes before each of the next cuts. */
+  #cuts: number[] = [];
+  readonly #sockets = new Set<Socket>();
+
+  /** @param target the path of the socket behind it; it need not be there yet */
+  constructor(path: string, target: string, speaker: Speaker) {
+    this.#path = path;
+    this.#speaker = speaker;
+    this.#server = createServer(caller => this.#join(caller, connect(target)));
+  }
+
+  async listen(): Promise<this> {
+    rmSync(this.#path, { force: true });
+    await new Promise<void>(resolve => void this.#server.listen(this.#path, resolve));
+    return this;
+  }
+
+  /** After so many more bytes of the speaker, over whichever connections, the one that has the last of them is cut. */
+  cutAfter(bytes: number): void {
+    this.#cuts.push(bytes);
+  }
+
+  /** Cuts nothing any more. */
+  calm(): void {
+    this.#cuts = [];
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+  }
+
+  #join(caller: Socket, listener: Socket): void {
+    const both = [caller, listener];
+    let saidBytes = 0;
+    const end = () => both.forEach(socket => void socket.destroy());
+    const pass = (from: Socket, to: Socket, speaks: boolean) => {
+      from.on('data', (chunk: Buffer) => {
+        const passed = speaks ? this.#spend(chunk) : chunk;
+        if (passed.length > 0 && !to.write(passed)) {
+          from.pause();
+          to.once('drain', () => from.resume());
+        }
+        if (speaks) saidBytes += passed.length;
+        if (passed.length === chunk.length) return;
+        this.made += 1;
+        // What was passed arrives: closing at once might take it back.
+        to.end(() => setImmediate(end));
+        from.destroy();
+      });
+      from.on('end', () => {
+        if (speaks) this.saidBytes = saidBytes;
+        to.end();
+      });
+      from.on('error', end);
+      from.on('close', () => {
+        this.#sockets.delete(from);
+        to.end();
+      });
+      this.#sockets.add(from);
+    };
+    caller.allowHalfOpen = listener.allowHalfOpen = true;
+    pass(caller, listener, this.#speaker === 'caller');
+    pass(listener, caller, this.#speaker === 'listener');
+  }
+
+  /** What may pass of what the speaker says. */
+  #spend(chunk: Buffer): Buffer {
+    const [left] = this.#cuts;
+    if (left === undefined) return chunk;
+    if (chunk.length <= left) {
+      this.#cuts[0] = left - chunk.length;
+      return chunk;
+    }
+    this.#cuts.shift();
+    return chunk.subarray(0, left);
+  }
+}
