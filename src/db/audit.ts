@@ -25,6 +25,8 @@ export class Audit {
   readonly #contentPage;
   readonly #current;
   readonly #freedPage;
+  readonly #heldThough;
+  readonly #holders;
 
   constructor(db: Db) {
     this.#db = db;
@@ -37,6 +39,41 @@ export class Audit {
     this.#freedPage = db.prepare<[string, number, number], { fid: number; fileid: string }>(
       'SELECT fid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?',
     );
+    this.#heldThough = db
+      .prepare<[number], number>(
+        `SELECT 1 FROM freed JOIN lccurl ON fetched_fileid = fileid AND fetched_machineid = machineid WHERE fid = ?`,
+      )
+      .pluck();
+    this.#holders = db
+      .prepare<[string, string], number>(
+        'SELECT count(*) FROM lccurl WHERE fetched_fileid = ? AND fetched_machineid = ?',
+      )
+      .pluck();
+  }
+
+  /** Whether that file waits to be deleted and a row points to it, both now. */
+  isHeldThough(fid: number): boolean {
+    return this.#heldThough.get(fid) !== undefined;
+  }
+
+  /** Whether several rows point to a file of a machine now. */
+  isShared(machineid: string, fileid: string): boolean {
+    return Number(this.#holders.get(fileid, machineid)) > 1;
+  }
+
+  /**
+   * What `look` finds. It may ask several questions, and a database that is written meanwhile answers each as it is then: what
+   * is suspected is looked for again, in one snapshot.
+   */
+  *surely<T>(look: () => Iterable<T>): Generator<T, void> {
+    const [suspicion] = look();
+    if (suspicion === undefined) return;
+    this.#db.exec('SAVEPOINT look');
+    try {
+      yield* look();
+    } finally {
+      this.#db.exec('RELEASE look');
+    }
   }
 
   /** What SQLite finds by itself. */
@@ -61,7 +98,7 @@ export class Audit {
     );
   }
 
-  /** Whether the row still points to that file. */
+  /** Whether the row points to that file now. */
   isCurrent(row: Pick<ContentRow, 'id' | 'fetched_fileid'>): boolean {
     return this.#current.get(row.id, row.fetched_fileid) !== undefined;
   }

@@ -27,8 +27,8 @@ export function* content(context: CheckContext): Generator<Finding> {
         continue;
       }
       const trouble = troubleOf(context, row, buffer);
-      // What was replaced since it was read is not missing.
-      if (trouble !== undefined && (!live || audit.isCurrent(row))) bad.push({ row, trouble });
+      // While the LCC runs, what was replaced since it was read is not missing.
+      if (trouble !== undefined && (!live || isStillSo(context, row, trouble))) bad.push({ row, trouble });
       const name = nameOf(row.fetched_fileid);
       if (name !== undefined && (trouble === undefined || mender === undefined)) known.add(name, 'held');
     }
@@ -44,6 +44,10 @@ export function* content(context: CheckContext): Generator<Finding> {
       yield { ...trouble, where, repaired: mender !== undefined };
     }
   }
+}
+
+function isStillSo({ audit, machineId = '' }: CheckContext, row: ContentRow, { kind }: Trouble): boolean {
+  return kind === 'shared-file' ? audit.isShared(machineId, row.fetched_fileid) : audit.isCurrent(row);
 }
 
 function troubleOf(context: CheckContext, row: ContentRow, buffer: Buffer): Trouble | undefined {

@@ -1,21 +1,27 @@
 /** QPSDB against QDB, the change sequence, and counters against what they count. */
 import { disagreement, strayRows } from '../db/queue/ranges.js';
+import type { Db } from '../db/open.js';
 import type { CheckContext, Finding } from './types.js';
 
-export function* sets({ db, mender }: CheckContext): Generator<Finding> {
+export function* sets({ db, audit, live, mender }: CheckContext): Generator<Finding> {
+  const look = () => wrongSets(db, mender !== undefined);
+  yield* live ? audit.surely(look) : look();
+  mender?.rebuildSets();
+}
+
+function* wrongSets(db: Db, repaired: boolean): Generator<Finding> {
   for (const { pos, psetid, range } of strayRows(db)) {
     const what = `says it is of set ${psetid}, at a place of ${range === null ? 'no set' : `set ${range}`}`;
-    yield { kind: 'set', where: `qdb ${pos}`, what, repaired: mender !== undefined };
+    yield { kind: 'set', where: `qdb ${pos}`, what, repaired };
   }
   // A set without urls is no fault: those of one that waits may have gone otherwise than by being fetched.
   const other = disagreement(db);
-  if (other !== undefined) yield { kind: 'set', where: 'qpsdb', what: other, repaired: mender !== undefined };
-  if (mender !== undefined) mender.rebuildSets();
+  if (other !== undefined) yield { kind: 'set', where: 'qpsdb', what: other, repaired };
 }
 
-export function* sequence({ audit, mender }: CheckContext): Generator<Finding> {
+export function* sequence({ audit, live, mender }: CheckContext): Generator<Finding> {
   let wrong = false;
-  for (const { where, what } of audit.wrongNumbers()) {
+  for (const { where, what } of live ? audit.surely(() => audit.wrongNumbers()) : audit.wrongNumbers()) {
     wrong = true;
     yield { kind: 'sequence', where, what, repaired: mender !== undefined };
   }

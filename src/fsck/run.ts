@@ -2,7 +2,7 @@
  * All checks, one after the other. What a check repairs the later ones find repaired: counters come last.
  *
  * Looking at an LCC that runs changes nothing and holds up nothing: every question is answered from one snapshot, and
- * what is found wrong with a file is asked once more, since its row may have been replaced meanwhile. Repairing needs the
+ * what is suspected is looked for again, since what it was told of may have been replaced meanwhile. Repairing needs the
  * locks of the Queue Manager and the Bot Manager.
  */
 import { existsSync } from 'node:fs';

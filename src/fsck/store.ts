@@ -27,6 +27,8 @@ export async function* deletions(context: CheckContext): AsyncGenerator<Finding>
     const name = nameOf(fileid);
     if (name === undefined) continue;
     if (known.useOf(name) === 'held') {
+      // The row was read a while ago: while the LCC runs it may have gone, and its file been freed, since.
+      if (!audit.isHeldThough(fid)) continue;
       mender?.keepFile(fid);
       const what = 'waits to be deleted, but a row points to it';
       yield { kind: 'free-list', where: fileid, what, repaired: mender !== undefined };
