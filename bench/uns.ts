@@ -78,6 +78,15 @@ export async function bench(): Promise<Outcome[]> {
       unit: 'ms',
     });
     await stop();
+    daemon = await startDaemon(home, password);
+    const withQueueManager = await rssBytesWithQueueManager(home, document, daemon);
+    await stop();
+    outcome.bounds.push({
+      what: 'memory of lccd-uns with a Queue Manager that takes the set',
+      value: withQueueManager / 2 ** 20,
+      atMost: MAX_RSS_BYTES / 2 ** 20,
+      unit: 'MB',
+    });
     outcome.bounds.push({
       what: 'memory of lccd-uns',
       value: setRssBytes / 2 ** 20,
@@ -122,6 +131,28 @@ async function slowestLoginMs(port: number, password: string): Promise<number> {
     return slowestMs;
   } finally {
     flood.kill('SIGKILL');
+  }
+}
+
+/** The most memory of the UNS while a set comes and goes on to a Queue Manager. */
+async function rssBytesWithQueueManager(
+  home: string,
+  document: string,
+  { child, port }: { child: ChildProcess; port: number },
+): Promise<number> {
+  const qm = spawn(
+    join(bin, 'lccd-qm'),
+    [`--listen-uns=unix:${home}/none.sock`, `--listen-bm=unix:${home}/bm.sock`],
+    { env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' }, stdio: 'ignore' },
+  );
+  try {
+    timeShell(`exec 3<>/dev/tcp/127.0.0.1/${port}; cat ${document} >&3; grep -q set_accepted <&3`);
+    while (!readFileSync(join(home, 'log'), 'utf8').includes('"set absorbed"'))
+      await new Promise(resolve => void setTimeout(resolve, 50));
+    return peakRssBytes(child.pid ?? 0);
+  } finally {
+    qm.kill('SIGTERM');
+    await once(qm, 'exit');
   }
 }
 

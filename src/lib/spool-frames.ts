@@ -26,7 +26,7 @@ export const MAGIC = Buffer.from('spool 1\n', 'latin1');
 /** Longest payload. */
 const MAX_FRAME_BYTES = 1024 * 1024;
 export const FRAME_HEAD_BYTES = 8;
-const READ_BYTES = 512 * 1024;
+const READ_BYTES = 256 * 1024;
 /** What is read in one go, and kept whole in memory. */
 const MAX_SMALL_BYTES = 256 * 1024;
 
@@ -97,26 +97,36 @@ function damagedAt(path: string, offset: number, what: string): LccError {
   return new LccError('data.malformed', `${path}: damaged at byte ${offset}: ${what}`);
 }
 
-/** Payloads in order. @throws LccError `data.malformed` naming the file and the offset of the first damage */
+/**
+ * Payloads in order; each only until the next one is asked for, for all are read into the same memory: the buffers of a big
+ * entry would be more than all the rest of a process, as garbage outside the heap.
+ * @throws LccError `data.malformed` naming the file and the offset of the first damage
+ */
 export async function* readFrames(path: string): AsyncGenerator<Buffer, void> {
   const damaged = (offset: number, what: string) => damagedAt(path, offset, what);
   const file = await open(path, 'r');
   try {
-    let held = Buffer.alloc(0);
+    let room = Buffer.allocUnsafeSlow(READ_BYTES);
+    /** What was read and not taken. */
+    let [from, to] = [0, 0];
     let offset = 0;
     const fill = async (wanted: number): Promise<boolean> => {
-      while (held.length < wanted) {
-        const buffer = Buffer.allocUnsafe(READ_BYTES);
-        const { bytesRead } = await file.read(buffer, 0, READ_BYTES);
+      if (to - from >= wanted) return true;
+      const held = room.subarray(from, to);
+      if (wanted > room.length) room = Buffer.allocUnsafeSlow(FRAME_HEAD_BYTES + MAX_FRAME_BYTES);
+      // copy() allows for places that overlap.
+      held.copy(room);
+      [from, to] = [0, held.length];
+      while (to < wanted) {
+        const { bytesRead } = await file.read(room, to, room.length - to);
         if (bytesRead === 0) return false;
-        const fresh = buffer.subarray(0, bytesRead);
-        held = held.length === 0 ? fresh : Buffer.concat([held, fresh]);
+        to += bytesRead;
       }
       return true;
     };
     const take = (bytes: number): Buffer => {
-      const taken = held.subarray(0, bytes);
-      held = held.subarray(bytes);
+      const taken = room.subarray(from, from + bytes);
+      from += bytes;
       offset += bytes;
       return taken;
     };
@@ -125,15 +135,15 @@ export async function* readFrames(path: string): AsyncGenerator<Buffer, void> {
       const at = offset;
       if (!(await fill(FRAME_HEAD_BYTES))) throw damaged(at, 'the file ends too early');
       const head = take(FRAME_HEAD_BYTES);
-      const length = head.readUInt32BE(0);
+      const [length, sum] = [head.readUInt32BE(0), head.readUInt32BE(4)];
       if (length > MAX_FRAME_BYTES) throw damaged(at, `a frame of ${length} bytes`);
       if (!(await fill(length))) throw damaged(at, 'the file ends too early');
       const payload = take(length);
-      if (checksum(index, payload) !== head.readUInt32BE(4)) throw damaged(at, 'wrong checksum');
+      if (checksum(index, payload) !== sum) throw damaged(at, 'wrong checksum');
       if (length === 0) break;
       yield payload;
     }
-    if (held.length > 0 || (await fill(1))) throw damaged(offset, 'more than the entry');
+    if (from < to || (await fill(1))) throw damaged(offset, 'more than the entry');
   } finally {
     await file.close();
   }

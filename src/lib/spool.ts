@@ -169,7 +169,7 @@ export class Spool {
   }
 
   /**
-   * Reads an entry: its header, then its content in pieces.
+   * Reads an entry: its header, then its content in pieces, each of them only until the next one is asked for.
    * @throws LccError `data.malformed` when it is damaged; pieces given out before were sound
    */
   read(id: string): { header: Promise<SpoolHeader>; content: AsyncGenerator<Buffer, void> } {

@@ -159,7 +159,7 @@ export class FsmSpool {
   /** All of an entry, verified: a page. */
   async #read(id: string): Promise<string[]> {
     const pieces: Buffer[] = [];
-    for await (const piece of this.#options.spool.read(id).content) pieces.push(piece);
+    for await (const piece of this.#options.spool.read(id).content) pieces.push(Buffer.from(piece));
     return Buffer.concat(pieces).toString().split('\n').slice(0, -1);
   }
 }

@@ -33,21 +33,20 @@ export class QmLink {
         );
       }
     });
-    socket.on('drain', () => this.#stir());
     socket.on('error', error => this.#fail(new LccError('peer.unavailable', messageOf(error))));
     socket.on('close', () => this.#fail(new LccError('peer.unavailable', 'connection closed')));
   }
 
-  /** Sends bytes; resolves when the connection can take more. @throws LccError when it is broken, or takes none in time */
+  /**
+   * Sends bytes; resolves when they have left, so that their memory may be used again.
+   * @throws LccError when the connection is broken, or does not take them in time
+   */
   async send(bytes: string | Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#socket.write(bytes)) return;
     const cancel = this.#unlessInTime('takes no more');
+    const left = new Promise<void>(resolve => void this.#socket.write(bytes, () => resolve()));
     try {
-      while (this.#socket.writableNeedDrain) {
-        if (this.#failure !== undefined) throw this.#failure;
-        await new Promise<void>(resolve => this.#waiting.add(resolve));
-      }
+      await this.unlessClosed(left);
     } finally {
       cancel();
     }
@@ -61,7 +60,8 @@ export class QmLink {
     this.#early = undefined;
     const cancel = this.#unlessInTime('no answer in time');
     try {
-      await this.send(question);
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#socket.write(question);
       const answer = await answered;
       if (kinds.includes(answer.kind)) return answer;
       throw answer.kind === 'busy'
