@@ -2,7 +2,7 @@
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings.js';
 import { channelLimitsOf } from '../wire/messages.js';
-import type { EngineOptions } from './engine.js';
+import type { EngineOptions } from '../fetch/engine.js';
 import type { RobotOptions } from './robot.js';
 
 export function engineLimits(config: Config): Omit<EngineOptions, 'clock' | 'resolve'> {

@@ -19,8 +19,8 @@ import type { FetchDone } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import { ownerOf, Stops } from '../wire/stops.js';
-import type { FetchEngine } from './engine.js';
-import type { FetchOutcome } from './job.js';
+import type { FetchEngine } from '../fetch/engine.js';
+import type { FetchOutcome } from '../fetch/job.js';
 import { BotLanes, type BotLane } from './lanes.js';
 import { Begun, type Ahead, type Asker, type Session, type Waiting } from './session.js';
 

@@ -2,7 +2,7 @@
 import type { ManagerPeer, RobotRequest } from '../wire/bm-bot.js';
 import type { FetchResult } from '../wire/fetch.js';
 import type { Stops } from '../wire/stops.js';
-import type { FetchAhead } from './job.js';
+import type { FetchAhead } from '../fetch/job.js';
 import type { BotLane } from './lanes.js';
 
 /**

@@ -1,6 +1,6 @@
 /** Small content that is written together: what FileWriter gives to its thread, and gets back. */
 import { errnoOf, messageOf } from '../lib/errors.js';
-import { ContentFile } from './content-file.js';
+import { ContentFile } from '../fetch/file-sink.js';
 
 /** Files by columns. */
 export interface WriteBatch {

@@ -12,7 +12,7 @@
  */
 import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { BUFFERED_BYTES, temporaryOf, type WholeContent } from './content-file.js';
+import { BUFFERED_BYTES, temporaryOf, type WholeContent } from '../fetch/file-sink.js';
 import { threadFile } from './thread-file.js';
 import { writeBatch, type ThreadAnswer, type WriteAnswer, type WriteBatch } from './write-batch.js';
 

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
-import { FetchEngine } from '../bot/engine.js';
+import { FetchEngine } from '../fetch/engine.js';
 import { engineLimits, robotLimits } from '../bot/options.js';
 import { Robot } from '../bot/robot.js';
 import { loadConfig, type Config } from '../config/load.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newFolder } from './support.js';
+import { newFolder } from '../fetch/support.js';
 import { FORBIDDEN, type Report } from './world/world.js';
 
 const NEW_WORLD = ['--net', '--mount'];

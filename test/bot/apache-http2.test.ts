@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noApache, startApache, type ApacheSite } from '../support/apache.js';
-import { Authority } from './authority.js';
+import { Authority } from '../fetch/authority.js';
 import { spawnBot, talk } from './lccbot.js';
-import { newFolder } from './support.js';
+import { newFolder } from '../fetch/support.js';
 
 const PAGES = 40;
 

@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createLog } from '../../src/lib/log.js';
 import { World } from '../bm/support.js';
 import { socketIn, spawnBot, talk } from './lccbot.js';
-import { answer, newFolder, rawServer, type RawServer } from './support.js';
+import { answer, newFolder, rawServer, type RawServer } from '../fetch/support.js';
 
 const SECRET = 'open-sesame-9';
 const LOGIN = `k:${SECRET}`;

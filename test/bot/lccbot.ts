@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newFolder } from './support.js';
+import { newFolder } from '../fetch/support.js';
 
 const bin = fileURLToPath(new URL('../../../bin/lccbot', import.meta.url));
 const children: ChildProcess[] = [];

@@ -6,7 +6,7 @@ import { Robot } from '../../src/bot/robot.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
-import { answer, newEngine, newFolder, rawServer, type RawServer } from './support.js';
+import { answer, newEngine, newFolder, rawServer, type RawServer } from '../fetch/support.js';
 
 const BUSY = answer('', 'Retry-After: 60\r\n', '429 Too Many Requests');
 

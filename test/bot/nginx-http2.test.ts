@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
-import { Authority } from './authority.js';
+import { Authority } from '../fetch/authority.js';
 import { talk } from './lccbot.js';
-import { newFolder } from './support.js';
+import { newFolder } from '../fetch/support.js';
 
 const PAGES = 40;
 

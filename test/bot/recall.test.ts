@@ -7,7 +7,7 @@ import { Robot } from '../../src/bot/robot.js';
 import { ManualClock, systemClock, type Clock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelOptions, ends } from '../support/duplex.js';
-import { answer, newEngine, newFolder, rawServer } from './support.js';
+import { answer, newEngine, newFolder, rawServer } from '../fetch/support.js';
 
 /** A robot, a person who talks to it, and a site that answers when told to. */
 async function newScene(slots: number, clock: Clock = systemClock) {

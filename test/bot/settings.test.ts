@@ -13,7 +13,7 @@ import { channelLimitsOf } from '../../src/wire/messages.js';
 import { ends, settle } from '../support/duplex.js';
 import { configOf, settingsOf } from '../support/settings.js';
 import { dial, request, socketIn, spawnBot, talk } from './lccbot.js';
-import { answer, newEngine, newFolder, rawServer } from './support.js';
+import { answer, newEngine, newFolder, rawServer } from '../fetch/support.js';
 
 const GIVEN = {
   'bot.connect_timeout_ms': '11',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FetchEngine } from '../../src/bot/engine.js';
-import type { FetchAhead } from '../../src/bot/job.js';
+import type { FetchEngine } from '../../src/fetch/engine.js';
+import type { FetchAhead } from '../../src/fetch/job.js';
 import { Robot } from '../../src/bot/robot.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';

@@ -5,9 +5,9 @@ import { describe, it } from 'node:test';
 import { Robot } from '../../src/bot/robot.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
-import { Pace } from '../../src/bot/pace.js';
+import { Pace } from '../../src/fetch/pace.js';
 import { channelOptions, ends } from '../support/duplex.js';
-import { answer, drip, fetchOnce, newEngine, newFolder, PATIENT, rawServer } from './support.js';
+import { answer, drip, fetchOnce, newEngine, newFolder, PATIENT, rawServer } from '../fetch/support.js';
 
 const LIMITS = { minRateBytesPerS: 100, minRateWindowMs: 30_000, slowAfterMs: 5000 };
 

@@ -5,9 +5,9 @@ import { createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
-import { Authority, type Certificate } from './authority.js';
-import { BEGUN_HELLO, listen as listenOn } from './hostile/tls.js';
-import { drip, newFolder } from './support.js';
+import { Authority, type Certificate } from '../fetch/authority.js';
+import { BEGUN_HELLO, listen as listenOn } from '../fetch/hostile/tls.js';
+import { drip, newFolder } from '../fetch/support.js';
 import { askOnce } from './lccbot.js';
 
 const authority = new Authority();

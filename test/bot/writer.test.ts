@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { FileWriter } from '../../src/bot/writer.js';
-import { answer, fetchOnce, filesBelow, md5, newEngine, newFolder, rawServer, verdict } from './support.js';
+import { answer, fetchOnce, filesBelow, md5, newEngine, newFolder, rawServer, verdict } from '../fetch/support.js';
 
 describe('many fetches at a time', () => {
   const pageOf = (n: number) => Buffer.alloc(n * 97, `page ${n} `);

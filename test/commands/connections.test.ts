@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/db/open.js';
 import { addProvider } from '../../src/db/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
 import { dial, socketIn, spawnBot } from '../bot/lccbot.js';
-import { newFolder } from '../bot/support.js';
+import { newFolder } from '../fetch/support.js';
 import { Bm, Qm, Uns } from '../qm/daemon.js';
 import { url } from '../qm/support.js';
 import { startDaemon } from '../support/daemon.js';

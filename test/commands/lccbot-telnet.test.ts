@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { spawnBot } from '../bot/lccbot.js';
-import { answer, newFolder, rawServer } from '../bot/support.js';
+import { answer, newFolder, rawServer } from '../fetch/support.js';
 import { freePort } from '../support/nginx.js';
 import { readProjectFile } from '../support/tree.js';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { dial, request, socketIn, spawnBot, talk } from '../bot/lccbot.js';
-import { answer, filesBelow, newFolder, rawServer } from '../bot/support.js';
+import { answer, filesBelow, newFolder, rawServer } from '../fetch/support.js';
 
 const PAGE = 'a page';
 const MD5 = createHash('md5').update(PAGE).digest('hex');

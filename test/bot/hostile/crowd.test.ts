@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { spawnBot } from '../lccbot.js';
-import { Authority } from '../authority.js';
-import { filesBelow, newFolder, rawServer } from '../support.js';
-import { CASES } from './cases.js';
-import { expectedOf, HTTP2_CASES, serveHttp2 } from './http2.js';
-import { listen, TLS_CASES } from './tls.js';
+import { Authority } from '../../fetch/authority.js';
+import { filesBelow, newFolder, rawServer } from '../../fetch/support.js';
+import { CASES } from '../../fetch/hostile/cases.js';
+import { expectedOf, HTTP2_CASES, serveHttp2 } from '../../fetch/hostile/http2.js';
+import { listen, TLS_CASES } from '../../fetch/hostile/tls.js';
 
 const SLOTS = 64;
 /** The robot's own, which no fetch may need. */

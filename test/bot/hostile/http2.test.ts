@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Server } from 'node:net';
-import { Authority } from '../authority.js';
+import { Authority } from '../../fetch/authority.js';
 import { talk } from '../lccbot.js';
-import { filesBelow, MOST_WIRE_BYTES, newFolder } from '../support.js';
-import { expectedOf, HTTP2_CASES, mutantOf, serveHttp2 } from './http2.js';
+import { filesBelow, MOST_WIRE_BYTES, newFolder } from '../../fetch/support.js';
+import { expectedOf, HTTP2_CASES, mutantOf, serveHttp2 } from '../../fetch/hostile/http2.js';
 
 const MUTANTS = 100;
 /** The provider's deadline, for what may have no other end; everything else has all the time it needs. */

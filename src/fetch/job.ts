@@ -6,7 +6,7 @@ import type { Fetch } from './fetch.js';
 import type { HostPlaces } from './host-places.js';
 import type { Links } from './links.js';
 import type { PaceLimits } from './pace.js';
-import type { FileWriter } from './writer.js';
+import type { FileWriter } from '../bot/writer.js';
 
 /** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
 export type FetchJob = Omit<FetchRequest, 'id' | 'lane'> & (IntoFile | IntoSink);

@@ -1,6 +1,6 @@
 /** Coded content that is broken, or a bomb. */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { decodesZstd } from '../../../src/bot/zstd.js';
+import { decodesZstd } from '../../../src/fetch/zstd.js';
 import { drip } from '../support.js';
 import { BOMB, BROTLI_BOMB, SMALL_BOMB, zstdBomb } from './bombs.js';
 import { CHUNKED, head, noise, say, type HostileCase } from './saying.js';

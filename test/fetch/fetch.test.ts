@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { FetchOutcome } from '../../src/bot/job.js';
-import { decodesZstd } from '../../src/bot/zstd.js';
+import type { FetchOutcome } from '../../src/fetch/job.js';
+import { decodesZstd } from '../../src/fetch/zstd.js';
 import { answer, fetchOnce, filesBelow, md5, newEngine, newFolder, rawServer, verdict } from './support.js';
 
 const fresh = () => join(newFolder(), 'file');

@@ -1,6 +1,6 @@
 /** The body of an answer on its way to where it is wanted: decoded, counted, bounded. */
 import { messageOf } from '../lib/errors.js';
-import type { Content } from './content.js';
+import type { Content } from './sink.js';
 import { decodeInOneGo, Decoder, ONE_GO_BYTES, type Coded, type Coding } from './decode.js';
 import { failure, storeFailure, type Failure } from './failure.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Resolve } from '../../src/bot/connect.js';
+import type { Resolve } from '../../src/fetch/connect.js';
 import { answer, fetchOnce, filesBelow, newEngine, newFolder, rawServer, verdict } from './support.js';
 
 /** Answers each look-up with the next list, the last one for ever. */

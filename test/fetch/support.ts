@@ -6,8 +6,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { FetchEngine, type EngineOptions } from '../../src/bot/engine.js';
-import type { FetchJob, FetchOutcome } from '../../src/bot/job.js';
+import { FetchEngine, type EngineOptions } from '../../src/fetch/engine.js';
+import type { FetchJob, FetchOutcome } from '../../src/fetch/job.js';
 
 export const LOOPBACK = ['127.0.0.0/8', '::1'];
 

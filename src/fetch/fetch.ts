@@ -10,7 +10,7 @@
  * short rest of the answer is read only to keep the connection. A cut or a deadline there changes nothing about the outcome.
  */
 import { Body } from './body.js';
-import { contentOf, placeOf, type Content } from './content.js';
+import { contentOf, placeOf, type Content } from './sink.js';
 import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { failure, statusFailure, storeFailure, type Failure } from './failure.js';

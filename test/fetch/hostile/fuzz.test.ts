@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import type { FetchEngine } from '../../../src/bot/engine.js';
-import type { FetchOutcome } from '../../../src/bot/job.js';
+import type { FetchEngine } from '../../../src/fetch/engine.js';
+import type { FetchOutcome } from '../../../src/fetch/job.js';
 import { fetchOnce, filesBelow, newEngine, newFolder, verdict } from '../support.js';
 
 const CONTENT = Buffer.from('<p>what a page holds</p>\n'.repeat(60));

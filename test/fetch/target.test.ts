@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isHttp, parseUrl, targetOf, targetOfUrl } from '../../src/bot/target.js';
+import { isHttp, parseUrl, targetOf, targetOfUrl } from '../../src/fetch/target.js';
 
 const ORIGINS = [
   'http://plain.example',

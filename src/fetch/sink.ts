@@ -1,6 +1,6 @@
 /** Where the content of a fetch goes: a file, or whoever wants it piece by piece. */
 import { createHash } from 'node:crypto';
-import { ContentFile, type WholeContent } from './content-file.js';
+import { ContentFile, type WholeContent } from './file-sink.js';
 import type { FetchJob } from './job.js';
 
 export interface Content {

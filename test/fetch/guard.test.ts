@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createAddressGuard } from '../../src/bot/guard.js';
+import { createAddressGuard } from '../../src/fetch/guard.js';
 
 const PUBLIC = [
   '1.1.1.1',

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:tls';
 import { Authority } from './authority.js';
 import { serveHttp2 } from './hostile/http2.js';
 import { listen } from './hostile/tls.js';
-import { askOnce, request, spawnBot } from './lccbot.js';
+import { askOnce, request, spawnBot } from '../bot/lccbot.js';
 import {
   answer,
   fetchOnce,

@@ -6,7 +6,7 @@ import type { FetchAhead, FetchContext, FetchJob, FetchLimits, FetchOutcome } fr
 import { createAddressGuard } from './guard.js';
 import { HostPlaces } from './host-places.js';
 import { Links } from './links.js';
-import { FileWriter } from './writer.js';
+import { FileWriter } from '../bot/writer.js';
 
 export interface EngineOptions extends FetchLimits {
   /** Speak HTTP/2 with https sites that offer it. */

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { decodesZstd } from '../../src/bot/zstd.js';
+import { decodesZstd } from '../../src/fetch/zstd.js';
 import { answer, fetchOnce, newEngine, newFolder, rawServer, verdict } from './support.js';
 
 /** The reference program; under CI a missing one is a failure. */
