@@ -8,6 +8,8 @@ const REST = [
   'acceptance',
   'bot/apache',
   'bot/hostile',
+  'fetch/hostile',
+  'fetch/nginx',
   'bot/nginx',
   'commands',
   'crash',

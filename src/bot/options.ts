@@ -8,6 +8,7 @@ import type { RobotOptions } from './robot.js';
 export function engineLimits(config: Config): Omit<EngineOptions, 'clock' | 'resolve'> {
   const maxContentBytes = config.get('bot.max_content_bytes');
   const minRateBytesPerS = config.get('bot.min_rate_bytes_per_s');
+  const maxRedirects = config.get('bot.max_redirects');
   const maxHeaderBytes = config.get('bot.max_header_bytes');
   return {
     connectTimeoutMs: config.get('bot.connect_timeout_ms'),
@@ -24,19 +25,22 @@ export function engineLimits(config: Config): Omit<EngineOptions, 'clock' | 'res
     maxHeaderBytes,
     headerLimitText: limitText('bot.max_header_bytes', maxHeaderBytes),
     http2: config.get('bot.http2'),
-    maxRedirects: config.get('bot.max_redirects'),
+    maxRedirects,
+    redirectLimitText: `${maxRedirects} (bot.max_redirects)`,
     userAgent: config.get('bot.user_agent'),
     allowAddresses: config.get('bot.allow_addresses'),
-    syncContent: config.get('bot.sync_content'),
     maxIdleConnections: config.get('bot.max_idle_connections'),
     maxConnectionsPerHost: config.get('bot.max_connections_per_host'),
     keepAliveMs: config.get('bot.keep_alive_ms'),
   };
 }
 
-export function robotLimits(config: Config): Pick<RobotOptions, 'slots' | 'maxWaiting' | 'channel'> {
+export function robotLimits(
+  config: Config,
+): Pick<RobotOptions, 'slots' | 'maxWaiting' | 'channel' | 'syncContent'> {
   return {
     slots: config.get('bm.slots'),
+    syncContent: config.get('bot.sync_content'),
     maxWaiting: config.get('bot.max_waiting'),
     channel: channelLimitsOf(config),
   };

@@ -20,9 +20,11 @@ import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import { ownerOf, Stops } from '../wire/stops.js';
 import type { FetchEngine } from '../fetch/engine.js';
-import type { FetchOutcome } from '../fetch/job.js';
+import type { FetchOutcome } from '../fetch/outcome.js';
 import { BotLanes, type BotLane } from './lanes.js';
 import { Begun, type Ahead, type Asker, type Session, type Waiting } from './session.js';
+import { StoreFiles } from './store-files.js';
+import { verdictOf } from './verdict.js';
 
 export interface RobotOptions {
   engine: FetchEngine;
@@ -31,6 +33,8 @@ export interface RobotOptions {
   /** Requests waiting for a slot at which no more are read. */
   maxWaiting: number;
   channel: ChannelLimits;
+  /** Sync every file and its directory before its result is given. */
+  syncContent?: boolean;
   /** How long a connection may say nothing at first; left out: for ever, as a Bot Manager may. */
   firstWordMs?: number | undefined;
   clock: Clock;
@@ -48,6 +52,8 @@ const MAX_RESULT_BATCH = 32;
 const RESULT_DELAY_MS = 4;
 /** Slots that slow sites leave to others come and go: told together. */
 const OFFER_DELAY_MS = 500;
+/** Fetches under way from which on content is put in place by a thread of its own. */
+const BUSY_FETCHES = 8;
 /**
  * Beside no more lanes than this, a page with nothing behind it in its lane is likely all of somebody's set, and does not
  * wait for those of a large one: neither at the thread that writes them nor for their results. Of many lanes such pages come
@@ -69,18 +75,21 @@ export class Robot {
   #stopping = false;
   #whenIdle: (() => void) | undefined;
   readonly #ahead: Ahead = {
-    isBusy: () => this.#lanes.waiting > 0,
+    isBusy: () => this.#lanes.waiting > 0 || this.#running >= BUSY_FETCHES,
     isLastOf: ({ waiting }) =>
       waiting.length === 0 && this.#lanes.active > 1 && this.#lanes.active <= FEW_LANES,
     park: lane => this.#park(lane),
     leaveLane: begun => this.#leaveLane(begun),
+    end: (begun, outcome) => this.#end(begun, outcome),
   };
+  readonly #files: StoreFiles;
   readonly #counts = { ok: 0, unchanged: 0, error: 0, bytes: 0, wire_bytes: 0 };
 
   constructor(options: RobotOptions) {
     this.#options = options;
     this.#offered = options.slots;
     this.#lanes = new BotLanes(options.slots);
+    this.#files = new StoreFiles(options.syncContent === true, options.clock);
   }
 
   /** Takes a connection over. `closed` is called once, with the reason when it was not good order. */
@@ -148,6 +157,7 @@ export class Robot {
       if (this.#running === 0) resolve();
     });
     this.#options.engine.close();
+    this.#files.close();
     for (const session of this.#sessions) {
       this.#send(session);
       session.peer.channel.end();
@@ -225,7 +235,8 @@ export class Robot {
     if (request.lastModified !== undefined) request.lastModified = httpDate(request.lastModified);
     this.#running++;
     const begun = new Begun(session, request, lane, this.#ahead);
-    const fetch = this.#options.engine.fetch(request, outcome => this.#end(begun, outcome), begun);
+    const sink = this.#files.sinkFor(request.file, begun);
+    const fetch = this.#options.engine.fetch(request, sink, begun);
     begun.fetch = fetch;
     if (!begun.over) session.running.add(fetch);
     if (begun.inLane && name !== undefined) session.asking.set(name, fetch);
@@ -236,7 +247,7 @@ export class Robot {
     const isAwaited = begun.isAwaited();
     begun.over = true;
     if (fetch !== undefined) session.running.delete(fetch);
-    const result = Object.assign(outcome, { id: request.id });
+    const result = resultOf(request, outcome);
     this.#note(session, result);
     if (request.lane !== undefined && session.stops.heard(request.lane, result, this.#nowMs()))
       this.#leaveAlone(session, request.lane);
@@ -338,6 +349,12 @@ export class Robot {
   #forget(session: Session): void {
     session.open -= this.#lanes.drop(waiting => waiting.session === session);
   }
+}
+
+function resultOf({ id, file }: RobotRequest, outcome: FetchOutcome): FetchDone {
+  if (outcome.status !== 'error') return Object.assign(outcome, { id });
+  const { failure, wireBytes, elapsedMs } = outcome;
+  return { id, status: 'error', ...verdictOf(failure, file), wireBytes, elapsedMs };
 }
 
 /** The form a server understands; what it sent itself, or anything that is no time, stays as it is. */

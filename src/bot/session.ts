@@ -2,8 +2,10 @@
 import type { ManagerPeer, RobotRequest } from '../wire/bm-bot.js';
 import type { FetchResult } from '../wire/fetch.js';
 import type { Stops } from '../wire/stops.js';
-import type { FetchAhead } from '../fetch/job.js';
+import type { Cancellable, FetchEvents } from '../fetch/job.js';
+import type { FetchOutcome } from '../fetch/outcome.js';
 import type { BotLane } from './lanes.js';
+import type { FileOwner } from './store-files.js';
 
 /**
  * Who asks for fetches. A person may end the sending side and still wait for results (`echo … | nc`), and sends no pings. A
@@ -15,9 +17,9 @@ export interface Session {
   peer: ManagerPeer;
   asker: Asker;
   lanes: Map<string, BotLane<Waiting>>;
-  running: Set<{ cancel(): void }>;
+  running: Set<Cancellable>;
   /** Of each lane the fetch its site is being asked for. */
-  asking: Map<string, { cancel(): void }>;
+  asking: Map<string, Cancellable>;
   readonly stops: Stops;
   /** Requests whose result has not been given yet. */
   open: number;
@@ -38,15 +40,16 @@ export interface Ahead {
   isLastOf(lane: BotLane<Waiting>): boolean;
   park(lane: BotLane<Waiting>): void;
   leaveLane(begun: Begun): void;
+  end(begun: Begun, outcome: FetchOutcome): void;
 }
 
 /** A request that is being fetched: one object, since functions of its own for each show in what a page costs. */
-export class Begun implements FetchAhead {
+export class Begun implements FetchEvents, FileOwner {
   readonly session: Session;
   readonly request: RobotRequest;
   readonly lane: BotLane<Waiting>;
   readonly #ahead: Ahead;
-  fetch: { cancel(): void } | undefined;
+  fetch: Cancellable | undefined;
   /** Whether its site is still being asked. */
   inLane = true;
   over = false;
@@ -57,7 +60,7 @@ export class Begun implements FetchAhead {
     this.lane = lane;
     this.#ahead = ahead;
   }
-  busy(): boolean {
+  isBusy(): boolean {
     return this.#ahead.isBusy();
   }
   isAwaited(): boolean {
@@ -68,5 +71,8 @@ export class Begun implements FetchAhead {
   }
   received(): void {
     this.#ahead.leaveLane(this);
+  }
+  done(outcome: FetchOutcome): void {
+    this.#ahead.end(this, outcome);
   }
 }

@@ -1,6 +1,6 @@
 /** Small content that is written together: what FileWriter gives to its thread, and gets back. */
 import { errnoOf, messageOf } from '../lib/errors.js';
-import { ContentFile } from '../fetch/file-sink.js';
+import { FileSink } from '../fetch/file-sink.js';
 
 /** Files by columns. */
 export interface WriteBatch {
@@ -31,7 +31,7 @@ export function writeBatch({ paths, attempts, lengths, expected, contents }: Wri
   for (let index = 0; index < paths.length; index++) {
     const path = paths[index] ?? '';
     const length = lengths[index] ?? 0;
-    const file = new ContentFile(path, attempts[index] ?? '');
+    const file = new FileSink(path, attempts[index] ?? '');
     try {
       file.write(contents.subarray(at, at + length));
       const md5 = file.md5();

@@ -1,8 +1,8 @@
 /** The body of an answer on its way to where it is wanted: decoded, counted, bounded. */
 import { messageOf } from '../lib/errors.js';
-import type { Content } from './sink.js';
 import { decodeInOneGo, Decoder, ONE_GO_BYTES, type Coded, type Coding } from './decode.js';
-import { failure, storeFailure, type Failure } from './failure.js';
+import { fail, type FetchFailure } from './failure.js';
+import type { Sink } from './sink.js';
 
 export interface BodyEvents {
   /** The decoder has enough for now; write nothing more until `onReady` if that can be helped. */
@@ -10,14 +10,12 @@ export interface BodyEvents {
   onReady(): void;
   /** All of it has been taken. */
   onWhole(): void;
-  onFailure(failure: Failure): void;
+  onFailure(failure: FetchFailure): void;
 }
 
 export interface BodyOptions {
   coding: Coding;
-  content: Content;
-  /** Where it goes, for messages. */
-  place: string;
+  sink: Sink;
   /** Limit on the content, decoded. */
   maxBytes: number;
   /** The limit for the message that refuses. */
@@ -114,16 +112,16 @@ export class Body {
   }
 
   #store(chunk: Uint8Array): void {
-    const { content, maxBytes, place } = this.#options;
+    const { sink, maxBytes } = this.#options;
     if (this.#over || chunk.length === 0) return;
-    if (content.length + chunk.length > maxBytes) {
+    if (sink.length + chunk.length > maxBytes) {
       this.#tooLarge();
       return;
     }
     try {
-      content.write(chunk);
+      sink.write(chunk);
     } catch (error) {
-      this.#fail(storeFailure(error, place));
+      this.#fail({ kind: 'sink', error });
     }
   }
 
@@ -140,14 +138,14 @@ export class Body {
   }
 
   #tooLarge(): void {
-    this.#fail(failure(606, `more than ${this.#options.limitText}`));
+    this.#fail(fail('too-large', `more than ${this.#options.limitText}`));
   }
 
   #malformed(error: unknown): void {
-    this.#fail(failure(611, `content coding ${this.#options.coding}: ${messageOf(error)}`));
+    this.#fail(fail('malformed', `content coding ${this.#options.coding}: ${messageOf(error)}`));
   }
 
-  #fail(reason: Failure): void {
+  #fail(reason: FetchFailure): void {
     this.destroy();
     this.#events.onFailure(reason);
   }

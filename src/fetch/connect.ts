@@ -7,7 +7,7 @@ import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import connectorOf from 'undici/lib/core/connect.js';
-import { connectFailure, failure, FetchError } from './failure.js';
+import { connectFailure, fail, FetchError } from './failure.js';
 import type { AddressGuard } from './guard.js';
 
 /** Resolves a name to all its addresses; dns.lookup but in tests. */
@@ -22,6 +22,8 @@ export interface ConnectorOptions {
   connectTimeoutMs: number;
   /** Offer HTTP/2 during the TLS handshake. */
   http2: boolean;
+  /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
+  ca?: string | undefined;
   resolve?: Resolve | undefined;
 }
 
@@ -30,11 +32,12 @@ export type Connector = (
   callback: (error: Error | null, socket: Socket | null) => void,
 ) => void;
 
-/** Makes what undici connects with. Errors are FetchErrors with 601 to 605 or 610. */
+/** Makes what undici connects with. Errors are FetchErrors. */
 export function createConnector(options: ConnectorOptions): Connector {
   const { permits } = options;
   const connect = connectorOf({
     allowH2: options.http2,
+    ...(options.ca !== undefined && { ca: options.ca }),
     // A backstop: undici's timer is coarse, the fetch has its own.
     timeout: options.connectTimeoutMs + 1000,
     lookup: guardedLookup(permits, options.resolve ?? systemLookup),
@@ -81,9 +84,7 @@ function guardedLookup(permits: AddressGuard, resolve: Resolve): LookupFunction 
 }
 
 function notPermitted(what: string): FetchError {
-  return new FetchError(
-    failure(610, `${what} is not public; bot.allow_addresses or --allow-address permits it`),
-  );
+  return new FetchError(fail('guard', what));
 }
 
 function describe(hostname: string, found: LookupAddress[]): string {

@@ -2,11 +2,11 @@
 import { systemClock, type Clock } from '../lib/clock.js';
 import { createConnector, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
-import type { FetchAhead, FetchContext, FetchJob, FetchLimits, FetchOutcome } from './job.js';
+import type { Cancellable, FetchContext, FetchEvents, FetchJob, FetchLimits } from './job.js';
 import { createAddressGuard } from './guard.js';
 import { HostPlaces } from './host-places.js';
 import { Links } from './links.js';
-import { FileWriter } from '../bot/writer.js';
+import type { Sink } from './sink.js';
 
 export interface EngineOptions extends FetchLimits {
   /** Speak HTTP/2 with https sites that offer it. */
@@ -14,8 +14,8 @@ export interface EngineOptions extends FetchLimits {
   userAgent: string;
   /** Networks (CIDR) fetched from although they are not public. */
   allowAddresses: readonly string[];
-  /** Sync every file and its directory before its result is given. */
-  syncContent: boolean;
+  /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
+  ca?: string;
   maxIdleConnections: number;
   /** Fetches at a time from one host, those that a redirect leads there included. */
   maxConnectionsPerHost: number;
@@ -23,9 +23,6 @@ export interface EngineOptions extends FetchLimits {
   clock?: Clock;
   resolve?: Resolve;
 }
-
-/** Fetches under way from which on content is written by a thread of its own. */
-const BUSY_FETCHES = 8;
 
 /** How late a deadline may be noticed. */
 const TICK_MS = 50;
@@ -35,18 +32,13 @@ export class FetchEngine {
   readonly #clock: Clock;
   readonly #active = new Set<Fetch>();
   #ticking = false;
-  #attempts = 0;
 
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
     const permits = createAddressGuard(options.allowAddresses);
-    const { connectTimeoutMs, resolve } = options;
-    const connector = (http2: boolean) => createConnector({ permits, connectTimeoutMs, http2, resolve });
+    const { connectTimeoutMs, resolve, ca } = options;
+    const connector = (http2: boolean) => createConnector({ permits, connectTimeoutMs, http2, ca, resolve });
     this.#clock = options.clock ?? systemClock;
-    // Unique across restarts and machines sharing a store; nobody gains by guessing it, so it need not load all of crypto.
-    const run = [process.pid, this.#clock.nowMs(), Math.floor(Math.random() * 2 ** 48)]
-      .map(part => part.toString(36))
-      .join('-');
     this.#context = {
       links: new Links({
         connect: connector(false),
@@ -58,22 +50,17 @@ export class FetchEngine {
       places: new HostPlaces(options.maxConnectionsPerHost),
       limits: options,
       userAgent: options.userAgent,
-      syncContent: options.syncContent,
-      writer: new FileWriter(),
       clock: this.#clock,
-      nextAttempt: () => `${run}-${++this.#attempts}`,
-      isBusy: () => this.#active.size >= BUSY_FETCHES,
-      ended: fetch => this.#active.delete(fetch),
+      ended: fetch => this.#active.delete(fetch as Fetch),
     };
   }
 
   /**
-   * Fetches now. `done` is called exactly once, possibly before this returns.
-   * @param ahead for an owner with more to do: `received` is called at most once and before `done`, when the site is not
-   * asked for anything more but the content is not in its place yet; `busy` says whether it would begin something then
+   * Fetches now. `events.done` is called exactly once, possibly before this returns.
+   * @param sink gets the content of the answer, if it has any; used for nothing else
    */
-  fetch(job: FetchJob, done: (outcome: FetchOutcome) => void, ahead?: FetchAhead): { cancel(): void } {
-    const fetch = new Fetch(this.#context, job, this.#clock.monotonicMs(), done, ahead);
+  fetch(job: FetchJob, sink: Sink, events: FetchEvents): Cancellable {
+    const fetch = new Fetch(this.#context, job, sink, this.#clock.monotonicMs(), events);
     this.#active.add(fetch);
     if (!this.#ticking) this.#tick();
     fetch.start();
@@ -94,7 +81,6 @@ export class FetchEngine {
   close(): void {
     for (const fetch of this.#active) fetch.cancel();
     this.#context.links.close();
-    this.#context.writer.close();
   }
 
   /** One timer for all deadlines: setting and clearing one per fetch would cost more than looking at all of them. */

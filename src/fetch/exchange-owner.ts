@@ -1,6 +1,6 @@
 /** What an exchange owes to who asked for it, whatever the protocol below. */
 import { messageOf } from '../lib/errors.js';
-import { failure, type Failure } from './failure.js';
+import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
 import type { Intake } from './intake.js';
 import type { Link } from './links.js';
@@ -15,14 +15,16 @@ export interface ExchangeOwner {
   /** Bytes that the answer may have, with all that surrounds its content. */
   readonly allowance: number;
   /** What to say of one that has more. */
-  tooMuch(): Failure;
+  tooMuch(): FetchFailure;
   /** Connected, the request is on its way. */
   onSent(): void;
+  /** A piece of what is sent with it has gone. */
+  onProgress(): void;
   onHead(head: ResponseHead): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
   /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
-  onFailure(failure: Failure, stale: boolean): void;
+  onFailure(failure: FetchFailure, stale: boolean): void;
   /** The link has an HTTP/2 session now: nothing was asked yet, the request is to be made there. */
   onHttp2(link: Link): void;
 }
@@ -42,7 +44,7 @@ export function watchIntake(intake: Intake | undefined, exchange: Cancellable, o
 const MAX_INTERIM_ANSWERS = 20;
 
 /** Ends the exchange with a failure found here. */
-export function endWith(exchange: Cancellable, owner: ExchangeOwner, reason: Failure): void {
+export function endWith(exchange: Cancellable, owner: ExchangeOwner, reason: FetchFailure): void {
   exchange.cancel();
   owner.onFailure(reason, false);
 }
@@ -50,7 +52,7 @@ export function endWith(exchange: Cancellable, owner: ExchangeOwner, reason: Fai
 /** @param interim 1xx answers so far, with the one that has just come */
 export function checkInterim(exchange: Cancellable, owner: ExchangeOwner, interim: number): void {
   if (interim > MAX_INTERIM_ANSWERS)
-    endWith(exchange, owner, failure(611, `more than ${MAX_INTERIM_ANSWERS} interim answers`));
+    endWith(exchange, owner, fail('malformed', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
 }
 
 /** An exception in what the owner does would end up in a parser or in an event of a socket, and the fetch without a result. */
@@ -64,5 +66,5 @@ export function guarded(exchange: Cancellable, owner: ExchangeOwner, action: () 
 
 /** The same for those that are called so often that a function for each call shows. */
 export function endByBug(exchange: Cancellable, owner: ExchangeOwner, error: unknown): void {
-  endWith(exchange, owner, failure(605, `a bug here: ${messageOf(error)}`));
+  endWith(exchange, owner, fail('bug', messageOf(error)));
 }

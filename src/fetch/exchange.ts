@@ -17,8 +17,9 @@ import {
   type ExchangeLimits,
   type ExchangeOwner,
 } from './exchange-owner.js';
-import { failure, FetchError, responseFailure } from './failure.js';
+import { fail, FetchError, responseFailure, type FetchFailure } from './failure.js';
 import { readHead } from './head.js';
+import { readable, type Question } from './question.js';
 import { takeContinue } from './interim.js';
 import type { Link, Links } from './links.js';
 
@@ -34,6 +35,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #inBody = false;
   #over = false;
   #bytesBefore = 0;
+  #sourceError: unknown;
   #received = 0;
 
   constructor(links: Links, link: Link, owner: ExchangeOwner, limits: ExchangeLimits) {
@@ -43,8 +45,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#limits = limits;
   }
 
-  start(path: string, headers: string[]): void {
-    this.#link.client.dispatch({ path, method: 'GET', headers }, this);
+  start({ method, path, headers, body }: Question): void {
+    const sent = body === undefined ? undefined : readable(body, error => (this.#sourceError = error));
+    this.#link.client.dispatch({ path, method, headers, ...(sent && { body: sent }) }, this);
+  }
+
+  onBodySent(): void {
+    if (!this.#over) this.#owner.onProgress();
   }
 
   /** Bytes received for this exchange so far. */
@@ -56,7 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   cancel(): void {
     if (this.#over) return;
     this.#finish();
-    this.#abort?.(new FetchError(failure(605, 'given up')));
+    this.#abort?.(new FetchError(fail('cancelled', 'given up')));
     this.#links.discard(this.#link);
   }
 
@@ -130,14 +137,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#links.discard(this.#link);
     const broken = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errnoOf(error) ?? '');
     const stale = this.#link.reused && this.#sent && !this.#answered && broken;
-    guarded(this, this.#owner, () =>
-      this.#owner.onFailure(responseFailure(error, this.#inBody, this.#limits.headerLimitText), stale),
-    );
+    const failure: FetchFailure =
+      this.#sourceError === undefined
+        ? responseFailure(error, this.#inBody, this.#limits.headerLimitText)
+        : { kind: 'source', error: this.#sourceError };
+    guarded(this, this.#owner, () => this.#owner.onFailure(failure, stale));
   }
 
   onUpgrade(_status: number, _raw: Buffer[] | string[] | null, socket: { destroy(): unknown }): void {
     socket.destroy();
-    endWith(this, this.#owner, failure(611, 'the server switched protocols'));
+    endWith(this, this.#owner, fail('malformed', 'the server switched protocols'));
   }
 
   #finish(): void {

@@ -1,103 +1,99 @@
-/** What can go wrong with a fetch: code of codes.ts or HTTP status, how far it reaches, one line of text. */
+/** What can go wrong with a request, by kind. What that means for a url or a site is for who asked to say. */
 import { constants } from 'node:http2';
-import { codeText } from '../wire/codes.js';
-import type { ErrorReach } from '../wire/fetch.js';
-import { errnoOf, isNoRoom, messageOf } from '../lib/errors.js';
+import { errnoOf, messageOf } from '../lib/errors.js';
 
-export interface Failure {
-  code: number;
-  reach: ErrorReach;
-  message: string;
-  retryAfterMs?: number;
+/** One kind for each thing that somebody may want to treat differently. */
+export type PlainKind =
+  /** Not an http or https url, or nothing that a request can be made of. */
+  | 'bad-url'
+  /** Names of hosts, and what they lead to. */
+  | 'dns'
+  | 'guard'
+  /** The connection: refused, no way there, not in time, closed as soon as it was accepted, otherwise not made. */
+  | 'refused'
+  | 'unreachable'
+  | 'connect-timeout'
+  | 'tls'
+  | 'connect-failed'
+  /** Sockets, files or memory of this machine or process have run out; no site is to blame. */
+  | 'exhausted'
+  /** Time: to the answer, between two bytes, below the minimum rate, over all. */
+  | 'headers-timeout'
+  | 'idle-timeout'
+  | 'too-slow'
+  | 'total-timeout'
+  /** The connection went before an answer or in the middle of one; the body ended early. */
+  | 'reset'
+  | 'cut'
+  /** The content is larger than permitted; all that came is more than any such content takes. */
+  | 'too-large'
+  | 'flood'
+  /** Not HTTP, or not as asked for: framing, headers, codings. */
+  | 'malformed'
+  /** A status that is no answer to what was asked. */
+  | 'unexpected-status'
+  | 'redirect-loop'
+  | 'redirect-outside'
+  /** Another type than announced; another md5 or length, where that was to be enforced. */
+  | 'other-type'
+  | 'differs'
+  | 'cancelled'
+  /** An exception in this code. */
+  | 'bug';
+
+/** `detail` is a phrase for people that goes with a text for the kind. */
+export type FetchFailure =
+  | { kind: PlainKind; detail: string }
+  /** An error status; or for what is not GET or HEAD, a redirect. */
+  | { kind: 'status'; status: number; retryAfterMs?: number }
+  /** Where the content goes did not take it. */
+  | { kind: 'sink'; error: unknown }
+  /** What was to be sent could not be read. */
+  | { kind: 'source'; error: unknown };
+
+export function fail(kind: PlainKind, detail: string): FetchFailure {
+  return { kind, detail };
+}
+
+/** @param retryAfterMs what the site says of when to ask again */
+export function failedStatus(status: number, retryAfterMs: number | undefined): FetchFailure {
+  return { kind: 'status', status, ...(retryAfterMs === undefined ? undefined : { retryAfterMs }) };
 }
 
 /** Carries a failure through code that passes errors on: undici, streams. */
 export class FetchError extends Error {
-  readonly failure: Failure;
-  constructor(failure: Failure) {
-    super(failure.message);
+  readonly failure: FetchFailure;
+  constructor(failure: FetchFailure) {
+    super(failure.kind);
     this.name = 'FetchError';
     this.failure = failure;
   }
 }
 
-/** How far a code reaches when nothing more is known (semantics.md, rule 11). */
-const REACH: Record<number, ErrorReach> = {
-  601: 'provider',
-  602: 'provider',
-  603: 'url',
-  604: 'provider',
-  605: 'url',
-  606: 'real',
-  607: 'real',
-  608: 'real',
-  609: 'real',
-  610: 'real',
-  611: 'url',
-  612: 'real',
-  // The store is ours: nothing of any provider may be dropped because of it, so it waits as if its site were away.
-  613: 'provider',
-};
-
-/** A failure by its code; `detail` follows the code's own text. */
-export function failure(code: number, detail = '', reach: ErrorReach = REACH[code] ?? 'url'): Failure {
-  return { code, reach, message: detail === '' ? codeText(code) : `${codeText(code)}: ${detail}` };
-}
-
-/** An HTTP status that is an answer but not content. 408, 425, 429 and 5xx pass with time. */
-export function statusFailure(status: number, retryAfterMs: number | undefined): Failure {
-  const reach = status >= 500 || status === 408 || status === 425 || status === 429 ? 'url' : 'real';
-  const found: Failure = { code: status, reach, message: statusText(status) };
-  if (retryAfterMs !== undefined) found.retryAfterMs = retryAfterMs;
-  return found;
-}
-
-/** Standard reason phrases; what a server writes there is its own affair. */
-function statusText(status: number): string {
-  return REASONS[status] ?? codeText(status);
-}
-const REASONS: Record<number, string> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  407: 'Proxy Authentication Required',
-  408: 'Request Timeout',
-  410: 'Gone',
-  416: 'Range Not Satisfiable',
-  421: 'Misdirected Request',
-  425: 'Too Early',
-  429: 'Too Many Requests',
-  451: 'Unavailable For Legal Reasons',
-  500: 'Internal Server Error',
-  501: 'Not Implemented',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-};
-
-/** What this process or this machine has no more of: no site is to blame. */
 const EXHAUSTED: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'];
 
-function exhausted(what: string, errno: string): Failure {
-  return failure(605, `out of ${what} here (${errno}); raise the limit of open files`, 'provider');
+/** The error's number, when it is that this process or this machine has no more of something. */
+export function exhaustionOf(error: unknown): string | undefined {
+  const errno = errnoOf(error);
+  return errno !== undefined && EXHAUSTED.includes(errno) ? errno : undefined;
 }
 
 /** A connection that could not be made. `tls`: it was to be an encrypted one. */
-export function connectFailure(error: unknown, peer: string, tls: boolean): Failure {
+export function connectFailure(error: unknown, peer: string, tls: boolean): FetchFailure {
   if (error instanceof FetchError) return error.failure;
-  const errno = errnoOf(error) ?? (error instanceof AggregateError ? errnoOf(error.errors[0]) : undefined);
-  if (errno !== undefined && EXHAUSTED.includes(errno)) return exhausted('sockets', errno);
-  switch (errno ?? '') {
+  const cause: unknown =
+    errnoOf(error) === undefined && error instanceof AggregateError ? error.errors[0] : error;
+  const errno = errnoOf(cause) ?? '';
+  if (exhaustionOf(cause) !== undefined) return fail('exhausted', `sockets here (${errno})`);
+  switch (errno) {
     case 'ENOTFOUND':
     case 'ENODATA':
     case 'EAI_AGAIN':
     case 'EAI_FAIL':
     case 'EAI_NONAME':
-      return failure(601, `${peer} (${errno})`);
+      return fail('dns', `${peer} (${errno})`);
     case 'ECONNREFUSED':
+      return fail('refused', `${peer} (${errno})`);
     case 'EHOSTUNREACH':
     case 'EHOSTDOWN':
     case 'ENETUNREACH':
@@ -105,20 +101,20 @@ export function connectFailure(error: unknown, peer: string, tls: boolean): Fail
     case 'EADDRNOTAVAIL':
     case 'EACCES':
     case 'EPERM':
-      return failure(602, `${peer} (${errno})`);
+      return fail('unreachable', `${peer} (${errno})`);
     case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
-      return failure(603, `connecting to ${peer}`, 'provider');
+      return fail('connect-timeout', `connecting to ${peer}`);
     case 'ECONNRESET':
     case 'ECONNABORTED':
     case 'EPIPE':
       // Accepted, then closed: the same whether that is noticed before the request leaves or after.
-      if (!tls) return failure(605, `${peer}: ${messageOf(error)}`);
-      return failure(604, `${peer}: ${tlsReason(error)}`);
+      if (!tls) return fail('reset', `${peer}: ${messageOf(error)}`);
+      return fail('tls', `${peer}: ${tlsReason(error)}`);
     default:
       return tls
-        ? failure(604, `${peer}: ${tlsReason(error)}`)
-        : failure(605, `connecting to ${peer}: ${messageOf(error)}`, 'provider');
+        ? fail('tls', `${peer}: ${tlsReason(error)}`)
+        : fail('connect-failed', `connecting to ${peer}: ${messageOf(error)}`);
   }
 }
 
@@ -130,21 +126,21 @@ function tlsReason(error: unknown): string {
 }
 
 /** A connection that was there and broke, or an answer that is not HTTP. `inBody`: the headers had been read. */
-export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: string): Failure {
+export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: string): FetchFailure {
   if (error instanceof FetchError) return error.failure;
   const errno = errnoOf(error) ?? '';
   const message = messageOf(error);
-  if (errno === 'UND_ERR_HEADERS_OVERFLOW') return failure(611, `headers larger than ${maxHeaderText}`);
+  if (errno === 'UND_ERR_HEADERS_OVERFLOW') return fail('malformed', `headers larger than ${maxHeaderText}`);
   // undici says this, too, of anything wrong in headers that have a Content-Length among them.
   if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
-    return inBody ? failure(605, 'the body ended early') : failure(611, 'headers');
+    return inBody ? fail('cut', 'the body ended early') : fail('malformed', 'headers');
   // undici's parser errors have a name but not always a code.
   if (errno.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError'))
-    return failure(611, message);
-  if (message === 'bad response' || message === 'bad upgrade') return failure(611, message);
-  if (errno === 'UND_ERR_INVALID_ARG') return failure(611, message, 'real');
-  if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return failure(604, tlsReason(error));
-  return failure(605, message);
+    return fail('malformed', message);
+  if (message === 'bad response' || message === 'bad upgrade') return fail('malformed', message);
+  if (errno === 'UND_ERR_INVALID_ARG') return fail('bad-url', message);
+  if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return fail('tls', tlsReason(error));
+  return fail(inBody ? 'cut' : 'reset', message);
 }
 
 /** Whether a reset code means that somebody did not keep to the protocol. Not a table: that would load all of HTTP/2. */
@@ -161,25 +157,14 @@ function isHttp2Breach(code: number): boolean {
   }
 }
 
-/** An HTTP/2 stream that did not come to its end. @param code of the reset, NO_ERROR or CANCEL when the connection went */
-export function http2Failure(code: number | undefined, error?: unknown): Failure {
+/**
+ * An HTTP/2 stream that did not come to its end.
+ * @param code of the reset, NO_ERROR or CANCEL when the connection went
+ */
+export function http2Failure(code: number | undefined, inBody: boolean, error?: unknown): FetchFailure {
   const errno = errnoOf(error) ?? '';
   if (errno === 'ERR_HTTP2_ERROR' || (code !== undefined && isHttp2Breach(code)))
-    return failure(611, error === undefined ? `HTTP/2 reset code ${code}` : messageOf(error));
-  if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return failure(604, tlsReason(error));
-  return failure(605, error === undefined ? 'the stream ended early' : messageOf(error));
-}
-
-/** The store did not take the content: it has no room for this one (`url`), or takes none at all. */
-export function storeFailure(error: unknown, file: string): Failure {
-  const errno = errnoOf(error);
-  if (errno !== undefined && EXHAUSTED.includes(errno)) return exhausted('files', errno);
-  // The file has grown beyond the free room, or beyond what the file system or a limit lets one.
-  if (errno !== undefined && (isNoRoom(error) || errno === 'EFBIG'))
-    return failure(613, `${file} (${errno})`, 'url');
-  return {
-    code: 613,
-    reach: 'provider',
-    message: `cannot write ${file}: ${messageOf(error)}; see to the store's disk and permissions`,
-  };
+    return fail('malformed', error === undefined ? `HTTP/2 reset code ${code}` : messageOf(error));
+  if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return fail('tls', tlsReason(error));
+  return fail(inBody ? 'cut' : 'reset', error === undefined ? 'the stream ended early' : messageOf(error));
 }

@@ -10,20 +10,20 @@
  * short rest of the answer is read only to keep the connection. A cut or a deadline there changes nothing about the outcome.
  */
 import { Body } from './body.js';
-import { contentOf, placeOf, type Content } from './sink.js';
 import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
-import { failure, statusFailure, storeFailure, type Failure } from './failure.js';
+import { fail, failedStatus, type FetchFailure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
 import { essenceOf, isBodiless, retryAfterMs, type ResponseHead } from './head.js';
 import type { Place } from './host-places.js';
-import type { FetchAhead, FetchContext, FetchJob, FetchOutcome } from './job.js';
+import type { FetchContext, FetchEvents, FetchJob, Method } from './job.js';
 import type { Link } from './links.js';
 import { contradicts } from './mimetype.js';
-import { okOutcome, unchangedOutcome, type Cost } from './outcome.js';
+import { fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
 import { Pace, type PaceState } from './pace.js';
 import { Redirects } from './redirects.js';
 import { requestHeaders } from './request-headers.js';
+import type { Sink } from './sink.js';
 import { targetOf, targetOfUrl, type Target } from './target.js';
 
 /** What may come beside twice the content: headers, redirects, codings that make small things larger. */
@@ -36,8 +36,9 @@ type Phase = 'place' | 'connect' | 'headers' | 'body' | 'drain' | 'decode' | 'sa
 export class Fetch {
   readonly #context: FetchContext;
   readonly #job: FetchJob;
-  readonly #done: (outcome: FetchOutcome) => void;
-  readonly #ahead: FetchAhead | undefined;
+  readonly #sink: Sink;
+  readonly #events: FetchEvents;
+  readonly #method: Method;
   readonly #startMs: number;
   readonly #deadlineMs: number;
   readonly #maxBytes: number;
@@ -52,7 +53,6 @@ export class Fetch {
   #place: Place | undefined;
   #wireBytesBefore = 0;
   #head: ResponseHead | undefined;
-  #content: Content | undefined;
   #body: Body | undefined;
   /** What happens once the answer is drained. */
   #next: (() => void) | undefined;
@@ -60,18 +60,13 @@ export class Fetch {
   readonly #pace: Pace;
   #isSlow = false;
 
-  constructor(
-    context: FetchContext,
-    job: FetchJob,
-    nowMs: number,
-    done: (outcome: FetchOutcome) => void,
-    ahead: FetchAhead | undefined,
-  ) {
+  constructor(context: FetchContext, job: FetchJob, sink: Sink, nowMs: number, events: FetchEvents) {
     const { limits } = context;
     this.#context = context;
     this.#job = job;
-    this.#done = done;
-    this.#ahead = ahead;
+    this.#sink = sink;
+    this.#events = events;
+    this.#method = job.method ?? 'GET';
     this.#startMs = nowMs;
     this.#sinceMs = nowMs;
     this.#pace = new Pace(limits, nowMs, 0);
@@ -81,7 +76,7 @@ export class Fetch {
 
   start(): void {
     const url = targetOf(this.#job.url);
-    if (url === undefined) this.#fail(failure(611, `${this.#job.url} is not an http or https url`, 'real'));
+    if (url === undefined) this.#fail(fail('bad-url', `${this.#job.url} is not an http or https url`));
     else {
       this.#origin = url.origin;
       this.#request(url, false);
@@ -90,7 +85,7 @@ export class Fetch {
 
   /** Gives up; the result is an error of the url. */
   cancel(): void {
-    if (this.#phase !== 'save') this.#fail(failure(605, 'cancelled'));
+    if (this.#phase !== 'save') this.#fail(fail('cancelled', 'cancelled'));
   }
 
   /** Ends what has taken too long. */
@@ -100,25 +95,27 @@ export class Fetch {
     const late = nowMs >= this.#deadlineMs;
     switch (this.#phase) {
       case 'place':
-        if (late) this.#fail(failure(603, 'waiting for others at its host'));
+        if (late) this.#fail(fail('total-timeout', 'waiting for others at its host'));
         break;
       case 'connect':
-        if (late || waitedMs >= limits.connectTimeoutMs) this.#fail(failure(603, 'connecting', 'provider'));
+        if (late || waitedMs >= limits.connectTimeoutMs) this.#fail(fail('connect-timeout', 'connecting'));
         break;
       case 'headers':
-        if (late || waitedMs >= limits.headersTimeoutMs) this.#fail(failure(603, 'waiting for the answer'));
+        if (late || waitedMs >= limits.headersTimeoutMs)
+          this.#fail(fail(late ? 'total-timeout' : 'headers-timeout', 'waiting for the answer'));
         else this.#lookAtPace(nowMs);
         break;
       case 'body':
-        if (late || waitedMs >= limits.idleTimeoutMs) this.#fail(failure(603, 'receiving the content'));
+        if (late || waitedMs >= limits.idleTimeoutMs)
+          this.#fail(fail(late ? 'total-timeout' : 'idle-timeout', 'receiving the content'));
         else if (this.#lookAtPace(nowMs) === 'too-slow')
-          this.#fail(failure(603, `receiving the content: slower than ${limits.minRateText}`));
+          this.#fail(fail('too-slow', `receiving the content: slower than ${limits.minRateText}`));
         break;
       case 'drain':
         if (late || waitedMs >= limits.drainTimeoutMs) this.#endDraining();
         break;
       case 'decode':
-        if (late) this.#fail(failure(603, 'decoding the content'));
+        if (late) this.#fail(fail('total-timeout', 'decoding the content'));
         break;
       case 'save':
       case 'over':
@@ -129,7 +126,7 @@ export class Fetch {
     const state = this.#pace.look(nowMs, this);
     if (state !== 'fine' && !this.#isSlow) {
       this.#isSlow = true;
-      this.#ahead?.slow();
+      this.#events.slow?.();
     }
     return state;
   }
@@ -148,14 +145,15 @@ export class Fetch {
     this.#sinceMs = clock.monotonicMs();
     this.#pace.restart(this.#sinceMs, this.wireBytes);
     // A process that was stopped meanwhile must not ask once more: its time, and its work, is another's.
-    if (this.#sinceMs >= this.#deadlineMs) return this.#fail(failure(603, 'before it was asked'));
+    if (this.#sinceMs >= this.#deadlineMs) return this.#fail(fail('total-timeout', 'before it was asked'));
     const link = links.take(url.origin, fresh);
     this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
   }
 
   #ask(url: Target, exchange: Exchange | Http2Exchange): void {
     this.#exchange = exchange;
-    exchange.start(url.path, requestHeaders(this.#job, url.origin, this.#origin, this.#context.userAgent));
+    const headers = requestHeaders(this.#job, url.origin, this.#origin, this.#context.userAgent);
+    exchange.start({ method: this.#method, path: url.path, headers, body: this.#job.body });
   }
 
   #http2(link: Link): Http2Exchange {
@@ -168,8 +166,8 @@ export class Fetch {
     return 2 * this.#maxBytes + OVERHEAD_BYTES - this.#wireBytesBefore;
   }
 
-  tooMuch(): Failure {
-    return failure(606, `twice ${this.#limitText} and 64 KB have come, and there is no end`);
+  tooMuch(): FetchFailure {
+    return fail('flood', `twice ${this.#limitText} and 64 KB have come, and there is no end`);
   }
 
   onHttp2(link: Link): void {
@@ -181,18 +179,21 @@ export class Fetch {
     this.#sinceMs = this.#context.clock.monotonicMs();
   }
 
+  onProgress(): void {
+    if (this.#phase === 'headers') this.#sinceMs = this.#context.clock.monotonicMs();
+  }
+
   onHead(head: ResponseHead): void {
     this.#head = head;
     const { status } = head;
-    if (status === 200 || status === 203 || status === 204 || status === 205) this.#receive(head);
-    else if (status === 304 && (this.#job.lastModified ?? this.#job.etag) !== undefined)
-      this.#drain(head, () => this.#settle(unchangedOutcome(head, this.#cost())));
-    else if (status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306)
-      this.#drain(head, () => this.#redirect(head));
-    else if (status >= 400 && status <= 599) {
+    if (this.#isRead ? isContent(status) : status >= 200 && status <= 299) this.#receive(head);
+    else if (status === 304 && this.#isConditional())
+      this.#drain(head, () => this.#settle(unchangedOf(head, this.#cost())));
+    else if (this.#isRead && isRedirect(status)) this.#drain(head, () => this.#redirect(head));
+    else if ((status >= 400 && status <= 599) || (status >= 300 && !this.#isRead)) {
       const waitMs = retryAfterMs(head.retryAfter, this.#context.clock.nowMs());
-      this.#drain(head, () => this.#fail(statusFailure(status, waitMs)));
-    } else this.#drain(head, () => this.#fail(failure(611, `unexpected status ${status}`)));
+      this.#drain(head, () => this.#fail(failedStatus(status, waitMs)));
+    } else this.#drain(head, () => this.#fail(fail('unexpected-status', `unexpected status ${status}`)));
   }
 
   onBody(chunk: Buffer): void {
@@ -214,7 +215,7 @@ export class Fetch {
     }
   }
 
-  onFailure(reason: Failure, stale = false): void {
+  onFailure(reason: FetchFailure, stale = false): void {
     if (this.#phase === 'drain') this.#endDraining();
     else if (stale && this.#url !== undefined) {
       this.#leaveExchange();
@@ -236,29 +237,20 @@ export class Fetch {
 
   onWhole(): void {
     const { enforce, md5, len } = this.#job;
-    const { writer, syncContent } = this.#context;
-    const content = this.#content;
     const head = this.#head;
-    if (content === undefined || head === undefined) return;
-    if (enforce === true && len !== undefined && len !== content.length) {
-      this.#fail(failure(612, `${len} bytes were announced, ${content.length} came`));
+    if (head === undefined) return;
+    if (this.#method === 'HEAD') {
+      this.#fetched(head, '', true);
       return;
     }
-    // A thread is worth its two messages only when there is other work meanwhile.
-    const isBusy = this.#context.isBusy() || this.#ahead?.busy() === true;
-    const isAside = !syncContent && isBusy && this.#ahead?.isAwaited() !== true && writer.isReady;
-    const whole = isAside ? content.takeWhole() : undefined;
+    const length = this.#sink.length;
+    if (enforce === true && len !== undefined && len !== length) {
+      this.#fail(fail('differs', `${len} bytes were announced, ${length} came`));
+      return;
+    }
+    this.#phase = 'save';
     const expected = enforce === true ? md5?.toLowerCase() : undefined;
-    if (whole !== undefined) {
-      this.#phase = 'save';
-      writer.write(whole, expected, (error, found) => this.#saved(content, head, found, error));
-      // What waits for the disk is bounded by those who wait with it.
-      if (!writer.crowded) this.#ahead?.received();
-      return;
-    }
-    const found = content.md5();
-    if (expected !== undefined && expected !== found) this.#saved(content, head, found, undefined);
-    else this.#save(content, head, found);
+    this.#sink.finish(expected, (error, found) => this.#saved(head, found, error));
   }
 
   #receive(head: ResponseHead): void {
@@ -266,28 +258,20 @@ export class Fetch {
     const essence = essenceOf(head.contentType);
     const announced = essenceOf(this.#job.mimetype);
     if (head.transferCoding !== undefined && head.transferCoding !== 'chunked')
-      this.#fail(failure(611, `transfer coding ${head.transferCoding} was not asked for`));
+      this.#fail(fail('malformed', `transfer coding ${head.transferCoding} was not asked for`));
     else if (coding === undefined)
-      this.#fail(failure(611, `content coding ${head.contentCoding} was not asked for`));
+      this.#fail(fail('malformed', `content coding ${head.contentCoding} was not asked for`));
     else if (announced !== undefined && essence !== undefined && contradicts(announced, essence))
-      this.#fail(failure(607, `${announced} was announced, ${essence} is served`));
-    else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isBodiless(head))
-      this.#fail(failure(606, `${head.contentLength} bytes, more than ${this.#limitText}`));
+      this.#fail(fail('other-type', `${announced} was announced, ${essence} is served`));
+    else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !this.#isBodiless(head))
+      this.#fail(fail('too-large', `${head.contentLength} bytes, more than ${this.#limitText}`));
     else {
-      const content = contentOf(this.#job, this.#context.nextAttempt());
-      this.#content = content;
-      if (isBodiless(head)) this.#drain(head, () => this.onWhole());
+      if (this.#isBodiless(head)) this.#drain(head, () => this.onWhole());
       else {
         this.#phase = 'body';
         this.#pace.restart(this.#context.clock.monotonicMs(), this.wireBytes);
         this.#body = new Body(
-          {
-            coding,
-            content,
-            place: placeOf(this.#job),
-            maxBytes: this.#maxBytes,
-            limitText: this.#limitText,
-          },
+          { coding, sink: this.#sink, maxBytes: this.#maxBytes, limitText: this.#limitText },
           this,
         );
       }
@@ -299,7 +283,7 @@ export class Fetch {
     this.#sinceMs = this.#context.clock.monotonicMs();
     this.#next = next;
     this.#drained = 0;
-    const bodiless = head.status === 204 || head.status === 304;
+    const bodiless = head.status === 204 || head.status === 304 || this.#method === 'HEAD';
     if (!bodiless && (head.endsByClose || (head.contentLength ?? 0) > DRAINED_BYTES)) this.#endDraining();
   }
 
@@ -313,56 +297,44 @@ export class Fetch {
   #redirect(head: ResponseHead): void {
     const from = this.#url;
     if (from === undefined) return;
-    this.#redirects ??= new Redirects(from, this.#job.roots, this.#context.limits.maxRedirects);
+    const { maxRedirects, redirectLimitText } = this.#context.limits;
+    this.#redirects ??= new Redirects(from, this.#job.roots, maxRedirects, redirectLimitText);
     const to = this.#redirects.next(head, from);
     if (to instanceof URL) this.#request(targetOfUrl(to), false);
     else this.#fail(to);
   }
 
-  #save(content: Content, head: ResponseHead, md5: string): void {
-    this.#phase = 'save';
-    if (this.#context.syncContent) {
-      content.commitDurably(error => this.#saved(content, head, md5, error ?? undefined));
-      return;
-    }
-    let problem: unknown;
-    try {
-      content.commit();
-    } catch (error) {
-      problem = error;
-    }
-    this.#saved(content, head, md5, problem);
-  }
-
   /** The content is in its place, or never will be. */
-  #saved(content: Content, head: ResponseHead, found: string, error: unknown): void {
+  #saved(head: ResponseHead, found: string, error: unknown): void {
     const { enforce, md5, len } = this.#job;
     const md5Equal = md5 !== undefined && md5.toLowerCase() === found;
-    if (error !== undefined) this.#fail(storeFailure(error, placeOf(this.#job)));
+    if (error !== undefined) this.#fail({ kind: 'sink', error });
     else if (enforce === true && md5 !== undefined && !md5Equal)
-      this.#fail(failure(612, `md5 ${md5} was announced, ${found} came`));
+      this.#fail(fail('differs', `md5 ${md5} was announced, ${found} came`));
     else {
-      const framed = !head.endsByClose || isBodiless(head);
-      this.#ok(content, head, found, framed || md5Equal || len === content.length);
+      const framed = !head.endsByClose || this.#isBodiless(head);
+      this.#fetched(head, found, framed || md5Equal || len === this.#sink.length);
     }
   }
 
-  #ok(content: Content, head: ResponseHead, md5: string, verified: boolean): void {
-    const outcome = okOutcome(head, { md5, len: content.length, verified, ...this.#cost() });
+  #fetched(head: ResponseHead, md5: string, verified: boolean): void {
+    const outcome = fetchedOf(head, { md5, len: this.#sink.length, verified, ...this.#cost() });
     if (this.#redirects !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
+    if (this.#method === 'HEAD' && head.contentLength !== undefined)
+      outcome.contentLength = head.contentLength;
     this.#settle(outcome);
   }
 
-  #fail(reason: Failure): void {
+  #fail(reason: FetchFailure): void {
     if (this.#phase === 'over') return;
     this.#leaveExchange();
     this.#body?.destroy();
     try {
-      this.#content?.discard();
+      this.#sink.discard();
     } catch {
       // The failure that led here is the one to report.
     }
-    this.#settle({ status: 'error', ...reason, ...this.#cost() });
+    this.#settle({ status: 'error', failure: reason, ...this.#cost() });
   }
 
   #settle(outcome: FetchOutcome): void {
@@ -370,12 +342,25 @@ export class Fetch {
     this.#phase = 'over';
     this.#place?.leave();
     this.#context.ended(this);
-    this.#done(outcome);
+    this.#events.done(outcome);
   }
 
   get #limitText(): string {
     const { maxContentBytes, contentLimitText } = this.#context.limits;
     return this.#maxBytes < maxContentBytes ? `${this.#maxBytes} bytes` : contentLimitText;
+  }
+
+  #isBodiless(head: ResponseHead): boolean {
+    return isBodiless(head) || this.#method === 'HEAD';
+  }
+
+  /** Whether the answer is the thing itself, and not what the server says about what it did. */
+  get #isRead(): boolean {
+    return this.#method === 'GET' || this.#method === 'HEAD';
+  }
+
+  #isConditional(): boolean {
+    return this.#isRead && (this.#job.lastModified !== undefined || this.#job.etag !== undefined);
   }
 
   /** Counts what the exchange received and is done with it. */
@@ -395,4 +380,12 @@ export class Fetch {
     const elapsedMs = Math.round(this.#context.clock.monotonicMs() - this.#startMs);
     return { wireBytes: this.wireBytes, elapsedMs };
   }
+}
+
+function isContent(status: number): boolean {
+  return status === 200 || status === 203 || status === 204 || status === 205;
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306;
 }

@@ -1,6 +1,6 @@
 /**
- * Content on its way into the store. It is written under a name used by this attempt only and renamed when it is
- * complete, so a killed robot's bytes are never mixed with another's and FILE is whole or not there.
+ * Content on its way into a file. It is written under a name used by this attempt only and renamed when it is
+ * complete, so a killed process's bytes are never mixed with another's and FILE is whole or not there.
  *
  * Small content stays in memory and is hashed and written in one go: open, write, close and rename called synchronously
  * took 1/1.4 of the time of callbacks and 1/1.5 of streams for 4 KiB files. Large content goes to the disk as it comes.
@@ -20,6 +20,7 @@ import { dirname } from 'node:path';
 import { writeAll } from '../lib/durable.js';
 import { errnoOf } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
+import type { Sink } from './sink.js';
 
 /** Content up to this many bytes is kept in memory until it is complete. */
 export const BUFFERED_BYTES = 256 * 1024;
@@ -39,18 +40,23 @@ export function temporaryOf(path: string, attempt: string): string {
   return `${path}.${attempt}.tmp`;
 }
 
-export class ContentFile {
+export class FileSink implements Sink {
   readonly #path: string;
   readonly #attempt: string;
+  readonly #isDurable: boolean;
   #chunks: Uint8Array[] = [];
   #length = 0;
   #hash: Hash | undefined;
   #fd = -1;
 
-  /** @param attempt unique among all attempts ever made for `path` */
-  constructor(path: string, attempt: string) {
+  /**
+   * @param attempt unique among all attempts ever made for `path`
+   * @param isDurable `finish` is done only when content and name would survive a power cut
+   */
+  constructor(path: string, attempt: string, isDurable = false) {
     this.#path = path;
     this.#attempt = attempt;
+    this.#isDurable = isDurable;
   }
 
   /** Bytes so far. */
@@ -73,6 +79,21 @@ export class ContentFile {
     }
     this.#hash?.update(chunk);
     writeAll(this.#fd, chunk);
+  }
+
+  finish(expected: string | undefined, done: (error: unknown, md5: string) => void): void {
+    const md5 = this.md5();
+    if (expected !== undefined && expected !== md5) done(undefined, md5);
+    else if (this.#isDurable) this.commitDurably(error => done(error ?? undefined, md5));
+    else {
+      let problem: unknown;
+      try {
+        this.commit();
+      } catch (error) {
+        problem = error;
+      }
+      done(problem, md5);
+    }
   }
 
   /** The md5 of all that was written, lower-case hex. Once, after the last write. */
@@ -103,7 +124,7 @@ export class ContentFile {
       this.#unlink();
       throw error;
     }
-    step('bot.content.renamed');
+    step('fetch.file.renamed');
   }
 
   /** The same, and `done` is called only when content and name would survive a power cut. */
@@ -120,13 +141,13 @@ export class ContentFile {
         done(error);
         return;
       }
-      step('bot.content.synced');
+      step('fetch.file.synced');
       try {
         this.commit();
         const directory = openSync(dirname(this.#path), constants.O_RDONLY | constants.O_DIRECTORY);
         fsync(directory, failed => {
           closeSync(directory);
-          if (failed === null) step('bot.content.directory-synced');
+          if (failed === null) step('fetch.file.directory-synced');
           done(failed);
         });
       } catch (thrown) {

@@ -1,4 +1,4 @@
-/** The head of a response, as far as the robot cares. */
+/** The head of a response, as far as it matters here. */
 import { parseMtime } from '../wire/mtime.js';
 
 export interface ResponseHead {

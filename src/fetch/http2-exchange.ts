@@ -12,8 +12,10 @@ import {
   type ExchangeLimits,
   type ExchangeOwner,
 } from './exchange-owner.js';
-import { failure, http2Failure, type Failure } from './failure.js';
+import { fail, http2Failure, type FetchFailure } from './failure.js';
 import { readHead } from './head.js';
+import type { BodyToSend } from './job.js';
+import { readable, type Question } from './question.js';
 import type { Link, Links } from './links.js';
 
 export class Http2Exchange {
@@ -41,24 +43,26 @@ export class Http2Exchange {
     this.#bytesBefore = link.intake?.bytes ?? 0;
   }
 
-  /** @param headers names and values by turns, names in lower case */
-  start(path: string, headers: readonly string[]): void {
+  start({ method, path, headers, body }: Question): void {
     const { session, origin } = this.#link;
     const { protocol, host } = new URL(origin);
     const all: Record<string, string> = {
-      ':method': 'GET',
+      ':method': method,
       ':scheme': protocol.slice(0, -1),
       ':authority': host,
       ':path': path,
     };
-    for (let i = 0; i + 1 < headers.length; i += 2) all[headers[i] ?? ''] = headers[i + 1] ?? '';
+    for (let i = 0; i + 1 < headers.length; i += 2) {
+      const name = headers[i] ?? '';
+      all[name === 'host' ? ':authority' : name] = headers[i + 1] ?? '';
+    }
     let stream: ClientHttp2Stream;
     try {
       if (session === undefined) throw new Error('there is no session');
-      stream = session.request(all, { endStream: true });
+      stream = session.request(all, { endStream: body === undefined });
     } catch (error) {
       // The session has been told, or has decided, to take no more requests.
-      this.#fail(failure(605, messageOf(error)));
+      this.#fail(fail('reset', messageOf(error)));
       return;
     }
     this.#stream = stream;
@@ -77,6 +81,20 @@ export class Http2Exchange {
       .on('close', () => this.#failSoon());
     session.on('error', this.#onSessionError).ref();
     this.#owner.onSent();
+    if (body !== undefined) this.#send(stream, body);
+  }
+
+  #send(stream: ClientHttp2Stream, body: BodyToSend): void {
+    const source = readable(body, error => {
+      endWith(this, this.#owner, { kind: 'source', error });
+    });
+    if (source instanceof Uint8Array) stream.end(source);
+    else {
+      source.on('data', () => {
+        if (!this.#over) this.#owner.onProgress();
+      });
+      source.pipe(stream).on('close', () => void source.destroy());
+    }
   }
 
   get wireBytes(): number {
@@ -119,7 +137,7 @@ export class Http2Exchange {
   /** The same end shows in several events, in any order; not all of them know the reason. */
   #failSoon(reason?: Error): void {
     this.#reason ??= reason;
-    setImmediate(() => this.#fail(http2Failure(this.#stream?.rstCode, this.#reason)));
+    setImmediate(() => this.#fail(http2Failure(this.#stream?.rstCode, this.#hasHead, this.#reason)));
   }
 
   #onInterim(): void {
@@ -133,7 +151,7 @@ export class Http2Exchange {
     const raw = fields.map(text => Buffer.from(text, 'latin1'));
     const bytes = raw.reduce((sum, part) => sum + part.length + 2, 0);
     if (bytes > this.#limits.maxHeaderBytes) {
-      endWith(this, this.#owner, failure(611, `headers larger than ${this.#limits.headerLimitText}`));
+      endWith(this, this.#owner, fail('malformed', `headers larger than ${this.#limits.headerLimitText}`));
       return;
     }
     this.#hasHead = true;
@@ -157,7 +175,7 @@ export class Http2Exchange {
     guarded(this, this.#owner, () => this.#owner.onEnd());
   }
 
-  #fail(reason: Failure): void {
+  #fail(reason: FetchFailure): void {
     if (this.#over) return;
     this.#finish();
     const { rstCode } = this.#stream ?? {};
@@ -165,7 +183,7 @@ export class Http2Exchange {
     if (wantsHttp1) this.#links.avoidHttp2(this.#link.origin);
     this.#links.discard(this.#link);
     // What was refused or never answered has not been looked at: a connection that was idle may have been closed.
-    const stale = !this.#answered && (wantsHttp1 || (this.#link.reused && reason.code === 605));
+    const stale = !this.#answered && (wantsHttp1 || (this.#link.reused && reason.kind === 'reset'));
     guarded(this, this.#owner, () => this.#owner.onFailure(reason, stale));
   }
 

@@ -12,7 +12,7 @@ const MAX_SESSION_MB = 4;
 
 /** Whether the peer chose HTTP/2 during the TLS handshake. */
 export function speaksHttp2(socket: Socket): boolean {
-  // Only sockets of TLS have it; asking for their class would load all of TLS for a robot that may never need it.
+  // Only sockets of TLS have it; asking for their class would load all of TLS for a process that may never need it.
   const { alpnProtocol }: Partial<Pick<TLSSocket, 'alpnProtocol'>> = socket as Partial<TLSSocket>;
   return alpnProtocol === 'h2';
 }

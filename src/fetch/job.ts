@@ -1,30 +1,55 @@
-/** What a fetch is given and what comes of it. */
+/** What is asked of the engine. */
 import type { Clock } from '../lib/clock.js';
-import type { FetchDone, FetchRequest } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
-import type { Fetch } from './fetch.js';
 import type { HostPlaces } from './host-places.js';
 import type { Links } from './links.js';
+import type { FetchOutcome } from './outcome.js';
 import type { PaceLimits } from './pace.js';
-import type { FileWriter } from '../bot/writer.js';
 
-/** What to fetch and where to put it. Without roots, redirects may lead to any permitted address. */
-export type FetchJob = Omit<FetchRequest, 'id' | 'lane'> & (IntoFile | IntoSink);
+export type Method = 'GET' | 'HEAD' | 'PUT' | 'DELETE' | 'PURGE';
 
-interface IntoFile {
-  /** Destination; its directory is made if missing, an existing file is replaced. */
-  file: string;
-  sink?: undefined;
+/** Sent whole, with its length; from the beginning again when a connection turns out to have been closed. */
+export type BodyToSend = { bytes: Uint8Array } | { file: string; length: number };
+
+/**
+ * One request. Redirects of GET and HEAD are followed; for the others they are failures, as every status but 2xx is. Of the
+ * others the content of the answer, if there is any, is what the server says about what it did.
+ */
+export interface FetchJob {
+  /** Absolute, http or https. */
+  url: string;
+  /** Left out: GET. */
+  method?: Method;
+  body?: BodyToSend;
+  /** More header fields, names in lower case and values by turns. `host` is who is meant, where the url only leads there. */
+  headers?: readonly string[];
+  /** Where redirects may lead. None: to any permitted address. */
+  roots: readonly string[];
+  /** What was announced: asked for first, and another one is a failure. */
+  mimetype?: string;
+  /** Of what the caller has: GET and HEAD are conditional. */
+  lastModified?: string;
+  etag?: string;
+  /** What was announced: they confirm a body that ends by close; with `enforce` anything else is a failure. */
+  md5?: string;
+  len?: number;
+  enforce?: boolean;
+  /** Limits where they are tighter than the engine's. */
+  maxBytes?: number;
+  timeoutMs?: number;
+  /** User-Agent, instead of the engine's. */
+  userAgent?: string;
+  /** `user:password` (RFC 7617) for the origin of `url`, and for no other that a redirect leads to. */
+  login?: string;
 }
 
-interface IntoSink {
-  /** Given the content, decoded, as it comes. What it got counts only if the result is `ok`; an exception is code 613. */
-  sink: (chunk: Uint8Array) => void;
+/** What a fetch tells its owner. */
+export interface FetchEvents {
+  /** Once, and nothing after it. */
+  done(outcome: FetchOutcome): void;
+  /** The site hardly answers: its fetch goes on, but need not keep others from theirs. At most once. */
+  slow?(): void;
 }
-
-/** A result without the number of its request, which is the conversation's. */
-export type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
-export type FetchOutcome = WithoutId<FetchDone>;
 
 export interface FetchLimits extends ExchangeLimits, PaceLimits {
   connectTimeoutMs: number;
@@ -36,21 +61,11 @@ export interface FetchLimits extends ExchangeLimits, PaceLimits {
   minRateText: string;
   totalTimeoutMs: number;
   maxContentBytes: number;
-  maxRedirects: number;
   /** The content limit, for the message that refuses. */
   contentLimitText: string;
-}
-
-/** What a fetch asks, and tells, an owner with more to do. */
-export interface FetchAhead {
-  /** Whether there is other work meanwhile. */
-  busy(): boolean;
-  /** Whether somebody waits for this one: it is not to wait for others on its way to its place. */
-  isAwaited(): boolean;
-  /** The site hardly answers: its fetch goes on, but need not keep others from theirs. At most once. */
-  slow(): void;
-  /** Nothing more is asked of the site; the content is on its way to its place. */
-  received(): void;
+  maxRedirects: number;
+  /** The limit of redirects, for the message that refuses. */
+  redirectLimitText: string;
 }
 
 /** What all fetches of an engine share. */
@@ -59,13 +74,12 @@ export interface FetchContext {
   places: HostPlaces;
   limits: FetchLimits;
   userAgent: string;
-  syncContent: boolean;
   clock: Clock;
-  writer: FileWriter;
-  /** A name no other attempt has. */
-  nextAttempt(): string;
-  /** Whether enough fetches are under way for content to be written beside them. */
-  isBusy(): boolean;
   /** It has its outcome. */
-  ended(fetch: Fetch): void;
+  ended(fetch: Cancellable): void;
+}
+
+export interface Cancellable {
+  /** Gives up; the outcome is a failure, unless the content is on its way to its place already. */
+  cancel(): void;
 }

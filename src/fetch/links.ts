@@ -5,7 +5,7 @@
  */
 import type { ClientHttp2Session } from 'node:http2';
 import Client from 'undici/lib/dispatcher/client.js';
-import { failure, FetchError } from './failure.js';
+import { fail, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
 import { openSession, speaksHttp2 } from './http2-session.js';
 import { Intake } from './intake.js';
@@ -132,13 +132,13 @@ export class Links {
       keepAliveMaxTimeout: keepAliveMs,
       connect: (options, callback) => {
         if (++link.connects > MAX_CONNECTS) {
-          callback(new FetchError(failure(605, `${link.origin} accepts connections and closes them`)), null);
+          callback(new FetchError(fail('reset', `${link.origin} accepts connections and closes them`)), null);
           return;
         }
         link.reused = false;
         connect(options, (error, socket) => {
           if (error !== null || socket === null) {
-            callback(error ?? new FetchError(failure(605, link.origin)), null);
+            callback(error ?? new FetchError(fail('connect-failed', link.origin)), null);
             return;
           }
           link.intake = new Intake(socket);
@@ -147,7 +147,7 @@ export class Links {
               if (link.idle) this.discard(link);
             });
             // Ends the request here; its exchange sees the session.
-            callback(new FetchError(failure(605, `${link.origin} speaks HTTP/2`)), null);
+            callback(new FetchError(fail('connect-failed', `${link.origin} speaks HTTP/2`)), null);
             return;
           }
           callback(null, socket);

@@ -1,25 +1,54 @@
-/** What is said of a fetch that went well. */
-import type { FetchOk, FetchUnchanged } from '../wire/fetch.js';
+/** What comes of a request. */
 import { charsetOf } from './charset.js';
+import type { FetchFailure } from './failure.js';
 import { essenceOf, type ResponseHead } from './head.js';
-import type { WithoutId } from './job.js';
 
-export type Cost = Pick<FetchOk, 'wireBytes' | 'elapsedMs'>;
+export interface Cost {
+  /** Bytes received over the wire, headers and all hops included. */
+  wireBytes: number;
+  elapsedMs: number;
+}
 
-export function okOutcome(
+/** What was asked for has been done; its content, if it has any, is in the sink. */
+export interface Fetched extends Cost {
+  status: 'ok';
+  /** Of the content as it went into the sink: lower-case hex. Of HEAD, which has none, ''. */
+  md5: string;
+  len: number;
+  http: number;
+  /** False: the body ended by close and neither length nor md5 confirm that it is whole. */
+  verified: boolean;
+  mimetype?: string;
+  charset?: string;
+  lastModified?: string;
+  etag?: string;
+  /** Where redirects led. */
+  finalUrl?: string;
+  /** What the server says of the length, coded as it may be: all that HEAD tells of it. */
+  contentLength?: number;
+}
+
+/** What the caller has is still the same. */
+export interface Unchanged extends Cost {
+  status: 'unchanged';
+  http: 304;
+  lastModified?: string;
+  etag?: string;
+}
+
+export interface Failed extends Cost {
+  status: 'error';
+  failure: FetchFailure;
+}
+
+export type FetchOutcome = Fetched | Unchanged | Failed;
+
+export function fetchedOf(
   head: ResponseHead,
-  found: Cost & Pick<FetchOk, 'md5' | 'len' | 'verified'>,
-): WithoutId<FetchOk> {
+  found: Cost & Pick<Fetched, 'md5' | 'len' | 'verified'>,
+): Fetched {
   const { md5, len, verified, wireBytes, elapsedMs } = found;
-  const outcome: WithoutId<FetchOk> = {
-    status: 'ok',
-    md5,
-    len,
-    wireBytes,
-    elapsedMs,
-    http: head.status,
-    verified,
-  };
+  const outcome: Fetched = { status: 'ok', md5, len, wireBytes, elapsedMs, http: head.status, verified };
   const essence = essenceOf(head.contentType);
   if (essence !== undefined) outcome.mimetype = essence;
   const charset = charsetOf(head.contentType);
@@ -29,8 +58,8 @@ export function okOutcome(
   return outcome;
 }
 
-export function unchangedOutcome(head: ResponseHead, cost: Cost): WithoutId<FetchUnchanged> {
-  const outcome: WithoutId<FetchUnchanged> = { status: 'unchanged', ...cost, http: 304 };
+export function unchangedOf(head: ResponseHead, cost: Cost): Unchanged {
+  const outcome: Unchanged = { status: 'unchanged', ...cost, http: 304 };
   if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
   if (head.etag !== undefined) outcome.etag = head.etag;
   return outcome;

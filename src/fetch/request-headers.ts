@@ -1,6 +1,7 @@
 /** What a server is told with a request. */
 import { acceptEncoding } from './decode.js';
 import type { FetchJob } from './job.js';
+import { lengthOf } from './question.js';
 
 /** What is said with every request for this type as this agent: the same as last time, mostly. */
 let usual: { mimetype: string | undefined; agent: string; headers: string[] } | undefined;
@@ -16,16 +17,35 @@ export function requestHeaders(
   loginOrigin: string,
   userAgent: string,
 ): string[] {
-  const { mimetype, lastModified, etag, login } = job;
+  const { mimetype, lastModified, etag, login, headers: more, body } = job;
   const agent = job.userAgent !== undefined && isPlain(job.userAgent) ? job.userAgent : userAgent;
   if (usual === undefined || usual.mimetype !== mimetype || usual.agent !== agent)
     usual = { mimetype, agent, headers: usualHeaders(mimetype, agent) };
-  if (lastModified === undefined && etag === undefined && login === undefined) return usual.headers;
+  if (
+    lastModified === undefined &&
+    etag === undefined &&
+    login === undefined &&
+    more === undefined &&
+    body === undefined
+  )
+    return usual.headers;
   const headers = [...usual.headers];
-  if (lastModified !== undefined && isPlain(lastModified)) headers.push('if-modified-since', lastModified);
-  if (etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
+  const isRead = job.method === undefined || job.method === 'GET' || job.method === 'HEAD';
+  if (isRead && lastModified !== undefined && isPlain(lastModified))
+    headers.push('if-modified-since', lastModified);
+  if (isRead && etag !== undefined && isPlain(etag)) headers.push('if-none-match', etag);
   if (login !== undefined && origin === loginOrigin) headers.push('authorization', basic(login));
+  if (body !== undefined) headers.push('content-length', String(lengthOf(body)));
+  if (more !== undefined) addPlain(headers, more);
   return headers;
+}
+
+/** Those of the pairs that can stand in a request as they are. */
+function addPlain(headers: string[], more: readonly string[]): void {
+  for (let i = 0; i + 1 < more.length; i += 2) {
+    const [name = '', value = ''] = more.slice(i, i + 2);
+    if (isPlain(value)) headers.push(name, value);
+  }
 }
 
 function usualHeaders(mimetype: string | undefined, agent: string): string[] {

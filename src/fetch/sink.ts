@@ -1,39 +1,29 @@
-/** Where the content of a fetch goes: a file, or whoever wants it piece by piece. */
+/** Where the content of an answer goes: into memory, to somebody who wants it piece by piece, or into a file (file-sink.ts). */
 import { createHash } from 'node:crypto';
-import { ContentFile, type WholeContent } from './file-sink.js';
-import type { FetchJob } from './job.js';
 
-export interface Content {
+export interface Sink {
   /** Bytes so far. */
   readonly length: number;
-  /** @throws whatever keeps it from taking the bytes */
+  /** Takes the next bytes, decoded; they do not change afterwards. @throws whatever keeps it from taking them */
   write(chunk: Uint8Array): void;
-  /** Lower-case hex; once, after the last write. */
-  md5(): string;
-  /** The content, given away, when somebody else can put it in place. */
-  takeWhole(): WholeContent | undefined;
-  commit(): void;
-  commitDurably(done: (error: unknown) => void): void;
+  /**
+   * All has come. `done` is called once, maybe before this returns: with the md5 in lower-case hex, and with the error when
+   * the content could not be kept. Content that has another md5 than `expected` is not to be kept; that is no error.
+   */
+  finish(expected: string | undefined, done: (error: unknown, md5: string) => void): void;
+  /** The content does not count. At any time, also after `finish`, and more than once. */
   discard(): void;
 }
 
-/** @param attempt unique among all attempts ever made */
-export function contentOf(job: FetchJob, attempt: string): Content {
-  return job.sink === undefined ? new ContentFile(job.file, attempt) : new SunkContent(job.sink);
-}
-
-/** Where the content of a job goes, for messages. */
-export function placeOf(job: FetchJob): string {
-  return job.sink === undefined ? job.file : `the content of ${job.url}`;
-}
-
-class SunkContent implements Content {
-  readonly #sink: (chunk: Uint8Array) => void;
+/** Gives each piece on as it comes. What was given counts only if the fetch ends well. */
+export class CallbackSink implements Sink {
+  readonly #take: (chunk: Uint8Array) => void;
   readonly #hash = createHash('md5');
   #length = 0;
 
-  constructor(sink: (chunk: Uint8Array) => void) {
-    this.#sink = sink;
+  /** @param take what it throws ends the fetch */
+  constructor(take: (chunk: Uint8Array) => void) {
+    this.#take = take;
   }
 
   get length(): number {
@@ -43,26 +33,34 @@ class SunkContent implements Content {
   write(chunk: Uint8Array): void {
     this.#length += chunk.length;
     this.#hash.update(chunk);
-    this.#sink(chunk);
+    this.#take(chunk);
   }
 
-  md5(): string {
-    return this.#hash.digest('hex');
-  }
-
-  takeWhole(): undefined {
-    return undefined;
-  }
-
-  commit(): void {
-    // It has been given away already.
-  }
-
-  commitDurably(done: (error: unknown) => void): void {
-    done(null);
+  finish(_expected: string | undefined, done: (error: unknown, md5: string) => void): void {
+    done(undefined, this.#hash.digest('hex'));
   }
 
   discard(): void {
-    // The result says that it does not count.
+    // It has been given away; the outcome says that it does not count.
+  }
+}
+
+/** Keeps the content. */
+export class MemorySink extends CallbackSink {
+  readonly #chunks: Uint8Array[];
+
+  constructor() {
+    const chunks: Uint8Array[] = [];
+    super(chunk => void chunks.push(chunk));
+    this.#chunks = chunks;
+  }
+
+  /** What has come. */
+  bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
+  override discard(): void {
+    this.#chunks.length = 0;
   }
 }

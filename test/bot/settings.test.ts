@@ -53,13 +53,17 @@ test('every setting of the robot reaches the option it is for', () => {
     headerLimitText: '1025 bytes (bot.max_header_bytes)',
     http2: false,
     maxRedirects: 16,
+    redirectLimitText: '16 (bot.max_redirects)',
     userAgent: 'somebody',
     allowAddresses: ['10.0.0.0/8'],
-    syncContent: true,
     maxIdleConnections: 17,
     maxConnectionsPerHost: 19,
     keepAliveMs: 18,
   });
+});
+
+test('bot.sync_content reaches the robot', () => {
+  assert.equal(robotLimits(configOf(GIVEN)).syncContent, true);
 });
 
 test('every setting of messages between daemons reaches the option it is for', () => {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchEngine } from '../../src/fetch/engine.js';
-import type { FetchAhead } from '../../src/fetch/job.js';
+import type { FileOwner } from '../../src/bot/store-files.js';
 import { Robot } from '../../src/bot/robot.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 
 test('a robot never says that more is being fetched than it has slots: what is being written is counted apart', async () => {
-  const begun: FetchAhead[] = [];
-  const fetch: FetchEngine['fetch'] = (_job, _done, ahead) => {
-    if (ahead !== undefined) begun.push(ahead);
+  const begun: FileOwner[] = [];
+  const fetch: FetchEngine['fetch'] = (_job, _sink, events) => {
+    begun.push(events as unknown as FileOwner);
     return { cancel: () => undefined };
   };
   const engine = { fetch, close: () => undefined, idleConnections: 0 } as Partial<FetchEngine> as FetchEngine;

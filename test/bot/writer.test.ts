@@ -3,8 +3,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Worker } from 'node:worker_threads';
+import { StoreFiles } from '../../src/bot/store-files.js';
 import { FileWriter } from '../../src/bot/writer.js';
-import { answer, fetchOnce, filesBelow, md5, newEngine, newFolder, rawServer, verdict } from '../fetch/support.js';
+import { systemClock } from '../../src/lib/clock.js';
+import {
+  answer,
+  fetchOnce,
+  filesBelow,
+  md5,
+  newEngine,
+  newFolder,
+  rawServer,
+  verdict,
+} from '../fetch/support.js';
 
 describe('many fetches at a time', () => {
   const pageOf = (n: number) => Buffer.alloc(n * 97, `page ${n} `);
@@ -15,12 +26,21 @@ describe('many fetches at a time', () => {
     );
     const engine = newEngine();
     const folder = newFolder();
+    const files = new StoreFiles(false, systemClock);
+    const received: string[] = [];
+    const intoStore = (file: string) =>
+      files.sinkFor(file, {
+        isBusy: () => true,
+        isAwaited: () => false,
+        received: () => void received.push(file),
+      });
+    while (!files.writer.isReady) await new Promise(resolve => void setImmediate(resolve));
     writeFileSync(join(folder, 'blocked'), 'x');
     const outcomes = await Promise.all(
       Array.from({ length: 300 }, (_, n) =>
         fetchOnce(engine, {
           url: `${server.url}${n}`,
-          file: join(folder, n % 10 === 3 ? `blocked/${n}` : `${n % 7}/${n}`),
+          into: intoStore(join(folder, n % 10 === 3 ? `blocked/${n}` : `${n % 7}/${n}`)),
           ...(n % 10 === 5 ? { enforce: true, md5: md5('something else') } : {}),
           ...(n % 10 === 6 ? { enforce: true, md5: md5(pageOf(n)) } : {}),
         }),
@@ -34,6 +54,8 @@ describe('many fetches at a time', () => {
       assert.ok(readFileSync(join(folder, `${n % 7}/${n}`)).equals(pageOf(n)));
     }
     assert.equal(filesBelow(folder).length, 1 + 300 - 60);
+    assert.ok(received.length > 0, 'none was put in place by the thread');
+    files.close();
   });
 
   it('are written all the same when their thread ends before it answers', async () => {

@@ -310,11 +310,11 @@ describe('lccbot and a power cut', () => {
           .trim()
           .split('\n')
           .map(line => line.split(' ')[1]),
-        ['bot.content.synced', 'bot.content.renamed', 'bot.content.directory-synced'],
+        ['fetch.file.synced', 'fetch.file.renamed', 'fetch.file.directory-synced'],
       );
     });
 
-    for (const step of ['bot.content.synced', 'bot.content.renamed', 'bot.content.directory-synced']) {
+    for (const step of ['fetch.file.synced', 'fetch.file.renamed', 'fetch.file.directory-synced']) {
       it(`leaves ${size} bytes whole or not there when killed at ${step}`, async () => {
         const server = await rawServer(socket => void socket.write(answer(content)));
         const folder = newFolder();
@@ -323,7 +323,7 @@ describe('lccbot and a power cut', () => {
         const killed = await talk(input, [synced(folder)], { LCC_CRASH_AT: step });
         assert.equal(killed.status, 'SIGKILL');
         assert.deepEqual(results(killed.out), []);
-        assert.equal(existsSync(file), step !== 'bot.content.synced');
+        assert.equal(existsSync(file), step !== 'fetch.file.synced');
         if (existsSync(file)) assert.equal(readFileSync(file, 'utf8'), content);
         const again = await talk(input, [synced(folder)]);
         assert.match(again.out, /status="ok"/);

@@ -26,7 +26,7 @@ const STEPS = [
   'bm.deletions.acknowledged',
   'bm.files.unlinked',
   'bm.names.freed',
-  'bot.content.renamed',
+  'fetch.file.renamed',
 ];
 
 describe('power cuts lose nothing that was acknowledged', () => {

@@ -20,6 +20,11 @@ export class Authority {
     this.#openssl('req', '-x509', ...NEW_KEY, ...this.#files('ca'), '-days', '30', '-subj', '/CN=Test CA');
   }
 
+  /** Its own certificate, for an engine that is to trust it. */
+  get ca(): string {
+    return readFileSync(join(this.#dir, 'ca.pem'), 'latin1');
+  }
+
   /** Makes a process started with it trust this authority. */
   get env(): NodeJS.ProcessEnv {
     return { NODE_EXTRA_CA_CERTS: join(this.#dir, 'ca.pem') };

@@ -5,9 +5,20 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { FetchOutcome } from '../../src/fetch/job.js';
+import { MemorySink } from '../../src/fetch/sink.js';
 import { decodesZstd } from '../../src/fetch/zstd.js';
-import { answer, fetchOnce, filesBelow, md5, newEngine, newFolder, rawServer, verdict } from './support.js';
+import {
+  answer,
+  fetchOnce,
+  filesBelow,
+  md5,
+  newEngine,
+  newFolder,
+  rawServer,
+  toldOf,
+  verdict,
+  type Told,
+} from './support.js';
 
 const fresh = () => join(newFolder(), 'file');
 
@@ -344,9 +355,11 @@ describe('a fetch', () => {
       ['silence', 605],
     ] as const) {
       const engine = newEngine();
-      const outcomes: FetchOutcome[] = [];
-      const job = { url: server.url + path, roots: [], file: fresh() };
-      const fetch = engine.fetch(job, outcome => void outcomes.push(outcome));
+      const outcomes: Told[] = [];
+      const job = { url: server.url + path, roots: [] };
+      const fetch = engine.fetch(job, new MemorySink(), {
+        done: outcome => void outcomes.push(toldOf(outcome, '')),
+      });
       if (path === 'silence') fetch.cancel();
       while (outcomes.length === 0) await new Promise(resolve => void setImmediate(resolve));
       fetch.cancel();

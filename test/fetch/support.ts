@@ -7,7 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { FetchEngine, type EngineOptions } from '../../src/fetch/engine.js';
-import type { FetchJob, FetchOutcome } from '../../src/fetch/job.js';
+import { verdictOf, type Verdict } from '../../src/bot/verdict.js';
+import { FileSink } from '../../src/fetch/file-sink.js';
+import type { FetchJob } from '../../src/fetch/job.js';
+import type { Failed, Fetched, FetchOutcome, Unchanged } from '../../src/fetch/outcome.js';
+import { CallbackSink, type Sink } from '../../src/fetch/sink.js';
 
 export const LOOPBACK = ['127.0.0.0/8', '::1'];
 
@@ -25,11 +29,11 @@ const OPTIONS: EngineOptions = {
   maxHeaderBytes: 16 * 1024,
   http2: true,
   maxRedirects: 10,
+  redirectLimitText: '10 (bot.max_redirects)',
   contentLimitText: '1 MB (bot.max_content_bytes)',
   headerLimitText: '16 KB (bot.max_header_bytes)',
   userAgent: 'test/1 (+mailto:robots@example.org)',
   allowAddresses: LOOPBACK,
-  syncContent: false,
   maxIdleConnections: 16,
   maxConnectionsPerHost: 1000,
   keepAliveMs: 4000,
@@ -87,24 +91,41 @@ export function filesBelow(folder: string): string[] {
 const doubled: string[] = [];
 after(() => assert.deepEqual(doubled, [], 'a second result'));
 
+/** Where the content of a test's fetch goes. */
+type Into = { file: string } | { sink: (chunk: Uint8Array) => void } | { into: Sink };
+
+/** An outcome; a failure with what a robot would say of it. */
+export type Told = Fetched | Unchanged | (Failed & Verdict);
+
+let attempts = 0;
+
 /** One fetch; whoever imports this fails at its end when there was a second result. */
 export function fetchOnce(
   engine: FetchEngine,
-  job: Partial<Omit<FetchJob, 'file' | 'sink'>> & { url: string } & (
-      { file: string } | { sink(chunk: Uint8Array): void }
-    ),
-): Promise<FetchOutcome> {
+  job: Partial<FetchJob> & { url: string } & Into,
+): Promise<Told> {
   return new Promise(resolve => {
     let results = 0;
-    engine.fetch({ roots: [], ...job }, outcome => {
-      if (++results > 1) doubled.push(job.url);
-      resolve(outcome);
+    engine.fetch({ roots: [], ...job }, sinkOf(job), {
+      done: outcome => {
+        if (++results > 1) doubled.push(job.url);
+        resolve(toldOf(outcome, 'file' in job ? job.file : ''));
+      },
     });
   });
 }
 
+function sinkOf(job: Into): Sink {
+  if ('into' in job) return job.into;
+  return 'file' in job ? new FileSink(job.file, `test-${++attempts}`) : new CallbackSink(job.sink);
+}
+
+export function toldOf(outcome: FetchOutcome, file: string): Told {
+  return outcome.status === 'error' ? { ...outcome, ...verdictOf(outcome.failure, file) } : outcome;
+}
+
 /** `ok`, `unchanged`, or the code. */
-export function verdict(outcome: FetchOutcome): string | number {
+export function verdict(outcome: Told): string | number {
   return outcome.status === 'error' ? outcome.code : outcome.status;
 }
 

@@ -7,8 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { FetchEngine } from '../../../src/fetch/engine.js';
-import type { FetchOutcome } from '../../../src/fetch/job.js';
-import { fetchOnce, filesBelow, newEngine, newFolder, verdict } from '../support.js';
+import { fetchOnce, filesBelow, newEngine, newFolder, verdict, type Told } from '../support.js';
 
 const CONTENT = Buffer.from('<p>what a page holds</p>\n'.repeat(60));
 const text = (lines: string[], body: Buffer) =>
@@ -147,7 +146,7 @@ describe('a robot and answers nobody thought of', () => {
   });
 });
 
-function check(outcome: FetchOutcome, file: string): void {
+function check(outcome: Told, file: string): void {
   assert.ok(outcome.wireBytes >= 0);
   assert.equal(existsSync(file), outcome.status === 'ok');
   switch (outcome.status) {

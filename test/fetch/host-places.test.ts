@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HostPlaces } from '../../src/bot/host-places.js';
+import { HostPlaces } from '../../src/fetch/host-places.js';
 import { answer, fetchOnce, newEngine, newFolder, rawServer, verdict } from './support.js';
 import { join } from 'node:path';
 
