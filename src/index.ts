@@ -8,6 +8,7 @@
  */
 import { loadConfig } from './config/load.js';
 import { Lcc } from './cu/library/lcc.js';
+import { checkOptions, TEXT } from './cu/library/options.js';
 
 export { Lcc };
 export type { LccLocation } from './cu/library/lcc.js';
@@ -26,9 +27,11 @@ export interface OpenOptions {
 
 /**
  * Opens an LCC for reading; its daemons need not run. Close it when it is no longer needed.
- * @throws LccError `input.missing`, `config`, `data.malformed` when there is none, or none that can be read
+ * @throws LccError `usage` for an option that there is not; `input.missing`, `config`, `data.malformed` when there is none, or none that can be read
  */
-export function openLcc({ home, config: file }: OpenOptions = {}): Lcc {
+export function openLcc(options: OpenOptions = {}): Lcc {
+  checkOptions(options, { home: TEXT, config: TEXT });
+  const { home, config: file } = options;
   const env = home === undefined ? process.env : { LCC_HOME: home };
   const config = loadConfig({ env, file });
   const { db, store } = config.home;

@@ -2,6 +2,7 @@
 import { LccError } from '../../lib/errors.js';
 import { openStored, type StoredContent } from '../stored-content.js';
 import { holdsText, textOf } from '../../text/content.js';
+import { checkValue, oneOf } from './options.js';
 import type { Change, Text } from './types.js';
 
 /**
@@ -40,9 +41,10 @@ export function bytesOf(change: Change): Uint8Array {
 /**
  * Title, readable text and language of a page; undefined where its mimetype is none of text.
  * @param wanted `readable` (the default): the content of a page, a line per paragraph; `all`: every word, on one line
- * @throws as `contentOf`
+ * @throws as `contentOf`; LccError `usage` when something else is wanted
  */
 export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readable'): Text | undefined {
+  checkValue('wanted', wanted, oneOf('readable', 'all'));
   return holdsText(change.mimetype) ? textOf(bytesOf(change), change.mimetype, wanted) : undefined;
 }
 

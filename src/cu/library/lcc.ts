@@ -8,6 +8,7 @@ import { LccError } from '../../lib/errors.js';
 import { startOf } from '../cursor.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 import { parseCursor } from './cursors.js';
+import { CHANGES_OPTIONS, checkOptions } from './options.js';
 import type { Change, ChangesOptions, Cursor } from './types.js';
 
 const COLUMNS = [
@@ -68,11 +69,17 @@ export class Lcc {
    * What is held, or what changed since a cursor, in the order of the changes. A url that changes while the iteration
    * goes on may be missing from it and then comes with the next one, or later in the same one with `follow`; it may come
    * twice, and is never lost.
-   * @throws LccError `data.refused` from the first step where the changes since the cursor cannot be told any more
-   *   (start anew without one) and where the database is replaced by another while it is followed, `data.malformed` for
-   *   a damaged database, `usage` when the LCC was closed; the reason of `signal`
+   * @throws LccError `usage` at once for an option that there is not, or a value that it cannot have; from the first step
+   *   `data.refused` where the changes since the cursor cannot be told any more (start anew without one) and where the
+   *   database is replaced by another while it is followed, `data.malformed` for a damaged database, `usage` when the LCC
+   *   was closed; the reason of `signal`
    */
-  async *changes(options: ChangesOptions = {}): AsyncGenerator<Change, void> {
+  changes(options: ChangesOptions = {}): AsyncGenerator<Change, void> {
+    checkOptions(options, CHANGES_OPTIONS);
+    return this.#changes(options);
+  }
+
+  async *#changes(options: ChangesOptions): AsyncGenerator<Change, void> {
     const { follow = false, signal, cursor } = options;
     const given = typeof cursor === 'string' ? parseCursor(cursor) : cursor;
     const { storeId, highWater, purged } = this.#looked();

@@ -9,7 +9,7 @@ export interface Cursor {
   readonly seq: number;
 }
 
-/** Which changes are wanted; what is left out does not restrict. */
+/** Which changes are wanted; what is left out does not restrict. Any other name, and a value that is none, is refused. */
 export interface ChangesOptions {
   /**
    * Changes after this one; as text, too. Without it everything that is held, in the order in which it last changed.
@@ -27,7 +27,7 @@ export interface ChangesOptions {
   mime?: string | undefined;
   /** Deletions: `yes` besides what is held (the default with `cursor`, `since` and `follow`), `no`, or `only` they. */
   deleted?: 'yes' | 'no' | 'only' | undefined;
-  /** At most so many. */
+  /** At most so many: 1 or more. */
   limit?: number | undefined;
   /** Go on with what is committed from now on, within a second, until `signal` says stop. */
   follow?: boolean | undefined;

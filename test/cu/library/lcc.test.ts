@@ -41,6 +41,52 @@ const curls = (changes: readonly Change[]) =>
   changes.map(({ op, curl }) => `${op} ${curl.slice(SITE.length)}`);
 const coded = (code: string) => (error: unknown) => error instanceof LccError && error.code === code;
 
+describe('what the library is asked', () => {
+  const refusals: [given: object, message: string][] = [
+    [{ deleted: 'maybe' }, "deleted: 'maybe': give 'yes', 'no', 'only'"],
+    [{ limit: -1 }, 'limit: -1: give a whole number, 1 or more'],
+    [{ limit: 0 }, 'limit: 0: give a whole number, 1 or more'],
+    [{ limit: 1.5 }, 'limit: 1.5: give a whole number, 1 or more'],
+    [{ limit: '5' }, "limit: '5': give a whole number, 1 or more"],
+    [{ pid: NaN }, 'pid: NaN: give a whole number, 1 or more'],
+    [{ since: new Date('x') }, 'since: an invalid Date: give a Date that is one'],
+    [{ until: '2026-01-01' }, "until: '2026-01-01': give a Date that is one"],
+    [{ follow: 'yes' }, "follow: 'yes': give true or false"],
+    [{ mime: /text/ }, 'mime: {}: give a text'],
+    [{ prefix: null }, 'prefix: null: give a text'],
+    [{ cursor: { seq: 3 } }, 'cursor: {"seq":3}: give a cursor, or one as text: STORE:SEQ'],
+    [{ caughtUp: true }, 'caughtUp: true: give a function'],
+    [{ signal: {} }, 'signal: {}: give an AbortSignal'],
+    [
+      { deletes: 'no' },
+      'deletes: no such option; there are cursor, since, until, pid, prefix, mime, deleted, limit, follow, caughtUp, signal',
+    ],
+  ];
+  for (const [given, message] of refusals)
+    it(`is refused at once when it makes no sense: ${message}`, () => {
+      assert.throws(() => lcc.changes(given as ChangesOptions), { code: 'usage', message });
+    });
+
+  it('may be left out, or undefined', async () => {
+    cache.put({ curl: `${SITE}a` });
+    assert.equal((await all({ limit: undefined, deleted: undefined, since: undefined })).length, 1);
+  });
+
+  it('is refused where it is opened, and of a text', async () => {
+    assert.throws(() => openLcc({ hom: cache.home } as object), {
+      code: 'usage',
+      message: 'hom: no such option; there are home, config',
+    });
+    cache.put({ curl: `${SITE}a` });
+    const [change] = await all();
+    assert.ok(change);
+    assert.throws(() => pageTextOf(change, 'some' as 'all'), {
+      code: 'usage',
+      message: "wanted: 'some': give 'readable', 'all'",
+    });
+  });
+});
+
 describe('the library', () => {
   it('tells what is held, with every value', async () => {
     const file = cache.put({
