@@ -245,6 +245,8 @@ async function intoConsumer(
 }
 
 function statusOf(result: QueryResult, talk: DeliveryTalk): number {
-  talk.explain(`${result.records} records, up to change ${result.reachedSeq}`);
+  const replaced =
+    result.replaced === 0 ? '' : `, ${result.replaced} of them replaced meanwhile and left out`;
+  talk.explain(`${result.records} records, up to change ${result.reachedSeq}${replaced}`);
   return result.rejected === 0 ? EXIT.ok : EXIT.someRejected;
 }

@@ -105,7 +105,8 @@ class Stream {
     if (this.#records > 0 || isReachedTold(this.#query, this.#reachedSeq)) await this.answer.open();
     await this.answer.finish(this.#reachedSeq);
     this.#rejects.tellRest();
-    return { records: this.#records, rejected: this.#rejects.count, reachedSeq: this.#reachedSeq };
+    const { count: rejected, replaced } = this.#rejects;
+    return { records: this.#records, rejected, replaced, reachedSeq: this.#reachedSeq };
   }
 
   #highWater(): number {

@@ -45,6 +45,8 @@ export interface QueryResult {
   records: number;
   /** Rows that could not be written as they should; each was reported. */
   rejected: number;
+  /** Rows left out because they were replaced, or deleted, after the query began: they come with the next one. */
+  replaced: number;
   /** Every change up to this number has been written, or was not asked for. */
   reachedSeq: number;
 }
@@ -71,6 +73,7 @@ export async function runQuery(
       if (made !== undefined) {
         made.rejects.forEach(rejects.add);
         for (const [curl, machine] of made.elsewhere) rejects.elsewhere(curl, machine);
+        rejects.replaced += made.replaced;
         made.notes.forEach(message => talk.note(message));
         records += made.count;
         if (made.count > 0) talk.advance?.(made.count);
@@ -88,7 +91,7 @@ export async function runQuery(
     if (records > 0 || output.whenEmpty || isReachedTold(query, reachedSeq)) await answer.open();
     await answer.finish(reachedSeq);
     rejects.tellRest();
-    return { records, rejected: rejects.count, reachedSeq };
+    return { records, rejected: rejects.count, replaced: rejects.replaced, reachedSeq };
   } catch (error) {
     answer.destroy();
     throw error;
@@ -115,6 +118,8 @@ function* partsOf(
 /** Counts the rows that could not be written as they should. */
 export class Rejects {
   count = 0;
+  /** Rows left out that the next query has: nothing is wrong with them. */
+  replaced = 0;
   readonly #talk: QueryTalk;
   /** Rows with their content on another machine, but for the first. */
   readonly #elsewhere = new Map<string, number>();
@@ -179,6 +184,11 @@ export function contextOf(
       const file = `${query.storeDir}/${fileid}`;
       const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
       if (opened.ok) return opened.content;
+      if (!reader.isHeldNow(String(fileid))) {
+        // Who reads slowly meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).
+        rejects.replaced++;
+        return undefined;
+      }
       // To fetch again what is only not mounted would be the wrong advice, thousands of times.
       if (!reader.canPointInto(query.storeDir))
         throw new LccError('config', `${query.storeDir}: ${strangeStore(reader.machineId)}`);

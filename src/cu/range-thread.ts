@@ -76,7 +76,7 @@ async function makeRange(
     if (written !== undefined) await written;
   }
   await answer.flush();
-  return { count, rejects, elsewhere, notes };
+  return { count, rejects, elsewhere, replaced: told.replaced, notes };
 }
 
 /** Where records are put as they are made, neither head nor tail: those are of the whole stream. */

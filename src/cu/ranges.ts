@@ -57,6 +57,8 @@ interface Made {
   rejects: string[];
   /** Rows with their content on another machine: url and machine. */
   elsewhere: [string, string][];
+  /** Rows replaced or deleted since. */
+  replaced: number;
   notes: string[];
 }
 

@@ -3,14 +3,15 @@ import { LccError } from '../../lib/errors.js';
 import { openStored, type StoredContent } from '../stored-content.js';
 import { holdsText, textOf } from '../../text/content.js';
 import { checkValue, oneOf } from './options.js';
+import { isOver } from './origin.js';
 import type { Change, Text } from './types.js';
 
 /**
  * The content of a change, piece by piece. Its md5 is verified before the first piece is given out; each piece is the
  * caller's own.
- * @throws LccError `data.refused` for a deletion and for content on another machine, `input.missing` where the file is
- *   gone (the url has changed since, and comes again) or altered, `try.later` where it cannot be read for now,
- *   `data.cut` where it is altered while it is read
+ * @throws LccError `data.refused` for a deletion and for content on another machine, `try.later` where the url was replaced
+ *   or deleted meanwhile (that comes as another change) and where the file cannot be read for now, `input.missing` where it
+ *   is gone or altered, `data.cut` where it is altered while it is read
  */
 export async function* contentOf(change: Change): AsyncGenerator<Uint8Array, void> {
   const content = openContent(change);
@@ -48,12 +49,21 @@ export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readabl
   return holdsText(change.mimetype) ? textOf(bytesOf(change), change.mimetype, wanted) : undefined;
 }
 
-function openContent({ curl, op, file, md5, machineId }: Change): StoredContent {
+function openContent(change: Change): StoredContent {
+  const { curl, op, file, md5, machineId } = change;
   if (op === 'delete' || md5 === null)
     throw new LccError('data.refused', `${curl}: deleted: it has no content`);
   if (file === null)
     throw new LccError('data.refused', `${curl}: its content is on machine ${machineId}, not on this one`);
   const opened = openStored(file, md5);
   if (opened.ok) return opened.content;
-  throw new LccError('input.missing', `${curl}: ${file} is ${opened.why}`);
+  if (isOver(change))
+    throw new LccError(
+      'try.later',
+      `${curl}: it was replaced or deleted meanwhile, which comes as another change`,
+    );
+  throw new LccError(
+    'input.missing',
+    `${curl}: ${file} is ${opened.why}; lccfsck --repair has it fetched again`,
+  );
 }

@@ -9,6 +9,7 @@ import { startOf } from '../cursor.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions } from './options.js';
+import { keepOrigin, type Origin } from './origin.js';
 import type { Change, ChangesOptions, Cursor } from './types.js';
 
 const COLUMNS = [
@@ -48,6 +49,10 @@ export class Lcc {
   readonly #db: string;
   readonly #store: string;
   readonly #closed = new AbortController();
+  readonly #origin: Origin = {
+    isHeldNow: file =>
+      this.#closed.signal.aborted || this.#reader.isHeldNow(file.slice(this.#store.length + 1)),
+  };
   /** Identity of the store: cursors of another one are refused. */
   readonly storeId: string;
 
@@ -97,7 +102,9 @@ export class Lcc {
         for await (const window of this.#windows(options, { since, to, limit: left })) {
           for (const row of window.items) {
             signal?.throwIfAborted();
-            yield this.#changeOf(row);
+            const change = this.#changeOf(row);
+            keepOrigin(change, this.#origin);
+            yield change;
             this.#mustBeOpen();
           }
           left -= window.count;

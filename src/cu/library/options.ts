@@ -1,4 +1,5 @@
 /** What programs ask for, looked at before anything is done: a misspelt name or an empty time must not pass for "no matter". */
+import { inspect } from 'node:util';
 import { LccError } from '../../lib/errors.js';
 
 /** What an option may be, and how that is said. */
@@ -75,10 +76,6 @@ function isCursor(value: unknown): boolean {
 const MOST_SHOWN = 60;
 
 function shown(value: unknown): string {
-  if (typeof value === 'function') return 'a function';
-  if (value instanceof Date)
-    return Number.isFinite(value.getTime()) ? value.toISOString() : 'an invalid Date';
-  const text = typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value);
-  const quoted = typeof value === 'string' ? `'${text}'` : text;
-  return quoted.length > MOST_SHOWN ? `${quoted.slice(0, MOST_SHOWN)}…` : quoted;
+  const text = inspect(value, { depth: 1, breakLength: Infinity });
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }

@@ -135,6 +135,8 @@ class Writing {
               ? NO_NAME
               : openStored(`${storeDir}/${fileid}`, String(md5));
         if (opened.ok) return opened.content;
+        // What was replaced since its window was read comes with the next answer.
+        if (typeof fileid === 'string' && !reader.isHeldNow(fileid)) return undefined;
         this.#omit({ curl: String(curl), seq: Number(this.#row[0]) }, opened.why);
         return undefined;
       },

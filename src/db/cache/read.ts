@@ -35,6 +35,8 @@ export class CacheReader {
   #purged = 0;
   /** As they are in this snapshot. */
   #providers: Providers | undefined;
+  /** A connection without a snapshot, when one was needed. */
+  #present: Db | undefined;
   /** For the last selection asked about. */
   #types: { selection: Selection; under: TypesUnder } | undefined;
 
@@ -100,8 +102,19 @@ export class CacheReader {
     return new StoreRegister(this.#db).fits(this.machineId, mark?.storeId ?? '');
   }
 
+  /**
+   * Whether a row points to a file of this machine at this moment, whatever the snapshot says: what was replaced or deleted
+   * since may be gone.
+   */
+  isHeldNow(fileId: string): boolean {
+    this.#present ??= openReadOnly(this.#path);
+    const sql = 'SELECT 1 FROM lccurl WHERE fetched_fileid = ? AND fetched_machineid = ?';
+    return this.#present.prepare(sql).get(fileId, this.machineId) !== undefined;
+  }
+
   close(): void {
     this.#db.close();
+    this.#present?.close();
   }
 
   #value(sql: string): unknown {

@@ -49,12 +49,12 @@ describe('what the library is asked', () => {
     [{ limit: 1.5 }, 'limit: 1.5: give a whole number, 1 or more'],
     [{ limit: '5' }, "limit: '5': give a whole number, 1 or more"],
     [{ pid: NaN }, 'pid: NaN: give a whole number, 1 or more'],
-    [{ since: new Date('x') }, 'since: an invalid Date: give a Date that is one'],
+    [{ since: new Date('x') }, 'since: Invalid Date: give a Date that is one'],
     [{ until: '2026-01-01' }, "until: '2026-01-01': give a Date that is one"],
     [{ follow: 'yes' }, "follow: 'yes': give true or false"],
-    [{ mime: /text/ }, 'mime: {}: give a text'],
+    [{ mime: /text/ }, 'mime: /text/: give a text'],
     [{ prefix: null }, 'prefix: null: give a text'],
-    [{ cursor: { seq: 3 } }, 'cursor: {"seq":3}: give a cursor, or one as text: STORE:SEQ'],
+    [{ cursor: { seq: 3 } }, 'cursor: { seq: 3 }: give a cursor, or one as text: STORE:SEQ'],
     [{ caughtUp: true }, 'caughtUp: true: give a function'],
     [{ signal: {} }, 'signal: {}: give an AbortSignal'],
     [
@@ -64,7 +64,7 @@ describe('what the library is asked', () => {
   ];
   for (const [given, message] of refusals)
     it(`is refused at once when it makes no sense: ${message}`, () => {
-      assert.throws(() => lcc.changes(given as ChangesOptions), { code: 'usage', message });
+      assert.throws(() => lcc.changes(given), { code: 'usage', message });
     });
 
   it('may be left out, or undefined', async () => {
@@ -274,6 +274,21 @@ describe('the library', () => {
 });
 
 describe('content in the library', () => {
+  it('that was replaced or deleted meanwhile says so, and one that is only gone does not', async () => {
+    const files = ['a', 'b', 'c'].map(name => cache.put({ curl: `${SITE}${name}` }));
+    const changes = await all();
+    cache.put({ curl: `${SITE}a`, content: 'new' });
+    cache.remove(`${SITE}b`);
+    for (const file of files) rmSync(file);
+    const [a, b, c] = changes;
+    assert.ok(a && b && c);
+    for (const change of [a, b])
+      assert.throws(() => bytesOf(change), { code: 'try.later', message: /replaced or deleted meanwhile/ });
+    assert.throws(() => bytesOf(c), { code: 'input.missing', message: /missing; lccfsck --repair/ });
+    lcc.close();
+    assert.throws(() => bytesOf(a), coded('input.missing'));
+  });
+
   it('is verified before its first byte, and comes in pieces that are the caller’s own', async () => {
     const bytes = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => i % 251));
     cache.put({ curl: SITE, content: bytes });

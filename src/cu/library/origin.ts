@@ -1,0 +1,18 @@
+/** Where a change came from: whoever reads its content later may find that it has been replaced. */
+import type { Change } from './types.js';
+
+export interface Origin {
+  /** Whether a row points to the file at this moment; true where that cannot be told any more. */
+  isHeldNow(file: string): boolean;
+}
+
+const origins = new WeakMap<Change, Origin>();
+
+export function keepOrigin(change: Change, origin: Origin): void {
+  origins.set(change, origin);
+}
+
+/** Whether the change is known to be over: its url was replaced or deleted, which comes as another change. */
+export function isOver(change: Change): boolean {
+  return change.file !== null && origins.get(change)?.isHeldNow(change.file) === false;
+}
