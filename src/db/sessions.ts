@@ -10,6 +10,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { syncDirectory } from '../lib/durable.js';
+import { LccError, messageOf } from '../lib/errors.js';
 import { SpoolDatabase, type Caretaker } from './spool-database.js';
 
 /** Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside. */
@@ -64,6 +65,7 @@ export interface Unnoted {
 export class SessionStore {
   /** The same in all that number connections together. */
   readonly numbering: string;
+  readonly #path: string;
   readonly #database: SpoolDatabase;
   /** Added to a provider's first number. */
   readonly #skipped: number;
@@ -77,6 +79,7 @@ export class SessionStore {
 
   /** Opens or makes the database. */
   constructor(path: string, caretaker?: Caretaker) {
+    this.#path = path;
     this.#database = new SpoolDatabase(path, {
       steps: [SCHEMA],
       // Commits are synced aside, by `synced`: SQLite would have everybody wait.
@@ -132,9 +135,14 @@ export class SessionStore {
     return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
   }
 
-  /** The provider's newest connection, to whichever UNS; 0 = none. @throws as `SpoolDatabase.guard` */
+  /** The provider's newest connection, to whichever UNS; 0 = none. @throws LccError `data.malformed`, `io` */
   newest(pid: number): number {
-    return this.#database.guard(() => Number(this.#statements.newest.get(pid) ?? 0));
+    try {
+      return this.#database.guard(() => Number(this.#statements.newest.get(pid) ?? 0));
+    } catch (error) {
+      if (error instanceof LccError) throw error;
+      throw new LccError('io', `${this.#path}: ${messageOf(error)}`, { cause: error });
+    }
   }
 
   /**

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { openSqlite } from '../../src/lib/sqlite.js';
 import { SessionStore, type Beginning, type Begun } from '../../src/db/sessions.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'lcc-sessions-'));
@@ -50,6 +51,50 @@ describe('the numbers of connections', () => {
     assert.deepEqual(seqs, [1, 2, 3, 4]);
     one.close();
     other.close();
+  });
+
+  it('are known to all that share them, the newest of each provider', () => {
+    const path = newPath();
+    const [one, other] = [new SessionStore(path), new SessionStore(path)];
+    assert.equal(one.numbering, other.numbering);
+    assert.notEqual(one.numbering, new SessionStore(newPath()).numbering);
+    assert.equal(one.newest(7), 0);
+    begin(one, [{ pid: 7, ip: '', known: NEVER }]);
+    begin(other, [{ pid: 7, ip: '', known: NEVER }]);
+    assert.deepEqual([one.newest(7), other.newest(7), one.newest(8)], [2, 2, 0]);
+    one.close();
+    other.close();
+  });
+
+  it('go on above those that accepted sets name, and never back', () => {
+    const store = new SessionStore(newPath());
+    const login = { pid: 7, ip: 'a', known: NEVER };
+    begin(store, [login]);
+    store.raise(
+      new Map([
+        [7, 5],
+        [8, 3],
+      ]),
+    );
+    store.raise(new Map([[7, 2]]));
+    const begun = begin(store, [login, { ...login, pid: 8 }]);
+    assert.deepEqual(
+      begun.map(({ seq }) => seq),
+      [6, 4],
+    );
+    assert.equal(begun[0]?.lastIp, 'a');
+    store.close();
+  });
+
+  it('that cannot be read fail for the set that needs them, not for the process', () => {
+    const path = newPath();
+    const store = new SessionStore(path);
+    const other = openSqlite(path);
+    other.exec('DROP TABLE session');
+    other.close();
+    assert.throws(() => store.newest(7), { code: 'data.malformed' });
+    store.close();
+    assert.throws(() => store.newest(7), { code: 'io' });
   });
 
   it('are given one after the other within one batch', () => {
