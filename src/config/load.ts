@@ -8,25 +8,9 @@ import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
 import { checkTogether } from './pairs.js';
 import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings.js';
+import type { Config, Home } from './types.js';
 
-/** Where everything an LCC keeps lives, below `$LCC_HOME`. */
-export interface Home {
-  dir: string;
-  db: string;
-  unsSpool: string;
-  fsmSpool: string;
-  store: string;
-  run: string;
-}
-
-export interface Config {
-  home: Home;
-  /** The file read, undefined when there was none. */
-  file: string | undefined;
-  get<K extends SettingKey>(key: K): SettingValue<K>;
-  /** `default`, `command line`, or the file's path. */
-  originOf(key: SettingKey): string;
-}
+export type { Config, Home } from './types.js';
 
 export interface ConfigSources {
   env: NodeJS.ProcessEnv;

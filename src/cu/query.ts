@@ -7,27 +7,13 @@ import { nameOf } from '../db/naming.js';
 import { strangeStore } from '../db/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
-import type { FieldName } from './fields.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
 import type { Sink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
+import type { Query } from './types.js';
 import { NO_NAME, openStored, ReadBuffer } from './stored-content.js';
 
-export interface Query {
-  selection: Selection;
-  format: Format;
-  fields?: readonly FieldName[] | undefined;
-  /** Records carry the content, where the format leaves the choice. */
-  content?: boolean | undefined;
-  /** They carry the readable text of it instead. */
-  text?: boolean | undefined;
-  /** At most that many records. */
-  limit?: number | undefined;
-  /** Absolute path of the store on this machine. */
-  storeDir: string;
-  /** When it was asked: milliseconds since 1970. */
-  nowMs: number;
-}
+export type { Query } from './types.js';
 
 /** What is told of single rows and of the progress. */
 export interface QueryTalk {

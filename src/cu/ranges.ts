@@ -15,7 +15,7 @@ import { availableParallelism } from 'node:os';
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
 import type { CacheReader } from '../db/cache/read.js';
 import { awaitCount } from '../lib/await-count.js';
-import type { Query } from './query.js';
+import type { Query } from './types.js';
 
 /* oxlint-disable unicorn/require-post-message-target-origin -- a port of worker_threads has no origin */
 

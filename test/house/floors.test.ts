@@ -42,6 +42,24 @@ test('imports point down only, and stages know nothing of each other', () => {
   assert.deepEqual(upward, []);
 });
 
+test('no file imports itself through others, not even their types', () => {
+  const seen = new Set<string>();
+  const way: string[] = [];
+  const circles: string[] = [];
+  const visit = (path: string) => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+    if (seen.has(path)) return;
+    seen.add(path);
+    way.push(path);
+    importsOf(path)
+      .filter(target => sources.includes(target))
+      .forEach(visit);
+    way.pop();
+  };
+  sources.forEach(visit);
+  assert.deepEqual(circles, []);
+});
+
 test('the scan of imports sees every form there is', () => {
   assert.ok(importsOf('src/commands/run.ts').includes('src/lib/errors.ts'));
   const forms = sources.flatMap(importsOf);

@@ -11,7 +11,7 @@
  * In doubt the url is fetched whenever it is announced, once for each announcement, unless the md5 of what is held is said.
  * Believed words are as good as those that agree: what a site never serves is not fetched for ever.
  */
-import type { Arrived, Held, Said } from './content.js';
+import type { Arrived, Held, Said } from './held.js';
 
 type Words = Pick<Said, 'md5' | 'len' | 'mtime'>;
 

@@ -8,56 +8,10 @@ import type { Db } from '../open.js';
 import { beliefConfirmed, beliefOf, type Belief } from './belief.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
+import type { Arrived, Held, Said } from './held.js';
 import type { Tally } from './tally.js';
 
-/** What is held of a url. */
-export interface Held {
-  id: number;
-  seq: number;
-  curl: string;
-  mimetype: string;
-  subtype: string | null;
-  burl: string | null;
-  givenfurl: string | null;
-  md5: string;
-  len: number;
-  mtime: string | null;
-  saidmd5: string | null;
-  saidlen: number | null;
-  /** 1: what the CP said of it is not believed (belief.ts). */
-  doubted: number;
-  etag: string | null;
-  lastmodified: string | null;
-  verified: number;
-  fetched_time: number;
-  fetched_machineid: string;
-  fetched_fileid: string;
-  psetid: number;
-}
-
-/** What the CP says of a url and content users see, besides the content itself. */
-export interface Said {
-  subtype: string | null;
-  burl: string | null;
-  furl: string | null;
-  md5: string | null;
-  len: number | null;
-  mtime: string | null;
-}
-
-/** Content that has arrived. `mtime` is what the row shows: the CP's word, else the server's. */
-export interface Arrived {
-  md5: string;
-  len: number;
-  mtime: string | null;
-  /** The server says that it is older than the CP says. */
-  isOlder: boolean;
-  etag: string | null;
-  lastmodified: string | null;
-  verified: boolean;
-  machineid: string;
-  fileid: string;
-}
+export type { Arrived, Held, Said } from './held.js';
 
 /** How what is held was confirmed by its site. */
 export interface Confirmation {

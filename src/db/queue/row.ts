@@ -1,6 +1,6 @@
 /** A row of the queue, and how the record a CP sent becomes one and is read back. */
 import type { UrlRecord } from '../../wire/url.js';
-import type { Said } from '../cache/content.js';
+import type { Said } from '../cache/held.js';
 import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../damage.js';
 

@@ -1,0 +1,21 @@
+/** The effective configuration, as others are given it. */
+import type { SettingKey, SettingValue } from './settings.js';
+
+/** Where everything an LCC keeps lives, below `$LCC_HOME`. */
+export interface Home {
+  dir: string;
+  db: string;
+  unsSpool: string;
+  fsmSpool: string;
+  store: string;
+  run: string;
+}
+
+export interface Config {
+  home: Home;
+  /** The file read, undefined when there was none. */
+  file: string | undefined;
+  get<K extends SettingKey>(key: K): SettingValue<K>;
+  /** `default`, `command line`, or the file's path. */
+  originOf(key: SettingKey): string;
+}

@@ -1,0 +1,20 @@
+/** What is asked for. */
+import type { Selection } from '../db/cache/read.js';
+import type { FieldName } from './fields.js';
+import type { Format } from './formats/types.js';
+
+export interface Query {
+  selection: Selection;
+  format: Format;
+  fields?: readonly FieldName[] | undefined;
+  /** Records carry the content, where the format leaves the choice. */
+  content?: boolean | undefined;
+  /** They carry the readable text of it instead. */
+  text?: boolean | undefined;
+  /** At most that many records. */
+  limit?: number | undefined;
+  /** Absolute path of the store on this machine. */
+  storeDir: string;
+  /** When it was asked: milliseconds since 1970. */
+  nowMs: number;
+}

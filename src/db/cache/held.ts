@@ -1,0 +1,50 @@
+/** What is held of a url, what its CP says of it, and what came when it was fetched. */
+
+/** What is held of a url. */
+export interface Held {
+  id: number;
+  seq: number;
+  curl: string;
+  mimetype: string;
+  subtype: string | null;
+  burl: string | null;
+  givenfurl: string | null;
+  md5: string;
+  len: number;
+  mtime: string | null;
+  saidmd5: string | null;
+  saidlen: number | null;
+  /** 1: what the CP said of it is not believed (belief.ts). */
+  doubted: number;
+  etag: string | null;
+  lastmodified: string | null;
+  verified: number;
+  fetched_time: number;
+  fetched_machineid: string;
+  fetched_fileid: string;
+  psetid: number;
+}
+
+/** What the CP says of a url and content users see, besides the content itself. */
+export interface Said {
+  subtype: string | null;
+  burl: string | null;
+  furl: string | null;
+  md5: string | null;
+  len: number | null;
+  mtime: string | null;
+}
+
+/** Content that has arrived. `mtime` is what the row shows: the CP's word, else the server's. */
+export interface Arrived {
+  md5: string;
+  len: number;
+  mtime: string | null;
+  /** The server says that it is older than the CP says. */
+  isOlder: boolean;
+  etag: string | null;
+  lastmodified: string | null;
+  verified: boolean;
+  machineid: string;
+  fileid: string;
+}
