@@ -115,6 +115,19 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
   await robot.stop();
 });
 
+test('who connects to a robot and sends nothing but comments is refused after wire.max_hello_bytes', async () => {
+  const options = robotLimits(configOf({ 'wire.max_hello_bytes': '8KB' }));
+  const clock = new ManualClock();
+  const robot = new Robot({ ...options, firstWordMs: 1000, engine: newEngine(), clock, log: silentLog });
+  const { ours, theirs, received } = ends();
+  robot.serve(ours, 'noisy', 'person');
+  theirs.write('<!-- x -->\n'.repeat(1000));
+  await settle();
+  assert.match(received(), /code="106">noisy:\d+:\d+: no message in 8 KB \(wire\.max_hello_bytes\)/);
+  theirs.destroy();
+  await robot.stop();
+});
+
 test('who connects to a robot and says nothing goes after wire.hello_timeout_ms; who has said something stays', async () => {
   const clock = new ManualClock();
   const options = robotLimits(configOf({ 'bot.max_waiting': '1', 'bm.slots': '1' }));

@@ -68,3 +68,35 @@ test('of a crowd that lccd-cu refuses only some stay to read why, and the log he
   clock.advance(60_000);
   await stopped;
 });
+
+test('lccd-cu reads little of those that send no query, cuts them off, and answers others meanwhile', async () => {
+  const config = configOf({ 'cu.anonymous': 'true' });
+  const options = { ...cuOptions(config, Infinity), dbPath: cache.dbPath };
+  const clock = new ManualClock();
+  const cu = new CuServer({ options, clock, log: silentLog, fail: error => assert.fail(String(error)) });
+  const sockets = new Set<Socket>();
+  const server = createServer(socket => {
+    sockets.add(socket);
+    cu.accept(describeSocket(socket));
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const floods = Array.from({ length: 30 }, () => {
+    const flood = new Cu(port);
+    const write = () => {
+      while (!flood.socket.destroyed && flood.socket.write('<!-- x -->\n'.repeat(1000)));
+    };
+    flood.socket
+      .on('connect', write)
+      .on('drain', write)
+      .on('error', () => undefined);
+    return flood.reply;
+  });
+  assert.match(await ask(port, '<query last="yes"/>'), /<lococa:result/);
+  for (const reply of floods)
+    assert.match(await reply, /code="106">the query is too long: the limit is 16 KB \(cu\.max_query_bytes\)/);
+  const read = [...sockets].map(({ bytesRead }) => bytesRead);
+  assert.ok(Math.max(...read) <= 256 * 1024 + 64 * 1024, String(Math.max(...read)));
+  server.close();
+  await cu.stop();
+});
