@@ -112,6 +112,14 @@ class CutLcc {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
+  /** Kinds of what lccfsck finds once everything is killed. */
+  async amiss(): Promise<Set<string>> {
+    await this.#daemons.end();
+    const { status, stdout, stderr } = await this.sh('lccfsck');
+    assert.ok(status === 0 || status === 1, stderr);
+    return new Set(stdout.split('\n').flatMap(line => (line === '' ? [] : [line.split('\t')[0] ?? ''])));
+  }
+
   /** @returns what the conversations so far were cut, by edge */
   get cuts(): Record<string, number> {
     return Object.fromEntries([...this.#cutters].map(([edge, { made }]) => [edge, made]));
@@ -247,6 +255,10 @@ it(`${HISTORIES} histories in which answers are lost anywhere: all sides have th
       },
     );
     t.diagnostic(JSON.stringify(lcc.cuts));
+    // Content whose result was lost on its way lies there without a row; nothing else may be amiss.
+    const amiss = await lcc.amiss();
+    for (const kind of ['orphan', 'leftover']) amiss.delete(kind);
+    assert.deepEqual([...amiss], []);
     const uncut = edges.filter(edge => lcc.cuts[edge] === 0);
     assert.ok(uncut.length < (HISTORIES < 20 ? edges.length : 1), `never cut: ${uncut.join(' ')}`);
   } finally {
