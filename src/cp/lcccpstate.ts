@@ -81,6 +81,7 @@ export function updateState(
       return { added: 0, changed: 0, deleted: 0, unchanged: seen.total, again: 0, ghosts: 0, ...base };
     }
 
+    seen.endTaking();
     const made = (writer = new PendingWriter(old.path, old.mode, {
       base: old.id,
       settles: doubt.sets.map(({ id }) => id),

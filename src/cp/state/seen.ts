@@ -3,6 +3,7 @@
  * become strings, are not sorted and not merged. The old state is read once for it, and of each line a hash is kept
  * (line-hash.ts): 16 bytes a line, so that three million lines take 64 MB.
  */
+import { giveBack } from '../../lib/memory.js';
 import { LineHasher, wordsOf } from './line-hash.js';
 import type { Statefile } from './statefile.js';
 
@@ -14,12 +15,32 @@ const STRIDE = 4;
 const STRIDE_BITS = 2;
 /** Of eighths: a fuller table is made larger, or takes no more. */
 const FULLEST = 7;
+/** A smaller table is not worth what giving back takes. */
+const WORTH_GIVING_BACK_BYTES = 8 * 1024 * 1024;
 const TYPICAL_LINE_BYTES = 128;
+
+/**
+ * Lines hashed before the table is looked at. Places of a table of 64 MB are in no cache: those of many lines, asked for in one
+ * loop, come together, and a url of three million costs hardly more than one of 100 000.
+ */
+const BATCH = 64;
 
 export class Seen {
   readonly #mostPlaces: number;
   readonly #hasher = new LineHasher();
   #table: Int32Array;
+  /** Of the lines of a batch: hash, and where each ends. */
+  readonly #a = new Int32Array(BATCH);
+  readonly #b = new Int32Array(BATCH);
+  readonly #c = new Int32Array(BATCH);
+  readonly #ends = new Int32Array(BATCH);
+  #count = 0;
+  /** What the batch is of, the next line in it, and where that begins. */
+  #bytes: Buffer | undefined;
+  #next = 0;
+  #at = 0;
+  /** Nothing that matters: what was read for the sake of reading. */
+  touched = 0;
   /** Lines of the old state read so far, and of these the ones in the table. */
   #read = 0;
   #held = 0;
@@ -37,23 +58,35 @@ export class Seen {
     this.#table = new Int32Array(STRIDE * Math.min(Math.max(FEWEST_PLACES, likely), mostPlaces));
     this.total = old.scan((bytes, words, at) => {
       this.#hasher.run(bytes, words, at);
-      if (this.#hasher.end >= 0) this.#hold();
-      return this.#hasher.end;
+      const { end } = this.#hasher;
+      if (end >= 0) {
+        this.#note(end);
+        if (this.#count === BATCH) this.#hold();
+      }
+      return end;
     });
+    this.#hold();
     this.#taken = new Uint8Array((this.total >> 3) + 1);
   }
 
   /**
    * Takes lines off `bytes`, from `from` on, as long as each is one of the old state's, named for the first time.
+   * @param bytes must not change as long as it is given again
    * @returns where the first that is not begins, or one without its newline
    */
   take(bytes: Buffer, from: number): number {
     if (this.total === 0) return from;
-    const words = wordsOf(bytes);
-    for (let at = from; ; at = this.#hasher.end + 1) {
-      this.#hasher.run(bytes, words, at);
-      if (this.#hasher.end < 0) return at;
-      const n = this.#find();
+    if (this.#bytes !== bytes || this.#at !== from) {
+      this.#bytes = bytes;
+      this.#at = from;
+      this.#next = this.#count = 0;
+    }
+    for (;;) {
+      if (this.#next === this.#count && !this.#fill(bytes)) return this.#at;
+      const n = this.#find(this.#next);
+      const at = this.#at;
+      // The line is not asked for again: it is taken, or left to the caller.
+      this.#at = this.#ends[this.#next++]! + 1;
       if (n < 0) return at;
       this.#taken[n >> 3]! |= 1 << (n & 7);
       this.taken += 1;
@@ -65,22 +98,62 @@ export class Seen {
     return ((this.#taken[n >> 3]! >> (n & 7)) & 1) === 1;
   }
 
+  /** Gives the memory of the table back: nothing will be taken any more. */
+  endTaking(): void {
+    if (this.#table.byteLength >= WORTH_GIVING_BACK_BYTES) giveBack(Buffer.from(this.#table.buffer));
+    this.#table = new Int32Array(0);
+  }
+
   /** Whether every line of the old state came in. */
   get isComplete(): boolean {
     return this.taken === this.total;
   }
 
-  /** Notes the line hashed last as the next of the old state. */
+  /** Keeps the hash of the line hashed last. */
+  #note(end: number): void {
+    const at = this.#count++;
+    this.#a[at] = this.#hasher.a;
+    this.#b[at] = this.#hasher.b;
+    this.#c[at] = this.#hasher.c;
+    this.#ends[at] = end;
+  }
+
+  /** Hashes a batch of lines from `#at` on. @returns false where there is no whole line */
+  #fill(bytes: Buffer): boolean {
+    const words = wordsOf(bytes);
+    this.#next = this.#count = 0;
+    for (let at = this.#at; this.#count < BATCH; at = this.#hasher.end + 1) {
+      this.#hasher.run(bytes, words, at);
+      if (this.#hasher.end < 0) break;
+      this.#note(this.#hasher.end);
+    }
+    this.#touch();
+    return this.#count > 0;
+  }
+
+  /** Has the places of a batch fetched from memory. */
+  #touch(): void {
+    const table = this.#table;
+    const mask = table.length - 1;
+    let sum = 0;
+    for (let i = 0; i < this.#count; i++) sum ^= table[(this.#a[i]! << STRIDE_BITS) & mask]!;
+    this.touched ^= sum;
+  }
+
+  /** Notes the lines of the batch as the next of the old state. */
   #hold(): void {
-    const number = ++this.#read;
-    const places = this.#table.length / STRIDE;
-    if (this.#held >= places * (FULLEST / 8)) {
-      if (places === this.#mostPlaces) return;
+    while (this.#held + this.#count > (this.#table.length / STRIDE) * (FULLEST / 8)) {
+      if (this.#table.length / STRIDE >= this.#mostPlaces) break;
       this.#grow();
     }
-    this.#held += 1;
-    const { a, b, c } = this.#hasher;
-    put(this.#table, a, b, c, number);
+    this.#touch();
+    for (let i = 0; i < this.#count; i++) {
+      this.#read += 1;
+      if (this.#held >= (this.#table.length / STRIDE) * (FULLEST / 8)) continue;
+      this.#held += 1;
+      put(this.#table, this.#a[i]!, this.#b[i]!, this.#c[i]!, this.#read);
+    }
+    this.#count = 0;
   }
 
   #grow(): void {
@@ -91,11 +164,13 @@ export class Seen {
     this.#table = table;
   }
 
-  /** The number, from 0, of the old line that is the one hashed last, and notes that it came in; -1 where none is. */
-  #find(): number {
+  /** The number, from 0, of the old line that is the i-th of the batch, and notes that it came in; -1 where none is. */
+  #find(i: number): number {
     const table = this.#table;
-    const { a, b, c } = this.#hasher;
     const mask = table.length - 1;
+    const a = this.#a[i]!;
+    const b = this.#b[i]!;
+    const c = this.#c[i]!;
     for (let at = (a << STRIDE_BITS) & mask; ; at = (at + STRIDE) & mask) {
       const number = table[at + 3]!;
       if (number === 0) return -1;
