@@ -19,6 +19,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeCpPackage } from './cp-package.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const commandsDir = join(root, 'src/commands');
@@ -181,4 +182,5 @@ function notLoaded(error) {
     chmodSync(launcher, 0o755);
   }
 }
+writeCpPackage();
 process.exit(tsc.status ?? 1);

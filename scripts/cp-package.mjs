@@ -1,0 +1,63 @@
+// The package for sites: the commands of a content provider and their manual, made of what the build has made, without
+// dependencies. The build writes the folder dist/lcc-cp; `npm run pack:cp` makes a file of it that npm installs anywhere.
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const target = join(root, 'dist/lcc-cp');
+
+const CP_COMMANDS = ['file2url', 'lcccpstate', 'lcccp'];
+/** What the manuals of these refer to is there as well. */
+const MANUALS = [
+  'file2url.1',
+  'lcccpstate.1',
+  'lcccp.1',
+  'lcc.7',
+  'lcc-codes.7',
+  'lcc-protocol.5',
+  'lcc.toml.5',
+];
+
+const README = `# lcc-cp
+
+The commands of a site whose pages an LCC (Local Content Cache) holds: \`file2url\` describes files, \`lcccpstate\` tells what
+changed since the last accepted delivery, \`lcccp\` delivers it. They need Node 20.19 or later, and nothing else.
+
+    npm install -g ./lcc-cp-VERSION.tgz
+    man lcccp
+
+    cd /var/www
+    file2url --find . -name '*.html' |
+        lcccpstate --statefile=$HOME/lcc.state |
+        lcccp --uns=tls:lcc.example.org:9443 --pid=7 --pwdfile=$HOME/.lcc-password \\
+              --urlprefix=http://www.example.org/
+
+\`examples/cron\` has the line for cron. Licence: GPL-3.0-or-later.
+`;
+
+export function writeCpPackage() {
+  const { version, license, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  rmSync(target, { recursive: true, force: true });
+  for (const folder of ['bin', 'dist/bin', 'man', 'examples'])
+    mkdirSync(join(target, folder), { recursive: true });
+  const copy = path => copyFileSync(join(root, path), join(target, path));
+  for (const name of [...CP_COMMANDS, 'not-built.cjs', 'package.json']) copy(`bin/${name}`);
+  for (const name of CP_COMMANDS) for (const part of ['cjs', 'bundle.cjs']) copy(`dist/bin/${name}.${part}`);
+  for (const name of ['hash-worker.cjs', 'package.json']) copy(`dist/bin/${name}`);
+  for (const page of MANUALS) copy(`man/${page}`);
+  copy('examples/cron');
+  copy('LICENSE');
+  writeFileSync(join(target, 'README.md'), README.replace('VERSION', version));
+  const manifest = {
+    name: 'lcc-cp',
+    version,
+    description: 'What a site needs to tell a Local Content Cache what changed: file2url, lcccpstate, lcccp.',
+    license,
+    bin: Object.fromEntries(CP_COMMANDS.map(name => [name, `bin/${name}`])),
+    man: MANUALS.map(page => `man/${page}`),
+    files: ['bin', 'dist', 'man', 'examples'],
+    engines,
+  };
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+}

@@ -1,0 +1,129 @@
+/** What npm makes of us: the package for sites, which needs nothing but Node, and the whole. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { ROOT } from '../support/tree.js';
+
+const dir = realpathSync(mkdtempSync(join(tmpdir(), 'cp-package-')));
+after(() => rmSync(dir, { recursive: true }));
+const NPM_ENV = {
+  ...process.env,
+  HOME: dir,
+  npm_config_cache: join(dir, 'cache'),
+  npm_config_offline: 'true',
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+  npm_config_update_notifier: 'false',
+};
+const COMMANDS = ['file2url', 'lcccp', 'lcccpstate'];
+
+function npm(...args: string[]): string {
+  const done = spawnSync('npm', args, { cwd: dir, env: NPM_ENV, encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+  return done.stdout;
+}
+
+/** The file that npm makes of a folder, and the names in it. */
+function packed(folder: string, ...args: string[]): { file: string; names: string[] } {
+  const [made] = JSON.parse(npm('pack', '--json', '--ignore-scripts', ...args, folder)) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  return { file: join(dir, made.filename), names: made.files.map(({ path }) => path) };
+}
+
+const site = join(dir, 'site');
+mkdirSync(site);
+writeFileSync(join(site, 'a.html'), '<p>a');
+writeFileSync(join(site, 'b.html'), '<p>b');
+
+/** The pipeline of a site, with the commands below a folder and no others of ours. */
+function pushes(bin: string, state: string): void {
+  const line = `file2url --md5 --find . -name '*.html' | lcccpstate --statefile="$1" | lcccp --dry-run`;
+  const done = spawnSync('bash', ['-o', 'pipefail', '-c', line, 'bash', state], {
+    cwd: site,
+    env: { HOME: dir, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin` },
+    encoding: 'utf8',
+  });
+  assert.equal(done.status, 0, done.stderr);
+  assert.match(done.stdout, /<url curl="a\.html" mimetype="text\/html" md5="[0-9a-f]{32}" len="4"/);
+  assert.match(done.stderr, /lcccp: 2 urls would be sent\n/);
+}
+
+const cp = packed(join(ROOT, 'dist/lcc-cp'));
+
+test('the package for sites has the commands of a site, their manual, no dependency and nothing to compile', () => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'dist/lcc-cp/package.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >;
+  for (const key of ['dependencies', 'optionalDependencies', 'scripts'])
+    assert.equal(manifest[key], undefined);
+  assert.deepEqual(Object.keys(manifest['bin'] as object).sort(), COMMANDS);
+  assert.ok(cp.names.length < 30, cp.names.join(' '));
+  for (const name of cp.names.filter(path => path.endsWith('.bundle.cjs') || path.includes('worker'))) {
+    const code = readFileSync(join(ROOT, 'dist/lcc-cp', name), 'utf8');
+    const required = [...code.matchAll(/\brequire\d*\("([^".][^"]*)"\)/g)].map(([, module = '']) => module);
+    const foreign = required.filter(module => !builtinModules.includes(module.replace(/^node:/, '')));
+    assert.deepEqual(foreign, [], name);
+  }
+});
+
+test('the package for sites is installed into an empty folder without a registry, and runs', () => {
+  const prefix = join(dir, 'local');
+  mkdirSync(prefix);
+  npm('install', '--prefix', prefix, cp.file);
+  assert.deepEqual(
+    readdirSync(join(prefix, 'node_modules')).filter(name => !name.startsWith('.')),
+    ['lcc-cp'],
+  );
+  pushes(join(prefix, 'node_modules/.bin'), join(dir, 'local-state'));
+});
+
+test('the package for sites is installed for everybody, with a manual that man finds', () => {
+  const prefix = join(dir, 'global');
+  npm('install', '-g', '--prefix', prefix, cp.file);
+  assert.deepEqual(readdirSync(join(prefix, 'bin')).sort(), COMMANDS);
+  pushes(join(prefix, 'bin'), join(dir, 'global-state'));
+  for (const page of [
+    'man1/file2url.1',
+    'man1/lcccpstate.1',
+    'man1/lcccp.1',
+    'man7/lcc-codes.7',
+    'man5/lcc.toml.5',
+  ])
+    assert.ok(existsSync(join(prefix, 'share/man', page)), page);
+  if (spawnSync('sh', ['-c', 'command -v man']).status === 0) {
+    const shown = spawnSync('man', ['-M', join(prefix, 'share/man'), '-w', 'lcccp'], { encoding: 'utf8' });
+    assert.match(shown.stdout, /\/lcccp\.1\n$/);
+  }
+});
+
+test('the whole package has neither tests nor benches, nor the package for sites once more', () => {
+  const { names } = packed(ROOT, '--dry-run');
+  const unwanted = names.filter(path => /^(?:dist\/)?(?:test|bench|lcc-cp|src\/.*\.test)\b/.test(path));
+  assert.deepEqual(
+    unwanted.filter(path => !path.startsWith('src/')),
+    [],
+  );
+  for (const path of [
+    'bin/lccd',
+    'dist/bin/lccd.cjs',
+    'dist/src/index.js',
+    'dist/src/index.d.ts',
+    'man/lcc.7',
+  ])
+    assert.ok(names.includes(path), path);
+});
