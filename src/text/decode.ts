@@ -1,16 +1,11 @@
 /**
- * Bytes of a stored document as text, in the encoding of its byte order mark, else the one it names itself, else UTF-8
- * where it is valid, else windows-1252, which gives every byte a meaning. What a web server said of it is not kept.
+ * Bytes of a stored document as text, in the encoding that the standards of the web give it (docs/design/text.md): its
+ * byte order mark, what the server said, what it declares itself, else what it looks like.
  */
-
-/** How far a document's own declaration is looked for: browsers that look no further than 1024 bytes misread many. */
-const PRESCAN_BYTES = 8192;
-const COMMENTS = /<!--.*?(?:-->|$)/gs;
-const DECLARED =
-  /<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)|^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)/i;
-
-/** 0x80 to 0x9f in windows-1252, which the decoder of Node 20 takes for Latin-1 (nodejs/node issue 56542). */
-const WINDOWS_C1 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+import { getBOMEncoding, TextDecoder as StandardDecoder } from '@exodus/bytes/encoding.js';
+import sniffHtml from 'html-encoding-sniffer';
+import { charsetNamed } from '../lib/charset.js';
+import { detectCharset } from './detect.js';
 
 export interface Decoded {
   text: string;
@@ -18,25 +13,48 @@ export interface Decoded {
   charset: string;
 }
 
-/** @param markup whether the document can declare its encoding (HTML, XML) */
-export function decodeDocument(bytes: Uint8Array, markup: boolean): Decoded {
-  const named = decoderOf(byteOrderMark(bytes)) ?? (markup ? decoderOf(declared(bytes)) : undefined);
-  // Bytes that are not in the encoding named become U+FFFD, as browsers have it; UTF-8 is named by many that are not.
-  if (named !== undefined && named.encoding !== 'utf-8' && named.encoding !== 'windows-1252')
-    return { text: named.decode(bytes), charset: named.encoding };
-  const utf8 = named?.encoding === 'windows-1252' ? undefined : new TextDecoder().decode(bytes);
-  if (utf8 !== undefined && isMostly(utf8)) return { text: utf8, charset: 'utf-8' };
-  return { text: decodeWindows(bytes), charset: 'windows-1252' };
+/** What is known of a document besides its bytes. */
+export interface Declared {
+  /** Whether it can name its encoding itself. */
+  markup: 'html' | 'xml' | undefined;
+  /** The name of the encoding that the server said (lib/charset.ts). */
+  charset?: string | undefined;
 }
 
-function decodeWindows(bytes: Uint8Array): string {
-  const text = new TextDecoder('windows-1252').decode(bytes);
-  return text.replace(/[\x80-\x9f]/g, character => WINDOWS_C1.charAt(character.charCodeAt(0) - 0x80));
+/** How far a declaration after the 1024 bytes of the standard is looked for: browsers meet it as they read on. */
+const LATE_BYTES = 64 * 1024;
+const COMMENTS = /<!--.*?(?:-->|$)/gs;
+const XML_DECLARATION = /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/;
+/** Bytes of an XML declaration at most. */
+const DECLARATION_BYTES = 1024;
+/** A shift of ISO-2022-JP: its bytes are those of ASCII, and valid UTF-8. */
+const SHIFT = Buffer.from('\x1b$', 'latin1');
+
+export function decodeDocument(bytes: Uint8Array, { markup, charset }: Declared): Decoded {
+  const mark = getBOMEncoding(bytes);
+  if (mark !== null) return decodeAs(mark, bytes);
+  let utf8: string | undefined;
+  // UTF-8 is named by many documents that are in another encoding, and no other one is valid UTF-8 by chance.
+  const decodeUtf8 = () => (utf8 ??= new TextDecoder().decode(bytes));
+  const declared = markup === undefined ? undefined : declaredIn(bytes, markup);
+  for (const name of [charset, declared]) {
+    if (name === undefined) continue;
+    if (name !== 'utf-8') return decodeAs(name, bytes);
+    if (isMostly(decodeUtf8())) return { text: decodeUtf8(), charset: name };
+  }
+  const isShifted = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(SHIFT);
+  if (!isShifted && isMostly(decodeUtf8())) return { text: decodeUtf8(), charset: 'utf-8' };
+  const detected = detectCharset(bytes);
+  if (detected === undefined && isMostly(decodeUtf8())) return { text: decodeUtf8(), charset: 'utf-8' };
+  return decodeAs(detected ?? 'windows-1252', bytes);
 }
 
-/** As `decodeDocument`, the text alone. */
-export function decodeText(bytes: Uint8Array, markup: boolean): string {
-  return decodeDocument(bytes, markup).text;
+function decodeAs(charset: string, bytes: Uint8Array): Decoded {
+  // An encoding that can be used against who reads it is read as nothing.
+  if (charset === 'replacement') return { text: bytes.length > 0 ? '\ufffd' : '', charset };
+  // Node's own decoder is faster; it is right about this one alone.
+  const Decoder = charset === 'utf-8' ? TextDecoder : StandardDecoder;
+  return { text: new Decoder(charset).decode(bytes), charset };
 }
 
 /** Whether what was read as UTF-8 is: a page cut inside a character is, one in another encoding makes nothing but errors. */
@@ -50,27 +68,30 @@ function isMostly(text: string): boolean {
   return balance > 0;
 }
 
-/** undefined for an encoding nobody knows. */
-function decoderOf(label: string | undefined): InstanceType<typeof TextDecoder> | undefined {
-  if (label === undefined) return undefined;
-  try {
-    return new TextDecoder(label);
-  } catch {
-    return undefined;
-  }
-}
-
-function byteOrderMark(bytes: Uint8Array): string | undefined {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
-  return undefined;
-}
-
-function declared(bytes: Uint8Array): string | undefined {
-  const start = new TextDecoder('latin1').decode(bytes.subarray(0, PRESCAN_BYTES)).replace(COMMENTS, '');
-  const found = DECLARED.exec(start);
-  const label = (found?.[1] ?? found?.[2])?.toLowerCase();
+function declaredIn(bytes: Uint8Array, markup: 'html' | 'xml'): string | undefined {
+  const label =
+    (markup === 'html' ? sniffHtml(bytes, { defaultEncoding: '' }) : '') ||
+    xmlDeclaration(bytes) ||
+    lateMeta(bytes);
+  const name = charsetNamed(label);
   // A document that can be read far enough to say utf-16 is not in it.
-  return label?.startsWith('utf-16') ? 'utf-8' : label;
+  if (name?.startsWith('utf-16') === true) return 'utf-8';
+  return name === 'x-user-defined' ? 'windows-1252' : name;
+}
+
+function xmlDeclaration(bytes: Uint8Array): string {
+  return XML_DECLARATION.exec(latin1(bytes, DECLARATION_BYTES))?.[1] ?? '';
+}
+
+function lateMeta(bytes: Uint8Array): string {
+  const late = Buffer.from(latin1(bytes, LATE_BYTES).replace(COMMENTS, '').toLowerCase(), 'latin1');
+  for (let at = late.indexOf('<meta'); at >= 0; at = late.indexOf('<meta', at + 1)) {
+    const label = sniffHtml(late.subarray(at, late.indexOf('>', at) + 1), { defaultEncoding: '' });
+    if (label !== '') return label;
+  }
+  return '';
+}
+
+function latin1(bytes: Uint8Array, most: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, most)).toString('latin1');
 }

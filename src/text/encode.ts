@@ -9,10 +9,13 @@ const DECLARATION =
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufdd0-\ufdef\ufffe\uffff]/g;
 
+/** They show only where a line is broken, and would part words. */
+const SOFT_HYPHENS = /\u00ad|&shy;?|&#(?:0*173|x0*ad);?/gi;
+
 /** HTML in ASCII: what is beyond as numeric references, what it declares itself to be set right, no control characters. */
 export function asciiHtml(document: string): Buffer {
   const head = document.slice(0, HEAD_LENGTH).replace(DECLARATION, '$1us-ascii');
-  const text = (head + document.slice(HEAD_LENGTH)).replace(CONTROLS, ' ');
+  const text = (head + document.slice(HEAD_LENGTH)).replace(SOFT_HYPHENS, '').replace(CONTROLS, ' ');
   return Buffer.from(asciiText(text), 'latin1');
 }
 

@@ -1,10 +1,23 @@
 /**
- * The title and the text of an HTML or XML document, in one pass over its tags: no tree is built, so that time is in
- * proportion to the document and depth costs nothing, whatever it looks like (docs/design/text.md has the alternatives).
+ * The title and the text of an HTML or XML document, in one pass over its tags: which elements are open is known
+ * (tree.ts), no tree is built (docs/design/text.md has the alternatives).
  */
 import { Tokenizer } from 'htmlparser2';
-import { BESIDE, BESIDE_ROLES, ENDED_BY_NEXT, INLINE, SILENT, VOID } from './elements.js';
-import { readableOf, type Block } from './readable.js';
+import {
+  BESIDE,
+  BESIDE_ROLES,
+  FORMATTING,
+  HIDDEN,
+  INLINE,
+  kindsOf,
+  MATH_HIDDEN,
+  PRE,
+  SVG_INLINE,
+  SVG_SHOWN,
+} from './elements.js';
+import { joined, leadsElsewhere, readableOf, type Blocks } from './readable.js';
+import { tidy, tidyLines } from './tidy.js';
+import { Tree, type Beginning } from './tree.js';
 
 export interface PageText {
   title: string;
@@ -21,13 +34,46 @@ export type TextWanted = 'all' | 'readable';
 
 /** Names and values are looked at this far. */
 const LOOKED_AT = 256;
-const ATTRIBUTES = new Set('lang xml:lang role hidden aria-hidden style http-equiv content'.split(' '));
+const ATTRIBUTES = new Set(
+  'lang xml:lang role hidden aria-hidden style http-equiv content open popover'.split(' '),
+);
 
-/** An element that is open, and how many of its name are. */
+/** What holds within an element. */
+const UNSEEN = 1;
+/** A drawing, whose elements show no words but for some. */
+const DRAWING = 2;
+/** Lines and blanks are content. */
+const LINES = 4;
+const LINK = 8;
+const MAIN = 16;
+const ARTICLE = 32;
+
 interface Within {
-  name: string;
-  depth: number;
+  /** Of the above. */
+  bits: number;
+  /** The number of the innermost element that stands beside the content; 0: none. */
+  beside: number;
+  /** Where its blocks go. */
+  out: Blocks;
+  /** What the element itself says, whatever it is in. */
+  sets: number;
+  clears: number;
+  ownBeside: number | undefined;
+  /** Of a table: blocks that stand between its parts. */
+  strays: Blocks | undefined;
 }
+
+/** Blocks, one after the other, that are content or not together: a page may have millions of them. */
+interface Run {
+  out: Blocks;
+  kind: number;
+  isLinks: boolean;
+  beside: number;
+  linkLength: number;
+  texts: string[];
+}
+
+const MAX_RUN = 1000;
 
 /**
  * @param document decoded; may be cut off or malformed
@@ -36,50 +82,72 @@ interface Within {
 export function pageText(document: string, wanted: TextWanted = 'all', xml = false): PageText {
   const page = new Page(document, wanted === 'readable', xml);
   const { title, language } = page;
-  const blocks = wanted === 'readable' ? readableOf(page.blocks) : page.blocks;
-  const text = blocks.map(block => block.text).join(wanted === 'readable' ? '\n' : ' ');
+  const text = wanted === 'readable' ? readableOf(page.blocks, page.besides) : joined(page.blocks, ' ');
   return { title: tidy(title), text, ...(language === undefined ? {} : { language }) };
 }
 
-/** White space as a reader sees it: one blank between words. */
-export function tidy(text: string): string {
-  return text.replaceAll('\0', '').replace(/\s+/g, ' ').trim();
-}
-
 class Page {
-  readonly blocks: Block[] = [];
+  readonly blocks: Blocks = [];
+  /** Elements that stand beside the content, by number: the number of the one each is in. */
+  readonly besides: number[] = [0];
   title = '';
   language: string | undefined;
   readonly #source: string;
-  /** Leave out what surrounds the content. */
   readonly #readable: boolean;
+  readonly #xml: boolean;
+  /** HTML, also as XML. */
+  #isHtml: boolean;
+  readonly #tree: Tree<Within>;
   #inTitle = false;
+  /** The block in the making, and what held where it began. */
   #text = '';
   #linkLength = 0;
-  #inLink = false;
-  #main: Within | undefined;
-  #articles = 0;
+  #began: Within | undefined;
+  #run: Run | undefined;
   /** The tag being read. */
   #name = '';
-  #attributes = new Map<string, string>();
+  readonly #attributes = new Map<string, string>();
   #attribute = '';
   #value = '';
-  /** Inside an element that is left out. */
-  #without: Within | undefined;
+  /** The first line break of a <pre> is none. */
+  #isPreBegun = false;
 
   constructor(source: string, readable: boolean, xml: boolean) {
     this.#source = source;
     this.#readable = readable;
+    this.#xml = xml;
+    this.#isHtml = !xml;
+    const outside: Within = {
+      bits: 0,
+      beside: 0,
+      out: this.blocks,
+      sets: 0,
+      clears: 0,
+      ownBeside: undefined,
+      strays: undefined,
+    };
+    this.#tree = new Tree(
+      { stateOf: (element, around, old, strayIn) => this.#stateOf(element, around, old, strayIn) },
+      outside,
+      xml,
+    );
+    this.#read();
+    this.#endBlock();
+    this.#endRun();
+  }
+
+  #read(): void {
+    const source = this.#source;
     const tokenizer = new Tokenizer(
-      { decodeEntities: true, recognizeSelfClosing: xml },
+      { decodeEntities: true, recognizeSelfClosing: this.#xml },
       {
-        isInForeignContext: () => xml,
+        isInForeignContext: () => this.#xml || this.#tree.isForeign,
         ontext: (start, end) => this.#add(source.slice(start, end)),
         ontextentity: code => this.#add(String.fromCodePoint(code)),
         oncdata: (start, end, offset) => this.#add(source.slice(start, end - offset)),
         onopentagname: (start, end) => {
           this.#name = this.#nameAt(start, end);
-          this.#attributes.clear();
+          if (this.#attributes.size > 0) this.#attributes.clear();
         },
         onattribname: (start, end) => {
           this.#attribute = this.#nameAt(start, end);
@@ -96,11 +164,8 @@ class Page {
           const name = this.#attribute;
           if (ATTRIBUTES.has(name) && !this.#attributes.has(name)) this.#attributes.set(name, this.#value);
         },
-        onopentagend: () => this.#open(),
-        onselfclosingtag: () => {
-          this.#open();
-          if (xml) this.#close(this.#name);
-        },
+        onopentagend: () => this.#open(false),
+        onselfclosingtag: () => this.#open(true),
         onclosetag: (start, end) => this.#close(this.#nameAt(start, end)),
         oncomment: nothing,
         ondeclaration: nothing,
@@ -110,7 +175,6 @@ class Page {
     );
     tokenizer.write(source);
     tokenizer.end();
-    this.#endBlock();
   }
 
   #nameAt(start: number, end: number): string {
@@ -118,74 +182,180 @@ class Page {
   }
 
   #add(text: string): void {
-    if (this.#inTitle) this.title += text;
-    else if (this.#without === undefined) {
-      this.#text += text;
-      if (this.#inLink) this.#linkLength += text.length;
+    if (this.#inTitle) {
+      this.title += text;
+      return;
     }
+    const { state } = this.#tree;
+    if ((state.bits & (UNSEEN | DRAWING)) !== 0) return;
+    const table = this.#tree.strayTable;
+    if (table !== undefined) {
+      this.#addStray(text, table.state);
+      return;
+    }
+    if (this.#isPreBegun) {
+      this.#isPreBegun = false;
+      if (text.startsWith('\n')) text = text.slice(1);
+    }
+    this.#began ??= state;
+    this.#text += text;
+    if ((state.bits & LINK) !== 0) this.#linkLength += text.length;
   }
 
-  #open(): void {
+  /** Words between the parts of a table are shown before it. */
+  #addStray(text: string, table: Within): void {
+    if (!/\S/.test(text)) return;
+    this.#endBlock();
+    this.#began = { ...table, out: table.strays ?? table.out };
+    this.#text = text;
+    this.#endBlock();
+  }
+
+  #open(selfClosing: boolean): void {
     const name = this.#name;
-    if (this.#without !== undefined) {
-      if (this.#without.name !== name) return;
-      if (!ENDED_BY_NEXT.has(name)) this.#without.depth++;
-      else this.#without = undefined;
-      if (this.#without !== undefined) return;
-    }
-    if (!INLINE.has(name)) this.#endBlock();
+    const tree = this.#tree;
+    const wasForeign = tree.isForeign;
+    if (name === 'html') this.#isHtml = true;
+    if (name === 'br' && (tree.state.bits & LINES) !== 0) this.#add('\n');
+    else if (!this.#isInline(name)) this.#endBlock();
     this.#declare(name);
-    if (VOID.has(name)) return;
     // SVG has titles too; the document's own comes first.
-    if (name === 'title' && this.title === '') this.#inTitle = true;
-    else if (SILENT.has(name) || (this.#readable && this.#isBeside(name))) this.#without = { name, depth: 1 };
-    else if (name === 'a') this.#inLink = true;
-    else if (name === 'article') this.#articles++;
-    if (this.#main?.name === name) this.#main.depth++;
-    else if (name === 'main' || this.#attributes.get('role') === 'main') this.#main ??= { name, depth: 1 };
+    const isTitle = name === 'title' && this.title === '' && !wasForeign && !selfClosing;
+    const isOpen = tree.start(name, selfClosing);
+    if (isTitle) this.#inTitle = true;
+    this.#isPreBegun = isOpen && !this.#xml && (name === 'pre' || name === 'listing');
   }
 
   #close(name: string): void {
     if (name === 'title') this.#inTitle = false;
-    if (this.#without !== undefined) {
-      if (this.#without.name === name && --this.#without.depth === 0) this.#without = undefined;
-      return;
-    }
-    if (!INLINE.has(name)) this.#endBlock();
-    if (name === 'a') this.#inLink = false;
-    else if (name === 'article') this.#articles = Math.max(0, this.#articles - 1);
-    if (this.#main?.name === name && --this.#main.depth === 0) this.#main = undefined;
+    if (!this.#isInline(name)) this.#endBlock();
+    this.#tree.end(name);
   }
 
   #declare(name: string): void {
-    if (this.language !== undefined) return;
+    if (this.language !== undefined || this.#attributes.size === 0) return;
     const value = (attribute: string) => this.#attributes.get(attribute)?.trim() || undefined;
     if (name === 'html' || name === 'body') this.language = value('lang') ?? value('xml:lang');
     else if (name === 'meta' && value('http-equiv')?.toLowerCase() === 'content-language')
       this.language = value('content');
   }
 
-  #isBeside(name: string): boolean {
+  #stateOf(element: Beginning, around: Within, old: Within | undefined, strayIn: Within | undefined): Within {
+    const { sets, clears, ownBeside } = old ?? this.#ownOf(element, around);
+    const isTable = element.name === 'table' && !this.#xml;
+    if (sets === 0 && clears === 0 && ownBeside === undefined && strayIn === undefined && !isTable)
+      return around;
+    const out = old?.out ?? strayIn?.strays ?? around.out;
+    let strays = old?.strays;
+    if (isTable && old === undefined) {
+      this.#endRun();
+      out.push((strays = []));
+    }
+    return {
+      bits: (around.bits & ~clears) | sets,
+      beside: ownBeside ?? around.beside,
+      out,
+      sets,
+      clears,
+      ownBeside,
+      strays,
+    };
+  }
+
+  /** What an element that begins says by itself. */
+  #ownOf({ name, kinds, foreign }: Beginning, around: Within): Pick<Within, 'sets' | 'clears' | 'ownBeside'> {
+    let sets = 0;
+    let clears = 0;
+    let ownBeside: number | undefined;
+    if (foreign === 'svg') {
+      if (name === 'svg') sets |= DRAWING;
+      else if (SVG_SHOWN.has(name)) clears |= DRAWING;
+    } else if (foreign === 'math') {
+      if (MATH_HIDDEN.has(name)) sets |= UNSEEN;
+    } else if (this.#isHtml) {
+      if ((kinds & HIDDEN) !== 0 || (name === 'dialog' && !this.#attributes.has('open'))) sets |= UNSEEN;
+      if ((kinds & PRE) !== 0) sets |= LINES;
+      if (name === 'a') sets |= LINK;
+      else if (name === 'article') sets |= ARTICLE;
+      else if (name === 'main') sets |= MAIN;
+    }
+    if (this.#attributes.size > 0) sets |= this.#bitsOfAttributes();
+    if (this.#readable && this.#isHtml && this.#isBeside(name, kinds, around.bits | sets)) {
+      ownBeside = this.besides.length;
+      this.besides.push(around.beside);
+    }
+    return { sets, clears, ownBeside };
+  }
+
+  #bitsOfAttributes(): number {
+    const attributes = this.#attributes;
+    let bits = 0;
+    // Browsers let people search for `until-found`.
+    if ((attributes.get('hidden') ?? 'until-found') !== 'until-found' || attributes.has('popover'))
+      bits |= UNSEEN;
+    if (attributes.get('role') === 'main') bits |= MAIN;
+    const style = attributes.get('style');
+    if (style === undefined) return bits;
+    if (/(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b/i.test(style))
+      bits |= UNSEEN;
+    if (/(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)/i.test(style)) bits |= LINES;
+    return bits;
+  }
+
+  #isBeside(name: string, kinds: number, bits: number): boolean {
     const attributes = this.#attributes;
     return (
-      BESIDE.has(name) ||
+      (kinds & BESIDE) !== 0 ||
       // The heading of the content itself stands in one, too.
-      (name === 'header' && this.#main === undefined && this.#articles === 0) ||
-      BESIDE_ROLES.has(attributes.get('role') ?? '') ||
-      attributes.has('hidden') ||
-      attributes.get('aria-hidden') === 'true' ||
-      /display:\s*none/i.test(attributes.get('style') ?? '')
+      (name === 'header' && (bits & (MAIN | ARTICLE)) === 0) ||
+      (attributes.size > 0 &&
+        (BESIDE_ROLES.has(attributes.get('role') ?? '') || attributes.get('aria-hidden') === 'true'))
     );
   }
 
+  /** Whether words on both sides of the tag may be one. */
+  #isInline(name: string): boolean {
+    if (this.#tree.isForeign) return SVG_INLINE.has(name);
+    const kinds = kindsOf(name);
+    return this.#isHtml ? (kinds & INLINE) !== 0 : (kinds & FORMATTING) !== 0 || /^su[bp]$|^span$/.test(name);
+  }
+
   #endBlock(): void {
-    const text = tidy(this.#text);
-    if (text !== '') {
-      const main = this.#main !== undefined;
-      this.blocks.push({ text, linkLength: this.#linkLength, main, article: this.#articles > 0 });
-    }
+    const began = this.#began;
+    if (began === undefined) return;
+    const lines = (began.bits & LINES) !== 0;
+    const text = lines && this.#readable ? tidyLines(this.#text) : tidy(this.#text);
+    if (text !== '') this.#put(text, began);
+    this.#began = undefined;
     this.#text = '';
     this.#linkLength = 0;
+  }
+
+  #put(text: string, { bits, beside, out }: Within): void {
+    const kind = this.#readable ? bits & (MAIN | ARTICLE) : 0;
+    const isLinks = this.#readable && leadsElsewhere(text, this.#linkLength);
+    const run = this.#run;
+    if (run?.out !== out || run.kind !== kind || run.isLinks !== isLinks || run.beside !== beside) {
+      this.#endRun();
+      this.#run = { out, kind, isLinks, beside, linkLength: this.#linkLength, texts: [text] };
+      return;
+    }
+    run.linkLength += this.#linkLength;
+    if (run.texts.push(text) === MAX_RUN) this.#endRun();
+  }
+
+  #endRun(): void {
+    if (this.#run === undefined) return;
+    const { out, kind, isLinks, beside, linkLength, texts } = this.#run;
+    this.#run = undefined;
+    out.push({
+      text: texts.join(this.#readable ? '\n' : ' '),
+      linkLength,
+      isLinks,
+      main: (kind & MAIN) !== 0,
+      article: (kind & ARTICLE) !== 0,
+      beside,
+    });
   }
 }
 

@@ -1,14 +1,21 @@
 /** Which blocks of a page are its content, and which are what every page of its site says. docs/design/text.md */
 
-/** A paragraph, a heading, a cell: text that a browser sets apart. */
+/** Paragraphs, headings, cells: text that a browser sets apart, alike in all that is said here. */
 export interface Block {
   text: string;
   /** How many characters of it are links. */
   linkLength: number;
+  /** As `leadsElsewhere`, each of them. */
+  isLinks: boolean;
   /** Inside `<main>`, inside an `<article>`. */
   main: boolean;
   article: boolean;
+  /** The number of the innermost element around it that stands beside the content; 0: none. */
+  beside: number;
 }
+
+/** In their order; those that belong in one place, but come later, in a list of their own. */
+export type Blocks = (Block | Blocks)[];
 
 /** A `<main>` with less than this holds a teaser, or nothing but script made it. */
 const MAIN_LEAST_LENGTH = 250;
@@ -16,12 +23,32 @@ const MAIN_LEAST_LENGTH = 250;
 const ARTICLE_LEAST_SHARE = 0.3;
 /** More of a block in links than this, and it leads elsewhere. */
 const LINKS_MOST_SHARE = 0.5;
+/** What holds more of a page's words than this does not stand beside its content: it was not closed, or is around all of it. */
+const BESIDE_MOST_SHARE = 0.5;
 
-/** The blocks of the content; all of them where a page has nothing but links. */
-export function readableOf(blocks: readonly Block[]): readonly Block[] {
-  const some = contentOf(blocks);
-  const words = some.filter(block => block.linkLength <= LINKS_MOST_SHARE * block.text.length);
-  return words.length > 0 ? words : some;
+/** Whether a block is mostly links. */
+export function leadsElsewhere(text: string, linkLength: number): boolean {
+  return linkLength > LINKS_MOST_SHARE * text.length;
+}
+
+/** The text of all blocks. */
+export function joined(blocks: Blocks, separator: string): string {
+  return flat(blocks)
+    .map(block => block.text)
+    .join(separator);
+}
+
+/**
+ * The text of the content; of all blocks where there is nothing else.
+ * @param besides the elements that stand beside the content: for each number, that of the one it is in
+ */
+export function readableOf(blocks: Blocks, besides: readonly number[]): string {
+  const all = flat(blocks);
+  const isBeside = besidesOf(all, besides);
+  const inside = all.filter(block => isBeside[block.beside] !== true);
+  const some = contentOf(inside.length > 0 ? inside : all);
+  const words = some.filter(block => !block.isLinks);
+  return (words.length > 0 ? words : some).map(block => block.text).join('\n');
 }
 
 function contentOf(blocks: readonly Block[]): readonly Block[] {
@@ -33,4 +60,36 @@ function contentOf(blocks: readonly Block[]): readonly Block[] {
 
 function lengthOf(blocks: readonly Block[]): number {
   return blocks.reduce((sum, block) => sum + block.text.length, 0);
+}
+
+/** By number, whether an element, or one around it, stands beside the content. */
+function besidesOf(blocks: readonly Block[], around: readonly number[]): boolean[] {
+  const words = around.map(() => 0);
+  let all = 0;
+  for (const { text, linkLength, beside } of blocks) {
+    const length = Math.max(0, text.length - linkLength);
+    words[beside] = (words[beside] ?? 0) + length;
+    all += length;
+  }
+  // Those that are in others have the higher numbers.
+  for (let i = around.length - 1; i > 0; i--) {
+    const outer = around[i] ?? 0;
+    words[outer] = (words[outer] ?? 0) + (words[i] ?? 0);
+  }
+  const isBeside = [false];
+  for (let i = 1; i < around.length; i++)
+    isBeside[i] = isBeside[around[i] ?? 0] === true || (words[i] ?? 0) <= BESIDE_MOST_SHARE * all;
+  return isBeside;
+}
+
+function flat(blocks: Blocks): Block[] {
+  const all: Block[] = [];
+  const rest: { blocks: Blocks; at: number }[] = [{ blocks, at: 0 }];
+  for (let last = rest[0]; last !== undefined; last = rest.at(-1)) {
+    const next = last.blocks[last.at++];
+    if (next === undefined) rest.pop();
+    else if (Array.isArray(next)) rest.push({ blocks: next, at: 0 });
+    else all.push(next);
+  }
+  return all;
 }

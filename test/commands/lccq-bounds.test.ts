@@ -32,12 +32,15 @@ describe('a stream killed half-way', () => {
 });
 
 describe('memory', () => {
-  /** What lccq needed at most until its consumer had all of it. */
+  /** Of the consumer: what lccq has needed at most so far. */
+  const PEAK = 'sed -n "s/^VmHWM:[^0-9]*\\([0-9]*\\) kB/\\1/p" /proc/$PPID/status';
   const peakKilobytes = (...args: string[]) => {
-    const consumer = 'cat >/dev/null; sed -n "s/^VmHWM: *\\([0-9]*\\) kB/\\1/p" /proc/$PPID/status';
+    const consumer = `cat >/dev/null; ${PEAK}`;
     const { status, stdout, stderr } = runLccq(cache, [...args, '--', 'sh', '-c', consumer]);
     assert.equal(status, 0, stderr);
-    return Number(stdout.toString());
+    const peak = Number(stdout.toString());
+    assert.ok(peak > 0);
+    return peak;
   };
 
   for (const args of [
@@ -55,4 +58,37 @@ describe('memory', () => {
       assert.ok(large - small < 40 * 1024, `${small} kB, then ${large} kB`);
     });
   }
+
+  for (const args of [
+    ['--format=fts5-sql'],
+    ['--format=scriptindex'],
+    ['--format=ntvml'],
+    ['--format=swish-e'],
+    ['--format=jsonl', '--text'],
+  ]) {
+    it(`of ${args.join(' ')} has a bound: a page beyond it is reported, and what comes after it is told`, () => {
+      cache.put({ curl: 'http://x/1', mimetype: 'text/plain', content: Buffer.alloc(199_000_000, 'word ') });
+      cache.put({ curl: 'http://x/2', content: '<p>other' });
+      const into = () =>
+        runLccq(cache, [`--cursor=${cursor}`, ...args, '--', 'sh', '-c', `grep -ac other; ${PEAK}`]);
+      const { status, stdout, stderr } = into();
+      assert.equal(status, 1);
+      assert.match(stderr, /^lccq: http:\/\/x\/1: left without text: 199000000 bytes, more than 16777216$/m);
+      const [found, peak] = stdout.toString().trim().split('\n').map(Number);
+      assert.equal(found, 1);
+      assert.ok(Number(peak) < 300 * 1024, `${peak} kB`);
+      // The cursor has moved past it.
+      assert.deepEqual([into().status, into().stdout.length], [0, 0]);
+    });
+  }
+
+  it('has a bound for the largest page that text is made of, whatever is in it', () => {
+    const most = 16 * 1024 * 1024;
+    for (const piece of ['<p>a', '<a href=x>y</a>', 'a&shy;\n'])
+      cache.put({ curl: `http://x/${piece.length}`, content: Buffer.alloc(most, piece) });
+    for (const args of [['--format=fts5-sql'], ['--format=jsonl', '--text']]) {
+      const peak = peakKilobytes(...args);
+      assert.ok(peak < 450 * 1024, `${args.join(' ')}: ${peak} kB`);
+    }
+  });
 });

@@ -158,7 +158,7 @@ describe('lccq --format=jsonl --text', () => {
         charset: 'shift_jis',
         text: 'b\n2',
       },
-      { op: 'upsert', curl: 'http://x/2', title: '', language: null, charset: 'utf-8', text: 'a b\nc' },
+      { op: 'upsert', curl: 'http://x/2', title: '', language: null, charset: 'utf-8', text: ' a  b\n\nc' },
       { op: 'upsert', curl: 'http://x/3', title: null, language: null, charset: null, text: null },
       { op: 'delete', curl: 'http://x/4' },
     ]);
@@ -168,7 +168,7 @@ describe('lccq --format=jsonl --text', () => {
     cache.put({ curl: 'http://x/1', content: 'word '.repeat(4_000_000) });
     const { status, stderr, stdout } = runLccq(cache, ['--format=jsonl', '--text', '--fields=curl']);
     assert.equal(status, 1);
-    assert.match(stderr, /http:\/\/x\/1: 20000000 bytes are too long for its text/);
+    assert.match(stderr, /^lccq: http:\/\/x\/1: left without text: 20000000 bytes, more than 16777216$/m);
     assert.equal((JSON.parse(stdout.toString()) as { text: unknown }).text, null);
   });
 

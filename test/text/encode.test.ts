@@ -35,8 +35,8 @@ describe('HTML in ASCII', () => {
         const bytes = asciiHtml(`<p>${words}</p>`);
         assert.ok(bytes.every(byte => byte < 0x80));
         assert.equal(
-          textOf(bytes, 'text/html').text,
-          textOf(Buffer.from(`<p>${words}</p>`), 'text/html').text,
+          textOf(bytes, { mimetype: 'text/html' })?.text,
+          textOf(Buffer.from(`<p>${words}</p>`), { mimetype: 'text/html' })?.text,
         );
       }),
     );

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { decodeDocument, decodeText } from '../../src/text/decode.js';
 import { pageText } from '../../src/text/html.js';
 
 describe('the text of a page', () => {
   for (const [what, html, text] of [
     ['keeps words apart at blocks', '<p>one</p><p>two<br>three</p><td>a</td><td>b</td>', 'one two three a b'],
     ['keeps words together over inline markup', 'un<b>believ</b>able<a href="x">!</a>', 'unbelievable!'],
-    ['leaves out scripts and styles', 'a<script>if (a<b) "</p>"</script><style>p{}</style>b', 'a b'],
+    ['leaves out scripts and styles', 'a <script>if (a<b) "</p>"</script><style>p{}</style>b', 'a b'],
     ['leaves out comments', 'a <!-- <b>hidden</b> > --> b', 'a b'],
     [
       'resolves references',
@@ -20,6 +19,41 @@ describe('the text of a page', () => {
     ['survives a document that is cut', 'word <a href="http://x', 'word'],
     ['shows nothing of a tag that never ends, as browsers do', 'a<p title="oops>first</p><p>second', 'a'],
     ['does not take apostrophes in unquoted values for quotes', "<p title=don't>x</p><p>y's</p>", "x y's"],
+    ['has no hyphens that show only where a line is broken', 'hy&shy;phen\u00adation', 'hyphenation'],
+    ['goes on after an empty title in a drawing', 'a<svg><title/></svg> b', 'a b'],
+    ['goes on after an empty style and script in a drawing', '<svg><style/><script/></svg>b', 'b'],
+    [
+      'has the words of a drawing, and not what describes it',
+      '<svg><desc>d</desc><text>w<tspan>x</text></svg>',
+      'wx',
+    ],
+    ['ends a drawing where HTML begins', '<svg><g><title/><p>x</svg> y', 'x y'],
+    [
+      'has words strewn about in a table before it',
+      '<table><tr><td>b</td></tr>a<tr><td>c</table>d',
+      'a b c d',
+    ],
+    [
+      'leaves out what is hidden, to the end of its parent where it is not closed',
+      '<div><p hidden>x<b>y</div>z',
+      'z',
+    ],
+    [
+      'leaves out what style hides',
+      '<p style="color:red; DISPLAY : none">x</p><i style="visibility:hidden">y</i>z',
+      'z',
+    ],
+    [
+      'leaves out what closed windows and media would show',
+      '<dialog>x</dialog><video>y</video><textarea>t</textarea>z',
+      'z',
+    ],
+    ['has what may be opened', '<details><summary>a</summary>b</details><dialog open>c</dialog>', 'a b c'],
+    ['has what stands in for scripts', '<noscript>a <p>b</noscript>', 'a b'],
+    ['passes over a form in a form', '<form>a<form hidden>b</form>c', 'a b c'],
+    ['ends an item with the next one', '<ul><li hidden>x<li>y<ul><li hidden>z</ul>w</ul>', 'y w'],
+    ['ends a cell with the next one', '<table><tr><td hidden>x<td>y<tr hidden><td>z</table>w', 'y w'],
+    ['ends formatting across blocks', '<a hidden>x<div>y</a>z</div>', 'z'],
   ] as const) {
     it(what, () => assert.equal(pageText(html).text, text));
   }
@@ -32,7 +66,7 @@ describe('the text of a page', () => {
   it('has the title apart, and only the first', () => {
     assert.deepEqual(
       pageText('<title>The &lt;b&gt;\n title</title><svg><title>drawing</title></svg><p>body'),
-      { title: 'The <b> title', text: 'drawing body' },
+      { title: 'The <b> title', text: 'body' },
     );
   });
 
@@ -74,14 +108,23 @@ describe('the text of a page', () => {
       '<nav>',
       '<title>x',
       '<',
+      '<svg><g>',
+      '<math><mi>',
+      '<table><td>x',
+      '<table>x',
+      '<a><div></a>',
+      '<form><div></form>',
+      '<ul><div></li>',
+      '<template><select>',
     ]) {
-      pageText(piece.repeat(200_000), 'readable');
+      pageText(piece.repeat(100_000), 'readable');
     }
     pageText(`<p ${'a="b" '.repeat(200_000)}`);
     pageText(`<p ${'a="b" '.repeat(200_000)}>`);
     // What makes a parser that keeps open elements look through all of them, for each.
     pageText('<i>'.repeat(200_000) + '</b>'.repeat(200_000), 'readable');
     pageText('<svg>'.repeat(200_000) + '</math>'.repeat(200_000), 'readable');
+    pageText('<b>'.repeat(200_000) + '<a><p></a>'.repeat(200_000), 'readable');
   });
 });
 
@@ -116,75 +159,55 @@ describe('the readable text of a page', () => {
     );
   });
 
+  it('is there where a form encloses the page, without the navigation in it', () => {
+    const html = `<form action="/x"><nav><a href=1>Home</a> <a href=2>Boats</a></nav><h1>Tides</h1><p>The sea rises.</form>`;
+    assert.equal(pageText(html, 'readable').text, 'Tides\nThe sea rises.');
+  });
+
+  it('is there where what stands beside it is not closed', () => {
+    for (const tag of [
+      '<nav>',
+      '<aside>',
+      '<header>',
+      '<footer>',
+      '<div role=banner>',
+      '<div aria-hidden=true>',
+    ])
+      assert.equal(
+        pageText(`${tag}<a href=/>Home</a><h1>Tides</h1><p>The sea rises, and falls.`, 'readable').text,
+        'Tides\nThe sea rises, and falls.',
+        tag,
+      );
+  });
+
+  it('is never empty where there are words', () => {
+    const tags =
+      'nav aside header footer form main article a p div table td button select option svg noscript'.split(
+        ' ',
+      );
+    const piece = fc.oneof(
+      fc.constantFrom(...tags).map(tag => `<${tag}>`),
+      fc.constantFrom(...tags).map(tag => `</${tag}>`),
+      fc.constant('word '),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), pieces => {
+        const html = pieces.join('');
+        const [all, readable] = [pageText(html).text, pageText(html, 'readable').text];
+        assert.equal(readable === '', all === '', html);
+      }),
+    );
+  });
+
+  it('keeps the lines of preformatted text, and their indentation', () => {
+    const html =
+      '<p>Say:<pre>\n  if (a)\n\n    <b>b</b>();  \n</pre><p>x  y<div style="white-space: pre">a\n b</div>';
+    assert.equal(pageText(html, 'readable').text, 'Say:\n  if (a)\n\n    b();\nx y\na\n b');
+    assert.equal(pageText('<pre>a<br>  b</pre>', 'readable').text, 'a\n  b');
+    assert.equal(pageText(html).text, 'Say: if (a) b(); x y a b');
+  });
+
   it('keeps a teaser of a <main> from hiding the page', () => {
     assert.equal(pageText('<main><p>Loading</main><p>Words here', 'readable').text, 'Loading\nWords here');
   });
-});
-
-describe('bytes as text', () => {
-  const latin1 = (text: string) => Buffer.from(text, 'latin1');
-  for (const [what, bytes, markup, text] of [
-    ['UTF-8', Buffer.from('déjà'), false, 'déjà'],
-    ['Latin-1 where it is no UTF-8', latin1('déjà'), false, 'déjà'],
-    [
-      'the encoding a page names',
-      Buffer.concat([Buffer.from('<meta charset="koi8-r">'), Buffer.from([0xc1])]),
-      true,
-      '<meta charset="koi8-r">а',
-    ],
-    [
-      'the encoding an old page names',
-      latin1('<META http-equiv=Content-Type content="text/html; charset=iso-8859-1">é'),
-      true,
-      '<META http-equiv=Content-Type content="text/html; charset=iso-8859-1">é',
-    ],
-    [
-      'the encoding an XML declaration names',
-      latin1('<?xml version="1.0" encoding="ISO-8859-1"?><p>é'),
-      true,
-      '<?xml version="1.0" encoding="ISO-8859-1"?><p>é',
-    ],
-    ['an unknown encoding as Latin-1', latin1('<meta charset=martian>é'), true, '<meta charset=martian>é'],
-    ['UTF-16 by its mark', Buffer.from([0xff, 0xfe, 0x61, 0, 0xe9, 0]), false, 'aé'],
-    ['UTF-8 without its mark', Buffer.from('\ufeffa'), false, 'a'],
-    [
-      'a page in UTF-8 that is cut inside a character',
-      Buffer.from('déjà vu é').subarray(0, -1),
-      true,
-      'déjà vu \ufffd',
-    ],
-    [
-      'windows-1252 that calls itself UTF-8',
-      latin1('<meta charset=utf-8>d\xe9j\xe0 \x93vu\x94'),
-      true,
-      '<meta charset=utf-8>déjà “vu”',
-    ],
-    [
-      'the encoding a page names, not the one in a comment before',
-      Buffer.concat([
-        Buffer.from('<!-- <meta charset=euc-kr> --><meta charset=koi8-r>'),
-        Buffer.from([0xc1]),
-      ]),
-      true,
-      '<!-- <meta charset=euc-kr> --><meta charset=koi8-r>а',
-    ],
-  ] as const) {
-    it(`reads ${what}`, () => assert.equal(decodeText(bytes, markup), text));
-  }
-
-  // Bytes of iconv(1).
-  for (const [label, hex, text] of [
-    ['shift_jis', '93fa967b8cea', '日本語'],
-    ['gb18030', 'd6d0cec481308130', '中文\u0080'],
-    ['euc-kr', 'c7d1b1b9bef0', '한국언'],
-    ['big5', 'c163c5e9a4a4a4e5', '繁體中文'],
-    ['windows-1252', '93e994', '“é”'],
-    ['iso-2022-jp', '1b2442467c4b5c1b2842', '日本'],
-  ] as const) {
-    it(`reads ${label}, and says that it was`, () => {
-      const head = `<meta charset="${label}">`;
-      const found = decodeDocument(Buffer.concat([Buffer.from(head), Buffer.from(hex, 'hex')]), true);
-      assert.deepEqual(found, { text: head + text, charset: label });
-    });
-  }
 });

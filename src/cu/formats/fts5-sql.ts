@@ -5,7 +5,6 @@
  * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
  * leaves nothing behind. The index remembers how far it is; a stream that would leave a gap fails.
  */
-import { textOf } from '../../text/content.js';
 import { TextPages } from './page.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext } from './types.js';
 
@@ -24,10 +23,9 @@ export const fts5Sql: Format = {
         const [op, id, url, type, mtime] = values.slice(CONTENT_COLUMNS.length);
         const [burl, mimetype] = [String(url), String(type)];
         const forget = `DELETE FROM pages WHERE rowid = ${id};\n`;
-        const bytes = pages.bytesOf({ op: op === 'delete' ? op : 'upsert', burl, mimetype }, values);
-        if (bytes === undefined) return forget;
-        const { title, text } = textOf(bytes, mimetype);
-        const row = [burl, title, text, mimetype, String(mtime ?? '')].map(quote).join(', ');
+        const page = pages.textOf({ op: op === 'delete' ? op : 'upsert', burl, mimetype }, values);
+        if (page === undefined) return forget;
+        const row = [burl, page.title, page.text, mimetype, String(mtime ?? '')].map(quote).join(', ');
         return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${id}, ${row});\n`;
       },
       tail(reachedSeq) {

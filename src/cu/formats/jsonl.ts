@@ -6,13 +6,10 @@
 import type { ColumnValue } from '../../db/cache/columns.js';
 import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
-import { holdsText, isMarkup, textOf } from '../../text/content.js';
-import { decodeText } from '../../text/decode.js';
+import { decodedOf, holdsText, MAX_TEXT_BYTES, textOf } from '../../text/content.js';
 import { base64Of } from './base64.js';
+import { tooLong } from './page.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
-
-/** Longer content is base64 whatever it is: decoded text has to be in memory as a whole. */
-const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 export const jsonl: Format = {
   sides: ['held', 'gone'],
@@ -75,13 +72,12 @@ function withText(
   if (content === undefined) return '';
   try {
     if (content.length > MAX_TEXT_BYTES) {
-      context.reject(
-        `${values[0]}: ${content.length} bytes are too long for its text; without --text it is told`,
-      );
+      context.reject(tooLong(values, content));
       return keys(null, null, null, null);
     }
-    const { title, language, charset, text } = textOf(content.bytes(), mimetype, 'readable');
-    return keys(title, language ?? null, charset, text);
+    const found = textOf(content.bytes(), { mimetype }, 'readable');
+    if (found === undefined) return keys(null, null, null, null);
+    return keys(found.title, found.language ?? null, found.charset, found.text);
   } finally {
     content.close();
   }
@@ -97,18 +93,14 @@ function* inBase64(object: string, content: StoredContent): Generator<Part> {
   }
 }
 
-/** undefined where it is none: with a NUL in it, or of a type that is not text and not in UTF-8 either. */
+/** undefined where it is none: bytes that no text holds, or of a type that is not text and not in UTF-8 either. */
 function decodedText(content: StoredContent, mimetype: string): string | undefined {
   const bytes = content.bytes();
-  let text: string;
-  if (holdsText(mimetype)) {
-    text = decodeText(bytes, isMarkup(mimetype));
-  } else {
-    try {
-      text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    } catch {
-      return undefined;
-    }
+  if (holdsText(mimetype)) return decodedOf(bytes, { mimetype })?.text;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
   }
-  return text.includes('\0') ? undefined : text;
 }

@@ -4,7 +4,6 @@
  * not shown any more, is a document with an empty text and the attribute `deleted`.
  */
 import { escapeText } from '../../lib/xml/escape.js';
-import { textOf } from '../../text/content.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
 import type { Format } from './types.js';
 
@@ -18,10 +17,9 @@ export const ntvml: Format = {
       head: '<?xml version="1.0" encoding="utf-8"?>\n<ntv:docseq xmlns:ntv="http://www.nextrieve.com/1.0">\n',
       record(values) {
         const page = pageOf(values);
-        const bytes = pages.bytesOf(page, values);
-        if (bytes === undefined) return document(page, element('deleted', '1'), '');
-        const { title, text } = textOf(bytes, page.mimetype);
-        return document(page, '', `${element('title', title)}${element(undefined, text)}`);
+        const found = pages.textOf(page, values);
+        if (found === undefined) return document(page, element('deleted', '1'), '');
+        return document(page, '', `${element('title', found.title)}${element(undefined, found.text)}`);
       },
       tail() {
         pages.end();

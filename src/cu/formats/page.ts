@@ -1,6 +1,7 @@
 /** What formats for indexers share: the text of a row's page, or why there is none. */
 import type { ColumnValue } from '../../db/cache/columns.js';
-import { holdsText } from '../../text/content.js';
+import { holdsText, MAX_TEXT_BYTES, textOf, type DocumentText, type TextSource } from '../../text/content.js';
+import type { StoredContent } from '../stored-content.js';
 import { CONTENT_COLUMNS, type FormatContext } from './types.js';
 
 /** Columns of a page, in this order at the beginning of a format's own. */
@@ -29,6 +30,9 @@ export interface Page {
   changedTime: number;
 }
 
+/** What its text depends on. */
+type ReadPage = Pick<Page, 'op' | 'burl' | 'mimetype'>;
+
 /** @param values those of `PAGE_COLUMNS` */
 export function pageOf(values: readonly ColumnValue[]): Page {
   const [op, id, burl, mimetype, mtime, len, changedTime] = values.slice(CONTENT_COLUMNS.length);
@@ -49,7 +53,7 @@ function onOneLine(burl: string): string {
   return burl.replace(/[\u0000-\u0020\u007f]/g, character => encodeURIComponent(character));
 }
 
-/** Gives out the content of pages with text in them, and counts those without. */
+/** Gives out the text of pages, and counts those without. */
 export class TextPages {
   readonly #context: FormatContext;
   #withoutText = 0;
@@ -58,14 +62,21 @@ export class TextPages {
     this.#context = context;
   }
 
+  /** Every word of a page; undefined as `read`. */
+  textOf(page: ReadPage, values: readonly ColumnValue[]): DocumentText | undefined {
+    return this.read(page, values, textOf);
+  }
+
   /**
-   * The verified content; undefined where the page is gone or not shown, where there is no text, or no content (which has
-   * been reported).
+   * What is made of the verified content; undefined where the page is gone or not shown, where there is no text, or no
+   * content (which has been reported), or more of it than text is made of (which is reported).
+   * @param make undefined for content that is no text, whatever its type says
    */
-  bytesOf(
-    { op, burl, mimetype }: Pick<Page, 'op' | 'burl' | 'mimetype'>,
+  read<T>(
+    { op, burl, mimetype }: ReadPage,
     values: readonly ColumnValue[],
-  ): Buffer | undefined {
+    make: (bytes: Buffer, source: TextSource) => T | undefined,
+  ): T | undefined {
     if (op === 'delete' || burl === '') return undefined;
     if (!holdsText(mimetype)) {
       this.#withoutText++;
@@ -74,7 +85,13 @@ export class TextPages {
     const content = this.#context.openContent(values);
     if (content === undefined) return undefined;
     try {
-      return content.bytes();
+      if (content.length > MAX_TEXT_BYTES) {
+        this.#context.reject(tooLong(values, content));
+        return undefined;
+      }
+      const made = make(content.bytes(), { mimetype });
+      if (made === undefined) this.#withoutText++;
+      return made;
     } finally {
       content.close();
     }
@@ -85,4 +102,9 @@ export class TextPages {
     if (this.#withoutText > 0)
       this.#context.note(`${this.#withoutText} rows without text in them were not indexed`);
   }
+}
+
+/** @param values those of `CONTENT_COLUMNS`, and others */
+export function tooLong([curl]: readonly ColumnValue[], { length }: StoredContent): string {
+  return `${curl}: left without text: ${length} bytes, more than ${MAX_TEXT_BYTES}`;
 }

@@ -4,7 +4,6 @@
  * A record is a line `field=value` per field, continued by lines that begin with `=`, ended by an empty one; one of the
  * key alone deletes. The key is the row's id and stands last: a record cut before it is skipped, not taken for a deletion.
  */
-import { textOf } from '../../text/content.js';
 import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
 import type { Format } from './types.js';
 
@@ -18,16 +17,15 @@ export const scriptindex: Format = {
       record(values) {
         const page = pageOf(values);
         const key = `id=${page.id}\n\n`;
-        const bytes = pages.bytesOf(page, values);
-        if (bytes === undefined) return key;
-        const { title, text } = textOf(bytes, page.mimetype);
+        const found = pages.textOf(page, values);
+        if (found === undefined) return key;
         const changed = page.mtime === undefined ? page.changedTime : Date.parse(page.mtime) / 1000;
         return (
           field('mime', page.mimetype) +
           field('mtime', String(changed)) +
           field('size', String(page.len)) +
-          field('title', title) +
-          field('text', text) +
+          field('title', found.title) +
+          field('text', found.text) +
           field('url', page.burl) +
           key
         );

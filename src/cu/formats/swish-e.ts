@@ -5,8 +5,7 @@
  * later Last-Mtime wins: that is the time of the change in the LCC, for documents may come with any date. A deletion is a
  * document of one word. Within one index equal paths stay beside each other, so every page is told once.
  */
-import { textOf } from '../../text/content.js';
-import { decodeText } from '../../text/decode.js';
+import { decodedOf, textOf, type TextSource } from '../../text/content.js';
 import { asciiHtml, asciiText, latin1Text } from '../../text/encode.js';
 import { escapeText } from '../../lib/xml/escape.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
@@ -26,8 +25,8 @@ export const swishE: Format = {
       columns: PAGE_COLUMNS,
       record(values) {
         const page = pageOf(values);
-        const bytes = pages.bytesOf(page, values);
-        if (bytes !== undefined) return document(page, ...bodyOf(bytes, page.mimetype));
+        const body = pages.read(page, values, bodyOf);
+        if (body !== undefined) return document(page, ...body);
         // A first load has nothing to forget.
         return isDelta ? document(page, 'TXT*', TOMBSTONE) : '';
       },
@@ -45,10 +44,15 @@ function* document({ burl, changedTime }: Page, type: string, body: Buffer): Gen
 }
 
 /** HTML as it is, for its headings and keywords count; of XML the text, for the parser gives up at the first mistake. */
-function bodyOf(bytes: Buffer, mimetype: string): [type: string, body: Buffer] {
-  if (mimetype === 'text/html' || mimetype === 'application/xhtml+xml')
-    return ['HTML*', asciiHtml(decodeText(bytes, true))];
-  const { title, text } = textOf(bytes, mimetype);
+function bodyOf(bytes: Buffer, source: TextSource): [type: string, body: Buffer] | undefined {
+  const { mimetype } = source;
+  if (mimetype === 'text/html' || mimetype === 'application/xhtml+xml') {
+    const document = decodedOf(bytes, source);
+    return document === undefined ? undefined : ['HTML*', asciiHtml(document.text)];
+  }
+  const found = textOf(bytes, source);
+  if (found === undefined) return undefined;
+  const { title, text } = found;
   if (!/[/+]xml$/.test(mimetype)) return ['TXT*', latin1Text(text)];
   const xml =
     '<?xml version="1.0" encoding="us-ascii"?>\n' +

@@ -1,0 +1,58 @@
+/** White space as a reader sees it. */
+
+/** What is in words, and none of them: NUL, and the hyphens that show only where a line is broken. */
+const NOT_IN_WORDS = /[\0\u00ad]/g;
+/** White space that is not one blank. */
+const WIDE = /[^\S ]\s*| \s+/g;
+/** Replacing takes memory for each match: a long text is gone through in pieces. */
+const PIECE = 16 * 1024;
+
+/** One blank between words. */
+export function tidy(text: string): string {
+  if (text.length <= PIECE) return narrow(text).trim();
+  const pieces: string[] = [];
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = Math.min(text.length, from + PIECE);
+    while (to < text.length && isWhite(text, to)) to++;
+    pieces.push(flat(narrow(text.slice(from, to))));
+  }
+  return pieces.join('').trim();
+}
+
+/** Lines and their indentation as they are, without blanks at their ends or empty lines around them. */
+export function tidyLines(text: string): string {
+  const pieces: string[] = [];
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = text.indexOf('\n', from + PIECE) + 1 || text.length;
+    const lines = withoutUnseen(text.slice(from, to)).replace(/\r\n?|\f/g, '\n');
+    pieces.push(flat(lines.replace(/[^\S\n]+$/gm, '')));
+  }
+  return trimLines(pieces.join(''));
+}
+
+/** Not by a pattern: one that looks for the end tries every line on its way there. */
+function trimLines(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (text[from] === '\n') from++;
+  while (to > from && text[to - 1] === '\n') to--;
+  return text.slice(from, to);
+}
+
+/** V8 keeps what it replaced in as a chain of the parts, four times as large, until a character is looked at. */
+function flat(text: string): string {
+  text.charCodeAt(0);
+  return text;
+}
+
+function narrow(text: string): string {
+  return withoutUnseen(text).replace(WIDE, ' ');
+}
+
+function withoutUnseen(text: string): string {
+  return text.includes('\u00ad') || text.includes('\0') ? text.replace(NOT_IN_WORDS, '') : text;
+}
+
+function isWhite(text: string, at: number): boolean {
+  return /\s/.test(text.charAt(at));
+}
