@@ -16,6 +16,7 @@ export const FIELDS = {
   md5: 'md5',
   len: 'len',
   mtime: 'mtime',
+  http_charset: 'http_charset',
   fetched_time: 'fetched_time',
   deleted_time: 'deleted_time',
   fetched_machineid: 'fetched_machineid',

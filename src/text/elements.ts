@@ -26,8 +26,8 @@ export const BESIDE = 2048;
 const KINDS: readonly (readonly [kind: number, names: string])[] = [
   [
     INLINE,
-    'a abbr acronym b basefont bdi bdo bgsound big cite code data del dfn em font i ins kbd label link map mark meta ' +
-      'nobr noscript output q rb rp rt rtc ruby s samp script slot small source span strike strong style sub sup template ' +
+    'a abbr acronym b basefont bdi bdo bgsound big body cite code data del dfn em font head html i ins kbd label ' +
+      'link map mark meta nobr noscript output q rb rp rt rtc ruby s samp script slot small source span strike strong style sub sup template ' +
       'time track tt u var wbr',
   ],
   [

@@ -144,7 +144,10 @@ class Page {
         isInForeignContext: () => this.#xml || this.#tree.isForeign,
         ontext: (start, end) => this.#add(source.slice(start, end)),
         ontextentity: code => this.#add(String.fromCodePoint(code)),
-        oncdata: (start, end, offset) => this.#add(source.slice(start, end - offset)),
+        // In HTML it is a comment.
+        oncdata: (start, end, offset) => {
+          if (this.#xml || this.#tree.isForeign) this.#add(source.slice(start, end - offset));
+        },
         onopentagname: (start, end) => {
           this.#name = this.#nameAt(start, end);
           if (this.#attributes.size > 0) this.#attributes.clear();

@@ -28,6 +28,7 @@ export const RESULT_ATTRIBUTES = [
   'pid',
   'code',
   'seq',
+  'http_charset',
   'fetched_time',
   'fetched_machineid',
   'fetched_fileid',

@@ -101,7 +101,8 @@ describe('lccq', () => {
   });
 
   it('prints each format', () => {
-    const file = cache.put({ curl: 'http://x/1\t', mtime: '2026-11-20T10:13:01Z', content: 'four' });
+    const page = { mtime: '2026-11-20T10:13:01Z', charset: 'koi8-r', content: 'four' };
+    const file = cache.put({ curl: 'http://x/1\t', ...page });
     cache.put({ curl: 'http://x/2', burl: '' });
     cache.put({ curl: 'http://x/3', machineid: 'elsewhere', burl: 'http://b/3' });
     cache.remove('http://x/2');
@@ -129,6 +130,7 @@ describe('lccq', () => {
       md5: '8cbad96aced40b3838dd9f07f6ef5772',
       len: 4,
       mtime: '2026-11-20T10:13:01Z',
+      http_charset: 'koi8-r',
       fetched_time: 1_795_000_000,
       deleted_time: null,
       fetched_machineid: 'local',

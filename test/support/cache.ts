@@ -21,6 +21,8 @@ export interface Page {
   /** Seconds since 1970. */
   at?: number;
   machineid?: string;
+  /** As the server said it. */
+  charset?: string;
   verified?: boolean;
 }
 
@@ -63,6 +65,7 @@ export class TestCache {
           isOlder: false,
           etag: null,
           lastmodified: null,
+          charset: page.charset ?? null,
           verified: page.verified ?? true,
           machineid: page.machineid ?? 'local',
           fileid,

@@ -5,10 +5,8 @@
  * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
  * leaves nothing behind. The index remembers how far it is; a stream that would leave a gap fails.
  */
-import { TextPages } from './page.js';
-import { CONTENT_COLUMNS, type Format, type FormatContext } from './types.js';
-
-const COLUMNS = [...CONTENT_COLUMNS, 'op', 'id', 'burl', 'mimetype', 'mtime'] as const;
+import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
+import type { Format, FormatContext } from './types.js';
 
 export const fts5Sql: Format = {
   sides: ['held', 'gone'],
@@ -17,16 +15,17 @@ export const fts5Sql: Format = {
   open(context) {
     const pages = new TextPages(context);
     return {
-      columns: COLUMNS,
+      columns: PAGE_COLUMNS,
       head: head(context),
       record(values) {
-        const [op, id, url, type, mtime] = values.slice(CONTENT_COLUMNS.length);
-        const [burl, mimetype] = [String(url), String(type)];
-        const forget = `DELETE FROM pages WHERE rowid = ${id};\n`;
-        const page = pages.textOf({ op: op === 'delete' ? op : 'upsert', burl, mimetype }, values);
-        if (page === undefined) return forget;
-        const row = [burl, page.title, page.text, mimetype, String(mtime ?? '')].map(quote).join(', ');
-        return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${id}, ${row});\n`;
+        const page = pageOf(values);
+        const forget = `DELETE FROM pages WHERE rowid = ${page.id};\n`;
+        const found = pages.textOf(page, values);
+        if (found === undefined) return forget;
+        const row = [page.burl, found.title, found.text, page.mimetype, page.mtime ?? '']
+          .map(quote)
+          .join(', ');
+        return `${forget}INSERT INTO pages(rowid, burl, title, text, mimetype, mtime) VALUES (${page.id}, ${row});\n`;
       },
       tail(reachedSeq) {
         pages.end();

@@ -6,7 +6,7 @@
 import type { ColumnValue } from '../../db/cache/columns.js';
 import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
-import { decodedOf, holdsText, MAX_TEXT_BYTES, textOf } from '../../text/content.js';
+import { decodedOf, holdsText, MAX_TEXT_BYTES, textOf, type TextSource } from '../../text/content.js';
 import { base64Of } from './base64.js';
 import { tooLong } from './page.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
@@ -29,15 +29,19 @@ export const jsonl: Format = {
     };
     const columns = names.map(name => FIELDS[name]);
     if (!context.content && !context.text) return { columns, record: values => `${objectOf(values)}}\n` };
-    const before = [...CONTENT_COLUMNS, 'op', 'mimetype'] as const;
+    const before = [...CONTENT_COLUMNS, 'op', 'mimetype', 'http_charset'] as const;
     return {
       columns: [...before, ...columns],
       record(values) {
-        const [op, mimetype] = values.slice(CONTENT_COLUMNS.length);
+        const [op, mimetype, charset] = values.slice(CONTENT_COLUMNS.length);
         const object = objectOf(values.slice(before.length));
         if (op === 'delete') return `${object}}\n`;
         const withIt = context.text ? withText : withContent;
-        return withIt(context, values, object, String(mimetype));
+        const source = {
+          mimetype: String(mimetype),
+          charset: charset === null ? undefined : String(charset),
+        };
+        return withIt(context, values, object, source);
       },
     };
   },
@@ -47,11 +51,11 @@ function withContent(
   context: FormatContext,
   values: readonly ColumnValue[],
   object: string,
-  mimetype: string,
+  source: TextSource,
 ): Part | Iterable<Part> {
   const content = context.openContent(values);
   if (content === undefined) return '';
-  const text = content.length > MAX_TEXT_BYTES ? undefined : decodedText(content, mimetype);
+  const text = content.length > MAX_TEXT_BYTES ? undefined : decodedText(content, source);
   if (text === undefined) return inBase64(object, content);
   content.close();
   return `${object},"text":${JSON.stringify(text)}}\n`;
@@ -62,12 +66,12 @@ function withText(
   context: FormatContext,
   values: readonly ColumnValue[],
   object: string,
-  mimetype: string,
+  source: TextSource,
 ): Part {
   const keys = (title: string | null, language: string | null, charset: string | null, text: string | null) =>
     `${object},"title":${JSON.stringify(title)},"language":${JSON.stringify(language)},` +
     `"charset":${JSON.stringify(charset)},"text":${JSON.stringify(text)}}\n`;
-  if (!holdsText(mimetype)) return keys(null, null, null, null);
+  if (!holdsText(source.mimetype)) return keys(null, null, null, null);
   const content = context.openContent(values);
   if (content === undefined) return '';
   try {
@@ -75,7 +79,7 @@ function withText(
       context.reject(tooLong(values, content));
       return keys(null, null, null, null);
     }
-    const found = textOf(content.bytes(), { mimetype }, 'readable');
+    const found = textOf(content.bytes(), source, 'readable');
     if (found === undefined) return keys(null, null, null, null);
     return keys(found.title, found.language ?? null, found.charset, found.text);
   } finally {
@@ -94,9 +98,9 @@ function* inBase64(object: string, content: StoredContent): Generator<Part> {
 }
 
 /** undefined where it is none: bytes that no text holds, or of a type that is not text and not in UTF-8 either. */
-function decodedText(content: StoredContent, mimetype: string): string | undefined {
+function decodedText(content: StoredContent, source: TextSource): string | undefined {
   const bytes = content.bytes();
-  if (holdsText(mimetype)) return decodedOf(bytes, { mimetype })?.text;
+  if (holdsText(source.mimetype)) return decodedOf(bytes, source)?.text;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return text.includes('\0') ? undefined : text;

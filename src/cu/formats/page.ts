@@ -14,6 +14,7 @@ export const PAGE_COLUMNS = [
   'mtime',
   'len',
   'changed_time',
+  'http_charset',
 ] as const;
 
 export interface Page {
@@ -28,23 +29,30 @@ export interface Page {
   len: number;
   /** Seconds since 1970. */
   changedTime: number;
+  /** The encoding that the server named. */
+  charset: string | undefined;
 }
 
 /** What its text depends on. */
-type ReadPage = Pick<Page, 'op' | 'burl' | 'mimetype'>;
+type ReadPage = Pick<Page, 'op' | 'burl' | 'mimetype' | 'charset'>;
 
 /** @param values those of `PAGE_COLUMNS` */
 export function pageOf(values: readonly ColumnValue[]): Page {
-  const [op, id, burl, mimetype, mtime, len, changedTime] = values.slice(CONTENT_COLUMNS.length);
+  const [op, id, burl, mimetype, mtime, len, changedTime, charset] = values.slice(CONTENT_COLUMNS.length);
   return {
     op: op === 'delete' ? 'delete' : 'upsert',
     id: Number(id),
     burl: onOneLine(String(burl)),
     mimetype: String(mimetype),
-    mtime: mtime === null || mtime === undefined ? undefined : String(mtime),
+    mtime: textOrNone(mtime),
     len: Number(len),
     changedTime: Number(changedTime),
+    charset: textOrNone(charset),
   };
+}
+
+function textOrNone(value: ColumnValue | undefined): string | undefined {
+  return value === null || value === undefined ? undefined : String(value);
 }
 
 /** Control characters of a URL as a URL can hold them. */
@@ -73,7 +81,7 @@ export class TextPages {
    * @param make undefined for content that is no text, whatever its type says
    */
   read<T>(
-    { op, burl, mimetype }: ReadPage,
+    { op, burl, mimetype, charset }: ReadPage,
     values: readonly ColumnValue[],
     make: (bytes: Buffer, source: TextSource) => T | undefined,
   ): T | undefined {
@@ -89,7 +97,7 @@ export class TextPages {
         this.#context.reject(tooLong(values, content));
         return undefined;
       }
-      const made = make(content.bytes(), { mimetype });
+      const made = make(content.bytes(), { mimetype, charset });
       if (made === undefined) this.#withoutText++;
       return made;
     } finally {

@@ -2,6 +2,7 @@
  * A web archive: a `warcinfo` record, a `resource` record a page (the LCC keeps no HTTP headers, so there is no
  * `response`), a `metadata` record for each URL that is gone, and a last `metadata` record that says the file is whole.
  */
+import type { ColumnValue } from '../../db/cache/columns.js';
 import { contentRecord, fieldsRecord, uriOf, uuidOf, type RecordHead } from '../archive/warc.js';
 import { CONTENT_COLUMNS, type Format } from './types.js';
 
@@ -11,6 +12,7 @@ const COLUMNS = [
   'seq',
   'burl',
   'mimetype',
+  'http_charset',
   'fetched_time',
   'deleted_time',
 ] as const;
@@ -38,7 +40,7 @@ export const warc: Format = {
         },
       ),
       record(values) {
-        const [op, seq, burl, mimetype, fetchedS, deletedS] = values.slice(CONTENT_COLUMNS.length);
+        const [op, seq, burl, mimetype, charset, fetchedS, deletedS] = values.slice(CONTENT_COLUMNS.length);
         const curl = String(values[0]);
         const head = (type: RecordHead['type'], timeS: number): RecordHead => ({
           type,
@@ -58,7 +60,7 @@ export const warc: Format = {
         if (content === undefined) return '';
         records++;
         return contentRecord(
-          { ...head('resource', Number(fetchedS)), contentType: String(mimetype) },
+          { ...head('resource', Number(fetchedS)), contentType: typed(String(mimetype), charset) },
           content,
         );
       },
@@ -75,3 +77,8 @@ export const warc: Format = {
     };
   },
 };
+
+/** The mimetype as a server says it. */
+function typed(mimetype: string, charset: ColumnValue | undefined): string {
+  return charset === null || charset === undefined ? mimetype : `${mimetype}; charset=${charset}`;
+}

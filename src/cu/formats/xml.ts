@@ -24,6 +24,7 @@ const ATTRIBUTES: readonly [FieldName, ColumnName][] = [
   ['op', 'op'],
   ['pid', 'pid'],
   ['seq', 'seq'],
+  ['http_charset', 'http_charset'],
   ['fetched_time', 'fetched_time'],
   ['fetched_machineid', 'fetched_machineid'],
   ['fetched_fileid', 'fetched_fileid'],

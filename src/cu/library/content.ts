@@ -47,9 +47,9 @@ export function bytesOf(change: Change): Uint8Array {
  */
 export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readable'): Text | undefined {
   checkValue('wanted', wanted, oneOf('readable', 'all'));
-  const { mimetype, len } = change;
+  const { mimetype, len, httpCharset: charset } = change;
   if (!holdsText(mimetype) || Number(len) > MAX_TEXT_BYTES) return undefined;
-  return textOf(bytesOf(change), { mimetype }, wanted);
+  return textOf(bytesOf(change), { mimetype, charset }, wanted);
 }
 
 function openContent(change: Change): StoredContent {

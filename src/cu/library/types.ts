@@ -64,6 +64,8 @@ export interface Change {
   readonly len: number | null;
   /** Modification time as RFC 3339, where it is known. */
   readonly mtime: string | null;
+  /** The encoding that the server named, as the Encoding Standard calls it. */
+  readonly httpCharset: string | null;
   /** When it was fetched, or deleted. */
   readonly time: Date;
   /** Machine that holds the content; null for deletions. */

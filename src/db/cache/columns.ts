@@ -34,6 +34,7 @@ const TABLE = {
   md5: { ...held('md5'), always: true },
   len: { ...held('len'), always: true },
   mtime: held('mtime'),
+  http_charset: held('http_charset'),
   fetched_time: { ...held('fetched_time'), always: true },
   deleted_time: { held: 'NULL', gone: 'deleted_time', always: true },
   /** Of the change that `seq` numbers. */

@@ -19,10 +19,12 @@ export interface Confirmation {
   verified: boolean;
   etag: string | null;
   lastmodified: string | null;
+  /** Left out where the site did not send it again. */
+  charset?: string | null;
 }
 
 const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted, etag, lastmodified,
-  verified, fetched_time, fetched_machineid, fetched_fileid, psetid`;
+  http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid`;
 
 export class ContentStore {
   readonly #find;
@@ -48,8 +50,8 @@ export class ContentStore {
     this.#byId = db.prepare<[number], Held & { pid: number }>(`SELECT pid, ${HELD} FROM lccurl WHERE id = ?`);
     this.#insert = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
-         etag, lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         etag, lastmodified, http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     // OR FAIL: one row needs no statement journal to undo it alone, which INSERT … SELECT has otherwise. Doubted as by
     // `beliefOf`.
@@ -57,19 +59,20 @@ export class ContentStore {
     // safeguard: a delete during the fetch winning
     this.#move = db.prepare(
       `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
-         etag, lastmodified, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
+         etag, lastmodified, http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
        SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?), nullif(len, ?),
-         CASE WHEN md5 IS NULL THEN ? OR coalesce(len <> ?, 0) ELSE md5 <> ? END, ?, ?, ?, ?, ?, ?,
+         CASE WHEN md5 IS NULL THEN ? OR coalesce(len <> ?, 0) ELSE md5 <> ? END, ?, ?, ?, ?, ?, ?, ?,
          coalesce(named, psetid), ?
        FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
     );
     this.#replace = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
-         doubted = ?, etag = ?, lastmodified = ?, verified = ?, fetched_time = ?, fetched_machineid = ?, fetched_fileid = ?,
+         doubted = ?, etag = ?, lastmodified = ?, http_charset = ?, verified = ?, fetched_time = ?, fetched_machineid = ?,
+         fetched_fileid = ?,
          psetid = ?, seq = ?, changed_time = NULL WHERE id = ?`,
     );
     this.#refresh = db.prepare(
-      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, psetid = ?, seq = ?, changed_time = ?
+      `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, http_charset = ?, psetid = ?, seq = ?, changed_time = ?
        WHERE id = ?`,
     );
     this.#validate = db.prepare(
@@ -119,6 +122,7 @@ export class ContentStore {
       doubted,
       arrived.etag,
       arrived.lastmodified,
+      arrived.charset,
       arrived.verified ? 1 : 0,
       nowS,
       arrived.machineid,
@@ -157,6 +161,7 @@ export class ContentStore {
       arrived.md5,
       arrived.etag,
       arrived.lastmodified,
+      arrived.charset,
       arrived.verified ? 1 : 0,
       nowS,
       arrived.machineid,
@@ -173,15 +178,22 @@ export class ContentStore {
 
   /**
    * The content held is confirmed; what the CP says of it may be new. Only what content users can see (subtype, burl,
-   * furl, mtime) is a change of the LCC DB and takes a number of the sequence.
+   * furl, mtime, http_charset) is a change of the LCC DB and takes a number of the sequence.
    * @param fetched where its site has confirmed it, and not the CP's words alone
    */
   confirm(pid: number, held: Held, said: Said, psetid: number, nowS: number, fetched?: Confirmation): void {
     const { subtype, burl, furl } = said;
     const mtime = said.mtime ?? held.mtime;
-    if (subtype !== held.subtype || burl !== held.burl || furl !== held.givenfurl || mtime !== held.mtime) {
+    const charset = fetched?.charset === undefined ? held.http_charset : fetched.charset;
+    const isSeen =
+      subtype !== held.subtype ||
+      burl !== held.burl ||
+      furl !== held.givenfurl ||
+      mtime !== held.mtime ||
+      charset !== held.http_charset;
+    if (isSeen) {
       this.#buryBurl(pid, held, burl, nowS);
-      this.#refresh.run(subtype, burl, furl, mtime, psetid, this.#tally.takeSeq(), nowS, held.id);
+      this.#refresh.run(subtype, burl, furl, mtime, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
     } else if (fetched === undefined && psetid !== held.psetid) {
       this.#stamp.run(psetid, held.id);
     }
@@ -247,11 +259,11 @@ export class ContentStore {
 /** @throws as SQLite for damage, for a row whose values are not of their columns' types */
 function whole<Row extends Held>(row: Row): Row {
   const { curl, mimetype, md5, fetched_machineid, fetched_fileid } = row;
-  const { subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified } = row;
+  const { subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified, http_charset } = row;
   const { id, seq, len, verified, fetched_time, psetid, saidlen, doubted } = row;
   const isWhole =
     [curl, mimetype, md5, fetched_machineid, fetched_fileid].every(isText) &&
-    [subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified].every(isTextOrNull) &&
+    [subtype, burl, givenfurl, mtime, saidmd5, etag, lastmodified, http_charset].every(isTextOrNull) &&
     [id, seq, len, verified, fetched_time, psetid, doubted].every(isInteger) &&
     isIntegerOrNull(saidlen);
   if (!isWhole) throw corrupt(`row ${id} of lccurl has a value of another type`);

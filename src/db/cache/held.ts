@@ -18,6 +18,7 @@ export interface Held {
   doubted: number;
   etag: string | null;
   lastmodified: string | null;
+  http_charset: string | null;
   verified: number;
   fetched_time: number;
   fetched_machineid: string;
@@ -44,6 +45,8 @@ export interface Arrived {
   isOlder: boolean;
   etag: string | null;
   lastmodified: string | null;
+  /** The encoding that the server named (lib/charset.ts). */
+  charset: string | null;
   verified: boolean;
   machineid: string;
   fileid: string;

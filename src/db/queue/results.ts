@@ -182,6 +182,7 @@ export class ResultWriter {
         mtime !== null && lastModified !== undefined && this.#servedMs(lastModified) < Date.parse(mtime),
       etag: result.etag ?? null,
       lastmodified: lastModified ?? null,
+      charset: result.charset ?? null,
       verified: result.verified,
       machineid: result.machineId ?? '',
       fileid: result.fileId ?? '',

@@ -93,6 +93,7 @@ describe('the library', () => {
       curl: `${SITE}a`,
       burl: `${SITE}b`,
       mtime: '2026-11-20T10:13:01Z',
+      charset: 'koi8-r',
       content: 'four',
     });
     const [change, ...more] = await all();
@@ -110,6 +111,7 @@ describe('the library', () => {
       md5: '8cbad96aced40b3838dd9f07f6ef5772',
       len: 4,
       mtime: '2026-11-20T10:13:01Z',
+      httpCharset: 'koi8-r',
       time: new Date(1_795_000_000_000),
       machineId: 'local',
       file,
