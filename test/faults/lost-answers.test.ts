@@ -41,7 +41,7 @@ const round = fc.record({
     minLength: 1,
     maxLength: 4,
   }),
-  isFull: fc.boolean(),
+  isFull: fc.integer({ min: 0, max: 4 }).map(one => one === 0),
   cuts: fc.array(cut, { minLength: 1, maxLength: 4 }),
   /** What the consumer takes of its changes: all, all but failing then, or so many bytes and failing. */
   consumer: fc.oneof(fc.constant('takes'), fc.constant('fails'), fc.integer({ min: 0, max: 500 })),
