@@ -6,7 +6,7 @@
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../src/db/open.js';
+import { openDatabase } from '../src/db/sqlite/open.js';
 import { readChunksAt } from '../src/lib/stdio.js';
 import { compare, requireProgram, timeShell, type Outcome } from './harness.js';
 import { addProviders } from './lcc.js';

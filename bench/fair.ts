@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSite, type Site } from '../test/support/nginx.js';
-import { openReadOnly } from '../src/db/open.js';
+import { openReadOnly } from '../src/db/sqlite/open.js';
 import { median, requireProgram, type Outcome } from './harness.js';
 import { piecesOf, startLcc, type BenchLcc } from './lcc.js';
 

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '../src/db/open.js';
+import { openDatabase } from '../src/db/sqlite/open.js';
 import { median, type Outcome } from './harness.js';
 import { fill, rowInserter } from './lccq.js';
 

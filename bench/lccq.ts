@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase, type Db } from '../src/db/open.js';
+import { openDatabase, type Db } from '../src/db/sqlite/open.js';
 import { compare, median, requireProgram, shell, timeShell, type Outcome } from './harness.js';
 
 const lccq = join(dirname(fileURLToPath(import.meta.url)), '../../bin/lccq');

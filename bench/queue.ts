@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '../src/db/open.js';
+import { openDatabase } from '../src/db/sqlite/open.js';
 import { requireProgram, timeShell, type Line, type Outcome, type Sample } from './harness.js';
 import { addProviders } from './lcc.js';
 import { BenchQm, PREFIX, urlTag } from './qm.js';

@@ -19,7 +19,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { folderOf } from '../src/db/naming.js';
+import { folderOf } from '../src/db/names/naming.js';
 import { compare, removeAtEnd, requireProgram, timeShell, type Contender, type Outcome } from './harness.js';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');

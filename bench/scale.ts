@@ -12,7 +12,7 @@ import { BenchQm, PREFIX, urlTag } from './qm.js';
 
 const SET_URLS = 100_000;
 const MOST_URLS = Number(process.env['LCC_BENCH_SCALE_URLS'] ?? 10_000_000);
-/** The page cache (40 MiB, db/open.ts) is full with ten million urls and not with 100 000; when a million sets are put back, too. */
+/** The page cache (40 MiB, db/sqlite/open.ts) is full with ten million urls and not with 100 000; when a million sets are put back, too. */
 const MAX_MORE_MB = 80;
 /** Sets of one url each; the page cache is full with them. */
 const SMALL_SETS = 1_000_000;

@@ -138,7 +138,7 @@ await Promise.all([
 const scratch = mkdtempSync(join(tmpdir(), 'lcc-build-'));
 writeFileSync(join(scratch, 'page.html'), '');
 if (tsc.status === 0) {
-  const { openDatabase } = await import('../dist/src/db/open.js');
+  const { openDatabase } = await import('../dist/src/db/sqlite/open.js');
   openDatabase(join(scratch, 'lcc.db')).exec(ROW).close();
 }
 const site = createServer((_request, response) => {

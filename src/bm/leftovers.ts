@@ -9,8 +9,8 @@
 import { readdirSync, unlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Name } from '../db/names.js';
-import { fileIdOf, folderOf, isFolderName } from '../db/naming.js';
+import type { Name } from '../db/names/names.js';
+import { fileIdOf, folderOf, isFolderName } from '../db/names/naming.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';

@@ -16,7 +16,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings.js';
-import type { Name } from '../db/names.js';
+import type { Name } from '../db/names/names.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';

@@ -1,5 +1,5 @@
 /** Robots as workers: each task gets a name in the store, and keeps it when its robot vanishes and another goes on. */
-import type { Name } from '../db/names.js';
+import type { Name } from '../db/names/names.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { RobotPeer } from '../wire/bm-bot.js';
 import type { Task, Worker } from './distribute.js';

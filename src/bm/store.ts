@@ -2,7 +2,7 @@
  * The store of one machine: a folder of content files whose names are given out and taken back here.
  *
  *     DIR/machine-id      whose store it is (another machine's is refused), and an id of its own
- *     DIR/names.db        what is in use, gone, free (db/names.ts)
+ *     DIR/names.db        what is in use, gone, free (db/names/names.ts)
  *     DIR/ab/cd/ID.GEN    content, written by robots, as it is (docs/design/compression-at-rest.md)
  *
  * Names are reserved in blocks, so that handing one out costs nothing; a deletion is noted durably (many in one commit)
@@ -12,9 +12,9 @@
  */
 import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { goOnLeaving, moveAside } from '../db/aside.js';
-import { NamesDb, type Name } from '../db/names.js';
-import { markStore, readStoreMark } from '../db/store-mark.js';
+import { goOnLeaving, moveAside } from '../db/sqlite/aside.js';
+import { NamesDb, type Name } from '../db/names/names.js';
+import { markStore, readStoreMark } from '../db/names/store-mark.js';
 import { describeRoom, type FreeDisk } from '../config/free-disk.js';
 import type { Clock } from '../lib/clock.js';
 import { spaceOf, type DiskSpace } from '../lib/disk-space.js';
@@ -22,7 +22,7 @@ import { makeDirectoryDurably } from '../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
-import { fileIdOf, folderOf, nameOf } from '../db/naming.js';
+import { fileIdOf, folderOf, nameOf } from '../db/names/naming.js';
 import { Leftovers } from './leftovers.js';
 import { Room } from './room.js';
 import { Upkeep } from './upkeep.js';

@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nameOf } from '../db/naming.js';
+import { nameOf } from '../db/names/naming.js';
 import { errnoOf, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';

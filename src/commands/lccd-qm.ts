@@ -1,5 +1,5 @@
-import { storageError } from '../db/open.js';
-import { noteFailure } from '../db/salvage.js';
+import { storageError } from '../db/sqlite/open.js';
+import { noteFailure } from '../db/sqlite/salvage.js';
 import { startQueueManager } from '../qm/start.js';
 import { QM_METRICS } from '../qm/metrics.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';

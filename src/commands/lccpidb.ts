@@ -16,8 +16,8 @@ import {
   removeRoots,
   type Provider,
   type ProviderTerms,
-} from '../db/pidb.js';
-import { openDatabase, openReadOnly, readingError, type Db } from '../db/open.js';
+} from '../db/providers/pidb.js';
+import { openDatabase, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';

@@ -2,7 +2,7 @@
 import { loadConfig } from '../config/load.js';
 import { Resolver } from '../cu/resolve.js';
 import { FileOwners } from '../db/cache/owners.js';
-import { readingError } from '../db/open.js';
+import { readingError } from '../db/sqlite/open.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import type { CommandContext, CommandSpec } from './run.js';

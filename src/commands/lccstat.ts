@@ -2,7 +2,7 @@
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Home } from '../config/load.js';
 import { amount } from '../run/words.js';
-import { isDamaged, openReadOnly, readingError, type Db } from '../db/open.js';
+import { isDamaged, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
 import { systemClock } from '../lib/clock.js';

@@ -10,7 +10,7 @@ import {
   WEEK_SLOTS,
   type Slots,
 } from '../config/hours.js';
-import type { ProviderTerms } from '../db/pidb.js';
+import type { ProviderTerms } from '../db/providers/pidb.js';
 import { LccError } from '../lib/errors.js';
 import type { OptionSpec, OptionValues } from './run.js';
 

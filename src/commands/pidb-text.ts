@@ -1,7 +1,7 @@
 /** A provider as text for people. */
 import { formatAmount } from '../config/amounts.js';
 import { formatHours, type Slots } from '../config/hours.js';
-import { fullSetsUsed, type Provider } from '../db/pidb.js';
+import { fullSetsUsed, type Provider } from '../db/providers/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { obstacleOf } from '../run/obstacle.js';
 import { isAllFailed, type Wait } from '../run/queue.js';

@@ -11,7 +11,7 @@
  * is offered when it was ended in good order. A death at any point leaves the cursor where it was: the same changes come again, which every format bears.
  */
 import { CacheReader, type Selection } from '../db/cache/read.js';
-import { DatabaseWatch } from '../db/watch.js';
+import { DatabaseWatch } from '../db/sqlite/watch.js';
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { ConsumerGone, startConsumer, type Consumer } from './consumer.js';

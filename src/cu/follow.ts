@@ -6,7 +6,7 @@
  */
 import type { ColumnValue } from '../db/cache/columns.js';
 import type { CacheReader, LineBlock } from '../db/cache/read.js';
-import type { DatabaseWatch } from '../db/watch.js';
+import type { DatabaseWatch } from '../db/sqlite/watch.js';
 import { Answer } from './answer.js';
 import {
   contextOf,

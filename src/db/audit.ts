@@ -1,6 +1,6 @@
 /** What lccfsck asks of lcc.db. Nothing is kept of ten million rows: pages, or what SQLite sums up by itself. */
-import type { Db } from './open.js';
-import { pagesByNumber } from './paging.js';
+import type { Db } from './sqlite/open.js';
+import { pagesByNumber } from './sqlite/paging.js';
 import type { ContentRow } from './queue/refetch.js';
 
 export interface WrongCount {

@@ -1,12 +1,12 @@
 /** What `lccfsck --repair` changes in lcc.db. The caller has the Queue Manager's lock. */
 import type { WrongCount } from './audit.js';
-import { Counter, raiseCounters } from './counters.js';
-import { forgetMarks } from './marks.js';
-import type { Db } from './open.js';
+import { Counter, raiseCounters } from './sqlite/counters.js';
+import { forgetMarks } from './sqlite/marks.js';
+import type { Db } from './sqlite/open.js';
 import { adoptStrayRows, rebuildSets } from './queue/ranges.js';
 import type { Spoilt } from './queue/refetch.js';
 import type { QueueStore } from './queue/store.js';
-import { beginAnew } from './restored.js';
+import { beginAnew } from './sqlite/restored.js';
 
 export class Mender {
   readonly #db: Db;

@@ -5,8 +5,8 @@
  */
 import { existsSync, readdirSync, unlinkSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { NamesDb, type Name } from '../db/names.js';
-import { nameOf } from '../db/naming.js';
+import { NamesDb, type Name } from '../db/names/names.js';
+import { nameOf } from '../db/names/naming.js';
 import { LccError } from '../lib/errors.js';
 import { DAMAGED_NAMES, leftover, NO_NAMES, OWN_FILES } from './store.js';
 import type { Extent, Finding } from './types.js';

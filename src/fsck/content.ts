@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { nameOf } from '../db/naming.js';
+import { nameOf } from '../db/names/naming.js';
 import type { ContentRow } from '../db/queue/refetch.js';
 import { errnoOf } from '../lib/errors.js';
 import type { CheckContext, Finding } from './types.js';

@@ -1,6 +1,6 @@
 /** QPSDB against QDB, the change sequence, and counters against what they count. */
 import { disagreement, strayRows } from '../db/queue/ranges.js';
-import type { Db } from '../db/open.js';
+import type { Db } from '../db/sqlite/open.js';
 import type { CheckContext, Finding } from './types.js';
 
 export function* sets({ db, audit, live, mender }: CheckContext): Generator<Finding> {

@@ -7,13 +7,13 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isLeaving } from '../db/aside.js';
+import { isLeaving } from '../db/sqlite/aside.js';
 import { Audit } from '../db/audit.js';
 import { StoreRegister } from '../db/cache/stores.js';
-import { forgetMarks } from '../db/marks.js';
+import { forgetMarks } from '../db/sqlite/marks.js';
 import { Mender } from '../db/mend.js';
-import { NamesDb } from '../db/names.js';
-import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/open.js';
+import { NamesDb } from '../db/names/names.js';
+import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/sqlite/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import {
   canSalvage,
@@ -22,10 +22,10 @@ import {
   NOBODY_LEFT,
   openOrSalvage,
   suspectDatabase,
-} from '../db/salvage.js';
-import { hasVanished, wentBack } from '../db/restored.js';
-import { readStoreMark } from '../db/store-mark.js';
-import { TemporaryNames } from '../db/temporary-names.js';
+} from '../db/sqlite/salvage.js';
+import { hasVanished, wentBack } from '../db/sqlite/restored.js';
+import { readStoreMark } from '../db/names/store-mark.js';
+import { TemporaryNames } from '../db/names/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock, type Lock } from '../lib/lock.js';
 import { silentLog, type LogFields } from '../lib/log.js';

@@ -1,7 +1,7 @@
 /** The small database of the UNSes, below their spools: whether SQLite finds it sound. */
 import { basename, join } from 'node:path';
-import { SESSIONS_DB } from '../db/sessions.js';
-import { damageOf, setDamagedAside } from '../db/spool-database.js';
+import { SESSIONS_DB } from '../db/spools/sessions.js';
+import { damageOf, setDamagedAside } from '../db/spools/spool-database.js';
 import type { CheckContext, Finding } from './types.js';
 
 export function* spoolDatabases({ unsSpoolDir, mender }: CheckContext): Generator<Finding> {

@@ -4,8 +4,8 @@
  */
 import { readdirSync, unlinkSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
-import type { Name, NameRow } from '../db/names.js';
-import { fileIdOf, nameOf, isFolderName } from '../db/naming.js';
+import type { Name, NameRow } from '../db/names/names.js';
+import { fileIdOf, nameOf, isFolderName } from '../db/names/naming.js';
 import { spooledDeletions } from './spools.js';
 import type { CheckContext, Finding } from './types.js';
 

@@ -1,9 +1,9 @@
 /** What a check is. */
 import type { Audit } from '../db/audit.js';
 import type { Mender } from '../db/mend.js';
-import type { NamesDb } from '../db/names.js';
-import type { Db } from '../db/open.js';
-import type { TemporaryNames } from '../db/temporary-names.js';
+import type { NamesDb } from '../db/names/names.js';
+import type { Db } from '../db/sqlite/open.js';
+import type { TemporaryNames } from '../db/names/temporary-names.js';
 
 /** One thing that is not as it should be. */
 export interface Finding {

@@ -2,7 +2,7 @@
  * Guessing passwords takes time: after a few failures for one account from one address, its attempts (right ones,
  * too, or an attacker would see the difference) are answered one after the other, ever more slowly.
  */
-import type { Clock } from '../lib/clock.js';
+import type { Clock } from './clock.js';
 
 const FREE_FAILURES = 3;
 const FIRST_DELAY_MS = 100;

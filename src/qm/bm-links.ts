@@ -1,6 +1,6 @@
 /** Connections of Bot Managers: who they are and how much they can do, requests to them, results from them. */
 import type { Connection } from '../daemon/types.js';
-import { strangeStore } from '../db/store-mark.js';
+import { strangeStore } from '../db/names/store-mark.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Machines, refuseMachine, UNKNOWN_STORE } from '../wire/machines.js';

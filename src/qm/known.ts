@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { WaitingRow } from '../db/queue/row.js';
-import type { Provider } from '../db/queue/providers.js';
+import type { Provider } from '../db/providers/provider-store.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import { strictRootCheck } from '../wire/roots.js';
 import type { TimeSlots } from './time-slots.js';

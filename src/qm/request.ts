@@ -3,7 +3,7 @@ import { agrees } from '../db/cache/belief.js';
 import type { Held } from '../db/cache/content.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
-import type { Provider } from '../db/queue/providers.js';
+import type { Provider } from '../db/providers/provider-store.js';
 import { codeText, OUTSIDE_ROOTS } from '../wire/codes.js';
 import type { FetchFailed, FetchRequest } from '../wire/fetch.js';
 

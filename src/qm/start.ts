@@ -1,12 +1,12 @@
 /** The Queue Manager put together: store, intake, dispatcher, deletions, links, and what the operator can tell it. */
-import { Checkpoints } from '../db/checkpoints.js';
-import { openOrSalvage } from '../db/salvage.js';
-import { lastGiven, raiseCounters } from '../db/counters.js';
-import { storageError } from '../db/open.js';
+import { Checkpoints } from '../db/sqlite/checkpoints.js';
+import { openOrSalvage } from '../db/sqlite/salvage.js';
+import { lastGiven, raiseCounters } from '../db/sqlite/counters.js';
+import { storageError } from '../db/sqlite/open.js';
 import { QueueStore } from '../db/queue/store.js';
-import { Marks } from '../db/marks.js';
-import { wentBack } from '../db/restored.js';
-import { hasContent } from '../db/store-mark.js';
+import { Marks } from '../db/sqlite/marks.js';
+import { wentBack } from '../db/sqlite/restored.js';
+import { hasContent } from '../db/names/store-mark.js';
 import type { Bound, Running, Services } from '../daemon/types.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Endpoint } from '../lib/endpoint.js';

@@ -2,7 +2,7 @@
  * How long sites are left alone: because they did not answer, because they asked for it, because of the bandwidth they or
  * the LCC as a whole may use. What a restart must not forget is written with the results that made it so.
  */
-import type { Provider } from '../db/queue/providers.js';
+import type { Provider } from '../db/providers/provider-store.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';

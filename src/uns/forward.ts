@@ -14,7 +14,7 @@
  */
 import { createHash, hash } from 'node:crypto';
 import type { Connection } from '../daemon/types.js';
-import type { SessionStore, Unnoted } from '../db/sessions.js';
+import type { SessionStore, Unnoted } from '../db/spools/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
 import { LccError, messageOf } from '../lib/errors.js';

@@ -1,6 +1,6 @@
 /** The spool as the UNS sees it: is there room, and what waits in it for whom. */
 import { bytesToKeep, describeRoom } from '../config/free-disk.js';
-import type { SessionStore } from '../db/sessions.js';
+import type { SessionStore } from '../db/spools/sessions.js';
 import type { Spool } from '../lib/spool.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
 import { step } from '../lib/steps.js';

@@ -2,9 +2,9 @@
  * From credentials to an admission: back-off, password, spool room, connection number, what the CP is told; and which of
  * it has been received.
  */
-import type { Provider } from '../db/pidb.js';
-import type { PidbReader } from '../db/pidb-reader.js';
-import type { Beginning, Begun, SessionStore } from '../db/sessions.js';
+import type { Provider } from '../db/providers/pidb.js';
+import type { PidbReader } from '../db/providers/pidb-reader.js';
+import type { Beginning, Begun, SessionStore } from '../db/spools/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { GroupSync } from '../lib/group-sync.js';

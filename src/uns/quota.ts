@@ -5,8 +5,8 @@
  * here: it looks again at each url, and so does the result of each fetch.
  */
 import { createHash } from 'node:crypto';
-import type { Provider } from '../db/pidb.js';
-import type { PidbReader } from '../db/pidb-reader.js';
+import type { Provider } from '../db/providers/pidb.js';
+import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { resolveUrl } from '../wire/roots.js';

@@ -3,8 +3,8 @@
  * for it in the spools as if they were absorbed. Looked at when a full set begins, to spare its CP the sending, and again
  * when it is about to be accepted: another session may have had the last one.
  */
-import { fullSetRation, type FullSetRation, type Provider } from '../db/pidb.js';
-import type { PidbReader } from '../db/pidb-reader.js';
+import { fullSetRation, type FullSetRation, type Provider } from '../db/providers/pidb.js';
+import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
 import { KeyedLock } from '../lib/keyed-lock.js';
 import type { Intake } from './intake.js';

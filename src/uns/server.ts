@@ -1,8 +1,8 @@
 /** The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM. */
 import { dirname } from 'node:path';
 import type { Connection } from '../daemon/types.js';
-import { PidbReader } from '../db/pidb-reader.js';
-import { SessionStore } from '../db/sessions.js';
+import { PidbReader } from '../db/providers/pidb-reader.js';
+import { SessionStore } from '../db/spools/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { DutyCycle } from '../lib/duty-cycle.js';

@@ -9,7 +9,7 @@
  * only when the CP has parted in good order after everything that was said, be that a refusal. Two sessions at a time
  * are shown the same ones: which of them will receive any is not known.
  */
-import type { PidbReader } from '../db/pidb-reader.js';
+import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf, tooManyFiles } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';

@@ -1,6 +1,6 @@
 /** One set on its way from a CP into the spool: every url judged, the good ones kept as they came, the bad ones named. */
-import type { Provider } from '../db/pidb.js';
-import type { PidbReader } from '../db/pidb-reader.js';
+import type { Provider } from '../db/providers/pidb.js';
+import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { LccError } from '../lib/errors.js';
 import type { SpoolWriter } from '../lib/spool-writer.js';
 import { urlError, type SentUrl } from '../wire/cp-uns/server.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { NamesDb } from '../../src/db/names.js';
+import { NamesDb } from '../../src/db/names/names.js';
 import { fetch, fileOf, numberOf, ok, World, type Far } from './support.js';
 
 const recalled = (id: number) => `<fetched id="${id}" status="recalled"/>`;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { Qm } from '../qm/daemon.js';
 import { Daemons, statusOf, type Daemon } from '../support/daemon.js';
 import { TestSite } from '../support/site.js';

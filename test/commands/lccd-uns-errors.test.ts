@@ -6,7 +6,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { startDaemon, type Daemon as Process } from '../support/daemon.js';
 import { Cp, Home, init, set, type Daemon } from '../support/uns.js';
 

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { openReadOnly } from '../../src/db/open.js';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { ROOT } from '../support/tree.js';
 import { accepted, Cp, init, newHome, SITE, type Daemon } from '../support/uns.js';
 

@@ -5,8 +5,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { NamesDb } from '../../src/db/names.js';
-import { fileIdOf } from '../../src/db/naming.js';
+import { NamesDb } from '../../src/db/names/names.js';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { examples, pageOf } from '../support/mdoc.js';
 import { ROOT } from '../support/tree.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';

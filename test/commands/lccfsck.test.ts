@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openReadOnly } from '../../src/db/open.js';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { tryLock } from '../../src/lib/lock.js';
 import { ROOT } from '../support/tree.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';

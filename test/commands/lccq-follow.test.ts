@@ -5,7 +5,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { TestCache } from '../support/cache.js';
 import { damagePages } from '../support/damage.js';
 import { LCCQ, runLccq } from '../support/lccq.js';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { startDaemon } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';

@@ -5,9 +5,9 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { newestMark } from '../../src/db/marks.js';
-import { openReadOnly } from '../../src/db/open.js';
-import { wentBack } from '../../src/db/restored.js';
+import { newestMark } from '../../src/db/sqlite/marks.js';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
+import { wentBack } from '../../src/db/sqlite/restored.js';
 import { ROOT } from '../support/tree.js';
 import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
 

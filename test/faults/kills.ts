@@ -17,7 +17,7 @@ import {
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openReadOnly } from '../../src/db/open.js';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { startSite } from '../support/nginx.js';
 

@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { openReadOnly } from '../../src/db/open.js';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { Cutter } from '../support/cutter.js';
 import { Daemons, statusOf } from '../support/daemon.js';
 import { binDir, shell, type ShellResult } from '../support/shell-lcc.js';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { openReadOnly } from '../../src/db/open.js';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { startDaemon } from '../support/daemon.js';
 import { noDisk, type FileSystem } from '../support/disk.js';
 import { ROOT } from '../support/tree.js';

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { NamesDb } from '../../src/db/names.js';
-import { fileIdOf } from '../../src/db/naming.js';
-import { markStore } from '../../src/db/store-mark.js';
+import { NamesDb } from '../../src/db/names/names.js';
+import { fileIdOf } from '../../src/db/names/naming.js';
+import { markStore } from '../../src/db/names/store-mark.js';
 import { runFsck } from '../../src/fsck/run.js';
 import { LccError } from '../../src/lib/errors.js';
 

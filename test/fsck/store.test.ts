@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { NamesDb } from '../../src/db/names.js';
-import { fileIdOf as fileIdOfName } from '../../src/db/naming.js';
+import type { NamesDb } from '../../src/db/names/names.js';
+import { fileIdOf as fileIdOfName } from '../../src/db/names/naming.js';
 import { Spool } from '../../src/lib/spool.js';
 import { exec, fileIdOf, fsck, heals, kindsOf, lcc, looked, store, withDb, withNames } from './checked.js';
 

@@ -58,5 +58,5 @@ test('no other module loads it', () => {
   const loading = projectFiles('src')
     .filter(path => path.endsWith('.ts') && path !== 'src/lib/sqlite.ts')
     .filter(path => readProjectFile(path).includes('better-sqlite3'));
-  assert.deepEqual(loading, ['src/db/open.ts']);
+  assert.deepEqual(loading, ['src/db/sqlite/open.ts']);
 });

@@ -1,7 +1,7 @@
 /** Bandwidth where there is always enough to fetch: neither more nor less than permitted, a restart in between or not. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { changeProvider } from '../../src/db/pidb.js';
+import { changeProvider } from '../../src/db/providers/pidb.js';
 import { Simulation, randomFrom, type Fetch, type SimulationOptions } from './simulation.js';
 import { failure, ok, unchanged, url } from './support.js';
 

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { openDatabase, openReadOnly, type Db } from '../../src/db/open.js';
+import { openDatabase, openReadOnly, type Db } from '../../src/db/sqlite/open.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { escapeAttribute } from '../../src/lib/xml/escape.js';
 import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
@@ -15,7 +15,7 @@ import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm
 import type { UrlRecord } from '../../src/wire/url.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 
-const root = new URL('../../../', import.meta.url).pathname;
+const root = new URL('../../..', import.meta.url).pathname;
 export const XML_LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
 
 export class Qm {

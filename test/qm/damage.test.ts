@@ -1,7 +1,7 @@
 /** The real Queue Manager on a database that something has happened to. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { damagePages, spoil } from '../support/damage.js';
 import { Bm, Qm, Uns } from './daemon.js';
 import { ok, url } from './support.js';

@@ -9,7 +9,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
       edit("db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS[synchronous]", 'false'),
     ],
     by: {
-      file: 'db/open',
+      file: 'db/sqlite/open',
       test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
     },
   },
@@ -17,7 +17,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
     without: 'the assertion that SQLite took it',
     edits: [edit('db.pragma(`synchronous = ${synchronous}`);', '')],
     by: {
-      file: 'db/open',
+      file: 'db/sqlite/open',
       test: 'a commit is synced: WAL with synchronous=FULL, also when the database is opened again',
     },
   },

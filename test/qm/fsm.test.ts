@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
 import { FsmSpool } from '../../src/qm/fsm.js';

@@ -1,6 +1,6 @@
 /** Holds the database against the model, after every event and, as far as order demands, after every durable step. */
 import assert from 'node:assert/strict';
-import type { Db } from '../../src/db/open.js';
+import type { Db } from '../../src/db/sqlite/open.js';
 import { DISCARDED, RELEASED } from '../../src/db/queue/held.js';
 import { disagreement } from '../../src/db/queue/ranges.js';
 import type { ProviderSet } from './model.js';

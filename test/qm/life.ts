@@ -1,5 +1,5 @@
 /** One life of the real Queue Manager, from start to crash, in this process: everything but sockets. */
-import type { Db } from '../../src/db/open.js';
+import type { Db } from '../../src/db/sqlite/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
 import type { Clock, ManualClock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';

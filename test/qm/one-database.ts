@@ -1,5 +1,5 @@
 /** One database in memory for thousands of short histories: emptied, not made anew, its statements prepared once. */
-import { openDatabase, type Db, type Statement } from '../../src/db/open.js';
+import { openDatabase, type Db, type Statement } from '../../src/db/sqlite/open.js';
 
 const RESET = 'UPDATE counter SET value = 0';
 const KEPT = new Set(['meta', 'counter', 'sqlite_sequence']);

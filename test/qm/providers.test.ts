@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { Audit } from '../../src/db/audit.js';
-import { addProvider, removeProvider } from '../../src/db/pidb.js';
+import { addProvider, removeProvider } from '../../src/db/providers/pidb.js';
 import type { FetchRequest } from '../../src/wire/fetch.js';
 import { Simulation } from './simulation.js';
 import { Bench, ok, url } from './support.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { fullSetRation, readProvider, type Provider } from '../../src/db/pidb.js';
+import { fullSetRation, readProvider, type Provider } from '../../src/db/providers/pidb.js';
 import { Bench, url } from './support.js';
 
 const PERIOD_MS = 30 * 86_400_000;

@@ -1,7 +1,7 @@
 /** A site that refuses the login of its provider, through the real dispatcher. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { changeLogin } from '../../src/db/pidb.js';
+import { changeLogin } from '../../src/db/providers/pidb.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog, type LogFields } from '../../src/lib/log.js';
 import { RefusedLogins } from '../../src/qm/refused-logins.js';

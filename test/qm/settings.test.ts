@@ -7,7 +7,7 @@ process.env['TZ'] = 'Europe/Berlin';
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterEach, test } from 'node:test';
-import type { Db } from '../../src/db/open.js';
+import type { Db } from '../../src/db/sqlite/open.js';
 import { onStep } from '../../src/lib/steps.js';
 import { settingsOf } from '../support/settings.js';
 import { Uns } from './daemon.js';

@@ -1,7 +1,7 @@
 /** Many sets of one url each, through the real Queue Manager. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { Bm, Qm, Uns } from './daemon.js';
 import { ok, url } from './support.js';
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase, type Db } from '../../src/db/open.js';
+import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import type { SetCounts } from '../../src/db/queue/absorb.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
 import { ROW_COLUMNS } from '../../src/db/queue/row.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings.js';
 import type { Running, Services } from '../../src/daemon/types.js';
-import { openDatabase, type Db } from '../../src/db/open.js';
+import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { startQueueManager } from '../../src/qm/start.js';

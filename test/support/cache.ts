@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { ContentStore, type Said } from '../../src/db/cache/content.js';
 import { FreedStore } from '../../src/db/cache/freed.js';
 import { Tally } from '../../src/db/cache/tally.js';
-import { fileIdOf } from '../../src/db/naming.js';
-import { openDatabase, type Db } from '../../src/db/open.js';
+import { fileIdOf } from '../../src/db/names/naming.js';
+import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 
 export interface Page {
   curl: string;

@@ -1,6 +1,6 @@
 /** A disk that fails below a database that is in use. */
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { openDatabase } from '../../src/db/open.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
 
 /** Overwrites all pages but the first, in such a way that who has the database open reads them again. */

@@ -2,9 +2,9 @@
 import { AssertionError } from 'node:assert';
 import { closeSync, copyFileSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Db } from '../../src/db/open.js';
+import type { Db } from '../../src/db/sqlite/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
-import { noteFailure, openOrSalvage } from '../../src/db/salvage.js';
+import { noteFailure, openOrSalvage } from '../../src/db/sqlite/salvage.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { mtimeOf } from '../../src/qm/mtime.js';

@@ -6,8 +6,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach } from 'node:test';
-import { openDatabase } from '../../src/db/open.js';
-import { addProvider, type ProviderTerms } from '../../src/db/pidb.js';
+import { openDatabase } from '../../src/db/sqlite/open.js';
+import { addProvider, type ProviderTerms } from '../../src/db/providers/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
 import {
   formatQmAnswer,

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { SessionStore } from '../../src/db/sessions.js';
+import { SessionStore } from '../../src/db/spools/sessions.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Provider } from '../../src/db/pidb.js';
-import type { PidbReader } from '../../src/db/pidb-reader.js';
-import type { SessionStore } from '../../src/db/sessions.js';
+import type { Provider } from '../../src/db/providers/pidb.js';
+import type { PidbReader } from '../../src/db/providers/pidb-reader.js';
+import type { SessionStore } from '../../src/db/spools/sessions.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { hashPassword } from '../../src/lib/password.js';

@@ -1,8 +1,8 @@
 /** An LCC as programs read it. */
 import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
 import { CacheReader, type Selection } from '../../db/cache/read.js';
-import { storageError } from '../../db/open.js';
-import { DatabaseWatch } from '../../db/watch.js';
+import { storageError } from '../../db/sqlite/open.js';
+import { DatabaseWatch } from '../../db/sqlite/watch.js';
 import { systemClock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 import { startOf } from '../cursor.js';

@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net';
 import { passOver } from '../../daemon/door.js';
 import type { Connection } from '../../daemon/types.js';
-import { storageError } from '../../db/open.js';
+import { storageError } from '../../db/sqlite/open.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import type { FairShare, PeerReading } from '../../lib/fair-share.js';

@@ -4,8 +4,8 @@
  * made as the Queue Manager runs, so that neither a clock that jumps nor an LCC that was away makes content older than its
  * provider had time to confirm it.
  */
-import { Counter } from '../counters.js';
-import type { Db } from '../open.js';
+import { Counter } from '../sqlite/counters.js';
+import type { Db } from '../sqlite/open.js';
 import type { ContentStore } from './content.js';
 import type { QueueReader } from '../queue/sets.js';
 

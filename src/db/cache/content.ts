@@ -3,8 +3,8 @@
  * a `freed` row for each file no row points to any more. Every change takes the next number of the change sequence.
  * All methods run inside the caller's transaction.
  */
-import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../damage.js';
-import type { Db } from '../open.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/damage.js';
+import type { Db } from '../sqlite/open.js';
 import { beliefConfirmed, beliefOf, type Belief } from './belief.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';

@@ -2,8 +2,8 @@
  * Deletions, remembered for content users, and the files that rows no longer point to: written, and forgotten after their
  * time. A cursor from before a deletion that was forgotten (counter `purged`) begins again.
  */
-import { purgedOf, setPurged } from '../counters.js';
-import type { Db } from '../open.js';
+import { purgedOf, setPurged } from '../sqlite/counters.js';
+import type { Db } from '../sqlite/open.js';
 
 const TABLES = ['tombstone', 'oldpath'] as const;
 

@@ -1,8 +1,8 @@
 /** Errors of urls, kept for the provider until it has received them (pierr). */
 import { REMOVALS_HELD } from '../../wire/codes.js';
 import { formatUrl, type UrlRecord } from '../../wire/url.js';
-import type { Db } from '../open.js';
-import { AT_MOST } from '../paging.js';
+import type { Db } from '../sqlite/open.js';
+import { AT_MOST } from '../sqlite/paging.js';
 import type { Tally } from './tally.js';
 
 /** Most bytes of an error's message that are kept. */

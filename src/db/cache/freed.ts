@@ -1,5 +1,5 @@
 /** Files waiting to be deleted on their machines. */
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 
 export interface FreedFile {
   fid: number;

@@ -1,5 +1,5 @@
 /** Whose content a file of the store is, as of now: every look-up sees what was committed last. */
-import { openReadOnly, type Db } from '../open.js';
+import { openReadOnly, type Db } from '../sqlite/open.js';
 
 export class FileOwners {
   readonly #db: Db;

@@ -2,7 +2,7 @@
  * Statements that are asked again and again: what is read for each range of a long answer, and for each window of a slow
  * one, differs in its values only. Preparing took a tenth of the time of an archive.
  */
-import type { Db, Statement } from '../open.js';
+import type { Db, Statement } from '../sqlite/open.js';
 
 /** All are forgotten when there would be more: selections make different ones. */
 const MAX_KNOWN = 64;

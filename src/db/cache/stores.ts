@@ -3,8 +3,8 @@
  * gives out the names of the lost one again: as long as rows or deletions name files of that one, the new one is not the
  * machine's store.
  */
-import { Counter } from '../counters.js';
-import type { Db } from '../open.js';
+import { Counter } from '../sqlite/counters.js';
+import type { Db } from '../sqlite/open.js';
 
 /** A row of lccurl, as far as its content is concerned. */
 export interface StoredContent {

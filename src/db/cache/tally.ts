@@ -2,8 +2,8 @@
  * Counters of the providers (pidb) and the change sequence, kept in the transactions that change what they count. A
  * tally lives for one transaction: it reads a row once, collects changes and writes them back as one UPDATE a provider.
  */
-import { Counter } from '../counters.js';
-import type { Db } from '../open.js';
+import { Counter } from '../sqlite/counters.js';
+import type { Db } from '../sqlite/open.js';
 
 export interface ProviderUse {
   filesmax: number;

@@ -2,7 +2,7 @@
  * How long the urls of each provider have waited, in groups: since the set was absorbed that gave them their places. There
  * may be a million sets. What is in the first ones is looked up and counted; of the others SQLite sums up the places.
  */
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 
 /** Upper bounds of the age groups in minutes; one more group holds what is older. */
 export const AGE_MINUTES: readonly number[] = [5, 10, 20, 40, 80, 160, 320, 640, 1280];

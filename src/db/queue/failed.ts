@@ -1,6 +1,6 @@
 /** Urls that failed and wait to be tried again, counted from an index beside the Queue Manager. */
 import { hoursOfMask, permits, slotOf, type Slots } from '../../config/hours.js';
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 
 /** Rows looked at; further ones are not counted. */
 export const COUNTED_FAILED = 10_000;

@@ -11,7 +11,7 @@
  * All methods run inside the caller's transaction.
  */
 import type { ContentStore } from '../cache/content.js';
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
 

@@ -2,7 +2,7 @@
  * Looks whether qpsdb and qdb agree, a page of look-ups at a time: a few of the places between sets, where no row may be. It is
  * true after every transaction, so others may change the queue between two pages.
  */
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import { NOW_SLOT, SET_COLUMNS, type WaitingSet } from './sets.js';
 import { LOOK_SLOT } from './slots.js';
 

@@ -8,7 +8,7 @@
  */
 import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import type { QueuedUrl } from './row.js';
 
 /** Growth so far, kept with the set across restarts. */

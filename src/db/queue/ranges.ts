@@ -5,7 +5,7 @@
  * What is compared at every start must cost nothing with ten million urls queued, in however many sets: a few look-ups a set, of
  * the first sets (places.ts). The others are looked at while it runs, and lccfsck reads every row.
  */
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import { lookAtPlaces } from './places.js';
 import type { WaitingSet } from './sets.js';
 

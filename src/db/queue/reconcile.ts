@@ -6,7 +6,7 @@
  */
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import type { LeftOver } from './held.js';
 import type { QueueReader } from './sets.js';
 

@@ -4,8 +4,8 @@
  */
 import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
-import { Counter } from '../counters.js';
-import type { Db } from '../open.js';
+import { Counter } from '../sqlite/counters.js';
+import type { Db } from '../sqlite/open.js';
 import { QueueInserter } from './insert.js';
 import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
 

@@ -3,7 +3,7 @@
  * generation is raised. Rows are changed in the order of their places when a slice is over: each page of the table is
  * looked up and written once, however the keys are scattered.
  */
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import { isPlain, secondsOf, type QueuedUrl } from './row.js';
 import { LOOK_SLOT } from './slots.js';
 

@@ -9,7 +9,7 @@ import { beliefConfirmed } from '../cache/belief.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import { FLAG_DROP_OUTSIDE, recordOfRow, type QueueRow } from './row.js';
 import type { QueueReader } from './sets.js';
 

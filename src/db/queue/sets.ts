@@ -1,7 +1,7 @@
 /** Reading the queue in its order: sets of a provider one after the other, places within a set, bad urls last. */
 import type { Tally } from '../cache/tally.js';
-import type { Db } from '../open.js';
-import { AT_MOST } from '../paging.js';
+import type { Db } from '../sqlite/open.js';
+import { AT_MOST } from '../sqlite/paging.js';
 import { ReadAhead } from './read-ahead.js';
 import {
   queueRow,

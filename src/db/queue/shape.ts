@@ -11,7 +11,7 @@ import {
   slotOf,
   type Slots,
 } from '../../config/hours.js';
-import type { Db } from '../open.js';
+import type { Db } from '../sqlite/open.js';
 import { AGE_GROUPS, readAges } from './ages.js';
 import { readFailed, sumUpFailed, type FailedUrls } from './failed.js';
 import { HELD } from './held.js';

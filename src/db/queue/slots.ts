@@ -4,8 +4,8 @@
  */
 import { crc32 } from 'node:zlib';
 import type { ErrorStore } from '../cache/errors.js';
-import type { Db } from '../open.js';
-import { AT_MOST } from '../paging.js';
+import type { Db } from '../sqlite/open.js';
+import { AT_MOST } from '../sqlite/paging.js';
 import { recordOfRow } from './row.js';
 import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets.js';
 

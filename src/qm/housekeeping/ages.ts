@@ -1,5 +1,5 @@
 import type { Cut } from '../../db/cache/age.js';
-import type { FullSetReason } from '../../db/queue/providers.js';
+import type { FullSetReason } from '../../db/providers/provider-store.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';

@@ -1,4 +1,4 @@
-import type { Db } from '../../db/open.js';
+import type { Db } from '../../db/sqlite/open.js';
 import type { Chore } from './chore.js';
 
 const LOOK_MS = 500;

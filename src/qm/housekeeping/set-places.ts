@@ -1,4 +1,4 @@
-import type { Db } from '../../db/open.js';
+import type { Db } from '../../db/sqlite/open.js';
 import { lookAtPlaces } from '../../db/queue/places.js';
 import { askToRetell, isRetoldFor, retellReason, retellSets } from '../../db/queue/ranges.js';
 import { LccError } from '../../lib/errors.js';

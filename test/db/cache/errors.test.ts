@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { Audit } from '../../../src/db/audit.js';
-import { PidbReader } from '../../../src/db/pidb-reader.js';
+import { PidbReader } from '../../../src/db/providers/pidb-reader.js';
 import { Bench, url } from '../../qm/support.js';
 
 const KEPT = 100;

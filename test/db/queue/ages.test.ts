@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Db } from '../../../src/db/open.js';
+import type { Db } from '../../../src/db/sqlite/open.js';
 import { AGE_GROUPS, AGE_MINUTES, readAges } from '../../../src/db/queue/ages.js';
 import { Bench } from '../../qm/support.js';
 

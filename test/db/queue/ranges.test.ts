@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { raiseCounters } from '../../../src/db/counters.js';
+import { raiseCounters } from '../../../src/db/sqlite/counters.js';
 import { disagreement, rebuildSets } from '../../../src/db/queue/ranges.js';
 import { Bench, url, setsOf } from '../../qm/support.js';
 

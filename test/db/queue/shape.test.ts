@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { hoursOfSlots, opensAtMs } from '../../../src/config/hours.js';
-import { openReadOnly } from '../../../src/db/open.js';
+import { openReadOnly } from '../../../src/db/sqlite/open.js';
 import { readQueueShape, readQueueSummary, type QueueShape } from '../../../src/db/queue/shape.js';
 import { Bench, url } from '../../qm/support.js';
 

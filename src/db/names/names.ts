@@ -1,0 +1,308 @@
+/**
+ * The names of a store: which file ids may be in use, which are free, and every id's generation. One SQLite file in the
+ * store's own folder, written by its Bot Manager alone.
+ *
+ * A name is an id and a generation. The promise is that no name ever means two contents, across kill -9 and power cuts
+ * at any instant; an id may be lost, never doubled:
+ *
+ *     (fresh) ──reserve──▶ taken ──note──▶ gone ──free──▶ free, next generation ──reserve──▶ taken …
+ *                            ╰──────────release (never held content)──▶ free, same generation
+ *
+ * - `reserve` commits before any of its names is handed out. A crash loses what was reserved and not yet used.
+ * - `note` commits before a deletion is acknowledged, and does nothing for a name that is not the id's current one: a
+ *   deletion sent again after its id was given out anew must not touch the new holder.
+ * - An id of generation 0 in use has no row; the file grows with deletions, not with content.
+ *
+ * SQLite rather than a journal of our own: no replay at start, flat memory, and torn writes are its job. Batches pay
+ * for the commits (1000 names 4 ms, once per 1000 fetches).
+ */
+import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import { holderOf } from '../../lib/lock.js';
+import { isOnReadOnlyDisk, openCopy } from '../../lib/sqlite-read.js';
+import { openSqlite, type Db, type Statement } from '../../lib/sqlite.js';
+import { step } from '../../lib/steps.js';
+import { pagesByNumber } from '../sqlite/paging.js';
+import { upgrade, versionOf } from '../sqlite/schema-version.js';
+
+export interface Name {
+  id: number;
+  gen: number;
+}
+
+/** A name as noted. `gone`: its file is to go when its grace is over. `free`: the generation is the one given out next. */
+export interface NameRow extends Name {
+  state: 'taken' | 'gone' | 'free';
+}
+
+interface Row extends Name {
+  state: number;
+}
+
+const TAKEN = 0;
+const GONE = 1;
+const FREE = 2;
+const STATES = ['taken', 'gone', 'free'] as const;
+
+/** `user_version` of one that was found damaged. */
+const CONDEMNED = -1;
+const SCHEMA = `
+CREATE TABLE next(id INTEGER NOT NULL CHECK (id >= 0)) STRICT;  -- one row: ids from here on were never given out
+CREATE TABLE names(
+  id INTEGER PRIMARY KEY CHECK (id >= 0),
+  gen INTEGER NOT NULL CHECK (gen >= 0),        -- taken, gone: the id's current one; free: the one to be given out next
+  -- 0 taken, 1 gone (its file stays for the grace period), 2 free
+  state INTEGER NOT NULL CHECK (state IN (0, 1, 2)),
+  at INTEGER NOT NULL DEFAULT 0                 -- when it went, on the store's own clock (milliseconds)
+) STRICT;
+CREATE INDEX names_free ON names(id) WHERE state = 2;
+CREATE INDEX names_gone ON names(at, id) WHERE state = 1;
+`;
+const STEPS = [SCHEMA];
+
+export class NamesDb {
+  readonly #db: Db;
+  readonly #pickFree: Statement;
+  readonly #take: Statement;
+  readonly #readNext: Statement;
+  readonly #writeNext: Statement;
+  readonly #find: Statement;
+  readonly #put: Statement;
+  readonly #pickDue: Statement;
+  #freeCount: number;
+  #goneCount: number;
+
+  /**
+   * Opens (or, with `firstId`, creates) the names; nobody else can while this one is open.
+   * @param firstId of a new file: 0 for an empty store, beyond everything found for one whose names were lost
+   * @param isLook nothing is to be written: those on a read-only disk will do
+   * @throws LccError `try.later` when another process has it open, `data.malformed` when it is damaged,
+   *   `config` when a newer LCC wrote it
+   */
+  constructor(path: string, firstId: number, isLook = false) {
+    try {
+      this.#db = isLook && isOnReadOnlyDisk(path) ? openForLook(path) : openExclusively(path, firstId);
+    } catch (error) {
+      throw explained(path, error);
+    }
+    const db = this.#db;
+    this.#pickFree = db.prepare('SELECT id, gen, state FROM names WHERE state = 2 ORDER BY id LIMIT ?');
+    this.#take = db.prepare('UPDATE names SET state = 0 WHERE id = ?');
+    this.#readNext = db.prepare('SELECT id FROM next').pluck();
+    this.#writeNext = db.prepare('UPDATE next SET id = ?');
+    this.#find = db.prepare('SELECT id, gen, state FROM names WHERE id = ?');
+    this.#put = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)');
+    this.#pickDue = db.prepare(
+      'SELECT id, gen, state FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
+    );
+    this.#freeCount = this.#count(FREE);
+    this.#goneCount = this.#count(GONE);
+  }
+
+  get freeCount(): number {
+    return this.#freeCount;
+  }
+  get goneCount(): number {
+    return this.#goneCount;
+  }
+  /** Ids from here on were never given out. */
+  get nextId(): number {
+    return this.#readNext.get() as number;
+  }
+  /** Where the store's own clock stood when a name last went: time passes on it only while a Bot Manager runs. */
+  get lastAtMs(): number {
+    return Number(this.#db.prepare('SELECT coalesce(max(at), 0) FROM names WHERE state = 1').pluck().get());
+  }
+
+  /** `count` names to hand out, free ones first, durably noted as taken. */
+  reserve(count: number): Name[] {
+    const names = this.#inTransaction(() => {
+      const free: Name[] = this.#pickFree.all(count) as Row[];
+      for (const { id } of free) this.#take.run(id);
+      const fresh = count - free.length;
+      if (fresh > 0) {
+        const next = this.nextId;
+        for (let i = 0; i < fresh; i++) free.push({ id: next + i, gen: 0 });
+        this.#writeNext.run(next + fresh);
+      }
+      this.#freeCount -= count - fresh;
+      return free;
+    });
+    step('bm.names.reserved');
+    return names;
+  }
+
+  /** Puts back reserved names that never held content: free at the same generation. */
+  release(names: readonly Name[]): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      for (const { id, gen } of names) this.#write(id, gen, FREE, 0);
+    });
+    this.#freeCount += names.length;
+    step('bm.names.released');
+  }
+
+  /** Notes durably that names' files are to go, each `atMs` on the store's clock. Those not in use are passed over. */
+  note(deletions: readonly { name: Name; atMs: number }[]): void {
+    const noted = this.#inTransaction(() => {
+      const next = this.nextId;
+      let count = 0;
+      for (const { name, atMs } of deletions) {
+        if (!this.#isTaken(name, next)) continue;
+        this.#write(name.id, name.gen, GONE, atMs);
+        count++;
+      }
+      return count;
+    });
+    this.#goneCount += noted;
+    step('bm.names.noted');
+  }
+
+  /** Those of the names that are in use: what `note` would note. Reads only. */
+  taken<N extends Name>(names: readonly N[]): N[] {
+    return this.#inTransaction(() => {
+      const next = this.nextId;
+      return names.filter(name => this.#isTaken(name, next));
+    });
+  }
+
+  /** Names that went at `atMs` or before, the longest gone first. */
+  due(atMs: number, limit: number): Name[] {
+    return this.#inTransaction(() => this.#pickDue.all(atMs, limit) as Row[]);
+  }
+
+  /** The files of these gone names have been removed: their ids are free at the next generation. */
+  free(names: readonly Name[]): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      for (const { id, gen } of names) this.#write(id, gen + 1, FREE, 0);
+    });
+    this.#goneCount -= names.length;
+    this.#freeCount += names.length;
+    step('bm.names.freed');
+  }
+
+  /** The files of these gone names could not be removed: they are due again as if they had gone `atMs`. */
+  postpone(names: readonly Name[], atMs: number): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      for (const { id, gen } of names) this.#write(id, gen, GONE, atMs);
+    });
+  }
+
+  /** Every row, a page at a time. */
+  *rows(pageRows: number): Generator<NameRow, void> {
+    const page = this.#db.prepare('SELECT id, gen, state FROM names WHERE id > ? ORDER BY id LIMIT ?');
+    const pages = pagesByNumber(
+      after => page.all(after, pageRows) as Row[],
+      row => row.id,
+      -1,
+    );
+    for (const rows of pages) for (const row of rows) yield nameRow(row);
+  }
+
+  /** What is known of an id; undefined when it has no row: in use at generation 0, or never given out. */
+  row(id: number): NameRow | undefined {
+    const row = this.#find.get(id) as Row | undefined;
+    return row && nameRow(row);
+  }
+
+  /** Repairs: these names are in use, whatever was noted of them; ids given out from here on lie behind them. */
+  claim(names: readonly Name[]): void {
+    if (names.length === 0) return;
+    this.#inTransaction(() => {
+      const beyond = names.reduce((most, { id }) => Math.max(most, id), 0) + 1;
+      if (beyond > this.nextId) this.#writeNext.run(beyond);
+      for (const { id, gen } of names) this.#write(id, gen, TAKEN, 0);
+    });
+    this.#freeCount = this.#count(FREE);
+    this.#goneCount = this.#count(GONE);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** 2 = FULL: what a commit promises. */
+  get synchronous(): unknown {
+    return this.#db.pragma('synchronous', { simple: true });
+  }
+
+  #isTaken({ id, gen }: Name, next: number): boolean {
+    const current = (this.#find.get(id) as Row | undefined) ?? { gen: 0, state: TAKEN };
+    return id < next && current.gen === gen && current.state === TAKEN;
+  }
+
+  #write(id: number, gen: number, state: number, atMs: number): void {
+    this.#put.run(id, gen, state, atMs);
+  }
+
+  #count(state: number): number {
+    return Number(this.#db.prepare(`SELECT count(*) FROM names WHERE state = ${state}`).pluck().get());
+  }
+
+  #inTransaction<T>(work: () => T): T {
+    try {
+      return this.#db.transaction(work).immediate();
+    } catch (error) {
+      const reason = explained(this.#db.name, error);
+      // Nothing in it can be trusted from here on: whoever opens it next finds it damaged and sets it aside.
+      if (reason instanceof LccError && reason.code === 'data.malformed') {
+        this.#db.pragma(`user_version = ${CONDEMNED}`);
+      }
+      throw reason;
+    }
+  }
+}
+
+function nameRow({ id, gen, state }: Row): NameRow {
+  return { id, gen, state: STATES[state] ?? 'taken' };
+}
+
+function openExclusively(path: string, firstId: number): Db {
+  const db = openSqlite(path, { timeout: 1000 });
+  try {
+    // Two Bot Managers on one store would hand out the same names: the lock is held until this process ends.
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    upgrade(db, path, STEPS, () => db.prepare('INSERT INTO next VALUES (?)').run(firstId));
+    requireSound(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function openForLook(path: string): Db {
+  const db = openCopy(path);
+  try {
+    if (versionOf(db, path, STEPS) === 0) throw new LccError('data.malformed', `${path}: nothing is in it`);
+    requireSound(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function requireSound(db: Db, path: string): void {
+  // Ids that are known to have been given out are never given out as fresh ones.
+  const given = 'SELECT coalesce(max(id), -1) < (SELECT id FROM next) FROM names';
+  if (db.pragma('quick_check(1)', { simple: true }) !== 'ok' || db.prepare(given).pluck().get() !== 1)
+    throw new LccError('data.malformed', `${path}: damaged`);
+}
+
+function explained(path: string, error: unknown): unknown {
+  if (error instanceof LccError) return error;
+  const code = errnoOf(error) ?? '';
+  const what = `${path}: ${messageOf(error)}`;
+  if (code.startsWith('SQLITE_BUSY'))
+    return new LccError('try.later', `${path}: in use by ${holderOf(path)}; stop that first`, {
+      cause: error,
+    });
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return new LccError('data.malformed', what, { cause: error });
+  if (code === 'SQLITE_FULL') return new LccError('io.full', what, { cause: error });
+  if (code.startsWith('SQLITE_IOERR')) return new LccError('io', what, { cause: error });
+  return error;
+}

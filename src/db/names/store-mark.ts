@@ -1,0 +1,59 @@
+/** The file `machine-id` of a store: whose it is, and which of all stores that this machine ever had. */
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileDurably } from '../../lib/durable.js';
+import { errnoOf } from '../../lib/errors.js';
+import { isFolderName, nameOf } from './naming.js';
+
+export interface StoreMark {
+  machineId: string;
+  /** Undefined in a store made before stores had one. */
+  storeId: string | undefined;
+}
+
+/** Undefined: there is no store. */
+export function readStoreMark(dir: string): StoreMark | undefined {
+  try {
+    const [machineId = '', storeId] = readFileSync(join(dir, 'machine-id'), 'utf8').trim().split('\n');
+    return { machineId, storeId };
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** What to tell who finds a store that is not the one rows point into (StoreRegister.fits). */
+export function strangeStore(machineId: string): string {
+  return `rows point to files of machine "${machineId}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`;
+}
+
+/** Whether there is content in the store: a folder is made for a page before it is fetched, and some never come. */
+export function hasContent(dir: string): boolean {
+  return foldersIn(dir).some(outer =>
+    foldersIn(join(dir, outer)).some(inner =>
+      namesIn(join(dir, outer, inner)).some(file => nameOf(`${outer}/${inner}/${file}`) !== undefined),
+    ),
+  );
+}
+
+/** Marks the store durably. @returns its new id */
+export function markStore(dir: string, machineId: string): string {
+  const storeId = randomUUID();
+  writeFileDurably(join(dir, 'machine-id'), `${machineId}\n${storeId}\n`);
+  return storeId;
+}
+
+function foldersIn(dir: string): string[] {
+  return namesIn(dir).filter(isFolderName);
+}
+
+/** None where there is nothing to see. */
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errnoOf(error) ?? '')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Names of files by the million, and what is known of each. They lie in a temporary file that SQLite removes by itself;
+ * memory is that of its cache.
+ */
+import { openSqlite } from '../../lib/sqlite.js';
+import type { Name } from './names.js';
+
+/** `held`: a row of lccurl points to it. `freed`: it waits to be deleted. */
+export type NameUse = 'held' | 'freed';
+
+const FREED = 0;
+const HELD = 1;
+/** Names put in one transaction. */
+const BATCH = 10_000;
+
+export class TemporaryNames {
+  readonly #db = openSqlite('');
+  readonly #add;
+  readonly #use;
+  readonly #heldGens;
+  /** Not yet written, by name. */
+  #pending = new Map<string, [id: number, gen: number, use: number]>();
+
+  constructor() {
+    this.#db.exec(
+      'CREATE TABLE names(id INTEGER, gen INTEGER, use INTEGER, PRIMARY KEY (id, gen)) WITHOUT ROWID',
+    );
+    // A row wins: what it points to must not be taken for deleted.
+    this.#add = this.#db.prepare(
+      'INSERT INTO names VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET use = max(use, excluded.use)',
+    );
+    this.#use = this.#db
+      .prepare<[number, number], number>('SELECT use FROM names WHERE id = ? AND gen = ?')
+      .pluck();
+    this.#heldGens = this.#db
+      .prepare<[number], number>(`SELECT gen FROM names WHERE id = ? AND use = ${HELD} ORDER BY gen`)
+      .pluck();
+  }
+
+  add({ id, gen }: Name, use: NameUse): void {
+    const key = `${id}.${gen}`;
+    const before = this.#pending.get(key)?.[2] ?? FREED;
+    this.#pending.set(key, [id, gen, Math.max(before, use === 'held' ? HELD : FREED)]);
+    if (this.#pending.size >= BATCH) this.#flush();
+  }
+
+  useOf({ id, gen }: Name): NameUse | undefined {
+    const pending = this.#pending.get(`${id}.${gen}`)?.[2];
+    const use = pending === HELD ? HELD : (this.#use.get(id, gen) ?? pending);
+    return use === undefined ? undefined : use === HELD ? 'held' : 'freed';
+  }
+
+  /** Generations of the id that rows hold. */
+  heldGenerations(id: number): number[] {
+    this.#flush();
+    return this.#heldGens.all(id);
+  }
+
+  /** All names that rows hold, by id. */
+  *held(): Generator<Name, void> {
+    this.#flush();
+    const page = this.#db.prepare<[number, number], Name>(
+      `SELECT id, gen FROM names WHERE (id, gen) > (?, ?) AND use = ${HELD} ORDER BY id, gen LIMIT 1000`,
+    );
+    for (let last: Name | undefined; ;) {
+      const rows: Name[] = page.all(last?.id ?? -1, last?.gen ?? -1);
+      yield* rows;
+      last = rows.at(-1);
+      if (last === undefined) return;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #flush(): void {
+    if (this.#pending.size === 0) return;
+    const pending = this.#pending;
+    this.#pending = new Map();
+    this.#db.transaction(() => {
+      for (const one of pending.values()) this.#add.run(...one);
+    })();
+  }
+}

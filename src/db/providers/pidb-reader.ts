@@ -1,0 +1,145 @@
+/**
+ * What a UNS reads of lcc.db: a provider and the errors it has not received; at the end of a set, its last one in the
+ * queue, and whether its quota has room.
+ */
+import { LccError, messageOf } from '../../lib/errors.js';
+import { inodeOf } from '../../lib/inode.js';
+import { corrupt, isInteger, isText } from '../sqlite/damage.js';
+import { openReadOnly, storageError, type Db } from '../sqlite/open.js';
+import { PROVIDER, providerOf, type Provider } from './pidb.js';
+import { MAX_SUMMED, WAITING_GROWTH } from '../queue/quota.js';
+
+export interface ProviderError {
+  errseq: number;
+  code: number;
+  text: string;
+  /** As printed: ` curl="…" mimetype="…"`. */
+  attrs: string;
+}
+
+/**
+ * The UNS's view of lcc.db. Every call sees the database as it is now, also when it was put in the place of a damaged
+ * one meanwhile.
+ */
+export class PidbReader {
+  readonly #path: string;
+  #view: View | undefined;
+  #inode: bigint | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * @throws LccError `input.missing` while there is no database, `data.malformed` where the provider cannot be read
+   */
+  provider(pid: number): Provider | undefined {
+    return this.#guard(({ provider }) => {
+      const row = provider.get(pid);
+      return row && providerOf(row);
+    });
+  }
+
+  /**
+   * The id of the provider's last set in the queue: 0 before the first one, and where it cannot be read. Undefined: there is
+   * no such provider any more.
+   */
+  latestSet(pid: number): number | undefined {
+    try {
+      return this.#guard(({ latest }) => latest.get(pid));
+    } catch (error) {
+      if (error instanceof LccError) return 0;
+      throw error;
+    }
+  }
+
+  /**
+   * The first errors with errseq above `mark`, at most `limit`, and how many there are in all that the provider has not
+   * received: kept ones above the mark, and ones that are only counted.
+   * @throws LccError as `provider`
+   */
+  errorsAbove(pid: number, mark: number, limit: number): { shown: ProviderError[]; total: number } {
+    return this.#guard(({ errors, total }) => {
+      const shown = errors.all(pid, mark, limit);
+      for (const { errseq, code, text, attrs } of shown)
+        if (!isInteger(code) || !isText(text) || !isText(attrs))
+          throw corrupt(`row ${errseq} of pierr has a value of another type`);
+      // The Queue Manager may not have heard of the mark: what it still keeps and counts below is received all the same.
+      return { shown, total: shown.length === 0 ? 0 : (total.get({ pid, mark }) ?? 0) };
+    });
+  }
+
+  /** What the provider's content will grow by when all that waits arrives as announced; nothing when too many wait. */
+  waitingGrowth(pid: number): { files: number; space: number } {
+    return this.#guard(({ waiting, waitingGrowth }) => {
+      const isFew = (waiting.get(pid) ?? 0) <= MAX_SUMMED;
+      return (isFew ? waitingGrowth.get(pid, 0, -1) : undefined) ?? { files: 0, space: 0 };
+    });
+  }
+
+  /** What is held of a url, and whether it is going to be fetched. */
+  lookUp(pid: number, curl: string, mimetype: string): { heldBytes: number | undefined; isWaiting: boolean } {
+    return this.#guard(({ held, isQueued }) => ({
+      heldBytes: held.get(pid, curl, mimetype),
+      isWaiting: isQueued.get(pid, curl, mimetype) !== undefined,
+    }));
+  }
+
+  close(): void {
+    this.#view?.db.close();
+    this.#view = undefined;
+  }
+
+  /** What cannot be read, a damaged page say, concerns who asked for it: not the process, which serves others. */
+  #guard<T>(read: (view: View) => T): T {
+    try {
+      return read(this.#open());
+    } catch (error) {
+      const named = error instanceof LccError ? error : storageError(this.#path, error);
+      if (named instanceof LccError) throw named;
+      throw new LccError('data.malformed', `${this.#path}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  #open(): View {
+    const inode = inodeOf(this.#path);
+    if (this.#view !== undefined && inode === this.#inode) return this.#view;
+    this.close();
+    this.#inode = inode;
+    return (this.#view = viewOf(openReadOnly(this.#path)));
+  }
+}
+
+type View = ReturnType<typeof viewOf>;
+
+/** A database, and what the UNS asks it. */
+function viewOf(db: Db) {
+  return {
+    db,
+    provider: db.prepare<[number], unknown[]>(PROVIDER).raw(),
+    latest: db.prepare<[number], number>('SELECT latestpsetid FROM pidb WHERE pid = ?').pluck(),
+    waiting: db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck(),
+    waitingGrowth: db.prepare<[number, number, number], { files: number; space: number }>(WAITING_GROWTH),
+    held: db
+      .prepare<[number, string, string], number>(
+        'SELECT len FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?',
+      )
+      .pluck(),
+    isQueued: db
+      .prepare<[number, string, string], number>(
+        'SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ? AND op = 1',
+      )
+      .pluck(),
+    errors: db.prepare<[number, number, number], ProviderError>(
+      'SELECT errseq, code, text, attrs FROM pierr WHERE pid = ? AND errseq > ? ORDER BY errseq LIMIT ?',
+    ),
+    total: db
+      .prepare<[{ pid: number; mark: number }], number>(
+        `SELECT max(above, nurlerrs - below) FROM pidb,
+           (SELECT count(*) FILTER (WHERE errseq > $mark) AS above, count(*) FILTER (WHERE errseq <= $mark) AS below
+            FROM pierr WHERE pid = $pid)
+         WHERE pid = $pid`,
+      )
+      .pluck(),
+  };
+}

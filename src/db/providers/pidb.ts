@@ -1,0 +1,325 @@
+/** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
+import { LccError } from '../../lib/errors.js';
+import type { Db } from '../sqlite/open.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/damage.js';
+
+/** What an operator decides of a provider. */
+export interface ProviderTerms {
+  enabled: boolean;
+  filesmax: number;
+  /** Bytes. */
+  spacemax: number;
+  /** Unsolicited full sets within qm.full_set_period_ms. */
+  fullsetsallowed: number;
+  /** Bytes per second, 0 = unlimited. */
+  bandwidth: number;
+  /** 24 or 168 characters 0/1, '' = always. */
+  timeofday: string;
+  /** 0 to 2; 2 first. */
+  priority: number;
+  /** Urls fetched at a time. */
+  parallel: number;
+  /** Announced md5 and len must be met. */
+  enforce: boolean;
+  /** The mass-delete fuse: share and number of urls; null = qm.fuse_percent, qm.fuse_urls. */
+  fusepercent: number | null;
+  fuseurls: number | null;
+  /** Of one fetch, where tighter than the robot's own: bytes, milliseconds; null = bot.max_content_bytes, bot.total_timeout_ms. */
+  maxlen: number | null;
+  fetchtimeout: number | null;
+  /** What its site is told of the robot; null = bot.user_agent. */
+  useragent: string | null;
+  /** Milliseconds between the end of one fetch and the beginning of the next; null = qm.pace_ms. */
+  pacems: number | null;
+}
+
+/** What the QM counts. */
+export interface ProviderState {
+  filesused: number;
+  spaceused: number;
+  nurlerrs: number;
+  nurlproc: number;
+  lastconnseq: number;
+  lastconnip: string;
+  /** The reason, null when none is wanted. */
+  fullsetwanted: string | null;
+  fullsetsused: number;
+  /** Seconds since 1970. */
+  fullsetssince: number;
+  /** When its last set was absorbed, when its CP last connected; 0 = never. */
+  lastset: number;
+  lastconntime: number;
+  /** 1: the operator stopped fetching from it. */
+  paused: number;
+  /** Failures of its site as a whole, one after the other, and the time before which it is left alone. */
+  backoffs: number;
+  backoffuntil: number;
+  /** No fetch before this time, for its bandwidth: milliseconds since 1970. */
+  dueat: number;
+}
+
+export interface Provider extends ProviderTerms, ProviderState {
+  pid: number;
+  /** sha256:SALT:HASH. */
+  password: string;
+  roots: string[];
+}
+
+/** Full sets a provider may send now. */
+export interface FullSetRation {
+  /** Unasked ones. */
+  allowed: number;
+  /** Why the LCC wants one, which costs nothing. */
+  wanted: string | undefined;
+}
+
+/**
+ * What is left of a provider's ration when `waiting` full sets are accepted and not yet absorbed: the first of them will
+ * fulfil a wish for one, each other costs one (`ProviderStore.noteSet` counts them so).
+ */
+export function fullSetRation(
+  provider: Pick<Provider, 'fullsetsallowed' | 'fullsetsused' | 'fullsetssince' | 'fullsetwanted'>,
+  waiting: number,
+  nowMs: number,
+  periodMs: number,
+): FullSetRation {
+  const wish = provider.fullsetwanted ?? undefined;
+  const unasked = wish === undefined ? waiting : Math.max(0, waiting - 1);
+  const used = fullSetsUsed(provider, nowMs, periodMs);
+  return {
+    allowed: Math.max(0, provider.fullsetsallowed - used - unasked),
+    wanted: waiting === 0 ? wish : undefined,
+  };
+}
+
+/** Unasked full sets absorbed in the period that is running, if one is. */
+export function fullSetsUsed(
+  provider: Pick<Provider, 'fullsetsused' | 'fullsetssince'>,
+  nowMs: number,
+  periodMs: number,
+): number {
+  const [nowS, periodS] = [Math.floor(nowMs / 1000), Math.floor(periodMs / 1000)];
+  // One that began further ahead than it is long was begun by a clock that has been set back since.
+  const isOver = Math.abs(nowS - provider.fullsetssince) > periodS;
+  return isOver ? 0 : provider.fullsetsused;
+}
+
+/** Columns of what an operator decides. */
+const TERMS = [
+  'enabled',
+  'filesmax',
+  'spacemax',
+  'fullsetsallowed',
+  'bandwidth',
+  'timeofday',
+  'priority',
+  'parallel',
+  'enforce',
+  'fusepercent',
+  'fuseurls',
+  'maxlen',
+  'fetchtimeout',
+  'useragent',
+  'pacems',
+] as const satisfies readonly (keyof ProviderTerms)[];
+
+const STATE = [
+  'paused',
+  'filesused',
+  'spaceused',
+  'nurlerrs',
+  'nurlproc',
+  'lastconnseq',
+  'lastconnip',
+  'fullsetwanted',
+  'fullsetsused',
+  'fullsetssince',
+  'lastset',
+  'lastconntime',
+  'backoffs',
+  'backoffuntil',
+  'dueat',
+] as const satisfies readonly (keyof ProviderState)[];
+
+/** Columns whose values are texts, and those that may be NULL. */
+const TEXTS: ReadonlySet<string> = new Set(['password', 'timeofday', 'lastconnip', 'roots']);
+const NULLABLE: ReadonlySet<string> = new Set([
+  'fusepercent',
+  'fuseurls',
+  'maxlen',
+  'fetchtimeout',
+  'pacems',
+]);
+const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'fullsetwanted']);
+
+const FIELDS = ['pid', 'password', ...TERMS, ...STATE, 'roots'];
+const ROOTS = `(SELECT json_group_array(CAST(root AS TEXT)) FROM
+  (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root))`;
+const PROVIDERS = `SELECT ${['pid', 'password', ...TERMS, ...STATE, ROOTS].join(', ')} FROM pidb`;
+/** A statement of one provider; its rows, raw, are for `providerOf`. */
+export const PROVIDER = `${PROVIDERS} WHERE pid = ?`;
+
+/** All fields, so that copies share one hidden class. */
+const TEMPLATE = Object.fromEntries(FIELDS.map(name => [name, null]));
+
+/** One provider with its roots. */
+export function readProvider(db: Db, pid: number): Provider | undefined {
+  const row = db.prepare<[number], unknown[]>(PROVIDER).raw().get(pid);
+  return row && providerOf(row);
+}
+
+/** Errors of a provider that are kept for it, by code, the most frequent first. */
+export function readErrorCodes(db: Db, pid: number): { code: number; errors: number }[] {
+  const sql = 'SELECT code, count(*) AS errors FROM pierr WHERE pid = ? GROUP BY code ORDER BY 2 DESC, 1';
+  return db.prepare<[number], { code: number; errors: number }>(sql).all(pid);
+}
+
+/** All providers, ascending. */
+export function readProviders(db: Db): Provider[] {
+  return db.prepare<[], unknown[]>(`${PROVIDERS} ORDER BY pid`).raw().all().map(providerOf);
+}
+
+/** @throws as SQLite for damage, for a row whose values are not of their columns' types */
+export function providerOf(row: unknown[]): Provider {
+  const fields: Record<string, unknown> = { ...TEMPLATE };
+  for (let i = 0; i < FIELDS.length; i++) {
+    const name = FIELDS[i] ?? '';
+    if (!kindOf(name)(row[i])) throw corrupt(`provider ${String(row[0])}: ${name} is of another type`);
+    fields[name] = row[i];
+  }
+  // SQLite has neither booleans nor lists.
+  fields['enabled'] = fields['enabled'] !== 0;
+  fields['enforce'] = fields['enforce'] !== 0;
+  fields['roots'] = JSON.parse(fields['roots'] as string);
+  return fields as unknown as Provider;
+}
+
+function kindOf(name: string): (value: unknown) => boolean {
+  if (TEXTS.has(name)) return isText;
+  if (NULLABLE_TEXTS.has(name)) return isTextOrNull;
+  return NULLABLE.has(name) ? isIntegerOrNull : isInteger;
+}
+
+// Administration
+
+/** One that was lost has what is left of it. @throws LccError `usage` when the pid is taken */
+export function addProvider(
+  db: Db,
+  pid: number,
+  password: string,
+  terms: Partial<ProviderTerms>,
+  roots: readonly string[],
+): void {
+  db.transaction(() => {
+    if (exists(db, pid)) throw new LccError('usage', `provider ${pid} exists; change it with lccpidb set`);
+    db.prepare('INSERT INTO pidb(pid, password) VALUES (?, ?)').run(pid, password);
+    changeTerms(db, pid, terms);
+    for (const root of roots) insertRoot(db, pid, root);
+    db.prepare(COUNT_ANEW).run({ pid });
+  }).immediate();
+}
+
+const COUNT_ANEW = `UPDATE pidb SET
+  (filesused, spaceused) = (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE pid = $pid),
+  nurlproc = (SELECT count(*) FROM qdb WHERE pid = $pid), nurlerrs = (SELECT count(*) FROM pierr WHERE pid = $pid)
+  WHERE pid = $pid`;
+
+/** Changes what is given. @throws LccError `usage` for an unknown pid */
+export function changeProvider(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
+  change(db, pid, () => changeTerms(db, pid, terms));
+}
+
+/** @throws LccError `usage` for an unknown pid */
+export function changePassword(db: Db, pid: number, password: string): void {
+  change(db, pid, () => db.prepare('UPDATE pidb SET password = ? WHERE pid = ?').run(password, pid));
+}
+
+/** @throws LccError `usage` for an unknown pid */
+export function addRoots(db: Db, pid: number, roots: readonly string[]): void {
+  change(db, pid, () => {
+    for (const root of roots) insertRoot(db, pid, root);
+  });
+}
+
+/** @throws LccError `usage` for an unknown pid or a root it does not have */
+export function removeRoots(db: Db, pid: number, roots: readonly string[]): void {
+  change(db, pid, () => {
+    for (const root of roots) {
+      const { changes } = db.prepare('DELETE FROM proots WHERE pid = ? AND root = ?').run(pid, root);
+      if (changes === 0) throw new LccError('usage', `provider ${pid} has no root ${root}; see lccpidb show`);
+    }
+  });
+}
+
+/**
+ * Forgets a provider that the LCC holds nothing of.
+ * @throws LccError `usage` for an unknown pid, or while content or queued urls of it remain
+ */
+export function removeProvider(db: Db, pid: number): void {
+  db.transaction(() => {
+    demand(db, pid);
+    const held = (table: string) =>
+      db.prepare(`SELECT count(*) FROM ${table} WHERE pid = ?`).pluck().get(pid) as number;
+    const [urls, queued] = [held('lccurl'), held('qdb')];
+    if (urls + queued > 0) {
+      throw new LccError(
+        'usage',
+        `provider ${pid} still has ${urls} ${urls === 1 ? 'url' : 'urls'} stored and ${queued} queued; have it send an empty full set first`,
+      );
+    }
+    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb'])
+      db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
+  }).immediate();
+}
+
+/**
+ * What the provider's site gets when it asks for a user and a password; undefined: nothing.
+ * @param login `user:password`
+ * @throws LccError `usage` for an unknown pid
+ */
+export function changeLogin(db: Db, pid: number, login: string | undefined): void {
+  change(db, pid, () => {
+    if (login === undefined) db.prepare('DELETE FROM sitelogin WHERE pid = ?').run(pid);
+    else db.prepare('INSERT OR REPLACE INTO sitelogin VALUES (?, ?)').run(pid, login);
+  });
+}
+
+/** The user of its login; undefined when it has none. */
+export function readLoginUser(db: Db, pid: number): string | undefined {
+  return db
+    .prepare<[number], string>("SELECT substr(login, 1, instr(login, ':') - 1) FROM sitelogin WHERE pid = ?")
+    .pluck()
+    .get(pid);
+}
+
+function change(db: Db, pid: number, then: () => void): void {
+  db.transaction(() => {
+    demand(db, pid);
+    then();
+  }).immediate();
+}
+
+function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
+  for (const name of TERMS) {
+    const value = terms[name];
+    if (value === undefined) continue;
+    db.prepare(`UPDATE pidb SET ${name} = ? WHERE pid = ?`).run(
+      typeof value === 'boolean' ? Number(value) : value,
+      pid,
+    );
+  }
+  // What is owed of another limit is no measure of this one.
+  if (terms.bandwidth !== undefined) db.prepare('UPDATE pidb SET dueat = 0 WHERE pid = ?').run(pid);
+}
+
+function insertRoot(db: Db, pid: number, root: string): void {
+  db.prepare('INSERT OR IGNORE INTO proots(pid, root) VALUES (?, ?)').run(pid, root);
+}
+
+function exists(db: Db, pid: number): boolean {
+  return db.prepare('SELECT 1 FROM pidb WHERE pid = ?').get(pid) !== undefined;
+}
+
+function demand(db: Db, pid: number): void {
+  if (!exists(db, pid)) throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
+}

@@ -1,0 +1,291 @@
+/** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
+import type { Db } from '../sqlite/open.js';
+import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/damage.js';
+
+export interface Provider {
+  pid: number;
+  enabled: number;
+  paused: number;
+  priority: 0 | 1 | 2;
+  parallel: number;
+  /** Bytes per second, 0 = unlimited. */
+  bandwidth: number;
+  /** 24 or 168 characters 0/1, '' = always. */
+  timeofday: string;
+  enforce: number;
+  /** Failures of the site as a whole, one after the other, and the time (seconds) before which it is left alone. */
+  backoffs: number;
+  backoffuntil: number;
+  /** When its bandwidth permits the next fetch (milliseconds). */
+  dueat: number;
+  /** Of one fetch: bytes, milliseconds, User-Agent, `user:password`; null = the robot's own, none. */
+  maxlen: number | null;
+  fetchtimeout: number | null;
+  useragent: string | null;
+  /** Milliseconds between two fetches; null = as configured. */
+  pacems: number | null;
+  login: string | null;
+}
+
+/** Why a provider is asked for all it has. */
+export type FullSetReason = 'old files' | 'expired files' | 'cache crash' | 'order' | 'operator';
+
+/** The last set of a provider that was absorbed, and what is known of its acceptance. */
+export interface LatestSet {
+  psetid: number;
+  uns: string;
+  /** As SetHead has them (wire/uns-qm.ts). */
+  numbering: string;
+  newest: number;
+}
+
+/** In the order of RawProvider. */
+const COLUMNS =
+  'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat, ' +
+  'maxlen, fetchtimeout, pacems, useragent, login';
+
+type RawProvider = [
+  ...[number, number, number, Provider['priority'], number, number, string, number, number, number, number],
+  ...[number | null, number | null, number | null, string | null, string | null],
+];
+
+export class ProviderStore {
+  readonly #get;
+  readonly #has;
+  readonly #roots;
+  readonly #backoff;
+  readonly #paused;
+  readonly #toPause;
+  readonly #session;
+  readonly #setDone;
+  readonly #latest;
+  readonly #fullSet;
+  readonly #want;
+  readonly #wantAll;
+  readonly #waiting;
+  readonly #count;
+  readonly #forgetDelays;
+  readonly #shorten;
+  readonly #shortenWhole;
+  readonly #move;
+  readonly #moveWhole;
+  readonly #writtenAt;
+  readonly #setWrittenAt;
+  readonly #due;
+  readonly #wholeDue;
+  readonly #setWholeDue;
+
+  constructor(db: Db) {
+    this.#get = db
+      .prepare<[number], RawProvider>(
+        `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
+      )
+      .raw();
+    this.#has = db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck();
+    this.#roots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
+    this.#backoff = db.prepare<[number, number, number]>(
+      'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
+    );
+    this.#paused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE pid = ?');
+    this.#toPause = db
+      .prepare<{ paused: number; pid: number | null }, number>(
+        'SELECT pid FROM pidb WHERE pid = coalesce($pid, pid) AND paused <> $paused',
+      )
+      .pluck();
+    this.#session = db.prepare<[number, string, number, number, number]>(
+      'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
+    );
+    this.#setDone = db.prepare<[LatestSet & { pid: number; now: number }]>(
+      `UPDATE pidb SET lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
+         latestconnseq = CASE WHEN latestnumbering = $numbering THEN max(latestconnseq, $newest) ELSE $newest END
+       WHERE pid = $pid`,
+    );
+    this.#latest = db.prepare<[number], LatestSet>(
+      `SELECT latestpsetid AS psetid, latestuns AS uns, latestnumbering AS numbering, latestconnseq AS newest
+       FROM pidb WHERE pid = ?`,
+    );
+    // As fullSetRation: also a period that began far ahead is over.
+    this.#fullSet = db.prepare<{ pid: number; now: number; period: number; free: 0 | 1 }>(
+      `UPDATE pidb SET fullsetwanted = NULL,
+         fullsetsused = CASE WHEN fullsetwanted IS NOT NULL OR $free THEN fullsetsused
+                             WHEN abs($now - fullsetssince) > $period THEN 1 ELSE fullsetsused + 1 END,
+         fullsetssince = CASE WHEN fullsetwanted IS NULL AND NOT $free AND abs($now - fullsetssince) > $period
+                              THEN $now ELSE fullsetssince END
+       WHERE pid = $pid`,
+    );
+    this.#want = db.prepare<[string, number]>(
+      'UPDATE pidb SET fullsetwanted = ? WHERE pid = ? AND fullsetwanted IS NULL',
+    );
+    this.#wantAll = db.prepare<[string]>('UPDATE pidb SET fullsetwanted = ? WHERE fullsetwanted IS NULL');
+    this.#count = db
+      .prepare<{ pid: number | null }, number>('SELECT count(*) FROM pidb WHERE pid = coalesce($pid, pid)')
+      .pluck();
+    this.#forgetDelays = db
+      .prepare<{ pid: number | null }, number>(
+        `UPDATE pidb SET backoffs = 0, backoffuntil = 0, dueat = 0
+       WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0) RETURNING pid`,
+      )
+      .pluck();
+    this.#shorten = db.prepare<{ ms: bigint }>(
+      `UPDATE pidb SET backoffuntil = min(backoffuntil, ($ms + 999) / 1000), dueat = min(dueat, $ms)
+       WHERE backoffuntil > ($ms + 999) / 1000 OR dueat > $ms`,
+    );
+    this.#shortenWhole = db.prepare<[number]>(
+      "UPDATE counter SET value = min(value, ?) WHERE name = 'dueat'",
+    );
+    // Seconds round up, as where they are written. Who has no wait at all keeps none.
+    this.#move = db.prepare<{ ms: bigint }>(
+      `UPDATE pidb SET backoffuntil = CASE WHEN backoffuntil > 0 THEN max(0, (backoffuntil * 1000 + $ms + 999) / 1000) ELSE 0 END,
+         dueat = CASE WHEN dueat > 0 THEN max(0, dueat + $ms) ELSE 0 END
+       WHERE backoffuntil > 0 OR dueat > 0`,
+    );
+    this.#moveWhole = db.prepare<{ ms: bigint }>(
+      "UPDATE counter SET value = max(0, value + $ms) WHERE name = 'dueat' AND value > 0",
+    );
+    this.#writtenAt = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'waitsat'").pluck();
+    this.#setWrittenAt = db.prepare<[number]>(
+      "INSERT INTO counter VALUES ('waitsat', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+    );
+    this.#due = db.prepare<[number, number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
+    this.#wholeDue = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'dueat'").pluck();
+    this.#setWholeDue = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'dueat'");
+    this.#waiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
+  }
+
+  get(pid: number): Provider | undefined {
+    const raw = this.#get.get(pid);
+    return raw && providerOf(raw);
+  }
+
+  has(pid: number): boolean {
+    return this.#has.get(pid) !== undefined;
+  }
+
+  roots(pid: number): string[] {
+    return this.#roots.all(pid);
+  }
+
+  /** Rows of the queue, as the providers' counters have it. */
+  waiting(): number {
+    return this.#waiting.get() ?? 0;
+  }
+
+  setBackoff(pid: number, backoffs: number, untilS: number): void {
+    this.#backoff.run(backoffs, untilS, pid);
+  }
+
+  /** Nobody waits longer than until `untilMs` by the wall clock: what is written beyond it is of a clock that was ahead. */
+  shortenDelays(untilMs: number): void {
+    const ms = BigInt(Math.round(untilMs));
+    this.#shorten.run({ ms });
+    if (this.wholeDueMs > untilMs) this.#shortenWhole.run(Math.round(untilMs));
+  }
+
+  /** The wall clock was set: all that waits does so for as long as before. @param byMs how much later it is by it */
+  moveDelays(byMs: number): void {
+    const ms = BigInt(Math.round(byMs));
+    this.#move.run({ ms });
+    this.#moveWhole.run({ ms });
+  }
+
+  /** What the wall clock said when a wait was written last, milliseconds; undefined in a database from before that was noted. */
+  get delaysWrittenAtMs(): number | undefined {
+    return this.#writtenAt.get();
+  }
+
+  setDelaysWrittenAt(atMs: number): void {
+    this.#setWrittenAt.run(Math.round(atMs));
+  }
+
+  /** Notes when the provider's bandwidth permits the next fetch, milliseconds. */
+  setDue(pid: number, atMs: number): void {
+    this.#due.run(Math.round(atMs), pid);
+  }
+
+  /** When the bandwidth of all together permits the next fetch, milliseconds. */
+  get wholeDueMs(): number {
+    return this.#wholeDue.get() ?? 0;
+  }
+
+  setWholeDue(atMs: number): void {
+    this.#setWholeDue.run(Math.round(atMs));
+  }
+
+  /** How many providers there are, of all or with this number. */
+  count(pid?: number): number {
+    return this.#count.get({ pid: pid ?? null }) ?? 0;
+  }
+
+  /** Forgets back-off and what bandwidth is owed, of one provider or of all. @returns those that had any */
+  forgetDelays(pid?: number): number[] {
+    return this.#forgetDelays.all({ pid: pid ?? null });
+  }
+
+  /** Stops or continues fetching, of one provider or of all. @returns how many providers that changed */
+  setPaused(paused: boolean, pid?: number): number {
+    const value = paused ? 1 : 0;
+    const pids = this.#toPause.all({ paused: value, pid: pid ?? null });
+    for (const one of pids) this.#paused.run(value, one);
+    return pids.length;
+  }
+
+  /** A session of the provider took place: number, address and time, unless a later one is known. */
+  noteSession(pid: number, seq: number, ip: string, atS: number): void {
+    this.#session.run(seq, ip, atS, pid, seq);
+  }
+
+  /** A set has been absorbed: it is the provider's last. */
+  noteSet(pid: number, nowS: number, set: LatestSet): void {
+    this.#setDone.run({ pid, now: nowS, ...set });
+  }
+
+  /** The provider's last set; undefined when there is no such provider. */
+  latestSet(pid: number): LatestSet | undefined {
+    return this.#latest.get(pid);
+  }
+
+  /**
+   * A full set has been absorbed: it fulfils a wish for it or costs one of its ration.
+   * @param isRepeated the provider has paid for it already: it repeats a set that is held back
+   */
+  noteFullSet(pid: number, nowS: number, fullSetPeriodS: number, isRepeated: boolean): void {
+    this.#fullSet.run({ pid, now: nowS, period: fullSetPeriodS, free: isRepeated ? 1 : 0 });
+  }
+
+  /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that changed */
+  wantFullSet(reason: FullSetReason, pid?: number): number {
+    return (pid === undefined ? this.#wantAll.run(reason) : this.#want.run(reason, pid)).changes;
+  }
+}
+
+/**
+ * Objects that come from SQLite itself are slow to read, and the dispatcher reads this for every url.
+ * @throws as SQLite for damage, for a row whose values are not of their columns' types
+ */
+function providerOf(raw: RawProvider): Provider {
+  const isWhole =
+    raw.slice(0, 6).every(isInteger) &&
+    isText(raw[6]) &&
+    raw.slice(7, 11).every(isInteger) &&
+    raw.slice(11, 14).every(isIntegerOrNull) &&
+    raw.slice(14).every(isTextOrNull);
+  if (!isWhole) throw corrupt(`provider ${raw[0]} has a value of another type`);
+  return {
+    pid: raw[0],
+    enabled: raw[1],
+    paused: raw[2],
+    priority: raw[3],
+    parallel: raw[4],
+    bandwidth: raw[5],
+    timeofday: raw[6],
+    enforce: raw[7],
+    backoffs: raw[8],
+    backoffuntil: raw[9],
+    dueat: raw[10],
+    maxlen: raw[11],
+    fetchtimeout: raw[12],
+    pacems: raw[13],
+    useragent: raw[14],
+    login: raw[15],
+  };
+}

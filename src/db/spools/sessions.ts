@@ -1,0 +1,210 @@
+/**
+ * sessions.db, below the spool directory and shared by all UNSes of a home: numbers of connections, the address of the
+ * last one, and up to where a provider has received the errors of its fetches. A UNS cannot write lcc.db; what is kept
+ * here reaches it as notes to the Queue Manager, which may be repeated.
+ *
+ * In place of a damaged one numbers go on far beyond those of lcc.db, which does not know the last ones; errors that were
+ * received and that the Queue Manager does not know of are shown again.
+ */
+import { closeSync, fdatasync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { syncDirectory } from '../../lib/durable.js';
+import { LccError, messageOf } from '../../lib/errors.js';
+import { SpoolDatabase, type Caretaker } from './spool-database.js';
+
+/** Where it is below the spool directory, a table it has, and what follows when a damaged one was set aside. */
+export const SESSIONS_DB = {
+  file: 'sessions.db',
+  table: 'session',
+  afterLoss: 'numbers of connections go on far beyond, errors that were received may be shown again',
+} as const;
+
+const SCHEMA = `
+CREATE TABLE session(
+  pid INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL,                 -- of the last connection
+  ip TEXT NOT NULL,                     -- where it came from
+  errseen INTEGER NOT NULL DEFAULT 0,   -- every pierr.errseq up to this has been received
+  notedseq INTEGER NOT NULL DEFAULT 0,  -- what the QM has confirmed
+  notederrseen INTEGER NOT NULL DEFAULT 0
+);
+-- Which numbers can be compared: those that were given out here.
+CREATE TABLE numbering(id TEXT NOT NULL);
+INSERT INTO numbering VALUES (lower(hex(randomblob(8))));`;
+
+/** Connections of a provider that the Queue Manager never heard of are far fewer. */
+const SKIPPED_NUMBERS = 1_000_000;
+
+const syncData = promisify(fdatasync);
+
+const UNNOTED = 'SELECT pid, seq, ip, errseen FROM session WHERE (seq > notedseq OR errseen > notederrseen)';
+
+/** A login that has been let in. */
+export interface Beginning {
+  pid: number;
+  ip: string;
+  /** What lcc.db says: numbering goes on from there when it is ahead. */
+  known: { seq: number; ip: string };
+}
+
+export interface Begun {
+  seq: number;
+  /** Where the connection before came from, '' when there was none. */
+  lastIp: string;
+  errseen: number;
+}
+
+export interface Unnoted {
+  pid: number;
+  seq: number;
+  ip: string;
+  errseen: number;
+}
+
+export class SessionStore {
+  /** The same in all that number connections together. */
+  readonly numbering: string;
+  readonly #path: string;
+  readonly #database: SpoolDatabase;
+  /** Added to a provider's first number. */
+  readonly #skipped: number;
+  readonly #statements;
+  /** The log of the database, which is there as long as somebody has that open. No locks are lost when it is closed. */
+  readonly #log: number;
+  /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
+  readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
+  /** What was told to CPs here and not confirmed since; of a provider at most one. A rollback may leave what never was. */
+  readonly #told = new Map<number, { seq: number; errseen: number }>();
+
+  /** Opens or makes the database. */
+  constructor(path: string, caretaker?: Caretaker) {
+    this.#path = path;
+    this.#database = new SpoolDatabase(path, {
+      steps: [SCHEMA],
+      // Commits are synced aside, by `synced`: SQLite would have everybody wait.
+      synchronous: 'NORMAL',
+      afterLoss: SESSIONS_DB.afterLoss,
+      caretaker,
+    });
+    this.#skipped = this.#database.isLost ? SKIPPED_NUMBERS : 0;
+    this.#log = openSync(`${path}-wal`, 'r');
+    syncDirectory(dirname(path));
+    const prepare = (sql: string) => this.#database.db.prepare(sql);
+    this.numbering = String(prepare('SELECT id FROM numbering').pluck().get());
+    this.#statements = {
+      newest: prepare('SELECT seq FROM session WHERE pid = ?').pluck(),
+      raise: prepare(
+        "INSERT INTO session(pid, seq, ip) VALUES (?, ?, '') ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)",
+      ),
+      get: prepare('SELECT pid, seq, ip, errseen FROM session WHERE pid = ?'),
+      put: prepare(
+        'INSERT INTO session(pid, seq, ip) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, ip = excluded.ip',
+      ),
+      seen: prepare('UPDATE session SET errseen = max(errseen, ?) WHERE pid = ?'),
+      noted: prepare(
+        'UPDATE session SET notedseq = max(notedseq, ?), notederrseen = max(notederrseen, ?) WHERE pid = ?',
+      ),
+      unnoted: prepare(`${UNNOTED} ORDER BY pid LIMIT ?`),
+      unnotedOf: prepare(`${UNNOTED} AND pid = ?`),
+    };
+  }
+
+  /** Makes what `change` does, all or nothing; a power cut may take it back until it is `synced`. */
+  commit<T>(change: () => T): T {
+    return this.#transaction(change);
+  }
+
+  /**
+   * Resolves when everything committed before, by whichever UNS, is on disk: in the log, or moved from there into the
+   * database, which SQLite syncs before it begins the log anew. When it rejects, numbers may be given twice: the process
+   * must end.
+   */
+  async synced(): Promise<void> {
+    await syncData(this.#log);
+  }
+
+  /** Numbers a connection. Inside a commit. */
+  number({ pid, ip, known }: Beginning): Begun {
+    const row = this.#statements.get.get(pid) as Unnoted | undefined;
+    const ours = row ?? { seq: 0, ip: '', errseen: 0 };
+    const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;
+    const last = { seq: row === undefined ? seq + this.#skipped : seq, ip: lastIp };
+    this.#statements.put.run(pid, last.seq + 1, ip);
+    this.#told.set(pid, { seq: last.seq + 1, errseen: ours.errseen });
+    return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
+  }
+
+  /** The provider's newest connection, to whichever UNS; 0 = none. @throws LccError `data.malformed`, `io` */
+  newest(pid: number): number {
+    try {
+      return this.#database.guard(() => Number(this.#statements.newest.get(pid) ?? 0));
+    } catch (error) {
+      if (error instanceof LccError) throw error;
+      throw new LccError('io', `${this.#path}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /**
+   * Numbers go on above those that accepted sets name, by provider: a power cut may have taken some that were given out
+   * and told nobody.
+   */
+  raise(named: ReadonlyMap<number, number>): void {
+    // In place of a damaged one they go on far above, and cannot be compared.
+    if (named.size === 0 || this.#skipped > 0) return;
+    this.#transaction(() => named.forEach((seq, pid) => this.#statements.raise.run(pid, seq)));
+  }
+
+  /** The provider has received its errors up to `errseen`. Inside a commit. */
+  received(pid: number, errseen: number): void {
+    this.#statements.seen.run(errseen, pid);
+    const told = this.#told.get(pid);
+    this.#told.set(pid, { seq: told?.seq ?? 0, errseen: Math.max(errseen, told?.errseen ?? 0) });
+  }
+
+  /** The session of one provider, if it was numbered here and the QM has not confirmed it. */
+  unnotedOf(pid: number): Unnoted | undefined {
+    // Most sessions bring a set, which tells the QM of them.
+    if (!this.#told.has(pid)) return undefined;
+    const row = this.#statements.unnotedOf.get(pid) as Unnoted | undefined;
+    return row !== undefined && this.#isUnconfirmed(row) ? row : undefined;
+  }
+
+  /** Sessions the QM has not confirmed, at most `limit`. */
+  unnoted(limit: number): Unnoted[] {
+    const rows = this.#statements.unnoted.all(limit + this.#confirmed.size) as Unnoted[];
+    return rows.filter(row => this.#isUnconfirmed(row)).slice(0, limit);
+  }
+
+  #isUnconfirmed({ pid, seq, errseen }: Unnoted): boolean {
+    const confirmed = this.#confirmed.get(pid);
+    return confirmed === undefined || seq > confirmed.seq || errseen > confirmed.errseen;
+  }
+
+  /** The QM has confirmed a session. Written with the next transaction. */
+  confirm(pid: number, seq: number, errseen: number): void {
+    const before = this.#confirmed.get(pid);
+    this.#confirmed.set(pid, {
+      seq: Math.max(seq, before?.seq ?? 0),
+      errseen: Math.max(errseen, before?.errseen ?? 0),
+    });
+    const told = this.#told.get(pid);
+    if (told !== undefined && seq >= told.seq && errseen >= told.errseen) this.#told.delete(pid);
+    if (this.#confirmed.size > 1000) this.#transaction(() => undefined);
+  }
+
+  close(): void {
+    if (this.#confirmed.size > 0) this.#transaction(() => undefined);
+    closeSync(this.#log);
+    this.#database.db.close();
+  }
+
+  #transaction<T>(action: () => T): T {
+    const result = this.#database.write(() => {
+      for (const [pid, { seq, errseen }] of this.#confirmed) this.#statements.noted.run(seq, errseen, pid);
+      return action();
+    });
+    this.#confirmed.clear();
+    return result;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Marks of how far lcc.db had come, in files beside it: who puts an older copy in its place does not put these back with it.
+ *
+ *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably ──▶ older ones removed
+ *
+ * A mark is written after the commit that raised the number: after a power cut none is ahead of the database. The number is
+ * part of the name, so that files copied over these leave the newest one where it is. Besides the number a mark says which
+ * database it is of (`store_id`), when its file was made (a copy is made later), and whether its Queue Manager has stopped.
+ */
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Clock } from '../../lib/clock.js';
+import { writeFileDurably, writeFileDurablyAside } from '../../lib/durable.js';
+import { messageOf } from '../../lib/errors.js';
+import type { Log } from '../../lib/log.js';
+import { readIfThere } from '../../lib/read-if-there.js';
+import type { Db } from '../../lib/sqlite.js';
+import { step } from '../../lib/steps.js';
+import { lastGiven } from './counters.js';
+
+/** Between two marks at least; what was committed since the last one may be missing in a copy without being noticed. */
+const INTERVAL_MS = 1000;
+
+export interface Mark {
+  number: number;
+  storeId: string;
+  /** The last number of the change sequence. */
+  seq: number;
+  /** When the file of the database was made, '' where the file system does not say. */
+  made: string;
+  state: 'serving' | 'stopped';
+}
+
+type Noted = Omit<Mark, 'state'>;
+
+/** What a mark of a database would say now, but for the state. */
+export function markOf(db: Db, path: string): Noted {
+  const value = (sql: string) => db.prepare(sql).pluck().get();
+  return {
+    number: Number(value("SELECT value FROM counter WHERE name = 'mark'") ?? 0),
+    storeId: String(value("SELECT value FROM meta WHERE key = 'store_id'")),
+    seq: lastGiven(db, 'seq'),
+    made: madeOf(path),
+  };
+}
+
+/** The newest mark beside a database. */
+export function newestMark(path: string): Mark | undefined {
+  const number = Math.max(...numbersOf(path));
+  if (number < 0) return undefined;
+  const [storeId = '', seq, made = '', state] = readIfThere(fileOf(path, number))?.split('\n') ?? [];
+  return { number, storeId, seq: Number(seq), made, state: state === 'stopped' ? 'stopped' : 'serving' };
+}
+
+/** Nothing is known any more of the database that was there. */
+export function forgetMarks(path: string): void {
+  removeBelow(path, Infinity);
+}
+
+export interface MarksOptions {
+  clock: Pick<Clock, 'after'>;
+  log: Log;
+  /** A transaction failed; true: try again later. */
+  failed: (error: unknown) => boolean;
+}
+
+/** The marks of a database that is served. */
+export class Marks {
+  readonly #db: Db;
+  readonly #path: string;
+  readonly #options: MarksOptions;
+  readonly #raise;
+  /** Something was committed since the last mark. */
+  #isDue = false;
+  #cancel: (() => void) | undefined;
+  #writing: Promise<void> | undefined;
+  #isUnable = false;
+
+  constructor(db: Db, path: string, options: MarksOptions) {
+    this.#db = db;
+    this.#path = path;
+    this.#options = options;
+    this.#raise = db.prepare("UPDATE counter SET value = value + 1 WHERE name = 'mark'");
+  }
+
+  /** Notes that the database is served from now on: before anything is promised. */
+  start(): void {
+    this.#writeNow('serving');
+  }
+
+  /** Something was committed, by whichever process. */
+  committed(): void {
+    this.#isDue = true;
+    if (this.#writing !== undefined) return;
+    this.#cancel ??= this.#options.clock.after(INTERVAL_MS, () => this.#mark());
+  }
+
+  /** Nothing more will be committed. */
+  async stop(): Promise<void> {
+    this.#cancel?.();
+    await this.#writing;
+    this.#cancel?.();
+    try {
+      if (this.#isDue) this.#raise.run();
+      this.#writeNow('stopped');
+    } catch (error) {
+      this.#unable(error);
+    }
+  }
+
+  #mark(): void {
+    this.#cancel = undefined;
+    this.#isDue = false;
+    try {
+      this.#raise.run();
+    } catch (error) {
+      if (this.#options.failed(error)) this.committed();
+      return;
+    }
+    this.#writing = this.#writeAside().finally(() => {
+      this.#writing = undefined;
+      if (this.#isDue) this.committed();
+    });
+  }
+
+  async #writeAside(): Promise<void> {
+    try {
+      const mark = markOf(this.#db, this.#path);
+      await writeFileDurablyAside(fileOf(this.#path, mark.number), textOf(mark, 'serving'));
+      this.#written(mark.number);
+    } catch (error) {
+      this.#unable(error);
+    }
+  }
+
+  #writeNow(state: Mark['state']): void {
+    try {
+      const mark = markOf(this.#db, this.#path);
+      writeFileDurably(fileOf(this.#path, mark.number), textOf(mark, state));
+      this.#written(mark.number);
+    } catch (error) {
+      this.#unable(error);
+    }
+  }
+
+  #written(number: number): void {
+    step('qm.mark.noted');
+    this.#isUnable = false;
+    removeBelow(this.#path, number);
+  }
+
+  /** Nobody depends on a mark being there: without it an older copy that is put back may not be noticed. */
+  #unable(error: unknown): void {
+    if (!this.#isUnable)
+      this.#options.log.warn('how far the database has come cannot be noted beside it', {
+        path: this.#path,
+        error: messageOf(error),
+      });
+    this.#isUnable = true;
+  }
+}
+
+function textOf({ storeId, seq, made }: Noted, state: Mark['state']): string {
+  return `${storeId}\n${seq}\n${made}\n${state}\n`;
+}
+
+/** As the file system has it; a system that does not know says the time of the last change. */
+function madeOf(path: string): string {
+  const { birthtimeNs, ctimeNs } = statSync(path, { bigint: true });
+  return birthtimeNs === 0n || birthtimeNs === ctimeNs ? '' : String(birthtimeNs);
+}
+
+const prefixOf = (path: string) => `${basename(path)}.last-`;
+const fileOf = (path: string, number: number) => join(dirname(path), `${prefixOf(path)}${number}`);
+
+/** Of the marks there are; -1 for none. */
+function numbersOf(path: string): number[] {
+  return [-1, ...entriesOf(path).flatMap(({ number, isWhole }) => (isWhole ? number : []))];
+}
+
+/** Removes marks with lower numbers, and what a crash left of writing one. */
+function removeBelow(path: string, number: number): void {
+  for (const entry of entriesOf(path))
+    if (entry.number < number) rmSync(join(dirname(path), entry.name), { force: true });
+}
+
+/** Marks, and what a crash left of writing one. */
+function entriesOf(path: string): { name: string; number: number; isWhole: boolean }[] {
+  const prefix = prefixOf(path);
+  return namesIn(dirname(path)).flatMap(name => {
+    const [, digits, rest] =
+      (name.startsWith(prefix) && /^(\d{1,15})(\.\d+\.tmp)?$/.exec(name.slice(prefix.length))) || [];
+    return digits === undefined ? [] : [{ name, number: Number(digits), isWhole: rest === undefined }];
+  });
+}
+
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch {
+    // Whoever opens the database says what is wrong there.
+    return [];
+  }
+}

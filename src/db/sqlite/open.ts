@@ -1,0 +1,159 @@
+/**
+ * Opening lcc.db. The Queue Manager (and lccpidb, administratively) writes it; everyone else opens it read-only.
+ *
+ * better-sqlite3 is compiled so that a WAL database is opened with synchronous=NORMAL, which loses whole transactions
+ * in a power cut: FULL is set on every writing connection, after WAL was entered, and read back.
+ */
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { AS_ITS_USER, errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import { openForReading } from '../../lib/sqlite-read.js';
+import type { Db } from '../../lib/sqlite.js';
+import { isLeaving } from './aside.js';
+import { hasVanished } from './restored.js';
+import { LCC_SCHEMA } from './schema.js';
+import { upgrade, versionOf } from './schema-version.js';
+import { openWal } from './wal.js';
+
+export type { Db, Statement } from '../../lib/sqlite.js';
+
+/** What makes lcc.db, and what brings one of an older release to this program's schema. */
+const STEPS: readonly string[] = [LCC_SCHEMA];
+/** The schema this program reads and writes. */
+export const SCHEMA_VERSION = STEPS.length;
+
+/** How long a connection waits for another's write lock. */
+const BUSY_TIMEOUT_MS = 10_000;
+/** WAL pages before a checkpoint: 16 MB. Fewer make a bulk load write the same index pages again and again. */
+export const CHECKPOINT_PAGES = 4096;
+const WAL_KEEP_BYTES = 64 * 1024 * 1024;
+const CACHE_KIB = 40 * 1024;
+
+/**
+ * Opens the database for writing, creating it or upgrading an older one. A new one is readable by its owner and group
+ * only: it holds password hashes.
+ * @throws LccError `config` when it was written by a newer LCC, has vanished (restored.ts) or is leaving (aside.ts),
+ *   `output.create` when it cannot be created, `data.malformed` when it is not a database or is damaged
+ */
+export function openDatabase(path: string): Db {
+  refuseUnserved(path);
+  try {
+    return openWal(path, { synchronous: 'FULL', busyMs: BUSY_TIMEOUT_MS }, db => {
+      db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      db.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
+      db.pragma(`cache_size = -${CACHE_KIB}`);
+      db.pragma('temp_store = MEMORY');
+      upgrade(db, path, STEPS, () => db.prepare("INSERT INTO meta VALUES ('store_id', ?)").run(randomUUID()));
+      db.pragma('foreign_keys = ON');
+    });
+  } catch (error) {
+    throw asLccError(path, error);
+  }
+}
+
+/**
+ * Opens the database for reading only. Reads see one snapshot per transaction and never wait for the writer.
+ * @throws LccError `input.missing` when there is none, `config` when its schema is not this program's, or as openDatabase,
+ *   `data.malformed` when it is not a database or is damaged, `io.full` and `try.later` as openForReading
+ */
+export function openReadOnly(path: string): Db {
+  let db: Db | undefined;
+  refuseUnserved(path);
+  try {
+    db = openForReading(path, BUSY_TIMEOUT_MS);
+    const version = versionOf(db, path, STEPS);
+    if (version === 0) throw new LccError('input.missing', `${path}: nothing is in it yet; start lccd`);
+    if (version < SCHEMA_VERSION)
+      throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw asLccError(path, error);
+  }
+}
+
+function refuseUnserved(path: string): void {
+  if (isLeaving(path))
+    throw new LccError('config', `${path}: damaged, and being replaced when that was cut off; ${GO_ON}`);
+  const vanished = hasVanished(path);
+  if (vanished !== undefined) throw new LccError('config', `${path}: ${vanished}; ${START_EMPTY}`);
+}
+
+function asLccError(path: string, error: unknown): unknown {
+  if (error instanceof LccError) return error;
+  const code = errnoOf(error) ?? '';
+  if (/^SQLITE_(CANTOPEN|READONLY)/.test(code) && isForbidden(path))
+    return new LccError('input.missing', `${path}: permission denied; ${AS_ITS_USER}`, { cause: error });
+  if (code === 'SQLITE_CANTOPEN' || code === 'ENOENT' || /does not exist/.test(messageOf(error))) {
+    const remedy = existsSync(path) ? '' : '; lccd creates it';
+    return new LccError('input.missing', `${path}: ${messageOf(error)}${remedy}`, { cause: error });
+  }
+  if (code.startsWith('E'))
+    return new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
+  return storageError(path, error);
+}
+
+/** Whether the file, or the folder where SQLite keeps what belongs to it, is closed to this user: SQLite does not say. */
+function isForbidden(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    accessSync(dirname(path), constants.W_OK | constants.X_OK);
+    return false;
+  } catch (error) {
+    return errnoOf(error) === 'EACCES';
+  }
+}
+
+/**
+ * Whether SQLite says that the file is damaged, or no database at all. What our statements name is there in a database of
+ * our schema, unless the list of its tables is damaged.
+ */
+export function isDamage(error: unknown): boolean {
+  const code = errnoOf(error) ?? '';
+  return (
+    /^SQLITE_(CORRUPT|NOTADB)/.test(code) ||
+    (code === 'SQLITE_ERROR' && /^no such (table|column)/.test(messageOf(error)))
+  );
+}
+
+/** What to do about one that is being replaced by nobody. */
+const GO_ON = 'start lccd, which goes on with that';
+
+/** What to do when nothing can be read of the database. */
+export const START_EMPTY =
+  'put back a backup of it, or stop lccd and begin with nothing: lccfsck --repair --start-empty';
+
+/**
+ * What SQLite reports of the disk or the file, as an LccError: `io.full`, `io` or `data.malformed`; all else as it is.
+ * @param remedy what to do about damage
+ */
+export function storageError(
+  path: string,
+  error: unknown,
+  remedy = errnoOf(error) === 'SQLITE_NOTADB' ? START_EMPTY : 'stop lccd and run lccfsck --repair',
+): unknown {
+  const code = errnoOf(error) ?? '';
+  const message = `${path}: ${messageOf(error)}`;
+  if (isDamage(error)) {
+    const damage = `${path}: database damaged (${messageOf(error)}); ${remedy}`;
+    return new LccError('data.malformed', damage, { cause: error });
+  }
+  if (code === 'SQLITE_FULL') return new LccError('io.full', message, { cause: error });
+  if (code.startsWith('SQLITE_IOERR')) return new LccError('io', message, { cause: error });
+  return error;
+}
+
+/**
+ * As storageError, for commands: damage is `io`, what they cannot read. Elsewhere it is malformed input, which to users of
+ * lccq(1) says that their cursor is of no use: of damage they must not conclude that.
+ */
+export function readingError(path: string, error: unknown): unknown {
+  const named = storageError(path, error);
+  return isDamaged(named) ? new LccError('io', named.message, { cause: named.cause }) : named;
+}
+
+/** Whether that is an error of a damaged database, named. */
+export function isDamaged(error: unknown): error is LccError {
+  return error instanceof LccError && isDamage(error.cause);
+}

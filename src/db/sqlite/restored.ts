@@ -1,0 +1,68 @@
+/**
+ * An older lcc.db, or a copy of one, that was put in the place of a newer one. Providers count as delivered what it does not
+ * hold, and its change sequence gives numbers out again that cursors are past: nobody would notice. So it is compared
+ * with the newest mark beside it (marks.ts), and one that is not the database which was served last, as it was then or later, is not
+ * served until it has begun anew.
+ */
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import type { Db } from '../../lib/sqlite.js';
+import { markOf, newestMark } from './marks.js';
+
+/** Sets between a backup and what was put back in its place are fewer. */
+const SKIPPED_SETS = 10_000_000;
+
+const REMEDY = 'put the right one in its place, or stop lccd and run lccfsck --repair --restored';
+
+/**
+ * What is wrong with a database file that is empty or not there, though one was served: as a full disk or a power cut may
+ * leave it. A new one in its place would make the loss definite. Undefined: nothing that could be seen.
+ */
+export function hasVanished(path: string): string | undefined {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file !== undefined && file.size > 0) return undefined;
+  const last = newestMark(path);
+  if (last === undefined) return undefined;
+  return `${file === undefined ? 'not there' : 'empty'}, though it was served until its change ${last.seq}`;
+}
+
+/** What is wrong with a database that is not the one served last; undefined: nothing that could be seen. */
+export function wentBack(db: Db, path: string): string | undefined {
+  const last = newestMark(path);
+  if (last === undefined) return undefined;
+  const is = markOf(db, path);
+  if (is.storeId !== last.storeId) return `another database than the one served last; ${REMEDY}`;
+  if (is.number < last.number) {
+    const lacks =
+      is.seq < last.seq
+        ? `its last change is ${is.seq}, it was ${last.seq}`
+        : 'it lacks what was noted since';
+    return `an older copy was put back (${lacks}); ${REMEDY}`;
+  }
+  // After a stop in good order a copy has the same number, or is older.
+  if (last.state === 'serving' && is.made !== '' && last.made !== '' && is.made !== last.made)
+    return `a copy was put in its place after its Queue Manager had been killed, and what it lacks nobody knows; ${REMEDY}`;
+  return undefined;
+}
+
+/**
+ * Lets nobody rely on what this database knew before: cursors of content users begin anew, every provider is asked for a
+ * full set, sets that were being taken are taken from their beginning, and every machine reads its content again.
+ * The caller has a transaction, and tells the sets of the queue anew (`rebuildSets`).
+ */
+export function beginAnew(db: Db): void {
+  db.prepare("UPDATE meta SET value = ? WHERE key = 'store_id'").run(randomUUID());
+  // Content may have been damaged or replaced too.
+  db.exec('UPDATE store SET syncedseq = 0');
+  // Otherwise a full set would fulfil the wish that is made here with its second half alone.
+  db.exec('DELETE FROM absorbed WHERE complete = 0; UPDATE held SET state = 3 WHERE state = 0');
+  db.exec("UPDATE pidb SET fullsetwanted = 'cache crash'");
+  // Sets in the spools of UNSes name sets that this database may not know: none of the next ones has the id of one of those.
+  db.prepare(
+    "INSERT INTO counter VALUES ('psetid', ?) ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
+  ).run(SKIPPED_SETS);
+  // UNSes remember up to which number errors were received, and this database may know less: as a new one it numbers from the clock.
+  db.exec(
+    "UPDATE sqlite_sequence SET seq = max(seq, CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE name = 'pierr'",
+  );
+}

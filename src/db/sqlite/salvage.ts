@@ -1,0 +1,310 @@
+/**
+ * A damaged lcc.db is set aside, never overwritten, and a new one started with what can still be read of it
+ * (semantics.md, rule 22). Every provider is then asked for a full set, and the new database has a new store id, so that
+ * content users resynchronise: what could not be read has left no tombstones.
+ *
+ *     lcc.db damaged ─▶ lcc.db.new built from it ─▶ lcc.db renamed to lcc.db.damaged-TIME ─▶ lcc.db.new renamed to lcc.db
+ *
+ * A crash before it is noted that lcc.db leaves (aside.ts) begins anew; behind that the next start goes on.
+ */
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { renameDurably, writeFileDurably } from '../../lib/durable.js';
+import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import type { Log } from '../../lib/log.js';
+import { openSqlite } from '../../lib/sqlite.js';
+import { step } from '../../lib/steps.js';
+import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
+import { raiseCounters } from './counters.js';
+import { forgetMarks } from './marks.js';
+import { isDamage, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
+import { rebuildSets } from '../queue/ranges.js';
+import { beginAnew } from './restored.js';
+
+/** Tables copied, providers first; of qpsdb only what the urls do not tell is kept. */
+export const SALVAGED_TABLES = [
+  'counter',
+  'pidb',
+  'proots',
+  'sitelogin',
+  'lccurl',
+  'tombstone',
+  'oldpath',
+  'qdb',
+  'absorbed',
+  'pierr',
+  'freed',
+  'qpsdb',
+  'held',
+  'helddelete',
+  'agemark',
+  'store',
+] as const;
+
+/** Of a damaged database that is not replaced without being told to. */
+export const NO_PROVIDER = `damaged, and no provider can be read of it; ${START_EMPTY}`;
+
+/** Said of a new database that nobody can be asked to fill. */
+export const NOBODY_LEFT =
+  'a new database has been started; no provider is in it: add them again with lccpidb add';
+
+/** Found damaged again so soon after the check had found nothing, a database is not believed. */
+const BELIEVED_MS = 24 * 3600 * 1000;
+
+/** Notes that reading the database showed damage: the next opening looks at all of it. */
+export function suspectDatabase(path: string): void {
+  const note = `${path} showed damage: it is checked whole at the next start of lccd; lccd-qm(8) has more\n`;
+  writeFileDurably(suspectOf(path), note);
+}
+
+/** Suspects the database when what ended its Queue Manager cannot come from a sound one. */
+export function noteFailure(path: string, error: unknown): void {
+  const cause = error instanceof LccError ? error.cause : error;
+  if (isDamage(cause) || errnoOf(cause)?.startsWith('SQLITE_CONSTRAINT')) suspectDatabase(path);
+}
+
+/**
+ * Opens the database for writing; one that is damaged is set aside and replaced by what can be read of it.
+ * @param fromNothing begin anew even when no provider can be read
+ * @throws LccError as openDatabase; of damage only `config`: nobody is left of whom anything could be asked for
+ */
+export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing = false): Db {
+  finishSalvage(path);
+  try {
+    const db = openDatabase(path);
+    if (!existsSync(suspectOf(path))) return db;
+    if (!wasCleared(path, nowMs) && isSound(db)) {
+      renameSync(suspectOf(path), clearedOf(path));
+      return db;
+    }
+    db.close();
+  } catch (error) {
+    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
+    log.error('the database is damaged', { path, error: messageOf(error.cause) });
+  }
+  const aside = freeName(`${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`);
+  const copied = buildNew(path, log, fromNothing);
+  step('db.salvage.built');
+  beginLeaving(path, aside);
+  finishSalvage(path);
+  log.error(
+    (copied['pidb'] ?? 0) === 0
+      ? NOBODY_LEFT
+      : 'a new database has been started; every provider is asked for a full set',
+    { aside, ...copied },
+  );
+  return openDatabase(path);
+}
+
+/**
+ * Whether a damaged database can be replaced by what can be read of it; else openOrSalvage refuses to, unless it is to
+ * begin from nothing.
+ */
+export function canSalvage(path: string): boolean {
+  const old = openDamaged(path);
+  if (old === undefined) return false;
+  try {
+    return canRead(old, 'pidb') || canRead(old, 'pidb ORDER BY pid DESC');
+  } finally {
+    old.close();
+  }
+}
+
+/** Replaces a database that is leaving by the new one, which was complete before that was noted. */
+export function finishSalvage(path: string): void {
+  if (finishLeaving(path) === undefined) return;
+  step('db.salvage.aside');
+  if (!existsSync(path) && existsSync(newOf(path))) renameDurably(newOf(path), path);
+  for (const note of [suspectOf(path), clearedOf(path)]) rmSync(note, { force: true });
+  // They are of the database that has left.
+  forgetMarks(path);
+  endLeaving(path);
+}
+
+/** A check that finds nothing must not let a Queue Manager meet the same damage for ever. */
+function wasCleared(path: string, nowMs: number): boolean {
+  const cleared = statSync(clearedOf(path), { throwIfNoEntry: false });
+  return cleared !== undefined && Math.abs(nowMs - cleared.mtimeMs) < BELIEVED_MS;
+}
+
+function isSound(db: Db): boolean {
+  try {
+    return db.pragma('integrity_check(1)', { simple: true }) === 'ok';
+  } catch {
+    return false;
+  }
+}
+
+/** @throws LccError `config` when no provider can be read, though there may have been some */
+function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, number> {
+  const fresh = newOf(path);
+  removeDatabase(fresh);
+  const db = openDatabase(fresh);
+  const copied: Record<string, number> = {};
+  try {
+    const old = openDamaged(path);
+    if (old !== undefined) {
+      db.pragma('foreign_keys = OFF');
+      db.transaction(() => {
+        for (const table of SALVAGED_TABLES) copied[table] = copyTable(old, db, table, log);
+        goOnNumberingErrors(old, db, log);
+        repair(db);
+      })();
+    }
+    const isNothing = (copied['pidb'] ?? 0) === 0 && (old === undefined || !canRead(old, 'pidb'));
+    old?.close();
+    if (isNothing && !fromNothing) throw new LccError('config', `${path}: ${NO_PROVIDER}`);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    db.close();
+    // What was not finished must not be taken for the database when the damaged one is moved away.
+    removeDatabase(fresh);
+    throw error;
+  }
+  db.close();
+  return copied;
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}
+
+function canRead(db: Db, table: string): boolean {
+  try {
+    db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function openDamaged(path: string): Db | undefined {
+  try {
+    const db = openSqlite(path, { readonly: true, fileMustExist: true });
+    // Otherwise SQLite reads nothing at all of a file with fewer pages than its header says.
+    db.unsafeMode(true);
+    db.pragma('writable_schema = ON');
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return db;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Copies what can be read: forwards to the first unreadable row, then backwards from the end. @returns rows */
+function copyTable(old: Db, db: Db, table: string, log: Log): number {
+  let copied = 0;
+  let leftOut = 0;
+  for (const order of ['ASC', 'DESC']) {
+    try {
+      const there = columnsOf(old, table);
+      if (there.length === 0) {
+        log.warn('a table is not found in the damaged database: nothing of it is kept', { table });
+        return 0;
+      }
+      // A database of an older release has fewer.
+      const columns = columnsOf(db, table).filter(column => there.includes(column));
+      const insert = db.prepare(
+        `INSERT ${table === 'counter' ? 'OR REPLACE ' : ''}INTO ${table}(${columns.join(',')})
+         VALUES (${columns.map(() => '?').join(',')})`,
+      );
+      const key = keyOf(db, table);
+      const rows = old
+        .prepare<[], unknown[]>(
+          `SELECT ${columns.join(',')} FROM ${table} NOT INDEXED ORDER BY ${key} ${order}`,
+        )
+        .raw();
+      for (const row of rows.iterate()) {
+        const changes = insertWhole(insert, row);
+        if (changes === undefined) {
+          leftOut++;
+          continue;
+        }
+        // Met the rows copied from the other end.
+        if (order === 'DESC' && changes === 0) break;
+        copied += changes;
+      }
+      if (leftOut > 0) log.warn('rows that cannot be are left out', { table, rows: leftOut });
+      return copied;
+    } catch (error) {
+      log.warn('a table could not be read whole', { table, direction: order, error: messageOf(error) });
+    }
+  }
+  return copied;
+}
+
+/** @returns how many rows that made, 0 where it is there already; undefined for one that the schema does not allow */
+function insertWhole(insert: Statement, row: unknown[]): number | undefined {
+  // No column is a REAL.
+  if (row.some(value => typeof value === 'number' && !Number.isSafeInteger(value))) return undefined;
+  try {
+    return insert.run(...row).changes;
+  } catch (error) {
+    const code = errnoOf(error) ?? '';
+    if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return 0;
+    if (code.startsWith('SQLITE_CONSTRAINT')) return undefined;
+    throw error;
+  }
+}
+
+/** Far beyond any clock; what a damaged page has beyond it could not be counted on from. */
+const MOST_ERRORS = 2 ** 52;
+
+/**
+ * Errors up to the last one that was received are forgotten, and each UNS remembers which that was: it had a number below
+ * the next one's, whatever the clock says that a new database numbers from.
+ */
+function goOnNumberingErrors(old: Db, db: Db, log: Log): void {
+  try {
+    const last = old
+      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'pierr'")
+      .pluck()
+      .get();
+    if (last !== undefined && last < MOST_ERRORS)
+      db.prepare("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'pierr'").run(last);
+  } catch (error) {
+    log.warn('how far errors were numbered could not be read', { error: messageOf(error) });
+  }
+}
+
+/** Columns that are stored, not generated. */
+function columnsOf(db: Db, table: string): string[] {
+  return db
+    .prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
+    .pluck()
+    .all(table);
+}
+
+/** Its rowid's name, or the columns of its primary key. */
+function keyOf(db: Db, table: string): string {
+  return db
+    .prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk')
+    .pluck()
+    .all(table)
+    .join(', ');
+}
+
+/** Makes what was copied agree with itself, and asks for the rest. */
+function repair(db: Db): void {
+  raiseCounters(db);
+  beginAnew(db);
+  rebuildSets(db);
+  db.exec(`
+    UPDATE counter SET value = max(value, (SELECT coalesce(max(psetid), 0) FROM qdb),
+      (SELECT coalesce(max(psetid), 0) FROM lccurl)) WHERE name = 'psetid';
+    UPDATE pidb SET (filesused, spaceused) =
+      (SELECT count(*), CAST(total(len) AS INTEGER) FROM lccurl WHERE lccurl.pid = pidb.pid),
+      nurlproc = (SELECT count(*) FROM qdb WHERE qdb.pid = pidb.pid),
+      nurlerrs = (SELECT count(*) FROM pierr WHERE pierr.pid = pidb.pid);
+  `);
+}
+
+function freeName(path: string): string {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? path : `${path}-${n}`;
+    if (!existsSync(name)) return name;
+  }
+}
+
+const newOf = (path: string) => `${path}.new`;
+const suspectOf = (path: string) => `${path}.suspect`;
+const clearedOf = (path: string) => `${path}.cleared`;
