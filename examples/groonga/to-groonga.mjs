@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Lines of `lccq --format=jsonl --text` → commands of Groonga. Pages are known by the id of their row.
+// Lines of `lccq --format=jsonl --text=all` → commands of Groonga. Pages are known by the id of their row.
 import { createInterface } from 'node:readline';
 
 for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {

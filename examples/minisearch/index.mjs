@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// usage: index.mjs INDEX.json <DELTA   (lines of `lccq --format=jsonl --text`)
+// usage: index.mjs INDEX.json <DELTA   (lines of `lccq --format=jsonl --text=all`)
 // The new index takes the old one's place whole. Pages are known by the id of their row.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Lines of lccq --format=jsonl --text on standard input → a mail a page, below the directory given, for notmuch.
+"""Lines of lccq --format=jsonl --text=all on standard input → a mail a page, below the directory given, for notmuch.
 
 A page is the file ID.SEQ (row, change), a new file and a new Message-ID with each change: notmuch looks at a file once.
 """

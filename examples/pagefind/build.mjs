@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// usage: build.mjs DIRECTORY <PAGES   (lines of `lccq --format=jsonl --text`)
+// usage: build.mjs DIRECTORY <PAGES   (lines of `lccq --format=jsonl --text=all`)
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Lines of `lccq --format=jsonl --text` → SphinxQL, one transaction. Pages are known by the id of their row.
+// Lines of `lccq --format=jsonl --text=all` → SphinxQL, one transaction. Pages are known by the id of their row.
 import { createInterface } from 'node:readline';
 
 const quote = text => `'${text.replace(/[\\']/g, '\\$&').replace(/[\0\r\n]/g, ' ')}'`;

@@ -1,5 +1,6 @@
 /** lccq(1): what the LCC holds and what changed, for people, programs and indexers. */
 import { loadConfig } from '../config/load.js';
+import type { TextWanted } from '../text/html.js';
 import { commitNext } from '../cu/cursor.js';
 import { deliver, type Delivery } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
@@ -40,7 +41,10 @@ export const command: CommandSpec = {
     { flags: '--format <NAME>', help: `one of ${FORMAT_NAMES.join(', ')}`, default: 'xml' },
     { flags: '--fields <NAMES>', help: 'fields to print, separated by commas (xml, jsonl, tsv, csv)' },
     { flags: '--content', help: 'with the content itself (xml, jsonl)' },
-    { flags: '--text', help: 'with title and readable text of the content instead (jsonl)' },
+    {
+      flags: '--text [WHICH]',
+      help: 'with title and text of the content instead (jsonl): readable (the default), or all words',
+    },
     { flags: '--limit <N>', help: 'at most N records; a cursor stops there too' },
     {
       flags: '--follow',
@@ -158,8 +162,8 @@ function deliveryOf(context: CommandContext): Delivery {
   if (fields !== undefined && !format.takesFields)
     throw new LccError('usage', `--format=${text('format')} has no fields to choose; leave out --fields`);
   const content = context.options['content'] === true;
-  const readable = context.options['text'] === true;
-  if (readable && format.takesText !== true)
+  const wanted = textWanted(context.options['text']);
+  if (wanted !== undefined && format.takesText !== true)
     throw new LccError('usage', `--format=${text('format')} has no text of pages; --text is for jsonl`);
   if (content && format.takesContent !== true)
     throw new LccError('usage', `--format=${text('format')} has no choice of content; leave out --content`);
@@ -199,7 +203,7 @@ function deliveryOf(context: CommandContext): Delivery {
       format,
       fields: fields === undefined ? undefined : parseFields(fields),
       content,
-      text: readable,
+      text: wanted,
       limit: wholeNumber('--limit', text('limit')),
       storeDir: config.home.store,
       nowMs,
@@ -215,6 +219,14 @@ function deliveryOf(context: CommandContext): Delivery {
 }
 
 /** A change stream has the deletions in it; a listing of what is held has none. */
+/** @throws LccError `usage` */
+function textWanted(option: unknown): TextWanted | undefined {
+  if (option === undefined) return undefined;
+  if (option === true || option === 'readable') return 'readable';
+  if (option === 'all') return 'all';
+  throw new LccError('usage', `--text=${JSON.stringify(option)}: give readable or all`);
+}
+
 function sidesOf(context: CommandContext, isChangeStream: boolean): TableSide[] {
   const asked = context.options['deleted'];
   if (asked === undefined) return isChangeStream ? ['held', 'gone'] : ['held'];

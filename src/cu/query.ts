@@ -161,7 +161,7 @@ export function contextOf(
     storeDir: query.storeDir,
     fields: query.fields,
     content: query.content ?? false,
-    text: query.text ?? false,
+    text: query.text,
     openContent([curl, fileid, machine, md5]) {
       if (fileid === null || fileid === undefined) {
         rejects.elsewhere(String(curl), String(machine));

@@ -97,7 +97,7 @@ export function isWorthSplitting(query: Query, highWater: number): boolean {
   const changes = highWater - (selection.sinceSeq ?? 0);
   return (
     limit === undefined &&
-    query.text !== true &&
+    query.text === undefined &&
     selection.sides.filter(side => sides.includes(side)).every(side => independent.includes(side)) &&
     changes >= (hasContent(query) ? MIN_CONTENTS : MIN_LINES) &&
     availableParallelism() > 1

@@ -1,5 +1,6 @@
 /** What is asked for. */
 import type { Selection } from '../db/cache/read.js';
+import type { TextWanted } from '../text/html.js';
 import type { FieldName } from './fields.js';
 import type { Format } from './formats/types.js';
 
@@ -9,8 +10,8 @@ export interface Query {
   fields?: readonly FieldName[] | undefined;
   /** Records carry the content, where the format leaves the choice. */
   content?: boolean | undefined;
-  /** They carry the readable text of it instead. */
-  text?: boolean | undefined;
+  /** They carry this text of it instead. */
+  text?: TextWanted | undefined;
   /** At most that many records. */
   limit?: number | undefined;
   /** Absolute path of the store on this machine. */

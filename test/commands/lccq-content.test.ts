@@ -172,8 +172,20 @@ describe('lccq --format=jsonl --text', () => {
     assert.equal((JSON.parse(stdout.toString()) as { text: unknown }).text, null);
   });
 
-  it('is refused by other formats', () => {
+  it('is every word where all are asked for', () => {
+    cache.put({ curl: 'http://x/1', content: '<nav>Home</nav><main><p>One<p>two</main>' });
+    const textOf = (option: string) => {
+      const { stdout } = runLccq(cache, ['--format=jsonl', option, '--fields=curl']);
+      return (JSON.parse(stdout.toString()) as { text: unknown }).text;
+    };
+    assert.equal(textOf('--text=all'), 'Home One two');
+    assert.equal(textOf('--text=readable'), 'One\ntwo');
+    assert.equal(textOf('--text'), 'One\ntwo');
+  });
+
+  it('is refused by other formats, and of another kind', () => {
     assert.equal(runLccq(cache, ['--text']).status, 64);
+    assert.equal(runLccq(cache, ['--format=jsonl', '--text=some']).status, 64);
   });
 });
 

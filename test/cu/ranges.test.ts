@@ -189,7 +189,7 @@ describe('an answer is worth two threads', () => {
     assert.equal(worth({ ...xml, selection: gone }), worth(xml));
     assert.equal(worth(xml, 100), false);
     assert.equal(worth({ ...xml, limit: many }), false);
-    assert.equal(worth({ ...queryOf('jsonl'), text: true }), false);
+    assert.equal(worth({ ...queryOf('jsonl'), text: 'all' }), false);
     assert.equal(worth({ ...queryOf('tar'), selection: gone }), false);
     assert.equal(worth(queryOf('warc')), false);
   });

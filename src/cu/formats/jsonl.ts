@@ -1,7 +1,7 @@
 /**
  * One JSON object a line (jsonlines.org) with all fields, null where a row has none. With content: `text` where it is
  * text once decoded, else `base64`, the last key, so that a line that was cut is no object. With text: `title`,
- * `language`, `charset` and the readable `text` of it, null where there is none.
+ * `language`, `charset` and the readable `text` of it, or all of it, null where there is none.
  */
 import type { ColumnValue } from '../../db/cache/columns.js';
 import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
@@ -28,7 +28,8 @@ export const jsonl: Format = {
       return line;
     };
     const columns = names.map(name => FIELDS[name]);
-    if (!context.content && !context.text) return { columns, record: values => `${objectOf(values)}}\n` };
+    if (!context.content && context.text === undefined)
+      return { columns, record: values => `${objectOf(values)}}\n` };
     const before = [...CONTENT_COLUMNS, 'op', 'mimetype', 'http_charset'] as const;
     return {
       columns: [...before, ...columns],
@@ -36,7 +37,7 @@ export const jsonl: Format = {
         const [op, mimetype, charset] = values.slice(CONTENT_COLUMNS.length);
         const object = objectOf(values.slice(before.length));
         if (op === 'delete') return `${object}}\n`;
-        const withIt = context.text ? withText : withContent;
+        const withIt = context.text !== undefined ? withText : withContent;
         const source = {
           mimetype: String(mimetype),
           charset: charset === null ? undefined : String(charset),
@@ -79,7 +80,7 @@ function withText(
       context.reject(tooLong(values, content));
       return keys(null, null, null, null);
     }
-    const found = textOf(content.bytes(), source, 'readable');
+    const found = textOf(content.bytes(), source, context.text);
     if (found === undefined) return keys(null, null, null, null);
     return keys(found.title, found.language ?? null, found.charset, found.text);
   } finally {

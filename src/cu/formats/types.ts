@@ -1,6 +1,7 @@
 /** The one interface of all output formats; a format is one file beside this and one row in `index.ts`. */
 import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
 import type { LineTemplate } from '../../db/cache/template.js';
+import type { TextWanted } from '../../text/html.js';
 import type { FieldName } from '../fields.js';
 import type { EncodedSink, Sink } from '../sink.js';
 import type { StoredContent } from '../stored-content.js';
@@ -20,8 +21,8 @@ export interface FormatContext {
   fields: readonly FieldName[] | undefined;
   /** Whether records shall carry the content, where the format leaves the choice (`takesContent`). */
   content: boolean;
-  /** Instead of the content, the readable text of it (`takesText`). */
-  text: boolean;
+  /** Instead of the content, which text of it (`takesText`). */
+  text: TextWanted | undefined;
   /**
    * The verified content of a row; close it when the record is made. Undefined where it is missing, altered or on
    * another machine: that has been reported, and the record is left out or says that the row holds nothing.

@@ -125,7 +125,7 @@ class Writing {
       storeDir,
       fields: FIELDS,
       content: this.#query.content,
-      text: false,
+      text: undefined,
       // In the order of CONTENT_COLUMNS.
       openContent: ([curl, fileid, , md5]) => {
         const opened =
