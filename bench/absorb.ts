@@ -114,7 +114,7 @@ function writeInputs(order: 'ordered' | 'scattered', set: string, csv: string): 
     const key = order === 'ordered' ? i : Math.floor((state / 2 ** 32) * URLS * DISTINCT);
     const curl = `docs/section${String(Math.floor(key / 1000)).padStart(4, '0')}/page-${String(key).padStart(8, '0')}.html`;
     xml += urlTag(curl, 1000 + (i % 5000));
-    rows += `${i + 1},1,${PREFIX}${curl},text/html,1,,-1,0,1,1,0,,,,,${1000 + (i % 5000)},${MTIME_S},,${Math.imul(i, 2654435761)}\n`;
+    rows += `${i + 1},1,${PREFIX}${curl},text/html,1,1,-1,0,1,1,0,,,,,${1000 + (i % 5000)},${MTIME_S},\n`;
     if (xml.length > 1 << 20) {
       writeSync(setFd, xml);
       writeSync(csvFd, rows);
@@ -129,7 +129,7 @@ function writeInputs(order: 'ordered' | 'scattered', set: string, csv: string): 
 
 function importCommand(order: 'ordered' | 'scattered', db: string, csv: string): string {
   const columns =
-    'pos,pid,curl,mimetype,psetid,named,slot,tries,gen,op,flags,subtype,burl,furl,md5,len,mtime,tod,sum';
+    'pos,pid,curl,mimetype,psetid,named,slot,tries,gen,op,flags,subtype,burl,furl,md5,len,mtime,tod';
   const statements =
     order === 'ordered'
       ? [`.import --csv ${csv} qdb`]
