@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/load.js';
+import { METRICS_PORTS, type MetricsKey } from '../config/keys.js';
 import { SETTINGS, type SettingKey } from '../config/settings.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
@@ -36,10 +37,12 @@ export function metricsEndpoint(text: string, instance: string): Endpoint {
   return { ...endpoint, port };
 }
 
-const LISTENS = (Object.keys(SETTINGS) as SettingKey[]).filter(key => key.endsWith('.metrics_listen'));
+const LISTENS = (Object.keys(SETTINGS) as SettingKey[]).filter((key): key is MetricsKey =>
+  key.endsWith('.metrics_listen'),
+);
 const ANY_HOST = new Set(['0.0.0.0', '::']);
 
-/** Other settings by which another daemon has that endpoint for its metrics; robots have as many ports as there are robots. */
+/** Other settings by which another daemon has that endpoint for its metrics. */
 export function alsoNamedBy(endpoint: Endpoint, own: SettingKey, config: Pick<Config, 'get'>): SettingKey[] {
   if (endpoint.kind === 'unix') return [];
   return LISTENS.filter(key => {
@@ -51,10 +54,16 @@ export function alsoNamedBy(endpoint: Endpoint, own: SettingKey, config: Pick<Co
     const hosts = [endpoint.host, other.host];
     return (
       ahead >= 0 &&
-      ahead < (key === 'bot.metrics_listen' ? config.get('bm.bots') : 1) &&
+      ahead < portsOf(key, config) &&
       (endpoint.host === other.host || hosts.some(host => ANY_HOST.has(host)))
     );
   });
+}
+
+/** How many ports in a row a setting stands for. */
+function portsOf(key: MetricsKey, config: Pick<Config, 'get'>): number {
+  const ports = METRICS_PORTS[key];
+  return ports === undefined ? 1 : config.get(ports);
 }
 
 /** Serves the metrics of a daemon; prom-client is loaded here, and nowhere else. */

@@ -1,5 +1,6 @@
 /** What a daemon is to the skeleton, and what the skeleton gives it. */
 import type { Socket } from 'node:net';
+import type { MetricsKey, NumberKey } from '../config/keys.js';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
@@ -29,7 +30,8 @@ export interface Peer {
 
 /** How many connections of one kind there may be at a time, over all listeners that are given the same bound. */
 export interface Bound {
-  key: 'qm.max_connections' | 'bm.max_robots' | 'bot.max_connections' | 'wire.max_controls';
+  /** The setting that says so. */
+  key: NumberKey;
   /** Of whom they are: `UNSes`. */
   whose: string;
   /** A refusal in the words of the conversation. */
@@ -87,13 +89,7 @@ export interface DaemonSpec {
   name: string;
   /** Its metrics, and the setting that says where they are read. */
   metrics?: {
-    listen:
-      | 'uns.metrics_listen'
-      | 'qm.metrics_listen'
-      | 'bm.metrics_listen'
-      | 'bot.metrics_listen'
-      | 'cu.metrics_listen'
-      | 'lccd.metrics_listen';
+    listen: MetricsKey;
     rows: readonly MetricRow[];
   };
   /** Whatever ends the daemon before it was told to end: to note what its next start must know. @returns what is said of it */

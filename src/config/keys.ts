@@ -1,0 +1,12 @@
+/** Kinds of settings, for code that is told which one to read. */
+import type { SettingKey, SETTINGS } from './settings.js';
+
+export type NumberKey = {
+  [K in SettingKey]: (typeof SETTINGS)[K] extends { type: 'number' } ? K : never;
+}[SettingKey];
+
+/** Where the metrics of a kind of daemon are read. */
+export type MetricsKey = Extract<SettingKey, `${string}.metrics_listen`>;
+
+/** Of an endpoint that stands for several ports in a row: how many. */
+export const METRICS_PORTS: Partial<Record<MetricsKey, NumberKey>> = { 'bot.metrics_listen': 'bm.bots' };

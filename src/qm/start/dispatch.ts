@@ -1,0 +1,108 @@
+/** What goes out to Bot Managers and comes back: fetches, deletions, sync points. */
+import { slotsOf } from '../../config/hours.js';
+import type { Bound, Services } from '../../daemon/types.js';
+import type { Endpoint } from '../../lib/endpoint.js';
+import { errorElement, linkLimitsOf } from '../../wire/messages.js';
+import { BmLinks } from '../bm-links.js';
+import { Deletions } from '../deletions.js';
+import { Dispatcher } from '../dispatch.js';
+import { SyncPoints } from '../sync-points.js';
+import type { OpenStore } from './open-store.js';
+
+/** Urls of one provider before an equal that waits for a slot gets it, in windows. */
+const TURN_WINDOWS = 2;
+/** Sets of a provider kept in memory of which nothing has been taken; to read so many takes a tenth of a millisecond. */
+const UNTOUCHED_SETS = 128;
+/** Sets of a provider whose urls failed before others have to wait for those to be due; some 20 MB. */
+const SLEEPING_SETS = 20_000;
+/** UNSes have places of their own: neither kind can keep the other out. */
+const PLACES: Bound = { key: 'qm.max_connections', whose: 'Bot Managers', say: errorElement };
+
+export interface Dispatch {
+  dispatcher: Dispatcher;
+  deletions: Deletions;
+  syncPoints: SyncPoints;
+  bmLinks: BmLinks;
+  /** Lets Bot Managers connect. */
+  listen(endpoints: readonly Endpoint[]): Promise<void>;
+  stop(): void;
+}
+
+export function dispatchOf(services: Services, { store, duty, failed }: OpenStore): Dispatch {
+  const { config, clock, log } = services;
+  const dispatcher = new Dispatcher({
+    store,
+    clock,
+    duty,
+    log,
+    window: config.get('qm.lane_window'),
+    untouchedSets: UNTOUCHED_SETS,
+    sleepingSets: SLEEPING_SETS,
+    slots: slotsOf(config.get('qm.slots')),
+    bandwidthBytesPerS: config.get('qm.bandwidth_bytes_per_s'),
+    paceMs: config.get('qm.pace_ms'),
+    maxContentBytes: config.get('bot.max_content_bytes'),
+    lanes: {
+      overbookPercent: config.get('qm.overbook_percent'),
+      sharedWindow: config.get('qm.shared_window'),
+      turn: config.get('qm.lane_window') * TURN_WINDOWS,
+      ageingMs: config.get('qm.ageing_ms'),
+      perHost: config.get('qm.max_connections_per_host'),
+      delays: { gridMs: config.get('qm.delay_grid_ms'), horizonMs: config.get('qm.delay_horizon_ms') },
+    },
+    backoff: { minMs: config.get('qm.backoff_min_ms'), maxMs: config.get('qm.backoff_max_ms') },
+    retryDelayMs: config.get('qm.retry_delay_ms'),
+    random: Math.random,
+    failed,
+    committed: () => deletions.pump(),
+    atReturn: action => process.nextTick(action),
+  });
+  const deletions = new Deletions(
+    store.freed,
+    () => dispatcher.nextId(),
+    fid => dispatcher.deleted(fid),
+  );
+  const syncPoints = new SyncPoints({
+    store,
+    clock,
+    log,
+    intervalMs: config.get('qm.sync_interval_ms'),
+    window: config.get('qm.check_window'),
+    nextId: () => dispatcher.nextId(),
+    onSet: set => dispatcher.addSet(set),
+    onCommit: () => deletions.pump(),
+    failed,
+  });
+  const bmLinks = new BmLinks({
+    dispatcher,
+    deletions,
+    syncPoints,
+    log,
+    admit(machineId, storeId) {
+      if (!store.stores.fits(machineId, storeId)) return false;
+      if (!store.stores.knows(machineId, storeId))
+        store.transaction(() => store.stores.remember(machineId, storeId));
+      return true;
+    },
+    link: { ...linkLimitsOf(config), isPrompt: true, clock },
+  });
+  let listeners: { close(): Promise<void> }[] = [];
+  return {
+    dispatcher,
+    deletions,
+    syncPoints,
+    bmLinks,
+    async listen(endpoints) {
+      const each = endpoints.map(endpoint =>
+        services.listen(endpoint, connection => bmLinks.accept(connection), PLACES),
+      );
+      listeners = await Promise.all(each);
+    },
+    stop() {
+      for (const listener of listeners) void listener.close();
+      bmLinks.stop();
+      syncPoints.stop();
+      dispatcher.stop();
+    },
+  };
+}

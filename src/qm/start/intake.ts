@@ -1,0 +1,59 @@
+/** What comes from UNSes: their connections, and the sets that are absorbed. */
+import { xmlLimitsOf } from '../../config/limits.js';
+import type { Bound, Services } from '../../daemon/types.js';
+import type { Endpoint } from '../../lib/endpoint.js';
+import { errorElement } from '../../wire/messages.js';
+import { Intake } from '../intake.js';
+import { UnsLinks } from '../uns-links.js';
+import type { Dispatch } from './dispatch.js';
+import type { OpenStore } from './open-store.js';
+
+/** Bot Managers have places of their own: neither kind can keep the other out. */
+const PLACES: Bound = { key: 'qm.max_connections', whose: 'UNSes', say: errorElement };
+
+export interface TakingIn {
+  intake: Intake;
+  unsLinks: UnsLinks;
+}
+
+export function intakeOf(
+  services: Services,
+  endpoints: readonly Endpoint[],
+  { store, duty, checkpoints, failed }: OpenStore,
+  { dispatcher, deletions }: Dispatch,
+): TakingIn {
+  const { config, clock, log } = services;
+  const intake = new Intake({
+    duty,
+    store,
+    clock,
+    log,
+    fuse: { percent: config.get('qm.fuse_percent'), urls: config.get('qm.fuse_urls') },
+    sliceUrls: config.get('qm.slice_urls'),
+    fullSetPeriodMs: config.get('qm.full_set_period_ms'),
+    isFetching: () => dispatcher.isFetching,
+    pagesWritten: () => checkpoints.written,
+    onSet: set => dispatcher.addSet(set),
+    onCommit: (pid, haveChanged) => {
+      deletions.pump();
+      dispatcher.resubmitted(pid, haveChanged);
+    },
+  });
+  const maxQueued = config.get('qm.max_queue_urls');
+  const unsLinks = new UnsLinks({
+    intake,
+    endpoints,
+    listen: (endpoint, onConnection) => services.listen(endpoint, onConnection, PLACES),
+    clock,
+    log,
+    xml: xmlLimitsOf(config),
+    helloTimeoutMs: config.get('wire.hello_timeout_ms'),
+    maxHelloBytes: config.get('wire.max_hello_bytes'),
+    stallTimeoutMs: config.get('wire.stall_timeout_ms'),
+    queued: () => store.providers.waiting() - store.absorb.unfinished(),
+    maxQueued,
+    reopenBelow: Math.max(1, Math.floor((maxQueued * config.get('qm.reopen_percent')) / 100)),
+    failed,
+  });
+  return { intake, unsLinks };
+}

@@ -1,0 +1,103 @@
+/** lcc.db of this Queue Manager: locked, repaired where it must be, and nobody else's until it is closed. */
+import { Checkpoints } from '../../db/sqlite/checkpoints.js';
+import { lastGiven, raiseCounters } from '../../db/sqlite/counters.js';
+import { Marks } from '../../db/sqlite/marks.js';
+import { storageError } from '../../db/sqlite/open.js';
+import { QueueStore } from '../../db/queue/store.js';
+import { wentBack } from '../../db/sqlite/restored.js';
+import { openOrSalvage } from '../../db/sqlite/salvage.js';
+import { hasContent } from '../../db/names/store-mark.js';
+import type { Services } from '../../daemon/types.js';
+import { roomlessness } from '../../lib/disk-room.js';
+import { DutyCycle } from '../../lib/duty-cycle.js';
+import { LccError } from '../../lib/errors.js';
+import { holderOf, tryLock } from '../../lib/lock.js';
+import type { Db } from '../../lib/sqlite.js';
+import { FullDisk } from '../full-disk.js';
+import { SetPlaces } from '../housekeeping/set-places.js';
+import { mtimeOf } from '../mtime.js';
+
+/** A disk with less is full, though no commit fails for the moment. */
+const SOME_ROOM_BYTES = 64 * 1024;
+
+export interface OpenStore {
+  db: Db;
+  store: QueueStore;
+  checkpoints: Checkpoints;
+  marks: Marks;
+  setPlaces: SetPlaces;
+  fullDisk: FullDisk;
+  /** Who works on large sets, and for whom there is to be room. */
+  duty: DutyCycle<number>;
+  /** A transaction failed; true: try again later. After anything but a full disk what SQLite holds in memory must not be trusted. */
+  failed: (error: unknown) => boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * @throws LccError `try.later` when another Queue Manager has the database, `config` when it is older than what was handed out
+ */
+export function openStore(services: Services): OpenStore {
+  const { config, clock, log } = services;
+  const path = config.home.db;
+  const lock = tryLock(`${path}.lock`);
+  if (lock === undefined)
+    throw new LccError('try.later', `${path}: ${holderOf(`${path}.lock`)} has it open; stop that first`);
+  const db = openOrSalvage(path, clock.nowMs(), log);
+  const raised = raiseCounters(db);
+  const old = wentBack(db, path);
+  if (old !== undefined) {
+    db.close();
+    lock.release();
+    throw new LccError('config', `${path}: ${old}`);
+  }
+  if (raised.length > 0) log.warn('numbers given out had been forgotten', { counters: raised.join(' ') });
+  if (lastGiven(db, 'seq') === 0 && hasContent(config.home.store))
+    log.warn(
+      'the database is empty and the store is not: put back a backup of lcc.db and run lccfsck --repair --restored, or lccfsck --repair --remove-orphans empties the store',
+      { path, store: config.home.store },
+    );
+  const setPlaces = new SetPlaces({ db, log, fail: error => services.fail(error) });
+  setPlaces.begin();
+  const duty = new DutyCycle<number>(clock);
+  const checkpoints = new Checkpoints(db, log, () => duty.isYielding);
+  const store = new QueueStore(db, {
+    committed() {
+      checkpoints.committed();
+      marks.committed();
+    },
+    errorsKept: config.get('qm.errors_kept'),
+    retries: config.get('qm.retries'),
+    mtimeOf,
+    nowS: () => Math.floor(clock.nowMs() / 1000),
+  });
+  const hasRoom = () => roomlessness(config.home.dir, SOME_ROOM_BYTES) === undefined;
+  const fullDisk = new FullDisk(clock, log, hasRoom);
+  const failed = (error: unknown): boolean => {
+    if (error instanceof LccError && error.code === 'io.full') {
+      fullDisk.failed(error.message);
+      return true;
+    }
+    services.fail(error);
+    return false;
+  };
+  const marks = new Marks(db, path, { clock, log, failed: error => failed(storageError(path, error)) });
+  marks.start();
+  return {
+    db,
+    store,
+    checkpoints,
+    marks,
+    setPlaces,
+    fullDisk,
+    duty,
+    failed,
+    async close() {
+      fullDisk.stop();
+      checkpoints.close();
+      await marks.stop();
+      store.close();
+      lock.release();
+    },
+  };
+}

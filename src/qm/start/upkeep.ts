@@ -1,0 +1,74 @@
+/** What is done besides: deletions for machines that are away, and the chores. */
+import type { Services } from '../../daemon/types.js';
+import { Spool } from '../../lib/spool.js';
+import { FsmSpool } from '../fsm.js';
+import { Housekeeping } from '../housekeeping.js';
+import { Ages } from '../housekeeping/ages.js';
+import { DecidedRemovals } from '../housekeeping/decided-removals.js';
+import { HeldRecount } from '../housekeeping/held-recount.js';
+import { OutsideChanges } from '../housekeeping/outside-changes.js';
+import { Tombstones } from '../housekeeping/tombstones.js';
+import type { Dispatch } from './dispatch.js';
+import type { OpenStore } from './open-store.js';
+
+export interface Upkeep {
+  fsm: FsmSpool;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function upkeepOf(
+  services: Services,
+  { db, store, marks, setPlaces, failed }: OpenStore,
+  { dispatcher, deletions }: Dispatch,
+): Upkeep {
+  const { config, clock, log } = services;
+  const onCommit = () => deletions.pump();
+  const fsm = new FsmSpool({
+    spool: new Spool({
+      dir: config.home.fsmSpool,
+      steps: 'qm.fsm',
+      fail: error => services.fail(error),
+      log,
+    }),
+    store,
+    clock,
+    log,
+    pageFiles: config.get('qm.fsm_page_files'),
+    awayMs: config.get('qm.fsm_away_ms'),
+    maxBytes: config.get('qm.fsm_max_bytes'),
+    isHere: machineid => deletions.reaches(machineid),
+    returned: onCommit,
+    failed,
+  });
+  const chores = [
+    new OutsideChanges(db, () => {
+      dispatcher.reload();
+      marks.committed();
+    }),
+    new Tombstones(store, clock, config.get('qm.tombstone_ms')),
+    setPlaces,
+    new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
+    new HeldRecount({ store, clock, log }),
+    new Ages({
+      store,
+      clock,
+      log,
+      oldMs: config.get('qm.old_files_ms'),
+      expireMs: config.get('qm.expire_ms'),
+      onCommit,
+    }),
+  ];
+  const housekeeping = new Housekeeping(clock, chores, failed);
+  return {
+    fsm,
+    start() {
+      housekeeping.start();
+      fsm.start();
+    },
+    async stop() {
+      housekeeping.stop();
+      await fsm.stop();
+    },
+  };
+}
