@@ -1,15 +1,11 @@
 import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
-import { FetchEngine } from '../fetch/engine.js';
-import { engineLimits, robotLimits } from '../bot/options.js';
-import { Robot } from '../bot/robot.js';
-import { loadConfig, type Config } from '../config/load.js';
-import type { Bound, Services } from '../daemon/types.js';
-import { systemClock, type Clock } from '../lib/clock.js';
+import { loadConfig } from '../config/load.js';
+import { systemClock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
-import { createLog, type Log } from '../lib/log.js';
+import { createLog } from '../lib/log.js';
 import { BOT_METRICS } from '../bot/metrics.js';
-import { errorElement } from '../wire/messages.js';
+import { robotOf, startRobot } from '../bot/start.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -58,44 +54,18 @@ export const command: CommandSpec = {
       {
         name,
         metrics: { listen: 'bot.metrics_listen', rows: BOT_METRICS },
-        start: services => start(context, services, ways[0] === 'bm'),
+        start: services =>
+          startRobot(services, {
+            ...(ways[0] === 'bm'
+              ? { bm: endpointsOf(context, 'bm'), listen: [] }
+              : { bm: [], listen: endpointsOf(context, 'listen') }),
+            allowed: allowedOf(context),
+          }),
       },
       overrides,
     );
   },
 };
-
-const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', say: errorElement };
-
-async function start(context: CommandContext, services: Services, connects: boolean) {
-  const { config, clock, log } = services;
-  const firstWordMs = connects ? undefined : config.get('wire.hello_timeout_ms');
-  const robot = robotOf(context, config, clock, log, firstWordMs);
-  const peers = connects
-    ? endpointsOf(context, 'bm').map(endpoint =>
-        services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager')),
-      )
-    : [];
-  const listeners = connects
-    ? []
-    : await Promise.all(
-        endpointsOf(context, 'listen').map(endpoint =>
-          services.listen(
-            endpoint,
-            ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, 'person'),
-            PLACES,
-          ),
-        ),
-      );
-  return {
-    status: () => robot.status(),
-    async stop() {
-      for (const listener of listeners) void listener.close();
-      await robot.stop();
-      for (const peer of peers) peer.close();
-    },
-  };
-}
 
 /** How often a process with nothing else to do wakes up, so that it does not end. */
 const KEEP_ALIVE_MS = 60_000;
@@ -113,7 +83,7 @@ async function serveStdio(
   });
   const level = context.quiet ? 'error' : context.verbose ? 'debug' : 'info';
   const log = createLog({ name: context.name, level, human: process.stderr.isTTY });
-  const robot = robotOf(context, config, systemClock, log);
+  const robot = robotOf(config, { allowed: allowedOf(context), clock: systemClock, log });
   const stream = Duplex.from({ readable: process.stdin, writable: process.stdout });
   // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do not keep a
   // process alive: it would end, with 0, without the results it owes.
@@ -132,20 +102,8 @@ async function serveStdio(
   return status;
 }
 
-/** @param firstWordMs how long a peer that connects may say nothing; left out: for ever */
-function robotOf(
-  context: CommandContext,
-  config: Config,
-  clock: Clock,
-  log: Log,
-  firstWordMs?: number,
-): Robot {
-  const allowed = context.options['allowAddress'];
-  const limits = engineLimits(config);
-  const engine = new FetchEngine({
-    ...limits,
-    allowAddresses: [...limits.allowAddresses, ...(Array.isArray(allowed) ? allowed : [])],
-    clock,
-  });
-  return new Robot({ ...robotLimits(config), engine, clock, log, firstWordMs });
+/** Networks given on the command line, beside those configured. */
+function allowedOf({ options }: CommandContext): readonly string[] {
+  const { allowAddress } = options;
+  return Array.isArray(allowAddress) ? allowAddress : [];
 }

@@ -1,9 +1,5 @@
-import type { Services } from '../daemon/types.js';
-import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
-import { openFilesLimit } from '../lib/open-files.js';
-import { unsOptions } from '../uns/options.js';
-import { UnsServer } from '../uns/server.js';
 import { UNS_METRICS } from '../uns/metrics.js';
+import { startUns } from '../uns/start.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
@@ -34,7 +30,7 @@ export const command: CommandSpec = {
         name: 'lccd-uns',
         instance: id,
         metrics: { listen: 'uns.metrics_listen', rows: UNS_METRICS },
-        start: services => start(services, qm),
+        start: services => startUns(services, qm),
       },
       {
         'uns.listen': Array.isArray(listen) ? listen : undefined,
@@ -43,29 +39,3 @@ export const command: CommandSpec = {
     );
   },
 };
-
-async function start(services: Services, qm: Endpoint | undefined) {
-  const { config, clock, log } = services;
-  const options = unsOptions(config, openFilesLimit());
-  const maxConnections = options.limits['uns.max_connections'];
-  if (maxConnections < config.get('uns.max_connections'))
-    log.warn('fewer connections than configured: ulimit -n', { connections: maxConnections });
-  const uns = new UnsServer({ options, clock, log, fail: error => services.fail(error) });
-  const endpoints = config.get('uns.listen').map(text => parseEndpoint(text));
-  const listeners = await Promise.all(
-    endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
-  );
-  for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
-  const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
-    services.connect(to, connection => uns.serveQueueManager(connection)),
-  );
-  return {
-    status: () => ({ ...uns.status(), listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)) }),
-    async stop() {
-      for (const listener of listeners) void listener.close();
-      await uns.stop();
-      for (const peer of peers) peer.close();
-      await uns.close();
-    },
-  };
-}

@@ -1,0 +1,61 @@
+/** The robot put together: its engine, the Bot Managers it connects to, or whoever connects to it. */
+import type { Config } from '../config/load.js';
+import type { Bound, Running, Services } from '../daemon/types.js';
+import { FetchEngine } from '../fetch/engine.js';
+import type { Clock } from '../lib/clock.js';
+import type { Endpoint } from '../lib/endpoint.js';
+import type { Log } from '../lib/log.js';
+import { errorElement } from '../wire/messages.js';
+import { engineLimits, robotLimits } from './options.js';
+import { Robot } from './robot.js';
+
+const PLACES: Bound = { key: 'bot.max_connections', whose: 'peers', say: errorElement };
+
+export interface RobotEdge {
+  /** Bot Managers to connect to, or where people and Bot Managers connect: one of the two. */
+  bm: readonly Endpoint[];
+  listen: readonly Endpoint[];
+  /** Networks (CIDR) that may be fetched from, beside those configured. */
+  allowed: readonly string[];
+}
+
+export async function startRobot(services: Services, { bm, listen, allowed }: RobotEdge): Promise<Running> {
+  const { config, clock, log } = services;
+  const firstWordMs = bm.length > 0 ? undefined : config.get('wire.hello_timeout_ms');
+  const robot = robotOf(config, { allowed, clock, log, firstWordMs });
+  const peers = bm.map(endpoint =>
+    services.connect(endpoint, ({ socket, peer }) => robot.serve(socket, `manager ${peer}`, 'manager')),
+  );
+  const listeners = await Promise.all(
+    listen.map(endpoint =>
+      services.listen(endpoint, ({ socket, peer }) => robot.serve(socket, `peer ${peer}`, 'person'), PLACES),
+    ),
+  );
+  return {
+    status: () => robot.status(),
+    async stop() {
+      for (const listener of listeners) void listener.close();
+      await robot.stop();
+      for (const peer of peers) peer.close();
+    },
+  };
+}
+
+/** @param with.firstWordMs how long a peer that connects may say nothing; left out: for ever */
+export function robotOf(
+  config: Config,
+  {
+    allowed,
+    clock,
+    log,
+    firstWordMs,
+  }: { allowed: readonly string[]; clock: Clock; log: Log; firstWordMs?: number | undefined },
+): Robot {
+  const limits = engineLimits(config);
+  const engine = new FetchEngine({
+    ...limits,
+    allowAddresses: [...limits.allowAddresses, ...allowed],
+    clock,
+  });
+  return new Robot({ ...robotLimits(config), engine, clock, log, firstWordMs });
+}

@@ -1,0 +1,33 @@
+/** The Update Notification Server put together: listeners for CPs, connections to the Queue Manager. */
+import type { Running, Services } from '../daemon/types.js';
+import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { openFilesLimit } from '../lib/open-files.js';
+import { unsOptions } from './options.js';
+import { UnsServer } from './server.js';
+
+/** @param qm where the Queue Manager listens; undefined: sets stay in the spool */
+export async function startUns(services: Services, qm: Endpoint | undefined): Promise<Running> {
+  const { config, clock, log } = services;
+  const options = unsOptions(config, openFilesLimit());
+  const maxConnections = options.limits['uns.max_connections'];
+  if (maxConnections < config.get('uns.max_connections'))
+    log.warn('fewer connections than configured: ulimit -n', { connections: maxConnections });
+  const uns = new UnsServer({ options, clock, log, fail: error => services.fail(error) });
+  const endpoints = config.get('uns.listen').map(text => parseEndpoint(text));
+  const listeners = await Promise.all(
+    endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
+  );
+  for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
+  const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
+    services.connect(to, connection => uns.serveQueueManager(connection)),
+  );
+  return {
+    status: () => ({ ...uns.status(), listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)) }),
+    async stop() {
+      for (const listener of listeners) void listener.close();
+      await uns.stop();
+      for (const peer of peers) peer.close();
+      await uns.close();
+    },
+  };
+}
