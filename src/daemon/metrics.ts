@@ -46,7 +46,7 @@ const ANY_HOST = new Set(['0.0.0.0', '::']);
 export function alsoNamedBy(endpoint: Endpoint, own: SettingKey, config: Pick<Config, 'get'>): SettingKey[] {
   if (endpoint.kind === 'unix') return [];
   return LISTENS.filter(key => {
-    const text = key === own ? '' : String(config.get(key));
+    const text = key === own ? '' : config.get(key);
     if (text === '') return false;
     const other = parseEndpoint(text);
     if (other.kind === 'unix') return false;
