@@ -5,7 +5,7 @@ import type { BmLinks } from './bm-links.js';
 import type { Deletions } from './deletions.js';
 import type { FsmSpool } from './fsm.js';
 
-/** Machines that are told of. */
+/** Machines that are reported. */
 const MAX_TOLD = 20;
 
 export interface AwayMachine {

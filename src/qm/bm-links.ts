@@ -1,4 +1,4 @@
-/** Connections of Bot Managers: who they are and how much they can do, requests to them, results from them. */
+/** Connections of Bot Managers: their identities and capacities, requests to them, results from them. */
 import type { Connection } from '../daemon/types.js';
 import { strangeStore } from '../db/names/store-mark.js';
 import { messageOf } from '../lib/errors.js';
@@ -176,7 +176,7 @@ export class BmLinks {
     for (const [i, storeId] of storeIds.entries()) {
       const machineId = machineIds[i] ?? '';
       if (storeId === UNKNOWN_STORE || this.#machines.has(link, machineId, storeId)) continue;
-      // One whose id is another's is not looked at: its store must not become the machine's.
+      // A machine whose id belongs to another connection is not looked at: its store must not become that machine's.
       if (this.#machines.linkOf(machineId) !== undefined) continue;
       if (this.#options.admit(machineId, storeId)) continue;
       this.#refuse(link, machineId, strangeStore(machineId), offer);

@@ -17,7 +17,7 @@ interface Machine {
   target: DeletionTarget;
   cursor: number;
   out: number;
-  /** The files noted when none was left behind the cursor: until there are more none is looked for. */
+  /** The files noted when none was left after the cursor: until there are more none is looked for. */
   dryAt: number | undefined;
 }
 
@@ -83,7 +83,7 @@ export class Deletions {
     const machine = this.#machines.get(request.machineid);
     if (machine?.target === target) {
       machine.out--;
-      // Below a relay the machine went away: it is asked again when the relay names it anew.
+      // Below a relay the machine went away: it is asked again when the relay names it again.
       if (status === 'away') this.#machines.delete(request.machineid);
     }
     // safeguard: freed rows staying until their file is gone

@@ -40,7 +40,7 @@ export class FinishedSets {
   remove(): void {
     const { queue } = this.#options.store;
     this.#removing = this.#sets.length;
-    // Rows whose hours have come may be back in their set by now.
+    // Rows may be back in their set by now, because their hours have come.
     for (const set of this.#sets) if (!queue.hasRows(set)) queue.removeSet(set);
   }
 
@@ -60,7 +60,7 @@ export class FinishedSets {
     try {
       store.transaction(() => this.remove());
     } catch (error) {
-      // Only empty entries of qpsdb stay behind; they are found empty after the next start.
+      // Only empty entries of qpsdb remain; they are found empty after the next start.
       failed(error);
     }
     this.removed();

@@ -1,6 +1,6 @@
 /**
- * Commits that find no room are made again every second by whoever wanted them. It is said when that begins, now and then
- * while it lasts, and when it is over: when for a while none has failed any more and the disk has a little room.
+ * Commits that find no room are tried again every second by their callers. The log says so when that begins, now and then
+ * while it lasts, and when it is over: when for a while no commit has failed and the disk has a little room.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';

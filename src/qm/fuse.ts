@@ -11,7 +11,7 @@ import type { UrlRecord } from '../wire/url.js';
 
 /** As configured, for providers without terms of their own. */
 export interface FuseRules {
-  /** Of the urls stored; 100 or more: no set is ever held. */
+  /** Share of the stored urls that a set may remove; 100 or more: no set is ever held. */
   percent: number;
   urls: number;
 }

@@ -41,13 +41,13 @@ export class InFlight {
     return [...this.#requests].filter(([id]) => this.take(id, worker) !== undefined).map(([, one]) => one);
   }
 
-  /** Those of some providers whose lanes have not been called back, oldest first. */
+  /** Requests of these providers in lanes that are not recalled, oldest first. */
   *of(pids: ReadonlySet<number>): Generator<Request> {
     for (const request of this.#requests.values())
       if (pids.has(request.lane.pid) && !request.lane.recalled) yield request;
   }
 
-  /** Lanes with urls whose hours do not permit them any more. */
+  /** Lanes with urls that their hours do not permit any more. */
   *closing(permits: (hours: Hours) => boolean): Generator<Lane> {
     for (const { lane, hours } of this.#requests.values()) if (!permits(hours)) yield lane;
   }

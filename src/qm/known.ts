@@ -45,7 +45,7 @@ export interface KnownOptions extends WaitOptions {
   window: number;
   /** Sets of a provider kept in memory of which nothing has been taken. */
   untouchedSets: number;
-  /** Sets of a provider whose urls failed, and are not due, before no further one is begun. */
+  /** Sets of a provider with failed urls that are not due yet; with this many no further set is begun. */
   sleepingSets: number;
 }
 
@@ -81,7 +81,7 @@ export class KnownProviders {
     return this.#known.get(pid);
   }
 
-  /** A provider has sets in the database that nobody was told of; those of one that was lost wait until it is there again. */
+  /** A provider has sets in the database that were not reported here; those of a lost provider wait until it is there again. */
   addStored(pid: number): void {
     this.#lost.add(pid);
     this.#learn(pid);
@@ -90,7 +90,7 @@ export class KnownProviders {
 
   /**
    * A set has just been taken. Where a host of its provider that does not answer keeps the others waiting, it may be of one
-   * of those. A wait that is from before the start is kept: who does not answer is not known any more.
+   * of those. A wait from before the start is kept: the hosts that do not answer are not known any more.
    */
   addNew(set: WaitingSet): void {
     const known = this.#learn(set.pid);

@@ -1,7 +1,7 @@
 /**
  * Large sets, which take long enough for others to notice, make room while they are fetched and others are there
  * (lib/duty-cycle.ts): a lane gets a window of urls, and the next one when all of that is back and the provider has rested
- * for as long as the results took. So whoever comes in between has a window in front of him at most, at every process.
+ * for as long as the results took. So a set that comes in between has at most one window in front of it, at every process.
  */
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';

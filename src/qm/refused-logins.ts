@@ -1,6 +1,6 @@
 /**
- * Providers whose site refuses the login it is given. All of their urls are answered so, and go: nobody but the operator
- * can mend that, who must hear of it once, and not with each url.
+ * Providers with a site that refuses the login it is given. All of their urls are answered so, and go: only the operator
+ * can mend that, and must hear of it once, not with each url.
  */
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
@@ -57,7 +57,7 @@ export class RefusedLogins {
     }
   }
 
-  /** Providers may have been changed: forgets those whose login is another now. */
+  /** Providers may have been changed: forgets those with another login now. */
   reload(loginOf: (pid: number) => string | null | undefined): void {
     for (const [pid, { login }] of this.#refusals) if (loginOf(pid) !== login) this.#refusals.delete(pid);
   }

@@ -29,7 +29,7 @@ export interface ResultBatchOptions {
   postpone: (taken: Arrival['sent'], hours: Hours) => Outcome;
   /** Inside the transaction, for each result: what else it changes in the database. */
   alongside: (arrival: Arrival) => void;
-  /** Inside the transaction, behind all results. */
+  /** Inside the transaction, after all results. */
   close: () => void;
   /** The transaction is committed. */
   committed: (arrivals: readonly Arrival[], outcomes: readonly Outcome[], tookMs: number) => void;

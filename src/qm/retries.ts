@@ -31,7 +31,7 @@ export class Retries {
     this.#table.delete(pid);
   }
 
-  /** Takes out the providers that are to be looked at again. */
+  /** Takes out the providers that are due. */
   due(nowMs: number): number[] {
     return this.#table.due(nowMs);
   }

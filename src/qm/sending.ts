@@ -46,7 +46,7 @@ interface Way {
 
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
-/** Urls taken at a time of a provider with several hosts: those behind the first of another host are put back. */
+/** Urls taken at a time of a provider with several hosts: those after the first of another host are put back. */
 const SPREAD_URLS = 16;
 
 export class Sending {

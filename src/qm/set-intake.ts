@@ -173,7 +173,7 @@ export class SetIntake {
     return state;
   }
 
-  /** Whether a partial set has so many deletes that they must be looked at before they are carried out. */
+  /** Whether the deletes of a partial set may exceed the fuse, and must be looked at before they are carried out. */
   #mayExceed(): boolean {
     const { store, fuse } = this.#options;
     const { pid, received, deletes = received, digest = '' } = this.#head;
@@ -274,7 +274,7 @@ export class SetIntake {
     return countsOf(state);
   }
 
-  /** @param excess so many removals are held back */
+  /** @param excess number of removals that are held back */
   async #complete(excess?: number): Promise<SetCounts> {
     const { store, fullSetPeriodMs, onSet, log } = this.#options;
     const head = this.#head;

@@ -1,9 +1,9 @@
 /** Time a slice may take before its commit while anything else is there that waits … */
 const SHARED_SLICE_MS = 5;
 const FIRST_SLICE_URLS = 1000;
-/** A slice of so many is long enough where its urls share pages … */
+/** A slice of this length is long enough where its urls share pages … */
 export const FEW_URLS = 10_000;
-/** … so many of them each. */
+/** … this many urls each. */
 const URLS_PER_PAGE = 4;
 
 export interface SliceRules {
@@ -31,7 +31,7 @@ export class SliceSize {
     return Math.min(this.#rules.most, this.#urls[this.#kind]);
   }
 
-  /** A slice of so many urls took so long. @param pages that its commit wrote */
+  /** A slice of `urls` took `ms`. @param pages that its commit wrote */
   took(urls: number, ms: number, pages: number): void {
     const kind = this.#kind;
     const size = this.urls;

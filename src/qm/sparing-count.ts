@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.js';
 
-/** Rests for so many times as long as counting took. */
+/** Factor of the rest after counting: this many times as long as the count took. */
 const REST = 100;
 
 /** A number that takes a moment to count, for a status that may be asked for at any time. */

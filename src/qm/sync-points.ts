@@ -2,7 +2,7 @@
  * Content that a machine may lose (semantics.md, rule 16). It is not synced file by file: now and then a machine syncs its
  * whole store, and up to which number of the change sequence that reaches is noted, its sync point. Of a machine that
  * connects nobody knows how it stopped: what its rows say of later numbers is read again there, a page at a time while
- * everything else goes on. A row whose content suffered goes, and its url is fetched again.
+ * everything else goes on. A row with damaged content goes, and its url is fetched again.
  *
  *     connected ──check a page──▶ … ──no row is left──▶ checked ──sync, every interval──▶ sync point noted
  *                     ▲   ╰──────a sync while checking reaches to the page before─────────────────▲
@@ -81,7 +81,7 @@ export class SyncPoints {
     this.#options = options;
   }
 
-  /** Machines whose content is being checked. */
+  /** Number of machines that are not checked to the end. */
   get checking(): number {
     return [...this.#machines.values()].filter(machine => !machine.isChecked).length;
   }
@@ -109,7 +109,7 @@ export class SyncPoints {
       if (machine.target !== target) continue;
       const content = machine.page?.out.get(id);
       if (machine.sync?.id !== id && content === undefined) continue;
-      // Below a relay the machine went away: it begins anew when the relay names it again.
+      // Below a relay the machine went away: its check begins again when the relay names it again.
       if (status === 'away') this.#drop(machine);
       else if (content === undefined) this.#synced(machine, status);
       else this.#checked(machine, id, content, status);

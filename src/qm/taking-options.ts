@@ -23,7 +23,7 @@ export interface TakingOptions {
   onSet: (set: WaitingSet) => void;
   /**
    * Something of a set of provider `pid` was committed: there may be files to delete.
-   * @param haveChanged urls that waited already are to be fetched otherwise, or not at all
+   * @param haveChanged urls that waited already must be fetched otherwise, or not at all
    */
   onCommit: (pid: number, haveChanged: boolean) => void;
 }

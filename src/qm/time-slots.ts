@@ -30,7 +30,7 @@ export interface TimeSlotsOptions {
   slots: Slots;
   /** Sets of the provider begin or cease to be put together: nothing may be taken of them meanwhile. */
   holding: (pid: number, holding: boolean) => void;
-  /** Rows are back in the set: those at `places`, or, when they are too many to name, some behind the first of them. */
+  /** Rows are back in the set: those at `places`, or, when they are too many to name, some after the first of them. */
   joined: (set: WaitingSet, places: readonly number[], areAll: boolean) => void;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
@@ -42,9 +42,9 @@ const LOOK_MS = 60_000;
 const CLOSING_MS = 1000;
 /** Rows put back in one transaction. */
 const JOIN_ROWS = 1000;
-/** Sets with urls that were submitted again whose providers are held at once. */
+/** Sets with urls that were submitted again for which providers are held at once. */
 const RESUBMITTED_SETS = 256;
-/** A part costs as much as so many rows, and there may be one for each url. */
+/** Cost of a part, in rows; there may be one part for each url. */
 const PART_ROWS = 3;
 /** Transactions in a row for one job: a million parts of one provider are no reason for the others to wait for longer. */
 const TURN = 8;
@@ -61,9 +61,9 @@ interface Taken {
 /** Parts of sets that are being joined, in their order; where they are, in the database. */
 interface Job {
   key: string;
-  /** Parts behind a set, fewer than `limit` only when there are no more. */
+  /** Parts after the set `afterPsetid`, fewer than `limit` only when there are no more. */
   next: (afterPsetid: number, limit: number) => WaitingSet[];
-  /** The last set whose part is joined. */
+  /** The last set with its part joined. */
   afterPsetid: number;
   /** A part of which some rows are joined, and the first place of those. */
   begun: { part: WaitingSet; first: number | undefined } | undefined;
@@ -155,7 +155,7 @@ export class TimeSlots {
     return changed;
   }
 
-  /** Time from now after which it is to be asked again. */
+  /** Time from now until the next look at the slots is due. */
   nextLookMs(): number {
     return Math.max(1, this.#nextMs - this.#options.clock.nowMs());
   }
@@ -206,7 +206,7 @@ export class TimeSlots {
     this.#run();
   }
 
-  /** A row whose hours did not permit it when it was taken waits for its slot. Inside a transaction. */
+  /** A row that its hours did not permit when it was taken waits for its slot. Inside a transaction. */
   postpone(taken: Taken, hours: Hours): Outcome {
     // Its slot may have begun since: nobody would look for it there before it comes again.
     if (this.permits(hours)) return 'again';
@@ -238,7 +238,7 @@ export class TimeSlots {
     return this.#options.store.providers.get(pid)?.timeofday ?? '';
   }
 
-  /** What waits for a slot of a provider is to be put together. */
+  /** Begins to join the parts of a provider that wait for a slot. */
   #join(slot: number, pid: number): void {
     const { slots } = this.#options.store;
     const job = this.#begin(`${slot}/${pid}`, (afterPsetid, limit) =>
@@ -251,7 +251,7 @@ export class TimeSlots {
     const holds = new Set<number>();
     const fresh: Job = { key, next, afterPsetid: 0, begun: undefined, holds, transactions: 0 };
     const job = this.#jobs.get(key) ?? fresh;
-    // Where it is under way already, there may be more behind it since.
+    // A job that is under way starts at the first set again: more parts may have come since.
     job.afterPsetid = 0;
     this.#jobs.set(key, job);
     return job;

@@ -45,7 +45,7 @@ export interface UnsLinksOptions {
 
 const CHECK_MS = 500;
 const LINGER_MS = 2000;
-/** Counting what is queued takes one part in so many of the time at most. */
+/** Counting queued urls takes at most 1/100 of the time. */
 const COUNT_SHARE = 100;
 
 export class UnsLinks {

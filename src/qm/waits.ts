@@ -69,7 +69,7 @@ export class Waits {
   readonly #table: LaneTable;
   readonly #whole: Meter;
   readonly #ends: LastEnds;
-  /** Whose results are in this transaction. */
+  /** Providers with results in this transaction. */
   readonly #moved = new Set<Paced>();
   /** A back-off was written in this transaction. */
   #isWritten = false;
@@ -153,7 +153,7 @@ export class Waits {
     return bytes;
   }
 
-  /** It took so many bytes. @param len announced */
+  /** A content took `bytes`. @param len announced */
   arrived(
     paced: Paced | undefined,
     { expected, len }: { expected: number; len: number | null },
@@ -203,7 +203,7 @@ export class Waits {
     return delays.filter(({ untilMs }) => untilMs > nowMs).toSorted((a, b) => b.untilMs - a.untilMs)[0];
   }
 
-  /** What can come of so many announced bytes. */
+  /** The most bytes that can come of `len` announced ones. */
   #most({ provider }: Paced, len: number): number {
     // safeguard: the longest content in what is charged
     return Math.min(len, provider.maxlen ?? Infinity, this.#options.maxContentBytes);
@@ -284,7 +284,7 @@ export class Waits {
     this.#isWritten = true;
   }
 
-  /** Notes what the results of a transaction have moved. Inside it, behind them. */
+  /** Notes what the results of a transaction have moved. Inside it, after them. */
   close(): void {
     if (this.#moved.size === 0 && !this.#isWritten) return;
     const { store, clock } = this.#options;

@@ -1,4 +1,4 @@
-/** The Bot Managers connected, and those whose store is full: left without work for a while. */
+/** The Bot Managers connected; those with a full store are left without work for a while. */
 import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchDone, FetchRequest } from '../wire/fetch.js';
@@ -58,7 +58,7 @@ export class Workers {
   /**
    * Sees whether its store had room for a result. A content too large for it says nothing of others; many in a row say that
    * it is full. One that is full is left alone for `restMs`, or a multiple of it.
-   * @returns whether the request was refused for that, and is to be made again
+   * @returns whether the request was refused for that, and must be made again
    */
   heed(
     id: number,
@@ -76,7 +76,7 @@ export class Workers {
     if (isNew && !isRefused) entry.rests++;
     const waitMs = restMs * (isRefused ? 1 : Math.min(MAX_REST, 2 ** Math.max(0, entry.rests - 1)));
     const reason = `${result.message} (a url of provider ${pid})`;
-    // Told of once, not for each of those that were on their way.
+    // Reported once, not for each of the requests that were on their way.
     if (isNew) this.#log.warn('a Bot Manager cannot store content', { wait_ms: waitMs, pid, reason });
     entry.restUntilMs = Math.max(entry.restUntilMs, nowMs + waitMs);
     entry.reason = reason;

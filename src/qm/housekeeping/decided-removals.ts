@@ -34,7 +34,7 @@ export class DecidedRemovals implements Chore {
   run(): number {
     const work = (this.#work ??= this.#next());
     if (work === undefined) return LOOK_MS;
-    // After a failure it begins anew: the steps have gone on, the database has not.
+    // After a failure the work begins again: the steps have gone on, the database has not.
     this.#work = undefined;
     const { store, clock, log, onCommit } = this.#options;
     const startedMs = clock.monotonicMs();

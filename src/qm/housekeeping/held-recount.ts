@@ -36,7 +36,7 @@ export class HeldRecount implements Chore {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
     const work = this.#work ?? this.#next();
-    // After a failure it is counted anew.
+    // After a failure the count starts again.
     this.#work = undefined;
     if (work === undefined) {
       const pauseMs = Math.max(ROUND_PAUSE_MS, REST * this.#workedMs);

@@ -15,7 +15,7 @@ export class Announced {
     return this.#announcedBytes === 0 ? len : len * (this.#receivedBytes / this.#announcedBytes);
   }
 
-  /** Of `len` announced bytes so many came. */
+  /** `bytes` came of `len` announced ones. */
   heard(len: number, bytes: number): void {
     this.#announcedBytes = this.#announcedBytes * FORGET + len;
     this.#receivedBytes = this.#receivedBytes * FORGET + Math.min(bytes, len);

@@ -1,15 +1,15 @@
 import { keyOf, type OrderedSet, type Progress } from './progress.js';
 
-/** Places of a provider that are remembered as behind everything else; further ones keep their turn. */
+/** Places of a provider that are remembered as taken last; further ones keep their turn. */
 const MAX_PLACES = 100_000;
 
 /** Places of a provider's urls that are taken when nothing else is left: their host does not answer, others may. */
 export class Behind<S extends OrderedSet> {
-  /** The sets that have some, who is there longest first. */
+  /** The sets that have such places, the one that is here longest first. */
   readonly #sets = new Map<number, Progress<S>>();
   #places = 0;
 
-  /** @returns false when there are so many that it has to stay where it is */
+  /** @returns false when there are `MAX_PLACES`: the place has to stay where it is */
   add(progress: Progress<S>, pos: number): boolean {
     if (this.#places >= MAX_PLACES) return false;
     const key = keyOf(progress.set);

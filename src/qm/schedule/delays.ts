@@ -1,7 +1,7 @@
 /**
- * Who has to wait until when, without looking at all of them: a table of cells, `gridMs` wide, as far as `horizonMs`
- * ahead; what has to wait longer stands under its hour (`horizonMs` wide) and gets its cell when that begins. The cell
- * whose time has come is kept in order, so the grid makes nobody wait longer than he has to.
+ * Keys that wait, each until its time, without looking at all of them: a table of cells, `gridMs` wide, as far as `horizonMs`
+ * ahead; a key that has to wait longer stands under its hour (`horizonMs` wide) and gets its cell when that begins. The cell
+ * that is due is kept in order, so the grid makes no key wait longer than it has to.
  */
 export interface DelayRules {
   gridMs: number;
@@ -80,7 +80,7 @@ export class DelayTable<K> {
     return this.#next()?.dueMs ?? this.#cells.soonestMs() ?? this.#hours.soonestMs();
   }
 
-  /** Who waits, and until when. */
+  /** Each key that waits, with its time. */
   *entries(): Generator<[K, number], void, undefined> {
     for (const { key, dueMs } of this.#entries.values()) yield [key, dueMs];
   }

@@ -1,8 +1,8 @@
 /**
  * The line of providers that wait for a slot, as far as their hosts permit: at one host there are at most `perHost` lanes at
- * a time, whatever providers they are of. Of each host as many providers stand in the line as could have a lane there now;
+ * a time, whatever providers they are of. For each host, as many providers stand in the line as could have a lane there now;
  * the others are parked with their host, and come into the line when a place there falls free, the first of them first, with
- * the time that they have waited. So whoever is first in the line can always be given a lane, and nobody of another host
+ * the time that they have waited. So the first in the line can always be given a lane, and no provider of another host
  * waits for a host that is full. A parked provider that counts more than one of its host in the line takes its place there.
  *
  *     parked ──a place at its host──▶ in the line ──a slot──▶ in a lane (lanes.ts)
@@ -48,7 +48,7 @@ export class HostedLine {
     return this.#line.size;
   }
 
-  /** Providers whose host has no place for them. */
+  /** Providers that wait for a place at their host. */
   get parked(): number {
     return this.#places.size - this.#line.size;
   }
@@ -71,7 +71,10 @@ export class HostedLine {
     return this.#hosts.get(host)?.parked?.first(nowMs);
   }
 
-  /** Begins to wait; who waits already goes on, maybe at another host. @returns whether it is parked now, and was not before */
+  /**
+   * Begins to wait; a provider that waits already goes on, maybe at another host.
+   * @returns whether it is parked now, and was not before
+   */
   add({ pid, priority, host }: { pid: number; priority: number; host: string }, nowMs: number): boolean {
     this.#nowMs = nowMs;
     const before = this.#places.get(pid);

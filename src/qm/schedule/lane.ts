@@ -13,7 +13,7 @@ export interface LaneRules {
   sharedWindow: number;
   /** Urls of one lane before an equal that waits gets it. */
   turn: number;
-  /** Who has waited so long counts one priority higher. */
+  /** A provider that has waited this long counts one priority higher. */
   ageingMs: number;
   /** Lanes at one host at a time, of all providers together. */
   perHost: number;
@@ -26,7 +26,10 @@ export interface LaneProvider {
   parallel: number;
   /** Urls on their way in one lane, at least; 1: exactly one. */
   window: number;
-  /** Scheme, host and port of all its urls; undefined when it has several: then those of its next url are seen as that is taken. */
+  /**
+   * Scheme, host and port of all its urls; undefined when it has several: then those of its next url are seen as that is
+   * taken.
+   */
   host?: string | undefined;
 }
 

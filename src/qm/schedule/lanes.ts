@@ -1,6 +1,6 @@
 /**
- * Who may fetch now (semantics.md, rules 7 and 8). A lane is a provider's right to one fetch at a time at one Bot
- * Manager; urls are sent ahead into it, up to a window, and carried out there one after the other. A provider has one
+ * The providers that may fetch now (semantics.md, rules 7 and 8). A lane is a provider's right to one fetch at a time at one
+ * Bot Manager; urls are sent ahead into it, up to a window, and carried out there one after the other. A provider has one
  * lane, or as many as `parallel` allows.
  *
  *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in a lane ──nothing left, or turn over──▶ resting / waiting
@@ -10,8 +10,8 @@
  *
  * Lanes at a Bot Manager are its slots and some more (overbooked), so that a slot that falls free finds work. A lane beyond
  * the slots has one url on its way, which waits there for a slot. A higher priority goes first; among equals the provider
- * that waited longest; who waits counts one priority higher for every `ageingMs`, so that everybody's turn comes. A lane
- * whose turn is over while an equal waits gets no more urls. A lane is recalled, so that it ends with the url being
+ * that waited longest; one that waits counts one priority higher for every `ageingMs`, so that every turn comes. A lane
+ * that has had its turn while an equal waits gets no more urls. A lane is recalled, so that it ends with the url being
  * fetched, when a higher priority waits for its slot, or an equal for one whose turn is over, be it in the line or in a lane
  * beyond the slots; when its provider is hindered, and when that may have fewer lanes from now on.
  */
@@ -154,7 +154,7 @@ export class LaneTable {
     this.#change(pid, () => this.#pauses.rest(pid, untilMs));
   }
 
-  /** Lets providers go on whose delay or rest is over. */
+  /** Lets providers go on after the end of their delay or rest. */
   wake(nowMs: number): void {
     this.#nowMs = nowMs;
     for (const pid of this.#pauses.due(nowMs)) this.#change(pid, () => undefined);
@@ -182,7 +182,8 @@ export class LaneTable {
   }
 
   /**
-   * Whether a url of that host may go into the lane, which is at one host at a time. If not, its provider has a lane there next.
+   * Whether a url of that host may go into the lane, which is at one host at a time. If not, its provider has a lane there
+   * next.
    * @param isEmpty nothing is on its way in it
    */
   mayCarry(lane: Lane, host: string, isEmpty: boolean): boolean {
@@ -209,12 +210,12 @@ export class LaneTable {
     if (!this.#workers.get(lane.worker)?.lanes.has(lane)) return;
     lane.inFlight--;
     lane.done++;
-    // Whose bandwidth is limited has a turn of one url: it waits with the others for the next.
+    // A provider with limited bandwidth has a turn of one url: it waits with the others for the next.
     if (lane.inFlight === 0 && this.#providers.get(lane.pid)?.window === 1) this.#close(lane);
     else if (this.#isHungry(lane)) this.#hungry.add(lane);
   }
 
-  /** Lanes that are to be recalled; each is named once. */
+  /** Lanes to recall; each is named once. */
   recalls(): Lane[] {
     // safeguard: making room for a higher priority
     this.#makeRoom();
@@ -292,7 +293,7 @@ export class LaneTable {
     return first !== undefined && isDueTo(first, lane, isTurnOver) && this.#freestWorker() === undefined;
   }
 
-  /** Recalls lanes for who waits for one, and those whose slots are due to lanes beyond the slots. */
+  /** Recalls lanes for providers that wait for one, and lanes that must leave their slots to lanes beyond the slots. */
   #makeRoom(): void {
     this.#makeLanes();
     // safeguard: giving slots of lower priorities to lanes beyond the slots

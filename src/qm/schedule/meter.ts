@@ -74,7 +74,7 @@ export class Meter {
     this.#expectedBytes += bytes;
   }
 
-  /** What was charged with `expected` bytes took so many. */
+  /** What was charged with `expected` bytes took `bytes`. */
   received(expected: number, bytes: number, nowMs: number): void {
     this.refund(expected);
     if (!this.isLimited) return;

@@ -27,19 +27,19 @@ import { Untouched, type SetSource } from './untouched.js';
 
 /** Where rows come from: QueueReader, or an array in a test. */
 export interface RowSource<S extends OrderedSet, R extends PlacedRow> extends SetSource<S> {
-  /** Rows behind a place that have not failed. */
+  /** Rows after a place that have not failed. */
   next(set: S, afterPos: number, limit: number): R[];
   at(pos: number): R | undefined;
   leastTries(psetid: number): number | undefined;
   bad(psetid: number, tries: number, afterPos: number, limit: number): R[];
-  /** How many rows there are behind a place that have not failed, counted as far as `most`. */
+  /** Number of rows after a place that have not failed, counted as far as `most`. */
   count(set: S, afterPos: number, most: number): number;
   hasRows(set: S): boolean;
 }
 
-/** Of a set; to read past so many takes less than a millisecond. */
+/** Places of a set; to read past this many takes less than a millisecond. */
 const MANY_PLACES = 1000;
-/** Sets gone through in one `take`: those whose urls are gone may follow each other by the million. */
+/** Sets gone through in one `take`: sets without urls may follow each other by the million. */
 const MAX_GONE_THROUGH = 64;
 
 export interface OrderOptions {
@@ -94,7 +94,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return this.#begun > 0 || this.#untouched.first() !== undefined;
   }
 
-  /** The last `take` has found so many sets without rows that it stopped: it is to be asked again. */
+  /** The last `take` stopped after `MAX_GONE_THROUGH` sets without rows: call it again. */
   get isCutShort(): boolean {
     return this.#isCutShort;
   }
@@ -209,7 +209,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     if (progress.read) progress.badMs = undefined;
   }
 
-  /** The row is to be taken again, at its place. */
+  /** The row must be taken again, at its place. */
   again(set: S, pos: number): void {
     const key = keyOf(set);
     const progress = this.#find(set);
@@ -224,7 +224,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /**
    * The row's host does not answer, others may: it is taken by `takeBehind` only, without a try being counted.
-   * @returns false when so many are behind that it has to stay where it is
+   * @returns false when the list of those is full: the row has to stay where it is
    */
   behind(set: S, pos: number): boolean {
     const progress = this.#find(set);
@@ -233,7 +233,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return true;
   }
 
-  /** Takes up to `limit` rows that are behind, who is there longest first. */
+  /** Takes up to `limit` rows set aside by `behind`, the one that is there longest first. */
   takeBehind(limit: number): Taken<S, R>[] {
     const taken: Taken<S, R>[] = [];
     for (const [key, progress] of this.#behind.sets()) {
@@ -318,7 +318,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   /** The set to be read now. */
   #first(): [number, Progress<S>] | undefined {
     const reading = this.#reading.first();
-    // Those that sleep behind a silent host have a limit of their own, and wait for others to be fetched.
+    // Sets that sleep because of a silent host have a limit of their own, and wait for others to be fetched.
     const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first() : undefined;
     if (set === undefined) return reading;
     if (reading !== undefined && reading[1].set.psetid <= set.psetid) return reading;
@@ -334,7 +334,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       const row = this.#source.at(progress.again.shift() ?? 0);
       if (row === undefined) continue;
       if (row.tries === 0) push(progress, row, taken);
-      // Also when it comes back from its hours it stays behind those of its set that have not failed.
+      // A failed row stays after those of its set that have not failed, also when it comes back from its hours.
       else progress.badMs = undefined;
     }
     while (!progress.read && taken.length < limit) {

@@ -35,7 +35,7 @@ export class Pauses {
     this.#rests.delete(pid);
   }
 
-  /** Takes out those whose delay or rest is over. */
+  /** Takes out the providers with a delay or rest that is over. */
   due(nowMs: number): number[] {
     return [...this.#delays.due(nowMs), ...this.#rests.due(nowMs)];
   }

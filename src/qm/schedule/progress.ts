@@ -20,9 +20,9 @@ export interface Progress<S> {
   read: boolean;
   /** Places taken and not yet settled. */
   out: Set<number>;
-  /** Places to be taken again, in order. */
+  /** Places that must be taken again, in order. */
   again: number[];
-  /** Places whose host did not answer: they are taken when nothing else is there. */
+  /** Places with a host that did not answer: they are taken when nothing else is there. */
   behind: number[];
   /** Places that are not to be taken when they are read: they were out when the cursor went back. */
   skip: Set<number> | undefined;

@@ -2,10 +2,10 @@
  * The sets of one provider of which nothing has been taken, in their order: the first of them here, the others where they
  * are, in the database. Their number may be a million; what is here is bounded.
  *
- * All sets up to `#end` are here, or were and are begun; those behind it are only in the database, and are read when few are
+ * All sets up to `#end` are here, or were and are begun; those after it are only in the database, and are read when few are
  * left here. So a set is found once, although its entry stays in the database for a while after its last url is done. Where
  * urls come back into a set that is not here, `#end` goes back to it, for there may be a million of those: then what is
- * begun behind it is met again, and passed over. A set that is done may be met again too; it is found empty.
+ * begun after it is met again, and passed over. A set that is done may be met again too; it is found empty.
  */
 export interface Waiting {
   psetid: number;
@@ -13,7 +13,7 @@ export interface Waiting {
 
 /** Where sets wait. */
 export interface SetSource<S extends Waiting> {
-  /** The provider's next sets behind one, in their order. */
+  /** The provider's next sets after `afterPsetid`, in their order. */
   sets(pid: number, afterPsetid: number, limit: number): S[];
   /** How many there are of those, counted as far as `most`. */
   countSets(pid: number, afterPsetid: number, most: number): number;

@@ -1,7 +1,7 @@
 /**
- * The providers that wait for a slot: higher priorities first, among equals who has waited longest. Who waits counts one
- * priority higher for every `ageingMs` of it. Within one priority the first has waited longest, so the first of all is one
- * of three.
+ * The providers that wait for a slot: higher priorities first, among equals the one that has waited longest. A provider
+ * counts one priority higher for every `ageingMs` that it has waited. Within one priority the first has waited longest, so
+ * the first of all is one of three.
  */
 import { PRIORITIES } from './lane.js';
 
@@ -30,7 +30,7 @@ export class WaitingLine {
     return this.#lines.reduce((sum, line) => sum + line.size, 0);
   }
 
-  /** Waits since then, behind those that have waited longer; who waits already goes on. */
+  /** Waits since `sinceMs`, after those that have waited longer; a provider that waits already goes on. */
   add(pid: number, priority: number, sinceMs: number): void {
     this.#lines[priority]?.add(pid, sinceMs);
   }

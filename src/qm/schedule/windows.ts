@@ -22,7 +22,7 @@ export function windowOf(
   return Math.min(provider.share, Math.max(window, shared));
 }
 
-/** Urls are read from the queue several at a time, but not so many that the others wait for it. */
+/** Urls are read from the queue several at a time, but few enough that the others do not wait for it. */
 export function isHungry(lane: Lane, provider: ProviderLanes | undefined, window: number): boolean {
   if (provider?.yielding === true) return lane.inFlight === 0;
   return 2 * (window - lane.inFlight) >= Math.min(window, 2 * REFILL_URLS);

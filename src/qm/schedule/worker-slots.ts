@@ -16,8 +16,8 @@ export function capacityOf(worker: Worker, overbookPercent: number): number {
 }
 
 /**
- * The one with the largest share of its lanes free, among equals the one that was given none for longest: a store must not
- * fill up beside an empty one because little is to be done. Undefined when none has any free.
+ * The worker with the largest share of its lanes free, among equals the one that was given none for longest: when there is
+ * little to do, one store must not fill up beside an empty one. Undefined when no worker has a free lane.
  */
 export function freestOf(
   workers: ReadonlyMap<number, Worker>,
@@ -39,7 +39,10 @@ export function freestOf(
   return best;
 }
 
-/** Gives lanes beyond the slots one, higher priorities first, as far as there are free ones. @returns those that have one now */
+/**
+ * Gives lanes beyond the slots one, higher priorities first, as far as there are free ones.
+ * @returns those that have one now
+ */
 export function promoted(worker: Worker): Lane[] {
   const lanes: Lane[] = [];
   if (worker.spares.size === 0) return lanes;
@@ -65,7 +68,7 @@ export function displacedOf(worker: Worker, turn: number): Lane[] {
     if (lane.recalled) ending++;
     else held.push(lane);
   }
-  // The lowest priority first, of those whoever has had most.
+  // The lowest priority first, among equals the lane that has had most.
   held.sort((a, b) => a.priority - b.priority || b.done - a.done);
   for (const spare of byRank(worker.spares)) {
     if (spare.recalled || spare.inFlight === 0) continue;
@@ -79,7 +82,10 @@ export function displacedOf(worker: Worker, turn: number): Lane[] {
   return lanes;
 }
 
-/** Whether the slot of a lane is due to another provider: one of a higher priority, or an equal when the lane's turn is over. */
+/**
+ * Whether the slot of a lane is due to another provider: one of a higher priority, or an equal when the lane's turn is
+ * over.
+ */
 export function isDueTo(
   { pid, priority }: { pid: number; priority: number },
   lane: Lane,
