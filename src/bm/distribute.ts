@@ -1,8 +1,8 @@
 /**
- * Who does what next. Tasks come in lanes: those of one lane are done one after the other, in the order they came, by
- * one worker at a time; different lanes run in parallel, up to the slots of the workers. A worker has a few tasks of
- * each of its lanes, a window, so that the next can begin there the moment one ends. What a worker is (a robot, or a
- * Bot Manager below) is not known here.
+ * Which worker gets which task next. Tasks come in lanes: those of one lane are done one after the other, in the order they
+ * came, by one worker at a time; different lanes run in parallel, up to the slots of the workers. A worker has a few tasks
+ * of each of its lanes, a window, so that the next can begin there the moment one ends. What a worker is (a robot, or a Bot
+ * Manager below) is not known here.
  *
  *     waiting in its lane ──the lane has a slot, and room in its window──▶ given ──its turn──▶ finish──▶ done
  *                ▲                                                           │
@@ -23,18 +23,18 @@ export interface Worker<T extends Task> {
   give(task: T): void;
   /** Nothing given before in its lane is left: it can have begun now, and not earlier. */
   turn(task: T): void;
-  /** Of these tasks, all it has of one lane, those not begun are to be finished without being done. */
+  /** `tasks` is all the worker has of one lane: it must finish those not begun without doing them. */
   recall(lane: string, tasks: readonly T[], begun: boolean): void;
 }
 
 interface Lane<T extends Task> {
   readonly name: string;
   readonly waiting: T[];
-  /** Who has the lane, while anything of it is given. */
+  /** The worker that has the lane, while anything of it is given. */
   worker: Worker<T> | undefined;
   /** What that worker has, oldest first. */
   readonly given: Map<number, T>;
-  /** Who had it last: it may still hold a connection to the site. */
+  /** The worker that had the lane last: it may still hold a connection to the site. */
   last: Worker<T> | undefined;
 }
 
@@ -43,7 +43,7 @@ interface Load<T extends Task> {
   readonly tasks: Map<number, Lane<T>>;
 }
 
-/** Whether a task whose worker is gone is to be given to another. `begun`: its turn had come. */
+/** Whether to give a task to another worker after its own is gone. `begun`: its turn had come. */
 export type Lost<T extends Task> = (task: T, begun: boolean) => boolean;
 
 export class Distributor<T extends Task> {
@@ -73,7 +73,7 @@ export class Distributor<T extends Task> {
   get given(): number {
     return this.#given;
   }
-  /** Tasks whose turn has come at their workers: one of each lane that has one. */
+  /** Number of tasks begun by their workers: one of each lane that has a turn. */
   get begun(): number {
     let lanes = 0;
     for (const load of this.#workers.values()) lanes += load.lanes.size;
@@ -170,7 +170,7 @@ export class Distributor<T extends Task> {
     return task;
   }
 
-  /** The worker hands back a task it has not begun: it waits again in its place. Whoever is to have it, `pump` decides. */
+  /** The worker hands back a task it has not begun: it waits again in its place. `pump` chooses the worker that gets it. */
   again(worker: Worker<T>, number: number): void {
     const lane = this.#workers.get(worker)?.tasks.get(number);
     const task = lane?.given.get(number);
@@ -227,7 +227,7 @@ export class Distributor<T extends Task> {
     }
   }
 
-  /** Of the tasks whose turn has come at the worker, one a lane, one that is wanted. */
+  /** A wanted one among the tasks that the worker has begun, one a lane. */
   turnOf(worker: Worker<T>, wanted: (task: T) => boolean): T | undefined {
     for (const lane of this.#workers.get(worker)?.lanes ?? []) {
       const first = firstOf(lane);

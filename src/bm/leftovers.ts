@@ -48,7 +48,7 @@ export class Leftovers {
     );
   }
 
-  /** Removes all that was begun for these names: whoever did is gone. */
+  /** Removes all that was begun for these names: the robots that began it are gone. */
   removeOf(names: readonly Name[]): void {
     const beginnings = new Map<string, string[]>();
     for (const name of names) {

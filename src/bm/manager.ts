@@ -61,7 +61,7 @@ export class BotManager {
   readonly #distributor: Distributor<FetchTask>;
   readonly #robots = new Set<RobotWorker>();
   readonly #lostRobots: LostRobots;
-  /** Of the robot lost last: whether it may go on all the same, and the names it had been given. */
+  /** The robot lost last: whether it may go on all the same, and the names it had been given. */
   #losing: { mayLive: boolean; names: Name[] } = { mayLive: false, names: [] };
   readonly #upstream: Upstream;
   readonly #stops = new Stops();
@@ -234,7 +234,10 @@ export class BotManager {
     this.#balance();
   }
 
-  /** Gives back what has not begun: at once what no robot has, the rest when its robot hands it back. @returns how many at once */
+  /**
+   * Gives back what has not begun: at once what no robot has, the rest when its robot hands it back.
+   * @returns how many at once
+   */
   #takeBack(wanted: (task: FetchTask) => boolean, lane?: string, begun = false): number {
     const taken = this.#distributor.recall(wanted, lane, begun);
     for (const task of taken) this.#answer(task, { id: task.number, status: 'recalled' });

@@ -44,7 +44,7 @@ export interface RelayOptions {
   refused(reason: LccError): void;
 }
 
-/** How long a branch whose store is full is given nothing, at most, unless it says that it has room. */
+/** How long a branch with a full store is given nothing, at most, unless it says that it has room. */
 const FULL_REST_MS = 30_000;
 
 export class Relay {
@@ -352,7 +352,7 @@ export class Relay {
     });
   }
 
-  /** After something ended: gives what waits to whoever is free, and reads on or not. */
+  /** After something ended: gives what waits to free branches, and reads on or not. */
   #settle(): void {
     this.#distributor.pump();
     // Nobody is left to wait for.

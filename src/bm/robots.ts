@@ -31,7 +31,7 @@ export class RobotWorker implements Worker<FetchTask> {
   readonly #nowMs: () => number;
   readonly #failed: (worker: RobotWorker, result: FetchResult) => void;
 
-  /** @param failed told of a task that could not even begin */
+  /** @param failed gets each task that could not even begin */
   constructor(
     peer: RobotPeer,
     store: Store,

@@ -61,7 +61,7 @@ export class Room {
   }
 
   /**
-   * Whether so many more contents may leave less than the limit, by what is known of the disk and of sizes. Asks nothing.
+   * Whether `contents` more may leave less than the limit, by what is known of the disk and of sizes. Does not ask the disk.
    * They count for as much as the limit at most.
    */
   isNear(contents: number): boolean {

@@ -1,5 +1,5 @@
 /**
- * The store of one machine: a folder of content files whose names are given out and taken back here.
+ * The store of one machine: a folder of content files, with the names that are given out and taken back here.
  *
  *     DIR/machine-id      whose store it is (another machine's is refused), and an id of its own
  *     DIR/names.db        what is in use, gone, free (db/names/names.ts)
@@ -143,12 +143,12 @@ export class Store {
     return describeRoom(this.#options.minFree, space, neededBytes);
   }
 
-  /** Whether it may be full when so many more contents are stored. Asks nothing. */
+  /** Whether the store may be full after `contents` more. Does not ask the disk. */
   mayBeFull(contents: number): boolean {
     return this.#room.isNear(contents);
   }
 
-  /** A content of so many bytes was stored. */
+  /** A content of `bytes` was stored. */
   stored(bytes: number): void {
     this.#room.stored(bytes);
   }
@@ -192,7 +192,7 @@ export class Store {
     this.#note({ name, atMs: this.#nowMs(), done });
   }
 
-  /** Removes a file that was written but that nobody was told of: without grace. */
+  /** Removes a file that was written but never reported: without grace. */
   discard(name: Name): void {
     this.#note({ name, atMs: this.#nowMs() - this.#options.graceMs, done: () => undefined });
   }
@@ -253,7 +253,7 @@ export class Store {
     }
   }
 
-  /** Unlinks files whose grace is over and whose deletion finds no room to be noted. @returns how many */
+  /** Unlinks files after their grace whose deletion finds no room to be noted. @returns how many */
   #unlinkUnnoted(): number {
     const nowMs = this.#nowMs();
     const due = this.#noting

@@ -59,8 +59,8 @@ export class Upkeep {
   }
 
   /**
-   * A failure tells of writes that are lost, and tells it once. One that comes first tells of no sync(1) that can do it;
-   * one to start it (no memory, no descriptors), of nothing.
+   * A failed sync means that writes are lost, and the system reports that once. A failure of the first one means that no
+   * sync(1) here can do it; a failure to start it (no memory, no descriptors) means nothing.
    */
   async #sync(): Promise<Status> {
     const { problem, isRun } = await new Promise<{ problem?: string; isRun: boolean }>(resolve => {

@@ -1,5 +1,5 @@
 /**
- * The connection to whoever asks for fetches (a QM, or a Bot Manager above): one at a time, a new one replaces the one
+ * The connection to the source of fetches (a QM, or a Bot Manager above): one at a time, a new one replaces the one
  * before. What was asked over a connection is answered over it or not at all.
  */
 import type { Duplex } from 'node:stream';
@@ -59,7 +59,7 @@ export class Upstream {
     return this.#source !== undefined;
   }
 
-  /** Whether the source knows of this Bot Manager; until then it may have work that it cannot tell of. */
+  /** Whether the source knows of this Bot Manager; until then this Bot Manager may have work that it cannot report. */
   get known(): boolean {
     return this.#source?.peer.heard === true;
   }
@@ -103,7 +103,7 @@ export class Upstream {
 
   /**
    * Gives up at once a source that was silent for too long: this process may have stood still, and what it was asked for be
-   * another's. To be called before anything is given to whoever comes, or has room.
+   * another's. Call it before anything is given to a worker that comes, or has room.
    */
   heedSilence(): void {
     const source = this.#source;
