@@ -1,10 +1,10 @@
 /**
- * Requests waiting in a robot. Of one lane one is fetched at a time, in the order they came; as many lanes at a time as
- * there are slots. The lane whose request ends goes on with its next at once, unless others wait for a slot: then it
- * goes behind them.
+ * Requests waiting in a robot. Each lane has one fetched at a time, in the order they came; as many lanes at a time as
+ * there are slots. When its request ends, a lane goes on with its next at once, unless others wait for a slot: then it
+ * goes after them.
  *
- * A lane whose site hardly answers can be parked: its request goes on, and its slot is free. As many lanes as there are slots
- * can be parked at a time.
+ * A lane with a site that hardly answers can be parked: its request goes on, and its slot is free. As many lanes as there
+ * are slots can be parked at a time.
  */
 import { Fifo } from '../lib/fifo.js';
 

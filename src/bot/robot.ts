@@ -3,8 +3,8 @@
  * lane are fetched one after the other; a slot is what a lane needs while one of its requests is asked of the site. A
  * request without a lane is a lane of its own.
  *
- * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that is to be given up. So
- * do the lanes of a provider whose site asks to be left alone (stops.ts), until one of them is recalled.
+ * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that must be given up. So
+ * do the lanes of a provider with a site that asks to be left alone (stops.ts), until one of them is recalled.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
  * the manager gives it to another robot. A Bot Manager that hangs is given up, too: its source gives its lanes to others. A
@@ -55,9 +55,9 @@ const OFFER_DELAY_MS = 500;
 /** Fetches under way from which on content is put in place by a thread of its own. */
 const BUSY_FETCHES = 8;
 /**
- * Beside no more lanes than this, a page with nothing behind it in its lane is likely all of somebody's set, and does not
- * wait for those of a large one: neither at the thread that writes them nor for their results. Of many lanes such pages come
- * in crowds, which are better off together.
+ * Beside no more lanes than this, a page with nothing after it in its lane is likely a whole set, and does not
+ * wait for those of a large one: neither at the thread that writes them nor for their results. With many lanes such pages
+ * come in crowds, which are better off together.
  */
 const FEW_LANES = 4;
 
@@ -67,7 +67,7 @@ export class Robot {
   readonly #lanes: BotLanes<Waiting>;
   /** Fetches begun and not over; some have left their lane and wait for the disk. */
   #running = 0;
-  /** Slots that Bot Managers were told of last. */
+  /** Slots last offered to Bot Managers. */
   #offered: number;
   #cancelOffer: (() => void) | undefined;
   #held = false;

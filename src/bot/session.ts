@@ -8,8 +8,8 @@ import type { BotLane } from './lanes.js';
 import type { FileOwner } from './store-files.js';
 
 /**
- * Who asks for fetches. A person may end the sending side and still wait for results (`echo … | nc`), and sends no pings. A
- * Bot Manager that ends that is gone, and one that is silent hangs.
+ * A connection that asks for fetches. A person may end the sending side and still wait for results (`echo … | nc`), and
+ * sends no pings. A Bot Manager that ends that is gone, and one that is silent hangs.
  */
 export type Asker = 'manager' | 'person';
 
@@ -21,7 +21,7 @@ export interface Session {
   /** Of each lane the fetch its site is being asked for. */
   asking: Map<string, Cancellable>;
   readonly stops: Stops;
-  /** Requests whose result has not been given yet. */
+  /** Number of requests without a result yet. */
   open: number;
   unsent: FetchResult[];
   cancelSend: (() => void) | undefined;

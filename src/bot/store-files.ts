@@ -4,7 +4,7 @@ import { FileSink } from '../fetch/file-sink.js';
 import type { Sink } from '../fetch/sink.js';
 import { FileWriter } from './writer.js';
 
-/** Who fetches into a file, as far as that matters here. */
+/** The robot that fetches into a file, as far as that matters here. */
 export interface FileOwner {
   /** Whether there is other work meanwhile: a thread is worth its two messages only then. */
   isBusy(): boolean;

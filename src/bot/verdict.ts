@@ -34,7 +34,7 @@ const VERDICTS: Record<PlainKind, readonly [code: number, reach: ErrorReach]> = 
   bug: [605, 'url'],
 };
 
-/** Where more is to be said than what the failure itself says. */
+/** Messages of failures that need more words than the failure itself has. */
 const PHRASES: Partial<Record<PlainKind, (detail: string) => string>> = {
   guard: what => `${what} is not public; bot.allow_addresses or --allow-address permits it`,
   exhausted,

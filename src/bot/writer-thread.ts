@@ -1,4 +1,4 @@
-/** The thread behind FileWriter: takes batches of files, hashes and writes them, answers. */
+/** The thread of FileWriter: takes batches of files, hashes and writes them, answers. */
 import { parentPort } from 'node:worker_threads';
 import { writeBatch, type ThreadAnswer, type WriteBatch } from './write-batch.js';
 

@@ -22,13 +22,13 @@ import { writeBatch, type ThreadAnswer, type WriteAnswer, type WriteBatch } from
 const MAX_BATCHES = 2;
 /**
  * Room for the contents of a batch. With room for a few files only, the thread waits for new ones while ours reads from the
- * sites; what was never used of it costs nothing but V8's opinion: memory that comes back counts as made anew, and 64 MB of
- * it make V8 collect all that is old. So small pages travel in as little as they need.
+ * sites; what was never used of it costs nothing but V8's opinion: memory that comes back counts as newly allocated, and 64
+ * MB of it make V8 collect all that is old. So small pages travel in as little as they need.
  */
 const SLAB_BYTES = 16 * BUFFERED_BYTES;
 const SMALL_SLAB_BYTES = BUFFERED_BYTES;
 
-/** Files that are handed over together, unless it takes longer than this until there are so many. */
+/** Files that are handed over together, unless collecting this many takes too long. */
 const BATCH_FILES = 32;
 const BATCH_BYTES = 256 * 1024;
 const BATCH_DELAY_MS = 4;
@@ -64,7 +64,7 @@ export class FileWriter {
     return this.#nextBytes >= CROWDED_BYTES;
   }
 
-  /** Whether the thread is there to be given something; who asks has it started. */
+  /** Whether the thread is there to be given something; asking starts it. */
   get isReady(): boolean {
     if (this.#thread === undefined) {
       this.#thread = this.#start();
