@@ -96,7 +96,7 @@ export class Decoder {
     this.#stream.destroy();
   }
 
-  /** Node drops what stands behind a frame of zstd, also when it is another frame. */
+  /** Node drops what follows the end of a zstd frame, also when it is another frame. */
   get #isWhole(): boolean {
     return this.#coding !== 'zstd' || this.#stream.bytesWritten === this.#written;
   }

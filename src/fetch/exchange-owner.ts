@@ -25,7 +25,7 @@ export interface ExchangeOwner {
   onEnd(): void;
   /** `stale`: a kept-alive connection turned out closed before any answer; the request can be made again. */
   onFailure(failure: FetchFailure, stale: boolean): void;
-  /** The link has an HTTP/2 session now: nothing was asked yet, the request is to be made there. */
+  /** The link has an HTTP/2 session now: nothing was asked yet, the request must be made there. */
   onHttp2(link: Link): void;
 }
 

@@ -34,7 +34,7 @@ export type PlainKind =
   | 'unexpected-status'
   | 'redirect-loop'
   | 'redirect-outside'
-  /** Another type than announced; another md5 or length, where that was to be enforced. */
+  /** Another type than announced; another md5 or length, where these are enforced. */
   | 'other-type'
   | 'differs'
   | 'cancelled'
@@ -48,7 +48,7 @@ export type FetchFailure =
   | { kind: 'status'; status: number; retryAfterMs?: number }
   /** Where the content goes did not take it. */
   | { kind: 'sink'; error: unknown }
-  /** What was to be sent could not be read. */
+  /** The body to send could not be read. */
   | { kind: 'source'; error: unknown };
 
 export function fail(kind: PlainKind, detail: string): FetchFailure {
@@ -78,7 +78,7 @@ export function exhaustionOf(error: unknown): string | undefined {
   return errno !== undefined && EXHAUSTED.includes(errno) ? errno : undefined;
 }
 
-/** A connection that could not be made. `tls`: it was to be an encrypted one. */
+/** A connection that could not be made. `tls`: an encrypted one. */
 export function connectFailure(error: unknown, peer: string, tls: boolean): FetchFailure {
   if (error instanceof FetchError) return error.failure;
   const cause: unknown =

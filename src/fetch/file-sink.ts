@@ -156,7 +156,7 @@ export class FileSink implements Sink {
     });
   }
 
-  /** Leaves nothing behind, as far as the disk lets it. */
+  /** Removes all that was written, as far as the disk lets it. */
   discard(): void {
     this.#chunks = [];
     if (this.#fd < 0) return;

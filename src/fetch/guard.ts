@@ -1,5 +1,5 @@
 /**
- * Which addresses may be fetched from. Who fetches stands inside a network and asks for what strangers name, so
+ * The addresses that may be fetched from. A robot stands inside a network and asks for what strangers name, so
  * only public unicast addresses are permitted, plus what the operator allows.
  */
 import ipaddr from 'ipaddr.js';

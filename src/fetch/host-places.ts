@@ -1,6 +1,7 @@
 /**
- * Fetches at a time from one host: scheme, host and port, wherever a redirect leads. Who finds no place waits for one, in the
- * order of coming, and holds none elsewhere meanwhile, so that two hosts that redirect to each other do not wait for each other.
+ * Fetches at a time from one host: scheme, host and port, wherever a redirect leads. A fetch without a place waits for one,
+ * in the order of coming, and holds none elsewhere meanwhile, so that two hosts that redirect to each other do not wait for
+ * each other.
  */
 import { Fifo } from '../lib/fifo.js';
 

@@ -163,7 +163,7 @@ export class Http2Exchange {
 
   #onData(chunk: Buffer): void {
     if (this.#over) return;
-    // Of the packet that brought the head; its event comes a moment later than those of the content.
+    // Content in the packet that brought the head comes first: the event of the head comes a moment later.
     if (this.#hasHead) guarded(this, this.#owner, () => this.#owner.onBody(chunk));
     else this.#early.push(chunk);
   }

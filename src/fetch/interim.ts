@@ -1,6 +1,6 @@
 /**
  * 100 Continue is an interim answer like any other (RFC 9110, section 15.2), also where nobody asked for it. undici 7.30.2
- * ends the connection over it, before whoever made the request hears of it: its parser is told of 102 instead.
+ * ends the connection over it, before the caller that made the request hears of it: its parser gets 102 instead.
  */
 import type { Socket } from 'node:net';
 import symbols from 'undici/lib/core/symbols.js';

@@ -55,7 +55,7 @@ export interface FetchLimits extends ExchangeLimits, PaceLimits {
   connectTimeoutMs: number;
   headersTimeoutMs: number;
   idleTimeoutMs: number;
-  /** Rest of an answer whose outcome is known. */
+  /** For the rest of an answer after its outcome is known. */
   drainTimeoutMs: number;
   /** The minimum rate, for the message that refuses. */
   minRateText: string;

@@ -31,7 +31,7 @@ export interface LinkOptions {
 export interface Link {
   readonly origin: string;
   readonly client: Client;
-  /** Of the connection in use now; undefined before the first. */
+  /** Intake of the connection in use now; undefined before the first. */
   intake: Intake | undefined;
   /** Once the other side has chosen HTTP/2; `client` is of no use then. */
   session: ClientHttp2Session | undefined;
@@ -67,7 +67,7 @@ export class Links {
     return link;
   }
 
-  /** Takes back a link whose answer was read to its end. */
+  /** Takes back a link after its answer was read to the end. */
   release(link: Link): void {
     const { session } = link;
     if (session !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Whether what a server serves contradicts what was announced. Who announces knows the files; a server often knows less. Only
- * two specific, different types contradict each other: an error page in the place of a document, say.
+ * Whether what a server serves contradicts what was announced. A CP knows the files it announces; a server often knows less.
+ * Only two specific, different types contradict each other: an error page in the place of a document, say.
  */
 
 /** What servers say when they do not know. */

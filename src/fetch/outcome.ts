@@ -12,7 +12,7 @@ export interface Cost {
 /** What was asked for has been done; its content, if it has any, is in the sink. */
 export interface Fetched extends Cost {
   status: 'ok';
-  /** Of the content as it went into the sink: lower-case hex. Of HEAD, which has none, ''. */
+  /** Of the content as it went into the sink: lower-case hex. HEAD has no content: ''. */
   md5: string;
   len: number;
   http: number;
@@ -24,7 +24,7 @@ export interface Fetched extends Cost {
   etag?: string;
   /** Where redirects led. */
   finalUrl?: string;
-  /** What the server says of the length, coded as it may be: all that HEAD tells of it. */
+  /** The length that the server states, of the content as coded: all that HEAD reports of it. */
   contentLength?: number;
 }
 

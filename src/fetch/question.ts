@@ -15,7 +15,7 @@ export function lengthOf(body: BodyToSend): number {
   return 'bytes' in body ? body.bytes.length : body.length;
 }
 
-/** @param failed told why, when what is to be sent cannot be read */
+/** @param failed gets the reason when the body to send cannot be read */
 export function readable(body: BodyToSend, failed: (error: unknown) => void): Uint8Array | Readable {
   if ('bytes' in body) return body.bytes;
   if (body.length === 0) return new Uint8Array();

@@ -10,7 +10,10 @@ export interface Target {
   href: string;
 }
 
-/** What every parser leaves behind an origin as it is, if it has no dot segments: nothing encoded or to be encoded. */
+/**
+ * The part after an origin that every parser leaves as it is, if it has no dot segments: nothing in it is or needs
+ * encoding.
+ */
 const PLAIN_PATH = /^\/[\w~!$&()*+,=@/.:;-]*(?:\?[\w~!$&()*+,=@/.:;?-]*)?$/;
 
 /** Origins that urls began with, spelt as parsers spell them. Most urls are of few sites, and parsing one takes 2 µs. */

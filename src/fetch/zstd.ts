@@ -9,7 +9,7 @@ interface ZstdOfNode {
 }
 
 export interface ZstdStream extends Transform {
-  /** Of what was written, the bytes that were decoded: those behind the end of a frame are not. */
+  /** The written bytes that were decoded: those after the end of a frame are not. */
   readonly bytesWritten: number;
 }
 
