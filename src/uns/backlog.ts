@@ -1,8 +1,8 @@
 /**
  * What waits in the spool, so that the next set to be sent is found at once, however many there are. Providers take turns,
- * each with its oldest set: whoever has a thousand sets waiting is not in front of all others with all of them.
+ * each with its oldest set: a provider with a thousand sets waiting is not in front of all others with all of them.
  *
- *     waiting ──take──▶ being sent ──done──▶ gone: its provider's next one waits, behind those of others
+ *     waiting ──take──▶ being sent ──done──▶ gone: its provider's next one waits, after those of others
  *                          ╰──back──▶ waiting
  */
 import type { SpoolEntry } from '../lib/spool-frames.js';
@@ -16,7 +16,7 @@ export interface SpooledSet {
   isLarge: boolean;
 }
 
-/** The provider; a set whose name says nothing of it stands alone. */
+/** The provider; a set stands alone when its name does not say the provider. */
 type Owner = number | string;
 
 /** Sets of a provider, and what is in them. */
@@ -30,7 +30,7 @@ export class Backlog {
   readonly #entries: () => readonly SpoolEntry[];
   /** What each owner has, oldest first; the first one may be on its way. */
   readonly #queues = new Map<Owner, SpooledSet[]>();
-  /** Owners whose first set waits, in the order of their turns, by its size. */
+  /** Owners with their first set waiting, in the order of their turns, by its size. */
   readonly #small = new Set<Owner>();
   readonly #large = new Set<Owner>();
   /** By provider. */
@@ -38,7 +38,7 @@ export class Backlog {
   #isLargeSent = false;
   #lastId = '';
 
-  /** @param entries all there are, oldest first; new ones are put behind */
+  /** @param entries all there are, oldest first; new ones are put at the end */
   constructor(entries: () => readonly SpoolEntry[]) {
     this.#entries = entries;
   }

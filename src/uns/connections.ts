@@ -1,5 +1,5 @@
 /**
- * Who is connected, and whether one more may come. Connections that have not logged in are strangers: when all places
+ * The open connections, and whether one more may come. Connections that have not logged in are strangers: when all places
  * are taken, the one that has waited longest makes room, so that a crowd of idle ones cannot keep a CP out.
  */
 import type { Clock } from '../lib/clock.js';

@@ -59,9 +59,9 @@ export class Forwarder {
   readonly #parts: ForwarderParts;
   readonly #streams = new Set<Stream>();
   readonly #backlog: Backlog;
-  /** Providers with a session that the QM is to be told of … */
+  /** Providers with a session that must be reported to the QM … */
   readonly #toNote = new Set<number>();
-  /** … and with one that sets of theirs, which wait, may tell of. */
+  /** … and those with a session that their own waiting sets may report. */
   readonly #noteLater = new Set<number>();
   /** Any provider may have one. */
   #noteAll = true;

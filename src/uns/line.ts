@@ -26,7 +26,7 @@ export class Line {
   #endedAfterReplies = false;
   #broken = false;
   #closed = false;
-  /** Makes the error for whoever waits: of most connections nobody does any more. */
+  /** Makes the error for a waiting caller: most connections have none any more. */
   #failure: (() => Error) | undefined;
   #wake: (() => void) | undefined;
 

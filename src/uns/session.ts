@@ -43,7 +43,7 @@ export interface SessionParts {
   intake: Intake;
   rations: Rations;
   pidb: PidbReader;
-  /** How CPs write, as the last one wrote whose set was accepted: most of them use the same software. */
+  /** How CPs write, taken from the last accepted set: most CPs use the same software. */
   layouts: SharedLayouts;
   /** Of connections: what each may read in a turn of the event loop. */
   share: FairShare;
@@ -64,7 +64,7 @@ export class CpSession {
   readonly #reader: CpReader;
   readonly #reading: PeerReading;
   #admission: Admission | undefined;
-  /** Who it says it is. */
+  /** The provider that the CP says it is. */
   #claimed: string | undefined;
   #set: SetIntake | undefined;
   /** Errors the CP has certainly received now. */
@@ -271,7 +271,7 @@ export class CpSession {
     }
   }
 
-  /** What the CP is told of an error; undefined when there is nobody to tell, or it is a bug. */
+  /** The answer to the CP for an error; undefined when the CP is gone, or the error is a bug. */
   #refusalOf(error: unknown): Refusal | undefined {
     if (error instanceof Refusal) return error;
     if (!(error instanceof LccError)) return undefined;
