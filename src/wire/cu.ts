@@ -1,9 +1,9 @@
 /**
- * CU ↔ LCC: queries of a content user in, answers out (protocol.md, section 5). Who may say what, in which order:
+ * CU ↔ LCC: queries of a content user in, answers out (protocol.md, section 5). The order of what each side may say:
  *
  *     start ─[<reader/>]─▶ known ─<query/>─▶ answered ─<query/>─▶ …
  *
- * One query after the other; the answer to one is complete before the next is looked at. Who asks for the last time ends its
+ * One query after the other; the answer to one is complete before the next is looked at. After its last query a client ends its
  * own side, or says so in the query (`last`) where it cannot: `openssl s_client` does not pass on the end of its input and
  * wait for an answer as well. Prefixes are not needed. An
  * attribute that is not known is refused: a filter that was misspelt would select everything.
@@ -53,7 +53,7 @@ export class CuReader {
   readonly #where: string;
   readonly #reader: XmlReader;
   #events: CuEvent[] = [];
-  /** An element whose end tag has not come: nothing is answered that may yet turn out to be cut. */
+  /** An element without its end tag yet: nothing is answered that may still turn out to be cut. */
   #begun: CuEvent | undefined;
   #done = false;
 

@@ -49,7 +49,7 @@ export class Machines<L> {
 
   /**
    * A connection says who is there, instead of what it said before.
-   * @returns whom to refuse: a machine of this connection whose id is taken, or one that this connection replaces
+   * @returns the machines to refuse: one of this connection with an id that is taken, or one that this connection replaces
    */
   set(link: L, offer: Pick<Offer, 'machineIds' | 'storeIds'>): Refusal<L>[] {
     const refusals: Refusal<L>[] = [];
@@ -83,7 +83,7 @@ export class Machines<L> {
     this.#left.delete(link);
   }
 
-  /** Of the machines named, those that have left; others are forgotten. */
+  /** Those of the named machines that have left; others are forgotten. */
   #leftOf(link: L, named?: readonly string[]): Set<string> {
     const left = this.#left.get(link) ?? new Set<string>();
     for (const id of left) if (named?.includes(id) === false) left.delete(id);

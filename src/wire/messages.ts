@@ -47,7 +47,7 @@ export function channelLimitsOf(config: Config): ChannelLimits {
 }
 
 export interface ChannelOptions extends ChannelLimits {
-  /** Who is at the other end, for messages: `robot 192.0.2.7:51234`. */
+  /** Name of the other end, for messages: `robot 192.0.2.7:51234`. */
   where: string;
   clock: Clock;
   /**
@@ -57,9 +57,9 @@ export interface ChannelOptions extends ChannelLimits {
   isPrompt?: boolean;
 }
 
-/** Limits of channels to whoever is below: a Bot Manager, a robot. */
+/** Limits of channels to a peer below: a Bot Manager, a robot. */
 export interface LinkLimits extends ChannelLimits {
-  /** How long a new connection may take to say who it is. */
+  /** How long a new connection may take to identify itself. */
   helloTimeoutMs: number;
   /** How often it is pinged (pings.ts), where it wants that. */
   pingIntervalMs: number;
@@ -75,7 +75,7 @@ export function linkLimitsOf(config: Config): LinkLimits {
   };
 }
 
-/** Refuses whoever does not say in time who it is. @returns ends the wait */
+/** Refuses a peer that does not identify itself in time. @returns ends the wait */
 export function awaitHello(channel: MessageChannel, { clock, helloTimeoutMs }: LinkOptions): () => void {
   return clock.after(helloTimeoutMs, () => {
     const limit = limitText('wire.hello_timeout_ms', helloTimeoutMs);

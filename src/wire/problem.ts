@@ -1,4 +1,4 @@
-/** How a reader says that nothing more can be read of a client: the code, and in words that help whoever writes that client. */
+/** How a reader says that nothing more can be read of a client: the code, and in words that help the author of that client. */
 import { LccError } from '../lib/errors.js';
 import type { LccCode } from './codes.js';
 

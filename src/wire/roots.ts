@@ -22,7 +22,7 @@ const NOT_OF_LETTERS = /[%\u0080-\uffff]/;
 const ODD_SEGMENT = /(?:^|\/)(?:%[0-9A-Fa-f]{2}|[.\u0080-\uffff])+(?=[/?]|$)/g;
 
 /**
- * Whether `rest`, put behind a URL that ends with a slash and has no query, certainly stays below it. False means only
+ * Whether `rest`, appended to a URL that ends with a slash and has no query, certainly stays below it. False means only
  * that it must be looked at closely.
  */
 export function isPlainRest(rest: string): boolean {

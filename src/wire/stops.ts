@@ -1,5 +1,5 @@
 /**
- * Providers whose site asked to be left alone for a while (Retry-After). An answer says so on its way up; each that it
+ * Providers with a site that asked to be left alone for a while (Retry-After). An answer says so on its way up; each that it
  * passes, robot, Bot Manager, relay, begins nothing more of the provider's lanes and hands back what waits, also what still
  * comes from above, where this is not known yet. What is asked after the `recall` with which the other side answers counts
  * again, and so does what is asked after the time the site wanted.
@@ -10,13 +10,13 @@ import type { FetchResult } from './fetch.js';
 /** Stops remembered; those that are over go first. */
 const MAX_STOPS = 10_000;
 
-/** How long the site behind a result wants to be left alone; 0: it does not say. */
+/** How long the site of a result wants to be left alone; 0: it does not say. */
 export function patienceOf(result: FetchResult): number {
   // A store without room is not the site's affair.
   return result.status === 'error' && result.code !== STORE_FULL ? (result.retryAfterMs ?? 0) : 0;
 }
 
-/** Whose lane it is: those of one provider are called `PROVIDER`, `PROVIDER.1`, `PROVIDER.2` and so on. */
+/** The provider of a lane: those of one provider are called `PROVIDER`, `PROVIDER.1`, `PROVIDER.2` and so on. */
 export function ownerOf(lane: string): string {
   const dot = lane.indexOf('.');
   return dot < 0 ? lane : lane.slice(0, dot);
@@ -36,7 +36,7 @@ export class Stops {
     return true;
   }
 
-  /** Whether what comes of the lane is to be handed back. */
+  /** Whether to hand back what comes of the lane. */
   includes(lane: string, nowMs: number): boolean {
     if (this.#untilMs.size === 0) return false;
     const untilMs = this.#untilMs.get(ownerOf(lane));

@@ -79,7 +79,7 @@ export type QmAnswer =
 
 const KINDS = ['full', 'partial'] as const;
 const MAX_DIGEST = 64;
-/** The largest that uns.max_set_urls can be: so many places in the queue are set aside for a set. */
+/** The largest uns.max_set_urls: this many places in the queue are set aside for each set. */
 const MAX_SET_URLS = 100_000_000;
 
 // What the UNS says
@@ -142,7 +142,7 @@ export interface UnsHandlers {
 }
 
 export interface LinkOptions {
-  /** Who is at the other end, for messages. */
+  /** Name of the other end, for messages. */
   where: string;
   xml: XmlLimits;
 }
@@ -237,14 +237,14 @@ export async function receiveFromUns(
     flush();
     for (const call of calls.splice(0)) await call();
   };
-  // Left open on errors: the peer is still to be told.
+  // Left open on errors: the peer still has to learn of the error.
   for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     if (!reading.isKnown) {
       for await (const slice of reading.slices(chunk)) await read(slice);
       continue;
     }
     await read(chunk);
-    // Node reads up to 32 chunks in a row of a connection that always has more: whoever else is served waits for all.
+    // Node reads up to 32 chunks in a row of a connection that always has more: the other connections wait for all of them.
     if (state.inSet) await new Promise(resolve => void setImmediate(resolve));
   }
   reader.end();

@@ -13,7 +13,7 @@ import type { UrlRecord } from './url.js';
 const TARGET = 'lcc';
 const END = 'end';
 
-/** The last line of a stream: who has not seen it has not seen the whole. */
+/** The last line of a stream: a reader without it has not seen the whole. */
 export const STREAM_END = `<?${TARGET} ${END}?>\n`;
 
 /** The first line of a stream, carrying what the next filter must know. */

@@ -33,7 +33,7 @@ export const SET_END = `</${PREFIX}set>\n`;
 
 // What is answered
 
-/** What a UNS tells of a provider. Amounts are undefined where it does not say: there is no limit then. */
+/** What a UNS reports about a provider. Amounts are undefined where it does not say: there is no limit then. */
 export interface UnsStatus {
   seq: number;
   /** Where the last connection came from; '' at the first. */

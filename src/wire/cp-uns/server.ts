@@ -1,5 +1,5 @@
 /**
- * CP ↔ UNS, the UNS's side: bytes of a CP in, events out; replies as text. Who may say what, in which order:
+ * CP ↔ UNS, the UNS's side: bytes of a CP in, events out; replies as text. The order of what each side may say:
  *
  *     start ─<init>─▶ <provider/> ─</init>─▶ between ─<set>─▶ <url/>… ─</set>─▶ done
  *     start ─<notify>─▶ <init> … </init> <set> … </set> ─</notify>─▶ done          (one document, the client of 2002)
@@ -21,7 +21,7 @@ import { setKindOf, type SetKind } from './names.js';
 /** A url as the CP sent it. */
 export interface SentUrl {
   record: UrlRecord;
-  /** Its tag, unchanged but always an empty one. */
+  /** The text of its tag, unchanged, except that it is always an empty tag (`<url …/>`). */
   raw: string;
 }
 
@@ -183,7 +183,7 @@ export class CpReader {
   }
 }
 
-/** For names whose prefix says nothing. */
+/** For names with a prefix that says nothing. */
 function hintFor(name: string): string {
   const [prefix] = name.split(':', 1);
   return prefix === name ? '' : `; declare the prefix with xmlns:${prefix}="${NAMESPACE}"`;
@@ -193,7 +193,7 @@ function hintFor(name: string): string {
 
 export interface InitAccepted {
   seq: number;
-  /** No set of the provider was ever accepted: what it has sent to another LCC, or before it was added anew, is not here. */
+  /** No set of the provider was ever accepted: what it has sent to another LCC, or before it was added again, is not here. */
   isNew: boolean;
   lastIp: string;
   mimes: readonly string[];
