@@ -12,7 +12,7 @@ const MAX_LINE_BYTES = 4096;
 const MAX_WAITING_BYTES = 1024 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;
 
-/** How many connections there may be; who is refused is told as one whose control fails. */
+/** Limit of connections; a peer that is refused gets the answer of a control that failed. */
 export const CONTROL_PLACES: Bound = {
   key: 'wire.max_controls',
   whose: 'controls',

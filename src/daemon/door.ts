@@ -1,4 +1,4 @@
-/** Those for whom there is no place: they are told why, and go; so many at a time, and each for so long only. */
+/** Connections without a place: they are told why, and go; their number and the time of each are limited. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
@@ -32,7 +32,10 @@ export class Door {
   }
 }
 
-/** What the peer still says is nobody's business; unread, it would turn the end into a reset. Who goes on and on is cut off. */
+/**
+ * Reads and drops what the peer still says; unread, it would turn the end into a reset. A peer that does not stop is cut
+ * off.
+ */
 export function passOver(socket: Socket): void {
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {

@@ -73,7 +73,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || (isIP(host) === 4 ? host.startsWith('127.') : host === '::1');
 }
 
-/** A socket file whose owner died is in the way of its successor; one that answers belongs to somebody. */
+/** A socket file of a dead process is in the way of its successor; one that answers belongs to a running process. */
 async function removeStaleSocket(path: string): Promise<void> {
   const error = await new Promise<unknown>(resolve => {
     const probe = netConnect(path, () => {
@@ -84,7 +84,7 @@ async function removeStaleSocket(path: string): Promise<void> {
   });
   const code = errnoOf(error);
   if (code === 'ENOENT') return;
-  // Whoever has a full queue of connections answers later.
+  // A process with a full queue of connections answers later.
   if (error === undefined || code === 'EAGAIN') {
     throw new LccError(
       'peer.unavailable',

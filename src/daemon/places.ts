@@ -1,5 +1,5 @@
 /**
- * Places for connections of one kind, whichever listeners they come to: who finds none is told of the limit, and goes. The
+ * Places for connections of one kind, whichever listeners they come to: a peer without a place learns the limit, and goes. The
  * log hears of it once, and again only after half of the places were free.
  */
 import type { Config } from '../config/load.js';
@@ -11,7 +11,7 @@ import { openFilesLimit } from '../lib/open-files.js';
 import { Door } from './door.js';
 import type { Bound, Connection } from './types.js';
 
-/** Of the files a process may have open, one kind of connections has one in so many at most. */
+/** One kind of connections has at most 1/4 of the files that a process may have open. */
 const FILES_SHARE = 4;
 
 export class Places {

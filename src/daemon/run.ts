@@ -27,7 +27,7 @@ import type { Bound, Control, DaemonSpec, Listener, Running, Services } from './
 const STOP_TIMEOUT_MS = 10_000;
 
 export interface DaemonOptions {
-  /** Of the LCC, for its metrics. */
+  /** Version of the LCC, for its metrics. */
   version: string;
   env: NodeJS.ProcessEnv;
   configFile?: string | undefined;
