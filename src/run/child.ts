@@ -33,7 +33,7 @@ export interface ChildContext {
   isReady: (pid: number) => Promise<boolean>;
   /** Why a child that has ended with this status is not started again for now; it is asked again and again. */
   notNow?: ((status: number | undefined) => string | undefined) | undefined;
-  /** It has died: `lastEnd` says how. @returns whether it is to be started again */
+  /** The process has died: `lastEnd` says how. @returns whether to start it again */
   died: () => boolean;
 }
 
@@ -78,7 +78,7 @@ export class Child {
   #onceStopped: (() => void) | undefined;
   /** Why it is not started again for now. */
   heldUp: string | undefined;
-  /** Exit status of its last death, for whoever waits for it to become ready. */
+  /** Exit status of its last death, for callers that wait for it to become ready. */
   lastEnd: { status: number | undefined; what: string } | undefined;
 
   constructor(spec: ChildSpec, context: ChildContext) {

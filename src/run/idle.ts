@@ -8,7 +8,7 @@ import { figureOf } from './figures.js';
 const PAUSE_MS = 100;
 /** An LCC that has just been started gets that long to answer for the first time. */
 const FIRST_ANSWER_MS = 5000;
-/** Who waits that long wants to know what for. */
+/** A user that waits this long wants to know what for. */
 const LONG_MS = 10_000;
 /** The one that knows what is queued: without it nobody can say that nothing is. */
 const KNOWS_THE_QUEUE = 'lccd-qm';

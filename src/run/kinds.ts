@@ -5,7 +5,7 @@ export function isOfKind(name: string, kind: string): boolean {
   return name === kind || (kind !== 'lccd' && name.startsWith(`${kind}-`));
 }
 
-/** The place of a name in an order of kinds; behind all of them when it is of none. */
+/** The place of a name in an order of kinds; after all of them when it is of none. */
 export function rankOf(name: string, kinds: readonly string[]): number {
   const at = kinds.findIndex(kind => isOfKind(name, kind));
   return at < 0 ? kinds.length : at;

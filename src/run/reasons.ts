@@ -7,7 +7,7 @@ import { figureOf, listOf } from './figures.js';
 import { isOfKind } from './kinds.js';
 import { amount, formatDuration, formatUntil } from './words.js';
 
-/** A machine that has not come yet is not told of so soon after the start. */
+/** A machine that has not come yet is not reported until this long after the start. */
 const COMING_S = 60;
 
 /** One sentence each, the most serious first; empty when all is well. */

@@ -2,7 +2,7 @@
 
 /**
  * @param columns of the terminal; longer lines take several rows of it
- * @returns lines for at most so many rows, the last of which says how many lines are left off; no newline at the end, which
+ * @returns lines for at most `rows`, the last of which says how many lines are left off; no newline at the end, which
  *   would make the terminal scroll
  */
 export function fitScreen(text: string, columns: number, rows: number): string {
