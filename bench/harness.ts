@@ -66,7 +66,7 @@ export async function compare(comparison: Comparison): Promise<Outcome> {
     for (const [index, contender] of contenders.entries()) {
       if (contender.once === true && round !== 0) continue;
       await contender.prepare?.();
-      // What the one before left to be written would be written in this one's time, and waited for by whoever syncs.
+      // Pages that the contender before left unwritten would be written in this one's time, and delay its syncs.
       spawnSync('sync');
       const sample = await contender.run();
       if (round >= 0) samples[index]?.push(sample);

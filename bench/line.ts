@@ -18,13 +18,13 @@ const FILES = Number(process.env['LCC_BENCH_URLS'] ?? 20_000);
 const BYTES = 4096;
 const PROVIDERS = [16, 1000];
 /**
- * Of the provider alone: every file several times, under urls of their own. Accepting, spooling and absorbing a set
+ * The provider alone: every file several times, under urls of their own. Accepting, spooling and absorbing a set
  * takes some tenths of a second before the first fetch, and for its first ten thousand urls a daemon runs code that is
  * not compiled yet; with 5000 urls that was measured, and not how fast one url follows the other.
  */
 const ALONE_TIMES = 3;
 const CPS_AT_A_TIME = 64;
-/** Fetched before the clock starts, by an LCC that is to be like one that has been running. */
+/** Urls fetched before the clock starts, so that the LCC is like one that has been running. */
 const WARM_URLS = 20_000;
 
 export async function bench(): Promise<Outcome[]> {
@@ -46,7 +46,7 @@ export async function bench(): Promise<Outcome[]> {
   }
 }
 
-/** Names of FILES files, spread over so many folders. */
+/** Names of FILES files, spread over `folders`. */
 function makeFiles(docroot: string, folders: number): string[] {
   const top = `of-${folders}`;
   for (let p = 0; p < folders; p++) mkdirSync(join(docroot, top, `p${p}`), { recursive: true });

@@ -129,7 +129,7 @@ export class BenchQm {
     socket.destroy();
   }
 
-  /** The same, but resolves when so many results are sent; the caller ends the connection. */
+  /** The same, but resolves when `count` results are sent; the caller ends the connection. */
   async fetchSome(count: number, slots: number): Promise<Socket> {
     const socket = connect(`${this.home}/run/bm.sock`);
     await once(socket, 'connect');

@@ -22,7 +22,7 @@ interface Measured {
   name: string;
   fill: Sample;
   drain: Sample;
-  /** Of the full queue, per url, the urls included. */
+  /** Size of the full queue, per url, the urls included. */
   bytes: number;
   leftAfterKill: number;
 }
@@ -85,7 +85,7 @@ async function measureQm(): Promise<Measured> {
     });
     await qm.stop('SIGKILL');
     const leftAfterKill = qm.count('qdb');
-    // As whoever closes it last would leave it, without its log.
+    // The last process that closes the database leaves it like this, without its log.
     openDatabase(join(home, 'lcc.db')).close();
     const bytes = sizeBytes(home) / URLS;
     await qm.start();

@@ -1,7 +1,8 @@
 /**
- * A hundred providers with a set of 100 000 urls each, and one of them alone: what ten million waiting urls cost in memory, on disk and at a restart, and
- * whether taking them grows slower as the queue grows. And one provider with a million sets of a url each: what those cost
- * in memory and at a restart, and when all of them have waited for an hour of the day that begins.
+ * A hundred providers with a set of 100 000 urls each, and one of them alone: what ten million waiting urls cost in memory,
+ * on disk and at a restart, and whether taking them grows slower as the queue grows. And one provider with a million sets of
+ * a url each: what those cost in memory and at a restart, and when all of them have waited for an hour of the day that
+ * begins.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,13 +13,19 @@ import { BenchQm, PREFIX, urlTag } from './qm.js';
 
 const SET_URLS = 100_000;
 const MOST_URLS = Number(process.env['LCC_BENCH_SCALE_URLS'] ?? 10_000_000);
-/** The page cache (40 MiB, db/sqlite/open.ts) is full with ten million urls and not with 100 000; when a million sets are put back, too. */
+/**
+ * The page cache (40 MiB, db/sqlite/open.ts) is full with ten million urls and not with 100 000; when a million sets are
+ * put back, too.
+ */
 const MAX_MORE_MB = 80;
 /** Sets of one url each; the page cache is full with them. */
 const SMALL_SETS = 1_000_000;
 const FEW_SMALL_SETS = 10_000;
 const MAX_MORE_MB_OF_SMALL = 60;
-/** Until the first of them is fetched when all wait for an hour that has begun: their provider waits for so long, others do not. */
+/**
+ * Until the first of them is fetched when all wait for an hour that has begun: their provider waits for so long, others do
+ * not.
+ */
 const MAX_JOINING_MS = 120_000;
 /** Fetched after the restart, for more than the first sets to be looked at. */
 const FETCHED = 5000;
@@ -117,7 +124,10 @@ async function measure(urls: number): Promise<Measured> {
   }
 }
 
-/** One provider with so many sets of one url each, as they stand in the queue, or all wait for the hour of the day that has begun. */
+/**
+ * One provider with `sets` of one url each, as they stand in the queue, or all waiting for the hour of the day that has
+ * begun.
+ */
 async function measureSmall(sets: number, hour = -1): Promise<Pick<Measured, 'rssMb' | 'restartMs'>> {
   const home = mkdtempSync(join(tmpdir(), 'lcc-bench-scale-'));
   const qm = new BenchQm(home);

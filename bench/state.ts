@@ -13,7 +13,7 @@ const BIN = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
 const SIZES = [1, 100_000, 500_000, 1_000_000, 3_000_000];
 const SMALL = 100_000;
 const LARGE = 3_000_000;
-/** One url in so many changes. */
+/** One url in this many changes. */
 const CHANGED = 100;
 const ROUNDS = 3;
 const MB = 1024 * 1024;
@@ -100,7 +100,7 @@ function inputOf(dir: string, urls: number, what: Case): string {
   return join(dir, `${urls}-${what === 'nothing changed' ? 'same' : 'changed'}.xml`);
 }
 
-/** @param changed one url in so many has another length; 0: none */
+/** @param changed one url in `changed` has another length; 0: none */
 function writeSite(path: string, urls: number, changed: number): void {
   const half = `${path}.half`;
   const fd = openSync(half, 'w');

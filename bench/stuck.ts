@@ -6,7 +6,7 @@ import { ROOT } from '../test/support/tree.js';
 
 /** One question in so long does not show in what is measured. */
 const EVERY_MS = 10_000;
-/** Of the Queue Manager: what changes while it gets on. */
+/** Figures of the Queue Manager that change while it gets on. */
 const PROGRESS = ['stored', 'unchanged', 'errors', 'retries', 'rows_queued', 'absorbing'];
 
 /** Watches the LCC of a home until the function returned is called; what is new of why it waits goes to stderr. */
