@@ -111,7 +111,7 @@ describe('the demo', () => {
     it(`cleans up on ${signal}`, async () => {
       const child = demo();
       child.stderr.resume();
-      // Read on behind it: the demo also ends, in another way, when nobody looks on.
+      // The reading goes on after it: the demo also ends, in another way, when its output is not read.
       await new Promise<void>(resolve => {
         let output = '';
         child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

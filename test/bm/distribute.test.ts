@@ -5,7 +5,7 @@ import { Distributor, type Task, type Worker } from '../../src/bm/distribute.js'
 
 class Recorder implements Worker<Task> {
   readonly begun: Task[] = [];
-  /** Those whose turn has come, in that order. */
+  /** Tasks in the order in which their turns came. */
   readonly turns: number[] = [];
   slots: number;
   constructor(slots: number) {

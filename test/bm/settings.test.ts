@@ -237,7 +237,7 @@ for (const [name, { with: setting, sees, otherwise, look }] of Object.entries(TR
   });
 }
 
-/** Whose effect other tests see, with the real daemons. */
+/** Settings with an effect that other tests see, with the real daemons. */
 const ELSEWHERE: Record<string, string> = {
   'bm.slots': 'commands/lccd',
   'bm.bots': 'commands/lccd',

@@ -105,7 +105,7 @@ export class World {
   }
 }
 
-/** What a source says to whoever has said that it is there. */
+/** What a source says to a peer that has said that it is there. */
 export const PING = '<ping intervalms="600000"/>';
 export const fetch = (id: number, lane = String(id)) =>
   `<fetch id="${id}" lane="${lane}" url="http://h/${id}"/>`;

@@ -36,7 +36,7 @@ async function newScene(slots: number, site: RawServer) {
     say: (text: string) => void theirs.write(text),
     fetch: (id: number, lane: string) =>
       `<fetch id="${id}" lane="${lane}" url="${site.url}${id}" file="${join(folder, String(id))}"/>`,
-    /** Waits for so many results; with a clock that stands still they leave when there is nothing else to do. */
+    /** Waits for `count` results; with a clock that stands still they leave when there is nothing else to do. */
     async until(count: number): Promise<string[]> {
       while (results().length < count) {
         clock.advance(10);

@@ -50,7 +50,7 @@ async function newScene(slots: number, clock: Clock = systemClock) {
     /** Paths asked of the site so far. */
     asked: () => asked.map(({ path }) => path),
     answer: (path: string) => void asked.find(one => one.path === path)?.socket.write(answer('content')),
-    /** Results so far, as `ID status`, once there are so many. */
+    /** Results so far, as `ID status`, once there are `count`. */
     async results(count: number): Promise<string[]> {
       const read = () => [...received().matchAll(/<fetched id="(\d+)" status="(\w+)"/g)];
       await until(() => read().length >= count);

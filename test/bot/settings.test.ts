@@ -167,7 +167,7 @@ test('who connects to a robot and says nothing goes after wire.hello_timeout_ms;
   await stopped;
 });
 
-/** Whose effect other tests see. */
+/** Settings with an effect that other tests see. */
 const ELSEWHERE: Record<string, string> = {
   'bot.max_waiting': 'above',
   'bot.metrics_listen': 'daemon/metrics',

@@ -49,7 +49,7 @@ test('when every url was rejected the state is not kept, and the corrected run s
   assert.deepEqual(site.files(), ['state.txt']);
 });
 
-/** lcccp of provider 9 whose standard output takes nothing. */
+/** lcccp of provider 9, with a standard output that takes nothing. */
 async function unheard(output: 'full' | 'gone', input: string, args: string[] = []): Promise<Done> {
   const full = openSync('/dev/full', 'w');
   const child = spawn(

@@ -202,7 +202,7 @@ test('malformed input is told with line and column and changes nothing', () => {
   assert.equal(done.status, 65);
   assert.match(done.stderr, /^lcccpstate: standard input:3:\d+: /);
   assert.deepEqual(readdirSync(dir), []);
-  // Plain lines before and behind it do not shift the count.
+  // Plain lines before and after it do not shift the count.
   const after = run(dir, stream(url('a', 1), "<url curl='b' mimetype='t/h'/>", url('c', 1), '<url curl=d/>'));
   assert.match(after.stderr, /^lcccpstate: standard input:5:\d+: /);
 });

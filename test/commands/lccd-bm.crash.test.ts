@@ -138,7 +138,7 @@ describe('lccd-bm killed at any durable step', { concurrency: 2 }, () => {
       assert.equal(crashes, 0);
       assert.equal(files, urls);
       assert.equal(killed.urls, urls);
-      // Files whose results were on their way: nobody was told of them, lccfsck finds them.
+      // Files with results that were on their way: they were never reported, lccfsck finds them.
       assert.ok(
         killed.files >= urls && killed.files <= urls + SLOTS,
         `${killed.files} files for ${urls} urls`,

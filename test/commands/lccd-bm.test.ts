@@ -28,7 +28,7 @@ describe('lccd-bm', () => {
     await source.slots(8);
     await fetchOk('/page');
     const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
-    // Meanwhile the source, which is in this process, pings: who hears nothing of it cannot know that there is nothing to do.
+    // Meanwhile the source, which is in this process, pings: lccd-bm without pings cannot know that there is nothing to do.
     const { stdout } = await runFile(join(ROOT, 'bin/lccstat'), { env });
     assert.match(stdout, /^idle: the Queue Manager is on another machine\n\nDAEMON/);
   });

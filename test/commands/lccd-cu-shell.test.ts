@@ -102,7 +102,7 @@ it('works as printed in lccd-cu(8): asks, moves the cursor, and asks for what is
   assert.equal(read('cursor'), moved);
   writeFileSync(file('password'), password);
 
-  // Nor does it tell the password to whoever cannot say who he is.
+  // Nor does the client send the password to a server that cannot prove its identity.
   makeCertificate('other.key', 'other.pem');
   const answered = queries();
   assert.match(await sh(eachTime, 'other.pem'), /verify error/);

@@ -66,7 +66,7 @@ class Pair {
     return seqOf(reply);
   }
 
-  /** Resolves when the UNS has handed over so many sets. */
+  /** Resolves when the UNS has handed over this number of sets. */
   async handsOver(name: Name, sets: number): Promise<void> {
     await this.daemon(name).logged('"event":"set absorbed"', sets);
   }

@@ -45,7 +45,7 @@ async function send(...curls: string[]): Promise<'accepted' | number> {
   return Number(/code="(\d+)"/.exec(reply)?.[1]);
 }
 
-/** Between a UNS and the Queue Manager: so many bytes pass, and the others when it is opened. */
+/** Between a UNS and the Queue Manager: a number of bytes pass, and the others when it is opened. */
 class Gate {
   #left: number;
   readonly #waiting = new Set<Socket>();

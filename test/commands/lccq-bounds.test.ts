@@ -32,7 +32,7 @@ describe('a stream killed half-way', () => {
 });
 
 describe('memory', () => {
-  /** Of the consumer: what lccq has needed at most so far. */
+  /** Shell command of the consumer: prints the peak memory of lccq so far. */
   const PEAK = 'sed -n "s/^VmHWM:[^0-9]*\\([0-9]*\\) kB/\\1/p" /proc/$PPID/status';
   const peakKilobytes = (...args: string[]) => {
     const consumer = `cat >/dev/null; ${PEAK}`;

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => cache.close());
 
-/** What GNU tar says and leaves behind. */
+/** What GNU tar says and leaves on disk. */
 function restore(archive: Buffer, ...args: string[]): string[] {
   const { status, stderr } = run('tar', ['-x', '-f', '-', '-C', where, ...args], { input: archive });
   assert.equal(status, 0, stderr);

@@ -53,7 +53,7 @@ describe('lccstat', () => {
     });
 });
 
-/** Names of fields in an object and all it holds, but not below `daemons`, whose keys are names of daemons. */
+/** Names of fields in an object and all it holds, but not below `daemons`, where the keys are names of daemons. */
 function fieldsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(fieldsOf);
   if (typeof value !== 'object' || value === null) return [];

@@ -1,4 +1,4 @@
-/** The home of an LCC is its own: whoever else runs a command there is told so. */
+/** The home of an LCC is its own: a command run there by another user says so. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';

@@ -14,7 +14,7 @@ function farther(): void {
   cache.db.exec("UPDATE counter SET value = value + 6000 WHERE name = 'seq'");
 }
 
-/** What is told of pages by browse URL: all of one stream; `between` is called while no snapshot is open. */
+/** What a stream reports of pages by browse URL, all of it; `between` is called while no snapshot is open. */
 function told(since: number, between: () => void = () => undefined): { pages: string[][]; to: number } {
   const reader = new CacheReader(cache.dbPath, 'local');
   try {

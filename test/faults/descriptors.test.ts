@@ -1,4 +1,7 @@
-/** A process without a file descriptor left neither dies nor spins: it sends away what comes, and goes on when there are some. */
+/**
+ * A process without a file descriptor left neither dies nor spins: it sends away what comes, and goes on when there are
+ * some.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -56,7 +59,10 @@ function limitFiles(pid: number | undefined, limit: number): void {
   execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${limit}:`]);
 }
 
-/** Connects so many that send nothing and never close. @returns ends them; resolves when the first `cut` of them were answered or cut */
+/**
+ * Opens `size` connections that send nothing and never close.
+ * @returns ends them; resolves when the first `cut` were answered or cut
+ */
 async function crowdAt(port: number, size: number, cut: number): Promise<() => void> {
   let left = cut;
   let enough = () => {};

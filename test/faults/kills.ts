@@ -1,6 +1,6 @@
 /**
  * Random kill -9 of every daemon, the supervisor included, while sets of many providers arrive. At the end every url that
- * was acknowledged is stored as its file is now, once, and nothing else is; lccfsck finds what killed robots left behind,
+ * was acknowledged is stored as its file is now, once, and nothing else is; lccfsck finds what killed robots left,
  * and after its repair nothing.
  */
 import { createHash } from 'node:crypto';
@@ -52,7 +52,7 @@ export interface KillFigures {
 
 const DELIVERIES_AT_ONCE = 3;
 const FOLDER_FILES = 100;
-/** A provider's files changed in a round, one in so many. */
+/** A provider's files changed in a round: one in this many. */
 const CHANGED_SHARE = 50;
 
 export async function killRun(options: KillOptions): Promise<KillFigures> {

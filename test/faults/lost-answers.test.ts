@@ -1,5 +1,5 @@
 /**
- * A whole LCC whose every conversation goes through a proxy that cuts it in the middle of an answer. Whatever both sides
+ * A whole LCC with every conversation going through a proxy that cuts it in the middle of an answer. Whatever both sides
  * believe then, after a round without cuts they have the same: the CP's state, what the UNS accepted, the Queue Manager's
  * rows, the files of the store, the consumer's copy.
  */
@@ -19,7 +19,10 @@ import { TestSite } from '../support/site.js';
 const HISTORIES = Number(process.env['LCC_TEST_HISTORIES'] ?? 2);
 const PAGES = ['a', 'b', 'c'].map(name => `${name}.html`);
 
-/** Conversations that are cut, who answers in each, and about how long the answers of a round are (0: as the last ones). */
+/**
+ * Conversations that are cut, the side that answers in each, and about how long the answers of a round are (0: as the last
+ * ones).
+ */
 const EDGES = {
   'CP–UNS': { speaker: 'listener', bytes: 0 },
   'UNS–QM': { speaker: 'listener', bytes: 300 },
@@ -43,7 +46,7 @@ const round = fc.record({
   }),
   isFull: fc.integer({ min: 0, max: 4 }).map(one => one === 0),
   cuts: fc.array(cut, { minLength: 1, maxLength: 4 }),
-  /** What the consumer takes of its changes: all, all but failing then, or so many bytes and failing. */
+  /** What the consumer takes of its changes: all, all but failing then, or a number of bytes and failing. */
   consumer: fc.oneof(fc.constant('takes'), fc.constant('fails'), fc.integer({ min: 0, max: 500 })),
 });
 const history = fc.array(round, { minLength: 2, maxLength: 3 });
@@ -255,7 +258,7 @@ it(`${HISTORIES} histories in which answers are lost anywhere: all sides have th
       },
     );
     t.diagnostic(JSON.stringify(lcc.cuts));
-    // Content whose result was lost on its way lies there without a row; nothing else may be amiss.
+    // Content lies there without a row when its result was lost on the way; nothing else may be amiss.
     const amiss = await lcc.amiss();
     for (const kind of ['orphan', 'leftover']) amiss.delete(kind);
     assert.deepEqual([...amiss], []);

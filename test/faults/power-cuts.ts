@@ -1,5 +1,5 @@
 /**
- * A whole LCC on a disk of its own whose power is cut, again and again, while a CP delivers sets and is told that they
+ * A whole LCC on a disk of its own, with the power cut again and again, while a CP delivers sets and is told that they
  * are accepted. What was accepted is never sent again. At the end every page is stored as it is, and nothing else.
  */
 import { createHash } from 'node:crypto';
@@ -20,7 +20,7 @@ export interface PowerFigures {
   cuts: number;
   accepted: number;
   stored: number;
-  /** Rows whose content had suffered, as the log tells. */
+  /** Rows with damaged content, as the log reports them. */
   fetchedAgain: number;
   lost: string[];
   wrong: string[];
@@ -45,10 +45,10 @@ export class PoweredLcc {
   readonly site = new Site();
   readonly disk: Disk;
   readonly lcc: WholeLcc;
-  /** Of the daemons, always. */
+  /** Environment of the daemons, at every start. */
   readonly env: Record<string, string>;
   cuts = 0;
-  /** @param env of the daemons, always */
+  /** @param env of the daemons, at every start */
   constructor(type: FileSystem, syncIntervalMs: number, env: Record<string, string> = {}) {
     this.disk =
       type === 'xfs'

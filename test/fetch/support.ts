@@ -50,7 +50,7 @@ export const IMPATIENT = {
   totalTimeoutMs: 1000,
 };
 
-/** For what has to end without any deadline, but for that of an answer whose outcome is known. */
+/** For fetches that have to end without any deadline except that of an answer with a known outcome. */
 export const PATIENT = {
   connectTimeoutMs: 3_600_000,
   headersTimeoutMs: 3_600_000,
@@ -99,7 +99,7 @@ export type Told = Fetched | Unchanged | (Failed & Verdict);
 
 let attempts = 0;
 
-/** One fetch; whoever imports this fails at its end when there was a second result. */
+/** One fetch; a test file that imports this fails at its end when there was a second result. */
 export function fetchOnce(
   engine: FetchEngine,
   job: Partial<FetchJob> & { url: string } & Into,

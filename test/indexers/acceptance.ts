@@ -160,7 +160,7 @@ function each(promise: string, keeps: (index: Index) => Promise<void>): void {
   }
 }
 
-/** The acceptance of the indexers of one family, one LCC behind them; a test file each, for all take a minute. */
+/** The acceptance of the indexers of one family, with one LCC; each family has its own test file, for all take a minute. */
 export function keepsItsPromises(family: Family): void {
   tried = ADAPTERS.filter(adapter => adapter.family === family);
   describe('an index fed by an LCC', { skip: noNginx }, () => {
@@ -304,7 +304,7 @@ export function keepsItsPromises(family: Family): void {
   });
 }
 
-/** A directory whose `lccq` writes half of its stream and is killed: what `kill -9` leaves whoever reads it. */
+/** A directory whose `lccq` writes half of its stream and is killed: what `kill -9` leaves to the reader. */
 function killing(): string {
   const directory = join(lcc.dir, 'killing');
   mkdirSync(directory, { recursive: true });

@@ -24,7 +24,7 @@ function simulate(t: TestContext, more: Partial<SimulationOptions>): Simulation 
   return sim;
 }
 
-/** A site whose pages have 100 KB. */
+/** A site with pages of 100 KB. */
 const largePages: SimulationOptions['site'] = request => ({
   result: ok(request.url, { wireBytes: 100_000, fileId: request.url }),
   tookMs: 100,
@@ -115,7 +115,7 @@ for (const [how, end] of [
   ['a crash', (sim: Simulation) => sim.crash()],
   ['a restart', (sim: Simulation) => sim.stop()],
 ] as const) {
-  /** Provider 1 has so many pages of 100 KB, provider 2 one more after the first was fetched and all has ended. */
+  /** Provider 1 has `count` pages of 100 KB, provider 2 one more after the first was fetched and all has ended. */
   const across = async (sim: Simulation, count: number): Promise<Fetch[]> => {
     sim.start();
     await sim.send(1, pages(1, count));
@@ -164,7 +164,7 @@ for (const limited of ['provider', 'whole'] as const) {
     sim.start();
     await sim.send(1, [url('1/0', { len: '0' })]);
     await sim.pass(5000);
-    // It stands behind the one that is being fetched.
+    // This url stands after the one that is being fetched.
     await sim.send(2, [url('2/0', { len: '600000' })]);
     await sim.pass(5000);
     assert.equal(sim.waiting, 1);

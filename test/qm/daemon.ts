@@ -195,7 +195,7 @@ export class Bm {
   onFetch: ((request: FetchRequest) => FetchResult | undefined) | undefined;
   /** `ok` for what it says nothing of. */
   onUpkeep: ((request: UpkeepRequest) => UpkeepResult['status'] | undefined) | undefined;
-  /** Asked behind `onUpkeep`. */
+  /** Asked after `onUpkeep`. */
   answersUpkeep = () => true;
   readonly #seen = new Set<() => void>();
 

@@ -18,7 +18,7 @@ const DAY = 24 * HOUR;
 const WEEK_HOURS = 168;
 const MAX_FETCH_MS = 2 * SECOND;
 
-/** One provider in so many has a limit, and enough to fetch to meet it for minutes. */
+/** One provider in this many has a limit, and enough to fetch to meet it for minutes. */
 const LARGE_SHARE = 50;
 
 interface SimulatedProvider {

@@ -10,7 +10,7 @@ import { Bench, url, type BenchOptions } from './support.js';
 const FUSE = { percent: 50, urls: 4 };
 const SLICE = 3;
 
-/** Another one before each test, and whenever one is started anew. */
+/** Another one before each test, and at every new start. */
 export let bench: Bench;
 beforeEach(() => start());
 afterEach(() => bench.close());

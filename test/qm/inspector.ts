@@ -170,7 +170,7 @@ export class Inspector {
       { in_flight, sets, providers, lanes },
       { in_flight: 0, sets: 0, providers: 0, lanes: 0 },
     );
-    // A part whose urls were removed goes when its hour comes.
+    // A part goes when its hour comes, also after its urls were removed.
     const waiting = this.#sets.all().filter(([, slot]) => slot < 0);
     assert.deepEqual(waiting, [], 'no set is left');
     const pointed = [...model.held.values()].map(h => h.file);
@@ -277,7 +277,7 @@ export class Inspector {
     for (const set of model.fused.values()) if (set.released && !held.has(set.id)) model.carriedOut(set);
   }
 
-  /** The model says what may vanish: deleted rows whose turn came, and what a full set did not name. */
+  /** The model says what may vanish: deleted rows after their turn came, and what a full set did not name. */
   #followRemovals(): void {
     const { model } = this.#pair;
     const places = new Set(this.#rows.all().map(r => r[0]));

@@ -10,7 +10,7 @@ const SMALL = 2;
 const WINDOW = 8;
 const SHARED_WINDOW = 128;
 let sim: Simulation;
-/** Of the large set: most urls on their way to the Bot Manager at a time. */
+/** Most urls of the large set on their way to the Bot Manager at a time. */
 let most: number;
 
 beforeEach(async () => {

@@ -34,7 +34,7 @@ export interface ProviderSet {
   full: boolean;
 }
 
-/** One whose removals the fuse holds back. */
+/** A set with removals that the fuse holds back. */
 export interface FusedSet extends ProviderSet {
   /** The same for identical sets. */
   digest: string;
@@ -142,6 +142,6 @@ export interface Rules {
   backoffMinMs: number;
   backoffMaxMs: number;
   errorsKept: number;
-  /** A full set may remove so many urls, or that share. */
+  /** A full set may remove this number of urls, or this share. */
   fuse: { percent: number; urls: number };
 }

@@ -32,9 +32,9 @@ export class Model {
   readonly held = new Map<string, Held>();
   /** Complete sets: only their urls are fetched. */
   readonly complete = new Set<number>();
-  /** Full sets all of whose urls are absorbed: what they did not name is being removed. */
+  /** Full sets with all urls absorbed: what they did not name is being removed. */
   readonly ending = new Map<number, ProviderSet>();
-  /** Full sets whose removals the fuse holds back, or that are released and being carried out. */
+  /** Full sets with removals that the fuse holds back, or that are released and being carried out. */
   readonly fused = new Map<number, FusedSet>();
   /** Changes of the LCC DB so far: the last number of the change sequence. */
   changes = 0;
@@ -61,7 +61,7 @@ export class Model {
     if (row?.op === 1 && url.ifabsent) {
       row.named = set.id;
     } else if (row !== undefined) {
-      // The first place is kept; the last operation and attributes win. One that failed stays behind the others.
+      // The first place is kept; the last operation and attributes win. A url that failed stays after the others.
       row.most = Math.max(row.most, url.len ?? 0);
       row.passed ||= row.op === 0 || row.tod !== undefined;
       const { len, md5, tod } = url;
@@ -187,7 +187,7 @@ export class Model {
       if (other.behind || row.behind) continue;
       if (other.out || other.tries > 0 || other.passed || !this.complete.has(other.set)) continue;
       if (row.early || !this.permits(other, hour) || !this.permits(other, soon)) continue;
-      // One that has failed need not wait for those whose hour has only just come.
+      // A url that has failed need not wait for those with an hour that has only just come.
       if (row.tries > 0 && other.tod !== undefined) continue;
       if (row.tries === 0 ? other.place < row.place : other.set === row.set)
         return `${other.key} comes first`;
@@ -358,7 +358,7 @@ export class Model {
   #report(pid: number, key: string, code: number): void {
     const provider = this.provider(pid);
     provider.nurlerrs++;
-    // Those that a CP is told of at a login are not the ones that come after it: the newest is always kept.
+    // Errors reported to a CP at a login are not the ones that come after it: the newest is always kept.
     if (provider.errors.length >= this.#rules.errorsKept) provider.errors.pop();
     provider.errors.push({ code, key });
   }

@@ -1,4 +1,4 @@
-/** One database in memory for thousands of short histories: emptied, not made anew, its statements prepared once. */
+/** One database in memory for thousands of short histories: emptied, not created again, its statements prepared once. */
 import { openDatabase, type Db, type Statement } from '../../src/db/sqlite/open.js';
 
 const RESET = 'UPDATE counter SET value = 0';

@@ -12,7 +12,7 @@ afterEach(() => {
 
 const NAMES = Array.from({ length: 60 }, (_, i) => `p${String(i).padStart(2, '0')}`);
 
-/** A provider all of whose urls are sent ahead, and the tenth is being fetched. */
+/** A provider with all urls sent ahead, and the tenth is being fetched. */
 async function tenFetched(): Promise<Simulation> {
   sim = new Simulation({ site: request => ({ result: ok(request.url), tookMs: 50 }), window: 100 });
   sim.bench.provider(1);

@@ -1,4 +1,4 @@
-/** Priorities, through the real dispatcher: who yields, and whose turn comes nevertheless. */
+/** Priorities, through the real dispatcher: which provider yields, and which gets its turn nevertheless. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { Simulation } from './simulation.js';

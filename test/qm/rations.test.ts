@@ -16,7 +16,7 @@ function start(fullsetsallowed: number): void {
   bench.provider(7, { fullsetsallowed });
 }
 
-/** What a UNS says when so many full sets wait in its spool. */
+/** What a UNS says when `waiting` full sets are in its spool. */
 const ration = (waiting = 0) =>
   fullSetRation(readProvider(bench.db, 7) as Provider, waiting, bench.clock.nowMs(), PERIOD_MS);
 const absorbFull = (more = {}) => bench.send(7, [url('a', { len: '1' })], { set: 'full', ...more });

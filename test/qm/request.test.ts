@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => bench.close());
 
-/** What a robot is told of content held when the url is asked for again, with what the CP says now. */
+/** What a request says to a robot about content held when the url is asked for again, with what the CP says now. */
 async function told(more: { verified?: boolean }, says: Parameters<typeof url>[1]) {
   await bench.send(7, [url('a')]);
   bench.fetch(7, 'a', 'x', { etag: '"1"', lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT', ...more });

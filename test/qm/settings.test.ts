@@ -256,7 +256,7 @@ for (const [name, trial] of Object.entries(TRIALS)) {
   });
 }
 
-/** Whose effect other tests see, with the real daemon; that of the delay table is that nobody sees any. */
+/** Settings with an effect that other tests see, with the real daemon; the delay table must have no visible effect. */
 const ELSEWHERE: Partial<Record<QmSetting, string>> = {
   'qm.delay_grid_ms': 'qm/schedule/delays',
   'qm.delay_horizon_ms': 'qm/schedule/delays',

@@ -41,7 +41,7 @@ interface Running {
 /** Time a recall takes to a robot. */
 export const LATENCY_MS = 20;
 
-/** A Bot Manager with so many slots: lanes one url at a time, what has no slot waits. */
+/** A Bot Manager with a number of slots: each lane has one url at a time, urls without a slot wait. */
 class SimulatedWorker implements Worker {
   readonly #sim: Simulation;
   readonly #slots: number;
@@ -53,7 +53,7 @@ class SimulatedWorker implements Worker {
     this.#slots = slots;
   }
 
-  /** Urls whose turn has not come. */
+  /** Number of urls that wait for their turn. */
   get waiting(): number {
     return [...this.#lanes.values()].reduce((sum, requests) => sum + requests.length, 0);
   }

@@ -5,7 +5,7 @@ import { FEW_URLS, SliceSize } from '../../src/qm/slice-size.js';
 const MOST = 40_000;
 const ALONE_MS = 100;
 
-/** A process that applies so many urls a millisecond and writes so many pages for each. */
+/** A process that applies `urlsPerMs` and writes `pagesPerUrl`. */
 function settled(size: SliceSize, urlsPerMs: number, pagesPerUrl: number): number {
   for (let slice = 0; slice < 30; slice++)
     size.took(size.urls, size.urls / urlsPerMs, size.urls * pagesPerUrl);

@@ -22,7 +22,7 @@ export type QmSetting = Extract<SettingKey, `qm.${string}`>;
 /** Those of messages as well. */
 export type Settings = Partial<Record<QmSetting | Extract<SettingKey, `wire.${string}`>, string>>;
 
-/** A Queue Manager whose settings are given, on a home of its own, with providers 7 and 8. */
+/** A Queue Manager with given settings, on a home of its own, with providers 7 and 8. */
 export class Whole {
   readonly home = mkdtempSync(join(tmpdir(), 'lcc-qms-'));
   readonly clock = new ManualClock(MORNING);

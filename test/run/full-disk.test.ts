@@ -11,7 +11,7 @@ let home: string;
 beforeEach(() => (home = mkdtempSync(join(tmpdir(), 'lcc-trap-'))));
 afterEach(() => rmSync(home, { recursive: true }));
 
-/** What is warned of when store and spool stop at so many per cent, or at a number of bytes. */
+/** The warning when store and spool stop at a percentage, or at a number of bytes. */
 function trap(store: number, spool: number, by: 'percent' | 'bytes' = 'percent'): string | undefined {
   const others = by === 'percent' ? { bytes: '10000GB' } : { percent: '90' };
   const of = (whose: string, value: number) =>

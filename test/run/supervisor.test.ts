@@ -141,7 +141,7 @@ describe('a supervisor', () => {
     const supervisor = supervisorOf([script('dying', 'touch $READY; exit 1')], {
       log,
       restartMaxMs: 45,
-      // Who has lived longer than the longest wait begins anew with the shortest: here nobody does, however slow.
+      // A child that has lived longer than the longest wait begins again with the shortest: here no child does, however slow.
       clock: { ...systemClock, monotonicMs: () => 0 },
     });
     await supervisor.start();

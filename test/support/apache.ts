@@ -10,7 +10,7 @@ export interface ApacheSite {
   url: string;
   /** `http://localhost:PORT/` */
   plainUrl: string;
-  /** One line per request answered, which comes after the answer: waits for so many. `GET /path HTTP/2.0 200` */
+  /** One line per request answered, which comes after the answer: waits for `atLeast` lines. `GET /path HTTP/2.0 200` */
   requests(atLeast: number): Promise<string[]>;
   forgetRequests(): void;
   /** Replaces its processes; connections are told to end when their requests are done. */

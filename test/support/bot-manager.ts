@@ -10,7 +10,7 @@ import { Daemons, type Daemon } from './daemon.js';
 import { TestSite } from './site.js';
 import { TestSource } from './source.js';
 
-/** Of the test that runs. */
+/** Home of the test that runs. */
 export let home: string;
 export let source: TestSource;
 export let site: TestSite;

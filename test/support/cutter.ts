@@ -17,7 +17,7 @@ export class Cutter {
   #cuts: number[] = [];
   readonly #sockets = new Set<Socket>();
 
-  /** @param target the path of the socket behind it; it need not be there yet */
+  /** @param target path of the socket that it connects to; it need not be there yet */
   constructor(path: string, target: string, speaker: Speaker) {
     this.#path = path;
     this.#speaker = speaker;
@@ -30,7 +30,7 @@ export class Cutter {
     return this;
   }
 
-  /** After so many more bytes of the speaker, over whichever connections, the one that has the last of them is cut. */
+  /** After `bytes` more of the speaker, over whichever connections, the one that has the last of them is cut. */
   cutAfter(bytes: number): void {
     this.#cuts.push(bytes);
   }

@@ -49,7 +49,7 @@ export function startDaemon(
       check();
     });
   const ready = logged('"event":"ready"');
-  // Whoever waits for its end instead does not care.
+  // A test that waits for its end instead does not care.
   ready.catch(() => undefined);
   return { child, ready, ended, log: () => log, logged };
 }

@@ -35,7 +35,7 @@ export class Flips {
     copyFileSync(db.name, this.#original);
   }
 
-  /** Tries so many copies. @param trial what is wrong with one @returns what was, and by which bit */
+  /** Tries `count` copies. @param trial what is wrong with one @returns what was, and by which bit */
   failures(count: number, trial: (path: string) => string | undefined): string[] {
     const failures: string[] = [];
     for (let i = 0; i < count; i++) {

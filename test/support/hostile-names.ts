@@ -41,7 +41,7 @@ export const HOSTILE_NAMES: readonly string[] = [
   'CON.html',
 ];
 
-/** The latin1 name behind the path of a url. */
+/** The latin1 name that the path of a url stands for. */
 export function decodePath(path: string): string {
   return path.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

@@ -1,4 +1,4 @@
-/** The real lcccp against the real lccd-uns, with providers of all kinds, sites with a state, and what arrives behind the UNS. */
+/** The real lcccp against the real lccd-uns, with providers of all kinds, sites with a state, and what the UNS hands on. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { ROOT } from './tree.js';
 import { Home, Receiver, SITE, type Daemon } from './uns.js';
 
 export const home = new Home();
-/** Providers of one test each, whose sets are looked at as a whole. */
+/** Providers of one test each, with sets that are looked at as a whole. */
 export const DOUBTFUL = Array.from({ length: 40 }, (_, n) => 20 + n);
 export const passwords: Record<number, string> = {};
 export let daemon: Daemon;

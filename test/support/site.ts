@@ -1,4 +1,4 @@
-/** A site on the loopback whose answer a test may change at any time. */
+/** A site on the loopback with an answer that a test may change at any time. */
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

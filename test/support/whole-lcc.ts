@@ -53,7 +53,7 @@ export interface Holdings {
 export class WholeLcc {
   readonly home: string;
   readonly site: Site;
-  /** Errors of fetches that the CP was told of: `404 page.html`. */
+  /** Errors of fetches that were reported to the CP: `404 page.html`. */
   readonly reported = new Set<string>();
   #password = '';
   #daemon: ChildProcess | undefined;

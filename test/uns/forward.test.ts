@@ -51,7 +51,7 @@ function uns(name: string) {
     spool,
     forwarder,
     open,
-    /** Sessions that the Queue Manager was told of by a note. */
+    /** Sessions that a note reported to the Queue Manager. */
     noted,
     logIn(pid: number): void {
       sessions.commit(() => sessions.number({ pid, ip: '', known: { seq: 0, ip: '' } }));

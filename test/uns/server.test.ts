@@ -296,7 +296,7 @@ describe('a full disk', () => {
   const mounted: (() => void)[] = [];
   after(() => mounted.forEach(unmount => unmount()));
 
-  /** A home whose spool has a disk of its own; undefined: the test is skipped. */
+  /** A home with a disk of its own for the spool; undefined: the test is skipped. */
   function onSmallDisk(t: TestContext): { home: Home; dir: string } | undefined {
     const home = newHome();
     const dir = join(home.dir, 'spool');

@@ -9,7 +9,7 @@ import { Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
 
 const setOf = (urls: string) => `<lococa:set set="partial" urlprefix="${SITE}">\n${urls}</lococa:set>\n`;
 
-/** What a CP is told of a set with this in it, by a UNS with these settings. */
+/** The answer of a UNS with these settings to a set with these urls. */
 async function told(toml: string, urls: string): Promise<string> {
   const home = newHome();
   const password = home.addProvider(7);

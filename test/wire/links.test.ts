@@ -91,7 +91,7 @@ async function play(
   return events;
 }
 
-/** Tells of all that a robot says. */
+/** Reports all that a robot says. */
 function robotHeard(stream: Duplex, event: (...heard: unknown[]) => void): void {
   void new RobotPeer(
     stream,

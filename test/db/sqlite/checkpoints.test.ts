@@ -39,7 +39,7 @@ function state(): { log: number; checkpointed: number } {
   return found;
 }
 
-/** Commits so many pages and a few. */
+/** Commits `pages` and a few more. */
 function write(pages: number): void {
   db.prepare('INSERT INTO big(content) VALUES (zeroblob(?))').run(pages * PAGE_BYTES);
   checkpoints.committed();

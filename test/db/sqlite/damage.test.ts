@@ -13,7 +13,7 @@ import { Bench, setsOf, url } from '../../qm/support.js';
 import { spoil } from '../../support/damage.js';
 
 const PAGE_BYTES = 4096;
-/** Of the header of a page of a table, after which is where each of its rows begins. */
+/** Size of the header of a table's page; the places where its rows begin follow it. */
 const HEADER_BYTES = 8;
 
 let bench: Bench;

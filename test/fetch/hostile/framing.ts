@@ -1,4 +1,4 @@
-/** Bodies whose length is not what is said of it. */
+/** Bodies with another length than announced. */
 import { answer, flood } from '../support.js';
 import { CHUNKED, head, say, type HostileCase } from './saying.js';
 

@@ -7,12 +7,12 @@ import { drip, flood } from '../support.js';
 
 export interface Http2Case {
   name: string;
-  /** What is said once the request has come, behind the server's settings. */
+  /** What the server sends once the request has come, after its settings. */
   serve: (socket: TLSSocket) => void;
   expect: string | number;
   /** Says nothing at all by itself. */
   silent?: boolean;
-  /** Speaks HTTP/1.1 with whoever offers nothing else. */
+  /** Speaks HTTP/1.1 with clients that offer nothing else. */
   speaksHttp1?: boolean;
 }
 
@@ -385,7 +385,7 @@ export async function serveHttp2(
   return { url: `https://localhost:${(server.address() as AddressInfo).port}/`, server };
 }
 
-/** Whether a HEADERS frame is among what a client sent behind its preface of 24 bytes. */
+/** Whether a HEADERS frame is among what a client sent after its preface of 24 bytes. */
 function hasRequest(received: Buffer): boolean {
   for (let at = 24; at + 9 <= received.length; at += 9 + received.readUIntBE(at, 3)) {
     if (received[at + 3] === HEADERS) return true;

@@ -7,7 +7,7 @@ export interface HostileCase {
   serve: Behaviour;
   /** `ok`, `unchanged`, or the code of the error. */
   expect: string | number;
-  /** Whose fault it is, where that is not plain. */
+  /** How far the error reaches, where that is not plain. */
   reach?: ErrorReach;
   /** Talks before it is asked. */
   onConnect?: Behaviour;

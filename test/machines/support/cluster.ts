@@ -235,7 +235,7 @@ allow_addresses = ["${this.network.cidr}"]
     }
   }
 
-  /** Of the Queue Manager. */
+  /** Status of the Queue Manager. */
   status(): Promise<Record<string, unknown>> {
     return statusOf(this.homeOf(this.lcc), 'lccd-qm');
   }

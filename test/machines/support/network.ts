@@ -26,7 +26,7 @@ let networks = 0;
 export class Network {
   readonly #prefix = `lcc${process.pid}-${++networks}`;
   readonly #machines: Machine[] = [];
-  /** All addresses of the network, as a robot is to be allowed them. */
+  /** All addresses of the network, in the form in which a robot is allowed them. */
   readonly cidr = `${SUBNET}.0/24`;
 
   constructor() {
@@ -76,7 +76,7 @@ export class Network {
   }
 }
 
-/** What a test that was killed has left behind. */
+/** Removes what a test that was killed has left. */
 function removeOrphans(): void {
   for (const [, namespace = '', pid = ''] of ip('netns', 'list').matchAll(/^(lcc(\d+)-\S+)/gm))
     if (!existsSync(`/proc/${pid}`)) {

@@ -1,4 +1,7 @@
-/** A web site on a machine: nginx there, and behind it, over a Unix socket, pages that the test makes, delays and holds. */
+/**
+ * A web site on a machine: nginx there and, as its upstream over a Unix socket, pages that the test makes, delays and
+ * holds.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

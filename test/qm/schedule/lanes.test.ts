@@ -279,7 +279,7 @@ test('an equal that waits does not make a lane be recalled, one that waited long
   );
   finish(1, 4);
   assert.deepEqual([...new Set(send())], ['2']);
-  // It counts as what it was when its turn came: who waited less does not take that from it.
+  // The provider keeps the priority that it had when its turn came: one that waited less does not take the slot from it.
   provider(3, 1, { priority: 2 });
   table.setHasUrls(3, true);
   assert.deepEqual(table.recalls(), []);
