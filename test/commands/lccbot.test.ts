@@ -123,7 +123,9 @@ describe('lccbot --stdio', () => {
     assert.equal(most, 3);
     for (const lane of lanes) {
       const expected = Array.from({ length: 40 }, (_, i) => i * 6 + lanes.indexOf(lane));
-      assert.deepEqual(seen.get(lane), expected, `order in lane ${lane}`);
+      // Lone requests are on their way side by side: the server may see a later one first.
+      const order = lane === 'none' ? seen.get(lane)?.toSorted((a, b) => a - b) : seen.get(lane);
+      assert.deepEqual(order, expected, `order in lane ${lane}`);
     }
   });
 

@@ -339,9 +339,10 @@ describe('a fetch', () => {
     );
     const engine = newEngine();
     const results = [1, 2, 3].map(n => fetchOnce(engine, { url: server.url, file: join(folder, `${n}`) }));
-    let hasEnded = false;
-    void Promise.race(results).then(() => (hasEnded = true));
-    while (filesBelow(folder).length < 3 && !hasEnded) await new Promise(resolve => void setImmediate(resolve));
+    const ended: unknown[] = [];
+    void Promise.race(results).then(result => ended.push(result));
+    while (filesBelow(folder).length < 3 && ended.length === 0)
+      await new Promise(resolve => void setImmediate(resolve));
     engine.close();
     assert.deepEqual((await Promise.all(results)).map(verdict), [605, 605, 605]);
     assert.deepEqual(filesBelow(folder), []);
