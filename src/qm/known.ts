@@ -172,9 +172,9 @@ export class KnownProviders {
     const found: [number, WaitsFor, number | null][] = [];
     for (const [pid, known] of this.#known) {
       if (found.length >= limit) break;
-      const standing = this.#table.standingOf(pid);
-      if (standing === 'parked') found.push([pid, 'host', null]);
-      if (standing !== 'waiting' && standing !== 'delayed') continue;
+      const state = this.#table.stateOf(pid);
+      if (state === 'parked') found.push([pid, 'host', null]);
+      if (state !== 'waiting' && state !== 'delayed') continue;
       const delay = this.#waits.delayOf(known, nowMs);
       found.push(delay === undefined ? [pid, 'waiting', null] : [pid, delay.why, wallMs(delay.untilMs)]);
     }

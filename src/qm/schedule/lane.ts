@@ -65,8 +65,8 @@ export interface ProviderLanes extends LaneProvider {
   lanes: Map<string, Lane>;
 }
 
-/** The states of a provider, as lanes.ts draws them. */
-export type Standing = 'resting' | 'waiting' | 'parked' | 'in-lane' | 'hindered' | 'delayed';
+/** The states of a provider, as lanes.ts draws them; docs/design/states.md describes each. */
+export type ProviderState = 'resting' | 'waiting' | 'parked' | 'in-lane' | 'hindered' | 'delayed';
 
 /** Leave to send up to `room` urls of a provider into a lane. */
 export interface Grant {

@@ -3,7 +3,7 @@
  * Bot Manager; urls are sent ahead into it, up to a window, and carried out there one after the other. A provider has one
  * lane, or as many as `parallel` allows.
  *
- *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in a lane ──nothing left, or turn over──▶ resting / waiting
+ *     resting ──has urls──▶ waiting ──a slot is free, its turn──▶ in-lane ──nothing left, or turn over──▶ resting / waiting
  *        ▲                     │ ▲
  *        ╰──── hindered ◀──────┴─┼──▶ delayed until a time (back-off, bandwidth, pace)
  *                                 ╰──▶ parked while its host has as many lanes as it may have (hosts.ts)
@@ -24,7 +24,7 @@ import {
   type LaneProvider,
   type LaneRules,
   type ProviderLanes,
-  type Standing,
+  type ProviderState,
 } from './lane.js';
 import { HostedLine } from './hosts.js';
 import { Pauses } from './pauses.js';
@@ -242,15 +242,18 @@ export class LaneTable {
     };
   }
 
-  /** What goes on with a provider; undefined where it is not known here. */
-  standingOf(pid: number): Standing | undefined {
+  /** The state of a provider; undefined where the provider is not known here. */
+  stateOf(pid: number): ProviderState | undefined {
     const provider = this.#providers.get(pid);
-    if (provider === undefined) return undefined;
+    return provider && this.#stateOf(provider);
+  }
+
+  #stateOf(provider: ProviderLanes): ProviderState {
     if (provider.hindrances.size > 0) return 'hindered';
     if (provider.lanes.size > 0) return 'in-lane';
     if (!provider.hasUrls) return 'resting';
-    if (this.#pauses.has(pid)) return 'delayed';
-    return this.#waiting.isParked(pid) ? 'parked' : 'waiting';
+    if (this.#pauses.has(provider.pid)) return 'delayed';
+    return this.#waiting.isParked(provider.pid) ? 'parked' : 'waiting';
   }
 
   #room(lane: Lane): number {
@@ -320,6 +323,9 @@ export class LaneTable {
   }
 
   #open(provider: ProviderLanes, worker: [number, Worker], priority: number): Lane {
+    const state = this.#stateOf(provider);
+    if (state !== 'waiting' && state !== 'in-lane')
+      throw new Error(`provider ${provider.pid}: a lane is opened while it is ${state}`);
     const lane = newLane(provider, worker[0], { turn: this.#rules.turn, priority });
     provider.lanes.set(lane.name, lane);
     if (worker[1].lanes.size >= worker[1].slots) worker[1].spares.add(lane);

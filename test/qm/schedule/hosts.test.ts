@@ -86,7 +86,31 @@ test('at one host there are as many lanes as may be, and whoever is behind a ful
   assert.deepEqual(world.send(), [1, 2, 6, 7]);
   assert.equal(world.table.counts.providers_waiting, 0);
   assert.equal(world.table.counts.providers_parked, 3);
-  assert.equal(world.table.standingOf(3), 'parked');
+  assert.equal(world.table.stateOf(3), 'parked');
+});
+
+test('the state of a provider: resting, waiting, parked, delayed, hindered or in a lane', () => {
+  const world = new World({ perHost: 1 }, 1);
+  const { table } = world;
+  assert.equal(table.stateOf(1), undefined);
+  world.provider(1, 'http://a', 0);
+  assert.equal(table.stateOf(1), 'resting');
+  world.provider(1, 'http://a', 4);
+  world.provider(2, 'http://a', 4);
+  assert.deepEqual([table.stateOf(1), table.stateOf(2)], ['waiting', 'parked']);
+  assert.deepEqual(world.send(), [1]);
+  assert.deepEqual([table.stateOf(1), table.stateOf(2)], ['in-lane', 'parked']);
+  table.delay(2, 5000);
+  assert.equal(table.stateOf(2), 'delayed');
+  table.wake(5000);
+  assert.equal(table.stateOf(2), 'parked');
+  table.setHindered(2, 'stopped', true);
+  assert.equal(table.stateOf(2), 'hindered');
+  table.setHindered(2, 'stopped', false);
+  assert.equal(table.stateOf(2), 'parked');
+  for (let i = 0; i < 4; i++) world.step();
+  assert.deepEqual(world.send(), [2]);
+  assert.deepEqual([table.stateOf(1), table.stateOf(2)], ['resting', 'in-lane']);
 });
 
 test('who waits for a full host has its turn there, longest waiting first', () => {
@@ -153,7 +177,7 @@ test('one with several hosts has a lane at one of them at a time', () => {
   world.table.finished(grant.lane);
   world.table.finished(grant.lane);
   assert.equal(world.table.next(), undefined);
-  assert.equal(world.table.standingOf(2), 'parked');
+  assert.equal(world.table.stateOf(2), 'parked');
   for (let i = 0; i < 10; i++) {
     world.step();
     grant = world.table.next();
