@@ -18,7 +18,7 @@ export interface AwayMachine {
   pages: number;
 }
 
-/** In the order of their ids, 20 at most: a look-up each. What they hold is not looked for, it would be a scan of all urls. */
+/** In the order of their ids, 20 at most: one look-up each. Their content is not counted: that would be a scan of all urls. */
 export function machinesAway(parts: {
   stores: StoreRegister;
   freed: FreedStore;

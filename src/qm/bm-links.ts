@@ -15,7 +15,7 @@ export interface BmLinksOptions {
   deletions: Deletions;
   syncPoints: SyncPoints;
   log: Log;
-  /** Whether this is the store that rows with files of the machine point into; it is from now on if it may be. */
+  /** Whether rows of the machine may point into this store; if so, it is remembered as the machine's. */
   admit(machineId: string, storeId: string): boolean;
   link: Omit<LinkOptions, 'where'>;
 }
@@ -27,7 +27,7 @@ interface Link {
   slots: number;
   relays: boolean;
   greeted: boolean;
-  /** Machines below a relay that are not to be used; it has been told. */
+  /** Machines below a relay that must not be used; the relay has been told. */
   refused: Set<string>;
 }
 
@@ -163,7 +163,7 @@ export class BmLinks {
     syncPoints.setMachines(link.peer, machineIds);
   }
 
-  /** Of refusals those that are over: their machine has come, under its id or with its store under another. */
+  /** Forgets refusals that are over: their machine has come, under its id or with its store under another. */
   #forget(machineIds: readonly string[], storeIds: readonly string[]): void {
     for (const [id, { storeId }] of this.#refusals)
       if (machineIds.includes(id) || (storeId !== undefined && storeIds.includes(storeId)))
@@ -183,7 +183,7 @@ export class BmLinks {
     }
   }
 
-  /** @param offer in which it came, when it has just come */
+  /** @param offer the offer that named the machine, when it has just come */
   #refuse(link: Link, machineId: string, why: string, offer?: Offer): void {
     this.#options.log.error('a Bot Manager is refused', { peer: link.name, machine: machineId, error: why });
     this.#machines.drop(link, machineId);

@@ -160,7 +160,7 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** A Bot Manager is gone: what it was doing is given to another. */
+  /** A Bot Manager is gone: its urls are given to another. */
   removeWorker(id: number): void {
     this.#workers.remove(id);
     const nowMs = this.#options.clock.monotonicMs();
@@ -211,7 +211,7 @@ export class Dispatcher {
     return true;
   }
 
-  /** A file that nobody wants has been deleted. */
+  /** A file without a row has been deleted. */
   deleted(fid: number): void {
     this.#batch.deleted(fid);
   }

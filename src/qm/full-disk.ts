@@ -5,7 +5,7 @@
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
 
-/** Longer than anybody waits before trying again. */
+/** Longer than any caller waits before it tries again. */
 const QUIET_MS = 5000;
 const REMIND_MS = 10 * 60_000;
 

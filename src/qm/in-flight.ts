@@ -7,13 +7,13 @@ export interface Request {
   worker: number;
   lane: Lane;
   arrival: Arrival['sent'];
-  /** Bytes charged for it, and when (monotonic). */
+  /** Bytes charged for the request, and when (monotonic). */
   expected: number;
   sentMs: number;
-  /** Of its url alone. */
+  /** Hours of its url alone. */
   hours: Hours;
   url: string;
-  /** That it was sent with. */
+  /** Login that the request was sent with. */
   login: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export class InFlight {
     return request;
   }
 
-  /** Those a Bot Manager had. */
+  /** Takes all requests of a Bot Manager. */
   takeAll(worker: number): Request[] {
     return [...this.#requests].filter(([id]) => this.take(id, worker) !== undefined).map(([, one]) => one);
   }

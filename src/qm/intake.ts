@@ -15,7 +15,7 @@ const SLICE_MS = 250;
 const REMOVAL_MS = 25;
 
 export interface IntakeOptions extends TakingOptions {
-  /** Of providers: those with large sets make room for the others. */
+  /** Duty cycle of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
 }
 
@@ -24,7 +24,7 @@ export class Intake {
   readonly #sizes: { slice: SliceSize; removal: SliceSize };
   /** The last slices of sets, and sessions. */
   readonly #commits: GroupCommit;
-  /** By provider. */
+  /** One lock per provider. */
   readonly #taking = new KeyedLock<number>();
   readonly #duty: DutyCycle<number>;
   #open = 0;

@@ -35,7 +35,7 @@ export class LargeSets {
     if (isLarge(set)) this.#yieldIfNeeded(set);
   }
 
-  /** Results took so long together. */
+  /** Results took `tookMs` together. */
   took(arrivals: readonly { sent: { set: WaitingSet } }[], tookMs: number): void {
     for (const {
       sent: { set },

@@ -341,8 +341,8 @@ export class Waits {
   }
 
   /**
-   * What was written before the start. A clock that is behind the moment when that was done has been set back since, by so much
-   * at least: of every wait no more is left than then. Nor is it longer than any can be.
+   * Takes up the waits written before the start. A clock that shows an earlier time than that of the writing has been set back
+   * since, at least by the difference: every wait is moved back by it, and shortened to the longest that can be.
    */
   #takeUp(): void {
     const { store, clock, backoff } = this.#options;

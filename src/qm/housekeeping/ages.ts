@@ -22,9 +22,9 @@ export interface AgesOptions {
   store: QueueStore;
   clock: Clock;
   log: Log;
-  /** A provider not heard of for so long, or with such content that is going to expire, is asked for a full set; 0 = never. */
+  /** A provider silent for this time, or with content this old that is going to expire, is asked for a full set; 0 = never. */
   oldMs: number;
-  /** Content not confirmed for so long is removed; 0 = never. */
+  /** Content not confirmed for this time is removed; 0 = never. */
   expireMs: number;
   /** Something was committed: there may be files to delete. */
   onCommit: () => void;

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import type { Chore } from './chore.js';
 
-/** From one round to the next, at least; and as many times as long as a round worked. */
+/** Pause between two rounds: at least this, and `REST` times the work of the round. */
 const ROUND_PAUSE_MS = 5000;
 const REST = 100;
 /** Between two steps, for everything else. */

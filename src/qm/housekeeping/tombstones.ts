@@ -5,7 +5,7 @@ import type { Chore } from './chore.js';
 const EVERY_MS = 60_000;
 const PAUSE_MS = 500;
 const PAGE_ROWS = 1000;
-/** By how much the wall clock must have gone back against the other one to be looked into. */
+/** The wall clock must have gone back this far against the monotonic one for a check. */
 const BACK_MS = 60_000;
 
 /** Forgets deletions after `keepMs`. */
@@ -13,7 +13,7 @@ export class Tombstones implements Chore {
   readonly #store: QueueStore;
   readonly #clock: Clock;
   readonly #keepMs: number;
-  /** How far the wall clock was ahead of the other one when it was last looked at; undefined at the start. */
+  /** How far the wall clock was ahead of the monotonic one at the last look; undefined at the start. */
   #aheadMs: number | undefined;
   /** Times of tombstones below this number are yet to be looked at; undefined: of none. */
   #belowSeq: number | undefined;

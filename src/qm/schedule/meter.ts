@@ -94,7 +94,7 @@ export class Meter {
     if (this.isLimited) this.#paidMs += Math.min(this.#msOf(expected), nowMs - sentMs);
   }
 
-  /** Nothing is to be paid for any more. */
+  /** Cancels all debt. */
   forgive(): void {
     this.#paidMs = 0;
   }

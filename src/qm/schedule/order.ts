@@ -351,7 +351,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.badMs = undefined;
     const { psetid } = progress.set;
     const tries = this.#source.leastTries(psetid);
-    // They were removed meanwhile: the set's other rows have not failed, and may be behind.
+    // The failed rows were removed meanwhile: the set's other rows have not failed, and may be set aside by `behind`.
     if (tries === undefined) return;
     const wanted = limit - taken.length;
     const rows = this.#source.bad(psetid, tries, 0, wanted + progress.out.size);

@@ -92,7 +92,7 @@ export class Untouched<S extends Waiting> {
     return undefined;
   }
 
-  /** Those that are here, at least half of what may be, when there are so many. */
+  /** The sets that are here: at least half of the limit, when the provider has that many. */
   next(): Iterable<S> {
     this.#readOn();
     return this.#sets.values();

@@ -11,9 +11,9 @@ import type { OpenStore } from './open-store.js';
 
 /** Urls of one provider before an equal that waits for a slot gets it, in windows. */
 const TURN_WINDOWS = 2;
-/** Sets of a provider kept in memory of which nothing has been taken; to read so many takes a tenth of a millisecond. */
+/** Sets of a provider kept in memory of which nothing has been taken; to read this many takes a tenth of a millisecond. */
 const UNTOUCHED_SETS = 128;
-/** Sets of a provider whose urls failed before others have to wait for those to be due; some 20 MB. */
+/** Sets of a provider with failed urls; beyond this its other sets wait until those are due. Some 20 MB. */
 const SLEEPING_SETS = 20_000;
 /** UNSes have places of their own: neither kind can keep the other out. */
 const PLACES: Bound = { key: 'qm.max_connections', whose: 'Bot Managers', say: errorElement };

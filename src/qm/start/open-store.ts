@@ -27,9 +27,12 @@ export interface OpenStore {
   marks: Marks;
   setPlaces: SetPlaces;
   fullDisk: FullDisk;
-  /** Who works on large sets, and for whom there is to be room. */
+  /** Providers with large sets in work, and the others, which must be given room. */
   duty: DutyCycle<number>;
-  /** A transaction failed; true: try again later. After anything but a full disk what SQLite holds in memory must not be trusted. */
+  /**
+   * A transaction failed; true: try again later. After anything but a full disk what SQLite holds in memory must not be
+   * trusted.
+   */
   failed: (error: unknown) => boolean;
   close(): Promise<void>;
 }
