@@ -24,9 +24,9 @@ export interface LeftoverOptions {
 }
 
 const LEFTOVER = /^[0-9a-f]{8,13}\.\d+\.[\w-]+\.tmp$/;
-/** Between two folders of 256 ids, so that a large store is no work that anybody notices. */
+/** Between two folders of 256 ids, so that the search of a large store slows nothing else. */
 const PAUSE_MS = 5;
-/** As many are remembered; the rest is found when the Bot Manager starts the next time, or by lccfsck. */
+/** Files remembered; the rest is found when the Bot Manager starts the next time, or by lccfsck. */
 const MAX_FOUND = 10_000;
 
 export class Leftovers {

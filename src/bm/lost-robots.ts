@@ -1,11 +1,11 @@
 /**
- * Robots that were lost and have not come back, for lccstat: a machine without power, or behind a link that is cut, says
+ * Robots that were lost and have not come back, for lccstat: a machine without power, or with its link cut, says
  * nothing itself. A robot comes back over another connection: any that comes from its address is taken for it.
  */
 import type { Clock } from '../lib/clock.js';
 
 const MOST = 20;
-/** One that was taken away on purpose is not missed for ever. */
+/** A robot that was taken away on purpose is not missed for ever. */
 const REMEMBERED_MS = 24 * 3_600_000;
 
 interface Lost {
@@ -31,7 +31,7 @@ export class LostRobots {
     if (this.#lost.length > MOST) this.#lost.shift();
   }
 
-  /** One has come. */
+  /** A robot has come. */
   came(where: string): void {
     const address = addressOf(where);
     const index = this.#lost.findIndex(lost => lost.address === address);

@@ -6,7 +6,7 @@ import type { BotManagerOptions } from './manager.js';
 import type { RelayOptions } from './relay.js';
 import type { StoreOptions } from './store.js';
 
-/** What is not a setting comes from whoever makes one. */
+/** Limits that are no settings come from the caller. */
 export function storeLimits(
   config: Config,
 ): Pick<StoreOptions, 'graceMs' | 'blockNames' | 'minFree' | 'attemptMs'> {

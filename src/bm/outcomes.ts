@@ -22,7 +22,7 @@ export function storeFull(id: number, room: string): FetchResult {
   };
 }
 
-/** @param whom `2 robots ended`: they went one after the other, over this request maybe */
+/** @param whom the workers lost, e.g. `2 robots ended`: they went one after the other, over this request maybe */
 export function tooManyLosses(id: number, whom: string): FetchResult {
   return {
     id,

@@ -53,7 +53,7 @@ export class Relay {
   readonly #upstream: Upstream;
   readonly #distributor: Distributor<RelayTask>;
   readonly #machines = new Machines<Branch>();
-  /** Those that have said who they are, and where they are connected from. */
+  /** Branches that have identified themselves, and where they are connected from. */
   readonly #branches = new Map<Branch, string>();
   readonly #errands: Errands;
   readonly #stops = new Stops();
@@ -251,7 +251,7 @@ export class Relay {
       case 'recalled':
         return true;
       case 'error':
-        // One content that is too large for it (reach url) says nothing of the next.
+        // One content that is too large for the branch (reach url) says nothing about the next.
         if (result.code !== STORE_FULL || result.reach === 'url') return false;
         this.#rest(branch, Math.min(result.retryAfterMs ?? FULL_REST_MS, FULL_REST_MS), result.message);
         return true;
