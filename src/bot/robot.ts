@@ -183,7 +183,7 @@ export class Robot {
     if (lane === undefined) return;
     this.#handBack(session, name, lane);
     this.#send(session);
-    // It ends as an error; nobody but who asked can say what that means.
+    // The fetch ends as an error; only the side that asked can say what that means.
     if (begun) session.asking.get(name)?.cancel();
     this.#endIfDone(session);
     this.#fill();

@@ -18,7 +18,7 @@ export interface Session {
   asker: Asker;
   lanes: Map<string, BotLane<Waiting>>;
   running: Set<Cancellable>;
-  /** Of each lane the fetch its site is being asked for. */
+  /** The running fetch of each lane. */
   asking: Map<string, Cancellable>;
   readonly stops: Stops;
   /** Number of requests without a result yet. */

@@ -1,4 +1,4 @@
-/** The robot put together: its engine, the Bot Managers it connects to, or whoever connects to it. */
+/** The robot put together: its engine, the Bot Managers it connects to, or the peers that connect to it. */
 import type { Config } from '../config/load.js';
 import type { Bound, Running, Services } from '../daemon/types.js';
 import { FetchEngine } from '../fetch/engine.js';

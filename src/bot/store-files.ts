@@ -8,7 +8,7 @@ import { FileWriter } from './writer.js';
 export interface FileOwner {
   /** Whether there is other work meanwhile: a thread is worth its two messages only then. */
   isBusy(): boolean;
-  /** Whether somebody waits for this one: it is not to wait for others on its way to its place. */
+  /** Whether a caller waits for this one: it must not wait for others on its way to its place. */
   isAwaited(): boolean;
   /** All has come, and it is on its way to its place. At most once, and before the fetch has its outcome. */
   received(): void;

@@ -5,7 +5,7 @@
  * Messages leave after the requests that were made in the same turn: the site works on those meanwhile.
  *
  * A thread that ends, for want of memory say, is no fault of what it was given: that is written here, and what comes after
- * gets a new thread. One takes some 60 ms to start; until then (`isReady`) content is put in place by who has it.
+ * gets a new thread. One takes some 60 ms to start; until then (`isReady`) the caller puts content in place itself.
  *
  * The memory that contents travel in is lent to the thread and comes back with its answer. New memory for each batch would
  * have to be cleared by the system and found again by two collectors; memory that both see is copied to at 2 GB/s.
@@ -167,7 +167,7 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // What is wrong there is met and reported by who writes.
+    // A fault there is met and reported by the write itself.
   }
 }
 
