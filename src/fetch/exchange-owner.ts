@@ -1,4 +1,4 @@
-/** What an exchange owes to who asked for it, whatever the protocol below. */
+/** What an exchange owes to its owner, whatever the protocol below. */
 import { messageOf } from '../lib/errors.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';

@@ -1,8 +1,8 @@
-/** What can go wrong with a request, by kind. What that means for a url or a site is for who asked to say. */
+/** What can go wrong with a request, by kind. What that means for a url or a site is for the caller to say. */
 import { constants } from 'node:http2';
 import { errnoOf, messageOf } from '../lib/errors.js';
 
-/** One kind for each thing that somebody may want to treat differently. */
+/** One kind for each failure that a caller may want to treat differently. */
 export type PlainKind =
   /** Not an http or https url, or nothing that a request can be made of. */
   | 'bad-url'
@@ -143,7 +143,7 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
   return fail(inBody ? 'cut' : 'reset', message);
 }
 
-/** Whether a reset code means that somebody did not keep to the protocol. Not a table: that would load all of HTTP/2. */
+/** Whether a reset code means a breach of the protocol. Not a table: that would load all of HTTP/2. */
 function isHttp2Breach(code: number): boolean {
   switch (code) {
     case constants.NGHTTP2_PROTOCOL_ERROR:

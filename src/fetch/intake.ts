@@ -57,7 +57,7 @@ export class Intake {
     this.socket.emit('readable');
   }
 
-  /** The same for who reads already. */
+  /** The same for an owner that reads already. */
   letRead(): void {
     this.#held = false;
   }

@@ -12,7 +12,7 @@ interface Parser {
 const CONTINUE = 100;
 const PROCESSING = 102;
 
-/** Of a connection that undici has taken over; as often as wanted. */
+/** Mends a connection that undici has taken over; further calls do nothing. */
 export function takeContinue(socket: Socket): void {
   const parser = (socket as { [symbols.kParser]?: Parser | null })[symbols.kParser];
   if (parser == null || Object.hasOwn(parser, 'onHeadersComplete')) return;

@@ -12,7 +12,7 @@ import { Intake } from './intake.js';
 
 /** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
 const MAX_CONNECTS = 3;
-/** What may come over a connection that was not asked for anything: settings, pings, a goodbye. */
+/** Bytes that may come over a connection without a request: settings, pings, a goodbye. */
 const IDLE_BYTES = 64 * 1024;
 /** Origins remembered; one that is forgotten is asked once more. */
 const MAX_HTTP1_ONLY = 1000;
