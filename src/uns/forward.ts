@@ -42,14 +42,14 @@ export interface ForwarderParts {
 /** An entry of which nothing is damaged. */
 interface Verified {
   header: SpoolHeader;
-  /** Of its content. */
+  /** Md5 of its content. */
   md5: string;
 }
 
 /** One connection to the Queue Manager. */
 interface Stream {
   link: QmLink;
-  /** What it is sending. */
+  /** The set that it is sending. */
   set: SpooledSet | undefined;
   /** Ends its idleness; undefined while it has something to do. */
   wake: (() => void) | undefined;
@@ -131,7 +131,7 @@ export class Forwarder {
     await Promise.allSettled(this.#leaving);
   }
 
-  /** Of many connections, and of many tries, one refusal is like the other. */
+  /** Logs one refusal for all connections and tries: each is like the other. */
   #away(error: LccError): void {
     const { log, spool } = this.#parts;
     const reason = messageOf(error);

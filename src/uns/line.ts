@@ -8,8 +8,8 @@ import { LccError, messageOf } from '../lib/errors.js';
 import type { PeerReading } from '../lib/fair-share.js';
 
 /**
- * After a peer that stopped sending before our last reply: time in which the news that nobody reads arrives, so that
- * the write after it fails.
+ * If the peer stopped sending before our last reply, the line waits this long for its reset, so that the next write
+ * fails.
  */
 const PROBE_MS = 100;
 /** Read of a socket at a time. */

@@ -45,9 +45,9 @@ export interface SessionParts {
   pidb: PidbReader;
   /** How CPs write, taken from the last accepted set: most CPs use the same software. */
   layouts: SharedLayouts;
-  /** Of connections: what each may read in a turn of the event loop. */
+  /** Share of each connection: what it may read in a turn of the event loop. */
   share: FairShare;
-  /** Of providers: those with large sets make room for the others. */
+  /** Duty cycle of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
   /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
   parted(pid: number, errseen: number): Promise<void>;
@@ -69,7 +69,7 @@ export class CpSession {
   #set: SetIntake | undefined;
   /** Errors the CP has certainly received now. */
   #shownUpTo = 0;
-  /** It has left in the middle of a set: that is not in good order, be it that it could not keep the errors. */
+  /** The CP has left in the middle of a set: that is not in good order, for instance because it could not keep the errors. */
   #isCut = false;
   /** What has been said of a set: nothing, the beginning of the result, all of it. */
   #result: 'none' | 'begun' | 'complete' = 'none';
