@@ -50,7 +50,7 @@ export interface SetHead {
   after: number;
   /** How many of its urls ask for removal; undefined: not counted. */
   deletes?: number;
-  /** Of kind, urlprefix and urls: sets with the same one ask for the same. At most 64 characters. */
+  /** Digest of kind, urlprefix and urls: sets with the same one ask for the same. At most 64 characters. */
   digest?: string;
 }
 

@@ -89,7 +89,7 @@ export class CpReader {
     } catch (error) {
       if (!(error instanceof LccError)) throw error;
       this.#flush();
-      // What follows the last word is nobody's business.
+      // Bytes after the last word are ignored.
       if (!this.#done) this.#push(problemOf(error, this.#where, this.#reader.position));
       this.#done = true;
     }
