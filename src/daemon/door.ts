@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
 import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
 
-/** Time in which somebody for whom there is no place reads why. */
+/** Time in which a peer without a place may read the reason. */
 const DOOR_MS = 1000;
-/** What it may say meanwhile. */
+/** Bytes that the peer may send meanwhile. */
 const DOOR_BYTES = 128 * 1024;
 
 export class Door {

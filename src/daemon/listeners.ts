@@ -125,7 +125,7 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
 
 /**
  * Connections that have not spoken TLS yet are nobody's, and count nowhere: when there are too many, the one that has waited
- * longest goes, so that a crowd of them takes neither all files nor the place of who does speak.
+ * longest goes, so that a crowd of them takes neither all files nor the places of those that do speak.
  */
 function boundHandshakes(server: TlsServer): void {
   const most = placesAtDoor(openFilesLimit());

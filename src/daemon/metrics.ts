@@ -150,7 +150,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? '').split('?', 1)[0] ?? '';
 }
 
-/** Hands connections to the HTTP server, so many at a time and each for so long only. */
+/** Hands connections to the HTTP server, with a limit of their number and of the time of each. */
 function admission(http: Server, clock: Clock): (socket: Socket) => void {
   const asked = new WeakSet<Socket>();
   let open = 0;

@@ -32,7 +32,7 @@ export interface Peer {
 export interface Bound {
   /** The setting that says so. */
   key: NumberKey;
-  /** Of whom they are: `UNSes`. */
+  /** Plural name of the peers this bound counts, for log lines, e.g. `UNSes`. */
   whose: string;
   /** A refusal in the words of the conversation. */
   say: (why: LccError) => string;
@@ -80,7 +80,7 @@ export type MetricRow = { name: string; type: 'counter' | 'gauge'; help: string 
     }
   | {
       label: string;
-      /** Values of the label, each with its number; so many as the configuration says, no more. */
+      /** Values of the label, each with its number; the configuration bounds how many there are. */
       values: (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, number>>;
     }
 );
