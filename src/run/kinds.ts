@@ -1,7 +1,7 @@
 /** Which daemon a name is of: there may be several of a kind, `lccd-uns` and `lccd-uns-west`. */
 
 export function isOfKind(name: string, kind: string): boolean {
-  // Of lccd itself there is one; what begins like it are the others.
+  // There is one lccd itself; the other daemons have names that begin like it.
   return name === kind || (kind !== 'lccd' && name.startsWith(`${kind}-`));
 }
 
