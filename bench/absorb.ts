@@ -13,7 +13,7 @@ import { addProviders } from './lcc.js';
 import { BenchQm, MTIME, PREFIX, urlTag } from './qm.js';
 
 const URLS = Number(process.env['LCC_BENCH_URLS'] ?? 1_000_000);
-/** Of so many distinct keys drawn at random, 45 of 100 draws are repetitions. */
+/** With this many distinct keys drawn at random, 45 of 100 draws are repetitions. */
 const DISTINCT = 0.71;
 const MTIME_S = Date.parse(MTIME) / 1000;
 

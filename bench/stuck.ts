@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { statusOf } from '../test/support/daemon.js';
 import { ROOT } from '../test/support/tree.js';
 
-/** One question in so long does not show in what is measured. */
+/** One question per interval does not show in what is measured. */
 const EVERY_MS = 10_000;
 /** Figures of the Queue Manager that change while it gets on. */
 const PROGRESS = ['stored', 'unchanged', 'errors', 'retries', 'rows_queued', 'absorbing'];

@@ -8,7 +8,10 @@ import { TestSite } from '../support/site.js';
 import { ODD_PAGES } from './odd-pages.js';
 
 const CHROMIUM = '/usr/bin/chromium';
-/** Pages of Debian's documentation, by package: written by hand, by Sphinx, DocBook, AsciiDoc, javadoc, in a dozen languages. */
+/**
+ * Pages of Debian's documentation, by package: written by hand, by Sphinx, DocBook, AsciiDoc, javadoc, in a dozen
+ * languages.
+ */
 const REAL_PAGES = [
   { tree: '/usr/share/doc/apache2-doc/manual', from: 'apache2-doc', pages: 40 },
   { tree: '/usr/share/doc/git/html', from: 'git-doc', pages: 20 },
@@ -112,7 +115,7 @@ function spread(files: readonly string[], count: number): string[] {
   return Array.from({ length: count }, (_, i) => files[Math.floor((i * files.length) / count)] ?? '');
 }
 
-/** As they are compared: letters that are the same to who searches, and soft hyphens of no account. */
+/** Texts as they are compared: letters that are the same in a search are equal, and soft hyphens do not count. */
 function wordsOf(text: string): string[] {
   const plain = text.replaceAll('\u00ad', '').normalize('NFKC').toLowerCase();
   return plain.split(/\s+/).filter(word => word !== '');

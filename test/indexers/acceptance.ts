@@ -196,7 +196,7 @@ export function keepsItsPromises(family: Family): void {
           hippopotamus: ['deleted.html'],
           giraffe: ['moved.html'],
           okapi: ['html5.html'],
-          // Beside what is to be read.
+          // Words outside the text that an indexer must read.
           axolotl: ['html5.html'],
           ostrich: [],
         });

@@ -5,7 +5,7 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { GroupCommit } from '../../src/lib/group-commit.js';
 
 let clock: ManualClock;
-/** What happened, in order: changes, commits, and what was told to whom. */
+/** What happened, in order: changes, commits, and each answer with its receiver. */
 let log: string[];
 let commitMs: number;
 let failure: Error | undefined;

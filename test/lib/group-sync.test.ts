@@ -3,7 +3,7 @@ import { beforeEach, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { GroupSync } from '../../src/lib/group-sync.js';
 
-/** What happened, in order: changes, commits, syncs, and what was told to whom. */
+/** What happened, in order: changes, commits, syncs, and each answer with its receiver. */
 let log: string[];
 let commitFailure: Error | undefined;
 /** Ends the sync that runs. */

@@ -1,7 +1,10 @@
-/** How long a site is left alone (semantics.md, rule 11), as the model has it: what jumps of the wall clock and restarts do to it. */
+/**
+ * How long a site is left alone (semantics.md, rule 11), as the model has it: what jumps of the wall clock and restarts do
+ * to it.
+ */
 import { NOTHING_SAVED, type Now, type Provider } from './model-types.js';
 
-/** The site is left alone from now on, for at least so long. */
+/** The site is left alone from now on, for at least this time. */
 export function leave(provider: Provider, now: Now, waitMs: number): void {
   provider.untilMs = Math.max(provider.untilMs, now.ms + waitMs);
   provider.untilWallMs = provider.untilMs - now.ms + now.wallMs;

@@ -33,7 +33,7 @@ async function sentAhead(whole: Whole): Promise<unknown> {
   return bm.fetches.length;
 }
 
-/** What is asked for again of one url that fails, after so long, and so much longer. */
+/** Fetches of one url that fails: after `firstMs`, and after `thenMs` more. */
 async function tries(whole: Whole, fails: Parameters<typeof failure>, firstMs: number, thenMs: number) {
   const bm = whole.bm(4, ({ id }) => ({ ...failure(...fails), id }));
   await whole.send(7, [url('a')]);

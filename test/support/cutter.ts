@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Which side's bytes are counted: of who connects, or of who listens. */
+/** The side with the bytes that are counted: the one that connects, or the one that listens. */
 export type Speaker = 'caller' | 'listener';
 
 export class Cutter {
