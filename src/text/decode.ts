@@ -36,8 +36,9 @@ export function decodeDocument(bytes: Uint8Array, { markup, charset }: Declared)
   let utf8: string | undefined;
   // UTF-8 is named by many documents that are in another encoding, and no other one is valid UTF-8 by chance.
   const decodeUtf8 = () => (utf8 ??= new TextDecoder().decode(bytes));
-  const declared = markup === undefined ? undefined : declaredIn(bytes, markup);
-  for (const name of [charset, declared]) {
+  const declared = () => (markup === undefined ? undefined : declaredIn(bytes, markup));
+  for (const named of [() => charset, declared]) {
+    const name = named();
     if (name === undefined) continue;
     if (name !== 'utf-8') return decodeAs(name, bytes);
     if (isMostly(decodeUtf8())) return { text: decodeUtf8(), charset: name };
