@@ -14,7 +14,7 @@ import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { SETTINGS } from '../src/config/settings.js';
+import { SETTINGS } from '../src/config/settings/index.js';
 import { ROOT } from './support/tree.js';
 
 const SCRIPT = join(ROOT, 'scripts/demo/index.mjs');

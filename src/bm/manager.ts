@@ -15,7 +15,7 @@
  *                            its turn is answered with `recalled`, what has begun is finished
  */
 import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings.js';
+import { limitText } from '../config/settings/index.js';
 import type { Name } from '../db/names/names.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';

@@ -1,6 +1,6 @@
 /** What a robot and its engine are bounded by: plain values, taken from the settings in one place. */
 import type { Config } from '../config/load.js';
-import { limitText } from '../config/settings.js';
+import { limitText } from '../config/settings/index.js';
 import { channelLimitsOf } from '../wire/messages.js';
 import type { EngineOptions } from '../fetch/engine.js';
 import type { RobotOptions } from './robot.js';

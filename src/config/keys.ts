@@ -1,5 +1,5 @@
 /** Kinds of settings, for code that is told which one to read. */
-import type { SettingKey, SETTINGS } from './settings.js';
+import type { SettingKey, SETTINGS } from './settings/index.js';
 
 export type NumberKey = {
   [K in SettingKey]: (typeof SETTINGS)[K] extends { type: 'number' } ? K : never;

@@ -7,7 +7,7 @@ import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
 import { checkTogether } from './pairs.js';
-import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings.js';
+import { SETTINGS, type SettingKey, type SettingRow, type SettingValue } from './settings/index.js';
 import type { Config, Home } from './types.js';
 
 export type { Config, Home } from './types.js';

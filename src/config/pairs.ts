@@ -1,7 +1,7 @@
 /** Settings that must agree with each other: each within its bounds, two of them may still make no sense together. */
 import { LccError } from '../lib/errors.js';
 import type { Config } from './types.js';
-import type { SettingKey } from './settings.js';
+import type { SettingKey } from './settings/index.js';
 
 interface Pair {
   above: SettingKey;

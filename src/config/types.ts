@@ -1,5 +1,5 @@
 /** The effective configuration, as others are given it. */
-import type { SettingKey, SettingValue } from './settings.js';
+import type { SettingKey, SettingValue } from './settings/index.js';
 
 /** Where everything an LCC keeps lives, below `$LCC_HOME`. */
 export interface Home {

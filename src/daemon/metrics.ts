@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/load.js';
 import { METRICS_PORTS, type MetricsKey } from '../config/keys.js';
-import { SETTINGS, type SettingKey } from '../config/settings.js';
+import { SETTINGS, type SettingKey } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';

@@ -3,7 +3,7 @@
  * log hears of it once, and again only after half of the places were free.
  */
 import type { Config } from '../config/load.js';
-import { limitText } from '../config/settings.js';
+import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';

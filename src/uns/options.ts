@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { freeDiskOf, type FreeDisk } from '../config/free-disk.js';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
-import { limitText, type SettingKey } from '../config/settings.js';
+import { limitText, type SettingKey } from '../config/settings/index.js';
 import { SESSIONS_DB } from '../db/spools/sessions.js';
 import { placesAtDoor } from '../lib/open-files.js';
 import type { XmlLimits } from '../lib/xml/types.js';

@@ -23,7 +23,7 @@
  * `fetch` only `id`, `url` and `file` must be there.
  */
 import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings.js';
+import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import type { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';

@@ -14,7 +14,7 @@
 import type { Duplex } from 'node:stream';
 import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
-import { limitText } from '../config/settings.js';
+import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { FairShare, type PeerReading } from '../lib/fair-share.js';

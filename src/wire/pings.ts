@@ -7,7 +7,7 @@
  * still itself (SIGSTOP, a machine without processor time) must not go on with what it finds in its buffers then: time
  * counts, and not whether a timer had its turn.
  */
-import { limitText } from '../config/settings.js';
+import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import type { Attributes } from '../lib/xml/types.js';

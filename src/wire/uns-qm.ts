@@ -14,7 +14,7 @@
  * entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
  */
 import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings.js';
+import { limitText } from '../config/settings/index.js';
 import { LccError } from '../lib/errors.js';
 import type { FairShare } from '../lib/fair-share.js';
 import { escapeText, formatAttributes } from '../lib/xml/escape.js';

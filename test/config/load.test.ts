@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { homeOf, loadConfig, printConfig, type ConfigSources } from '../../src/config/load.js';
-import { SETTINGS, type SettingKey } from '../../src/config/settings.js';
+import { SETTINGS, type SettingKey } from '../../src/config/settings/index.js';
 import { LccError, type ErrorCode } from '../../src/lib/errors.js';
 
 /** An LCC home whose lcc.toml says `toml`. */

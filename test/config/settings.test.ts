@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitText, SETTINGS, type SettingRow } from '../../src/config/settings.js';
+import { limitText, SETTINGS, type SettingRow } from '../../src/config/settings/index.js';
 
 const rows: [string, SettingRow][] = Object.entries(SETTINGS);
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import { formatAmount } from '../../src/config/amounts.js';
-import { SETTINGS, type SettingRow } from '../../src/config/settings.js';
+import { SETTINGS, type SettingRow } from '../../src/config/settings/index.js';
 import { rejectionCode } from '../../src/cp/session.js';
 import { exitStatusOf, LccError } from '../../src/lib/errors.js';
 import { CODES } from '../../src/wire/codes.js';

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.js';
-import type { SettingKey } from '../../src/config/settings.js';
+import type { SettingKey } from '../../src/config/settings/index.js';
 import type { Running, Services } from '../../src/daemon/types.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { ManualClock } from '../../src/lib/clock.js';

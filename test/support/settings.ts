@@ -1,6 +1,6 @@
 /** Settings for tests: of no home and no file, but for some. */
 import { loadConfig, type Config, type ConfigSources } from '../../src/config/load.js';
-import { SETTINGS } from '../../src/config/settings.js';
+import { SETTINGS } from '../../src/config/settings/index.js';
 
 export type Overrides = NonNullable<ConfigSources['overrides']>;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SettingKey } from '../../src/config/settings.js';
+import type { SettingKey } from '../../src/config/settings/index.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { LoginBackoff } from '../../src/lib/login-backoff.js';
 import { Connections } from '../../src/uns/connections.js';

@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { join } from 'node:path';
 import { after, afterEach, describe, it, type TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
-import type { SettingKey } from '../../src/config/settings.js';
+import type { SettingKey } from '../../src/config/settings/index.js';
 import { describe as describeSocket } from '../../src/daemon/listeners.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';

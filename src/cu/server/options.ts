@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { xmlLimitsOf } from '../../config/limits.js';
 import type { Config } from '../../config/load.js';
-import { limitText, type SettingKey } from '../../config/settings.js';
+import { limitText, type SettingKey } from '../../config/settings/index.js';
 import type { XmlLimits } from '../../lib/xml/types.js';
 
 const LIMITS = [

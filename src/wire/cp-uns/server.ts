@@ -6,7 +6,7 @@
  *
  * Nothing after `done` is looked at. Prefixes are not needed, unknown attributes are ignored, unknown elements are not.
  */
-import { limitText } from '../../config/settings.js';
+import { limitText } from '../../config/settings/index.js';
 import { LccError } from '../../lib/errors.js';
 import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
 import type { SharedLayouts } from '../../lib/xml/layouts.js';

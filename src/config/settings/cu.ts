@@ -1,0 +1,27 @@
+/** `[cu]`: the server of content users. */
+import { DAY, HOUR, KB, MB, SECOND } from '../amounts.js';
+import { METRICS_ENDPOINT } from '../forms.js';
+import { bytes, count, flag, list, ms, text, type Section } from './rows.js';
+
+export const CU = {
+  'cu.listen': list([], 'endpoints content users connect to; lccd starts lccd-cu where there are any'),
+  'cu.readers_file': text('', 'who may read over TCP and TLS; empty: $LCC_HOME/readers'),
+  'cu.anonymous': flag(false, 'let clients over TCP and TLS read without credentials'),
+  'cu.max_connections': count(256, 1, 60_000, 'connections at a time'),
+  'cu.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),
+  'cu.query_timeout_ms': ms(
+    60 * SECOND,
+    10,
+    HOUR,
+    'time for a complete query, from the connection or the last answer',
+  ),
+  'cu.stall_timeout_ms': ms(60 * SECOND, 10, HOUR, 'time without a byte that the client reads'),
+  'cu.answer_timeout_ms': ms(
+    6 * HOUR,
+    10,
+    30 * DAY,
+    'longest answer; the client goes on from the last url it got',
+  ),
+  'cu.max_query_bytes': bytes(16 * KB, 256, 1 * MB, 'length of a query, and of what surrounds it'),
+  'cu.metrics_listen': text('', 'endpoint where the metrics of lccd-cu are read', METRICS_ENDPOINT),
+} as const satisfies Section<'cu'>;
