@@ -41,7 +41,7 @@ interface Refused {
 }
 
 const MAX_REFUSALS = 20;
-/** Machines whose leaving is remembered. */
+/** Machines with a remembered time of leaving. */
 const MAX_LEFT = 1000;
 
 export class BmLinks {

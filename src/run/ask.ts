@@ -16,7 +16,7 @@ export interface DaemonStatus {
   [name: string]: unknown;
 }
 
-/** One daemon whose socket is there: its status, or why there is none. */
+/** One daemon with its socket there: its status, or why there is none. */
 export type Look = { name: string; status: DaemonStatus } | { name: string; problem: string };
 
 const SUFFIX = '.ctl.sock';

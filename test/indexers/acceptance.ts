@@ -196,7 +196,7 @@ export function keepsItsPromises(family: Family): void {
           hippopotamus: ['deleted.html'],
           giraffe: ['moved.html'],
           okapi: ['html5.html'],
-          // Words outside the text that an indexer must read.
+          // In an `<aside>`, outside the main text.
           axolotl: ['html5.html'],
           ostrich: [],
         });

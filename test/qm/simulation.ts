@@ -294,7 +294,7 @@ export class Simulation {
     if (worker === this.#worker) this.#dispatcher.fetched(this.#workerId, result);
   }
 
-  /** Lets time pass until the condition holds, at most for a time. @returns whether it does */
+  /** Lets time pass until the condition holds, at most `limitMs`. @returns whether it does */
   async until(condition: () => boolean, limitMs: number): Promise<boolean> {
     const endMs = this.clock.monotonicMs() + limitMs;
     for (;;) {
