@@ -1,4 +1,4 @@
-/** What a server proves who it is with: files refused in words of ours, for OpenSSL's name none. */
+/** Files with which a server proves its identity: they are refused in words of ours, for OpenSSL's name none. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { LccError } from './errors.js';
@@ -14,7 +14,7 @@ export interface Identity {
 }
 
 /**
- * Reads what a server shows and proves who it is with: `net.tls_cert`, `net.tls_key`.
+ * Reads the certificate and key of a server: `net.tls_cert`, `net.tls_key`.
  * @throws LccError `config` for a file that cannot be read or holds something else, a key that everybody may read, and one
  *   that is not the certificate's
  */
@@ -42,7 +42,7 @@ export function readIdentity(certPath: string, keyPath: string): Identity {
   return { cert, key, validToMs: Date.parse(certificate.validTo) };
 }
 
-/** Whoever can read it can pass for this LCC: a group may (ssl-cert), everybody may not. */
+/** Any reader of the key can pass for this LCC: a group may (ssl-cert), everybody may not. */
 function readKey(path: string): Buffer {
   const fd = openSync(path, 'r');
   try {

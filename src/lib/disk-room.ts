@@ -14,7 +14,7 @@ const WRITER_BYTES = 1024 * 1024;
 export const READER_BYTES = 64 * 1024;
 /** Pages that SQLite makes sure of when it maps them, by writing one byte in each. */
 const PAGE_BYTES = 4096;
-/** The index of a log of 128 MB: no transaction is as large, and readers seldom keep a log from being begun anew. */
+/** The index of a log of 128 MB: no transaction is as large, and readers seldom keep a log from beginning again. */
 const INDEX_BYTES = 256 * 1024;
 
 /** Says that the disk of a folder has no room to open databases in; undefined when it has, or cannot be asked. */

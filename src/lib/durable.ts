@@ -77,7 +77,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** A descriptor to sync it by, for whoever must not find, when there are names in it, that none is left to open it. */
+/** A descriptor to sync it by, opened early: later, when it holds names, no descriptor may be left. */
 export function openDirectory(path: string): number {
   return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
 }

@@ -1,13 +1,13 @@
 /**
- * Room for small work beside large: whoever works on somebody's million of urls rests for twice as long as it worked,
+ * Room for small work beside large: a task that works on a peer's million of urls rests for twice as long as it worked,
  * whenever others had something to do lately. Alone it never rests, and never waits longer than a moment; but the event loop goes
- * round in between, so that whoever comes is seen: Node reads up to 32 chunks in a row of a connection that always has more.
+ * round in between, so that a newcomer is seen: Node reads up to 32 chunks in a row of a connection that always has more.
  */
 import type { Clock } from './clock.js';
 
 /** Where others had something to do, more will come. */
 const LATELY_MS = 1000;
-/** In spells of work: who comes at any time has the process to itself more often than not. */
+/** In spells of work: a request that comes at any time has the process to itself more often than not. */
 const REST = 2;
 /** Timers are not exact: shorter rests are saved up. */
 const SHORTEST_REST_MS = 2;
@@ -15,7 +15,7 @@ const LONGEST_REST_MS = 50;
 
 export class DutyCycle<Who> {
   readonly #clock: Clock;
-  /** Who had something to do last, and who else before. */
+  /** The peer that had something to do last, and the one before it. */
   #last: { who: Who; atMs: number } | undefined;
   #before: { who: Who; atMs: number } | undefined;
   #owedMs = 0;

@@ -125,7 +125,7 @@ export function tooManyFiles(error: unknown): string | undefined {
   }
 }
 
-/** The message of anything thrown, on one line. Of several errors (a name with several addresses): each one's. */
+/** The message of anything thrown, on one line. Several errors (a name with several addresses) give each one's message. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   const message = error instanceof Error ? error.message : String(error);

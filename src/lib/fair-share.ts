@@ -34,7 +34,7 @@ export class FairShare {
     return new PeerReading((rank, bytes) => this.#turn(rank, bytes));
   }
 
-  /** Resolves when so many bytes may be read, in a later turn of the event loop. */
+  /** Resolves when `bytes` bytes may be read, in a later turn of the event loop. */
   #turn(rank: Rank, bytes: number): Promise<void> {
     return new Promise(resolve => {
       this.#waiting[rank].push({ bytes, go: resolve });
@@ -85,7 +85,7 @@ export class PeerReading {
     }
   }
 
-  /** Resolves when so many bytes may be read, or passed over. */
+  /** Resolves when `bytes` bytes may be read, or passed over. */
   async turn(bytes: number): Promise<void> {
     const rank = this.#rank;
     if (rank === 'newcomer') this.#rank = 'stranger';
@@ -93,7 +93,7 @@ export class PeerReading {
   }
 }
 
-/** Lets the first ones go, for so many bytes. @returns how many are left */
+/** Lets the first ones go, for `bytes` bytes. @returns how many are left */
 function release(waiting: Fifo<Waiting>, bytes: number): number {
   let left = bytes;
   while (left > 0) {

@@ -13,7 +13,7 @@ export interface Lock {
 
 /**
  * Takes the lock of `path` (created when missing); undefined when another process, or another caller in this one, has
- * it. The file stays behind: removing it would let two holders in.
+ * it. The file stays: removing it would let two holders in.
  */
 export function tryLock(path: string): Lock | undefined {
   let db: Db | undefined;
@@ -34,7 +34,7 @@ export function tryLock(path: string): Lock | undefined {
 }
 
 /**
- * Who has a file locked, for a message: `lccd-qm (process 4711)`; `another process` where the system does not tell, as of
+ * The holder of a file's lock, for a message: `lccd-qm (process 4711)`; `another process` where the system does not tell, as of
  * another user's. Also of a file that SQLite has locked for itself.
  */
 export function holderOf(path: string): string {

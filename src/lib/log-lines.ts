@@ -7,7 +7,7 @@ import type { Clock } from './clock.js';
 
 /** Between two writes. */
 const GATHER_MS = 10;
-/** Lines waiting; with so many they go out before their time. */
+/** Characters of waiting lines at which these go out before their time. */
 const MAX_WAITING_CHARS = 64 * 1024;
 
 export class LogLines {

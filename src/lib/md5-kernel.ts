@@ -26,7 +26,7 @@ export const FIRST_STATE = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476] as c
 export interface Kernel {
   /** What it reads and keeps its states in, of the size asked for. */
   memory: ArrayBuffer;
-  /** Hashes so many blocks (at least 1) of every lane, each from its own address on; the states go on from what they are. */
+  /** Hashes N blocks (at least 1) of every lane, each from its own address on; the states go on from what they are. */
   run: (...addressesThenBlocks: number[]) => void;
 }
 
@@ -147,7 +147,7 @@ class Writer {
     return instruction < 0x80 ? this : this.byte(1);
   }
 
-  /** Reads or writes what lies so many bytes (up to 16383) behind an address. */
+  /** Reads or writes what lies `offset` bytes (up to 16383) after an address. */
   memory(instruction: number, offset: number): this {
     const alignment = 2;
     return this.vector(instruction)

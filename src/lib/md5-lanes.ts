@@ -62,14 +62,14 @@ export class Md5Lanes {
     }
   }
 
-  /** Whether a content of so many bytes can be put at `at`; always true while none waits and it is at most 2 MiB. */
+  /** Whether a content of `bytes` bytes can be put at `at`; always true while none waits and it is at most 2 MiB. */
   hasRoom(bytes: number): boolean {
     return (
       this.#starts.length < MOST_CONTENTS && this.at + blocksOf(bytes) * BLOCK_BYTES <= this.memory.length
     );
   }
 
-  /** Takes the content of so many bytes that was put at `at`; there must be room for it. */
+  /** Takes the content of `bytes` bytes that was put at `at`; there must be room for it. */
   add(bytes: number): void {
     const blocks = blocksOf(bytes);
     const end = this.at + blocks * BLOCK_BYTES;

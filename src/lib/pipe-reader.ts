@@ -1,7 +1,7 @@
 /**
  * Whether anybody still reads a pipe that we have nothing to write to: EPIPE comes with a write alone. poll(2) tells, and
  * Node has no call for it but that of WASI, which needs no program: a memory to talk over is enough. (Opening /proc/self/fd/N
- * without waiting, ENXIO, tells of named pipes only; a write of nothing, of none.)
+ * without waiting, ENXIO, works for named pipes only; a write of nothing, for none.)
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 
@@ -41,7 +41,7 @@ export function watchReader(fd: number): (() => boolean) | undefined {
   let own: number | undefined;
   try {
     if (!fstatSync(fd).isFIFO()) return undefined;
-    // Opened anew: asking makes a descriptor non-blocking, for everybody who shares it.
+    // Opened again: asking makes a descriptor non-blocking, for everybody who shares it.
     own = openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
     return pollOf(own);
   } catch {

@@ -30,7 +30,7 @@ const READ_BYTES = 256 * 1024;
 /** What is read in one go, and kept whole in memory. */
 const MAX_SMALL_BYTES = 256 * 1024;
 
-/** Writes the head of frame number `index` into its first bytes; the payload is all behind it. */
+/** Writes the head of frame number `index` into its first bytes; the payload is all after it. */
 export function writeFrameHead(frame: Buffer, index: number): void {
   const payload = frame.subarray(FRAME_HEAD_BYTES);
   frame.writeUInt32BE(payload.length, 0);

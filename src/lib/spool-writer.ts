@@ -96,7 +96,7 @@ export class SpoolWriter {
   #filled = FRAME_HEAD_BYTES;
   #frames = 0;
   #queue: Uint8Array[] = [];
-  /** Frames of the queue to be used again, each behind the piece it holds. */
+  /** Frames of the queue to use again, by the piece each holds. */
   #lent = new Map<Uint8Array, Buffer>();
   #queuedBytes = 0;
   #bytes = 0;

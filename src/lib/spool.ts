@@ -47,7 +47,7 @@ const NAME = new RegExp(`^\\d{${NUMBER_DIGITS}}-([A-Za-z0-9._-]*)$`);
 const SEQUENCE = /^\d{1,15}\n?$/;
 /** Numbers reserved ahead by one durable write. */
 const RESERVED_NUMBERS = 1000;
-/** Skipped when it is not known how many were given: no spool ever gave so many. */
+/** Skipped when it is not known how many were given: no spool ever gave that number. */
 const SKIPPED_NUMBERS = 10 ** 9;
 /** Frame buffers in use, or kept for the next entry: 2 MB. */
 const FRAME_BUFFERS = 16;
@@ -60,7 +60,7 @@ interface Commit {
   reject: (error: unknown) => void;
 }
 
-/** Labels of the promised entries of the spool in `dir`, whoever serves it; [] when there is none. */
+/** Labels of the promised entries of the spool in `dir`, served or not; [] when there is none. */
 export function spooledLabels(dir: string): string[] {
   try {
     return readdirSync(join(dir, 'new')).flatMap(name => spooledLabel(name) ?? []);
@@ -175,7 +175,7 @@ export class Spool {
   read(id: string): { header: Promise<SpoolHeader>; content: AsyncGenerator<Buffer, void> } {
     const frames = readFrames(join(this.#options.dir, 'new', id));
     const header = frames.next().then(({ value }) => JSON.parse(String(value)) as SpoolHeader);
-    // Whoever reads the content alone meets the same error there.
+    // A reader of the content alone meets the same error there.
     header.catch(() => undefined);
     return {
       header,

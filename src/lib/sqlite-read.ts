@@ -36,7 +36,7 @@ export function openForReading(path: string, busyMs: number): Db {
   return openSqlite(path, { readonly: true, fileMustExist: true, timeout: busyMs });
 }
 
-/** Whether a file is there that nobody can write to from here, whoever he is. */
+/** Whether a file is there that no user can write to from here. */
 export function isOnReadOnlyDisk(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

@@ -1,5 +1,5 @@
 /**
- * SQLite: of two versions of better-sqlite3 the one that runs on this Node (docs/design/sqlite.md). A process never loads
+ * SQLite: the one of two versions of better-sqlite3 that runs on this Node (docs/design/sqlite.md). A process never loads
  * both: two libraries in it would take each other's locks away.
  */
 import type Database from 'better-sqlite3';

@@ -2,7 +2,7 @@
  * Standard input and output of filters: synchronous, in big chunks. A stream per line or a promise per file costs
  * two to five times the work itself; commands that also speak to sockets read `process.stdin`.
  *
- * A descriptor we inherit may be non-blocking because whoever shares it made it so (a terminal, a pipe from another
+ * A descriptor we inherit may be non-blocking because a process that shares it made it so (a terminal, a pipe from another
  * Node process): EAGAIN is answered by sleeping, a little longer each time, never by spinning.
  */
 import { readSync, write, writeSync } from 'node:fs';

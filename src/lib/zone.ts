@@ -1,6 +1,6 @@
 /** Time zones that Node does not understand: it takes UTC instead, and says nothing. */
 
-/** What is to be said behind the zone. */
+/** Text after the zone. */
 export const READ_AS_UTC =
   'is not understood and read as UTC, so that hours are those of UTC: give a name such as Europe/Berlin';
 

@@ -47,8 +47,8 @@ export class Decoder {
 
   /**
    * Changes the encoding from a character on.
-   * @param read how much of the text decoded last is to stand
-   * @returns the bytes behind it, to be decoded anew
+   * @param read how much of the text decoded last stays
+   * @returns the bytes after it, to decode again
    */
   switchTo(encoding: XmlEncoding, read: string): Uint8Array {
     const length = Buffer.byteLength(read, this.#encoding === 'utf-8' ? 'utf8' : 'latin1');

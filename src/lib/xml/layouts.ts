@@ -68,7 +68,7 @@ export class Layouts {
     if (this.#learnt > 0) shared.known = this.#layouts.map(layout => ({ ...layout, next: undefined }));
   }
 
-  /** The layout of the whole element that begins at `at`; `match` is set and `expression.lastIndex` is behind it. */
+  /** The layout of the whole element that begins at `at`; `match` is set and `expression.lastIndex` is after it. */
   find(text: string, at: number): Layout | undefined {
     const guess = this.#last?.next;
     if (guess !== undefined && this.#matches(guess, text, at)) return this.#found(guess);

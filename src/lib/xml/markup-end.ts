@@ -11,7 +11,7 @@ const QUOTE = 0x22;
 const APOSTROPHE = 0x27;
 const GREATER = 0x3e;
 
-/** Of a tag: a `>` outside quotes. */
+/** The end of a tag: a `>` outside quotes. */
 export class TagEnd implements MarkupEnd {
   readonly hasReferences = true;
   /** The quote that ends the value, where one is open. */
@@ -33,7 +33,7 @@ export class TagEnd implements MarkupEnd {
   }
 }
 
-/** Of a comment or an instruction: its last characters, which are not among its first. */
+/** The end of a comment or an instruction: its last characters, which are not among its first. */
 export class TextEnd implements MarkupEnd {
   readonly hasReferences = false;
   readonly #last: string;

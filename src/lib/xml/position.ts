@@ -35,7 +35,7 @@ export class Position {
     return this.#column + (this.#ascii ? piece.length : characterCount(piece));
   }
 
-  /** Somebody else counted: what stands at `offset` is on that line, behind so many characters. */
+  /** Somebody else counted: what stands at `offset` is on that line, after `column` characters. */
   set(line: number, column: number, offset: number): void {
     this.#line = line;
     this.#column = column;

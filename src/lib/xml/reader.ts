@@ -26,7 +26,7 @@ const NEEDS_STRICT_TEXT = /[\u0000-\u0008\u000b-\u001f&\]\ufffe\uffff]/;
 const NOT_SPACE = /[^ \t\r\n]/;
 const INSTRUCTION = /^<\?([^\s?]+)\s*(.*)\?>$/s;
 
-/** A declaration that ends at `end`: the bytes behind it must be decoded anew. */
+/** A declaration that ends at `end`: the bytes after it must be decoded again. */
 interface EncodingChange {
   end: number;
   encoding: XmlEncoding;

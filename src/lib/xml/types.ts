@@ -6,7 +6,7 @@ export type Attributes = Record<string, string>;
 export interface XmlEvents {
   /**
    * A start tag. `empty`: it was `<name …/>` and no `close` follows. `raw` is the tag as it came, so that validated
-   * input can be passed on without writing it anew.
+   * input can be passed on without writing it again.
    */
   open(name: string, attributes: Attributes, empty: boolean, raw: string): void;
   close(name: string): void;
