@@ -24,7 +24,7 @@ export class Mender {
     if (spoilt.length > 0) this.#store.transaction(() => this.#store.refetch.again(spoilt, this.#nowS()));
   }
 
-  /** All content of all machines is to be read again when they connect (qm/sync-points.ts). */
+  /** All content of all machines will be read again when they connect (qm/sync-points.ts). */
   recheck(): void {
     this.#store.transaction(() => this.#db.prepare('UPDATE store SET syncedseq = 0').run());
   }
@@ -37,7 +37,7 @@ export class Mender {
 
   /**
    * The files of a machine's store are gone: nothing is left to delete, and whichever store comes next is its store.
-   * @returns files that were to be deleted
+   * @returns files that waited for deletion
    */
   forgetStore(machineid: string): number {
     const forget = (table: string) =>
@@ -53,7 +53,7 @@ export class Mender {
     this.#store.transaction(() => this.#store.freed.remove(fid));
   }
 
-  /** The sets of the queue, told anew from its urls. */
+  /** Rebuilds the sets of the queue from its urls. */
   rebuildSets(): void {
     this.#store.transaction(() => {
       adoptStrayRows(this.#db);

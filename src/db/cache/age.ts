@@ -86,18 +86,18 @@ export class AgeStore {
     this.#prune.run(keep);
   }
 
-  /** What is older than so many marks and seconds; undefined while nothing can be. */
+  /** What is older than `marks` marks and `ageS` seconds; undefined while nothing can be. */
   cut(marks: number, ageS: number, nowS: number): Cut | undefined {
     const psetid = this.#cut.get(marks, nowS - ageS);
     return psetid === undefined ? undefined : { psetid, fetchedS: nowS - ageS };
   }
 
-  /** The id of the `rows`-th row of content behind `afterId`; undefined when there are fewer. */
+  /** The id of the `rows`-th row of content after `afterId`; undefined when there are fewer. */
   pageEnd(afterId: number, rows: number): number | undefined {
     return this.#pageEnd.get(afterId, rows - 1);
   }
 
-  /** Content with ids behind `afterId` up to `toId` that is older. */
+  /** Content with ids after `afterId` up to `toId` that is older. */
   old(afterId: number, toId: number, cut: Cut, limit: number): OldRow[] {
     return this.#old.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
   }

@@ -38,7 +38,7 @@ export function agrees(said: Words, held: Held, enforced: boolean): boolean {
   return (isMd5 || said.md5 === held.saidmd5) && (isLen || said.len === held.saidlen);
 }
 
-/** What is to be believed after content has arrived for these words. */
+/** What to believe after content has arrived for these words. */
 export function beliefOf(said: Words, arrived: Arrived, held: Held | undefined): Belief {
   const saidmd5 = said.md5 === arrived.md5 ? null : said.md5;
   const saidlen = said.len === arrived.len ? null : said.len;

@@ -39,7 +39,7 @@ export class FreedStore {
       .pluck();
   }
 
-  /** The machine's freed files behind `afterFid`, oldest first. */
+  /** The machine's freed files after `afterFid`, oldest first. */
   page(machineid: string, afterFid: number, limit: number): FreedFile[] {
     return this.#page.all(machineid, afterFid, limit);
   }

@@ -48,7 +48,7 @@ export class Pages {
     this.#tellsHeld = selection.sides.includes('held');
     this.#tellsGone = selection.sides.includes('gone');
     this.#providers = providers;
-    // A part of a stream: what comes before or behind it is met as well, there or by the next stream.
+    // A part of a stream: what comes before or after it is met as well, there or by the next stream.
     const sinceSeq = selection.streamSinceSeq ?? selection.sinceSeq;
     const conditions = new Conditions({ ...selection, sinceSeq, toSeq: undefined });
     const identity = conditions.identity();

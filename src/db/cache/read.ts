@@ -22,7 +22,7 @@ const LINES_AT_A_TIME = 250;
 
 /**
  * One snapshot of the LCC DB: all reads of a reader see the same state, whatever is written meanwhile, until `renew`. As
- * long as a snapshot is open the write-ahead log cannot be used anew and grows: who waits for others calls `rest` first.
+ * long as a snapshot is open the write-ahead log cannot be used again and grows: a caller that waits for others calls `rest` first.
  */
 export class CacheReader {
   readonly #path: string;

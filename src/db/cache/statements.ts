@@ -15,7 +15,7 @@ export class Statements {
     this.#db = db;
   }
 
-  /** Who asks for the same text must read its rows in the same way (`raw`, `pluck`): that is a state of the statement. */
+  /** Callers that ask for the same text must read its rows in the same way (`raw`, `pluck`): that is a state of the statement. */
   prepare<Bind extends unknown[] = unknown[], Row = unknown>(sql: string): Statement<Bind, Row> {
     const known = this.#known.get(sql);
     // Somebody may still be in the middle of its rows.

@@ -1,5 +1,5 @@
 /**
- * Which store of each machine the rows point into, and how much of it is known to be on disk. A store that was made anew
+ * Which store of each machine the rows point into, and how much of it is known to be on disk. A store that was made again
  * gives out the names of the lost one again: as long as rows or deletions name files of that one, the new one is not the
  * machine's store.
  */
@@ -82,7 +82,7 @@ export class StoreRegister {
     this.#noteSynced.run(seq, machineid);
   }
 
-  /** Content of all machines that was stored or changed behind `afterSeq`, in the order of the change sequence. */
+  /** Content of all machines that was stored or changed after `afterSeq`, in the order of the change sequence. */
   since(afterSeq: number, limit: number): StoredContent[] {
     return this.#since.all(afterSeq, limit);
   }

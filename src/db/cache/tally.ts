@@ -48,7 +48,7 @@ export class Tally {
     return this.#entry(pid)?.use;
   }
 
-  /** Content held changes by so many files and bytes. */
+  /** Adds these changes to the files and bytes held. */
   content(pid: number, files: number, bytes: number): void {
     const entry = this.#entry(pid);
     if (entry === undefined) return;
@@ -82,7 +82,7 @@ export class Tally {
     if (entry !== undefined) entry.errors = 0;
   }
 
-  /** Rows of the queue change by so many. */
+  /** Adds this change to the rows of the queue. */
   waiting(pid: number, rows: number): void {
     const entry = this.#entry(pid);
     if (entry !== undefined) entry.waiting += rows;

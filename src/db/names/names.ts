@@ -10,7 +10,7 @@
  *
  * - `reserve` commits before any of its names is handed out. A crash loses what was reserved and not yet used.
  * - `note` commits before a deletion is acknowledged, and does nothing for a name that is not the id's current one: a
- *   deletion sent again after its id was given out anew must not touch the new holder.
+ *   deletion sent again after its id was given out again must not touch the new holder.
  * - An id of generation 0 in use has no row; the file grows with deletions, not with content.
  *
  * SQLite rather than a journal of our own: no replay at start, flat memory, and torn writes are its job. Batches pay
@@ -74,7 +74,7 @@ export class NamesDb {
   /**
    * Opens (or, with `firstId`, creates) the names; nobody else can while this one is open.
    * @param firstId of a new file: 0 for an empty store, beyond everything found for one whose names were lost
-   * @param isLook nothing is to be written: those on a read-only disk will do
+   * @param isLook nothing will be written: those on a read-only disk will do
    * @throws LccError `try.later` when another process has it open, `data.malformed` when it is damaged,
    *   `config` when a newer LCC wrote it
    */
@@ -206,7 +206,7 @@ export class NamesDb {
     return row && nameRow(row);
   }
 
-  /** Repairs: these names are in use, whatever was noted of them; ids given out from here on lie behind them. */
+  /** Repairs: these names are in use, whatever was noted of them; ids given out from here on are higher. */
   claim(names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#inTransaction(() => {
@@ -245,7 +245,7 @@ export class NamesDb {
       return this.#db.transaction(work).immediate();
     } catch (error) {
       const reason = explained(this.#db.name, error);
-      // Nothing in it can be trusted from here on: whoever opens it next finds it damaged and sets it aside.
+      // Nothing in it can be trusted from here on: the next process to open it finds it damaged and sets it aside.
       if (reason instanceof LccError && reason.code === 'data.malformed') {
         this.#db.pragma(`user_version = ${CONDEMNED}`);
       }

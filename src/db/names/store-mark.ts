@@ -23,7 +23,7 @@ export function readStoreMark(dir: string): StoreMark | undefined {
   }
 }
 
-/** What to tell who finds a store that is not the one rows point into (StoreRegister.fits). */
+/** The message for a store that is not the one rows point into (StoreRegister.fits). */
 export function strangeStore(machineId: string): string {
   return `rows point to files of machine "${machineId}" in another store than this one; mount that one, or stop lccd and run lccfsck --repair --store-lost`;
 }

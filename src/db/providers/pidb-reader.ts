@@ -90,7 +90,7 @@ export class PidbReader {
     this.#view = undefined;
   }
 
-  /** What cannot be read, a damaged page say, concerns who asked for it: not the process, which serves others. */
+  /** What cannot be read, a damaged page say, concerns the caller that asked for it: not the process, which serves others. */
   #guard<T>(read: (view: View) => T): T {
     try {
       return read(this.#open());

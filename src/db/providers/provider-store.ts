@@ -133,7 +133,7 @@ export class ProviderStore {
     this.#shortenWhole = db.prepare<[number]>(
       "UPDATE counter SET value = min(value, ?) WHERE name = 'dueat'",
     );
-    // Seconds round up, as where they are written. Who has no wait at all keeps none.
+    // Seconds round up, as where they are written. A provider that has no wait keeps none.
     this.#move = db.prepare<{ ms: bigint }>(
       `UPDATE pidb SET backoffuntil = CASE WHEN backoffuntil > 0 THEN max(0, (backoffuntil * 1000 + $ms + 999) / 1000) ELSE 0 END,
          dueat = CASE WHEN dueat > 0 THEN max(0, dueat + $ms) ELSE 0 END

@@ -3,7 +3,7 @@
  *
  * A set moves through: unknown → (first slice) begun → (last slice) named whole → (a full set: reconciled) → complete.
  * Each arrow is made of transactions that leave the database as if the set ended there: `absorbed.rowsdone` says how
- * many of its urls are applied, and a set sent again goes on behind them. What shows before a set is complete: urls
+ * many of its urls are applied, and a set sent again goes on after them. What shows before a set is complete: urls
  * that already waited have its attributes, deletions are done, its new urls have rows but no entry in qpsdb and so are
  * not fetched. That is safe because a set reaches the Queue Manager only after its provider was told `set_accepted`: its
  * rest will come. What a full set does not name is removed only after its last url was read, and so are the deletes of a
@@ -65,7 +65,7 @@ export interface AbsorbStores {
   held: HeldStore;
 }
 
-/** How the urls of a set are to be read. */
+/** How to read the urls of a set. */
 export interface SetKindRules {
   full: boolean;
   /** Deletes are noted (held.ts) instead of carried out. */

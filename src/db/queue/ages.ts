@@ -1,6 +1,6 @@
 /**
  * How long the urls of each provider have waited, in groups: since the set was absorbed that gave them their places. There
- * may be a million sets. What is in the first ones is looked up and counted; of the others SQLite sums up the places.
+ * may be a million sets. What is in the first ones is looked up and counted; SQLite sums up the places of the others.
  */
 import type { Db } from '../sqlite/open.js';
 
@@ -86,7 +86,7 @@ interface AgedSet {
   age: number;
 }
 
-/** Sets behind one, in the order of their absorption, their parts put together; `age` is the group. */
+/** Sets after one, in the order of their absorption, their parts put together; `age` is the group. */
 const AGED_SETS = `SELECT psetid, pid, min(firstpos) AS firstpos, max(lastpos) AS lastpos,
     ${AGE_MINUTES.map(minutes => `($nowS - max(absorbedat) >= ${minutes * 60})`).join(' + ')} AS age
   FROM qpsdb WHERE psetid > $after GROUP BY psetid`;

@@ -143,7 +143,7 @@ export class HeldStore {
 
   // While a set is taken
 
-  /** The deletes of a partial set are to be noted instead of carried out. */
+  /** The deletes of a partial set will be noted instead of carried out. */
   open(psetid: number, pid: number, digest: string): void {
     this.#statements.open.run(psetid, pid, digest);
   }
@@ -251,12 +251,12 @@ export class HeldStore {
     return false;
   }
 
-  /** What is held is to be carried out, of one provider or of all. @returns of how many providers something was held */
+  /** Lets what is held be carried out, for one provider or for all. @returns of how many providers something was held */
   release(pid?: number): number {
     return this.#decide(RELEASED, pid);
   }
 
-  /** What is held is to be forgotten: the content stays. @returns as `release` */
+  /** Lets what is held be forgotten: the content stays. @returns as `release` */
   discard(pid?: number): number {
     return this.#decide(DISCARDED, pid);
   }

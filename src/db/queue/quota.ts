@@ -173,7 +173,7 @@ export class IntakeQuota {
     }
   }
 
-  /** Makes the sums exact: of what was taken since the last settlement so many rows, with so many bytes, were new. */
+  /** Makes the sums exact: `rows` rows with `bytes` bytes of what was taken since the last settlement were new. */
   settle(rows: number, bytes: number): void {
     this.#growth.files += Math.max(0, rows - this.#heldFiles);
     this.#growth.space += bytes - Math.min(bytes, this.#heldSpace);

@@ -15,7 +15,7 @@ type Places = Pick<WaitingSet, 'psetid' | 'firstpos' | 'lastpos'>;
 const PAGE_ROWS = 1000;
 
 /**
- * Makes qpsdb anew from qdb; sets not yet complete stay invisible. All parts of a set have its whole range: they are put
+ * Rebuilds qpsdb from qdb; sets not yet complete stay invisible. All parts of a set have its whole range: they are put
  * together again. What tells a set's age may be lost: it counts from now then. Inside a transaction. @returns sets
  */
 export function rebuildSets(db: Db): number {
@@ -41,17 +41,17 @@ export function disagreement(db: Db): string | undefined {
 const ASKED_KEY = 'retell';
 const TOLD_KEY = 'retold';
 
-/** Notes in what they disagree, for the next start to tell the sets anew. Inside a transaction. */
+/** Notes in what they disagree, for the next start to rebuild the sets. Inside a transaction. */
 export function askToRetell(db: Db, reason: string): void {
   db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(ASKED_KEY, reason);
 }
 
-/** What was noted; undefined: nothing, or the sets have been told anew since. */
+/** What was noted; undefined: nothing, or the sets have been rebuilt since. */
 export function retellReason(db: Db): string | undefined {
   return db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck().get(ASKED_KEY);
 }
 
-/** Tells the sets anew because of this. Inside a transaction. @returns sets */
+/** Rebuilds the sets for this reason. Inside a transaction. @returns sets */
 export function retellSets(db: Db, reason: string): number {
   db.prepare('DELETE FROM meta WHERE key = ?').run(ASKED_KEY);
   db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(TOLD_KEY, reason);

@@ -1,7 +1,7 @@
 /**
  * Rows of the queue read ahead, a page for each provider that is being fetched from: one query a page instead of one a
- * handful of urls. A page is what the queue says as long as nobody changes the provider's rows behind its first one;
- * whoever does calls `forget`. Rows that were handed out may change and go: they are not looked at again here.
+ * handful of urls. A page is what the queue says as long as nobody changes the provider's rows after its first one;
+ * code that does calls `forget`. Rows that were handed out may change and go: they are not looked at again here.
  */
 
 interface Place {
@@ -31,7 +31,7 @@ export class ReadAhead<S extends Place, R extends { pos: number }> {
   readonly #pages = new Map<number, Page<R>>();
   #kept = 0;
 
-  /** @param read rows of a set behind a place, in order, fewer than `limit` only when there are no more */
+  /** @param read rows of a set after a place, in order, fewer than `limit` only when there are no more */
   constructor(read: (set: S, afterPos: number, limit: number) => R[], maxRows = MAX_ROWS) {
     this.#read = read;
     this.#maxRows = maxRows;

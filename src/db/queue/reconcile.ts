@@ -10,7 +10,7 @@ import type { Db } from '../sqlite/open.js';
 import type { LeftOver } from './held.js';
 import type { QueueReader } from './sets.js';
 
-/** Text, or a blob, which SQLite sorts behind every text. */
+/** Text, or a blob, which SQLite sorts after every text. */
 type Bound = string | Buffer;
 
 interface Key {

@@ -9,7 +9,7 @@ import type { Db } from '../sqlite/open.js';
 import { QueueInserter } from './insert.js';
 import { NOW_SLOT, type QueueReader, type WaitingSet } from './sets.js';
 
-/** A row of lccurl and whose it is. */
+/** A row of lccurl and its provider. */
 export interface ContentRow extends Held {
   pid: number;
 }

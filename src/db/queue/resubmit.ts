@@ -30,7 +30,7 @@ export class Resubmissions {
         'SELECT pos FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
       )
       .pluck();
-    // Of a waiting url nothing survives but its place; one that failed before stays at the end of its set. One that waits
+    // A waiting url keeps nothing but its place; one that failed before stays at the end of its set. One that waits
     // for a time slot may have other hours now: they are looked at.
     // safeguard: the first position being kept
     const update = (rare: string) =>

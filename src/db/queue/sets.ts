@@ -111,7 +111,7 @@ export class QueueReader {
     );
   }
 
-  /** The provider's next sets behind one that may be fetched now, in the order of their absorption. */
+  /** The provider's next sets after one that may be fetched now, in the order of their absorption. */
   sets(pid: number, afterPsetid: number, limit: number): WaitingSet[] {
     return this.#sets.all(pid, afterPsetid, limit);
   }
@@ -126,12 +126,12 @@ export class QueueReader {
     for (let pid = this.#nextProvider.get(0); pid != null; pid = this.#nextProvider.get(pid)) yield pid;
   }
 
-  /** The set's next rows behind a place, without bad ones. */
+  /** The set's next rows after a place, without bad ones. */
   next(set: WaitingSet, afterPos: number, limit: number): WaitingRow[] {
     return this.#ahead.next(set, afterPos, limit);
   }
 
-  /** How many rows there are behind a place, without bad ones, counted as far as `most`. */
+  /** How many rows there are after a place, without bad ones, counted as far as `most`. */
   count(set: WaitingSet, afterPos: number, most: number): number {
     return this.#count.get(afterPos, set.lastpos, set.slot, most) ?? 0;
   }
@@ -162,7 +162,7 @@ export class QueueReader {
     return this.#leastTries.get(psetid) ?? undefined;
   }
 
-  /** The set's urls that failed so many times, behind a place. */
+  /** The set's urls that failed `tries` times, after a place. */
   bad(psetid: number, tries: number, afterPos: number, limit: number): WaitingRow[] {
     return this.#bad.all(psetid, tries, afterPos, limit).map(waitingRow);
   }

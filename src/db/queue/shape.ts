@@ -36,7 +36,7 @@ export interface QueueSummary extends FailedUrls {
   disabled: number;
   backed_off: number;
   closed: number;
-  /** Of the closed ones those that are so at all hours. */
+  /** Closed providers that are closed at all hours. */
   never_open: number;
   /** Providers that are none of these and wait because of their bandwidth; until when the first of them does. */
   delayed: number;

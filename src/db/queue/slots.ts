@@ -17,7 +17,7 @@ export interface LastLook {
   atMs: number;
   /** Slots of the period then. */
   slots: number;
-  /** What else told which slot is whose: the time zone, and the hours of all providers. */
+  /** What else the slots were computed from: the time zone, and the hours of all providers. */
   basis: string;
 }
 
@@ -126,12 +126,12 @@ export class SlotStore {
     return this.slots().filter(slot => this.#nextProvider.get(slot, pid - 1) === pid);
   }
 
-  /** A provider's next parts of sets behind one that wait for a slot, in the order of their absorption. */
+  /** A provider's next parts of sets after one that wait for a slot, in the order of their absorption. */
   parts(slot: number, pid: number, afterPsetid: number, limit: number): WaitingSet[] {
     return this.#parts.all(slot, pid, afterPsetid, limit);
   }
 
-  /** The next sets behind one with rows that were submitted again while they waited for a slot, as parts to be joined. */
+  /** The next sets after one with rows that were submitted again while they waited for a slot, as parts to join. */
   resubmitted(afterPsetid: number, limit: number): WaitingSet[] {
     const parts: WaitingSet[] = [];
     for (let psetid = this.#resubmitted.get(afterPsetid); psetid != null && parts.length < limit;) {

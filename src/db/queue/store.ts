@@ -75,7 +75,7 @@ export class QueueStore {
   /**
    * Runs `change` and commits it, durably, before returning its value; a throw undoes everything.
    * Transactions do not nest.
-   * @throws LccError `io.full` when the disk is full: try later; `io` or `data.malformed`: stop and start anew
+   * @throws LccError `io.full` when the disk is full: try later; `io` or `data.malformed`: stop and start again
    */
   transaction<T>(change: () => T): T {
     const value = this.#commit(change);

@@ -116,8 +116,8 @@ export class SessionStore {
   }
 
   /**
-   * Resolves when everything committed before, by whichever UNS, is on disk: in the log, or moved from there into the
-   * database, which SQLite syncs before it begins the log anew. When it rejects, numbers may be given twice: the process
+   * Resolves when everything committed before, by any UNS, is on disk: in the log, or moved from there into the
+   * database, which SQLite syncs before it begins the log again. When it rejects, numbers may be given twice: the process
    * must end.
    */
   async synced(): Promise<void> {

@@ -24,7 +24,7 @@ const REMEDY = 'it is set aside when its daemon starts';
 /** A row: this database took the place of a damaged one, and what that knew has to be skipped. */
 const LOST = 'CREATE TABLE lost(yes INTEGER NOT NULL)';
 
-/** Who looks after a database. Without it a damaged one is refused. */
+/** The owner of a database. Without it a damaged one is refused. */
 export interface Caretaker {
   log: Log;
   /** Called when the process must end: the database is damaged, or not the one that others use any more. */
@@ -173,7 +173,7 @@ export function damageOf(path: string, table: string): string | undefined {
 }
 
 /**
- * Sets a damaged one aside, as its daemon would: the next to open it makes a new one and knows that there was another. Who has it
+ * Sets a damaged one aside, as its daemon would: the next to open it makes a new one and knows that there was another. A process that has it
  * open ends at its next write.
  * @returns its new name @throws LccError `try.later` when another process does so; system errors of the disk
  */

@@ -4,7 +4,7 @@
  *
  *     damaged ──note durable──▶ leaving ──log moved──▶ ──database moved──▶ gone ──▶ note removed
  *
- * A database without its log may well look sound, and be an older one. So whoever opens it looks first whether it was leaving
+ * A database without its log may well look sound, and be an older one. So a process that opens it looks first whether it was leaving
  * when somebody was killed, and goes on with that (`goOnLeaving`).
  */
 import { existsSync, rmSync } from 'node:fs';

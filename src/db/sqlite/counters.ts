@@ -14,7 +14,7 @@ const GIVEN = {
 } as const satisfies Record<CounterName, string>;
 
 /**
- * Puts counters that are behind what was given out where they belong.
+ * Raises counters that are lower than the last number given out.
  * @returns those that were @throws as SQLite for damage, where nothing can be counted on from a number
  */
 export function raiseCounters(db: Db): CounterName[] {
@@ -31,7 +31,7 @@ export function raiseCounters(db: Db): CounterName[] {
   );
 }
 
-/** The last number given out, though the counter may be behind it. */
+/** The last number given out, though the counter may be lower. */
 export function lastGiven(db: Db, name: CounterName): number {
   const last = `SELECT max(coalesce((SELECT value FROM counter WHERE name = '${name}'), 0), ${GIVEN[name]})`;
   return Number(db.prepare(last).pluck().get());

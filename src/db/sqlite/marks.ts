@@ -1,5 +1,5 @@
 /**
- * Marks of how far lcc.db had come, in files beside it: who puts an older copy in its place does not put these back with it.
+ * Marks of how far lcc.db had come, in files beside it: a restored older copy does not bring these back with it.
  *
  *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably ──▶ older ones removed
  *
@@ -173,7 +173,7 @@ function madeOf(path: string): string {
 const prefixOf = (path: string) => `${basename(path)}.last-`;
 const fileOf = (path: string, number: number) => join(dirname(path), `${prefixOf(path)}${number}`);
 
-/** Of the marks there are; -1 for none. */
+/** Numbers of the marks there are; -1 for none. */
 function numbersOf(path: string): number[] {
   return [-1, ...entriesOf(path).flatMap(({ number, isWhole }) => (isWhole ? number : []))];
 }
@@ -198,7 +198,7 @@ function namesIn(dir: string): string[] {
   try {
     return readdirSync(dir);
   } catch {
-    // Whoever opens the database says what is wrong there.
+    // The code that opens the database reports what is wrong there.
     return [];
   }
 }

@@ -2,7 +2,7 @@
  * An older lcc.db, or a copy of one, that was put in the place of a newer one. Providers count as delivered what it does not
  * hold, and its change sequence gives numbers out again that cursors are past: nobody would notice. So it is compared
  * with the newest mark beside it (marks.ts), and one that is not the database which was served last, as it was then or later, is not
- * served until it has begun anew.
+ * served until it has begun again.
  */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -46,9 +46,9 @@ export function wentBack(db: Db, path: string): string | undefined {
 }
 
 /**
- * Lets nobody rely on what this database knew before: cursors of content users begin anew, every provider is asked for a
+ * Lets nobody rely on what this database knew before: cursors of content users begin again, every provider is asked for a
  * full set, sets that were being taken are taken from their beginning, and every machine reads its content again.
- * The caller has a transaction, and tells the sets of the queue anew (`rebuildSets`).
+ * The caller has a transaction, and rebuilds the sets of the queue (`rebuildSets`).
  */
 export function beginAnew(db: Db): void {
   db.prepare("UPDATE meta SET value = ? WHERE key = 'store_id'").run(randomUUID());

@@ -5,7 +5,7 @@
  *
  *     lcc.db damaged ─▶ lcc.db.new built from it ─▶ lcc.db renamed to lcc.db.damaged-TIME ─▶ lcc.db.new renamed to lcc.db
  *
- * A crash before it is noted that lcc.db leaves (aside.ts) begins anew; behind that the next start goes on.
+ * A crash before it is noted that lcc.db leaves (aside.ts) begins again; after that the next start goes on.
  */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { renameDurably, writeFileDurably } from '../../lib/durable.js';
@@ -40,7 +40,7 @@ export const SALVAGED_TABLES = [
   'store',
 ] as const;
 
-/** Of a damaged database that is not replaced without being told to. */
+/** Refusal of a damaged database that is replaced only at the operator's request. */
 export const NO_PROVIDER = `damaged, and no provider can be read of it; ${START_EMPTY}`;
 
 /** Said of a new database that nobody can be asked to fill. */
@@ -64,8 +64,8 @@ export function noteFailure(path: string, error: unknown): void {
 
 /**
  * Opens the database for writing; one that is damaged is set aside and replaced by what can be read of it.
- * @param fromNothing begin anew even when no provider can be read
- * @throws LccError as openDatabase; of damage only `config`: nobody is left of whom anything could be asked for
+ * @param fromNothing begin again even when no provider can be read
+ * @throws LccError as openDatabase; `config` alone for damage: no provider is left to ask for a full set
  */
 export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing = false): Db {
   finishSalvage(path);

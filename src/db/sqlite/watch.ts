@@ -11,7 +11,7 @@ import { LccError } from '../../lib/errors.js';
 
 /** Looks after the log was written to; what takes longer to be synced is seen by the look that comes anyway. */
 const LOOKS_MS = [0, 2, 10, 40, 150, 400];
-/** Looks in between, where the kernel tells of writes, and where it does not. */
+/** Looks in between, where the kernel reports writes, and where it does not. */
 const TOLD_MS = 2000;
 const UNTOLD_MS = 500;
 
