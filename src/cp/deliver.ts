@@ -35,7 +35,7 @@ export interface Delivery {
   status: UnsStatus;
   /** What was sent; undefined when there was nothing to send. */
   sent: { set: SetKind; urls: number; accepted: number } | undefined;
-  /** Not a byte was on the input: whoever should have written it may have been killed. */
+  /** Not a byte was on the input: its writer may have been killed. */
   wasBlank: boolean;
   /** The LCC was new to a site that counted urls as delivered: all of them were sent, not only what changed. */
   wasNew: boolean;
@@ -59,7 +59,7 @@ export async function deliver(
   talk: (status: UnsStatus) => void,
 ): Promise<Delivery> {
   const urls = new DeliveryInput(input, options.limits);
-  // Connecting waits for the input: whoever makes it may take longer than a UNS is willing to wait for us.
+  // Connecting waits for the input: its writer may take longer than a UNS is willing to wait for us.
   await urls.begin();
   refusePartAsFull(urls, options.set);
   const { pid, password } = credentials(options, urls);
@@ -224,7 +224,7 @@ function planOf(
   }
   const isWanted = asked === 'full' || (status.fullset.wanted && options.set === undefined);
   if (isWanted) return { set: 'full', whole: site.whole };
-  // What the state counts as delivered went to another LCC, or to this one before the provider was added anew. A partial
+  // What the state counts as delivered went to another LCC, or to this one before the provider was added again. A partial
   // set does: nothing is here that a full one would remove, and it costs no ration.
   return status.isNew && site.hasDelivered ? { set: 'partial', whole: site.whole } : { set: 'partial' };
 }

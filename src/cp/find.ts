@@ -145,7 +145,7 @@ function start(words: readonly string[]): ChildProcessByStdio<null, Readable, nu
 
 type FindByShell = ChildProcessByStdio<Writable, Readable, null>;
 
-/** What is substituted loses newlines at its end: an x is behind them. */
+/** Command substitution strips newlines at the end: an x after them keeps them. */
 function findScript(words: readonly string[]): string {
   const lines = words.map(word => {
     const octal = [...Buffer.from(word, 'latin1')].map(byte => `\\${byte.toString(8).padStart(3, '0')}`);

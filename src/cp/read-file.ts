@@ -27,7 +27,7 @@ const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 /** What opening or reading answers for directories, sockets, pipes and devices. */
 const OTHER = new Set(['EISDIR', 'ESPIPE', 'ENXIO', 'ENODEV']);
 const BUFFER_BYTES = 1024 * 1024;
-/** Files below are hashed in lanes: of larger ones too few wait at a time to fill those. */
+/** Files below are hashed in lanes: too few larger files wait at a time to fill the lanes. */
 const SMALL_BYTES = 256 * 1024;
 /** How often a file that changes under our eyes is read again before it is taken as it is. */
 const ATTEMPTS = 3;
@@ -144,7 +144,7 @@ function readBetweenLooks(fd: number, buffer: Buffer, first: Stats): FileFacts {
     const content = hashContent(fd, buffer);
     const after = fstatSync(fd);
     if ((content.len === after.size && sameMoment(before, after)) || attempt === ATTEMPTS) {
-      // Of a file that never stands still the older time is told, so that the next run looks at it again.
+      // A file that never stands still is reported with its older time, so that the next run looks at it again.
       return { len: content.len, mtimeMs: before.mtimeMs, md5: content.md5 };
     }
     before = after;

@@ -47,7 +47,7 @@ export class UnsSession {
   #failure: unknown;
   #isEnded = false;
   #fate: SetFate = 'unsent';
-  /** Rejects as soon as the UNS has rejected something or is gone; for whoever waits for something else. */
+  /** Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something else. */
   readonly failed: Promise<never>;
   #reject: (error: unknown) => void = () => undefined;
   /** Called whenever something above has changed. */

@@ -14,9 +14,9 @@ export interface Changes {
   /** Gone from the old state, or from the sets in doubt. */
   deleted: number;
   unchanged: number;
-  /** Of the unchanged ones, those sent because they are in doubt. */
+  /** Unchanged urls sent because they are in doubt. */
   again: number;
-  /** Of the deleted ones, those that only sets in doubt name. */
+  /** Deleted urls that only sets in doubt name. */
   ghosts: number;
 }
 

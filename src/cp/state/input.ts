@@ -103,7 +103,7 @@ export class SiteInput {
       const missing = record.curl === '' ? 'curl' : 'mimetype';
       return this.#events.rejected(`${formatUrl(record).trimEnd()} has no ${missing}`);
     }
-    // What is to be removed is not part of the site.
+    // A url that will be removed is not part of the site.
     if (isDelete(record)) return;
     const { text: _, ...attributes } = record;
     const line = Buffer.from(`${formatUrl(attributes).trimEnd()}\n`);

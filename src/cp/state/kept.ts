@@ -22,7 +22,7 @@ export interface KeptSet {
   id: string;
   fate: Fate;
   path: string;
-  /** Of fate sent: the process that sent it. */
+  /** The process that sent it, when the fate is `sent`. */
   sender: string | undefined;
 }
 

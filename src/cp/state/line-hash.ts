@@ -1,6 +1,6 @@
 /**
  * A hash of a line of 96 bits, with its end found on the way: four bytes a step, in three lanes that differ in how they mix.
- * Two lines with one hash pass for the same line; with so many bits, and a seed of each run's own, that will not happen
+ * Two lines with one hash pass for the same line; with 96 bits, and a seed of each run's own, that will not happen
  * by chance: of a site with three million urls that all changed, one in 10^16 runs.
  */
 import { randomFillSync } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** A file nobody else sees: it has no name any more when it is used, so nothing is left behind however we end. */
+/** A file nobody else sees: it has no name any more when it is used, so nothing remains however we end. */
 import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { Output } from '../../lib/stdio.js';
 import { readLinesAt } from './sequences.js';

@@ -129,7 +129,7 @@ const BLOCK_BYTES = 64 * 1024;
 const NOT_CANONICAL = 'it is not a canonical <url .../>';
 const NOT_IN_ORDER = 'it is not in order (LC_ALL=C sort -u)';
 
-/** Of a line that is not after the one before. */
+/** The problem of a line that does not sort after the one before. */
 function problemOf(line: string): string {
   return isStateLine(line) ? NOT_IN_ORDER : NOT_CANONICAL;
 }
