@@ -111,7 +111,7 @@ export class Answer {
         if (written !== undefined) return written;
       }
     } catch (error) {
-      // Content is closed by whoever opened it.
+      // Content is closed by the code that opened it.
       parts.return?.();
       throw error;
     }

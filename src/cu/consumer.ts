@@ -39,7 +39,7 @@ export function startConsumer(command: string, args: readonly string[]): Consume
   return {
     async write(chunk) {
       if (cut || stdin.destroyed) throw new ConsumerGone();
-      // Until the pipe has taken all of it: the bytes are the caller's again. Whoever waits must wake up when it is gone.
+      // Until the pipe has taken all of it: the bytes are the caller's again. The caller must wake up when the consumer is gone.
       await Promise.race([new Promise(resolve => stdin.write(chunk, resolve)), closed]);
       if (cut || stdin.destroyed) throw new ConsumerGone();
     },

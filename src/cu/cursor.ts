@@ -3,7 +3,7 @@
  *
  *     lcc-cursor 1 6f3f3c7e-3a0c-4b1c-9b57-5c4c1c2b0a11 48213
  *
- * FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete stream leaves behind
+ * FILE is only ever replaced whole, after the consumer has succeeded. FILE.next is what a complete stream leaves
  * in the pipe form; `commit` renames it. FILE.lock keeps two runs from using one cursor at a time.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -94,7 +94,7 @@ export function dropNext(file: string): void {
   rmSync(`${file}.next`, { force: true });
 }
 
-/** Leaves the cursor to be committed once whoever reads the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */
+/** Leaves the cursor to be committed once the reader of the pipe has succeeded: call it after the last byte. @throws as `advanceCursor` */
 export function offerNext(file: string, cursor: Cursor): void {
   write(`${file}.next`, cursor);
   step('cu.cursor.offered');

@@ -1,5 +1,5 @@
 /**
- * Changes since last time, into whoever wants them; the cursor moves on only when they were taken.
+ * Changes since the last run, for a consumer; the cursor moves on only when the consumer has taken them.
  *
  *     state        what happens                                       cursor
  *     locked       cursor read, checked against the snapshot          unmoved
@@ -7,8 +7,8 @@
  *     written      CMD: its input ended, waited for                   unmoved; pipe: FILE.next offered
  *     taken        CMD exited 0 and had read all; pipe: `commit`      moved, durably
  *
- * Who follows goes through them again and again, a run of CMD each time; on standard output it is one stream, and FILE.next
- * is offered when it was ended in good order. A death at any point leaves the cursor where it was: the same changes come again, which every format bears.
+ * With --follow the states repeat, with one run of CMD per round; on standard output it is one stream, and FILE.next
+ * is offered when it was ended in good order. After a crash the cursor has not moved: the same changes are sent again, which every format tolerates.
  */
 import { CacheReader, type Selection } from '../db/cache/read.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
@@ -23,7 +23,7 @@ import type { Sink } from './sink.js';
 
 export interface Delivery {
   dbPath: string;
-  /** Whose content is on this machine. */
+  /** Machine whose content is local. */
   machineId: string;
   query: Omit<Query, 'selection'> & { selection: Omit<Selection, 'sinceSeq'> };
   /** Cursor file of the consumer. */
@@ -45,7 +45,7 @@ export interface DeliveryTalk extends QueryTalk {
   ended(): void;
 }
 
-/** For who stays: see follow.ts. */
+/** For --follow: see follow.ts. */
 export interface Follow {
   clock: Clock;
   /** Ends it, after what is being written. */

@@ -1,6 +1,6 @@
 /**
  * Answers that go on: what is there, then each change as it is committed. The snapshot is let go before anybody waits,
- * for a commit or for whoever reads, because the write-ahead log of the database grows as long as one is open. So this
+ * for a commit or for the reader, because the write-ahead log of the database grows as long as one is open. So this
  * is no look at one moment, but complete along the change sequence: what is changed again before it was read is met
  * again, further on.
  */

@@ -89,7 +89,7 @@ export function isReachedTold({ format, selection }: Query, reachedSeq: number):
   return format.tellsReached === true && reachedSeq > (selection.sinceSeq ?? 0);
 }
 
-/** What is to be written, in order: of all of it, or of ranges that a thread has made some of. */
+/** Records to write, in order: read here, or in ranges some of which a thread has made. */
 function* partsOf(
   reader: CacheReader,
   query: Query,
@@ -142,7 +142,7 @@ export class Rejects {
   }
 }
 
-/** Said to whoever runs the LCC: the site may be somebody else's. */
+/** Said to the operator of the LCC: the site may be somebody else's. */
 const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched again';
 
 export function contextOf(
@@ -171,7 +171,7 @@ export function contextOf(
       const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
       if (opened.ok) return opened.content;
       if (!reader.isHeldNow(String(fileid))) {
-        // Who reads slowly meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).
+        // A slow reader meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).
         rejects.replaced++;
         return undefined;
       }
@@ -203,13 +203,13 @@ export function addItem(answer: Answer, item: Item, talk: QueryTalk): void | Pro
   return 'bytes' in item ? answer.addLines(item.bytes) : answer.addRow(item.values);
 }
 
-/** What is to be written, `query.limit` records at most. */
+/** Items to write, `query.limit` records at most. */
 export function* itemsOf(reader: CacheReader, query: Query, writer: Writer): Generator<Item, void> {
   const selection = selectionOf(query);
   if ('template' in writer) {
     for (const { bytes, count, lastSeq } of reader.lines(selection, writer.template, query.limit)) {
       yield { bytes, count, lastSeq };
-      // Whoever took it is done with it.
+      // The consumer is done with it.
       giveBack(bytes);
     }
     return;

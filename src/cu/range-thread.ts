@@ -39,7 +39,7 @@ export function serveRanges(): void {
       port.close();
       return;
     }
-    // Whatever went wrong: who tries it again there says what.
+    // The owner makes a failed range itself and reports what went wrong.
     const answer = await answerTo(request).catch((): RangeAnswer => 'declined');
     port.postMessage(answer);
     addToCount(answered, 0);

@@ -90,7 +90,7 @@ export interface RangeHelp {
   formatName: string;
 }
 
-/** Whether the records of a query can be made in ranges, and are so many that it is worth it. */
+/** Whether the records of a query can be made in ranges, and there are enough of them to be worth it. */
 export function isWorthSplitting(query: Query, highWater: number): boolean {
   const { format, selection, limit } = query;
   const { independent = [], sides } = format;

@@ -1,6 +1,6 @@
 /**
  * Stored content, trusted only after its md5 was taken (semantics.md, rule 16). It is verified before the first byte is
- * given out, because formats write the length, or a header, first: what is altered must not leave half a record behind.
+ * given out, because formats write the length, or a header, first: what is altered must not leave half a record.
  * Small files are read once and kept; of large ones the same descriptor is read twice, so memory does not depend on
  * their size, and a file that is freed meanwhile stays readable.
  *
@@ -19,7 +19,7 @@ export const WHOLE_BYTES = 1024 * 1024;
 export class ReadBuffer {
   #bytes: Buffer | undefined;
 
-  /** For what is small, and for the end behind it. */
+  /** Room for a small file, and for the end after it. */
   get bytes(): Buffer {
     return (this.#bytes ??= Buffer.allocUnsafeSlow(WHOLE_BYTES + 1));
   }
@@ -82,7 +82,7 @@ function unreadable(error: unknown, file: string): string {
   });
 }
 
-/** For all of a file that is small, and for the end behind it. */
+/** Room for all of a small file, and for the end after it. */
 function roomFor(fd: number): Buffer {
   return Buffer.allocUnsafe(Math.min(fstatSync(fd).size, WHOLE_BYTES) + 1);
 }

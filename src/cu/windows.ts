@@ -2,7 +2,7 @@
  * Reading along the change sequence with somebody slow at the other end: a window of it at a time, from a snapshot that
  * is let go before anybody waits. So the database is held for a few milliseconds, however long the reading takes.
  *
- * What changes while it is read moves behind the end that was fixed at the beginning, and comes with the next reading:
+ * What changes while it is read moves after the end that was fixed at the beginning, and comes with the next reading:
  * a row may be missing from one answer and is then in the next, never in none.
  */
 import type { ColumnName, ColumnValue } from '../db/cache/columns.js';

@@ -45,7 +45,7 @@ COMMON.write('ustar\u000000', 257, 'latin1');
 function block(path: string, length: number, mtimeS: number, type: '0' | 'x'): Buffer {
   const header = Buffer.allocUnsafe(BLOCK_BYTES);
   COMMON.copy(header);
-  // Who does not know pax headers sees the beginning of the name.
+  // A reader without pax headers sees the beginning of the name.
   const nameBytes = header.write(path, 0, NAME_BYTES, 'utf8');
   header.write(octal(length) + octal(mtimeS), 124, 'latin1');
   header.write(type, 156, 'latin1');

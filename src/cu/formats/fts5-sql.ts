@@ -3,7 +3,7 @@
  *
  * Everything happens in one transaction whose COMMIT is the last line: a stream that is cut leaves the index as it was.
  * Rows are keyed by their id in the LCC DB, which is never used again, so a row whose browse URL changed or that is gone
- * leaves nothing behind. The index remembers how far it is; a stream that would leave a gap fails.
+ * leaves nothing in the index. The index remembers how far it is; a stream that would leave a gap fails.
  */
 import { PAGE_COLUMNS, pageOf, TextPages } from './page.js';
 import type { Format, FormatContext } from './types.js';

@@ -30,7 +30,7 @@ export interface FormatContext {
    */
   openContent(values: readonly ColumnValue[]): StoredContent | undefined;
   /**
-   * Other mimetypes under which whoever follows may know the page of a browse URL: of rows that were shown under it since
+   * Other mimetypes under which a following consumer may know the page of a browse URL: of rows that were shown under it since
    * the stream began, and of those held besides. Undefined where deletions are not told.
    */
   formerTypes?: ((burl: string, mimetype: string) => string[]) | undefined;
@@ -68,7 +68,7 @@ export interface RowWriter extends Framed {
   columns: readonly ColumnName[];
   /**
    * The record of one row, whose values stand in the order of `columns`: in one piece, '' for none, or piece by piece
-   * as whoever takes them has room. What a generator opened it closes in a `finally`: it may be given up half-way. A
+   * as the consumer has room. What a generator opened it closes in a `finally`: it may be given up half-way. A
    * promise is one that is made in another thread; the next ones are begun meanwhile, and they are written in order.
    */
   record(values: readonly ColumnValue[]): Part | Promise<Part> | Iterable<Part> | AsyncIterable<Part>;
@@ -101,7 +101,7 @@ export interface Format {
   /** Records are files that were let go of (`CacheReader.oldPaths`); its only column is `localfileid`. */
   ofOldPaths?: boolean;
   /**
-   * Whoever takes it remembers how far it is and refuses a gap, so it is also told of changes none of which were
+   * The consumer remembers how far it is and refuses a gap, so it is also told of changes none of which were
    * selected: by a stream without a record.
    */
   tellsReached?: boolean;

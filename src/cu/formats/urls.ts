@@ -1,4 +1,4 @@
-/** Browse URLs, one a line: of what is held, or of all that changed and is gone, for who fetches each and sees. */
+/** Browse URLs, one a line: of what is held, or of all that changed and is gone, for a consumer that fetches each one. */
 import type { Format } from './types.js';
 
 /** A URL with a line break in it is nobody's; its bytes are shown as a URL can hold them. */

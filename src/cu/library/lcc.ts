@@ -76,7 +76,7 @@ export class Lcc {
    * goes on may be missing from it and then comes with the next one, or later in the same one with `follow`; it may come
    * twice, and is never lost.
    * @throws LccError `usage` at once for an option that there is not, or a value that it cannot have; from the first step
-   *   `data.refused` where the changes since the cursor cannot be told any more (start anew without one) and where the
+   *   `data.refused` where the changes since the cursor cannot be told any more (start again without one) and where the
    *   database is replaced by another while it is followed, `data.malformed` for a damaged database, `usage` when the LCC
    *   was closed; the reason of `signal`
    */

@@ -1,4 +1,4 @@
-/** Where a change came from: whoever reads its content later may find that it has been replaced. */
+/** Where a change came from: a later reader of its content may find that it has been replaced. */
 import type { Change } from './types.js';
 
 export interface Origin {

@@ -27,7 +27,7 @@ export interface ChangesOptions {
   mime?: string | undefined;
   /** Deletions: `yes` besides what is held (the default with `cursor`, `since` and `follow`), `no`, or `only` they. */
   deleted?: 'yes' | 'no' | 'only' | undefined;
-  /** At most so many: 1 or more. */
+  /** Most changes to give: 1 or more. */
   limit?: number | undefined;
   /** Go on with what is committed from now on, within a second, until `signal` says stop. */
   follow?: boolean | undefined;
@@ -46,7 +46,7 @@ export interface Change {
   readonly op: 'upsert' | 'delete';
   /** Place in the change sequence of the store; grows from one change to the next. */
   readonly seq: number;
-  /** Of the row, never used again: what an index can be keyed by. */
+  /** Id of the row, never used again: a key for an index. */
   readonly id: number;
   /** Provider. */
   readonly pid: number;

@@ -21,7 +21,7 @@ const KEPT_FILES = 100;
 export interface CuOptions {
   dbPath: string;
   storeDir: string;
-  /** Whose content is on this machine. */
+  /** Machine whose content is local. */
   machineId: string;
   readersFile: string;
   /** Whether clients over TCP and TLS need no credentials. */

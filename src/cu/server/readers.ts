@@ -1,6 +1,6 @@
 /**
  * Who may read over the network, apart from any provider: a file of lines `NAME sha256:SALT:HASH`, replaced whole by
- * whoever adds or removes one and looked at again by the daemon when it has changed.
+ * the command that adds or removes one, and looked at again by the daemon when it has changed.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { writeFileDurably } from '../../lib/durable.js';

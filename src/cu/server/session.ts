@@ -61,7 +61,7 @@ export class CuSession {
     this.#peer = peer;
     this.#address = address;
     this.#reading = parts.share.join();
-    // Who may open a Unix socket is decided by its mode.
+    // The mode of a Unix socket decides which users may open it.
     this.#known = address === '' || parts.options.anonymous;
     // A client may say its last word and still read.
     socket.allowHalfOpen = true;
