@@ -51,7 +51,7 @@ export function decodeDocument(bytes: Uint8Array, { markup, charset }: Declared)
 }
 
 function decodeAs(charset: string, bytes: Uint8Array): Decoded {
-  // An encoding that can be used against who reads it is read as nothing.
+  // An encoding that can be used against its reader is read as nothing.
   if (charset === 'replacement') return { text: bytes.length > 0 ? '\ufffd' : '', charset };
   // Node's own decoder is faster; it is right about this one alone.
   const Decoder = charset === 'utf-8' ? TextDecoder : StandardDecoder;

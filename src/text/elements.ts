@@ -4,7 +4,7 @@
 export const INLINE = 1;
 /** It has no end tag, and no content. */
 export const VOID = 2;
-/** Of the standard's kinds: `special` elements stop the search for one that is not. */
+/** One of the standard's kinds: `special` elements stop the search for one that is not. */
 export const SPECIAL = 4;
 export const FORMATTING = 8;
 export const HEADING = 16;

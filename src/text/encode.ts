@@ -2,7 +2,7 @@
 
 /** How far a declaration is looked for: parsers do not believe one that comes later. */
 const HEAD_LENGTH = 64 * 1024;
-/** What the encoding is declared with, at most so far behind the beginning of its tag. */
+/** What the encoding is declared with, within this distance after the beginning of its tag. */
 const DECLARATION =
   /(<meta\s[^>]{0,1000}?charset\s*=\s*["']?\s*|<\?xml\s[^>]{0,200}?encoding\s*=\s*["'])[\w.:-]+/gi;
 // Parsers stop at them, or at the first of them.

@@ -134,7 +134,7 @@ export class Tree<State> {
     else if ((kinds & FORMATTING) === 0 || !this.#endFormatting(name)) this.#endOther(name);
   }
 
-  /** What a start tag ends besides a paragraph. @returns false for one that is to be passed over */
+  /** What a start tag ends besides a paragraph. @returns false for one that must be passed over */
   #endOthers(name: string, kinds: number): boolean {
     const top = this.#top;
     switch (name) {
