@@ -21,7 +21,7 @@ export function freeDiskOf(config: Config, whose: FreeDisk['whose']): FreeDisk {
   };
 }
 
-/** The bytes that must stay free of a disk of so many. */
+/** The bytes that must stay free on a disk of this size. */
 export function bytesToKeep(
   { percent, bytes }: Pick<FreeDisk, 'percent' | 'bytes'>,
   totalBytes: number,

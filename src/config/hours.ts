@@ -30,7 +30,7 @@ export function hourEndMs(atMs: number): number {
 }
 
 /**
- * A provider's mask (24 or 168 characters 0 or 1, '' = always) for a period of so many slots. Hours of the day repeat
+ * A provider's mask (24 or 168 characters 0 or 1, '' = always) for a period of `slots` slots. Hours of the day repeat
  * each day. Hours of the week where only those of the day are known are read as strictly as possible: an hour is
  * permitted when it is on every day, so that nothing is fetched when it must not be.
  */
@@ -47,7 +47,7 @@ export function slotsOf(setting: number): Slots {
   return setting === WEEK_SLOTS ? WEEK_SLOTS : DAY_SLOTS;
 }
 
-/** Whether a mask says more than a period of so many slots can: it is then read strictly. */
+/** Whether a mask says more than a period of `slots` slots can: it is then read strictly. */
 export function isTooFine(mask: string, slots: Slots): boolean {
   return mask.length > slots;
 }
@@ -102,7 +102,7 @@ export function permits(hours: Hours, slot: number): boolean {
   return hours === ALWAYS || hours[slot] === '1';
 }
 
-/** The first slot behind this one that is permitted, the same one a period later the last; undefined: none ever is. */
+/** The first slot after this one that is permitted, the same one a period later the last; undefined: none ever is. */
 export function nextSlot(hours: Hours, slot: number, slots: Slots): number | undefined {
   for (let ahead = 1; ahead <= slots; ahead++) {
     const next = (slot + ahead) % slots;

@@ -16,7 +16,7 @@ const PAIRS: readonly Pair[] = [
   { above: 'qm.backoff_max_ms', below: 'qm.backoff_min_ms', orEqual: true },
   // The reach of cells of which not one fits in.
   { above: 'qm.delay_horizon_ms', below: 'qm.delay_grid_ms', orEqual: true },
-  // A url that is too long is to be refused alone, not with all of its set as markup that is too long.
+  // A url that is too long must be refused alone, not with all of its set as markup that is too long.
   { above: 'xml.token_bytes', below: 'xml.url_bytes', orEqual: true },
   { above: 'lccd.restart_max_ms', below: 'lccd.restart_min_ms', orEqual: true },
 ];
