@@ -45,7 +45,7 @@ export const command: CommandSpec = {
     try {
       return await run(context);
     } finally {
-      // Whoever writes to us need not wait for a reader any more.
+      // The writer of our input need not wait for a reader any more.
       process.stdin.destroy();
     }
   },

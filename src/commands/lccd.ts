@@ -118,7 +118,7 @@ async function start(services: Services, context: CommandContext): Promise<Runni
   };
 }
 
-/** In starting order: who is connected to comes before who connects. */
+/** In starting order: a daemon that others connect to comes before those that connect. */
 function childrenOf(config: Config, context: CommandContext): ChildSpec[] {
   const bin = dirname(realpathSync(process.argv[1] ?? ''));
   const { run: runDir, store } = config.home;

@@ -41,7 +41,7 @@ function run(context: CommandContext): number {
   try {
     for (const chunk of readChunks(0)) {
       resolver.push(chunk);
-      // Whoever asks one at a time gets an answer.
+      // A client that asks one at a time gets an answer.
       output.flush();
     }
     resolver.end();

@@ -85,14 +85,14 @@ async function run(context: CommandContext): Promise<number> {
   });
 }
 
-/** Standard output of who stays: a reader that dawdles must not keep signals away. */
+/** Standard output with --follow: a reader that dawdles must not keep signals away. */
 const laterOutput = {
   write: (data: string | Uint8Array) =>
     writeFullyLater(1, typeof data === 'string' ? Buffer.from(data) : data, 'standard output'),
   flush: () => undefined,
 };
 
-/** How often who follows looks whether anybody reads on: nothing may change for days. */
+/** How often a run with --follow checks that its output still has a reader: nothing may change for days. */
 const READER_LOOK_MS = 2000;
 
 /** Ends as the next write would, silently, once the pipe has no reader any more. */
@@ -106,10 +106,10 @@ function endWithReader(): void {
   systemClock.after(READER_LOOK_MS, look);
 }
 
-/** How long who follows may take to end his stream in good order: the reader may be the one that hangs. */
+/** How long a run with --follow may take to end its stream in good order: the reader may be the one that hangs. */
 const STOP_MS = 2000;
 
-/** SIGINT and SIGTERM reach the consumer before they end us; who follows and waits ends in good order. */
+/** SIGINT and SIGTERM reach the consumer before they end us; a run with --follow that waits ends in good order. */
 class Signals {
   consumer: Consumer | undefined;
   readonly #stop = new AbortController();

@@ -75,7 +75,7 @@ export function providerText(
 /** Codes that are named. */
 const CODES_SHOWN = 5;
 
-/** `12 not delivered: 404 (8), 606 (2), 2 more not kept`: of those beyond `qm.errors_kept` only their number is known. */
+/** `12 not delivered: 404 (8), 606 (2), 2 more not kept`: errors beyond `qm.errors_kept` are only counted. */
 function errorsText(total: number, codes: readonly ErrorCount[]): string {
   if (total === 0) return 'none to be delivered';
   const sumOf = (some: readonly ErrorCount[]) => some.reduce((sum, { errors }) => sum + errors, 0);
