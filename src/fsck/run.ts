@@ -2,7 +2,7 @@
  * All checks, one after the other. What a check repairs the later ones find repaired: counters come last.
  *
  * Looking at an LCC that runs changes nothing and holds up nothing: every question is answered from one snapshot, and
- * what is suspected is looked for again, since what it was told of may have been replaced meanwhile. Repairing needs the
+ * what is suspected is looked for again, since the file may have been replaced meanwhile. Repairing needs the
  * locks of the Queue Manager and the Bot Manager.
  */
 import { existsSync } from 'node:fs';
@@ -41,7 +41,7 @@ import type { Check, CheckContext, Extent, Finding } from './types.js';
 export interface FsckOptions {
   dbPath: string;
   storeDir: string;
-  /** Whose files are below `storeDir`; undefined: as its machine-id says. */
+  /** Machine whose files are below `storeDir`; undefined: as its machine-id says. */
   machineId: string | undefined;
   unsSpoolDir: string;
   fsmSpoolDir: string;
@@ -51,7 +51,7 @@ export interface FsckOptions {
   storeLost: boolean;
   /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
   startEmpty: boolean;
-  /** With `repair`: the database was put back from a backup; it begins anew with everybody. */
+  /** With `repair`: the database was put back from a backup; it begins again with all peers. */
   restored: boolean;
   /** With `repair`: files without rows go, however many they are. */
   removeOrphans: boolean;
@@ -91,7 +91,7 @@ const CHECKS: readonly Check[] = [
 ];
 
 /**
- * @throws LccError `try.later` when the LCC runs and is to be repaired, `input.missing` when there is none, `config` when
+ * @throws LccError `try.later` when a repair is asked for while the LCC runs, `input.missing` when there is none, `config` when
  *   the store is another machine's
  */
 export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<FsckResult> {
@@ -328,7 +328,7 @@ function lockQueue(dbPath: string): Lock {
 }
 
 function isServed(dbPath: string): boolean {
-  // Of a disk that is read-only from here nobody can take a lock, nor ask for it.
+  // Nobody can take a lock on a disk that is read-only from here, nor ask for it.
   if (!existsSync(`${dbPath}.lock`) || isOnReadOnlyDisk(dbPath)) return false;
   const lock = tryLock(`${dbPath}.lock`);
   lock?.release();

@@ -1,5 +1,5 @@
 /**
- * Entries of spools, frame by frame. Damaged ones are left to whoever serves the spool: it knows what was promised, asks
+ * Entries of spools, frame by frame. Damaged ones are left to the daemon that serves the spool: it knows what was promised, asks
  * the provider for a full set, and sets the entry aside.
  */
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs';

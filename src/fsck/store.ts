@@ -18,7 +18,7 @@ export const DAMAGED_NAMES = 'damaged; lccd-bm sets it aside when it starts, and
 /** What belongs into a store besides folders of content. */
 export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*)?)$/;
 
-/** Deletions that wait in lcc.db: of files that rows hold there must be none. */
+/** Deletions that wait in lcc.db: none may name a file that a row holds. */
 export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
   const { audit, machineId, known, mender, fsmSpoolDir, extent } = context;
   if (machineId === undefined) return;
@@ -103,7 +103,7 @@ function isOrphan({ known, names }: CheckContext, name: Name): boolean {
   return noted?.state !== 'gone' || noted.gen !== name.gen;
 }
 
-/** Why files without rows are not to be removed: they are so many that rather the rows are missing. */
+/** Why files without rows must stay: there are so many more than expected that the rows are probably missing. */
 function tooManyOrphans(context: CheckContext): string | undefined {
   const { storeDir } = context;
   let files = 0;
