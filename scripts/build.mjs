@@ -157,7 +157,7 @@ for (const [name, [args, input]] of Object.entries(USUAL_WORK)) {
     ],
     { stdio: ['pipe', 'ignore', 'inherit'], env: { ...process.env, LCC_HOME: scratch } },
   );
-  // Who has read enough closes it.
+  // A program that has read enough closes it.
   made.stdin.on('error', () => undefined).end(input.replaceAll('SCRATCH', scratch).replaceAll('PAGE', page));
   const [status] = await once(made, 'close');
   if (status !== 0) console.error(`build: ${name} fails (${status}): no code cache, it starts slowly`);

@@ -40,7 +40,7 @@ const wanted = positionals.map(prefix =>
 const files = readdirSync(compiledDir, { recursive: true })
   .map(String)
   .filter(file => file.endsWith('.test.js'))
-  // The compiler leaves behind what it once made of a test that has been removed or renamed since.
+  // The compiler leaves what it once made of a test that has been removed or renamed since.
   .filter(file => existsSync(join(root, 'test', file.replace(/\.js$/, '.ts'))))
   .filter(file => isInSet(file.replace(/\.test\.js$/, '')))
   .filter(file => wanted.length === 0 || wanted.some(prefix => file.startsWith(prefix)))

@@ -28,7 +28,7 @@ let cleaning;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => void cleanUp().then(() => process.exit(128 + constants.signals[signal])));
-// Whoever looked on is gone: a closed terminal, a pipe into head.
+// The reader of the output is gone: a closed terminal, a pipe into head.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', () => void cleanUp().then(() => process.exit(1)));
 try {
