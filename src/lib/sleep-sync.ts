@@ -1,4 +1,4 @@
-/** Waiting without the event loop, for those who must not go on before. */
+/** Waiting without the event loop, for callers that must not go on before. */
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
 export function sleepSync(ms = Infinity): void {

@@ -20,7 +20,7 @@ import { READER_BYTES, requireRoom, roomlessness } from './disk-room.js';
 import { errnoOf, LccError } from './errors.js';
 import { openSqlite, type Db } from './sqlite.js';
 
-/** Of what each copy was made. */
+/** What each copy was made of. */
 const copies = new WeakMap<Db, { path: string; state: string }>();
 
 /**
