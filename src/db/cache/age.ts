@@ -22,7 +22,7 @@ interface OldRow {
   mimetype: string;
 }
 
-/** Of content: that no change of it waits which such a set has named. */
+/** No change of the content waits that such a set has named. */
 const NOT_WAITING = `NOT EXISTS (SELECT 1 FROM qdb WHERE qdb.pid = lccurl.pid AND qdb.curl = lccurl.curl
   AND qdb.mimetype = lccurl.mimetype AND coalesce(qdb.named, qdb.psetid) >= ?)`;
 
@@ -80,7 +80,7 @@ export class AgeStore {
     return last === undefined || nowS >= last + intervalS || nowS < last;
   }
 
-  /** Makes a mark; of older ones `keep` stay. Inside a transaction. */
+  /** Makes a mark; `keep` older ones stay. Inside a transaction. */
   mark(nowS: number, keep: number): void {
     this.#mark.run(this.#psetids.last() + 1, nowS);
     this.#prune.run(keep);
@@ -102,7 +102,7 @@ export class AgeStore {
     return this.#old.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
   }
 
-  /** Whose such content that is, but for providers that are asked for a full set already. */
+  /** Providers of such content, but for those that are asked for a full set already. */
   oldProviders(afterId: number, toId: number, cut: Cut): number[] {
     return this.#oldProviders.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid);
   }

@@ -37,7 +37,7 @@ const TABLE = {
   http_charset: held('http_charset'),
   fetched_time: { ...held('fetched_time'), always: true },
   deleted_time: { held: 'NULL', gone: 'deleted_time', always: true },
-  /** Of the change that `seq` numbers. */
+  /** Time of the change that `seq` numbers. */
   changed_time: { held: 'coalesce(changed_time, fetched_time)', gone: 'deleted_time', always: true },
   fetched_machineid: { ...held('fetched_machineid'), always: true },
   fetched_fileid: { ...held('fetched_fileid'), always: true },

@@ -10,7 +10,7 @@ const TABLES = ['tombstone', 'oldpath'] as const;
 /** A deletion, as content users are told it. */
 interface Deletion {
   seq: number;
-  /** Of the row of lccurl. */
+  /** Id of the row of lccurl. */
   id: number;
   pid: number;
   curl: string;

@@ -1,4 +1,4 @@
-/** Whose content a file of the store is, as of now: every look-up sees what was committed last. */
+/** The row whose content a file of the store is, as of now: every look-up sees what was committed last. */
 import { openReadOnly, type Db } from '../sqlite/open.js';
 
 export class FileOwners {

@@ -28,7 +28,7 @@ export class CacheReader {
   readonly #path: string;
   readonly #db: Db;
   readonly #statements: Statements;
-  /** Whose content counts as local. */
+  /** Machine whose content counts as local. */
   readonly machineId: string;
   readonly storeId: string;
   #highWater = 0;
@@ -41,7 +41,7 @@ export class CacheReader {
   #types: { selection: Selection; under: TypesUnder } | undefined;
 
   /**
-   * @param machineId whose content counts as local (column `localfileid`)
+   * @param machineId machine whose content counts as local (column `localfileid`)
    * @throws LccError `input.missing`, `config`, `data.malformed` as `openReadOnly`
    */
   constructor(path: string, machineId: string) {

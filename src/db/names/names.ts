@@ -72,7 +72,7 @@ export class NamesDb {
   #goneCount: number;
 
   /**
-   * Opens (or, with `firstId`, creates) the names; nobody else can while this one is open.
+   * Opens (or, with `firstId`, creates) the names; no other process can while this one is open.
    * @param firstId of a new file: 0 for an empty store, beyond everything found for one whose names were lost
    * @param isLook nothing will be written: those on a read-only disk will do
    * @throws LccError `try.later` when another process has it open, `data.malformed` when it is damaged,

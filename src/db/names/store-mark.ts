@@ -1,4 +1,4 @@
-/** The file `machine-id` of a store: whose it is, and which of all stores that this machine ever had. */
+/** The file `machine-id` of a store: the machine it belongs to, and which of all stores that this machine ever had. */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

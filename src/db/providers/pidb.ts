@@ -24,10 +24,10 @@ export interface ProviderTerms {
   /** The mass-delete fuse: share and number of urls; null = qm.fuse_percent, qm.fuse_urls. */
   fusepercent: number | null;
   fuseurls: number | null;
-  /** Of one fetch, where tighter than the robot's own: bytes, milliseconds; null = bot.max_content_bytes, bot.total_timeout_ms. */
+  /** Limits of one fetch, where tighter than the robot's own: bytes, milliseconds; null = bot.max_content_bytes, bot.total_timeout_ms. */
   maxlen: number | null;
   fetchtimeout: number | null;
-  /** What its site is told of the robot; null = bot.user_agent. */
+  /** User-Agent that its site receives; null = bot.user_agent. */
   useragent: string | null;
   /** Milliseconds between the end of one fetch and the beginning of the next; null = qm.pace_ms. */
   pacems: number | null;

@@ -18,7 +18,7 @@ export interface Provider {
   backoffuntil: number;
   /** When its bandwidth permits the next fetch (milliseconds). */
   dueat: number;
-  /** Of one fetch: bytes, milliseconds, User-Agent, `user:password`; null = the robot's own, none. */
+  /** Terms of one fetch: bytes, milliseconds, User-Agent, `user:password`; null = the robot's own, none. */
   maxlen: number | null;
   fetchtimeout: number | null;
   useragent: string | null;

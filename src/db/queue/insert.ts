@@ -100,7 +100,7 @@ export class QueueInserter {
     if (changes < end - first) this.#resubmit(first, end);
   }
 
-  /** Of some rows: those that got none waited already. */
+  /** Submits again those of some rows that waited already: they got no place. */
   #resubmit(first: number, end: number): void {
     const made = this.#made.all(this.#positions[first] ?? 0, this.#positions[end - 1] ?? 0);
     let next = 0;
@@ -117,7 +117,7 @@ export class QueueInserter {
     this.#isAlike = true;
   }
 
-  /** Of some rows, in the order of COMMON. */
+  /** Values of some rows, in the order of COMMON. */
   #commonValues(first: number, end: number): unknown[] {
     const values: unknown[] = [];
     for (let row = first; row < end; row++) {
@@ -128,7 +128,7 @@ export class QueueInserter {
     return values;
   }
 
-  /** Of some rows, in the order of all columns but those bound by name. */
+  /** Values of some rows, in the order of all columns but those bound by name. */
   #values(first: number, end: number): unknown[] {
     const values: unknown[] = [];
     for (let row = first; row < end; row++) {

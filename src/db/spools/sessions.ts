@@ -74,7 +74,7 @@ export class SessionStore {
   readonly #log: number;
   /** Confirmations not yet written: they ride on the next transaction, for losing one only repeats a note. */
   readonly #confirmed = new Map<number, { seq: number; errseen: number }>();
-  /** What was told to CPs here and not confirmed since; of a provider at most one. A rollback may leave what never was. */
+  /** What was reported to CPs here and not confirmed since; at most one for each provider. A rollback may leave what never was. */
   readonly #told = new Map<number, { seq: number; errseen: number }>();
 
   /** Opens or makes the database. */
