@@ -8,7 +8,8 @@
  *     taken        CMD exited 0 and had read all; pipe: `commit`      moved, durably
  *
  * With --follow the states repeat, with one run of CMD per round; on standard output it is one stream, and FILE.next
- * is offered when it was ended in good order. After a crash the cursor has not moved: the same changes are sent again, which every format tolerates.
+ * is offered when it was ended in good order. After a crash the cursor has not moved: the same changes are sent again,
+ * which every format tolerates.
  */
 import { CacheReader, type Selection } from '../db/cache/read.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';

@@ -15,7 +15,7 @@ import { NO_NAME, openStored, ReadBuffer } from './stored-content.js';
 
 export type { Query } from './types.js';
 
-/** What is told of single rows and of the progress. */
+/** Reports about single rows and the progress. */
 export interface QueryTalk {
   /** A row that could not be written as it should. */
   reject(message: string): void;

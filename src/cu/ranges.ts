@@ -33,7 +33,7 @@ const MIN_LINES = 50_000;
 const MIN_CONTENTS = 2500;
 /** Ranges that the thread has, made or not. */
 const AHEAD = 3;
-/** Of the thread's heap, for what was made last. */
+/** Part of the thread's heap for what was made last. */
 const YOUNG_MB = 8;
 /** By how much their ranges become wider or narrower when one has waited for the other, and the bounds of it. */
 const SHARE_STEP = 1.1;
@@ -166,7 +166,7 @@ export class RangeThread {
     return false;
   }
 
-  /** The ranges of all of it, in order; what is not made yet is to be made by who asks. */
+  /** The ranges of all of it, in order; the caller makes what is not made yet. */
   *ranges({ since, to }: Span): Generator<Span & { made?: MadeRange }, void> {
     const planned: (Span & { slot?: number })[] = [];
     let asked = 0;

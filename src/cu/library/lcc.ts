@@ -37,7 +37,7 @@ export interface LccLocation {
   db: string;
   /** Its store of content. */
   store: string;
-  /** Name of this machine in it: whose content is here. */
+  /** Name of this machine in the LCC: its content is here. */
   machineId: string;
 }
 

@@ -19,11 +19,11 @@ export interface ChangesOptions {
   since?: Date | undefined;
   /** Changed before this time. */
   until?: Date | undefined;
-  /** Of this provider. */
+  /** Only urls of this provider. */
   pid?: number | undefined;
-  /** Whose conceptual URL begins so. */
+  /** Only urls whose conceptual URL begins so. */
   prefix?: string | undefined;
-  /** Whose mimetype matches this glob, e.g. `text/*`. */
+  /** Only urls whose mimetype matches this glob, e.g. `text/*`. */
   mime?: string | undefined;
   /** Deletions: `yes` besides what is held (the default with `cursor`, `since` and `follow`), `no`, or `only` they. */
   deleted?: 'yes' | 'no' | 'only' | undefined;
@@ -58,7 +58,7 @@ export interface Change {
   readonly burl: string;
   /** Where it was fetched from; null for deletions. */
   readonly furl: string | null;
-  /** Of the content, 32 hexadecimal digits; null for deletions. */
+  /** Checksum of the content, 32 hexadecimal digits; null for deletions. */
   readonly md5: string | null;
   /** Bytes of content; null for deletions. */
   readonly len: number | null;
