@@ -4,7 +4,7 @@ import { charsetNamed } from '../lib/charset.js';
 
 /** What is looked at: pairs and triples of letters tell languages apart in far less. */
 const SAMPLE_BYTES = 16 * 1024;
-/** Of what comes before the first letter that is not ASCII. */
+/** Most bytes kept of what comes before the first letter that is not ASCII. */
 const LEAD_BYTES = 256;
 /** Fewer letters beyond ASCII could be of any language. */
 const LEAST_LETTERS = 4;

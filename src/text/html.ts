@@ -59,7 +59,7 @@ interface Within {
   sets: number;
   clears: number;
   ownBeside: number | undefined;
-  /** Of a table: blocks that stand between its parts. */
+  /** Blocks that stand between the parts of a table. */
   strays: Blocks | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface Open<State> {
   within: Foreign;
   /** Whether a paragraph, a link, is in scope: asked by many a tag, and mostly answered with no. */
   inScope: number;
-  /** Of everything in it. */
+  /** State of everything in it. */
   state: State;
 }
 
