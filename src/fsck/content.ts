@@ -10,7 +10,7 @@ import type { CheckContext, Finding } from './types.js';
 const PAGE_ROWS = 500;
 const READ_BYTES = 256 * 1024;
 
-/** Troubles of rows whose file is nobody else's. */
+/** Troubles of rows whose file belongs to no other row. */
 const OWN_FILE: ReadonlySet<Finding['kind']> = new Set(['missing-file', 'altered-file']);
 
 type Trouble = Pick<Finding, 'kind' | 'what'>;

@@ -253,7 +253,7 @@ function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
 }
 
 /**
- * Whose store it is. A store that is not there, or a new one where there was another, may be a disk that is not mounted: its
+ * The machine the store belongs to. A store that is not there, or a new one where there was another, may be a disk that is not mounted: its
  * rows are left alone, unless the operator says that it is lost.
  */
 function storeOf(

@@ -59,7 +59,7 @@ export interface CheckContext {
   storeDir: string;
   /** Undefined: there is no store on this machine. */
   machineId: string | undefined;
-  /** Whose rows point into another store than the one that is here. */
+  /** Machine whose rows point into another store than the one that is here. */
   strangeMachineId: string | undefined;
   /** Undefined: the Bot Manager has it, or it cannot be read. */
   names: NamesDb | undefined;
