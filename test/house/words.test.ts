@@ -1,0 +1,60 @@
+/** Plain words: turns of phrase that hide the subject of a sentence are counted, and may only become fewer. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { projectFiles, readProjectFile } from '../support/tree.js';
+
+/** What reads badly, and what to write instead. */
+const STILTED: readonly [pattern: RegExp, instead: string][] = [
+  [/\bwhoever\b|(?:^|[.;:,] )who (?!\w+ .*\?)/gim, 'a noun: the client, the peer, the operator'],
+  [/\bbehind\b/gi, '"after", unless something stands behind a front'],
+  [/\b(?:tell|tells|telling|told) of\b/gi, '"report"'],
+  [/\bso many\b/gi, 'the number, or N'],
+  [/\b(?:is|are|was|were) to be\b/gi, '"must be", "will be"'],
+  [/\banew\b/gi, '"again"'],
+  [/(?:^|\. )Of (?:the|what|all|a|an|each|whom|it|this|them)\b/gm, 'the subject first'],
+];
+
+/** Places per thousand words, with little room: lower a number when it has fallen, never raise one. */
+const AT_MOST = { documents: 2.7, manual: 2.2, examples: 3.4, comments: 0.7, 'comments of tests': 0.5 };
+/** How far a number may stay above what is measured. */
+const SLACK = 1.5;
+type Text = keyof typeof AT_MOST;
+
+/** Comments of a source file, without their marks. */
+function commentsOf(source: string): string {
+  const comments = source.match(/\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/.*/g) ?? [];
+  return comments.join('\n').replace(/^\s*(?:\/\*\*?|\*\/|\*|\/\/)/gm, '');
+}
+
+function kindOf(path: string): Text | undefined {
+  if (path === 'test/house/words.test.ts') return undefined;
+  if (path.startsWith('examples/')) return 'examples';
+  if (path.endsWith('.md')) return 'documents';
+  if (/^man\/.*\.\d$/.test(path)) return 'manual';
+  if (/^(src|scripts)\/.*\.(ts|mjs)$/.test(path)) return 'comments';
+  return /^(test|bench)\/.*\.ts$/.test(path) ? 'comments of tests' : undefined;
+}
+
+test('stilted turns of phrase only become fewer', () => {
+  const words: Partial<Record<Text, number>> = {};
+  const found: Partial<Record<Text, string[]>> = {};
+  for (const path of projectFiles()) {
+    const kind = kindOf(path);
+    if (kind === undefined) continue;
+    const whole = readProjectFile(path);
+    const text = /\.(ts|mjs)$/.test(path) ? commentsOf(whole) : whole;
+    words[kind] = (words[kind] ?? 0) + text.split(/\s+/).length;
+    for (const [pattern, instead] of STILTED)
+      for (const [match] of text.matchAll(pattern))
+        (found[kind] ??= []).push(`${path}: "${match.trim()}": write ${instead}`);
+  }
+  const rates = Object.entries(AT_MOST).map(([kind, atMost]) => {
+    const places = found[kind as Text] ?? [];
+    const rate = Math.ceil((10_000 * places.length) / (words[kind as Text] ?? 1)) / 10;
+    return { kind, atMost, rate, places };
+  });
+  for (const { kind, atMost, rate, places } of rates) {
+    assert.ok(rate <= atMost, `${kind}: ${rate} a thousand words, at most ${atMost}:\n${places.join('\n')}`);
+    assert.ok(atMost - rate <= SLACK, `${kind}: ${rate} a thousand words: lower the number (${atMost})`);
+  }
+});
