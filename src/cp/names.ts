@@ -1,16 +1,22 @@
+import { LccError } from '../lib/errors.js';
+
+/** Far beyond what any system takes for a path (Linux: 4096): what is longer is no list of names. */
+const MAX_NAME_BYTES = 64 * 1024;
+
 /** Splits a stream of bytes into names, each ended by a separator; the last may lack it. */
 export class NameSplitter {
-  readonly #separator: string;
+  readonly #separator: '\n' | '\0';
   #carry = '';
 
   constructor(separator: '\n' | '\0') {
     this.#separator = separator;
   }
 
-  /** The names completed by this chunk, as latin1 strings. */
+  /** The names completed by this chunk, as latin1 strings. @throws LccError `data.malformed` at one that no path can be */
   push(chunk: Buffer): string[] {
     const names = (this.#carry + chunk.toString('latin1')).split(this.#separator);
     this.#carry = names.pop() ?? '';
+    if (this.#carry.length > MAX_NAME_BYTES) throw new LccError('data.malformed', tooLong(this.#separator));
     return names;
   }
 
@@ -20,4 +26,12 @@ export class NameSplitter {
     this.#carry = '';
     return last === '' ? [] : [last];
   }
+}
+
+function tooLong(separator: '\n' | '\0'): string {
+  const [ended, advice] =
+    separator === '\n'
+      ? ['a newline', 'are they ended by NUL (-0), or is this another file?']
+      : ['NUL', 'are they a line each (without -0), or is this another file?'];
+  return `standard input: more than ${MAX_NAME_BYTES} bytes without ${ended} to end a name; ${advice}`;
 }

@@ -355,3 +355,17 @@ test(
     assert.deepEqual(types, { 'a.pl': 'application/x-perl', 'a.pptx': slides, 'a.html': 'text/html' });
   },
 );
+
+test('a stream without names is refused at once, whatever its length, and the listing is not whole', () => {
+  for (const [args, byte, advice] of [
+    [[], 'a', /without a newline to end a name; are they ended by NUL \(-0\)/],
+    [['-0'], 'a', /without NUL to end a name; are they a line each/],
+  ] as const) {
+    const endless = spawnSync('bash', ['-c', `yes ${byte} | tr -d '\\n' | '${FILE2URL}' ${args.join(' ')}`], {
+      cwd: site,
+    });
+    assert.equal(endless.status, 65);
+    assert.equal(endless.stdout.toString(), HEAD);
+    assert.match(endless.stderr.toString(), advice);
+  }
+});
