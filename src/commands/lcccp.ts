@@ -1,5 +1,5 @@
 /** lcccp: ships `<url>` containers to a UNS. */
-import { fstatSync, readFileSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import {
@@ -15,6 +15,7 @@ import { readAuthorities } from '../lib/authorities.js';
 import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
+import { firstLineOf } from '../lib/first-line.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
 import { formatUrl, type UrlRecord } from '../wire/url.js';
@@ -177,16 +178,22 @@ function passwordOf({ options, env }: CommandContext): string | undefined {
   const given = text('pwd');
   if (given !== undefined && file !== undefined)
     throw new LccError('usage', 'give --pwd or --pwdfile, not both');
-  if (file === undefined) return given ?? env['LCC_PWD'];
-  const password = readPasswordFile(file).split(/\r?\n/, 1)[0] ?? '';
+  // An empty variable counts as none, as in a shell.
+  if (file === undefined) return given ?? (env['LCC_PWD'] || undefined);
+  const password = readPassword(file);
+  if (password === undefined)
+    throw new LccError(
+      'config',
+      `${file}: its first line is no password, it is too long; write the password there`,
+    );
   if (password === '')
     throw new LccError('config', `${file}: its first line is empty; write the password there`);
   return password;
 }
 
-function readPasswordFile(file: string): string {
+function readPassword(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return firstLineOf(file);
   } catch (error) {
     throw new LccError(
       'input.missing',

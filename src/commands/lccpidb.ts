@@ -1,5 +1,4 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
-import { readFileSync } from 'node:fs';
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Config } from '../config/load.js';
 import {
@@ -22,6 +21,7 @@ import { readProviderQueue } from '../db/queue/shape.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, errnoOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
+import { firstLineOf } from '../lib/first-line.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
@@ -244,14 +244,13 @@ function loginOf({ options }: CommandContext): string | null | undefined {
   const file = options['loginfile'];
   if (typeof file !== 'string') return undefined;
   if (file === 'none') return null;
-  let text: string;
+  let login: string | undefined;
   try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+    login = firstLineOf(file === '-' ? 0 : file);
   } catch (error) {
     throw new LccError('input.missing', `--loginfile=${file}: ${errnoOf(error) ?? messageOf(error)}`);
   }
-  const [login = ''] = text.split(/\r?\n/, 1);
-  if (!/^[^:\p{Cc}]+:\P{Cc}*$/u.test(login) || login.length > 1000)
+  if (login === undefined || !/^[^:\p{Cc}]+:\P{Cc}*$/u.test(login) || login.length > 1000)
     throw new LccError('config', `--loginfile=${file}: write user:password in its first line`);
   return login;
 }

@@ -141,6 +141,12 @@ test('a password file that cannot be read is exit 66, a provider that is no numb
   assert.equal((await lcccp(1, '', ['--pid=abc'])).status, 64);
 });
 
+test('a password file without end is refused at once, with status 78', async () => {
+  const endless = await lcccp(1, '', ['--pwdfile=/dev/zero']);
+  assert.equal(endless.status, 78);
+  assert.match(endless.stderr, /\/dev\/zero: its first line is no password, it is too long/);
+});
+
 test('-v says what is done', async () => {
   const site = makeSite(url('a.html'));
   const { stderr } = await lcccp(6, site.first, ['-v']);
