@@ -10,6 +10,7 @@ import { tryLock } from '../lib/lock.js';
 import { askStatus, controlSocket } from '../run/ask.js';
 import type { ChildSpec } from '../run/child.js';
 import { fullDiskTrap } from '../run/full-disk.js';
+import { KINDS, STOP_ORDER } from '../run/kinds.js';
 import { LCCD_METRICS } from '../run/metrics.js';
 import { supervisorTimes } from '../run/options.js';
 import { Supervisor } from '../run/supervisor.js';
@@ -83,7 +84,7 @@ async function start(services: Services, context: CommandContext): Promise<Runni
   if (trap !== undefined) log.warn('a full disk could not be emptied', { reason: trap });
   const supervisor = new Supervisor({
     children: childrenOf(config, context),
-    stopOrder: ['lccd-cu', 'lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'],
+    stopOrder: STOP_ORDER,
     clock,
     log,
     ...supervisorTimes(config),
@@ -118,10 +119,10 @@ async function start(services: Services, context: CommandContext): Promise<Runni
   };
 }
 
-/** In starting order: a daemon that others connect to comes before those that connect. */
+/** In starting order, as the kinds are. */
 function childrenOf(config: Config, context: CommandContext): ChildSpec[] {
   const bin = dirname(realpathSync(process.argv[1] ?? ''));
-  const { run: runDir, store } = config.home;
+  const { run: runDir } = config.home;
   const unix = (file: string) => `unix:${join(runDir, file)}`;
   // The longest path below run/: a home that is too deep is refused here, with a message that says so.
   parseEndpoint(unix(`lccbot-${config.get('bm.bots')}.ctl.sock`));
@@ -136,34 +137,11 @@ function childrenOf(config: Config, context: CommandContext): ChildSpec[] {
     args: [...NODE_FLAGS, join(bin, command), ...args, ...common],
     env: childEnvironment(context.env, instance),
   });
-  const robot = [
-    `--bm=${unix('bm.sock')}`,
-    `--slots=${config.get('bm.slots')}`,
-    ...config.get('bot.allow_addresses').map(network => `--allow-address=${network}`),
-  ];
-  const bots = config.get('bm.bots');
-  return [
-    child('lccd-qm', [`--listen-uns=${unix('qm-uns.sock')}`, `--listen-bm=${unix('qm-bm.sock')}`]),
-    child('lccd-bm', [
-      `--source=${unix('qm-bm.sock')}`,
-      `--listen=${unix('bm.sock')}`,
-      `--store=${store}`,
-      `--machineid=${config.get('bm.machine_id')}`,
-    ]),
-    ...Array.from({ length: bots }, (_, i) => child('lccbot', robot, bots === 1 ? undefined : String(i + 1))),
-    child('lccd-uns', [
-      ...config.get('uns.listen').map(endpoint => `--listen=${endpoint}`),
-      `--qm=${unix('qm-uns.sock')}`,
-    ]),
-    ...(config.get('cu.listen').length === 0
-      ? []
-      : [
-          child(
-            'lccd-cu',
-            config.get('cu.listen').map(endpoint => `--listen=${endpoint}`),
-          ),
-        ]),
-  ];
+  return KINDS.flatMap(({ name, children }) =>
+    children(config, unix).map((args, i, { length }) =>
+      child(name, args, length === 1 ? undefined : String(i + 1)),
+    ),
+  );
 }
 
 /** systemd talks to lccd alone: a child that said READY or fed the watchdog would speak for all. */

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { AS_ITS_USER, errnoOf, isErrorCode, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
-import { rankOf } from './kinds.js';
+import { FLOW, rankOf } from './kinds.js';
 
 /** What every daemon says of itself, and what it adds. */
 export interface DaemonStatus {
@@ -23,8 +23,6 @@ const SUFFIX = '.ctl.sock';
 /** How long a daemon is waited for when nothing else is said. */
 export const ANSWER_TIMEOUT_MS = 5000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Work is handed downstream before it is let go of upstream: asked in this order, none is overlooked on its way. */
-const FLOW = ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot'];
 
 /**
  * Asks every daemon that has, or left, a control socket below `runDir`, upstream first.

@@ -1,4 +1,76 @@
-/** Which daemon a name is of: there may be several of a kind, `lccd-uns` and `lccd-uns-west`. */
+/**
+ * The kinds of daemons of a whole LCC: what lccd starts of each, in which order it stops them, and in which order all are asked
+ * what they do. Which kind a name is of: there may be several of a kind, `lccd-uns` and `lccd-uns-west`.
+ */
+import type { Config } from '../config/load.js';
+
+/** Where a kind stands: readers beside the work, the others along its way, upstream first. */
+const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots'] as const;
+
+export interface DaemonKind {
+  /** Of its command, its control socket and in logs. */
+  name: string;
+  phase: (typeof PHASES)[number];
+  /** The options of each child of this kind that lccd starts; of several, each has its number in its name. */
+  children: (config: Config, socket: (file: string) => string) => string[][];
+}
+
+/** In the order in which they are started: what is connected to comes before what connects. */
+export const KINDS: readonly DaemonKind[] = [
+  {
+    name: 'lccd-qm',
+    phase: 'queue',
+    children: (_config, socket) => [
+      [`--listen-uns=${socket('qm-uns.sock')}`, `--listen-bm=${socket('qm-bm.sock')}`],
+    ],
+  },
+  {
+    name: 'lccd-bm',
+    phase: 'managers',
+    children: (config, socket) => [
+      [
+        `--source=${socket('qm-bm.sock')}`,
+        `--listen=${socket('bm.sock')}`,
+        `--store=${config.home.store}`,
+        `--machineid=${config.get('bm.machine_id')}`,
+      ],
+    ],
+  },
+  {
+    name: 'lccbot',
+    phase: 'robots',
+    children: (config, socket) =>
+      Array.from({ length: config.get('bm.bots') }, () => [
+        `--bm=${socket('bm.sock')}`,
+        `--slots=${config.get('bm.slots')}`,
+        ...config.get('bot.allow_addresses').map(network => `--allow-address=${network}`),
+      ]),
+  },
+  {
+    name: 'lccd-uns',
+    phase: 'intake',
+    children: (config, socket) => [
+      [...config.get('uns.listen').map(endpoint => `--listen=${endpoint}`), `--qm=${socket('qm-uns.sock')}`],
+    ],
+  },
+  {
+    name: 'lccd-cu',
+    phase: 'readers',
+    children: config => {
+      const endpoints = config.get('cu.listen');
+      return endpoints.length === 0 ? [] : [endpoints.map(endpoint => `--listen=${endpoint}`)];
+    },
+  },
+];
+
+const namesOf = (phases: readonly string[]) =>
+  phases.flatMap(phase => KINDS.filter(kind => kind.phase === phase).map(({ name }) => name));
+
+/** Work is handed downstream before it is let go of upstream: asked in this order, none is overlooked on its way. */
+export const FLOW: readonly string[] = namesOf(PHASES.filter(phase => phase !== 'readers'));
+
+/** Upstream first: what has been handed on can still be taken. */
+export const STOP_ORDER: readonly string[] = namesOf(PHASES);
 
 export function isOfKind(name: string, kind: string): boolean {
   // There is one lccd itself; the other daemons have names that begin like it.

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { loadConfig } from '../../src/config/load.js';
+import { FLOW, KINDS, STOP_ORDER } from '../../src/run/kinds.js';
+
+describe('The kinds of daemons', () => {
+  it('are asked along the way of the work, which readers are not on', () => {
+    assert.deepEqual(FLOW, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
+  });
+
+  it('are stopped along the way of the work, readers before it, none left out', () => {
+    assert.deepEqual(STOP_ORDER, ['lccd-cu', 'lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
+    assert.deepEqual([...STOP_ORDER].sort(), KINDS.map(({ name }) => name).sort());
+  });
+
+  it('connect only to sockets of kinds that are started before them', t => {
+    const dir = mkdtempSync(join(tmpdir(), 'lcc-kinds-'));
+    t.after(() => rmSync(dir, { recursive: true }));
+    const config = loadConfig({
+      env: { LCC_HOME: dir },
+      overrides: { 'bm.bots': '2', 'cu.listen': ['127.0.0.1:0'] },
+    });
+    const listening = new Set<string>();
+    const started: string[] = [];
+    for (const kind of KINDS)
+      for (const args of kind.children(config, file => `unix:${file}`)) {
+        started.push(kind.name);
+        for (const arg of args) {
+          const [option, socket] = arg.split('=unix:');
+          if (socket === undefined) continue;
+          if (option?.startsWith('--listen') === true) listening.add(socket);
+          else assert.ok(listening.has(socket), `${kind.name} ${arg}`);
+        }
+      }
+    assert.deepEqual(started, ['lccd-qm', 'lccd-bm', 'lccbot', 'lccbot', 'lccd-uns', 'lccd-cu']);
+  });
+});
