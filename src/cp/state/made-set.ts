@@ -2,8 +2,9 @@
  * A set that lcccpstate made, in the hands of what delivers it: named by the first line of the stream, sent, and then
  * accepted (its state becomes the statefile), not accepted, or in doubt.
  */
-import { closeSync, openSync, readSync, renameSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, renameSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import { renameDurably } from '../../lib/durable.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
 import { ownMark } from '../../lib/process-mark.js';
@@ -149,9 +150,14 @@ export class MadeSet {
   }
 }
 
-/** Whether a state is on another machine: it is not here, and lcccpstate ran there. */
+/**
+ * Whether a state is on another machine: it is not here, and lcccpstate ran there. Machines may have one name; a folder that
+ * is not here settles it.
+ */
 export function isElsewhere({ state, id, base, host }: NamedState): boolean {
-  if (host === undefined || host === hostname()) return false;
+  if (host === undefined) return false;
+  if (!existsSync(dirname(state))) return true;
+  if (host === hostname()) return false;
   try {
     const isHere = id === '' ? statefileId(state) === base : keptSets(state).some(set => set.id === id);
     return !isHere;
