@@ -21,7 +21,7 @@ import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { RobotPeer } from '../wire/bm-bot.js';
-import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { FetchFailed, FetchRequest, RobotResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { ownerOf, Stops } from '../wire/stops.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
@@ -245,7 +245,7 @@ export class BotManager {
   }
 
   /** A robot's answer; false when it was not asked that. */
-  #done(worker: RobotWorker, result: FetchResult): boolean {
+  #done(worker: RobotWorker, result: RobotResult): boolean {
     this.#upstream.heedSilence();
     if (result.status === 'recalled' && this.#distributor.taskOf(worker, result.id)?.recalled !== true)
       return false;
@@ -270,18 +270,23 @@ export class BotManager {
     worker.heardStop(task.lane);
   }
 
-  #answer(task: FetchTask, result: FetchResult): void {
-    result.id = task.request.id;
-    if (result.status === 'ok' && task.destination !== undefined) {
-      if (!this.#upstream.has(task.source)) return this.#store.discard(task.destination);
-      result.machineId = this.#store.machineId;
-      result.fileId = this.#store.fileIdOf(task.destination);
-    } else if (task.destination !== undefined) {
-      // A robot that vanished over it may still be writing: its name is used up. Otherwise it was never used.
-      if (task.tainted) this.#store.discard(task.destination);
-      else this.#store.giveBack(task.destination);
+  /** Answers a request under its own id, content with its place. */
+  #answer(task: FetchTask, result: RobotResult): void {
+    const { id } = task.request;
+    const { destination, source } = task;
+    if (result.status === 'ok') {
+      if (destination === undefined) throw new Error(`request ${id}: content without a name in the store`);
+      if (!this.#upstream.has(source)) return this.#store.discard(destination);
+      const { machineId } = this.#store;
+      const fileId = this.#store.fileIdOf(destination);
+      return this.#upstream.answer(source, { ...result, id, machineId, fileId });
     }
-    this.#upstream.answer(task.source, result);
+    if (destination !== undefined) {
+      // A robot that vanished over it may still be writing: its name is used up. Otherwise it was never used.
+      if (task.tainted) this.#store.discard(destination);
+      else this.#store.giveBack(destination);
+    }
+    this.#upstream.answer(source, { ...result, id });
   }
 
   /** The task's robot is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
@@ -376,7 +381,7 @@ export class BotManager {
     this.#log.warn(event, { disk: this.#store.describeRoom() });
   }
 
-  #storeFull(id: number): FetchResult {
+  #storeFull(id: number): FetchFailed {
     return storeFull(id, this.#store.describeRoom());
   }
 }

@@ -1,6 +1,6 @@
 /** Answers that no robot gave. */
 import { STORE_FULL } from '../wire/codes.js';
-import type { FetchResult } from '../wire/fetch.js';
+import type { FetchFailed } from '../wire/fetch.js';
 
 /** How long a source is asked to wait before it sends again what found the store full. */
 const FULL_RETRY_MS = 30_000;
@@ -9,7 +9,7 @@ const FULL_RETRY_MS = 30_000;
  * The answer to a request there is no room for: the provider waits, and nothing of it is lost.
  * @param room what the disk has and needs
  */
-export function storeFull(id: number, room: string): FetchResult {
+export function storeFull(id: number, room: string): FetchFailed {
   return {
     id,
     status: 'error',
@@ -23,7 +23,7 @@ export function storeFull(id: number, room: string): FetchResult {
 }
 
 /** @param whom the workers lost, e.g. `2 robots ended`: they went one after the other, over this request maybe */
-export function tooManyLosses(id: number, whom: string): FetchResult {
+export function tooManyLosses(id: number, whom: string): FetchFailed {
   return {
     id,
     status: 'error',

@@ -257,7 +257,7 @@ export class Relay {
         return true;
       case 'ok':
         // A machine below it that was refused, or has gone over to another branch: its file is not to be pointed to.
-        return this.#machines.linkOf(result.machineId ?? '') !== branch;
+        return this.#machines.linkOf(result.machineId) !== branch;
       case 'unchanged':
         return false;
     }
@@ -302,13 +302,12 @@ export class Relay {
   }
 
   #answer(task: RelayTask, result: FetchResult): void {
-    result.id = task.request.id;
-    this.#upstream.answer(task.source, result);
+    this.#upstream.answer(task.source, { ...result, id: task.request.id });
   }
 
   /** Nobody will ever point to this file. */
   #discard(branch: Branch, result: FetchResult): void {
-    if (result.status !== 'ok' || result.machineId === undefined || result.fileId === undefined) return;
+    if (result.status !== 'ok') return;
     const { machineId, fileId } = result;
     branch.peer.delete({ id: ++this.#lastNumber, machineId, fileId });
   }

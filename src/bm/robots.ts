@@ -1,6 +1,6 @@
 /** Robots as workers: each task gets a name in the store, and keeps it when its robot vanishes and another goes on. */
 import type { Name } from '../db/names/names.js';
-import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import type { FetchRequest, RobotResult } from '../wire/fetch.js';
 import type { RobotPeer } from '../wire/bm-bot.js';
 import type { Task, Worker } from './distribute.js';
 import { storeFull } from './outcomes.js';
@@ -29,14 +29,14 @@ export class RobotWorker implements Worker<FetchTask> {
   readonly #peer: RobotPeer;
   readonly #store: Store;
   readonly #nowMs: () => number;
-  readonly #failed: (worker: RobotWorker, result: FetchResult) => void;
+  readonly #failed: (worker: RobotWorker, result: RobotResult) => void;
 
   /** @param failed gets each task that could not even begin */
   constructor(
     peer: RobotPeer,
     store: Store,
     nowMs: () => number,
-    failed: (worker: RobotWorker, result: FetchResult) => void,
+    failed: (worker: RobotWorker, result: RobotResult) => void,
   ) {
     this.#peer = peer;
     this.#store = store;

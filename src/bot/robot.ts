@@ -14,8 +14,8 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { ManagerPeer, type RobotRequest } from '../wire/bm-bot.js';
-import type { FetchDone } from '../wire/fetch.js';
+import { ManagerPeer } from '../wire/bm-bot.js';
+import type { RobotDone, RobotRequest } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import { ownerOf, Stops } from '../wire/stops.js';
@@ -283,7 +283,7 @@ export class Robot {
     this.#fill();
   }
 
-  #note(session: Session, result: FetchDone): void {
+  #note(session: Session, result: RobotDone): void {
     this.#running--;
     this.#counts[result.status]++;
     this.#counts.wire_bytes += result.wireBytes;
@@ -351,7 +351,7 @@ export class Robot {
   }
 }
 
-function resultOf({ id, file }: RobotRequest, outcome: FetchOutcome): FetchDone {
+function resultOf({ id, file }: RobotRequest, outcome: FetchOutcome): RobotDone {
   if (outcome.status !== 'error') return Object.assign(outcome, { id });
   const { failure, wireBytes, elapsedMs } = outcome;
   return { id, status: 'error', ...verdictOf(failure, file), wireBytes, elapsedMs };

@@ -1,6 +1,6 @@
 /** What a robot keeps of a connection and of each request over it. */
-import type { ManagerPeer, RobotRequest } from '../wire/bm-bot.js';
-import type { FetchResult } from '../wire/fetch.js';
+import type { ManagerPeer } from '../wire/bm-bot.js';
+import type { RobotRequest, RobotResult } from '../wire/fetch.js';
 import type { Stops } from '../wire/stops.js';
 import type { Cancellable, FetchEvents } from '../fetch/job.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
@@ -23,7 +23,7 @@ export interface Session {
   readonly stops: Stops;
   /** Number of requests without a result yet. */
   open: number;
-  unsent: FetchResult[];
+  unsent: RobotResult[];
   cancelSend: (() => void) | undefined;
   ended: boolean;
   closed: boolean;

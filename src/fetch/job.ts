@@ -1,5 +1,6 @@
 /** What is asked of the engine. */
 import type { Clock } from '../lib/clock.js';
+import type { FetchTerms } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
 import type { HostPlaces } from './host-places.js';
 import type { Links } from './links.js';
@@ -15,32 +16,12 @@ export type BodyToSend = { bytes: Uint8Array } | { file: string; length: number 
  * One request. Redirects of GET and HEAD are followed; for the others they are failures, as every status but 2xx is. Of the
  * others the content of the answer, if there is any, is what the server says about what it did.
  */
-export interface FetchJob {
-  /** Absolute, http or https. */
-  url: string;
+export interface FetchJob extends FetchTerms {
   /** Left out: GET. */
   method?: Method;
   body?: BodyToSend;
   /** More header fields, names in lower case and values by turns. `host` is who is meant, where the url only leads there. */
   headers?: readonly string[];
-  /** Where redirects may lead. None: to any permitted address. */
-  roots: readonly string[];
-  /** What was announced: asked for first, and another one is a failure. */
-  mimetype?: string;
-  /** Of what the caller has: GET and HEAD are conditional. */
-  lastModified?: string;
-  etag?: string;
-  /** What was announced: they confirm a body that ends by close; with `enforce` anything else is a failure. */
-  md5?: string;
-  len?: number;
-  enforce?: boolean;
-  /** Limits where they are tighter than the engine's. */
-  maxBytes?: number;
-  timeoutMs?: number;
-  /** User-Agent, instead of the engine's. */
-  userAgent?: string;
-  /** `user:password` (RFC 7617) for the origin of `url`, and for no other that a redirect leads to. */
-  login?: string;
 }
 
 /** What a fetch tells its owner. */

@@ -1,40 +1,20 @@
 /** What comes of a request. */
+import type { FetchUnchanged, RobotOk } from '../wire/fetch.js';
 import { charsetOf } from './charset.js';
 import type { FetchFailure } from './failure.js';
 import { essenceOf, type ResponseHead } from './head.js';
 
-export interface Cost {
-  /** Bytes received over the wire, headers and all hops included. */
-  wireBytes: number;
-  elapsedMs: number;
-}
+/** What it took: bytes received over the wire, headers and all hops included, and time. */
+export type Cost = Pick<RobotOk, 'wireBytes' | 'elapsedMs'>;
 
-/** What was asked for has been done; its content, if it has any, is in the sink. */
-export interface Fetched extends Cost {
-  status: 'ok';
-  /** Of the content as it went into the sink: lower-case hex. HEAD has no content: ''. */
-  md5: string;
-  len: number;
-  http: number;
-  /** False: the body ended by close and neither length nor md5 confirm that it is whole. */
-  verified: boolean;
-  mimetype?: string;
-  charset?: string;
-  lastModified?: string;
-  etag?: string;
-  /** Where redirects led. */
-  finalUrl?: string;
+/** What was asked for has been done; its content, if it has any, is in the sink. HEAD has none: its md5 is ''. */
+export interface Fetched extends Omit<RobotOk, 'id'> {
   /** The length that the server states, of the content as coded: all that HEAD reports of it. */
   contentLength?: number;
 }
 
 /** What the caller has is still the same. */
-export interface Unchanged extends Cost {
-  status: 'unchanged';
-  http: 304;
-  lastModified?: string;
-  etag?: string;
-}
+export type Unchanged = Omit<FetchUnchanged, 'id'>;
 
 export interface Failed extends Cost {
   status: 'error';

@@ -68,7 +68,7 @@ export class BmLinks {
         fetched: result => {
           // A machine that was refused may have been given something before it, or its relay, heard of that.
           const done =
-            result.status === 'ok' && link.refused.has(result.machineId ?? '')
+            result.status === 'ok' && link.refused.has(result.machineId)
               ? ({ id: result.id, status: 'recalled' } as const)
               : result;
           // Its file may be one that a row points to (a result sent twice): left for lccfsck to judge.

@@ -1,30 +1,45 @@
-/** What is asked of a robot and what it answers: the values behind the messages of `qm-bm` and `bm-bot`. */
+/** What is asked of a robot and what it answers: the values behind the messages of fetch-messages.ts. */
 
-export interface FetchRequest {
+/** What is to be fetched, and on which terms: the same from the Queue Manager down to the engine that asks the site. */
+export interface FetchTerms {
+  /** Absolute fetch URL, http or https. */
+  url: string;
+  /** Where redirects may lead: a hop outside is a failure (code 609). None: to any permitted address. */
+  roots: readonly string[];
+  /** What was announced: asked for first, and another one is a failure (code 607). */
+  mimetype?: string;
+  /** Validators of the content held, as the server once sent them: with any of them the request is conditional. */
+  lastModified?: string;
+  etag?: string;
+  /** What was announced: they confirm a body that ends by close; with `enforce` anything else is a failure (code 612). */
+  md5?: string;
+  len?: number;
+  enforce?: boolean;
+  /** Limits where they are tighter than the engine's. */
+  maxBytes?: number;
+  timeoutMs?: number;
+  /** User-Agent, instead of the engine's. */
+  userAgent?: string;
+  /** `user:password` (RFC 7617) for the origin of `url`, and for no other that a redirect leads to. */
+  login?: string;
+}
+
+/** What a source asks of a Bot Manager. */
+export interface FetchRequest extends FetchTerms {
   /** Unique on the connection it is sent over. */
   id: number;
   /** Requests of one lane are carried out one after the other, in order; the QM uses `pid` (or `pid.n` if parallel). */
   lane: string;
-  /** Absolute fetch URL, http or https. */
-  url: string;
-  /** The provider's roots, for redirects: a hop outside them is code 609. */
-  roots: readonly string[];
-  /** What the CP announced, for code 607. */
-  mimetype?: string;
-  /** Validators of the content held: asked conditionally when any is given. As the server once sent them. */
-  lastModified?: string;
-  etag?: string;
-  /** Announced md5 and length: they confirm a body that ends by close; with `enforce` anything else is code 612. */
-  md5?: string;
-  len?: number;
-  enforce?: boolean;
-  /** Limits of this provider, where they are tighter than the robot's own. */
-  maxBytes?: number;
-  timeoutMs?: number;
-  /** User-Agent, instead of the robot's own. */
-  userAgent?: string;
-  /** `user:password` (RFC 7617) for the origin of `url`, and for no other that a redirect leads to. */
-  login?: string;
+}
+
+/** What a Bot Manager, or a person, asks of a robot. */
+export interface RobotRequest extends FetchTerms {
+  /** Unique on the connection it is sent over. */
+  id: number;
+  /** Missing: a request that waits for no other. */
+  lane?: string;
+  /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. */
+  file: string;
 }
 
 /**
@@ -34,7 +49,7 @@ export interface FetchRequest {
 export type ErrorReach = 'provider' | 'url' | 'real';
 
 export interface FetchOk {
-  id: number;
+  readonly id: number;
   status: 'ok';
   /** Lower-case hex, of the content as stored (decoded). */
   md5: string;
@@ -53,13 +68,16 @@ export interface FetchOk {
   finalUrl?: string;
   /** False: the body ended by close and neither length nor md5 confirm that it is whole. */
   verified: boolean;
-  /** Where it is stored; filled in by the Bot Manager that named the file. */
-  machineId?: string;
-  fileId?: string;
+  /** Where it is stored. */
+  machineId: string;
+  fileId: string;
 }
 
+/** As a robot answers; the Bot Manager that named the file hands it on with the place. */
+export type RobotOk = Omit<FetchOk, 'machineId' | 'fileId'>;
+
 export interface FetchUnchanged {
-  id: number;
+  readonly id: number;
   status: 'unchanged';
   wireBytes: number;
   elapsedMs: number;
@@ -69,7 +87,7 @@ export interface FetchUnchanged {
 }
 
 export interface FetchFailed {
-  id: number;
+  readonly id: number;
   status: 'error';
   /** An HTTP status or 6xx of codes.ts. */
   code: number;
@@ -83,13 +101,15 @@ export interface FetchFailed {
 
 /** Not begun, and given back because its lane was recalled: as if it had never been asked for. */
 export interface FetchRecalled {
-  id: number;
+  readonly id: number;
   status: 'recalled';
 }
 
 /** What became of a fetch that was carried out. */
 export type FetchDone = FetchOk | FetchUnchanged | FetchFailed;
 export type FetchResult = FetchDone | FetchRecalled;
+export type RobotDone = RobotOk | FetchUnchanged | FetchFailed;
+export type RobotResult = RobotDone | FetchRecalled;
 
 export interface DeleteRequest {
   id: number;

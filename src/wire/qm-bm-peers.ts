@@ -1,5 +1,14 @@
 /**
- * The two ends of the conversation QM ↔ BM, BM ↔ BM (its messages: qm-bm.ts).
+ * QM ↔ BM, and BM ↔ BM: fetch requests and deletions down, results and slots up (lcc-protocol(5)).
+ *
+ *     up:   <lococa:bm machineid="m1" slots="64" store="…"/>  first, and again whenever that changes
+ *           <lococa:bm machineid="m1 m2" slots="96" store="… …" relay="yes"/>   the same of a relay: all below it
+ *           <fetched id="17" status="ok" … machineid="m1" fileid="ab/cd/1f.0"/>   fetch-messages.ts
+ *           <deleted id="19" status="ok"/>  <checked …/>  <synced …/> (upkeep.ts)  <pong/>
+ *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>  <recall lane="7"/>
+ *           <delete id="19" machineid="m1" fileid="ab/cd/1e.0"/>  <ping intervalms="15000"/>
+ *           <check …/>  <sync …/> (upkeep.ts)
+ *           <refuse machineid="m2">why</refuse>           to a relay: that machine is not to be one of this LCC
  *
  * A link can be cut without either side being told: both notice by pings (pings.ts).
  */
@@ -9,9 +18,16 @@ import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, requiredInteger, requiredSlots, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
+import {
+  formatFetch,
+  formatFetched,
+  formatRecall,
+  readFetch,
+  readFetched,
+  readRecall,
+} from './fetch-messages.js';
 import { awaitHello, MessageChannel, type ChannelOptions, type LinkOptions } from './messages.js';
 import { Patience, Pinger } from './pings.js';
-import { formatFetch, formatFetched, formatRecall, readFetch, readFetched, readRecall } from './qm-bm.js';
 import {
   formatUpkeep,
   formatUpkept,
@@ -172,7 +188,7 @@ export class BotManagerPeer {
   }
 
   fetch(request: FetchRequest): void {
-    this.channel.send(formatFetch(request));
+    this.channel.send(formatFetch(request.id, request));
   }
   /** Asks for what has not begun of the lane; each such request comes back as `recalled`, any other as it ends. */
   recall(lane: string, begun = false): void {

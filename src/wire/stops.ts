@@ -5,13 +5,13 @@
  * again, and so does what is asked after the time the site wanted.
  */
 import { STORE_FULL } from './codes.js';
-import type { FetchResult } from './fetch.js';
+import type { RobotResult } from './fetch.js';
 
 /** Stops remembered; those that are over go first. */
 const MAX_STOPS = 10_000;
 
 /** How long the site of a result wants to be left alone; 0: it does not say. */
-export function patienceOf(result: FetchResult): number {
+export function patienceOf(result: RobotResult): number {
   // A store without room is not the site's affair.
   return result.status === 'error' && result.code !== STORE_FULL ? (result.retryAfterMs ?? 0) : 0;
 }
@@ -27,7 +27,7 @@ export class Stops {
   readonly #untilMs = new Map<string, number>();
 
   /** Takes note of a result of the lane. @returns whether its owner's site wants to be left alone */
-  heard(lane: string, result: FetchResult, nowMs: number): boolean {
+  heard(lane: string, result: RobotResult, nowMs: number): boolean {
     const patienceMs = patienceOf(result);
     if (patienceMs === 0) return false;
     const owner = ownerOf(lane);

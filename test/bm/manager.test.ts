@@ -36,7 +36,7 @@ describe('a Bot Manager', () => {
     assert.equal(fileOf(second), world.path('00/00/00000001.0'));
     await robot.say(ok(2));
     assert.deepEqual(await source.hear(), [
-      `<fetched id="42" status="ok" http="200" md5="${'0'.repeat(32)}" len="1" wirebytes="1" elapsedms="1" machineid="m1" fileid="00/00/00000001.0"/>`,
+      `<fetched id="42" status="ok" http="200" md5="${'0'.repeat(32)}" len="1" wirebytes="1" time="0.001" machineid="m1" fileid="00/00/00000001.0"/>`,
     ]);
     await world.stop();
   });
@@ -52,8 +52,8 @@ describe('a Bot Manager', () => {
     await robot.say('<fetched id="2" status="unchanged"/>');
     assert.equal(fileOf((await robot.hear())[0]), file);
     assert.deepEqual((await source.hear()).slice(-2), [
-      '<fetched id="1" status="error" code="404" reach="real" wirebytes="0" elapsedms="0">Not Found</fetched>',
-      '<fetched id="2" status="unchanged" http="304" wirebytes="0" elapsedms="0"/>',
+      '<fetched id="1" status="error" code="404" reach="real" wirebytes="0" time="0.000">Not Found</fetched>',
+      '<fetched id="2" status="unchanged" http="304" wirebytes="0" time="0.000"/>',
     ]);
     await world.stop();
   });
@@ -150,7 +150,7 @@ describe('a Bot Manager', () => {
     await world.pass(1000);
     const message = 'store full: 3.8 MB free of 95 MB, 4.8 MB needed (bm.min_free_disk_percent); free some';
     const refusal = (id: number) =>
-      `<fetched id="${id}" status="error" code="613" reach="provider" wirebytes="0" elapsedms="0" retryafterms="30000">${message}</fetched>`;
+      `<fetched id="${id}" status="error" code="613" reach="provider" retryafter="30" wirebytes="0" time="0.000">${message}</fetched>`;
     assert.deepEqual(await source.hear(), [refusal(2), HELLO(0)]);
     await source.say(fetch(3));
     assert.deepEqual(await source.hear(), [refusal(3)]);

@@ -250,7 +250,7 @@ describe('a Bot Manager whose robot meets a site that asks to be left alone', ()
     const heard = await source.hear();
     assert.match(
       heard[0] ?? '',
-      /^<fetched id="1" status="error" code="429" .*retryafterms="60000"/,
+      /^<fetched id="1" status="error" code="429" .*retryafter="60"/,
       'it comes first',
     );
     assert.deepEqual(heard.slice(1).toSorted(), [recalled(2), recalled(3), recalled(4), recalled(7)]);

@@ -18,7 +18,7 @@ describe('what a relay lets those below it do', () => {
     await source.say(fetch(1));
     await source.hear();
     await full.say(
-      '<fetched id="1" status="error" code="613" reach="provider" wirebytes="0" elapsedms="0" retryafterms="86400000">cannot write</fetched>',
+      '<fetched id="1" status="error" code="613" reach="provider" retryafter="86400" wirebytes="0" time="0.000">cannot write</fetched>',
     );
     await world.pass(30_000);
     assert.deepEqual(await source.hear(), [offered(0, 'm1'), recalled(1), offered(4, 'm1')]);

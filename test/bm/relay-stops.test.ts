@@ -18,7 +18,7 @@ describe('a relay below which a site asks to be left alone', () => {
     const [third, fourth] = await two.hear();
     await source.hear();
     await one.say(
-      `<fetched id="${numberOf(first)}" status="error" code="503" reach="url" wirebytes="5" elapsedms="1" retryafterms="60000">no</fetched>` +
+      `<fetched id="${numberOf(first)}" status="error" code="503" reach="url" retryafter="60" wirebytes="5" time="0.001">no</fetched>` +
         recalled(numberOf(second)),
     );
     assert.deepEqual(told(await source.hear()), [

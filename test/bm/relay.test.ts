@@ -62,10 +62,10 @@ describe('a relay', () => {
     ]);
     assert.equal(asked(await one.hear()), '21');
     await one.say(
-      `<fetched id="${numberOf(requests[1])}" status="error" code="404" reach="real" wirebytes="5" elapsedms="1">No &amp; no</fetched>`,
+      `<fetched id="${numberOf(requests[1])}" status="error" code="404" reach="real" wirebytes="5" time="0.001">No &amp; no</fetched>`,
     );
     assert.deepEqual(await source.hear(), [
-      '<fetched id="18" status="error" code="404" reach="real" wirebytes="5" elapsedms="1">No &amp; no</fetched>',
+      '<fetched id="18" status="error" code="404" reach="real" wirebytes="5" time="0.001">No &amp; no</fetched>',
     ]);
     await world.stop();
   });
@@ -75,7 +75,7 @@ describe('a relay', () => {
     const source = world.source();
     const branch = await world.branch(1, 'm1');
     const rest =
-      'lane="7.1" url="https://h/a?b&amp;c" roots="http://h/ https://h/" mimetype="text/html" lastmodified="x" etag="&quot;y&quot;" md5="0cc175b9c0f1b6a831c399e269772661" len="1" enforce="yes" maxbytes="100" timeoutms="2500"/>';
+      'lane="7.1" url="https://h/a?b&amp;c" mtime="x" etag="&quot;y&quot;" mimetype="text/html" md5="0cc175b9c0f1b6a831c399e269772661" len="1" maxlen="100" timeout="2.5" roots="http://h/ https://h/" enforce="yes"/>';
     await source.say(`<fetch id="99" ${rest}`);
     assert.deepEqual(await branch.hear(), [`<fetch id="1" ${rest}`]);
     await world.stop();
@@ -113,7 +113,7 @@ describe('a relay', () => {
     assert.deepEqual(
       (await source.hear()).filter(line => line.startsWith('<fetched')),
       [
-        '<fetched id="1" status="error" code="605" reach="url" wirebytes="0" elapsedms="0">3 Bot Managers vanished while fetching this</fetched>',
+        '<fetched id="1" status="error" code="605" reach="url" wirebytes="0" time="0.000">3 Bot Managers vanished while fetching this</fetched>',
         recalled(2),
       ],
     );
@@ -146,7 +146,7 @@ describe('a relay', () => {
     const other = await world.branch(1, 'm2');
     await source.hear();
     const refusal = (id: number) =>
-      `<fetched id="${id}" status="error" code="613" reach="provider" wirebytes="0" elapsedms="0" retryafterms="30000">full</fetched>`;
+      `<fetched id="${id}" status="error" code="613" reach="provider" retryafter="30" wirebytes="0" time="0.000">full</fetched>`;
     await source.say(fetch(1) + fetch(2));
     const requests = await full.hear();
     assert.equal(requests.length, 1);
@@ -171,7 +171,7 @@ describe('a relay', () => {
     await source.say(fetch(1) + fetch(2));
     const [first] = await branch.hear();
     const roomless = (id: number) =>
-      `<fetched id="${id}" status="error" code="613" reach="url" wirebytes="9" elapsedms="1">full</fetched>`;
+      `<fetched id="${id}" status="error" code="613" reach="url" wirebytes="9" time="0.001">full</fetched>`;
     await branch.say(roomless(numberOf(first)));
     assert.deepEqual(await source.hear(), [roomless(1)]);
     assert.equal(asked(await branch.hear()), '2');

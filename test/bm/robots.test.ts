@@ -113,7 +113,7 @@ describe('a Bot Manager whose robots come and go', () => {
     }
     const answers = (await source.hear()).filter(line => line.startsWith('<fetched'));
     assert.deepEqual(answers, [
-      '<fetched id="1" status="error" code="605" reach="url" wirebytes="0" elapsedms="0">3 robots ended while fetching this</fetched>',
+      '<fetched id="1" status="error" code="605" reach="url" wirebytes="0" time="0.000">3 robots ended while fetching this</fetched>',
     ]);
     const robot = await world.robot(1);
     const [next] = await robot.hear();

@@ -167,4 +167,4 @@ export const offered = (slots: number, machines: string) =>
 
 /** A machine's result of a request that a relay has sent it. */
 export const stored = (number: number, machine: string, file = `00/00/0000000${number}.0`) =>
-  `<fetched id="${number}" status="ok" http="200" md5="${'0'.repeat(32)}" len="1" wirebytes="1" elapsedms="1" machineid="${machine}" fileid="${file}"/>`;
+  `<fetched id="${number}" status="ok" http="200" md5="${'0'.repeat(32)}" len="1" wirebytes="1" time="0.001" machineid="${machine}" fileid="${file}"/>`;

@@ -67,7 +67,7 @@ test(`${FETCHES} fetches leave robot and Bot Manager with the memory and descrip
       while (begun < upTo) {
         const result = await source.fetch({ lane: name, url: `${url}${++begun}` });
         if (result?.status !== 'ok') failed++;
-        else await source.delete('m1', result.fileId ?? '');
+        else await source.delete('m1', result.fileId);
       }
     };
     const fetchUpTo = (upTo: number) =>

@@ -82,7 +82,7 @@ describe('lccd-bm as a relay, three levels deep', () => {
     const byMachine = new Map<string, number>();
     for (const [i, result] of results.entries()) {
       assert.equal(result?.status, 'ok', JSON.stringify(result));
-      const { machineId = '', fileId = '' } = result;
+      const { machineId, fileId } = result;
       assert.equal(readFileSync(contentOf(machineId, fileId), 'utf8'), `content of ${paths[i]}`);
       byMachine.set(machineId, (byMachine.get(machineId) ?? 0) + 1);
     }
@@ -137,7 +137,7 @@ describe('lccd-bm as a relay, three levels deep', () => {
     await source.slots(2, 'm1');
     const result = await source.fetch({ lane: '1', url: site.urlOf('/x') });
     assert.equal(result?.status, 'ok');
-    assert.ok(existsSync(contentOf('m1', result.fileId ?? '')));
+    assert.ok(existsSync(contentOf('m1', result.fileId)));
   });
 
   it('ends a second machine with the id of one that is there, wherever both hang, with status 78', async () => {

@@ -32,7 +32,7 @@ describe('lccd-bm looks after what is stored', () => {
     rmSync(fileOf(b));
     writeFileSync(fileOf(c), contentOf('/C'));
     writeFileSync(fileOf(d), '');
-    const id = (result: FetchOk) => result.fileId ?? '';
+    const id = (result: FetchOk) => result.fileId;
     assert.deepEqual(
       statuses(
         await Promise.all([

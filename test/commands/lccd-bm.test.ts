@@ -82,9 +82,9 @@ describe('lccd-bm', () => {
     assert.equal(new Set(results.map(({ fileId }) => fileId)).size, 40);
     const [first] = results;
     assert.ok(first);
-    assert.equal((await source.delete('m1', first.fileId ?? ''))?.status, 'ok');
-    assert.equal((await source.delete('m1', first.fileId ?? ''))?.status, 'ok');
-    assert.equal((await source.delete('elsewhere', first.fileId ?? ''))?.status, 'away');
+    assert.equal((await source.delete('m1', first.fileId))?.status, 'ok');
+    assert.equal((await source.delete('m1', first.fileId))?.status, 'ok');
+    assert.equal((await source.delete('elsewhere', first.fileId))?.status, 'away');
   });
 
   it('starts anew with a source that comes back, and removes what was fetched for the old one', async () => {
@@ -162,7 +162,7 @@ describe('lccd-bm', () => {
     startRobot('lccbot', 1);
     await source.slots(1);
     const result = await fetchOk('/a');
-    await source.delete('m1', result.fileId ?? '');
+    await source.delete('m1', result.fileId);
     await untilFiles(0);
     manager.child.kill('SIGTERM');
     await manager.ended;

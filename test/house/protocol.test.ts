@@ -3,19 +3,19 @@ import { test } from 'node:test';
 import { XmlReader } from '../../src/lib/xml/reader.js';
 import type { Attributes } from '../../src/lib/xml/types.js';
 import {
-  formatRobotFetch,
-  formatRobotFetched,
-  readRobotFetch,
-  readRobotFetched,
-} from '../../src/wire/bm-bot.js';
-import {
   CpReader,
   initAccepted,
   SET_RESULT_START,
   setAccepted,
   urlError,
 } from '../../src/wire/cp-uns/server.js';
-import { formatRecall } from '../../src/wire/qm-bm.js';
+import {
+  formatFetch,
+  formatFetched,
+  formatRecall,
+  readRobotFetch,
+  readRobotFetched,
+} from '../../src/wire/fetch-messages.js';
 import { readProjectFile } from '../support/tree.js';
 
 const LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -88,13 +88,13 @@ test('the robot’s conversation of the page is what is spoken', () => {
   assert.equal(requests.length, 4);
   for (const line of requests) {
     const request = readRobotFetch(element(line).attributes);
-    assert.equal(formatRobotFetch(request.id, request.file, request), `${line}\n`);
+    assert.equal(formatFetch(request.id, request, request.file), `${line}\n`);
   }
   const [hello, ...results] = said('BOT');
   assert.equal(hello, '<lococa:bot slots="64"/>');
   assert.equal(results.length, 4);
   for (const line of results) {
     const { attributes, text } = element(line);
-    assert.equal(formatRobotFetched(readRobotFetched(attributes, text)), `${line}\n`);
+    assert.equal(formatFetched(readRobotFetched(attributes, text)), `${line}\n`);
   }
 });

@@ -40,7 +40,7 @@ export function configure(more = ''): void {
 
 export const contentOf = (path: string) => `content of ${path}\n`.repeat(50);
 export const md5 = (text: string) => createHash('md5').update(text).digest('hex');
-export const fileOf = (result: FetchOk) => join(home, 'store', result.fileId ?? '');
+export const fileOf = (result: FetchOk) => join(home, 'store', result.fileId);
 
 export function startManager(env: NodeJS.ProcessEnv = {}, more: string[] = []): Daemon {
   const args = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1', ...more];

@@ -37,6 +37,11 @@ describe('what the rules of a conversation forbid', () => {
     ['source', '<pong/>', /not a message of a source/],
     ['bm', '<pong/>', /&lt;pong&gt; before/],
     ['bm', '<bm machineid="m" slots="1"/><deleted id="1" status="maybe"/>', /status="maybe"/],
+    [
+      'bm',
+      '<bm machineid="m" slots="1"/><fetched id="1" status="ok" md5="x" len="1" fileid="f"/>',
+      /attribute machineid: it is required/,
+    ],
     ['bm', '<bm machineid="m" slots="1"/><ping/>', /not a message of a Bot Manager/],
   ];
   for (const [side, input, answer] of cases) {

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
-import { ManagerPeer, RobotPeer, type RobotRequest } from '../../src/wire/bm-bot.js';
-import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
+import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
+import type {
+  DeleteRequest,
+  DeleteResult,
+  FetchRequest,
+  FetchResult,
+  RobotOk,
+  RobotRequest,
+} from '../../src/wire/fetch.js';
 import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
 import type { UpkeepRequest } from '../../src/wire/upkeep.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
@@ -11,7 +18,7 @@ import { readProjectFile } from '../support/tree.js';
 const golden = (name: string) => readProjectFile(`test/wire/golden/${name}.xml`);
 const options = () => ({ ...channelOptions(), helloTimeoutMs: 1000, pingIntervalMs: 1000 });
 
-const OK: FetchResult = {
+const OK: RobotOk = {
   id: 17,
   status: 'ok',
   http: 200,

@@ -184,8 +184,8 @@ export class ResultWriter {
       lastmodified: lastModified ?? null,
       charset: result.charset ?? null,
       verified: result.verified,
-      machineid: result.machineId ?? '',
-      fileid: result.fileId ?? '',
+      machineid: result.machineId,
+      fileid: result.fileId,
     };
   }
 
@@ -194,9 +194,8 @@ export class ResultWriter {
     return Date.parse(text.endsWith(' GMT') ? text : (this.#rules.mtimeOf(text) ?? ''));
   }
 
-  #free(result: FetchOk): void {
-    if (result.machineId !== undefined && result.fileId !== undefined)
-      this.#content.free(result.machineId, result.fileId);
+  #free({ machineId, fileId }: FetchOk): void {
+    this.#content.free(machineId, fileId);
   }
 }
 
