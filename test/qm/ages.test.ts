@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
-import { Ages, type AgesOptions } from '../../src/qm/housekeeping/ages.js';
+import { ContentAges, type AgesOptions } from '../../src/qm/housekeeping/ages.js';
 import { Bench, url } from './support.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 let bench: Bench;
-let ages: Ages;
+let ages: ContentAges;
 beforeEach(() => {
   bench = new Bench();
   bench.db.pragma('synchronous = OFF');
@@ -19,7 +19,7 @@ afterEach(() => bench.close());
 
 /** A Queue Manager that has just started. */
 function start(limits: Partial<Pick<AgesOptions, 'oldMs' | 'expireMs'>>): void {
-  ages = new Ages({
+  ages = new ContentAges({
     store: bench.store,
     clock: bench.clock,
     log: silentLog,

@@ -34,7 +34,7 @@ export interface AgesOptions {
  * Looks after content that has not been confirmed for long: walks all of it in the order of ids, a page at a time, round
  * after round. The place is not kept: a restart begins a new round, which costs nothing but time.
  */
-export class Ages implements Chore {
+export class ContentAges implements Chore {
   readonly #options: AgesOptions;
   readonly #markMs: number;
   #afterId = 0;

@@ -3,7 +3,7 @@ import type { Services } from '../../daemon/types.js';
 import { Spool } from '../../lib/spool.js';
 import { FsmSpool } from '../fsm.js';
 import { Housekeeping } from '../housekeeping.js';
-import { Ages } from '../housekeeping/ages.js';
+import { ContentAges } from '../housekeeping/ages.js';
 import { DecidedRemovals } from '../housekeeping/decided-removals.js';
 import { HeldRecount } from '../housekeeping/held-recount.js';
 import { OutsideChanges } from '../housekeeping/outside-changes.js';
@@ -50,7 +50,7 @@ export function upkeepOf(
     setPlaces,
     new DecidedRemovals({ store, clock, log, sliceUrls: config.get('qm.slice_urls'), onCommit }),
     new HeldRecount({ store, clock, log }),
-    new Ages({
+    new ContentAges({
       store,
       clock,
       log,
