@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
-import { ContentAges, type AgesOptions } from '../../src/qm/housekeeping/ages.js';
+import { ContentAges, type ContentAgesOptions } from '../../src/qm/housekeeping/ages.js';
 import { Bench, url } from './support.js';
 
 const HOUR_MS = 3_600_000;
@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => bench.close());
 
 /** A Queue Manager that has just started. */
-function start(limits: Partial<Pick<AgesOptions, 'oldMs' | 'expireMs'>>): void {
+function start(limits: Partial<Pick<ContentAgesOptions, 'oldMs' | 'expireMs'>>): void {
   ages = new ContentAges({
     store: bench.store,
     clock: bench.clock,

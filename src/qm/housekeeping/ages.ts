@@ -18,7 +18,7 @@ const SHORTEST_MARK_MS = 1000;
 /** Marks in the shorter of the two ages, at least. */
 const MARKS = 24;
 
-export interface AgesOptions {
+export interface ContentAgesOptions {
   store: QueueStore;
   clock: Clock;
   log: Log;
@@ -35,11 +35,11 @@ export interface AgesOptions {
  * after round. The place is not kept: a restart begins a new round, which costs nothing but time.
  */
 export class ContentAges implements Chore {
-  readonly #options: AgesOptions;
+  readonly #options: ContentAgesOptions;
   readonly #markMs: number;
   #afterId = 0;
 
-  constructor(options: AgesOptions) {
+  constructor(options: ContentAgesOptions) {
     this.#options = options;
     const ages = [options.oldMs, options.expireMs].filter(ms => ms > 0);
     this.#markMs = Math.max(SHORTEST_MARK_MS, Math.min(LONGEST_MARK_MS, ...ages.map(ms => ms / MARKS)));
