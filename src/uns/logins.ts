@@ -4,7 +4,7 @@
  */
 import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
-import type { Beginning, Begun, SessionStore } from '../db/spools/sessions.js';
+import type { AdmittedLogin, Begun, SessionStore } from '../db/spools/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { GroupSync } from '../lib/group-sync.js';
@@ -144,7 +144,7 @@ export class Logins {
   }
 
   /** Logins that come at the same time share one transaction and its sync. */
-  #begin(beginning: Beginning): Promise<Begun> {
+  #begin(beginning: AdmittedLogin): Promise<Begun> {
     return this.#commits.add(() => this.#sessions.number(beginning));
   }
 

@@ -41,7 +41,7 @@ const syncData = promisify(fdatasync);
 const UNNOTED = 'SELECT pid, seq, ip, errseen FROM session WHERE (seq > notedseq OR errseen > notederrseen)';
 
 /** A login that has been let in. */
-export interface Beginning {
+export interface AdmittedLogin {
   pid: number;
   ip: string;
   /** What lcc.db says: numbering goes on from there when it is ahead. */
@@ -125,7 +125,7 @@ export class SessionStore {
   }
 
   /** Numbers a connection. Inside a commit. */
-  number({ pid, ip, known }: Beginning): Begun {
+  number({ pid, ip, known }: AdmittedLogin): Begun {
     const row = this.#statements.get.get(pid) as Unnoted | undefined;
     const ours = row ?? { seq: 0, ip: '', errseen: 0 };
     const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;
