@@ -4,7 +4,7 @@
  */
 import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
-import type { AdmittedLogin, Begun, SessionStore } from '../db/spools/sessions.js';
+import type { AdmittedLogin, SessionBegun, SessionStore } from '../db/spools/sessions.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { GroupSync } from '../lib/group-sync.js';
@@ -144,7 +144,7 @@ export class Logins {
   }
 
   /** Logins that come at the same time share one transaction and its sync. */
-  #begin(beginning: AdmittedLogin): Promise<Begun> {
+  #begin(beginning: AdmittedLogin): Promise<SessionBegun> {
     return this.#commits.add(() => this.#sessions.number(beginning));
   }
 
@@ -174,7 +174,7 @@ export class Logins {
     }
   }
 
-  #describe(provider: Provider, begun: Begun): Admission {
+  #describe(provider: Provider, begun: SessionBegun): Admission {
     const { pid, filesmax, filesused, spacemax, spaceused, nurlerrs } = provider;
     const { shown, total } =
       nurlerrs === 0

@@ -48,7 +48,7 @@ export interface AdmittedLogin {
   known: { seq: number; ip: string };
 }
 
-export interface Begun {
+export interface SessionBegun {
   seq: number;
   /** Where the connection before came from, '' when there was none. */
   lastIp: string;
@@ -125,7 +125,7 @@ export class SessionStore {
   }
 
   /** Numbers a connection. Inside a commit. */
-  number({ pid, ip, known }: AdmittedLogin): Begun {
+  number({ pid, ip, known }: AdmittedLogin): SessionBegun {
     const row = this.#statements.get.get(pid) as Unnoted | undefined;
     const ours = row ?? { seq: 0, ip: '', errseen: 0 };
     const { seq, ip: lastIp } = known.seq > ours.seq ? known : ours;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { openSqlite } from '../../../src/lib/sqlite.js';
-import { SessionStore, type AdmittedLogin, type Begun } from '../../../src/db/spools/sessions.js';
+import { SessionStore, type AdmittedLogin, type SessionBegun } from '../../../src/db/spools/sessions.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'lcc-sessions-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -13,7 +13,7 @@ const newPath = () => join(dir, `${++files}.db`);
 const NEVER = { seq: 0, ip: '' };
 
 /** Numbers connections, all in one transaction. */
-function begin(store: SessionStore, beginnings: readonly AdmittedLogin[]): Begun[] {
+function begin(store: SessionStore, beginnings: readonly AdmittedLogin[]): SessionBegun[] {
   return store.commit(() => beginnings.map(beginning => store.number(beginning)));
 }
 
