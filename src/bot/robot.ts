@@ -22,7 +22,7 @@ import { ownerOf, Stops } from '../wire/stops.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import { BotLanes, type BotLane } from './lanes.js';
-import { Begun, type Ahead, type Asker, type Session, type Waiting } from './session.js';
+import { BegunFetch, type Ahead, type Asker, type Session, type Waiting } from './session.js';
 import { StoreFiles } from './store-files.js';
 import { verdictOf } from './verdict.js';
 
@@ -234,7 +234,7 @@ export class Robot {
     }
     if (request.lastModified !== undefined) request.lastModified = httpDate(request.lastModified);
     this.#running++;
-    const begun = new Begun(session, request, lane, this.#ahead);
+    const begun = new BegunFetch(session, request, lane, this.#ahead);
     const sink = this.#files.sinkFor(request.file, begun);
     const fetch = this.#options.engine.fetch(request, sink, begun);
     begun.fetch = fetch;
@@ -242,7 +242,7 @@ export class Robot {
     if (begun.inLane && name !== undefined) session.asking.set(name, fetch);
   }
 
-  #end(begun: Begun, outcome: FetchOutcome): void {
+  #end(begun: BegunFetch, outcome: FetchOutcome): void {
     const { session, request, fetch } = begun;
     const isAwaited = begun.isAwaited();
     begun.over = true;
@@ -272,7 +272,7 @@ export class Robot {
     });
   }
 
-  #leaveLane(begun: Begun): void {
+  #leaveLane(begun: BegunFetch): void {
     if (!begun.inLane) return;
     begun.inLane = false;
     const { session, request, lane } = begun;

@@ -39,12 +39,12 @@ export interface Ahead {
   isBusy(): boolean;
   isLastOf(lane: BotLane<Waiting>): boolean;
   park(lane: BotLane<Waiting>): void;
-  leaveLane(begun: Begun): void;
-  end(begun: Begun, outcome: FetchOutcome): void;
+  leaveLane(begun: BegunFetch): void;
+  end(begun: BegunFetch, outcome: FetchOutcome): void;
 }
 
 /** A request that is being fetched: one object, since functions of its own for each show in what a page costs. */
-export class Begun implements FetchEvents, FileOwner {
+export class BegunFetch implements FetchEvents, FileOwner {
   readonly session: Session;
   readonly request: RobotRequest;
   readonly lane: BotLane<Waiting>;
