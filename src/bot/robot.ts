@@ -22,7 +22,7 @@ import { ownerOf, Stops } from '../wire/stops.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import { BotLanes, type BotLane } from './lanes.js';
-import { BegunFetch, type Ahead, type Asker, type Session, type Waiting } from './session.js';
+import { BegunFetch, type Ahead, type Asker, type Session, type WaitingRequest } from './session.js';
 import { StoreFiles } from './store-files.js';
 import { verdictOf } from './verdict.js';
 
@@ -64,7 +64,7 @@ const FEW_LANES = 4;
 export class Robot {
   readonly #options: RobotOptions;
   readonly #sessions = new Set<Session>();
-  readonly #lanes: BotLanes<Waiting>;
+  readonly #lanes: BotLanes<WaitingRequest>;
   /** Fetches begun and not over; some have left their lane and wait for the disk. */
   #running = 0;
   /** Slots last offered to Bot Managers. */
@@ -190,7 +190,7 @@ export class Robot {
   }
 
   /** What waits in a lane is as if it had never been asked for. */
-  #handBack(session: Session, name: string, lane: BotLane<Waiting>): void {
+  #handBack(session: Session, name: string, lane: BotLane<WaitingRequest>): void {
     for (const { request } of this.#lanes.withdraw(lane)) {
       session.open--;
       session.unsent.push({ id: request.id, status: 'recalled' });
@@ -205,7 +205,7 @@ export class Robot {
       if (ownerOf(name) === owner) this.#handBack(session, name, lane);
   }
 
-  #laneOf(session: Session, name: string | undefined): BotLane<Waiting> {
+  #laneOf(session: Session, name: string | undefined): BotLane<WaitingRequest> {
     if (name === undefined) return this.#lanes.create();
     let lane = session.lanes.get(name);
     if (lane === undefined) {
@@ -226,7 +226,7 @@ export class Robot {
     if (this.#held && this.#lanes.waiting <= this.#options.maxWaiting / 2) this.#hold(false);
   }
 
-  #begin(lane: BotLane<Waiting>, { session, request }: Waiting): void {
+  #begin(lane: BotLane<WaitingRequest>, { session, request }: WaitingRequest): void {
     const { lane: name } = request;
     if (session.peer.isOver()) {
       this.#lanes.end(lane);
@@ -256,7 +256,7 @@ export class Robot {
   }
 
   /** The lane's site hardly answers: another lane may have its slot meanwhile, also one that is not here yet. */
-  #park(lane: BotLane<Waiting>): void {
+  #park(lane: BotLane<WaitingRequest>): void {
     this.#lanes.park(lane);
     this.#offerSoon();
     this.#fill();

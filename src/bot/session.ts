@@ -16,7 +16,7 @@ export type Asker = 'manager' | 'person';
 export interface Session {
   peer: ManagerPeer;
   asker: Asker;
-  lanes: Map<string, BotLane<Waiting>>;
+  lanes: Map<string, BotLane<WaitingRequest>>;
   running: Set<Cancellable>;
   /** The running fetch of each lane. */
   asking: Map<string, Cancellable>;
@@ -29,7 +29,7 @@ export interface Session {
   closed: boolean;
 }
 
-export interface Waiting {
+export interface WaitingRequest {
   session: Session;
   request: RobotRequest;
 }
@@ -37,8 +37,8 @@ export interface Waiting {
 /** What a fetch that goes on asks and tells the robot. */
 export interface Ahead {
   isBusy(): boolean;
-  isLastOf(lane: BotLane<Waiting>): boolean;
-  park(lane: BotLane<Waiting>): void;
+  isLastOf(lane: BotLane<WaitingRequest>): boolean;
+  park(lane: BotLane<WaitingRequest>): void;
   leaveLane(begun: BegunFetch): void;
   end(begun: BegunFetch, outcome: FetchOutcome): void;
 }
@@ -47,14 +47,14 @@ export interface Ahead {
 export class BegunFetch implements FetchEvents, FileOwner {
   readonly session: Session;
   readonly request: RobotRequest;
-  readonly lane: BotLane<Waiting>;
+  readonly lane: BotLane<WaitingRequest>;
   readonly #ahead: Ahead;
   fetch: Cancellable | undefined;
   /** Whether its site is still being asked. */
   inLane = true;
   over = false;
 
-  constructor(session: Session, request: RobotRequest, lane: BotLane<Waiting>, ahead: Ahead) {
+  constructor(session: Session, request: RobotRequest, lane: BotLane<WaitingRequest>, ahead: Ahead) {
     this.session = session;
     this.request = request;
     this.lane = lane;
