@@ -47,8 +47,8 @@ const NONE_LEFT = '\uffff';
  */
 export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): Changes {
   const changes: Changes = { added: 0, changed: 0, deleted: 0, unchanged: 0, again: 0, ghosts: 0 };
-  const next = new Cursor(distinct(fresh));
-  const doubt = new Cursor(before.doubtful);
+  const next = new LinePosition(distinct(fresh));
+  const doubt = new LinePosition(before.doubtful);
 
   const add = (): void => {
     if (next.line.startsWith(doubt.line)) doubt.advance();
@@ -102,7 +102,7 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
 }
 
 /** Where one is in a sequence of lines. */
-class Cursor {
+class LinePosition {
   readonly #lines: Iterator<string>;
   line = '';
   /** Of `line`. */
