@@ -30,7 +30,7 @@ export interface Decoded {
 
 const NO_BYTES = new Uint8Array(0);
 
-export class Decoder {
+export class XmlDecoder {
   #encoding: XmlEncoding = 'utf-8';
   #bytes: Buffer = Buffer.alloc(0);
   /** The beginning of a UTF-8 character whose rest has not come yet: at most 3 bytes. */

@@ -10,7 +10,7 @@
  */
 import { LccError } from '../errors.js';
 import { DECLARATION_MAX_CHARACTERS, readDeclaration } from './declaration.js';
-import { Decoder, type XmlEncoding } from './decode.js';
+import { XmlDecoder, type XmlEncoding } from './decode.js';
 import { attributesOf, Layouts, type SharedLayouts } from './layouts.js';
 import { TagEnd, TextEnd, type MarkupEnd } from './markup-end.js';
 import { Position } from './position.js';
@@ -36,7 +36,7 @@ export class XmlReader {
   readonly #events: XmlEvents;
   readonly #limits: XmlLimits;
   readonly #where: string;
-  readonly #decoder = new Decoder();
+  readonly #decoder = new XmlDecoder();
   readonly #strict: StrictParser;
   readonly #layouts: Layouts | undefined;
   readonly #open: string[] = [];
