@@ -20,7 +20,7 @@ export function encodingNamed(name: string): XmlEncoding | undefined {
   }
 }
 
-export interface Decoded {
+export interface DecodedChunk {
   text: string;
   /** Every character is one byte long and one UTF-16 unit wide. */
   ascii: boolean;
@@ -57,7 +57,7 @@ export class XmlDecoder {
     return this.#bytes.subarray(length);
   }
 
-  decode(chunk: Uint8Array): Decoded {
+  decode(chunk: Uint8Array): DecodedChunk {
     if (this.#tail.length > 0) {
       chunk = Buffer.concat([this.#tail, chunk]);
       this.#tail = NO_BYTES;
@@ -77,7 +77,7 @@ export class XmlDecoder {
     }
   }
 
-  #decodeUtf8(bytes: Buffer): Decoded {
+  #decodeUtf8(bytes: Buffer): DecodedChunk {
     const end = bytes.length - incompleteTailLength(bytes);
     const head = bytes.subarray(0, end);
     if (!isUtf8(head)) return { text: validPrefix(head), ascii: false, invalid: true };
