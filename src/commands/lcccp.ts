@@ -7,7 +7,7 @@ import {
   deliver,
   FULL_OF_CACHE,
   rehearse,
-  type Delivery,
+  type DeliveryOutcome,
   type DeliveryOptions,
 } from '../cp/deliver.js';
 import { statusLines } from '../cp/status-text.js';
@@ -100,7 +100,7 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 
 function conclude(
   context: CommandContext,
-  { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, isOfCache }: Delivery,
+  { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, isOfCache }: DeliveryOutcome,
   errors: number,
 ): void {
   if (wasNew)

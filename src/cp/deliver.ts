@@ -31,7 +31,7 @@ export interface DeliveryOptions extends SessionOptions {
   allowEmpty: boolean;
 }
 
-export interface Delivery {
+export interface DeliveryOutcome {
   status: UnsStatus;
   /** What was sent; undefined when there was nothing to send. */
   sent: { set: SetKind; urls: number; accepted: number } | undefined;
@@ -57,7 +57,7 @@ export async function deliver(
   input: AsyncIterable<Buffer>,
   options: DeliveryOptions,
   talk: (status: UnsStatus) => void,
-): Promise<Delivery> {
+): Promise<DeliveryOutcome> {
   const urls = new DeliveryInput(input, options.limits);
   // Connecting waits for the input: its writer may take longer than a UNS is willing to wait for us.
   await urls.begin();
@@ -130,11 +130,11 @@ async function ship(
   urls: DeliveryInput,
   site: Site | undefined,
   options: DeliveryOptions,
-): Promise<Delivery> {
+): Promise<DeliveryOutcome> {
   const { set, whole } = planOf(status, urls, site, options);
   options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
   const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
-  let sent: Delivery['sent'];
+  let sent: DeliveryOutcome['sent'];
 
   if (whole !== undefined) {
     // The input is not what will be sent, but only a whole input makes the state worth sending.
