@@ -41,7 +41,7 @@ export function certainlyFits(
 }
 
 /** Counts what a partial set adds to a provider's content, url by url. */
-export class Growth {
+export class SetGrowth {
   readonly #pidb: PidbReader;
   readonly #provider: Provider;
   readonly #urlprefix: string;

@@ -9,7 +9,7 @@ import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
 import type { Intake } from './intake.js';
 import { limitOf, type UnsOptions } from './options.js';
-import { certainlyFits, Growth, overFiles, overSpace } from './quota.js';
+import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
@@ -157,7 +157,7 @@ export class SetIntake {
     try {
       // As it is now: what was free at the login may have been used.
       const provider = this.#pidb.provider(this.#provider.pid) ?? this.#provider;
-      const growth = new Growth(this.#pidb, provider, this.#urlprefix, this.#options.xml);
+      const growth = new SetGrowth(this.#pidb, provider, this.#urlprefix, this.#options.xml);
       for await (const piece of this.#writer.content()) {
         growth.count(piece);
         await new Promise<void>(resolve => void setImmediate(resolve));
