@@ -2,7 +2,7 @@
 import { messageOf } from '../lib/errors.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
-import type { Intake } from './intake.js';
+import type { ReceivingEnd } from './intake.js';
 import type { Link } from './links.js';
 
 export interface ExchangeLimits {
@@ -34,7 +34,7 @@ interface Cancellable {
 }
 
 /** Counts what is received for the exchange from now on, and ends it when that is more than it may be. */
-export function watchIntake(intake: Intake | undefined, exchange: Cancellable, owner: ExchangeOwner): void {
+export function watchIntake(intake: ReceivingEnd | undefined, exchange: Cancellable, owner: ExchangeOwner): void {
   intake?.allow(owner.allowance, () =>
     guarded(exchange, owner, () => endWith(exchange, owner, owner.tooMuch())),
   );

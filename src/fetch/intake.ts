@@ -13,7 +13,7 @@ interface Wire {
   readonly bytesRead: number;
 }
 
-export class Intake {
+export class ReceivingEnd {
   readonly socket: Socket;
   readonly #wire: Wire;
   #bytes = 0;

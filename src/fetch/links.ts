@@ -8,7 +8,7 @@ import Client from 'undici/lib/dispatcher/client.js';
 import { fail, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
 import { openSession, speaksHttp2 } from './http2-session.js';
-import { Intake } from './intake.js';
+import { ReceivingEnd } from './intake.js';
 
 /** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
 const MAX_CONNECTS = 3;
@@ -32,7 +32,7 @@ export interface Link {
   readonly origin: string;
   readonly client: Client;
   /** Intake of the connection in use now; undefined before the first. */
-  intake: Intake | undefined;
+  intake: ReceivingEnd | undefined;
   /** Once the other side has chosen HTTP/2; `client` is of no use then. */
   session: ClientHttp2Session | undefined;
   /** When an idle session is closed; undici does that for HTTP/1.1. */
@@ -141,7 +141,7 @@ export class Links {
             callback(error ?? new FetchError(fail('connect-failed', link.origin)), null);
             return;
           }
-          link.intake = new Intake(socket);
+          link.intake = new ReceivingEnd(socket);
           if (speaksHttp2(socket)) {
             link.session = openSession(origin, link.intake.stream(), maxHeaderBytes, () => {
               if (link.idle) this.discard(link);
