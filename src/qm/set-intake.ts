@@ -21,7 +21,7 @@ import { fuseLimit, holdRemovals } from './fuse.js';
 import { mtimeOf } from './mtime.js';
 import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
-import type { IntakeParts, SliceSizes, TakingOptions } from './taking-options.js';
+import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js';
 
 export type Refusal = { code: number; reason: string };
 
@@ -51,7 +51,7 @@ export class SetIntake {
 
   constructor(
     options: TakingOptions,
-    { sizes, commits, rest }: IntakeParts,
+    { sizes, commits, rest }: TakingParts,
     uns: string,
     head: SetHead,
     release: () => void,

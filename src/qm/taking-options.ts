@@ -36,7 +36,7 @@ export interface SliceSizes {
 }
 
 /** What all sets share. */
-export interface IntakeParts {
+export interface TakingParts {
   sizes: SliceSizes;
   /** Commits the last slices of sets together. */
   commits: GroupCommit;
