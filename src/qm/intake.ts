@@ -6,7 +6,7 @@ import { step } from '../lib/steps.js';
 import type { SessionNote, SetHead } from '../wire/uns-qm.js';
 import { giveUpSet, noteSession } from './close-set.js';
 import { LARGE_SET_URLS } from './large-sets.js';
-import { SetIntake } from './set-intake.js';
+import { SetAbsorption } from './set-intake.js';
 import type { TakingOptions } from './taking-options.js';
 import { SliceSize } from './slice-size.js';
 
@@ -52,7 +52,7 @@ export class Intake {
   }
 
   /** Begins or resumes a set once the provider's earlier one is done with; `end` or `cut` must follow. */
-  async begin(uns: string, head: SetHead): Promise<SetIntake> {
+  async begin(uns: string, head: SetHead): Promise<SetAbsorption> {
     this.#open++;
     this.#duty.note(head.pid);
     const release = await this.#taking.take(head.pid);
@@ -65,7 +65,7 @@ export class Intake {
       release();
     };
     try {
-      return new SetIntake(this.options, parts, uns, head, end);
+      return new SetAbsorption(this.options, parts, uns, head, end);
     } catch (error) {
       // The provider's other sets must not wait for one that never began.
       end();

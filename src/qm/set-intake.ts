@@ -26,7 +26,7 @@ import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js
 export type Refusal = { code: number; reason: string };
 
 /** One set being taken. */
-export class SetIntake {
+export class SetAbsorption {
   readonly #options: TakingOptions;
   readonly #sizes: SliceSizes;
   readonly #commits: GroupCommit;

@@ -19,7 +19,7 @@ import type { XmlLimits } from '../lib/xml/types.js';
 import { errorElement } from '../wire/messages.js';
 import { formatQmAnswer, receiveFromUns, type QmAnswer, type UnsHandlers } from '../wire/uns-qm.js';
 import type { Intake } from './intake.js';
-import { isRefusal, type SetIntake } from './set-intake.js';
+import { isRefusal, type SetAbsorption } from './set-intake.js';
 
 export interface UnsLinksOptions {
   intake: Intake;
@@ -203,7 +203,7 @@ class UnsSession {
   readonly #connection: Connection;
   readonly #load: Load;
   #uns = '';
-  #set: SetIntake | undefined;
+  #set: SetAbsorption | undefined;
   #entry = '';
   /** A set has begun and not ended. */
   taking = false;

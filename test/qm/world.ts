@@ -1,6 +1,6 @@
 /** What stands around the Queue Manager in a history: spools of UNSes, and Bot Managers with their disks. */
 import type { SetHead } from '../../src/wire/uns-qm.js';
-import type { SetIntake } from '../../src/qm/set-intake.js';
+import type { SetAbsorption } from '../../src/qm/set-intake.js';
 import { BMS, UNSES } from './history.js';
 import type { ProviderSet, Row, Sent, Url } from './model.js';
 
@@ -36,7 +36,7 @@ export class Uns {
   readonly id: string;
   /** Oldest first. */
   readonly spool: Entry[] = [];
-  open: { intake: SetIntake; sent: number; ending: boolean } | undefined;
+  open: { intake: SetAbsorption; sent: number; ending: boolean } | undefined;
 
   constructor(id: string) {
     this.id = id;
