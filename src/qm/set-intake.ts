@@ -23,7 +23,7 @@ import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
 import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js';
 
-export type Refusal = { code: number; reason: string };
+export type SetRefusal = { code: number; reason: string };
 
 /** One set being taken. */
 export class SetAbsorption {
@@ -44,7 +44,7 @@ export class SetAbsorption {
   #seen = 0;
   /** Urls that waited already, at the last commit. */
   #changed = 0;
-  #refusal: Refusal | undefined;
+  #refusal: SetRefusal | undefined;
   /** It may be older than what was absorbed: nothing of it is applied. */
   readonly #isLate: boolean;
   #over = false;
@@ -104,7 +104,7 @@ export class SetAbsorption {
   }
 
   /** The set has ended: applies the rest, for a full set removes what it did not name, makes it complete. */
-  async end(): Promise<SetCounts | Refusal> {
+  async end(): Promise<SetCounts | SetRefusal> {
     try {
       if (this.#refusal !== undefined) return this.#refusal;
       if (this.#isLate) return await this.#passOver();
@@ -352,7 +352,7 @@ function countsOf({ queued, duplicate, unchanged, deleted }: SetState): SetCount
   return { queued, duplicate, unchanged, deleted };
 }
 
-export function isRefusal(answer: SetCounts | Refusal): answer is Refusal {
+export function isRefusal(answer: SetCounts | SetRefusal): answer is SetRefusal {
   return 'code' in answer;
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { SetCounts } from '../../src/db/queue/absorb.js';
-import { isRefusal, type Refusal } from '../../src/qm/set-intake.js';
+import { isRefusal, type SetRefusal } from '../../src/qm/set-intake.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { Bench, url } from './support.js';
@@ -18,7 +18,7 @@ afterEach(() => bench.close());
 const NOTHING: SetCounts = { queued: 0, duplicate: 0, unchanged: 0, deleted: 0 };
 const gone = (curl: string) => url(curl, { op: 'delete' });
 
-async function take(uns: string, head: SetHead, urls: readonly UrlRecord[]): Promise<SetCounts | Refusal> {
+async function take(uns: string, head: SetHead, urls: readonly UrlRecord[]): Promise<SetCounts | SetRefusal> {
   const intake = await bench.intake.begin(uns, head);
   intake.urls(urls);
   return intake.end();

@@ -14,7 +14,7 @@ import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Intake } from '../../src/qm/intake.js';
 import type { FuseRules } from '../../src/qm/fuse.js';
-import type { Refusal } from '../../src/qm/set-intake.js';
+import type { SetRefusal } from '../../src/qm/set-intake.js';
 import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
 import { mtimeOf } from '../../src/qm/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
@@ -116,7 +116,7 @@ export class Bench {
     pid: number,
     urls: readonly UrlRecord[],
     more: Partial<SetHead> = {},
-  ): Promise<SetCounts | Refusal> {
+  ): Promise<SetCounts | SetRefusal> {
     const intake = await this.intake.begin('u1', this.head(pid, urls.length, more));
     intake.urls(urls);
     return intake.end();
