@@ -32,7 +32,7 @@ import { pidOf, type Admission, type Logins } from './logins.js';
 import { LARGE_SET_URLS, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
-import { SetIntake } from './set-intake.js';
+import { SetSpooling } from './set-intake.js';
 import { Watch } from './watch.js';
 
 export interface SessionParts {
@@ -66,7 +66,7 @@ export class CpSession {
   #admission: Admission | undefined;
   /** The provider that the CP says it is. */
   #claimed: string | undefined;
-  #set: SetIntake | undefined;
+  #set: SetSpooling | undefined;
   /** Errors the CP has certainly received now. */
   #shownUpTo = 0;
   /** The CP has left in the middle of a set: that is not in good order, for instance because it could not keep the errors. */
@@ -196,7 +196,7 @@ export class CpSession {
   #openSet(event: { set: 'full' | 'partial'; urlprefix: string }): void {
     const { options, clock } = this.#parts;
     if (this.#admission === undefined) throw new Refusal(104, '<set> before <init>');
-    this.#set = new SetIntake(options, this.#parts, this.#admission, {
+    this.#set = new SetSpooling(options, this.#parts, this.#admission, {
       set: event.set,
       urlprefix: event.urlprefix,
       ip: this.#address,

@@ -30,7 +30,7 @@ export interface SetStart {
   atS: number;
 }
 
-export class SetIntake {
+export class SetSpooling {
   readonly #options: UnsOptions;
   readonly #intake: Intake;
   readonly #rations: Rations;
