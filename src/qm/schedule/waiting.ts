@@ -20,7 +20,7 @@ export function agedPriority(priority: number, sinceMs: number, nowMs: number, a
 export class WaitingLine {
   readonly #ageingMs: number;
   /** By the priority they came with. */
-  readonly #lines: readonly Line[] = Array.from({ length: PRIORITIES }, () => new Line());
+  readonly #lines: readonly PriorityLine[] = Array.from({ length: PRIORITIES }, () => new PriorityLine());
 
   constructor(ageingMs: number) {
     this.#ageingMs = ageingMs;
@@ -83,7 +83,7 @@ interface Entry {
 const MAX_STALE = 64;
 
 /** Those of one priority: a heap by the time since when they wait, in which those that were removed stay until they come up. */
-class Line {
+class PriorityLine {
   readonly #entries = new Map<number, Entry>();
   #heap: Entry[] = [];
   #added = 0;
