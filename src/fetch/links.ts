@@ -17,7 +17,7 @@ const IDLE_BYTES = 64 * 1024;
 /** Origins remembered; one that is forgotten is asked once more. */
 const MAX_HTTP1_ONLY = 1000;
 
-export interface LinkOptions {
+export interface LinksOptions {
   connect: Connector;
   /** Offers HTTP/2 to https origins; undefined: it is not to be spoken. */
   connectHttp2: Connector | undefined;
@@ -44,14 +44,14 @@ export interface Link {
 }
 
 export class Links {
-  readonly #options: LinkOptions;
+  readonly #options: LinksOptions;
   readonly #idle = new Map<string, Link[]>();
   /** All idle links, the one idle longest first. */
   readonly #order = new Set<Link>();
   /** Origins that offered HTTP/2 and then did not want it. */
   readonly #http1Only = new Set<string>();
 
-  constructor(options: LinkOptions) {
+  constructor(options: LinksOptions) {
     this.#options = options;
   }
 
