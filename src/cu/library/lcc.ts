@@ -9,7 +9,7 @@ import { startOf } from '../cursor.js';
 import { rowWindows, type Range, type Window } from '../windows.js';
 import { parseCursor } from './cursors.js';
 import { CHANGES_OPTIONS, checkOptions } from './options.js';
-import { keepOrigin, type Origin } from './origin.js';
+import { keepOrigin, type ChangeOrigin } from './origin.js';
 import type { Change, ChangesOptions, Cursor } from './types.js';
 
 const COLUMNS = [
@@ -50,7 +50,7 @@ export class Lcc {
   readonly #db: string;
   readonly #store: string;
   readonly #closed = new AbortController();
-  readonly #origin: Origin = {
+  readonly #origin: ChangeOrigin = {
     isHeldNow: file =>
       this.#closed.signal.aborted || this.#reader.isHeldNow(file.slice(this.#store.length + 1)),
   };

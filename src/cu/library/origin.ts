@@ -1,14 +1,14 @@
 /** Where a change came from: a later reader of its content may find that it has been replaced. */
 import type { Change } from './types.js';
 
-export interface Origin {
+export interface ChangeOrigin {
   /** Whether a row points to the file at this moment; true where that cannot be told any more. */
   isHeldNow(file: string): boolean;
 }
 
-const origins = new WeakMap<Change, Origin>();
+const origins = new WeakMap<Change, ChangeOrigin>();
 
-export function keepOrigin(change: Change, origin: Origin): void {
+export function keepOrigin(change: Change, origin: ChangeOrigin): void {
   origins.set(change, origin);
 }
 
