@@ -80,13 +80,13 @@ const MAX_RUN = 1000;
  * @param xml whether it is XML rather than HTML: CDATA sections, empty elements
  */
 export function pageText(document: string, wanted: TextWanted = 'all', xml = false): PageText {
-  const page = new Page(document, wanted === 'readable', xml);
+  const page = new HtmlPage(document, wanted === 'readable', xml);
   const { title, language } = page;
   const text = wanted === 'readable' ? readableOf(page.blocks, page.besides) : joined(page.blocks, ' ');
   return { title: tidy(title), text, ...(language === undefined ? {} : { language }) };
 }
 
-class Page {
+class HtmlPage {
   readonly blocks: Blocks = [];
   /** Elements that stand beside the content, by number: the number of the one each is in. */
   readonly besides: number[] = [0];
