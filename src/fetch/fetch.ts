@@ -15,7 +15,7 @@ import { Exchange } from './exchange.js';
 import { fail, failedStatus, type FetchFailure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
 import { essenceOf, isBodiless, retryAfterMs, type ResponseHead } from './head.js';
-import type { Place } from './host-places.js';
+import type { HostPlace } from './host-places.js';
 import type { FetchContext, FetchEvents, FetchJob, Method } from './job.js';
 import type { Link } from './links.js';
 import { contradicts } from './mimetype.js';
@@ -50,7 +50,7 @@ export class Fetch {
   #origin = '';
   #redirects: Redirects | undefined;
   #exchange: Exchange | Http2Exchange | undefined;
-  #place: Place | undefined;
+  #place: HostPlace | undefined;
   #wireBytesBefore = 0;
   #head: ResponseHead | undefined;
   #body: Body | undefined;

@@ -6,7 +6,7 @@
 import { Fifo } from '../lib/fifo.js';
 
 /** A place at a host, or in the line for one. */
-export interface Place {
+export interface HostPlace {
   /** Whether it was there at once. */
   readonly isFree: boolean;
   /** Gives it up, in the line as well; once. */
@@ -39,7 +39,7 @@ export class HostPlaces {
   }
 
   /** @param go called later, when there is a place, unless there is one now */
-  enter(name: string, go: () => void): Place {
+  enter(name: string, go: () => void): HostPlace {
     const host = this.#hosts.get(name) ?? { taken: 0, waiting: new Fifo() };
     this.#hosts.set(name, host);
     const isFree = host.taken < this.#most;
