@@ -19,7 +19,7 @@ import {
   push,
   type OrderedSet,
   type PlacedRow,
-  type Progress,
+  type SetProgress,
   type Taken,
 } from './progress.js';
 import { Reading } from './reading.js';
@@ -56,8 +56,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #source: RowSource<S, R>;
   readonly #untouched: Untouched<S>;
   readonly #reading = new Reading<S>();
-  readonly #waiting = new Map<number, Progress<S>>();
-  readonly #asleep = new Map<number, Progress<S>>();
+  readonly #waiting = new Map<number, SetProgress<S>>();
+  readonly #asleep = new Map<number, SetProgress<S>>();
   readonly #behind = new Behind<S>();
   readonly #wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
   readonly #mostAsleep: number;
@@ -316,7 +316,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   }
 
   /** The set to be read now. */
-  #first(): [number, Progress<S>] | undefined {
+  #first(): [number, SetProgress<S>] | undefined {
     const reading = this.#reading.first();
     // Sets that sleep because of a silent host have a limit of their own, and wait for others to be fetched.
     const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first() : undefined;
@@ -329,7 +329,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return [key, begun];
   }
 
-  #takeInOrder(progress: Progress<S>, limit: number, taken: Taken<S, R>[]): void {
+  #takeInOrder(progress: SetProgress<S>, limit: number, taken: Taken<S, R>[]): void {
     while (progress.again.length > 0 && taken.length < limit) {
       const row = this.#source.at(progress.again.shift() ?? 0);
       if (row === undefined) continue;
@@ -346,7 +346,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     }
   }
 
-  #takeBad(progress: Progress<S>, limit: number, nowMs: number, taken: Taken<S, R>[]): void {
+  #takeBad(progress: SetProgress<S>, limit: number, nowMs: number, taken: Taken<S, R>[]): void {
     if (this.#badMs(progress) > nowMs) return;
     progress.badMs = undefined;
     const { psetid } = progress.set;
@@ -358,7 +358,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     for (const row of rows.filter(r => !progress.out.has(r.pos)).slice(0, wanted)) push(progress, row, taken);
   }
 
-  #badMs(progress: Progress<S>): number {
+  #badMs(progress: SetProgress<S>): number {
     if (progress.badMs === undefined) {
       const tries = this.#source.leastTries(progress.set.psetid);
       progress.badMs = tries === undefined ? Infinity : (progress.dueMs.get(tries) ?? 0);
@@ -366,7 +366,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     return progress.badMs;
   }
 
-  #find(set: S): Progress<S> | undefined {
+  #find(set: S): SetProgress<S> | undefined {
     const key = keyOf(set);
     return this.#reading.get(key) ?? this.#waiting.get(key) ?? this.#asleep.get(key);
   }

@@ -14,7 +14,7 @@ export interface OrderedSet {
   lastpos: number;
 }
 
-export interface Progress<S> {
+export interface SetProgress<S> {
   set: S;
   cursor: number;
   read: boolean;
@@ -38,7 +38,7 @@ export interface Taken<S, R> {
 }
 
 /** A set that is read from a place on. */
-export function newProgress<S extends OrderedSet>(set: S, fromPos: number): Progress<S> {
+export function newProgress<S extends OrderedSet>(set: S, fromPos: number): SetProgress<S> {
   return {
     set,
     cursor: fromPos - 1,
@@ -53,7 +53,7 @@ export function newProgress<S extends OrderedSet>(set: S, fromPos: number): Prog
 }
 
 /** Takes a row. */
-export function push<S, R extends PlacedRow>(progress: Progress<S>, row: R, taken: Taken<S, R>[]): void {
+export function push<S, R extends PlacedRow>(progress: SetProgress<S>, row: R, taken: Taken<S, R>[]): void {
   progress.out.add(row.pos);
   taken.push({ set: progress.set, row });
 }

@@ -1,11 +1,11 @@
-import type { OrderedSet, Progress } from './progress.js';
+import type { OrderedSet, SetProgress } from './progress.js';
 
 /**
  * The sets of a provider that are being read, in their order. Urls may come back into thousands at once, and sets before all
  * of those are begun one after the other: they are put in order when the first is wanted, and one before all others at once.
  */
 export class Reading<S extends OrderedSet> {
-  readonly #sets = new Map<number, Progress<S>>();
+  readonly #sets = new Map<number, SetProgress<S>>();
   /** Keys (keyOf), the first set's last; of those at the end some may be gone. */
   #keys: number[] = [];
   /** Those that are not among `#keys`. */
@@ -15,11 +15,11 @@ export class Reading<S extends OrderedSet> {
     return this.#sets.size;
   }
 
-  get(key: number): Progress<S> | undefined {
+  get(key: number): SetProgress<S> | undefined {
     return this.#sets.get(key);
   }
 
-  set(key: number, progress: Progress<S>): void {
+  set(key: number, progress: SetProgress<S>): void {
     if (!this.#sets.has(key)) this.#fresh.push(key);
     this.#sets.set(key, progress);
   }
@@ -28,7 +28,7 @@ export class Reading<S extends OrderedSet> {
     this.#sets.delete(key);
   }
 
-  first(): [number, Progress<S>] | undefined {
+  first(): [number, SetProgress<S>] | undefined {
     this.#putInOrder();
     for (let key = this.#keys.at(-1); key !== undefined; key = this.#keys.at(-1)) {
       const progress = this.#sets.get(key);
@@ -39,7 +39,7 @@ export class Reading<S extends OrderedSet> {
   }
 
   /** In no order. */
-  values(): Iterable<Progress<S>> {
+  values(): Iterable<SetProgress<S>> {
     return this.#sets.values();
   }
 
