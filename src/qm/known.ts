@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { WaitingRow } from '../db/queue/row.js';
-import type { Provider } from '../db/providers/provider-store.js';
+import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import { strictRootCheck } from '../wire/roots.js';
 import type { TimeSlots } from './time-slots.js';
@@ -250,7 +250,7 @@ export class KnownProviders {
     this.#load(known, provider);
   }
 
-  #load(known: Known, provider: Provider): void {
+  #load(known: Known, provider: ScheduledProvider): void {
     const { store, slots, window, log } = this.#options;
     const { pid } = provider;
     known.provider = provider;

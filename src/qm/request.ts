@@ -3,7 +3,7 @@ import { agrees } from '../db/cache/belief.js';
 import type { Held } from '../db/cache/content.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
-import type { Provider } from '../db/providers/provider-store.js';
+import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import { codeText, OUTSIDE_ROOTS } from '../wire/codes.js';
 import type { FetchFailed, FetchRequest } from '../wire/fetch.js';
 
@@ -28,7 +28,7 @@ export type SiteTerms = Pick<
   'roots' | 'enforce' | 'maxBytes' | 'timeoutMs' | 'userAgent' | 'login'
 >;
 
-export function siteTermsOf(provider: Provider, roots: readonly string[]): SiteTerms {
+export function siteTermsOf(provider: ScheduledProvider, roots: readonly string[]): SiteTerms {
   const { enforce, maxlen, fetchtimeout, useragent, login } = provider;
   const terms: SiteTerms = { roots };
   if (enforce !== 0) terms.enforce = true;

@@ -2,7 +2,7 @@
  * How long sites are left alone: because they did not answer, because they asked for it, because of the bandwidth they or
  * the LCC as a whole may use. What a restart must not forget is written with the results that made it so.
  */
-import type { Provider } from '../db/providers/provider-store.js';
+import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
@@ -49,7 +49,7 @@ export interface WaitOptions {
 
 /** A provider, and for how long it waits. */
 export interface Paced {
-  provider: Provider;
+  provider: ScheduledProvider;
   meter: Meter;
   announced: Announced;
   /** When its last fetch ended; monotonic. */
@@ -109,7 +109,7 @@ export class Waits {
   }
 
   /** What was written of the provider. */
-  begin(provider: Provider): Paced {
+  begin(provider: ScheduledProvider): Paced {
     return {
       provider,
       meter: new Meter(provider.bandwidth, this.#fromWall(provider.dueat), this.#options.backoff.maxMs),
@@ -125,12 +125,12 @@ export class Waits {
   }
 
   /** Whether what is sent to the provider must not run ahead of what is fetched. */
-  isLimited(provider: Provider): boolean {
+  isLimited(provider: ScheduledProvider): boolean {
     return provider.bandwidth > 0 || this.#whole.isLimited || this.isPaced(provider);
   }
 
   /** Whether there is a pause between two fetches from the provider: one at a time then, whatever else it is allowed. */
-  isPaced(provider: Provider): boolean {
+  isPaced(provider: ScheduledProvider): boolean {
     return this.#paceMs(provider) > 0;
   }
 
@@ -322,7 +322,7 @@ export class Waits {
     this.#tell(paced);
   }
 
-  #paceMs({ pacems }: Provider): number {
+  #paceMs({ pacems }: ScheduledProvider): number {
     return pacems ?? this.#options.paceMs;
   }
 

@@ -2,7 +2,7 @@
 import type { Db } from '../sqlite/open.js';
 import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/damage.js';
 
-export interface Provider {
+export interface ScheduledProvider {
   pid: number;
   enabled: number;
   paused: number;
@@ -45,7 +45,7 @@ const COLUMNS =
   'maxlen, fetchtimeout, pacems, useragent, login';
 
 type RawProvider = [
-  ...[number, number, number, Provider['priority'], number, number, string, number, number, number, number],
+  ...[number, number, number, ScheduledProvider['priority'], number, number, string, number, number, number, number],
   ...[number | null, number | null, number | null, string | null, string | null],
 ];
 
@@ -152,7 +152,7 @@ export class ProviderStore {
     this.#waiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
   }
 
-  get(pid: number): Provider | undefined {
+  get(pid: number): ScheduledProvider | undefined {
     const raw = this.#get.get(pid);
     return raw && providerOf(raw);
   }
@@ -262,7 +262,7 @@ export class ProviderStore {
  * Objects that come from SQLite itself are slow to read, and the dispatcher reads this for every url.
  * @throws as SQLite for damage, for a row whose values are not of their columns' types
  */
-function providerOf(raw: RawProvider): Provider {
+function providerOf(raw: RawProvider): ScheduledProvider {
   const isWhole =
     raw.slice(0, 6).every(isInteger) &&
     isText(raw[6]) &&
