@@ -34,7 +34,7 @@ export interface ProviderTerms {
 }
 
 /** What the QM counts. */
-export interface ProviderState {
+export interface ProviderCounters {
   filesused: number;
   spaceused: number;
   nurlerrs: number;
@@ -58,7 +58,7 @@ export interface ProviderState {
   dueat: number;
 }
 
-export interface Provider extends ProviderTerms, ProviderState {
+export interface Provider extends ProviderTerms, ProviderCounters {
   pid: number;
   /** sha256:SALT:HASH. */
   password: string;
@@ -139,7 +139,7 @@ const STATE = [
   'backoffs',
   'backoffuntil',
   'dueat',
-] as const satisfies readonly (keyof ProviderState)[];
+] as const satisfies readonly (keyof ProviderCounters)[];
 
 /** Columns whose values are texts, and those that may be NULL. */
 const TEXTS: ReadonlySet<string> = new Set(['password', 'timeofday', 'lastconnip', 'roots']);
