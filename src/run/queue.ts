@@ -6,7 +6,7 @@ import { obstacleOf, type Obstacle } from './obstacle.js';
 import { amount, formatDuration, formatUntil } from './words.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
-export type ProviderState =
+export type ProviderActivity =
   Obstacle | Wait | { state: 'fetching' | 'waiting' | 'retry' | 'idle'; until_ms?: number };
 
 /** What the Queue Manager has it wait for, which no table says. */
@@ -32,7 +32,7 @@ export function stateOf(
   { fetching = 0, wait, retryAtMs }: Told,
   nowMs: number,
   slots: Slots,
-): ProviderState {
+): ProviderActivity {
   const obstacle = obstacleOf(provider, nowMs, slots);
   if (obstacle !== undefined && ['disabled', 'paused', 'back-off'].includes(obstacle.state)) return obstacle;
   if (provider.waiting === 0) return { state: 'idle' };
