@@ -18,7 +18,7 @@ import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
-import { Machines, refuseMachine, type Refusal } from '../wire/machines.js';
+import { Machines, refuseMachine, type RefusedMachine } from '../wire/machines.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm-peers.js';
 import { ownerOf, Stops } from '../wire/stops.js';
@@ -184,7 +184,7 @@ export class Relay {
   }
 
   /** Machines at another connection than before, maybe after a power cut: the source must not take them for having stayed. */
-  #cameAnew(replaced: readonly Refusal<Branch>[]): void {
+  #cameAnew(replaced: readonly RefusedMachine<Branch>[]): void {
     if (replaced.length === 0) return;
     for (const { link, machineId } of replaced) this.#errands.leave(link, machineId);
     this.#offer(replaced.map(({ machineId }) => machineId));

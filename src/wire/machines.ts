@@ -12,7 +12,7 @@ import type { BotManagerPeer, Offer } from './qm-bm-peers.js';
 /** Stands for the store of a machine that did not say which it has. */
 export const UNKNOWN_STORE = '-';
 
-export interface Refusal<L> {
+export interface RefusedMachine<L> {
   link: L;
   machineId: string;
   why: string;
@@ -51,8 +51,8 @@ export class Machines<L> {
    * A connection says who is there, instead of what it said before.
    * @returns the machines to refuse: one of this connection with an id that is taken, or one that this connection replaces
    */
-  set(link: L, offer: Pick<Offer, 'machineIds' | 'storeIds'>): Refusal<L>[] {
-    const refusals: Refusal<L>[] = [];
+  set(link: L, offer: Pick<Offer, 'machineIds' | 'storeIds'>): RefusedMachine<L>[] {
+    const refusals: RefusedMachine<L>[] = [];
     for (const id of this.of(link)) if (!offer.machineIds.includes(id)) this.#places.delete(id);
     const left = this.#leftOf(link, offer.machineIds);
     for (const [i, machineId] of offer.machineIds.entries()) {
