@@ -23,7 +23,7 @@ import { CANCEL_ROW, FLAG_IFABSENT, queuedUrl, recordOfRow, type QueuedUrl } fro
 import type { QueueReader } from './sets.js';
 
 /** A set as a UNS offers it. */
-export interface SetHead {
+export interface OfferedSet {
   uns: string;
   entry: string;
   pid: number;
@@ -151,7 +151,7 @@ export class AbsorbWriter {
   }
 
   /** Gives a set its id and its places; `apply` must follow. Inside a transaction. */
-  begin(head: SetHead): SetState {
+  begin(head: OfferedSet): SetState {
     const psetid = this.#psetids.take();
     const firstpos = head.received > 0 ? this.#places.take(head.received) : 0;
     const lastpos = firstpos + head.received - 1;
