@@ -2,7 +2,7 @@
 import type { ColumnValue } from '../db/cache/columns.js';
 import { Batch } from './batch.js';
 import type { Format, FormatContext, Part, RowWriter, Writer } from './formats/types.js';
-import type { EncodedSink, Sink } from './sink.js';
+import type { EncodedSink, StreamSink } from './sink.js';
 
 type Made = ReturnType<RowWriter['record']>;
 
@@ -12,18 +12,18 @@ const MAKING_MAX = 4;
 export class Answer {
   readonly writer: Writer;
   readonly #format: Format;
-  readonly #outer: () => Sink;
+  readonly #outer: () => StreamSink;
   readonly #batch: Pick<Batch, 'add' | 'flush'>;
   /** In their order; none of them is written before those ahead of it. */
   readonly #making: Promise<string | Uint8Array>[] = [];
-  #sink: Sink | undefined;
+  #sink: StreamSink | undefined;
   #encoded: EncodedSink | undefined;
 
   /** @param batch takes the records; default: one that writes them into the sink */
   constructor(
     format: Format,
     context: FormatContext,
-    outer: () => Sink,
+    outer: () => StreamSink,
     batch?: Pick<Batch, 'add' | 'flush'>,
   ) {
     this.#format = format;
@@ -33,7 +33,7 @@ export class Answer {
   }
 
   /** Begins the stream, were it without a record. */
-  async open(): Promise<Sink> {
+  async open(): Promise<StreamSink> {
     if (this.#sink !== undefined) return this.#sink;
     this.#sink = this.#outer();
     if (this.#format.encode !== undefined) this.#sink = this.#encoded = this.#format.encode(this.#sink);

@@ -1,5 +1,5 @@
 /** Puts small pieces together, so that a stream of short records is not a stream of short writes. */
-import type { Sink } from './sink.js';
+import type { StreamSink } from './sink.js';
 
 /** Enough that a write costs nothing beside what is in it; a pipe of Linux holds as much. */
 const BATCH_LENGTH = 64 * 1024;
@@ -7,7 +7,7 @@ const BATCH_LENGTH = 64 * 1024;
 const UNIT_BYTES = 3;
 
 export class Batch {
-  readonly #sink: () => Promise<Sink>;
+  readonly #sink: () => Promise<StreamSink>;
   /** What there is: bytes end to end, then text. Text is made bytes when bytes follow, where there is always room. */
   readonly #bytes = Buffer.allocUnsafeSlow((2 + UNIT_BYTES) * BATCH_LENGTH);
   #used = 0;
@@ -15,7 +15,7 @@ export class Batch {
   #length = 0;
 
   /** @param sink asked for with the first write */
-  constructor(sink: () => Promise<Sink>) {
+  constructor(sink: () => Promise<StreamSink>) {
     this.#sink = sink;
   }
 

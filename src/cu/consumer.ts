@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { errnoOf } from '../lib/errors.js';
-import type { Sink } from './sink.js';
+import type { StreamSink } from './sink.js';
 
-export interface Consumer extends Sink {
+export interface Consumer extends StreamSink {
   /** Waits until there is room for more. @throws ConsumerGone */
   write(chunk: string | Uint8Array): Promise<void>;
   /** Ends its input and waits for its end. */

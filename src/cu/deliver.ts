@@ -20,7 +20,7 @@ import { advanceCursor, dropNext, lockCursor, offerNext, readCursor, startOf } f
 import { followQuery, runInSlices } from './follow.js';
 import { kindOf, runQuery, selectionOf, type Query, type QueryResult, type QueryTalk } from './query.js';
 import { isWorthSplitting, RangeThread } from './ranges.js';
-import type { Sink } from './sink.js';
+import type { StreamSink } from './sink.js';
 
 export interface Delivery {
   dbPath: string;
@@ -53,7 +53,7 @@ export interface Follow {
   stop: AbortSignal;
 }
 
-type Output = Sink & { flush(): void | Promise<void> };
+type Output = StreamSink & { flush(): void | Promise<void> };
 
 /**
  * Answers one query.
@@ -162,7 +162,7 @@ async function staying(
       const seen = reader.dataVersion();
       const limit = left === Infinity ? undefined : left;
       const some: Query = { ...query, limit, selection: { ...query.selection, sinceSeq } };
-      const run = (open: () => Sink) => runInSlices(reader, some, open, stop, talk);
+      const run = (open: () => StreamSink) => runInSlices(reader, some, open, stop, talk);
       const result = await intoConsumer(reader, run, consumer, cursor, talk);
       if (typeof result === 'number') return result;
       if (result.records > 0 && statusOf(result, talk) !== EXIT.ok) status = EXIT.someRejected;
@@ -208,7 +208,7 @@ async function ontoStdout(
 /** @returns the status of a consumer that failed */
 async function intoConsumer(
   reader: CacheReader,
-  answer: (open: () => Sink) => Promise<QueryResult>,
+  answer: (open: () => StreamSink) => Promise<QueryResult>,
   [command = '', ...args]: readonly string[],
   file: string | undefined,
   talk: DeliveryTalk,

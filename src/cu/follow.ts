@@ -18,14 +18,14 @@ import {
   type QueryResult,
   type QueryTalk,
 } from './query.js';
-import type { Sink } from './sink.js';
+import type { StreamSink } from './sink.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 
 /** One stream from the beginning of the answer until `stop`, or as many records as the query asks for. */
 export async function followQuery(
   reader: CacheReader,
   query: Query,
-  sink: Sink,
+  sink: StreamSink,
   { watch, stop }: { watch: DatabaseWatch; stop: AbortSignal },
   talk: QueryTalk,
 ): Promise<QueryResult> {
@@ -50,7 +50,7 @@ export async function followQuery(
 export async function runInSlices(
   reader: CacheReader,
   query: Query,
-  open: () => Sink,
+  open: () => StreamSink,
   stop: AbortSignal,
   talk: QueryTalk,
 ): Promise<QueryResult> {
@@ -73,7 +73,7 @@ class Stream {
   #records = 0;
   #reachedSeq: number;
 
-  constructor(reader: CacheReader, query: Query, open: () => Sink, talk: QueryTalk) {
+  constructor(reader: CacheReader, query: Query, open: () => StreamSink, talk: QueryTalk) {
     this.#reader = reader;
     this.#query = query;
     this.#talk = talk;

@@ -8,7 +8,7 @@ import { strangeStore } from '../db/names/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
-import type { Sink } from './sink.js';
+import type { StreamSink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
 import type { Query } from './types.js';
 import { NO_NAME, openStored, ReadBuffer } from './stored-content.js';
@@ -46,7 +46,7 @@ export interface QueryResult {
 export async function runQuery(
   reader: CacheReader,
   query: Query,
-  output: { open(): Sink; whenEmpty: boolean },
+  output: { open(): StreamSink; whenEmpty: boolean },
   talk: QueryTalk,
   thread?: RangeThread,
 ): Promise<QueryResult> {

@@ -1,5 +1,5 @@
 /** Where the bytes of a stream go. */
-export interface Sink {
+export interface StreamSink {
   /**
    * A promise where it has to wait: until there is room for more. Text goes out as UTF-8; bytes are the caller's again
    * when it has returned, or its promise is kept.
@@ -8,7 +8,7 @@ export interface Sink {
 }
 
 /** A sink that changes what it passes on, and holds some of it back. */
-export interface EncodedSink extends Sink {
+export interface EncodedSink extends StreamSink {
   /** After the last byte of a whole stream. */
   end(): Promise<void>;
   /** Of a stream that is given up: what it holds back is lost. */

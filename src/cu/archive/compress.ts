@@ -3,16 +3,16 @@ import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { errnoOf, LccError } from '../../lib/errors.js';
-import type { EncodedSink, Sink } from '../sink.js';
+import type { EncodedSink, StreamSink } from '../sink.js';
 
 /** RFC 1952, at the level of gzip(1). */
-export function gzipInto(sink: Sink): EncodedSink {
+export function gzipInto(sink: StreamSink): EncodedSink {
   const gzip = createGzip();
   return through(gzip, gzip, Promise.resolve(), () => gzip.destroy(), sink);
 }
 
 /** RFC 8878, by zstd(1), which Node 20 does not have. @throws LccError `peer.unavailable` where it is not installed */
-export function zstdInto(sink: Sink): EncodedSink {
+export function zstdInto(sink: StreamSink): EncodedSink {
   const child = spawn('zstd', ['--quiet', '--stdout'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve, reject) => {
     child.on('error', error => reject(notRun(error)));
@@ -34,7 +34,7 @@ function through(
   output: Readable,
   ended: Promise<void>,
   destroy: () => void,
-  sink: Sink,
+  sink: StreamSink,
 ): EncodedSink {
   // Why it broke is told by its end, or by the sink.
   input.on('error', () => undefined);

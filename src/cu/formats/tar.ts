@@ -7,7 +7,7 @@ import { gzipInto, zstdInto } from '../archive/compress.js';
 import { DeletedPaths, type DeletedList } from '../archive/deleted.js';
 import { archivePath } from '../archive/path.js';
 import { TAR_END, tarHeader, tarPadding } from '../archive/tar.js';
-import type { EncodedSink, Sink } from '../sink.js';
+import type { EncodedSink, StreamSink } from '../sink.js';
 import { WHOLE_BYTES, type StoredContent } from '../stored-content.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part, type RowWriter } from './types.js';
 
@@ -22,7 +22,7 @@ const COLUMNS = [
   'deleted_time',
 ] as const;
 
-function tarFormat(encode?: (sink: Sink) => EncodedSink): Format {
+function tarFormat(encode?: (sink: StreamSink) => EncodedSink): Format {
   return {
     sides: ['held', 'gone'],
     // What is gone is listed, many in one member.

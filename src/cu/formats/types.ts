@@ -3,7 +3,7 @@ import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.
 import type { LineTemplate } from '../../db/cache/template.js';
 import type { TextWanted } from '../../text/html.js';
 import type { FieldName } from '../fields.js';
-import type { EncodedSink, Sink } from '../sink.js';
+import type { EncodedSink, StreamSink } from '../sink.js';
 import type { StoredContent } from '../stored-content.js';
 
 /** What a format may know of the run. */
@@ -106,6 +106,6 @@ export interface Format {
    */
   tellsReached?: boolean;
   /** A compression of the whole stream; its end is written only after a complete stream. */
-  encode?(sink: Sink): EncodedSink;
+  encode?(sink: StreamSink): EncodedSink;
   open(context: FormatContext): Writer;
 }

@@ -9,7 +9,7 @@ import { startOf } from '../cursor.js';
 import { FIELD_NAMES } from '../fields.js';
 import type { FormatContext, RowWriter } from '../formats/types.js';
 import { xml } from '../formats/xml.js';
-import type { Sink } from '../sink.js';
+import type { StreamSink } from '../sink.js';
 import { NO_NAME, openStored } from '../stored-content.js';
 import { lineWindows, rowWindows, type Range } from '../windows.js';
 
@@ -20,7 +20,7 @@ export interface AnswerParts {
   reader: CacheReader;
   storeDir: string;
   nowMs: number;
-  sink: Sink;
+  sink: StreamSink;
   /** Lets others have their turn. */
   pause(): Promise<void>;
 }

@@ -17,7 +17,7 @@ import type { LoginBackoff } from '../../lib/login-backoff.js';
 import { passwordMatches } from '../../lib/password.js';
 import type { LccCode } from '../../wire/codes.js';
 import { CuReader, refused, type CuEvent, type CuQuery } from '../../wire/cu.js';
-import type { Sink } from '../sink.js';
+import type { StreamSink } from '../sink.js';
 import { answer } from './answer.js';
 import type { SharedCache } from './cache.js';
 import { limitOf, type CuLimit, type CuOptions } from './options.js';
@@ -177,7 +177,7 @@ export class CuSession {
   }
 
   /** Waits for a client that does not read, but not for ever. */
-  #sink(): Sink {
+  #sink(): StreamSink {
     const { clock, options } = this.#parts;
     return {
       write: async chunk => {
