@@ -11,7 +11,7 @@
  * A row that takes a new number meanwhile (a CP said something else of it) is met again further on. One that was made
  * since the machine connected, told by its id, needs no reading.
  */
-import type { StoredContent } from '../db/cache/stores.js';
+import type { StoredRow } from '../db/cache/stores.js';
 import type { Spoilt } from '../db/queue/refetch.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
@@ -47,8 +47,8 @@ interface Page {
   toSeq: number;
   isLast: boolean;
   /** By request. */
-  out: Map<number, StoredContent>;
-  bad: StoredContent[];
+  out: Map<number, StoredRow>;
+  bad: StoredRow[];
   isUnable: boolean;
 }
 
@@ -173,7 +173,7 @@ export class SyncPoints {
   #checked(
     machine: Machine,
     id: number,
-    content: StoredContent,
+    content: StoredRow,
     status: Exclude<UpkeepResult['status'], 'away'>,
   ): void {
     const { page } = machine;
@@ -209,7 +209,7 @@ export class SyncPoints {
   }
 
   /** @returns whether their rows are gone; undefined after a failure that will not pass */
-  #fetchAgain(machine: Machine, bad: readonly StoredContent[]): boolean | undefined {
+  #fetchAgain(machine: Machine, bad: readonly StoredRow[]): boolean | undefined {
     if (bad.length === 0) return true;
     const { store, clock, onSet, onCommit, failed } = this.#options;
     const nowS = Math.floor(clock.nowMs() / 1000);
@@ -229,7 +229,7 @@ export class SyncPoints {
   }
 
   /** The row, if it still points to that file. */
-  #spoilt({ id, machineid, fileid }: StoredContent): Spoilt[] {
+  #spoilt({ id, machineid, fileid }: StoredRow): Spoilt[] {
     const { content } = this.#options.store;
     const row = content.row(id);
     if (row === undefined || row.fetched_machineid !== machineid || row.fetched_fileid !== fileid) return [];

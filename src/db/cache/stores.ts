@@ -7,7 +7,7 @@ import { Counter } from '../sqlite/counters.js';
 import type { Db } from '../sqlite/open.js';
 
 /** A row of lccurl, as far as its content is concerned. */
-export interface StoredContent {
+export interface StoredRow {
   id: number;
   seq: number;
   machineid: string;
@@ -41,7 +41,7 @@ export class StoreRegister {
       .pluck();
     this.#synced = db.prepare<[string], number>('SELECT syncedseq FROM store WHERE machineid = ?').pluck();
     this.#noteSynced = db.prepare<[number, string]>('UPDATE store SET syncedseq = ? WHERE machineid = ?');
-    this.#since = db.prepare<[number, number], StoredContent>(
+    this.#since = db.prepare<[number, number], StoredRow>(
       `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
        WHERE seq > ? ORDER BY seq LIMIT ?`,
     );
@@ -83,7 +83,7 @@ export class StoreRegister {
   }
 
   /** Content of all machines that was stored or changed after `afterSeq`, in the order of the change sequence. */
-  since(afterSeq: number, limit: number): StoredContent[] {
+  since(afterSeq: number, limit: number): StoredRow[] {
     return this.#since.all(afterSeq, limit);
   }
 
