@@ -25,7 +25,7 @@ import { step } from '../lib/steps.js';
 import { fileIdOf, folderOf, nameOf } from '../db/names/naming.js';
 import { Leftovers } from './leftovers.js';
 import { Room } from './room.js';
-import { Upkeep } from './upkeep.js';
+import { StoreUpkeep } from './upkeep.js';
 
 export interface StoreOptions {
   dir: string;
@@ -71,7 +71,7 @@ export class Store {
   readonly #names: NamesDb;
   /** Of this store, and of no other that the machine ever had. */
   readonly id: string;
-  readonly upkeep: Upkeep;
+  readonly upkeep: StoreUpkeep;
   readonly leftovers: Leftovers;
   readonly #room: Room;
   readonly #startMs: number;
@@ -95,7 +95,7 @@ export class Store {
     this.id = claim(options.dir, options.machineId);
     this.#names = openNames(options);
     this.#room = new Room(options.space ?? (() => spaceOf(options.dir)), options.minFree);
-    this.upkeep = new Upkeep(options.dir, options.log);
+    this.upkeep = new StoreUpkeep(options.dir, options.log);
     this.leftovers = new Leftovers(options);
     this.#startMs = options.clock.monotonicMs();
     this.#baseMs = this.#names.lastAtMs;

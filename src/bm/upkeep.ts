@@ -24,7 +24,7 @@ const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', '
 /** What the disk answers for content that it has lost. */
 const LOST: ReadonlySet<string | undefined> = new Set(['EIO', 'EBADMSG', 'EUCLEAN']);
 
-export class Upkeep {
+export class StoreUpkeep {
   readonly #dir: string;
   readonly #log: Log;
   #hasSynced = false;
