@@ -7,12 +7,12 @@
  * urls come back into a set that is not here, `#end` goes back to it, for there may be a million of those: then what is
  * begun after it is met again, and passed over. A set that is done may be met again too; it is found empty.
  */
-export interface Waiting {
+export interface NumberedSet {
   psetid: number;
 }
 
 /** Where sets wait. */
-export interface SetSource<S extends Waiting> {
+export interface SetSource<S extends NumberedSet> {
   /** The provider's next sets after `afterPsetid`, in their order. */
   sets(pid: number, afterPsetid: number, limit: number): S[];
   /** How many there are of those, counted as far as `most`. */
@@ -28,7 +28,7 @@ export interface UntouchedOptions<S> {
   isBegun: (set: S) => boolean;
 }
 
-export class Untouched<S extends Waiting> {
+export class Untouched<S extends NumberedSet> {
   readonly #source: SetSource<S>;
   readonly #pid: number;
   readonly #most: number;
