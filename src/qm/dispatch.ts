@@ -23,7 +23,7 @@ import { Sending } from './sending.js';
 import { settle } from './settle.js';
 import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
-import { Workers, type Worker } from './workers.js';
+import { Workers, type FetchWorker } from './workers.js';
 
 export interface DispatchOptions extends KnownOptions, LargeSetOptions, Pick<PumpOptions, 'atReturn'> {
   lanes: LaneRules;
@@ -155,7 +155,7 @@ export class Dispatcher {
     return this.#inFlight.size > 0;
   }
 
-  setWorker(id: number, worker: Worker, slots: number): void {
+  setWorker(id: number, worker: FetchWorker, slots: number): void {
     this.#workers.set(id, worker, slots);
     this.pump();
   }

@@ -18,7 +18,7 @@ import type { LaneTable } from './schedule/lanes.js';
 import type { Taken } from './schedule/progress.js';
 import type { TimeSlots } from './time-slots.js';
 import type { Waits } from './waits.js';
-import type { Worker, Workers } from './workers.js';
+import type { FetchWorker, Workers } from './workers.js';
 
 export interface SendingParts {
   store: QueueStore;
@@ -38,7 +38,7 @@ export interface SendingParts {
 
 /** Where urls are sent, and when. */
 interface Way {
-  worker: Worker;
+  worker: FetchWorker;
   lane: Lane;
   known: Known;
   nowMs: number;

@@ -5,7 +5,7 @@ import type { FetchDone, FetchRequest } from '../wire/fetch.js';
 import type { LaneTable } from './schedule/lanes.js';
 
 /** A Bot Manager as the dispatcher sees it. */
-export interface Worker {
+export interface FetchWorker {
   fetch(request: FetchRequest): void;
   /** What it has not begun of the lane comes back as `recalled`. */
   recall(lane: string): void;
@@ -17,7 +17,7 @@ const MAX_ROOMLESS = 8;
 const MAX_REST = 32;
 
 interface Entry {
-  worker: Worker;
+  worker: FetchWorker;
   slots: number;
   /** Monotonic; 0 = it does not rest. */
   restUntilMs: number;
@@ -40,11 +40,11 @@ export class Workers {
     this.#log = log;
   }
 
-  get(id: number): Worker | undefined {
+  get(id: number): FetchWorker | undefined {
     return this.#workers.get(id)?.worker;
   }
 
-  set(id: number, worker: Worker, slots: number): void {
+  set(id: number, worker: FetchWorker, slots: number): void {
     const { restUntilMs = 0, reason = '', roomless = 0, rests = 0 } = this.#workers.get(id) ?? {};
     this.#workers.set(id, { worker, slots, restUntilMs, reason, roomless, rests });
     this.#table.setWorker(id, restUntilMs > 0 ? 0 : slots);

@@ -5,7 +5,7 @@
 import type { Clock, ManualClock } from '../../src/lib/clock.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
 import { Dispatcher, type DispatchOptions } from '../../src/qm/dispatch.js';
-import type { Worker } from '../../src/qm/workers.js';
+import type { FetchWorker } from '../../src/qm/workers.js';
 import type { FetchDone, FetchRequest } from '../../src/wire/fetch.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
@@ -42,7 +42,7 @@ interface Running {
 export const LATENCY_MS = 20;
 
 /** A Bot Manager with a number of slots: each lane has one url at a time, urls without a slot wait. */
-class SimulatedWorker implements Worker {
+class SimulatedWorker implements FetchWorker {
   readonly #sim: Simulation;
   readonly #slots: number;
   readonly #lanes = new Map<string, FetchRequest[]>();
