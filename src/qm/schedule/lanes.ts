@@ -30,12 +30,12 @@ import { HostedLine } from './hosts.js';
 import { Pauses } from './pauses.js';
 import { RunningLanes } from './running-lanes.js';
 import { isHungry, windowOf } from './windows.js';
-import { capacityOf, displacedOf, freestOf, isDueTo, promoted, type Worker } from './worker-slots.js';
+import { capacityOf, displacedOf, freestOf, isDueTo, promoted, type LaneWorker } from './worker-slots.js';
 
 export class LaneTable {
   readonly #rules: LaneRules;
   readonly #providers = new Map<number, ProviderLanes>();
-  readonly #workers = new Map<number, Worker>();
+  readonly #workers = new Map<number, LaneWorker>();
   readonly #waiting: HostedLine;
   /** Lanes that may take more urls. */
   readonly #hungry = new Set<Lane>();
@@ -322,7 +322,7 @@ export class LaneTable {
     return hasUrls && hindrances.size === 0 && !this.#pauses.has(pid);
   }
 
-  #open(provider: ProviderLanes, worker: [number, Worker], priority: number): Lane {
+  #open(provider: ProviderLanes, worker: [number, LaneWorker], priority: number): Lane {
     const state = this.#stateOf(provider);
     if (state !== 'waiting' && state !== 'in-lane')
       throw new Error(`provider ${provider.pid}: a lane is opened while it is ${state}`);
@@ -386,15 +386,15 @@ export class LaneTable {
   }
 
   /** Lanes beyond the slots have one now, as far as there are free ones. */
-  #promote(worker: Worker): void {
+  #promote(worker: LaneWorker): void {
     for (const lane of promoted(worker)) this.#hungry.add(lane);
   }
 
-  #capacity(worker: Worker): number {
+  #capacity(worker: LaneWorker): number {
     return capacityOf(worker, this.#rules.overbookPercent);
   }
 
-  #freestWorker(): [number, Worker] | undefined {
+  #freestWorker(): [number, LaneWorker] | undefined {
     return freestOf(this.#workers, this.#rules.overbookPercent);
   }
 }

@@ -1,6 +1,6 @@
 /** How many urls are on their way in a lane at a time. */
 import type { Lane, ProviderLanes } from './lane.js';
-import type { Worker } from './worker-slots.js';
+import type { LaneWorker } from './worker-slots.js';
 
 const REFILL_URLS = 128;
 
@@ -12,7 +12,7 @@ const REFILL_URLS = 128;
 export function windowOf(
   lane: Lane,
   provider: ProviderLanes | undefined,
-  worker: Worker | undefined,
+  worker: LaneWorker | undefined,
   sharedWindow: number,
 ): number {
   const window = worker?.spares.has(lane) === true ? 1 : (provider?.window ?? 1);

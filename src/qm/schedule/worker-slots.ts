@@ -1,7 +1,7 @@
 /** Lanes at a Bot Manager: as many as it has slots, and some more that wait for one of them (lanes.ts). */
 import type { Lane } from './lane.js';
 
-export interface Worker {
+export interface LaneWorker {
   slots: number;
   lanes: Set<Lane>;
   /** Those of them that are beyond the slots, in their order. */
@@ -11,7 +11,7 @@ export interface Worker {
 }
 
 /** How many lanes it may have. */
-export function capacityOf(worker: Worker, overbookPercent: number): number {
+export function capacityOf(worker: LaneWorker, overbookPercent: number): number {
   return Math.ceil(worker.slots * (1 + overbookPercent / 100));
 }
 
@@ -20,10 +20,10 @@ export function capacityOf(worker: Worker, overbookPercent: number): number {
  * little to do, one store must not fill up beside an empty one. Undefined when no worker has a free lane.
  */
 export function freestOf(
-  workers: ReadonlyMap<number, Worker>,
+  workers: ReadonlyMap<number, LaneWorker>,
   overbookPercent: number,
-): [number, Worker] | undefined {
-  let best: [number, Worker] | undefined;
+): [number, LaneWorker] | undefined {
+  let best: [number, LaneWorker] | undefined;
   let bestFree = 0;
   for (const entry of workers) {
     const capacity = capacityOf(entry[1], overbookPercent);
@@ -43,7 +43,7 @@ export function freestOf(
  * Gives lanes beyond the slots one, higher priorities first, as far as there are free ones.
  * @returns those that have one now
  */
-export function promoted(worker: Worker): Lane[] {
+export function promoted(worker: LaneWorker): Lane[] {
   const lanes: Lane[] = [];
   if (worker.spares.size === 0) return lanes;
   for (const spare of byRank(worker.spares)) {
@@ -58,7 +58,7 @@ export function promoted(worker: Worker): Lane[] {
  * Lanes whose slots are due to lanes beyond the slots: of a lower priority, or of the same when their turn (in urls) is over.
  * Such slots come free in any case, one each, of lanes that are ending.
  */
-export function displacedOf(worker: Worker, turn: number): Lane[] {
+export function displacedOf(worker: LaneWorker, turn: number): Lane[] {
   if (worker.spares.size === 0) return [];
   const lanes: Lane[] = [];
   const held: Lane[] = [];
