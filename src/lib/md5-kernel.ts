@@ -92,7 +92,7 @@ const HIGH_HALVES = [2, 3, 6, 7] as const;
 const MOST_BYTES = 16 * 1024;
 
 /** A module being written. It must be quick, not small: this runs at every start, before V8 has compiled any of it. */
-class Writer {
+class ModuleWriter {
   readonly #bytes = new Uint8Array(MOST_BYTES);
   #end = 0;
 
@@ -174,7 +174,7 @@ interface Locals {
 }
 
 function moduleBytes(): Uint8Array {
-  const to = new Writer();
+  const to = new ModuleWriter();
   to.put(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
   to.byte(1).sized(() => {
     to.put(1, 0x60, LANES + 1);
@@ -188,7 +188,7 @@ function moduleBytes(): Uint8Array {
   return to.written();
 }
 
-function writeKernel(to: Writer): void {
+function writeKernel(to: ModuleWriter): void {
   const blocks = LANES;
   let locals = LANES + 1;
   const fresh = (length: number) => Array.from({ length }, () => locals++);
@@ -225,7 +225,7 @@ function writeKernel(to: Writer): void {
 }
 
 /** Loads the lanes' blocks and turns them: word i of all lanes comes together in `words[i]`. */
-function writeWords(to: Writer, { state, before, words, rows, addresses }: Locals): void {
+function writeWords(to: ModuleWriter, { state, before, words, rows, addresses }: Locals): void {
   for (let n = 0; n < 4; n++) to.get(state[n]!).set(before[n]!);
   const [row0, row1, row2, row3] = rows as [number, number, number, number];
   const pick = (from: number, and: number, taken: readonly number[], into: number) =>
@@ -248,7 +248,7 @@ function writeWords(to: Writer, { state, before, words, rows, addresses }: Local
 }
 
 /** RFC 1321, section 3.4: a = b + ((a + f(b, c, d) + word + constant) <<< rotation). */
-function writeStep(to: Writer, { state, words }: Locals, step: number): void {
+function writeStep(to: ModuleWriter, { state, words }: Locals, step: number): void {
   const round = step >> 4;
   const a = state[(STEPS - step) % 4]!;
   const b = state[(STEPS - step + 1) % 4]!;
