@@ -18,7 +18,7 @@ import type { CheckRequest, UpkeepRequest, UpkeepResult } from '../wire/upkeep.j
 
 type Status = UpkeepResult['status'];
 
-const READ_BYTES = 256 * 1024;
+const CHECK_READ_BYTES = 256 * 1024;
 /** What a file answers that is not there, or is none. */
 const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP']);
 /** What the disk answers for content that it has lost. */
@@ -84,7 +84,7 @@ export class StoreUpkeep {
 
 async function md5Of(file: FileHandle): Promise<string> {
   const md5 = createHash('md5');
-  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  const buffer = Buffer.allocUnsafe(CHECK_READ_BYTES);
   for (;;) {
     const { bytesRead } = await file.read(buffer);
     if (bytesRead === 0) return md5.digest('hex');
