@@ -26,7 +26,7 @@ export const MAGIC = Buffer.from('spool 1\n', 'latin1');
 /** Longest payload. */
 const MAX_FRAME_BYTES = 1024 * 1024;
 export const FRAME_HEAD_BYTES = 8;
-const READ_BYTES = 256 * 1024;
+const FRAME_READ_BYTES = 256 * 1024;
 /** What is read in one go, and kept whole in memory. */
 const MAX_SMALL_BYTES = 256 * 1024;
 
@@ -106,7 +106,7 @@ export async function* readFrames(path: string): AsyncGenerator<Buffer, void> {
   const damaged = (offset: number, what: string) => damagedAt(path, offset, what);
   const file = await open(path, 'r');
   try {
-    let room = Buffer.allocUnsafeSlow(READ_BYTES);
+    let room = Buffer.allocUnsafeSlow(FRAME_READ_BYTES);
     /** What was read and not taken. */
     let [from, to] = [0, 0];
     let offset = 0;
