@@ -8,7 +8,7 @@ import { errnoOf } from '../lib/errors.js';
 import type { CheckContext, Finding } from './types.js';
 
 const PAGE_ROWS = 500;
-const READ_BYTES = 256 * 1024;
+const CONTENT_READ_BYTES = 256 * 1024;
 
 /** Troubles of rows whose file belongs to no other row. */
 const OWN_FILE: ReadonlySet<Finding['kind']> = new Set(['missing-file', 'altered-file']);
@@ -17,7 +17,7 @@ type Trouble = Pick<Finding, 'kind' | 'what'>;
 
 export function* content(context: CheckContext): Generator<Finding> {
   const { audit, machineId, strangeMachineId, known, extent, mender, live, storeLost } = context;
-  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  const buffer = Buffer.allocUnsafe(CONTENT_READ_BYTES);
   for (const page of audit.content(PAGE_ROWS)) {
     const bad: { row: ContentRow; trouble: Trouble }[] = [];
     for (const row of page) {
