@@ -13,11 +13,7 @@ import { errnoOf, isNoRoom, LccError, messageOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
-
-export interface Cursor {
-  storeId: string;
-  seq: number;
-}
+import type { Cursor } from './library/types.js';
 
 /** What a cursor is checked against. */
 export interface StoreState {

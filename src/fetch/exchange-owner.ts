@@ -34,7 +34,11 @@ interface Cancellable {
 }
 
 /** Counts what is received for the exchange from now on, and ends it when that is more than it may be. */
-export function watchIntake(intake: ReceivingEnd | undefined, exchange: Cancellable, owner: ExchangeOwner): void {
+export function watchIntake(
+  intake: ReceivingEnd | undefined,
+  exchange: Cancellable,
+  owner: ExchangeOwner,
+): void {
   intake?.allow(owner.allowance, () =>
     guarded(exchange, owner, () => endWith(exchange, owner, owner.tooMuch())),
   );

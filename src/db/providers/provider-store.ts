@@ -45,7 +45,19 @@ const COLUMNS =
   'maxlen, fetchtimeout, pacems, useragent, login';
 
 type RawProvider = [
-  ...[number, number, number, ScheduledProvider['priority'], number, number, string, number, number, number, number],
+  ...[
+    number,
+    number,
+    number,
+    ScheduledProvider['priority'],
+    number,
+    number,
+    string,
+    number,
+    number,
+    number,
+    number,
+  ],
   ...[number | null, number | null, number | null, string | null, string | null],
 ];
 
