@@ -26,6 +26,7 @@ import type { LinkLimits } from '../wire/messages.js';
 import { ownerOf, Stops } from '../wire/stops.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
+import type { BmStatus } from './figures.js';
 import { LostRobots } from './lost-robots.js';
 import { storeFull, tooManyLosses } from './outcomes.js';
 import { RobotWorker, type FetchTask } from './robots.js';
@@ -164,7 +165,7 @@ export class BotManager {
     );
   }
 
-  status(): { idle: boolean; [name: string]: unknown } {
+  status(): BmStatus {
     const waiting = this.#distributor.waiting;
     const given = this.#distributor.given;
     return {

@@ -25,6 +25,7 @@ import { ownerOf, Stops } from '../wire/stops.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
+import type { RelayStatus } from './figures.js';
 import { tooManyLosses } from './outcomes.js';
 import { Upstream } from './upstream.js';
 
@@ -128,7 +129,7 @@ export class Relay {
     const branch = new Branch(peer, overbookPercent);
   }
 
-  status(): { idle: boolean; [name: string]: unknown } {
+  status(): RelayStatus {
     const { waiting, given, begun, lanes } = this.#distributor;
     return {
       idle: this.#upstream.known && waiting === 0 && given === 0 && this.#errands.size === 0,

@@ -21,6 +21,7 @@ import { parseMtime } from '../wire/mtime.js';
 import { ownerOf, Stops } from '../wire/stops.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
+import type { BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
 import { BegunFetch, type Ahead, type Asker, type Session, type WaitingRequest } from './session.js';
 import { StoreFiles } from './store-files.js';
@@ -129,7 +130,7 @@ export class Robot {
     }
   }
 
-  status(): { idle: boolean; [name: string]: unknown } {
+  status(): BotStatus {
     return {
       idle: this.#running === 0 && this.#lanes.waiting === 0,
       slots: this.#options.slots,

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog } from '../lib/log.js';
-import { BOT_METRICS } from '../bot/metrics.js';
+import { BOT_FIGURES } from '../bot/figures.js';
 import { robotOf, startRobot } from '../bot/start.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -53,7 +53,7 @@ export const command: CommandSpec = {
       context,
       {
         name,
-        metrics: { listen: 'bot.metrics_listen', rows: BOT_METRICS },
+        metrics: { listen: 'bot.metrics_listen', figures: BOT_FIGURES },
         start: services =>
           startRobot(services, {
             ...(ways[0] === 'bm'

@@ -2,7 +2,7 @@
 import { homeOf } from '../config/load.js';
 import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../run/ask.js';
-import { formatUntil } from '../run/words.js';
+import { formatUntil } from '../config/words.js';
 import { systemClock } from '../lib/clock.js';
 import type { CommandContext, CommandSpec } from './run.js';
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { BM_METRICS, RELAY_METRICS } from '../bm/metrics.js';
+import { BM_FIGURES } from '../bm/figures.js';
 import { startManager, startRelay, type Edge } from '../bm/start.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
@@ -29,14 +29,14 @@ export const command: CommandSpec = {
       return runAsDaemon(context, {
         name: 'lccd-bm',
         instance: 'relay',
-        metrics: { listen: 'bm.metrics_listen', rows: RELAY_METRICS },
+        metrics: { listen: 'bm.metrics_listen', figures: BM_FIGURES },
         start: services => startRelay(services, edge),
       });
     return runAsDaemon(
       context,
       {
         name: 'lccd-bm',
-        metrics: { listen: 'bm.metrics_listen', rows: BM_METRICS },
+        metrics: { listen: 'bm.metrics_listen', figures: BM_FIGURES },
         start: services =>
           startManager(
             services,

@@ -1,6 +1,6 @@
 /** lccd-cu(8): answers the queries of content users over sockets, and keeps the list of who may ask. */
 import { loadConfig } from '../config/load.js';
-import { CU_METRICS } from '../cu/server/metrics.js';
+import { CU_FIGURES } from '../cu/server/figures.js';
 import { cuOptions, readersFileOf } from '../cu/server/options.js';
 import { addReader, readReaders, removeReader } from '../cu/server/readers.js';
 import { CuServer } from '../cu/server/server.js';
@@ -49,7 +49,7 @@ function run(context: CommandContext): Promise<number> | number {
   }
   return runAsDaemon(
     context,
-    { name: 'lccd-cu', metrics: { listen: 'cu.metrics_listen', rows: CU_METRICS }, start },
+    { name: 'lccd-cu', metrics: { listen: 'cu.metrics_listen', figures: CU_FIGURES }, start },
     { 'cu.listen': Array.isArray(listen) ? listen : undefined },
   );
 }

@@ -1,7 +1,7 @@
 import { storageError } from '../db/sqlite/open.js';
 import { noteFailure } from '../db/sqlite/salvage.js';
 import { startQueueManager } from '../qm/start.js';
-import { QM_METRICS } from '../qm/metrics.js';
+import { QM_FIGURES } from '../qm/figures.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
 
@@ -19,7 +19,7 @@ export const command: CommandSpec = {
     const bm = endpointsOf(context, 'listenBm');
     return runAsDaemon(context, {
       name: 'lccd-qm',
-      metrics: { listen: 'qm.metrics_listen', rows: QM_METRICS },
+      metrics: { listen: 'qm.metrics_listen', figures: QM_FIGURES },
       failed(error, config) {
         noteFailure(config.home.db, error);
         return storageError(config.home.db, error);

@@ -1,4 +1,4 @@
-import { UNS_METRICS } from '../uns/metrics.js';
+import { UNS_FIGURES } from '../uns/figures.js';
 import { startUns } from '../uns/start.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
 import type { CommandSpec } from './run.js';
@@ -29,7 +29,7 @@ export const command: CommandSpec = {
       {
         name: 'lccd-uns',
         instance: id,
-        metrics: { listen: 'uns.metrics_listen', rows: UNS_METRICS },
+        metrics: { listen: 'uns.metrics_listen', figures: UNS_FIGURES },
         start: services => startUns(services, qm),
       },
       {

@@ -11,7 +11,7 @@ import { askStatus, controlSocket } from '../run/ask.js';
 import type { ChildSpec } from '../run/child.js';
 import { fullDiskTrap } from '../run/full-disk.js';
 import { KINDS, STOP_ORDER } from '../run/kinds.js';
-import { LCCD_METRICS } from '../run/metrics.js';
+import { LCCD_FIGURES } from '../run/figures.js';
 import { supervisorTimes } from '../run/options.js';
 import { Supervisor } from '../run/supervisor.js';
 import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
@@ -69,7 +69,7 @@ function run(context: CommandContext): Promise<number> | number {
     );
     return EXIT.ok;
   }
-  const metrics = { listen: 'lccd.metrics_listen', rows: LCCD_METRICS } as const;
+  const metrics = { listen: 'lccd.metrics_listen', figures: LCCD_FIGURES } as const;
   const spec = { name: 'lccd', metrics, start: (services: Services) => start(services, context) };
   return runAsDaemon(context, spec, overrides);
 }

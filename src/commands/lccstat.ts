@@ -1,7 +1,7 @@
 /** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Home } from '../config/load.js';
-import { amount } from '../run/words.js';
+import { amount } from '../config/words.js';
 import { isDamaged, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import { readQueueShape, readQueueSummary, type QueueSummary } from '../db/queue/shape.js';
@@ -18,6 +18,7 @@ import { fitScreen } from '../run/screen.js';
 import { formatOverview } from '../run/table.js';
 import { setsInSpools } from '../uns/spooled.js';
 import { CONFIG_OPTION } from './daemon.js';
+import { FIGURES } from './figures.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const WATCH_MS = 1000;
@@ -70,7 +71,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     const said = new Set<string>();
     const isLong = (looks: readonly Look[]) => {
       const nowMs = systemClock.nowMs();
-      for (const reason of reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs)) {
+      for (const reason of reasonsOf(looks, summaryOf(home, nowMs, slots, context), nowMs, FIGURES)) {
         if (!said.has(reason)) context.say(`waiting: ${reason}`);
         said.add(reason);
       }
@@ -80,7 +81,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     if (status === EXIT.tempfail) {
       context.say(`still busy after ${String(options['untilIdle'])} s`);
       const nowMs = systemClock.nowMs();
-      const reasons = reasonsOf(await look(), summaryOf(home, nowMs, slots, context), nowMs);
+      const reasons = reasonsOf(await look(), summaryOf(home, nowMs, slots, context), nowMs, FIGURES);
       for (const reason of reasons) context.say(`! ${reason}`);
     }
     return status;
@@ -142,14 +143,14 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   const nowMs = systemClock.nowMs();
   const queue = summaryOf(home, nowMs, slots, context);
   const urls = queue?.urls ?? 0;
-  const reasons = reasonsOf(looks, queue, nowMs);
+  const reasons = reasonsOf(looks, queue, nowMs, FIGURES);
   const rates = before && ratesOf(before, now);
   const answers = !looks.some(one => one.name === 'lccd-qm' && 'problem' in one);
   const summary = queue && formatSummary(queue, nowMs, answers);
   if (!json) {
     const outpost = isOutpost(looks, queue);
     const line = summary ?? (outpost ? ELSEWHERE : 'the queue cannot be read from here');
-    return formatOverview(looks, wordFor(looks, urls, outpost), line, reasons, rates);
+    return formatOverview(looks, wordFor(looks, urls, outpost), line, reasons, rates, FIGURES);
   }
   const daemons = Object.fromEntries(
     looks.map(one => [one.name, 'status' in one ? one.status : { problem: one.problem }]),

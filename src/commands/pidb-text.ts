@@ -5,7 +5,7 @@ import { fullSetsUsed, type Provider } from '../db/providers/pidb.js';
 import type { ProviderStanding } from '../db/queue/shape.js';
 import { obstacleOf } from '../run/obstacle.js';
 import { isAllFailed, type Wait } from '../run/queue.js';
-import { amount } from '../run/words.js';
+import { amount } from '../config/words.js';
 
 /** Errors of one code. */
 interface ErrorCount {

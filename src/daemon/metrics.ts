@@ -4,14 +4,15 @@
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Registry } from 'prom-client';
+import type { Counter, Gauge, Registry } from 'prom-client';
 import type { Config } from '../config/load.js';
 import { METRICS_PORTS, type MetricsKey } from '../config/keys.js';
 import { SETTINGS, type SettingKey } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError } from '../lib/errors.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
-import type { Listener, MetricRow, Services } from './types.js';
+import type { Figures, Status } from './figures.js';
+import type { Listener, Services } from './types.js';
 
 /** One connection carries one request (limits.md, web). */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -20,8 +21,6 @@ const MAX_CONNECTIONS = 200;
 /** Of a request, and whatever is around it. */
 const MAX_REQUEST_BYTES = 32 * 1024;
 const MAX_PORT = 65_535;
-
-type Status = Record<string, unknown>;
 
 /**
  * Where a daemon listens. Robots of one lccd share the setting: the second one gets the next port.
@@ -70,7 +69,7 @@ function portsOf(key: MetricsKey, config: Pick<Config, 'get'>): number {
 export async function serveMetrics(
   endpoint: Endpoint,
   services: Pick<Services, 'listen' | 'clock'>,
-  rows: readonly MetricRow[],
+  figures: Figures,
   status: () => Status,
   version = '',
 ): Promise<Listener> {
@@ -82,46 +81,27 @@ export async function serveMetrics(
   const print = async (): Promise<{ text: string; type: string }> => {
     const registry: Registry = new Registry();
     const now = status();
-    for (const row of rows) {
-      const values = valuesOf(row, now);
-      // prom-client would print a 0.
-      if (values.length === 0) continue;
-      const { name, help } = row;
-      const labelNames = 'label' in row ? [row.label] : [];
-      const settings = { name, help, labelNames, registers: [registry] };
-      const [gauge, counter] =
-        row.type === 'gauge' ? [new Gauge(settings)] : [undefined, new Counter(settings)];
-      for (const { labels, value } of values) {
-        gauge?.set(labels, value);
-        counter?.inc(labels, value);
-      }
-    }
+    const families = new Map<string, Counter | Gauge>();
+    for (const [field, { metrics = [] }] of Object.entries(figures))
+      for (const { name, kind, help, label, samples } of metrics)
+        for (const [value, number] of Object.entries(samples(now[field]))) {
+          const settings = {
+            name,
+            help,
+            labelNames: label === undefined ? [] : [label],
+            registers: [registry],
+          };
+          // One without a sample is not made: prom-client would print a 0.
+          const family =
+            families.get(name) ?? (kind === 'gauge' ? new Gauge(settings) : new Counter(settings));
+          families.set(name, family);
+          family.inc(label === undefined ? {} : { [label]: value }, number);
+        }
     return { text: (await registry.metrics()) + (await ofProcess.metrics()), type: registry.contentType };
   };
   const http = createServer(answering(print));
   const admit = admission(http, services.clock);
   return services.listen(endpoint, ({ socket }) => admit(socket));
-}
-
-/** A field that the status does not have (now) has no value. */
-function valuesOf(row: MetricRow, status: Status): { labels: Record<string, string>; value: number }[] {
-  if ('values' in row)
-    return Object.entries(row.values(status)).map(([label, value]) => ({
-      labels: { [row.label]: label },
-      value,
-    }));
-  const fields = 'label' in row ? Object.entries(row.fields) : [['', row.field] as const];
-  return fields.flatMap(([label, field]) => {
-    const value = numberOf(status[field]);
-    const labels: Record<string, string> = 'label' in row ? { [row.label]: label } : {};
-    return value === undefined ? [] : [{ labels, value }];
-  });
-}
-
-function numberOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return value;
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  return Array.isArray(value) ? value.length : undefined;
 }
 
 function answering(print: () => Promise<{ text: string; type: string }>): RequestListener {

@@ -191,7 +191,7 @@ async function openMetrics(
   let endpoint: Endpoint | undefined;
   try {
     endpoint = metricsEndpoint(text, instance);
-    return await serveMetrics(endpoint, services, metrics.rows, () => running.status(), version);
+    return await serveMetrics(endpoint, services, metrics.figures, () => running.status(), version);
   } catch (error) {
     if (!(error instanceof LccError)) throw error;
     const others =

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import type { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import type { Figures } from './figures.js';
 
 /** A connection of any kind (TCP, TLS, Unix); TLS ones are handed over after the handshake. */
 export interface Connection {
@@ -61,7 +62,7 @@ export type Control = (operands: string[]) => unknown;
 
 /** A started daemon. */
 export interface Running {
-  /** What `lccstat` shows; `idle: true` when nothing is spooled, queued (other than for later) or being done. */
+  /** A `StatusOf` its figures. */
   status(): { idle: boolean; [name: string]: unknown };
   /** Finishes what is begun, within a few seconds, and releases everything. */
   stop(): Promise<void>;
@@ -70,27 +71,12 @@ export interface Running {
   controls?: Record<string, Control>;
 }
 
-/** A metric: its name and meaning, and the field (or fields) of the status it is read from. */
-export type MetricRow = { name: string; type: 'counter' | 'gauge'; help: string } & (
-  | { field: string }
-  | {
-      label: string;
-      /** Values of the label, each with its field. */
-      fields: Readonly<Record<string, string>>;
-    }
-  | {
-      label: string;
-      /** Values of the label, each with its number; the configuration bounds how many there are. */
-      values: (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, number>>;
-    }
-);
-
 export interface DaemonSpec {
   name: string;
   /** Its metrics, and the setting that says where they are read. */
   metrics?: {
     listen: MetricsKey;
-    rows: readonly MetricRow[];
+    figures: Figures;
   };
   /** Whatever ends the daemon before it was told to end: to note what its next start must know. @returns what is said of it */
   failed?(error: unknown, config: Config): unknown;

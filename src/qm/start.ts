@@ -4,7 +4,7 @@ import type { Endpoint } from '../lib/endpoint.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { controlsOf } from './controls.js';
 import { dispatchOf } from './start/dispatch.js';
-import { figuresOf } from './start/figures.js';
+import { statusOf } from './start/status.js';
 import { intakeOf } from './start/intake.js';
 import { openStore } from './start/open-store.js';
 import { upkeepOf } from './start/upkeep.js';
@@ -25,7 +25,7 @@ export async function startQueueManager(
   const dispatch = dispatchOf(services, opened);
   const taking = intakeOf(services, endpoints.uns, opened, dispatch);
   const upkeep = upkeepOf(services, opened, dispatch);
-  const status = figuresOf(opened, dispatch, taking, upkeep);
+  const status = statusOf(opened, dispatch, taking, upkeep);
 
   dispatch.dispatcher.start();
   await taking.unsLinks.open();

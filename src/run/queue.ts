@@ -1,9 +1,9 @@
 /** The queue as people read it: a line for the glance, a table by provider and age after qshape(1). */
 import type { Slots } from '../config/hours.js';
+import { amount, formatDuration, formatUntil } from '../config/words.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
 import type { ProviderQueue, ProviderStanding, QueueShape, QueueSummary } from '../db/queue/shape.js';
 import { obstacleOf, type Obstacle } from './obstacle.js';
-import { amount, formatDuration, formatUntil } from './words.js';
 
 /** What is going on with a provider, and until when (milliseconds since 1970) where that is known. */
 export type ProviderActivity =
@@ -105,28 +105,19 @@ function describeProvider(provider: ProviderQueue, told: Told, nowMs: number, sl
   const { state, until_ms: untilMs } = stateOf(provider, told, nowMs, slots);
   const until = untilMs === undefined ? '' : ` until ${formatUntil(untilMs, nowMs)}`;
   const failure = told.failure === undefined ? '' : ` (${told.failure})`;
-  const words =
-    state === 'fetching'
-      ? `fetching, ${told.fetching} sent to machines`
-      : state === 'back-off'
-        ? `${provider.backoffs === 0 ? 'asks for patience' : 'does not answer'}${failure}, left alone${until}`
-        : state === 'later'
-          ? `${provider.waiting === 1 ? 'its url waits for its' : 'all urls wait for their'} own hours${until}`
-          : state === 'retry'
-            ? `${provider.failed === 1 ? 'its url failed, is' : 'all urls failed, are'} tried again${until.replace(' until', ' at')}`
-            : state === 'closed' && until === ''
-              ? 'closed at all hours'
-              : state === 'bandwidth'
-                ? `waits for its bandwidth${until}`
-                : state === 'host'
-                  ? 'waits for others at its host'
-                  : state === 'pace'
-                    ? `pauses for its pace${until}`
-                    : state === 'lcc-bandwidth'
-                      ? `waits for the bandwidth of the LCC${until}`
-                      : `${state}${until}`;
+  const words: Partial<Record<ProviderActivity['state'], string>> = {
+    fetching: `fetching, ${told.fetching} sent to machines`,
+    'back-off': `${provider.backoffs === 0 ? 'asks for patience' : 'does not answer'}${failure}, left alone${until}`,
+    later: `${provider.waiting === 1 ? 'its url waits for its' : 'all urls wait for their'} own hours${until}`,
+    retry: `${provider.failed === 1 ? 'its url failed, is' : 'all urls failed, are'} tried again${until.replace(' until', ' at')}`,
+    closed: until === '' ? 'closed at all hours' : `closed${until}`,
+    bandwidth: `waits for its bandwidth${until}`,
+    host: 'waits for others at its host',
+    pace: `pauses for its pace${until}`,
+    'lcc-bandwidth': `waits for the bandwidth of the LCC${until}`,
+  };
   return [
-    words,
+    words[state] ?? `${state}${until}`,
     provider.failed === 0 || state === 'retry' ? '' : `${amount(provider.failed, 'url')} to be tried again`,
     provider.held === 0 ? '' : `${amount(provider.held, 'removal')} held back`,
     provider.fullsetwanted === null ? '' : `full set wanted: ${provider.fullsetwanted}`,

@@ -2,7 +2,8 @@
 import type { Clock } from '../lib/clock.js';
 import { EXIT, LccError, type ErrorCode } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import { Child, type ChildSpec, type ChildStatus } from './child.js';
+import { Child, type ChildSpec } from './child.js';
+import type { LccdStatus } from './figures.js';
 import { rankOf } from './kinds.js';
 
 export interface SupervisorOptions {
@@ -60,7 +61,7 @@ export class Supervisor {
     );
   }
 
-  status(): { idle: boolean; children: ChildStatus[] } {
+  status(): LccdStatus {
     return {
       idle: this.#children.every(child => child.state === 'ready'),
       children: this.#children.map(child => child.status()),

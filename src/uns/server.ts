@@ -13,6 +13,7 @@ import { Spool } from '../lib/spool.js';
 import { SharedLayouts } from '../lib/xml/layouts.js';
 import { initRejected } from '../wire/cp-uns/server.js';
 import { Connections, type Place } from './connections.js';
+import type { UnsStatus } from './figures.js';
 import { Forwarder } from './forward.js';
 import { Intake } from './intake.js';
 import { Line } from './line.js';
@@ -139,7 +140,7 @@ export class UnsServer {
     this.#forwarder.serve(connection).catch(this.#fail);
   }
 
-  status() {
+  status(): Omit<UnsStatus, 'listens'> {
     const aside = this.#spool.aside;
     const sets = [...this.#open.keys()].filter(session => session.hasSet).length;
     return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import {
   connect,
   createServer as createNetServer,
@@ -14,10 +14,10 @@ import { after, before, describe, it } from 'node:test';
 import { ManualClock } from '../../src/lib/clock.js';
 import { metricsEndpoint, serveMetrics } from '../../src/daemon/metrics.js';
 import { describe as describeSocket } from '../../src/daemon/listeners.js';
-import type { MetricRow } from '../../src/daemon/types.js';
+import { FIGURES } from '../../src/commands/figures.js';
+import { counter, countOf, gauge, type Figures } from '../../src/daemon/figures.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
-import { manPages } from '../support/mdoc.js';
 import { readProjectFile } from '../support/tree.js';
 
 interface Family {
@@ -56,18 +56,10 @@ function parseMetrics(text: string): Map<string, Family> {
   return families;
 }
 
-/** `name type` of every metric of ours the manual lists, and the names of those of a process. */
-function documented(): { ours: string[]; process: string[] } {
-  const lines = manPages().find(page => page.title === 'lcc-metrics(5)')?.lines ?? [];
-  const found = lines.flatMap(line => {
-    const item = /^\.It Cm (\w+)(?: Pq (\w+)(?:, label \w+)?)?$/.exec(line);
-    return item === null ? [] : [{ name: item[1] ?? '', type: item[2] ?? '' }];
-  });
-  const isOurs = ({ name }: { name: string }) => name.startsWith('lcc_');
-  return {
-    ours: found.filter(isOurs).map(({ name, type }) => `${name} ${type}`),
-    process: found.filter(each => !isOurs(each)).map(({ name }) => name),
-  };
+/** Names of the metrics of every process that the manual lists. */
+function ofEveryProcess(): string[] {
+  const [, list = ''] = /^\.Ss Every process$([^]*?)^\.El$/m.exec(readProjectFile('man/lcc-metrics.5')) ?? [];
+  return [...list.matchAll(/^\.It Cm (\w+)$/gm)].map(([, name = '']) => name);
 }
 
 describe('metrics of a whole LCC', { timeout: 300_000 }, () => {
@@ -111,7 +103,7 @@ metrics_listen = "0"
       metrics.get(name)?.samples.find(sample => sample.labels === labels)?.value;
   };
 
-  it('are those of the manual, both ways, each with a value and in the format of Prometheus', async () => {
+  it('are those of the figures and of every process, both ways, each with a value and in the format of Prometheus', async () => {
     const endpoints = [
       ...(lcc.log() + relay.log()).matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
@@ -123,11 +115,15 @@ metrics_listen = "0"
       assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
       all.push(...parseMetrics(await response.text()).values());
     }
-    const { ours, process } = documented();
-    assert.ok(ours.length > 30 && process.length > 20);
+    const rows = Object.values(FIGURES).flatMap(figures =>
+      Object.values(figures).flatMap(({ metrics = [] }) => metrics),
+    );
+    const ours = new Set(['lcc_build_info gauge', ...rows.map(({ name, kind }) => `${name} ${kind}`)]);
+    const process = ofEveryProcess();
+    assert.ok(process.length > 20);
     const printed = all.filter(({ name }) => name.startsWith('lcc_'));
     const names = new Set(printed.map(({ name, type }) => `${name} ${type}`));
-    assert.deepEqual([...names].sort(), ours.toSorted());
+    assert.deepEqual([...names].sort(), [...ours].sort());
     assert.deepEqual(
       printed.filter(({ samples }) => samples.length === 0).map(({ name }) => name),
       [],
@@ -135,6 +131,16 @@ metrics_listen = "0"
     for (const { name, type } of printed) assert.equal(name.endsWith('_total'), type === 'counter', name);
     const others = new Set(all.map(({ name }) => name).filter(name => !name.startsWith('lcc_')));
     assert.deepEqual([...others].sort(), process.toSorted());
+  });
+
+  it('are of fields that their daemon reports, each of them and no other', async () => {
+    const common = ['daemon', 'pid', 'up_s', 'rss_bytes', 'idle'];
+    for (const [kind, figures] of Object.entries(FIGURES)) {
+      const names = kind === 'lccd-bm' ? [kind, 'lccd-bm-relay'] : [kind];
+      const statuses = await Promise.all(names.map(name => statusOf(lcc.home, name)));
+      const reported = new Set(statuses.flatMap(each => Object.keys(each)));
+      assert.deepEqual([...reported].toSorted(), [...common, ...Object.keys(figures)].toSorted(), kind);
+    }
   });
 
   it('count what has been done', async () => {
@@ -263,20 +269,20 @@ describe('a metrics endpoint', () => {
 });
 
 describe('the server of metrics', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'lcc-metrics-'));
   const clock = new ManualClock();
-  const rows: MetricRow[] = [
-    { name: 'a_total', type: 'counter', help: 'A', field: 'a' },
-    { name: 'b', type: 'gauge', help: 'B', field: 'b' },
-    { name: 'list', type: 'gauge', help: 'L', field: 'list' },
-    { name: 'away', type: 'gauge', help: 'W', field: 'away' },
-    { name: 'kinds_total', type: 'counter', help: 'K', label: 'kind', fields: { x: 'a', y: 'b' } },
-  ];
-  let status: () => Record<string, unknown> = () => ({ a: 3, b: true, list: [1, 2] });
+  const kinds = { name: 'kinds_total', label: 'kind', help: 'K' };
+  const figures: Figures = {
+    a: counter('a_total', 'A'),
+    b: gauge('b', 'B'),
+    list: gauge('list', 'L'),
+    away: gauge('away', 'W'),
+    x: countOf(kinds, 'x'),
+    y: countOf(kinds, 'y'),
+  };
+  let status: () => Record<string, unknown> = () => ({ a: 3, b: true, list: [1, 2], x: 3, y: 1 });
   let server: Server;
   let port = 0;
   before(async () => {
-    mkdirSync(dir, { recursive: true });
     const listen = async (endpoint: Parameters<typeof describeSocket>[0] | object, onConnection: unknown) => {
       server = createNetServer(socket =>
         (onConnection as (connection: ReturnType<typeof describeSocket>) => void)(
@@ -287,12 +293,11 @@ describe('the server of metrics', () => {
       port = (server.address() as AddressInfo).port;
       return { endpoint: endpoint as never, close: () => Promise.resolve() };
     };
-    await serveMetrics({ kind: 'tcp', host: '127.0.0.1', port: 0 }, { clock, listen }, rows, () => status());
+    await serveMetrics({ kind: 'tcp', host: '127.0.0.1', port: 0 }, { clock, listen }, figures, () =>
+      status(),
+    );
   });
-  after(() => {
-    server.close();
-    rmSync(dir, { recursive: true });
-  });
+  after(() => void server.close());
 
   const open = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1');

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { QueueSummary } from '../../src/db/queue/shape.js';
 import type { Look } from '../../src/run/ask.js';
-import { reasonsOf } from '../../src/run/reasons.js';
+import { FIGURES } from '../../src/commands/figures.js';
+import { reasonsOf as reasonsWith } from '../../src/run/reasons.js';
 
+const reasonsOf = (looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number) =>
+  reasonsWith(looks, queue, nowMs, FIGURES);
 const NOW_MS = new Date(2026, 10, 20, 13, 30).getTime();
 const says = (name: string, more: Record<string, unknown>): Look => ({
   name,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { FIGURES } from '../../src/commands/figures.js';
+import { amount, formatDuration } from '../../src/config/words.js';
 import type { DaemonStatus, Look } from '../../src/run/ask.js';
 import { ratesOf } from '../../src/run/rates.js';
-import { formatOverview } from '../../src/run/table.js';
-import { amount, describeStatus, formatDuration } from '../../src/run/words.js';
+import { describeStatus, formatOverview } from '../../src/run/table.js';
 
 const status = (daemon: string, more: Record<string, unknown> = {}): DaemonStatus => ({
   daemon,
@@ -81,7 +82,7 @@ describe('a daemon in words', () => {
     ],
     ['a daemon not known here', status('lccd-new', { cups: 3, name: 'x' }), 'cups=3'],
   ] as const) {
-    it(what, () => assert.equal(describeStatus(said), expected));
+    it(what, () => assert.equal(describeStatus(said, FIGURES), expected));
   }
 });
 
@@ -107,10 +108,17 @@ it('the overview says first what goes on, then what is wrong, then a line a daem
     { name: 'lccbot', problem: 'not running' },
   ];
   assert.equal(
-    formatOverview(looks, 'busy', '5 urls wait for 1 provider', ['lccbot does not answer'], {
-      urls_per_s: 12.34,
-      bytes_per_s: 4096,
-    }),
+    formatOverview(
+      looks,
+      'busy',
+      '5 urls wait for 1 provider',
+      ['lccbot does not answer'],
+      {
+        urls_per_s: 12.34,
+        bytes_per_s: 4096,
+      },
+      FIGURES,
+    ),
     `busy: 5 urls wait for 1 provider; 12.3 urls/s, 4.0 KB/s fetched
 ! lccbot does not answer
 
@@ -127,7 +135,7 @@ it('a daemon that does not answer is not counted as ready, though lccd takes it 
     { name: 'lccd-qm', problem: 'no answer within 5 s' },
     { name: 'lccd', status: status('lccd', { children }) },
   ];
-  const text = formatOverview(looks, 'busy', 'not known what waits', [], undefined);
+  const text = formatOverview(looks, 'busy', 'not known what waits', [], undefined, FIGURES);
   assert.match(text, /^lccd-qm +away +no answer within 5 s\nlccd +busy .* 1 of 2 children ready$/m);
 });
 

@@ -8,6 +8,7 @@ import type { Log } from '../../lib/log.js';
 import { LoginBackoff } from '../../lib/login-backoff.js';
 import { refused } from '../../wire/cu.js';
 import { SharedCache } from './cache.js';
+import type { CuStatus } from './figures.js';
 import { limitOf, type CuOptions } from './options.js';
 import { Readers } from './readers.js';
 import { CuSession, Refused, type SessionParts } from './session.js';
@@ -71,7 +72,7 @@ export class CuServer {
     ended.catch(this.#fail);
   }
 
-  status() {
+  status(): Omit<CuStatus, 'listens'> {
     return {
       // Being read keeps nothing from being up to date.
       idle: true,

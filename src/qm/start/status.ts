@@ -1,17 +1,18 @@
 /** What lccd-qm says of itself. */
 import { machinesAway } from '../away.js';
+import type { QmStatus } from '../figures.js';
 import type { Dispatch } from './dispatch.js';
 import type { TakingIn } from './intake.js';
 import type { OpenStore } from './open-store.js';
 import type { Upkeep } from './upkeep.js';
 
 /** The status, read when it is asked for. */
-export function figuresOf(
+export function statusOf(
   { store, fullDisk }: OpenStore,
   { dispatcher, deletions, syncPoints, bmLinks }: Dispatch,
   { intake, unsLinks }: TakingIn,
   { fsm }: Upkeep,
-): () => { idle: boolean; [name: string]: unknown } {
+): () => QmStatus {
   return () => {
     const { isBusy, ...doing } = dispatcher.status();
     const held = store.held.waiting();

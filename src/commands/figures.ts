@@ -1,0 +1,17 @@
+/** The figures of every kind of daemon, as lccstat needs them: reasons are given in this order of kinds. */
+import { BM_FIGURES } from '../bm/figures.js';
+import { BOT_FIGURES } from '../bot/figures.js';
+import { CU_FIGURES } from '../cu/server/figures.js';
+import { QM_FIGURES } from '../qm/figures.js';
+import { LCCD_FIGURES } from '../run/figures.js';
+import type { FiguresByKind } from '../run/table.js';
+import { UNS_FIGURES } from '../uns/figures.js';
+
+export const FIGURES: FiguresByKind = {
+  lccd: LCCD_FIGURES,
+  'lccd-qm': QM_FIGURES,
+  'lccd-bm': BM_FIGURES,
+  lccbot: BOT_FIGURES,
+  'lccd-uns': UNS_FIGURES,
+  'lccd-cu': CU_FIGURES,
+};

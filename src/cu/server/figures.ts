@@ -1,0 +1,23 @@
+/** The figures of lccd-cu. */
+import { amount } from '../../config/words.js';
+import { counter, field, figureOf, gauge, someThat, type StatusOf } from '../../daemon/figures.js';
+
+export const CU_FIGURES = {
+  connections: gauge('lcc_cu_connections', 'Connections of content users', count =>
+    amount(count, 'connection'),
+  ),
+  max_connections: field<number>(),
+  answering: gauge('lcc_cu_answering', 'Queries being answered', someThat('being answered')),
+  queries: counter('lcc_cu_queries_total', 'Queries taken', (count, status) =>
+    count === 0
+      ? ''
+      : `${amount(count, 'query', 'queries')} with ${amount(figureOf(status, 'urls_sent'), 'url')} since the start`,
+  ),
+  urls_sent: counter('lcc_cu_urls_sent_total', 'Urls sent in complete answers'),
+  urls_omitted: counter('lcc_cu_urls_omitted_total', 'Urls not sent: content missing or altered'),
+  bytes_sent: counter('lcc_cu_bytes_sent_total', 'Bytes of answers'),
+  refused: counter('lcc_cu_refused_total', 'Connections and queries refused', someThat('refused')),
+  listens: field<readonly string[]>(),
+};
+
+export type CuStatus = StatusOf<typeof CU_FIGURES>;

@@ -1,0 +1,121 @@
+/** The figures of lccd-qm. */
+import { amount } from '../config/words.js';
+import {
+  counter,
+  countOf,
+  field,
+  figureOf,
+  gauge,
+  some,
+  someThat,
+  type Status,
+  type StatusOf,
+} from '../daemon/figures.js';
+import { ofForeign } from '../daemon/reasons.js';
+import type { AwayMachine } from './away.js';
+import {
+  ofBandwidth,
+  ofLogins,
+  ofMachinesAway,
+  ofMachinesRefused,
+  ofManagers,
+  ofPagesAside,
+  ofRoom,
+} from './reasons.js';
+
+const FETCHED = {
+  name: 'lcc_qm_fetched_total',
+  label: 'result',
+  help: 'Fetches done, by result: stored, unchanged, error (told to the provider), retry (failed for now)',
+};
+
+export const QM_FIGURES = {
+  bot_managers: gauge<readonly object[]>('lcc_qm_bot_managers', 'Bot Managers connected', {
+    reasons: ofManagers,
+  }),
+  machines_refused: field<readonly { machine: string; at_ms: number; reason: string }[]>({
+    reasons: ofMachinesRefused,
+  }),
+  machines_away: field<readonly AwayMachine[]>({ reasons: ofMachinesAway }),
+  machines_checking: field<number>(),
+  logins_refused: field<readonly number[]>({ reasons: ofLogins }),
+  no_room: field<string | null>({ reasons: ofRoom }),
+  rows_queued: gauge('lcc_qm_queue_urls', 'Urls queued', count =>
+    count === 0 ? 'nothing queued' : `${amount(count, 'url')} queued`,
+  ),
+  rows_later: field<number>(someThat('of them for another hour')),
+  in_flight: gauge(
+    'lcc_qm_in_flight_urls',
+    'Urls being fetched, or fetched and not yet written down',
+    sentToMachines,
+  ),
+  results_waiting: field<number>(someThat('of them fetched and not yet written')),
+  sets: gauge('lcc_qm_queue_sets', 'Sets with urls queued'),
+  providers: gauge('lcc_qm_queue_providers', 'Providers with urls queued'),
+  providers_waiting: gauge(
+    'lcc_qm_providers_waiting',
+    'Providers that could be fetched from and wait for a slot',
+  ),
+  providers_delayed: gauge(
+    'lcc_qm_providers_delayed',
+    'Providers with urls queued that wait for back-off, bandwidth or pace',
+  ),
+  providers_parked: gauge(
+    'lcc_qm_providers_parked',
+    'Providers that could be fetched from and wait for a place at their host',
+  ),
+  providers_closed: gauge(
+    'lcc_qm_providers_closed',
+    'Providers with urls queued that are closed at this hour',
+  ),
+  providers_never_open: field<number>(),
+  held_sets: field<number>(),
+  held_urls: gauge('lcc_qm_held_urls', 'Removals that the mass-delete fuse holds back'),
+  absorbing: gauge(
+    'lcc_qm_absorbing_sets',
+    'Sets being absorbed',
+    some('set being absorbed', 'sets being absorbed'),
+  ),
+  lanes: gauge('lcc_qm_lanes', 'Lanes in use'),
+  lanes_by_priority: field<readonly number[]>(),
+  retry_at_ms: field<number | null>(),
+  stored: countOf(FETCHED, 'stored', (_stored, status) => fetchedSince(status)),
+  unchanged: countOf(FETCHED, 'unchanged'),
+  errors: countOf(FETCHED, 'error'),
+  retries: countOf(FETCHED, 'retry'),
+  wire_bytes: counter('lcc_qm_wire_bytes_total', 'Bytes received from sites, headers included'),
+  unses: gauge('lcc_qm_unses', 'UNSes connected'),
+  unses_shut_out: gauge<boolean>(
+    'lcc_qm_unses_shut_out',
+    'Whether the queue is full and UNSes have to wait: 1 or 0',
+  ),
+  freed_waiting: gauge(
+    'lcc_qm_freed_files',
+    'Files no longer needed that are still to be deleted',
+    some('file to be deleted', 'files to be deleted'),
+  ),
+  freed_pages_spooled: field<number>(),
+  freed_pages_bad: field<number>({ reasons: ofPagesAside }),
+  foreign_files: field<number>({ reasons: status => ofForeign(status, 'spool/fsm') }),
+  bandwidth_due_at_ms: field<number | null>({ reasons: ofBandwidth }),
+};
+
+export type QmStatus = StatusOf<typeof QM_FIGURES>;
+
+function sentToMachines(inFlight: number, qm: Status): string {
+  const sent = inFlight - figureOf(qm, 'results_waiting');
+  return sent <= 0 ? '' : `${sent} of them sent to machines`;
+}
+
+function fetchedSince(qm: Status): string {
+  const kinds = [
+    ['stored', 'stored', 'stored'],
+    ['unchanged', 'unchanged', 'unchanged'],
+    ['errors', 'error', 'errors'],
+    ['retries', 'failure to be tried again', 'failures to be tried again'],
+  ] as const;
+  const words = kinds
+    .map(([field, one, many]) => some(one, many)(figureOf(qm, field), qm, []))
+    .filter(word => word !== '');
+  return words.length === 0 ? '' : `${words.join(' + ')} since the start`;
+}
