@@ -6,7 +6,7 @@ export type NumberKey = {
 }[SettingKey];
 
 /** Where the metrics of a kind of daemon are read. */
-export type MetricsKey = Extract<SettingKey, `${string}.metrics_listen`>;
+export type MetricsKey = Extract<SettingKey, `${string}.${'' | `${string}_`}metrics_listen`>;
 
 /** Of an endpoint that stands for several ports in a row: how many. */
 export const METRICS_PORTS: Partial<Record<MetricsKey, NumberKey>> = { 'bot.metrics_listen': 'bm.bots' };

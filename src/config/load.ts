@@ -31,6 +31,7 @@ export function homeOf(env: NodeJS.ProcessEnv): Home {
     unsSpool: join(dir, 'spool/uns'),
     fsmSpool: join(dir, 'spool/fsm'),
     store: join(dir, 'store'),
+    clear: join(dir, 'clear'),
     run: join(dir, 'run'),
   };
 }

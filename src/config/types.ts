@@ -8,6 +8,8 @@ export interface Home {
   unsSpool: string;
   fsmSpool: string;
   store: string;
+  /** The folder of cache clearing. */
+  clear: string;
   run: string;
 }
 

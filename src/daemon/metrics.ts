@@ -37,7 +37,7 @@ export function metricsEndpoint(text: string, instance: string): Endpoint {
 }
 
 const LISTENS = (Object.keys(SETTINGS) as SettingKey[]).filter((key): key is MetricsKey =>
-  key.endsWith('.metrics_listen'),
+  /[._]metrics_listen$/.test(key),
 );
 const ANY_HOST = new Set(['0.0.0.0', '::']);
 

@@ -7,13 +7,14 @@ import type { Links } from './links.js';
 import type { FetchOutcome } from './outcome.js';
 import type { PaceLimits } from './pace.js';
 
-export type Method = 'GET' | 'HEAD' | 'PUT' | 'DELETE' | 'PURGE';
+/** As it is sent: GET, HEAD, PUT, DELETE, PURGE, MKCOL, … Of all but GET and HEAD the answer says what was done. */
+export type Method = Uppercase<string>;
 
 /** Sent whole, with its length; from the beginning again when a connection turns out to have been closed. */
 export type BodyToSend = { bytes: Uint8Array } | { file: string; length: number };
 
 /**
- * One request. Redirects of GET and HEAD are followed; for the others they are failures, as every status but 2xx is. Of the
+ * One request. Redirects of GET and HEAD are followed; for other methods they are failures, as every status but 2xx is. Of the
  * others the content of the answer, if there is any, is what the server says about what it did.
  */
 export interface FetchJob extends FetchTerms {

@@ -36,6 +36,7 @@ test('everything lives below LCC_HOME, else XDG_DATA_HOME/lcc, else ~/.local/sha
     db: '/a/lcc.db',
     unsSpool: '/a/spool/uns',
     fsmSpool: '/a/spool/fsm',
+    clear: '/a/clear',
     store: '/a/store',
     run: '/a/run',
   });

@@ -129,7 +129,7 @@ for (const [protocol, make] of [
         { bytes: Buffer.alloc(0) },
         undefined,
       ];
-      for (const method of ['PUT', 'DELETE', 'PURGE'] as const) {
+      for (const method of ['PUT', 'DELETE', 'PURGE', 'MKCOL'] as const) {
         for (const body of bodies) {
           const headers = ['content-type', 'text/css', 'x-key', 'k1 k2', 'x-bad', 'a\r\nx-injected: yes'];
           const { outcome, text } = await ask('page', { method, headers, ...(body && { body }) });
@@ -188,6 +188,25 @@ for (const [protocol, make] of [
     });
   });
 }
+
+describe('a method that servers of their own kind have', () => {
+  it('is sent as it is written, and not at all when it cannot be one', async () => {
+    const server = await rawServer(socket => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+    const ask = (method: Uppercase<string>) =>
+      fetchOnce(newEngine(), { url: `${server.url}a`, method, sink: () => undefined });
+    for (const method of ['BAN', 'SOFTPURGE', 'REFRESH'] as const)
+      assert.equal((await ask(method)).status, 'ok', method);
+    assert.deepEqual(
+      server.requests.map(request => request.split('\r\n', 1)[0]),
+      ['BAN /a HTTP/1.1', 'SOFTPURGE /a HTTP/1.1', 'REFRESH /a HTTP/1.1'],
+    );
+    for (const method of ['A B', '', 'A\r\nX: Y'] as const) {
+      const outcome = await ask(method);
+      assert.ok(outcome.status === 'error' && outcome.failure.kind === 'bad-url', method);
+    }
+    assert.equal(server.requests.length, 3);
+  });
+});
 
 describe('a body on its way', () => {
   it('is sent whole again where a connection turns out to be closed', async () => {

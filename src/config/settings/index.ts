@@ -9,6 +9,7 @@
 import { formatAmount } from '../amounts.js';
 import { BM } from './bm.js';
 import { BOT } from './bot.js';
+import { CLEAR } from './clear.js';
 import { CP } from './cp.js';
 import { CU } from './cu.js';
 import { LCCD } from './lccd.js';
@@ -32,6 +33,7 @@ export const SETTINGS = {
   ...LCCD,
   ...BM,
   ...BOT,
+  ...CLEAR,
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;

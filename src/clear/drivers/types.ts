@@ -1,0 +1,55 @@
+/**
+ * What a driver is: a table that says what one kind of rail is asked, and what counts as done. A driver keeps nothing and
+ * sends nothing; who is asked, with which login, and what follows from the answer is the same for all of them.
+ */
+import type { BodyToSend, Method } from '../../fetch/job.js';
+import type { Verb } from '../outcomes.js';
+
+/** A page as drivers see it. */
+export interface PageToClear {
+  /** Its path. */
+  url: string;
+  contentId: string;
+}
+
+/** One request to a rail. */
+export interface Ask {
+  method: Method;
+  /** Below the url of the rail. */
+  path: string;
+  /** Names in lower case and values by turns. */
+  headers: readonly string[];
+  body?: BodyToSend;
+  verb: Verb;
+  /** Statuses that mean success, where they are others than the verb's (outcomes.ts). */
+  done?: readonly number[];
+}
+
+/** One way to deal with pages: several in a request, where the rail takes that. */
+export interface Way {
+  ask: (pages: readonly PageToClear[]) => Ask;
+  /** Of a request; left out: one page. */
+  most?: { pages: number; chars: number };
+  /** What a page adds to the characters of a request. */
+  charsOf?: (page: PageToClear) => number;
+}
+
+export interface Driver {
+  /** The page is not there, or not served, any more. */
+  clear: Way;
+  /** How new content comes: the page is put there, or the rail is told to get it; undefined: not at all. */
+  renew: 'put' | Way | undefined;
+  /** Whether folders are made before a page is put, where they are missing. */
+  makesFolders: boolean;
+  /** Requests a second, where the rail limits them. */
+  rate?: { perS: number; burst: number };
+}
+
+/** What a driver is told of its rail. */
+export interface DriverRail {
+  name: string;
+  /** The Host that it is asked with; undefined: that of its url. */
+  host: string | undefined;
+  /** What `opts` holds. */
+  opts: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,70 @@
+/** Varnish: purged by page, by key (vmod_xkey), or, where there is nothing else, by ban. What its VCL must say: examples/clear. */
+import { LccError } from '../../lib/errors.js';
+import { onlyOptions, textOption } from './options.js';
+import type { Ask, Driver, DriverRail, PageToClear, Way } from './types.js';
+
+/** Keys in one header: at 9000 bytes Varnish answers 400. */
+const MAX_KEY_CHARS = 8000;
+const MAX_KEYS = 1000;
+/** Bans stay on a list that every object is compared with: few long ones are better than many. */
+const MAX_BAN_CHARS = 4000;
+const MAX_BAN_PAGES = 100;
+
+export function varnishDriver(rail: DriverRail): Driver {
+  onlyOptions(rail, []);
+  const way = (method: 'PURGE' | 'SOFTPURGE'): Way => ({
+    ask: ([page]) => ({ method, path: page?.url ?? '', headers: hostOf(rail), verb: 'remove' }),
+  });
+  return { clear: way('PURGE'), renew: way('SOFTPURGE'), makesFolders: false };
+}
+
+export function xkeyDriver(rail: DriverRail): Driver {
+  onlyOptions(rail, []);
+  const way = (header: 'xkey-purge' | 'xkey-softpurge'): Way => ({
+    ask: pages => ({
+      method: 'PURGE',
+      path: '/',
+      headers: [...hostOf(rail), header, [...new Set(pages.map(keyOf))].join(' ')],
+      verb: 'remove',
+    }),
+    most: { pages: MAX_KEYS, chars: MAX_KEY_CHARS },
+    charsOf: page => keyOf(page).length + 1,
+  });
+  return { clear: way('xkey-purge'), renew: way('xkey-softpurge'), makesFolders: false };
+}
+
+export function banDriver(rail: DriverRail): Driver {
+  onlyOptions(rail, ['header']);
+  const header = textOption(rail.name, rail.opts, 'header', 'x-ban-url').toLowerCase();
+  if (!/^[\w-]+$/.test(header))
+    throw new LccError('usage', `rail ${rail.name}: option header: no name of a header`);
+  const ask = (pages: readonly PageToClear[]): Ask => ({
+    method: 'BAN',
+    path: '/',
+    headers: [...hostOf(rail), header, `^(?:${pages.map(page => escaped(page.url)).join('|')})(?:\\?|$)`],
+    verb: 'remove',
+  });
+  return {
+    clear: {
+      ask,
+      most: { pages: MAX_BAN_PAGES, chars: MAX_BAN_CHARS },
+      charsOf: page => escaped(page.url).length + 1,
+    },
+    renew: undefined,
+    makesFolders: false,
+  };
+}
+
+/** Objects are stored by host and path: what is purged under another host stays. */
+function hostOf({ host }: DriverRail): string[] {
+  return host === undefined ? [] : ['host', host];
+}
+
+/** The content id, as it can stand in a header. */
+function keyOf({ contentId }: PageToClear): string {
+  return encodeURI(contentId);
+}
+
+function escaped(url: string): string {
+  return url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

@@ -1,0 +1,103 @@
+/** What an answer of a rail, or none, means for the page that was sent: one table by what was to be done. */
+import type { FetchFailure } from '../fetch/failure.js';
+import type { FetchOutcome } from '../fetch/outcome.js';
+
+/** Take the page away; put it there; let the rail get it itself. */
+export type Verb = 'remove' | 'put' | 'refresh';
+
+export type Outcome =
+  | { kind: 'done' }
+  /** May work soon. `afterMs`: not before. */
+  | { kind: 'retry'; error: string; afterMs?: number }
+  /** The rail takes no such requests, or not from us: somebody has to set it up. */
+  | { kind: 'config'; error: string }
+  /** Will never work for this page. */
+  | { kind: 'dead'; error: string }
+  /** The folder of the page is missing. */
+  | { kind: 'no-folder'; error: string }
+  /** No connection could be made. */
+  | { kind: 'unreachable'; error: string }
+  /** It took the request and did not answer in time. */
+  | { kind: 'unanswered'; error: string };
+
+type Kind = 'done' | 'retry' | 'config' | 'dead' | 'no-folder';
+
+/** The longest that a rail may ask to be left alone. */
+const MAX_RETRY_AFTER_MS = 300_000;
+
+const DONE: Readonly<Record<Verb, readonly number[]>> = {
+  // What is not there has been removed.
+  remove: [200, 202, 204, 404, 410],
+  put: [200, 201, 202, 204],
+  refresh: [200, 203, 204],
+};
+
+/** @param done statuses that mean success, where a driver says others than those of the table */
+export function outcomeOf(answer: FetchOutcome, verb: Verb, done: readonly number[] = DONE[verb]): Outcome {
+  if (answer.status === 'unchanged') return { kind: 'retry', error: 'status 304' };
+  if (answer.status === 'ok') return ofStatus(answer.http, verb, done, undefined);
+  const { failure } = answer;
+  return failure.kind === 'status'
+    ? ofStatus(failure.status, verb, done, failure.retryAfterMs)
+    : ofFailure(failure);
+}
+
+function ofStatus(
+  status: number,
+  verb: Verb,
+  done: readonly number[],
+  retryAfterMs: number | undefined,
+): Outcome {
+  const kind = done.includes(status) ? 'done' : kindOf(status, verb);
+  const error = `status ${status}`;
+  if (kind === 'done') return { kind };
+  if (kind !== 'retry' || retryAfterMs === undefined) return { kind, error };
+  return { kind, error, afterMs: Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) };
+}
+
+function kindOf(status: number, verb: Verb): Kind {
+  if (status === 409) return verb === 'put' ? 'no-folder' : 'retry';
+  if ([400, 413, 414].includes(status)) return 'dead';
+  if ([401, 403, 404, 405, 407, 410, 415, 501].includes(status)) return 'config';
+  // Redirects are not followed: the page would be taken away somewhere else.
+  if (status >= 300 && status <= 399) return 'config';
+  return 'retry';
+}
+
+function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>): Outcome {
+  if (failure.kind === 'sink' || failure.kind === 'source')
+    return { kind: 'retry', error: `${failure.kind}: ${String(failure.error)}` };
+  const error = `${failure.kind}: ${failure.detail}`;
+  switch (failure.kind) {
+    case 'dns':
+    case 'refused':
+    case 'unreachable':
+    case 'connect-timeout':
+    case 'connect-failed':
+    case 'tls':
+      return { kind: 'unreachable', error };
+    case 'headers-timeout':
+    case 'idle-timeout':
+    case 'total-timeout':
+    case 'too-slow':
+      return { kind: 'unanswered', error };
+    case 'bad-url':
+      return { kind: 'dead', error };
+    case 'guard':
+    case 'redirect-loop':
+    case 'redirect-outside':
+      return { kind: 'config', error };
+    case 'exhausted':
+    case 'reset':
+    case 'cut':
+    case 'too-large':
+    case 'flood':
+    case 'malformed':
+    case 'unexpected-status':
+    case 'other-type':
+    case 'differs':
+    case 'cancelled':
+    case 'bug':
+      return { kind: 'retry', error };
+  }
+}

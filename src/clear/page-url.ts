@@ -1,0 +1,51 @@
+/**
+ * What may be asked of a rail: ids of contents, and paths of pages. Rails delete what they are told to, and a server follows
+ * `..` into the neighbour's folder and takes `DELETE /folder/` for all that is in it; so only plain paths of pages are sent.
+ */
+
+const MAX_ID_BYTES = 512;
+const MAX_URL_BYTES = 2048;
+/** Words separated by slashes, none of which begins with a dot, a dash or a tilde. */
+const CONTENT_ID = /^[A-Za-z0-9_][A-Za-z0-9._~-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$/;
+/** What a path may have as it is: RFC 3986, without what servers and shells give a meaning of their own. */
+const PLAIN = /^(?:[A-Za-z0-9._~!$&'()+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
+/** A slash, a backslash or a control character in disguise. */
+const HIDDEN = /%(?:2f|5c|7f|[01][0-9a-f])/i;
+/** Of a text that may be of any script: what ends a path, is no character, or stands for others. */
+const NOT_IN_TEXT = /[\p{Cc}\p{Cf}\p{Cs}\p{Zs}\p{Zl}\p{Zp}\\?#*%"<>^`{|}[\]]/u;
+
+/**
+ * The part of a path that a content id stands for.
+ * @param utf8 whether ids may have letters of any script, which are percent-encoded here
+ * @returns the part, or why it cannot be one
+ */
+export function pathOfContentId(id: string, utf8 = false): { part: string } | { problem: string } {
+  if (id === '') return { problem: 'the content id is empty' };
+  if (Buffer.byteLength(id) > MAX_ID_BYTES)
+    return { problem: `the content id is longer than ${MAX_ID_BYTES} bytes` };
+  if (id.includes('..')) return { problem: 'the content id has two dots in a row' };
+  if (CONTENT_ID.test(id)) return { part: id };
+  if (!utf8) return { problem: 'the content id has other characters than A-Z a-z 0-9 _ . ~ - /' };
+  if (NOT_IN_TEXT.test(id)) return { problem: 'the content id has a character that no path may have' };
+  if (id.split('/').some(word => word === '' || /^[.~-]/.test(word)))
+    return { problem: 'a word of the content id is empty, or begins with a dot, a dash or a tilde' };
+  return { part: id.split('/').map(encodeURIComponent).join('/') };
+}
+
+/** Why a path cannot be that of a page; undefined when it can. */
+export function problemOfUrl(url: string): string | undefined {
+  if (!url.startsWith('/')) return 'the url does not begin with a slash';
+  if (Buffer.byteLength(url) > MAX_URL_BYTES) return `the url is longer than ${MAX_URL_BYTES} bytes`;
+  if (url.endsWith('/')) return 'the url ends with a slash: a server would take it for a whole folder';
+  if (!PLAIN.test(url)) return 'the url has a character that the path of a page does not have';
+  if (HIDDEN.test(url)) return 'the url has an encoded slash, backslash or control character';
+  const segments = url.slice(1).replace(/%2e/gi, '.').split('/');
+  if (segments.some(segment => segment === '' || segment === '.' || segment === '..'))
+    return 'the url has an empty segment, or one of dots';
+  return undefined;
+}
+
+/** Whether a page lies below a path of the map of paths, which need not end at a slash. */
+export function isBelow(url: string, path: string): boolean {
+  return url.startsWith(path) && url.length > path.length;
+}

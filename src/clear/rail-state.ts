@@ -1,0 +1,119 @@
+/**
+ * Whether a rail is sent anything.
+ *
+ *     up ──no connection──▶ suspect ──no connection, 200 ms later──▶ down
+ *      ▲ ▲                     │                                      │
+ *      │ ╰────any answer───────╯                                      │
+ *      │     up, suspect ──N requests unanswered in a row──▶ down     │
+ *      │     up, suspect ──administrator──▶ down                      │
+ *      ╰──────────────────administrator───────────────────────────────╯
+ *
+ * `rail_status` has UP or DOWN with the time of the change; a daemon writes DOWN only, and nobody but the administrator
+ * makes a rail UP. A stored change counts here when it is strictly later than the last one known.
+ */
+import { LccError } from '../lib/errors.js';
+import type { RailStored } from '../db/clear/rails.js';
+
+export type RailStateName = 'up' | 'suspect' | 'down';
+
+export interface StoredState {
+  state: RailStored;
+  changeTimeMs: number;
+}
+
+export interface RailStateLimits {
+  /** Between two tries to connect, both of which must fail. */
+  suspectMs: number;
+  /** Requests in a row that are not answered in time. */
+  hungAfter: number;
+}
+
+const NEXT: Readonly<Record<RailStateName, readonly RailStateName[]>> = {
+  up: ['suspect', 'down'],
+  suspect: ['up', 'down'],
+  down: ['up'],
+};
+
+export class RailState {
+  readonly #limits: RailStateLimits;
+  #state: RailStateName;
+  #changedMs: number;
+  /** Monotonic: when a rail under suspicion is tried again. */
+  #probeAtMs = 0;
+  #unanswered = 0;
+
+  constructor(stored: StoredState, limits: RailStateLimits) {
+    this.#limits = limits;
+    this.#state = stored.state === 'UP' ? 'up' : 'down';
+    this.#changedMs = stored.changeTimeMs;
+  }
+
+  get name(): RailStateName {
+    return this.#state;
+  }
+
+  /** When it went up or down last, milliseconds since 1970. */
+  get changedMs(): number {
+    return this.#changedMs;
+  }
+
+  /** Monotonic; of a rail under suspicion. */
+  get probeAtMs(): number {
+    return this.#probeAtMs;
+  }
+
+  /** What the table says. @returns what that makes of the rail; undefined: nothing */
+  refresh({ state, changeTimeMs }: StoredState): 'up' | 'down' | undefined {
+    if (this.#changedMs >= changeTimeMs) return undefined;
+    const isDown = this.#state === 'down';
+    if ((state === 'DOWN') === isDown) return undefined;
+    this.#changedMs = changeTimeMs;
+    this.#unanswered = 0;
+    this.#become(isDown ? 'up' : 'down');
+    return isDown ? 'up' : 'down';
+  }
+
+  /** Any answer, be it an error. */
+  answered(): void {
+    this.#unanswered = 0;
+    if (this.#state === 'suspect') this.#become('up');
+  }
+
+  /**
+   * No connection could be made for a request.
+   * @param triedAtMs when that began, monotonic
+   */
+  unreachable(triedAtMs: number, nowMs: number): 'suspect' | 'down' | undefined {
+    if (this.#state === 'up') {
+      this.#probeAtMs = nowMs + this.#limits.suspectMs;
+      return this.#become('suspect');
+    }
+    // Of those that were under way already nothing new is learnt.
+    if (this.#state === 'suspect' && triedAtMs >= this.#probeAtMs) return this.#become('down');
+    return undefined;
+  }
+
+  /** A request was taken and not answered in time. */
+  unanswered(): 'down' | undefined {
+    if (this.#state === 'down' || ++this.#unanswered < this.#limits.hungAfter) return undefined;
+    return this.#become('down');
+  }
+
+  /** It was found to be down at this time, and that is to be stored. */
+  noted(atMs: number): void {
+    this.#changedMs = atMs;
+  }
+
+  /** Something as late was stored meanwhile, which counts: the next look takes it. */
+  gaveWay(changeTimeMs: number): void {
+    this.#changedMs = changeTimeMs - 1;
+  }
+
+  #become<S extends RailStateName>(next: S): S {
+    if (!NEXT[this.#state].includes(next))
+      throw new LccError('bug', `a rail is ${this.#state}, and not to be ${next}`);
+    this.#state = next;
+    if (next === 'down') this.#unanswered = 0;
+    return next;
+  }
+}

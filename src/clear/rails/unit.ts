@@ -1,0 +1,104 @@
+/**
+ * One page for one rail.
+ *
+ *     waiting ──a worker is free──▶ executing ──done──▶ done
+ *        ▲ ▲                          │  │ ╰─in vain, for the last time──▶ parked
+ *        │ ╰─the one before is over── │  ├─in vain──▶ resting ──due──▶ waiting
+ *        │                 blocked    │  ╰─done, once more later──▶ rebounding ──due, or wanted again──▶ waiting
+ *        ╰────no connection───────────╯
+ *     waiting, blocked, resting, rebounding ──the rail is down──▶ parked
+ *     executing ──in vain, and a later one for the page waits──▶ merged, into that one
+ *
+ * `blocked`: a request for the same page is executing; there are never two at a time. `parked`: left to the backlog of the
+ * rail. Until it executes, whatever is to be done with the page later joins it: several wait for one unit.
+ */
+import { LccError } from '../../lib/errors.js';
+import type { BacklogOp } from '../../db/clear/backlog.js';
+import type { BodyToSend } from '../../fetch/job.js';
+import type { PageToClear } from '../drivers/types.js';
+
+export type UnitState =
+  'waiting' | 'blocked' | 'executing' | 'resting' | 'rebounding' | 'done' | 'parked' | 'merged';
+
+const NEXT: Readonly<Record<UnitState, readonly UnitState[]>> = {
+  waiting: ['executing', 'parked'],
+  blocked: ['waiting', 'parked'],
+  executing: ['done', 'waiting', 'resting', 'rebounding', 'parked', 'merged'],
+  resting: ['waiting', 'parked'],
+  rebounding: ['waiting', 'parked'],
+  done: [],
+  parked: [],
+  merged: [],
+};
+
+/** The content of a page, and which publication it is of. */
+export interface PageBody {
+  bytes: BodyToSend;
+  sha: string;
+  seq: number;
+}
+
+/** What is to be done with a page. */
+export interface Task extends PageToClear {
+  op: BacklogOp;
+  /** Of what is put. */
+  body?: PageBody;
+}
+
+/** An entry of the backlog that is done with a unit. */
+export interface Entry {
+  seq: number;
+  attempts: number;
+}
+
+/** Waits for a unit: it is done, or left to the backlog of its rail. */
+export type Waiter = (how: 'done' | 'parked') => void;
+
+export class Unit {
+  readonly rail: string;
+  task: Task;
+  /** Requests for it that failed, since it was not in the backlog. */
+  tries = 0;
+  /** Requests that succeeded, of those that it takes. */
+  sent = 0;
+  /** Sent with no others in a request: one of them may be what a rail does not take. */
+  isAlone = false;
+  entry: Entry | undefined;
+  waiters: Waiter[] = [];
+  /** When its last request began, monotonic. */
+  startedMs = 0;
+  #state: UnitState;
+
+  constructor(rail: string, task: Task, state: 'waiting' | 'blocked') {
+    this.rail = rail;
+    this.task = task;
+    this.#state = state;
+  }
+
+  get state(): UnitState {
+    return this.#state;
+  }
+
+  get url(): string {
+    return this.task.url;
+  }
+
+  become(next: UnitState): void {
+    if (!NEXT[this.#state].includes(next))
+      throw new LccError('bug', `${this.url} for ${this.rail} is ${this.#state}, and not to be ${next}`);
+    this.#state = next;
+  }
+
+  /** What is to be done later with the same page takes the place of what was to be done; an older page does not. */
+  join(task: Task): void {
+    const [old, young] = [this.task.body?.seq, task.body?.seq];
+    if (old === undefined || young === undefined || young >= old) this.task = task;
+  }
+
+  /** Tells all that wait for it, once. */
+  settle(how: 'done' | 'parked'): void {
+    const { waiters } = this;
+    this.waiters = [];
+    for (const waiter of waiters) waiter(how);
+  }
+}

@@ -1,0 +1,76 @@
+/** From a request to the pages it is about: on each elementary target below the one that was named, path + id + extension. */
+import type { RequestKey } from '../db/clear/queue.js';
+import { isBelow, pathOfContentId, problemOfUrl } from './page-url.js';
+import type { TargetMap } from './target-map.js';
+
+/** A page of an elementary target. */
+export interface Page {
+  target: string;
+  /** Its path on the rails. */
+  url: string;
+}
+
+/** The content type of requests whose content id is the path of a page already. */
+export const URL_TYPE = '@url';
+
+export interface ResolveOptions {
+  /** Ids may have letters of any script. */
+  utf8: boolean;
+  /** Pages of one request at most. */
+  maxPages: number;
+  /** The limit, for the message that refuses. */
+  maxPagesText: string;
+}
+
+/** The code of a rejection stands first in its text: `no-path-map: …`. */
+export type Resolved = { pages: Page[] } | { rejected: string };
+
+/** The pages, each once; or why there are none. */
+export function resolveRequest(map: TargetMap, request: RequestKey, options: ResolveOptions): Resolved {
+  const { contentId, contentType, target } = request;
+  if (map.get(target) === undefined) return { rejected: `no-target: there is no target ${shown(target)}` };
+  const urls = contentType === URL_TYPE ? asUrl(map, contentId) : asContent(map, request, options);
+  if ('rejected' in urls) return urls;
+  const pages: Page[] = [];
+  for (const elementary of map.elementariesOf(target)) {
+    for (const url of new Set(urls.of(elementary))) {
+      const problem = problemOfUrl(url);
+      if (problem !== undefined) return { rejected: `bad-url: ${problem}: ${shown(url)}` };
+      if (pages.push({ target: elementary, url }) > options.maxPages)
+        return { rejected: `too-many-pages: more than ${options.maxPagesText}` };
+    }
+  }
+  return pages.length > 0 ? { pages } : { rejected: urls.none };
+}
+
+type Urls = { of: (elementary: string) => string[]; none: string } | { rejected: string };
+
+function asUrl(map: TargetMap, url: string): Urls {
+  const problem = problemOfUrl(url);
+  if (problem !== undefined) return { rejected: `bad-url: ${problem}: ${shown(url)}` };
+  return {
+    of: elementary => (map.allPathsOf(elementary).some(path => isBelow(url, path)) ? [url] : []),
+    none: `outside: ${shown(url)} is below no path of the target (lccrail map add)`,
+  };
+}
+
+function asContent(
+  map: TargetMap,
+  { contentId, contentType, target }: RequestKey,
+  { utf8 }: ResolveOptions,
+): Urls {
+  const id = pathOfContentId(contentId, utf8);
+  if ('problem' in id) return { rejected: `bad-content-id: ${id.problem}: ${shown(contentId)}` };
+  return {
+    of: elementary =>
+      map.pathsFor(contentType, elementary, target).map(({ path, extension }) => path + id.part + extension),
+    none: `no-path-map: no path for contents of type ${shown(contentType)} on ${shown(target)} (lccrail map add)`,
+  };
+}
+
+const SHOWN_CHARS = 200;
+
+/** Text of strangers, as it may stand in a log. */
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, SHOWN_CHARS));
+}

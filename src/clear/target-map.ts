@@ -1,0 +1,81 @@
+/** Targets, groups and paths as they are set up, read at once and then looked up often. Never changed: a new one is made. */
+import type { MemberRow, PathRow, TargetRow } from '../db/clear/targets.js';
+
+export class TargetMap {
+  readonly #targets: ReadonlyMap<string, TargetRow>;
+  readonly #below = new Map<string, string[]>();
+  readonly #above = new Map<string, string[]>();
+  readonly #paths = new Map<string, PathRow[]>();
+  readonly #pathsOfTarget = new Map<string, string[]>();
+  readonly #elementaries = new Map<string, readonly string[]>();
+  readonly #groups = new Map<string, readonly string[]>();
+
+  constructor(targets: readonly TargetRow[], members: readonly MemberRow[], paths: readonly PathRow[]) {
+    this.#targets = new Map(targets.map(row => [row.name, row]));
+    for (const { target, member } of members) {
+      addTo(this.#below, target, member);
+      addTo(this.#above, member, target);
+    }
+    for (const row of paths) {
+      addTo(this.#paths, keyOf(row.contentType, row.target), row);
+      addTo(this.#pathsOfTarget, row.target, row.path);
+    }
+  }
+
+  get(name: string): TargetRow | undefined {
+    return this.#targets.get(name);
+  }
+
+  /** The elementary targets that a request for a target is about, each once; a target itself if it is one. */
+  elementariesOf(name: string): readonly string[] {
+    const known = this.#elementaries.get(name);
+    if (known !== undefined) return known;
+    const found = reachable(name, this.#below).filter(each => this.get(each)?.kind === 'elementary');
+    this.#elementaries.set(name, found);
+    return found;
+  }
+
+  /** The groups that a target is in, the nearest first. */
+  groupsAbove(name: string): readonly string[] {
+    const known = this.#groups.get(name);
+    if (known !== undefined) return known;
+    const found = reachable(name, this.#above).slice(1);
+    this.#groups.set(name, found);
+    return found;
+  }
+
+  /**
+   * Where contents of a type lie on an elementary target: its own paths, else those of the target that was asked for, else those of
+   * the nearest group above that has any.
+   */
+  pathsFor(contentType: string, elementary: string, asked: string): readonly PathRow[] {
+    for (const target of [elementary, asked, ...this.groupsAbove(elementary)]) {
+      const rows = this.#paths.get(keyOf(contentType, target));
+      if (rows !== undefined) return rows;
+    }
+    return [];
+  }
+
+  /** Paths of any type that count for an elementary target. */
+  allPathsOf(elementary: string): readonly string[] {
+    return [elementary, ...this.groupsAbove(elementary)].flatMap(name => this.#pathsOfTarget.get(name) ?? []);
+  }
+}
+
+function keyOf(contentType: string, target: string): string {
+  return `${target}\0${contentType}`;
+}
+
+function addTo<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
+}
+
+/** A name and all that follows from it, the nearest first, each once. */
+function reachable(name: string, next: ReadonlyMap<string, readonly string[]>): string[] {
+  const seen = new Set([name]);
+  // A set may grow while it is walked.
+  for (const each of seen) for (const other of next.get(each) ?? []) seen.add(other);
+  return [...seen];
+}

@@ -1,0 +1,74 @@
+/** clear.db with all its stores, on one connection. */
+import type { Db } from '../../lib/sqlite.js';
+import { BacklogStore } from './backlog.js';
+import { JournalStore } from './journal.js';
+import { NumberStore } from './numbers.js';
+import { clearDbError, openClearDb, openClearDbForReading } from './open.js';
+import { QueueStore } from './queue.js';
+import { RailStore } from './rails.js';
+import { SoftStore } from './soft.js';
+import { TargetStore } from './targets.js';
+
+export class ClearDatabase {
+  readonly path: string;
+  readonly numbers: NumberStore;
+  readonly targets: TargetStore;
+  readonly rails: RailStore;
+  readonly queue: QueueStore;
+  readonly backlog: BacklogStore;
+  readonly soft: SoftStore;
+  readonly journal: JournalStore;
+  readonly #db: Db;
+
+  /** @throws LccError as openClearDb */
+  static open(path: string, busyMs: number): ClearDatabase {
+    return new ClearDatabase(path, openClearDb(path, busyMs));
+  }
+
+  /** @throws LccError as openClearDbForReading */
+  static openForReading(path: string): ClearDatabase {
+    return new ClearDatabase(path, openClearDbForReading(path));
+  }
+
+  private constructor(path: string, db: Db) {
+    this.path = path;
+    this.#db = db;
+    this.numbers = new NumberStore(db);
+    this.targets = new TargetStore(db);
+    this.rails = new RailStore(db);
+    this.queue = new QueueStore(db);
+    this.backlog = new BacklogStore(db, this.numbers);
+    this.soft = new SoftStore(db, this.numbers);
+    this.journal = new JournalStore(db);
+  }
+
+  /**
+   * Makes what `change` does, all or nothing, and on disk when this returns.
+   * @throws LccError `try.later` when others write for too long, `io.full`, `io`, `data.malformed`; and what `change` throws
+   */
+  write<T>(change: () => T): T {
+    return this.#guard(() => this.#db.transaction(change).immediate());
+  }
+
+  /** Reads one snapshot. @throws as `write` */
+  read<T>(look: () => T): T {
+    return this.#guard(() => this.#db.transaction(look).deferred());
+  }
+
+  /** Another one after every commit of another process. */
+  version(): number {
+    return Number(this.#db.pragma('data_version', { simple: true }));
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #guard<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw clearDbError(this.path, error);
+    }
+  }
+}

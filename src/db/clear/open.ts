@@ -1,0 +1,81 @@
+/**
+ * Opening clear.db. The daemons and the commands of cache clearing all write it, in short transactions; what a commit
+ * promises is on disk (`synchronous=FULL`). A damaged database is refused, and not replaced by an empty one: without its
+ * rails and path maps nothing would be cleared, and nobody would notice.
+ */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
+import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import { openForReading } from '../../lib/sqlite-read.js';
+import type { Db } from '../../lib/sqlite.js';
+import { storageError } from '../sqlite/open.js';
+import { upgrade, versionOf } from '../sqlite/schema-version.js';
+import { openWal } from '../sqlite/wal.js';
+import { CLEAR_SCHEMA } from './schema.js';
+
+const STEPS: readonly string[] = [CLEAR_SCHEMA];
+/** How long a command waits for others that write. */
+export const COMMAND_BUSY_MS = 10_000;
+/** How long a daemon does, all of whose other work waits meanwhile; it tries again later. */
+export const DAEMON_BUSY_MS = 1000;
+const WAL_KEEP_BYTES = 64 * 1024 * 1024;
+const CACHE_KIB = 16 * 1024;
+const REMEDY =
+  'stop what uses it and put back a backup, or move it away, name targets and rails again (lccrail) and clear every rail';
+
+/**
+ * Opens the database for writing, or makes it, with its folder.
+ * @param busyMs how long another process that writes is waited for
+ * @throws LccError `config` when a newer LCC wrote it, `data.malformed` when it is damaged, `io`, `io.full`
+ */
+export function openClearDb(path: string, busyMs: number): Db {
+  const isNew = !existsSync(path);
+  makeDirectoryDurably(dirname(path), 0o750);
+  try {
+    const db = openWal(path, { synchronous: 'FULL', busyMs }, opened => {
+      opened.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
+      opened.pragma(`cache_size = -${CACHE_KIB}`);
+      upgrade(opened, path, STEPS, () => undefined);
+      opened.pragma('foreign_keys = ON');
+    });
+    if (isNew) syncDirectory(dirname(path));
+    return db;
+  } catch (error) {
+    throw clearDbError(path, error);
+  }
+}
+
+/**
+ * Opens it for reading only.
+ * @throws LccError `input.missing` when there is none, otherwise as openClearDb
+ */
+export function openClearDbForReading(path: string): Db {
+  if (!existsSync(path))
+    throw new LccError('input.missing', `${path}: there is none yet; lccrail and lccclear make it`);
+  let db: Db | undefined;
+  try {
+    db = openForReading(path, COMMAND_BUSY_MS);
+    if (versionOf(db, path, STEPS) < STEPS.length)
+      throw new LccError('config', `${path}: of an older LCC; lccrail status upgrades it`);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw clearDbError(path, error);
+  }
+}
+
+/** What SQLite reports of this database, as an LccError where that is known. */
+export function clearDbError(path: string, error: unknown): unknown {
+  if (error instanceof LccError) return error;
+  const code = errnoOf(error) ?? '';
+  if (code.startsWith('SQLITE_BUSY'))
+    return new LccError(
+      'try.later',
+      `${path}: others write to it for long (${messageOf(error)}); run again`,
+      {
+        cause: error,
+      },
+    );
+  return storageError(path, error, REMEDY);
+}

@@ -1,0 +1,132 @@
+/** Rails, and whether each is up. */
+import { LccError } from '../../lib/errors.js';
+import type { Db } from '../../lib/sqlite.js';
+
+export type RailStored = 'UP' | 'DOWN';
+
+/** A rail as the administrator set it up. */
+export interface RailSetup {
+  name: string;
+  target: string;
+  /** Absolute, ends with a slash. */
+  url: string;
+  driver: string;
+  tier: number;
+  workers: number;
+  host: string | null;
+  authRef: string | null;
+  cleanup: 'exact' | 'wildcard';
+  /** JSON, for its driver. */
+  opts: string;
+}
+
+export interface RailRow extends RailSetup {
+  state: RailStored;
+  changeTimeMs: number;
+  changedBy: 'admin' | 'cachebot';
+  reason: string;
+}
+
+export class RailStore {
+  readonly #statements;
+
+  constructor(db: Db) {
+    const select = `SELECT name, target, url, driver, tier, workers, host, auth_ref AS authRef, cleanup, opts,
+        state, change_time_ms AS changeTimeMs, changed_by AS changedBy, reason
+      FROM rail JOIN rail_status ON rail = name`;
+    this.#statements = {
+      all: db.prepare<[], RailRow>(`${select} ORDER BY name`),
+      get: db.prepare<[string], RailRow>(`${select} WHERE name = ?`),
+      insert: db.prepare<RailSetup>(
+        `INSERT INTO rail VALUES ($name, $target, $url, $driver, $tier, $workers, $host, $authRef, $cleanup, $opts)`,
+      ),
+      update: db.prepare<RailSetup>(
+        `UPDATE rail SET target = $target, url = $url, driver = $driver, tier = $tier, workers = $workers,
+           host = $host, auth_ref = $authRef, cleanup = $cleanup, opts = $opts WHERE name = $name`,
+      ),
+      remove: db.prepare<[string]>('DELETE FROM rail WHERE name = ?'),
+      targetKind: db.prepare<[string], string>('SELECT kind FROM target WHERE name = ?').pluck(),
+      holderOf: db
+        .prepare<[string, string], string>('SELECT name FROM rail WHERE url = ? AND name <> ?')
+        .pluck(),
+      begin: db.prepare<[string, number]>("INSERT INTO rail_status VALUES (?, 'UP', ?, 'admin', '')"),
+      byAdmin: db.prepare<[RailStored, number, string, string]>(
+        `UPDATE rail_status SET state = ?, change_time_ms = max(?, change_time_ms + 1), changed_by = 'admin', reason = ?
+         WHERE rail = ?`,
+      ),
+      byCachebot: db.prepare<[number, string, string, number]>(
+        `UPDATE rail_status SET state = 'DOWN', change_time_ms = ?, changed_by = 'cachebot', reason = ?
+         WHERE rail = ? AND change_time_ms < ?`,
+      ),
+    };
+  }
+
+  all(): RailRow[] {
+    return this.#statements.all.all();
+  }
+
+  get(name: string): RailRow | undefined {
+    return this.#statements.get.get(name);
+  }
+
+  /** Adds a rail, which is UP. @throws LccError `usage` when its name or url is another's, or its target is not elementary */
+  add(rail: RailSetup, nowMs: number): void {
+    if (this.get(rail.name) !== undefined)
+      throw new LccError('usage', `there is a rail ${rail.name} already; lccrail set changes it`);
+    this.#check(rail);
+    this.#statements.insert.run(rail);
+    this.#statements.begin.run(rail.name, nowMs);
+  }
+
+  /** @throws LccError `usage` when there is none of that name, or as `add` */
+  change(name: string, changes: Partial<Omit<RailSetup, 'name'>>): void {
+    const {
+      state: _state,
+      changeTimeMs: _ms,
+      changedBy: _by,
+      reason: _reason,
+      ...setup
+    } = this.#require(name);
+    const rail = { ...setup, ...changes };
+    this.#check(rail);
+    this.#statements.update.run(rail);
+  }
+
+  /** Forgets a rail with its backlog. @throws LccError `usage` when there is none of that name */
+  remove(name: string): void {
+    if (this.#statements.remove.run(name).changes === 0) throw missing(name);
+  }
+
+  /** The administrator's word, later than whatever was said before. @throws LccError `usage` when there is none of that name */
+  setByAdmin(name: string, state: RailStored, nowMs: number, reason = ''): void {
+    if (this.#statements.byAdmin.run(state, nowMs, reason, name).changes === 0) throw missing(name);
+  }
+
+  /** What a daemon has found, unless something later is there. @returns whether it was written */
+  setDown(name: string, atMs: number, reason: string): boolean {
+    return this.#statements.byCachebot.run(atMs, reason, name, atMs).changes > 0;
+  }
+
+  #check({ name, target, url }: RailSetup): void {
+    const kind = this.#statements.targetKind.get(target);
+    if (kind === undefined)
+      throw new LccError('usage', `rail ${name}: there is no target ${target}; lccrail target add makes one`);
+    if (kind !== 'elementary')
+      throw new LccError(
+        'usage',
+        `rail ${name}: target ${target} is a group; name one of its elementary targets`,
+      );
+    const holder = this.#statements.holderOf.get(url, name);
+    if (holder !== undefined) throw new LccError('usage', `rail ${name}: ${url} is rail ${holder} already`);
+  }
+
+  #require(name: string): RailRow {
+    const rail = this.get(name);
+    if (rail === undefined) throw missing(name);
+    return rail;
+  }
+}
+
+function missing(name: string): LccError {
+  return new LccError('usage', `there is no rail ${name}; lccrail status lists them`);
+}

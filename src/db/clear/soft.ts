@@ -1,0 +1,145 @@
+/**
+ * Pages that are replaced instead of deleted: the rules that say which, their publications, and the names with a timestamp
+ * that they were generated under. A publication is a number, never a time: a page is due while its last publication is
+ * higher than the one that is on all rails.
+ */
+import type { Db } from '../../lib/sqlite.js';
+import type { NumberStore } from './numbers.js';
+
+export interface SoftRule {
+  url: string;
+  target: string;
+  isPattern: 0 | 1;
+  enabled: 0 | 1;
+  minIntervalMs: number;
+}
+
+export interface PageKey {
+  url: string;
+  target: string;
+}
+
+export interface PublishedPage extends PageKey {
+  publishSeq: number;
+  publishedMs: number;
+  doneSeq: number;
+  doneMs: number;
+  attempts: number;
+  nextTryMs: number;
+  lastError: string | null;
+}
+
+export interface GeneratedPage extends PageKey {
+  tsUrl: string;
+}
+
+const PAGE = `url, target, publish_seq AS publishSeq, published_ms AS publishedMs, done_seq AS doneSeq, done_ms AS doneMs,
+  attempts, next_try_ms AS nextTryMs, last_error AS lastError`;
+
+export class SoftStore {
+  readonly #numbers: NumberStore;
+  readonly #statements;
+
+  constructor(db: Db, numbers: NumberStore) {
+    this.#numbers = numbers;
+    this.#statements = {
+      rules: db.prepare<[], SoftRule>(
+        `SELECT url, target, is_pattern AS isPattern, enabled, min_interval_ms AS minIntervalMs FROM soft_clear_cache
+         ORDER BY target, url`,
+      ),
+      putRule: db.prepare<SoftRule>(
+        `INSERT INTO soft_clear_cache VALUES ($url, $target, $isPattern, $enabled, $minIntervalMs)
+         ON CONFLICT DO UPDATE SET is_pattern = excluded.is_pattern, enabled = excluded.enabled,
+           min_interval_ms = excluded.min_interval_ms`,
+      ),
+      removeRule: db.prepare<[string, string]>('DELETE FROM soft_clear_cache WHERE url = ? AND target = ?'),
+      publish: db.prepare<[string, string, number, number]>(
+        `INSERT INTO page_publish_info(url, target, publish_seq, published_ms) VALUES (?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET publish_seq = excluded.publish_seq, published_ms = excluded.published_ms,
+           attempts = 0, next_try_ms = 0`,
+      ),
+      due: db.prepare<[number, number], PublishedPage>(
+        `SELECT ${PAGE} FROM page_publish_info WHERE publish_seq > done_seq AND next_try_ms <= ?
+         ORDER BY next_try_ms, publish_seq LIMIT ?`,
+      ),
+      get: db.prepare<[string, string], PublishedPage>(
+        `SELECT ${PAGE} FROM page_publish_info WHERE url = ? AND target = ?`,
+      ),
+      failed: db.prepare<[number, string, string, string, number]>(
+        `UPDATE page_publish_info SET attempts = attempts + 1, next_try_ms = ?, last_error = ?
+         WHERE url = ? AND target = ? AND publish_seq = ?`,
+      ),
+      done: db.prepare<[number, number, string, string, number]>(
+        `UPDATE page_publish_info SET done_seq = ?, done_ms = ?, attempts = 0, next_try_ms = 0, last_error = NULL
+         WHERE url = ? AND target = ? AND done_seq < ?`,
+      ),
+      waiting: db
+        .prepare<[], number>('SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq')
+        .pluck(),
+      note: db.prepare<[string, string, string, number]>('INSERT INTO generated_page VALUES (?, ?, ?, ?)'),
+      generated: db.prepare<[string, string], GeneratedPage>(
+        'SELECT ts_url AS tsUrl, target, url FROM generated_page WHERE (ts_url, target) > (?, ?) ORDER BY 1, 2 LIMIT 1000',
+      ),
+      forget: db.prepare<[string, string]>('DELETE FROM generated_page WHERE ts_url = ? AND target = ?'),
+    };
+  }
+
+  rules(): SoftRule[] {
+    return this.#statements.rules.all();
+  }
+
+  putRule(rule: SoftRule): void {
+    this.#statements.putRule.run(rule);
+  }
+
+  /** @returns whether it was there */
+  removeRule({ url, target }: PageKey): boolean {
+    return this.#statements.removeRule.run(url, target).changes > 0;
+  }
+
+  /** The page has changed. Inside a transaction. @returns the number of its publication */
+  publish({ url, target }: PageKey, nowMs: number): number {
+    const seq = this.#numbers.next('publish_seq');
+    this.#statements.publish.run(url, target, seq, nowMs);
+    return seq;
+  }
+
+  /** Pages that are to be generated, those that failed last. */
+  due(nowMs: number, limit: number): PublishedPage[] {
+    return this.#statements.due.all(nowMs, limit);
+  }
+
+  get({ url, target }: PageKey): PublishedPage | undefined {
+    return this.#statements.get.get(url, target);
+  }
+
+  /** The publication could not be brought to the rails. Inside a transaction; a later one is due at once all the same. */
+  failed({ url, target, publishSeq }: PublishedPage, nextTryMs: number, error: string): void {
+    this.#statements.failed.run(nextTryMs, error, url, target, publishSeq);
+  }
+
+  /** The publication is on all rails, or in their backlogs. Inside a transaction. */
+  done({ url, target, publishSeq }: PublishedPage, nowMs: number): void {
+    this.#statements.done.run(publishSeq, nowMs, url, target, publishSeq);
+  }
+
+  /** Pages that are not everywhere as they were published last. */
+  waitingCount(): number {
+    return this.#statements.waiting.get() ?? 0;
+  }
+
+  /** Notes a name, before it is asked for. Inside a transaction. */
+  noteGenerated({ tsUrl, target, url }: GeneratedPage, nowMs: number): void {
+    this.#statements.note.run(tsUrl, target, url, nowMs);
+  }
+
+  /** Names that may still be on rails, a page at a time. */
+  generated(after: Pick<GeneratedPage, 'tsUrl' | 'target'> = { tsUrl: '', target: '' }): GeneratedPage[] {
+    return this.#statements.generated.all(after.tsUrl, after.target);
+  }
+
+  /** It is on no rail any more. Inside a transaction. */
+  forgetGenerated({ tsUrl, target }: Pick<GeneratedPage, 'tsUrl' | 'target'>): void {
+    this.#statements.forget.run(tsUrl, target);
+  }
+}

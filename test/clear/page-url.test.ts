@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isBelow, pathOfContentId, problemOfUrl } from '../../src/clear/page-url.js';
+
+const isRefused = (id: string, utf8 = false) => 'problem' in pathOfContentId(id, utf8);
+
+describe('a content id', () => {
+  it('is words of plain characters with slashes between', () => {
+    for (const id of ['a', 'A1', '_x', 'news/2026/11/a-b_c.d~e', '0', 'a'.repeat(512)])
+      assert.deepEqual(pathOfContentId(id), { part: id });
+  });
+
+  it('is refused when a path could lead elsewhere by it', () => {
+    const hostile = [
+      '../x',
+      '%2e%2e/x',
+      'x/',
+      '',
+      'a\0b',
+      '*',
+      '/a',
+      'a//b',
+      '.',
+      '..',
+      'a/../b',
+      'a/./b',
+      '.htaccess',
+    ];
+    hostile.push(
+      'a/.b',
+      '-rf',
+      '~root',
+      'a/~b',
+      'a b',
+      'a?b',
+      'a#b',
+      'a\\b',
+      'a%2fb',
+      'a\nb',
+      'a..b',
+      'é',
+      'a'.repeat(513),
+    );
+    for (const id of hostile) assert.ok(isRefused(id), id);
+  });
+
+  it('may have letters of any script, if that is set', () => {
+    assert.deepEqual(pathOfContentId('straße/été', true), { part: 'stra%C3%9Fe/%C3%A9t%C3%A9' });
+    assert.ok(isRefused('straße'));
+    for (const id of [
+      'é/../b',
+      'é/',
+      '/é',
+      'é//b',
+      'é/.b',
+      'é b',
+      'é\u200eb',
+      'é?',
+      'é*',
+      'é%41',
+      'é\ud800',
+      'é\u0000',
+      '~é',
+    ])
+      assert.ok(isRefused(id, true), JSON.stringify(id));
+  });
+});
+
+describe('the url of a page', () => {
+  it('is a plain path that is no folder', () => {
+    for (const url of ['/a', '/a/b.html', '/a%20b', `/${'a'.repeat(2047)}`, "/a!$&'()+,;=:@~"])
+      assert.equal(problemOfUrl(url), undefined, url);
+    const hostile = [
+      '',
+      'a',
+      '/',
+      '/a/',
+      '//a',
+      '/a//b',
+      '/./a',
+      '/../a',
+      '/a/..',
+      '/%2e%2e/a',
+      '/.%2E/a',
+      '/a/%2e',
+    ];
+    hostile.push(
+      '/a%2fb',
+      '/a%5Cb',
+      '/a%00b',
+      '/a%0ab',
+      '/a%7f',
+      '/a%',
+      '/a%g1',
+      '/a\\b',
+      '/a?b',
+      '/a#b',
+      '/*',
+      '/a b',
+    );
+    hostile.push('/a\0', '/a\r\nx', '/é', `/${'a'.repeat(2048)}`, 'http://h/a', '/a"b', '/a<b', '/a|b');
+    for (const url of hostile) assert.notEqual(problemOfUrl(url), undefined, JSON.stringify(url));
+  });
+
+  it('is, where it passes, what any parser takes it for', () => {
+    const piece = fc.constantFrom(
+      'a',
+      '.',
+      '..',
+      '/',
+      '%2e',
+      '%2f',
+      '%',
+      '\\',
+      '?',
+      '#',
+      '%00',
+      ' ',
+      'é',
+      '*',
+      '~',
+      '%41',
+      ':',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), pieces => {
+        const url = `/${pieces.join('')}`;
+        if (problemOfUrl(url) !== undefined) return;
+        const parsed = new URL(url, 'http://rail.example');
+        assert.deepEqual(
+          [parsed.host, parsed.pathname, parsed.search, parsed.hash],
+          ['rail.example', url, '', ''],
+        );
+        const decoded = url
+          .replace(/%(..)/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+          .split('/')
+          .slice(1);
+        assert.ok(decoded.every(segment => segment !== '' && segment !== '.' && segment !== '..'));
+        assert.equal(decoded.length, url.split('/').length - 1);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('is below a path when it begins with it and goes on', () => {
+    assert.deepEqual(
+      [isBelow('/a/b', '/a/'), isBelow('/a/b', '/'), isBelow('/a/', '/a/'), isBelow('/b', '/a/')],
+      [true, true, false, false],
+    );
+  });
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { addTargets, newClearDb } from './support.js';
+
+const page = { url: '/a.html', target: 'us' };
+
+function scene() {
+  const db = newClearDb();
+  addTargets(db, 'us');
+  const due = (nowMs: number) => db.soft.due(nowMs, 9).map(row => row.publishSeq);
+  return { db, due };
+}
+
+describe('publications', () => {
+  it('are due until they are done, and again when the page is published meanwhile', () => {
+    const { db, due } = scene();
+    const first = db.write(() => db.soft.publish(page, 1));
+    assert.deepEqual(due(1), [first]);
+    const [row] = db.soft.due(1, 9);
+    const second = db.write(() => db.soft.publish(page, 2));
+    assert.ok(second > first);
+    db.write(() => db.soft.done(row ?? assert.fail(), 3));
+    assert.deepEqual([due(3), db.soft.waitingCount()], [[second], 1]);
+    const [next] = db.soft.due(3, 9);
+    db.write(() => db.soft.done(next ?? assert.fail(), 4));
+    assert.deepEqual([due(4), db.soft.waitingCount(), db.soft.get(page)?.doneMs], [[], 0, 4]);
+    db.write(() => db.soft.done(row ?? assert.fail(), 5));
+    assert.equal(db.soft.get(page)?.doneSeq, second, 'the number never goes back');
+  });
+
+  it('that fail wait, but not those that come after them', () => {
+    const { db, due } = scene();
+    const first = db.write(() => db.soft.publish(page, 1));
+    const [row] = db.soft.due(1, 9);
+    db.write(() => db.soft.failed(row ?? assert.fail(), 100, 'status 503'));
+    assert.deepEqual([due(99), due(100)], [[], [first]]);
+    assert.deepEqual([db.soft.get(page)?.attempts, db.soft.get(page)?.lastError], [1, 'status 503']);
+    const second = db.write(() => db.soft.publish(page, 2));
+    assert.deepEqual(due(2), [second]);
+    db.write(() => db.soft.failed(row ?? assert.fail(), 1000, 'late'));
+    assert.deepEqual(due(2), [second], 'what failed was the one before');
+  });
+});
+
+it('rules are put, changed and removed', () => {
+  const { db } = scene();
+  const rule = { ...page, isPattern: 0, enabled: 1, minIntervalMs: 0 } as const;
+  db.soft.putRule(rule);
+  db.soft.putRule({ ...rule, enabled: 0, minIntervalMs: 500 });
+  assert.deepEqual(db.soft.rules(), [{ ...rule, enabled: 0, minIntervalMs: 500 }]);
+  assert.deepEqual([db.soft.removeRule(page), db.soft.removeRule(page)], [true, false]);
+});
+
+it('names with a timestamp are noted until they are forgotten, and timestamps only grow', () => {
+  const { db } = scene();
+  const names = ['/a-1.html', '/a-2.html'].map(tsUrl => ({ tsUrl, ...page }));
+  db.write(() => names.forEach(name => db.soft.noteGenerated(name, 1)));
+  assert.deepEqual(db.soft.generated(), names);
+  assert.deepEqual(db.soft.generated(names[0]), names.slice(1));
+  db.write(() => db.soft.forgetGenerated(names[0] ?? assert.fail()));
+  assert.deepEqual(db.soft.generated(), names.slice(1));
+  const stamps = [100, 100, 50, 200].map(least => db.write(() => db.numbers.raise('last_stamp', least)));
+  assert.deepEqual(stamps, [100, 101, 102, 200]);
+});
