@@ -9,7 +9,7 @@ export interface BackoffLimits {
 const SPREAD = 0.2;
 
 /** @param tries made so far, from 1 @param random 0 to 1 */
-export function backoffMs(tries: number, { minMs, maxMs }: BackoffLimits, random: number): number {
+export function tryAgainMs(tries: number, { minMs, maxMs }: BackoffLimits, random: number): number {
   const planMs = Math.min(maxMs, minMs * 2 ** Math.min(30, tries - 1));
   return Math.round(planMs * (1 + SPREAD * (2 * random - 1)));
 }

@@ -1,7 +1,7 @@
 /** Which pages of which elementary targets are not cleared hard, because they are replaced softly. */
 import type { SoftRule } from '../db/clear/soft.js';
 import { compileGlob, type PathTest } from './glob.js';
-import type { Page } from './resolve.js';
+import type { TargetPage } from './resolve.js';
 import type { TargetMap } from './target-map.js';
 
 export class Excluder {
@@ -19,7 +19,7 @@ export class Excluder {
   }
 
   /** Whether a rule of the page's target, or of a group above it, names the page. */
-  isSoft({ target, url }: Page): boolean {
+  isSoft({ target, url }: TargetPage): boolean {
     if (this.#exact.size === 0 && this.#patterns.size === 0) return false;
     return [target, ...this.#map.groupsAbove(target)].some(
       name =>

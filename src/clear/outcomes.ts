@@ -3,9 +3,9 @@ import type { FetchFailure } from '../fetch/failure.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 
 /** Take the page away; put it there; let the rail get it itself. */
-export type Verb = 'remove' | 'put' | 'refresh';
+export type PageVerb = 'remove' | 'put' | 'refresh';
 
-export type Outcome =
+export type RailOutcome =
   | { kind: 'done' }
   /** May work soon. `afterMs`: not before. */
   | { kind: 'retry'; error: string; afterMs?: number }
@@ -25,7 +25,7 @@ type Kind = 'done' | 'retry' | 'config' | 'dead' | 'no-folder';
 /** The longest that a rail may ask to be left alone. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
-const DONE: Readonly<Record<Verb, readonly number[]>> = {
+const DONE: Readonly<Record<PageVerb, readonly number[]>> = {
   // What is not there has been removed.
   remove: [200, 202, 204, 404, 410],
   put: [200, 201, 202, 204],
@@ -33,7 +33,11 @@ const DONE: Readonly<Record<Verb, readonly number[]>> = {
 };
 
 /** @param done statuses that mean success, where a driver says others than those of the table */
-export function outcomeOf(answer: FetchOutcome, verb: Verb, done: readonly number[] = DONE[verb]): Outcome {
+export function outcomeOf(
+  answer: FetchOutcome,
+  verb: PageVerb,
+  done: readonly number[] = DONE[verb],
+): RailOutcome {
   if (answer.status === 'unchanged') return { kind: 'retry', error: 'status 304' };
   if (answer.status === 'ok') return ofStatus(answer.http, verb, done, undefined);
   const { failure } = answer;
@@ -44,10 +48,10 @@ export function outcomeOf(answer: FetchOutcome, verb: Verb, done: readonly numbe
 
 function ofStatus(
   status: number,
-  verb: Verb,
+  verb: PageVerb,
   done: readonly number[],
   retryAfterMs: number | undefined,
-): Outcome {
+): RailOutcome {
   const kind = done.includes(status) ? 'done' : kindOf(status, verb);
   const error = `status ${status}`;
   if (kind === 'done') return { kind };
@@ -55,7 +59,7 @@ function ofStatus(
   return { kind, error, afterMs: Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) };
 }
 
-function kindOf(status: number, verb: Verb): Kind {
+function kindOf(status: number, verb: PageVerb): Kind {
   if (status === 409) return verb === 'put' ? 'no-folder' : 'retry';
   if ([400, 413, 414].includes(status)) return 'dead';
   if ([401, 403, 404, 405, 407, 410, 415, 501].includes(status)) return 'config';
@@ -64,7 +68,7 @@ function kindOf(status: number, verb: Verb): Kind {
   return 'retry';
 }
 
-function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>): Outcome {
+function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>): RailOutcome {
   if (failure.kind === 'sink' || failure.kind === 'source')
     return { kind: 'retry', error: `${failure.kind}: ${String(failure.error)}` };
   const error = `${failure.kind}: ${failure.detail}`;

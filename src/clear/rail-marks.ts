@@ -40,7 +40,7 @@ export class Slowness {
 }
 
 /** DELAYED: more waits for it than for the best one of its target. */
-export class Delay {
+export class Lag {
   readonly #limit: number;
   isDelayed = false;
 

@@ -4,7 +4,7 @@ import { isBelow, pathOfContentId, problemOfUrl } from './page-url.js';
 import type { TargetMap } from './target-map.js';
 
 /** A page of an elementary target. */
-export interface Page {
+export interface TargetPage {
   target: string;
   /** Its path on the rails. */
   url: string;
@@ -23,7 +23,7 @@ export interface ResolveOptions {
 }
 
 /** The code of a rejection stands first in its text: `no-path-map: …`. */
-export type Resolved = { pages: Page[] } | { rejected: string };
+export type Resolved = { pages: TargetPage[] } | { rejected: string };
 
 /** The pages, each once; or why there are none. */
 export function resolveRequest(map: TargetMap, request: RequestKey, options: ResolveOptions): Resolved {
@@ -31,7 +31,7 @@ export function resolveRequest(map: TargetMap, request: RequestKey, options: Res
   if (map.get(target) === undefined) return { rejected: `no-target: there is no target ${shown(target)}` };
   const urls = contentType === URL_TYPE ? asUrl(map, contentId) : asContent(map, request, options);
   if ('rejected' in urls) return urls;
-  const pages: Page[] = [];
+  const pages: TargetPage[] = [];
   for (const elementary of map.elementariesOf(target)) {
     for (const url of new Set(urls.of(elementary))) {
       const problem = problemOfUrl(url);

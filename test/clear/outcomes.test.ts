@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { backoffMs } from '../../src/clear/backoff.js';
-import { outcomeOf, type Verb } from '../../src/clear/outcomes.js';
+import { tryAgainMs } from '../../src/clear/backoff.js';
+import { outcomeOf, type PageVerb } from '../../src/clear/outcomes.js';
 import type { FetchFailure, PlainKind } from '../../src/fetch/failure.js';
 import type { FetchOutcome } from '../../src/fetch/outcome.js';
 
@@ -19,7 +19,7 @@ function failed(failure: FetchFailure): FetchOutcome {
 }
 
 it('an answer means the same for all that remove, put or refresh: the table', () => {
-  const table: [verb: Verb, kind: string, statuses: number[]][] = [
+  const table: [verb: PageVerb, kind: string, statuses: number[]][] = [
     ['remove', 'done', [200, 202, 204, 404, 410]],
     ['remove', 'retry', [201, 206, 207, 408, 409, 425, 429, 500, 502, 503, 504, 507, 599]],
     ['remove', 'config', [301, 302, 304, 307, 308, 401, 403, 405, 415, 501]],
@@ -86,7 +86,7 @@ it('a connection that is not made, an answer that does not come, and all else di
 
 it('the wait before another try doubles up to its limit, a fifth more or less', () => {
   const limits = { minMs: 250, maxMs: 60_000 };
-  const waits = (random: number) => [1, 2, 3, 8, 9, 10, 1000].map(tries => backoffMs(tries, limits, random));
+  const waits = (random: number) => [1, 2, 3, 8, 9, 10, 1000].map(tries => tryAgainMs(tries, limits, random));
   assert.deepEqual(waits(0.5), [250, 500, 1000, 32_000, 60_000, 60_000, 60_000]);
   assert.deepEqual([waits(0)[0], waits(1)[0], waits(1)[6]], [200, 300, 72_000]);
 });

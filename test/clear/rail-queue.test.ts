@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { RailQueue } from '../../src/clear/rails/rail-queue.js';
 import { TokenBucket } from '../../src/clear/rails/token-bucket.js';
-import type { Task, Unit } from '../../src/clear/rails/unit.js';
+import type { PageTask, RailUnit } from '../../src/clear/rails/unit.js';
 
-const clear = (url: string): Task => ({ url, contentId: '', op: 'D' });
-const put = (url: string, seq: number): Task => ({
+const clear = (url: string): PageTask => ({ url, contentId: '', op: 'D' });
+const put = (url: string, seq: number): PageTask => ({
   url,
   contentId: '',
   op: 'P',
@@ -110,11 +110,11 @@ describe('the line of a rail', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 80 }), events => {
         const queue = new RailQueue('r1');
-        const running = new Map<string, Unit>();
+        const running = new Map<string, RailUnit>();
         /** Of each that waits: after how many beginnings of its page it came, and with how many it was told. */
         const waiting = new Map<number, { url: string; begun: number }>();
         const begun = new Map<string, number>();
-        const settle = (unit: Unit, how: 'done' | 'parked') => unit.settle(how);
+        const settle = (unit: RailUnit, how: 'done' | 'parked') => unit.settle(how);
         let now = 0;
         events.forEach(({ url, ...each }, at) => {
           now += 10;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Delay, Slowness } from '../../src/clear/rail-marks.js';
+import { Lag, Slowness } from '../../src/clear/rail-marks.js';
 import { RailState } from '../../src/clear/rail-state.js';
 
 const LIMITS = { suspectMs: 200, hungAfter: 3 };
@@ -94,7 +94,7 @@ it('SLOW begins when the mean of a full window is above the limit, and ends belo
 });
 
 it('DELAYED begins when more waits than for the best of the target by the limit, and ends below half of that', () => {
-  const delay = new Delay(1000);
+  const delay = new Lag(1000);
   assert.deepEqual([delay.look(1010, 10), delay.look(1011, 10)], [undefined, 'begins']);
   assert.deepEqual([delay.look(510, 10), delay.look(509, 10), delay.isDelayed], [undefined, 'ends', false]);
   delay.look(5000, 0);

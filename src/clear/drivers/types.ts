@@ -3,7 +3,7 @@
  * sends nothing; who is asked, with which login, and what follows from the answer is the same for all of them.
  */
 import type { BodyToSend, Method } from '../../fetch/job.js';
-import type { Verb } from '../outcomes.js';
+import type { PageVerb } from '../outcomes.js';
 
 /** A page as drivers see it. */
 export interface PageToClear {
@@ -20,7 +20,7 @@ export interface Ask {
   /** Names in lower case and values by turns. */
   headers: readonly string[];
   body?: BodyToSend;
-  verb: Verb;
+  verb: PageVerb;
   /** Statuses that mean success, where they are others than the verb's (outcomes.ts). */
   done?: readonly number[];
 }

@@ -4,18 +4,18 @@
  */
 import { DueQueue } from '../../lib/due-queue.js';
 import { Fifo } from '../../lib/fifo.js';
-import { Unit, type Entry, type Task, type Waiter } from './unit.js';
+import { RailUnit, type BacklogEntry, type PageTask, type Waiter } from './unit.js';
 
 export class RailQueue {
   readonly #rail: string;
   /** By url: what has not begun, or is to begin again. Later tasks join it. */
-  readonly #open = new Map<string, Unit>();
-  readonly #executing = new Map<string, Unit>();
+  readonly #open = new Map<string, RailUnit>();
+  readonly #executing = new Map<string, RailUnit>();
   /** Units that were waiting when they were put there; some may be elsewhere by now. */
-  readonly #line = new Fifo<Unit>();
+  readonly #line = new Fifo<RailUnit>();
   /** The first of the line, looked at and not taken yet. */
-  #head: Unit | undefined;
-  readonly #due = new DueQueue<Unit>();
+  #head: RailUnit | undefined;
+  readonly #due = new DueQueue<RailUnit>();
 
   constructor(rail: string) {
     this.#rail = rail;
@@ -36,14 +36,14 @@ export class RailQueue {
   }
 
   /** Adds what is to be done with a page. */
-  add(task: Task, waiter?: Waiter): Unit {
+  add(task: PageTask, waiter?: Waiter): RailUnit {
     const unit = this.#unitFor(task);
     if (waiter !== undefined) unit.waiters.push(waiter);
     return unit;
   }
 
   /** Adds an entry of the backlog. What is to be done with the page anyway counts for it, too. */
-  addEntry(task: Task, entry: Entry): Unit {
+  addEntry(task: PageTask, entry: BacklogEntry): RailUnit {
     const open = this.#open.get(task.url);
     const unit = open ?? this.#unitFor(task);
     unit.entry = entry;
@@ -51,7 +51,7 @@ export class RailQueue {
   }
 
   /** The unit that is next; undefined when all that is there waits for its time. */
-  peek(nowMs: number): Unit | undefined {
+  peek(nowMs: number): RailUnit | undefined {
     this.#wake(nowMs);
     while (this.#head === undefined || !this.#isWaiting(this.#head)) {
       this.#head = this.#line.shift();
@@ -61,7 +61,7 @@ export class RailQueue {
   }
 
   /** Takes the unit that is next: it is under way from now on. */
-  next(nowMs: number): Unit | undefined {
+  next(nowMs: number): RailUnit | undefined {
     const unit = this.peek(nowMs);
     this.#head = undefined;
     if (unit === undefined) return undefined;
@@ -72,13 +72,13 @@ export class RailQueue {
   }
 
   /** Its request is over, and nothing more is to be done. */
-  done(unit: Unit): void {
+  done(unit: RailUnit): void {
     unit.become('done');
     this.#leave(unit);
   }
 
   /** It is left to the backlog of the rail. */
-  park(unit: Unit): void {
+  park(unit: RailUnit): void {
     const isExecuting = unit.state === 'executing';
     unit.become('parked');
     if (isExecuting) this.#leave(unit);
@@ -86,7 +86,7 @@ export class RailQueue {
   }
 
   /** It is to be sent again: at once. */
-  again(unit: Unit): void {
+  again(unit: RailUnit): void {
     this.#reopen(unit, () => {
       unit.become('waiting');
       this.#line.push(unit);
@@ -94,7 +94,7 @@ export class RailQueue {
   }
 
   /** It is to be sent again, not before `dueMs`. */
-  rest(unit: Unit, dueMs: number, state: 'resting' | 'rebounding' = 'resting'): void {
+  rest(unit: RailUnit, dueMs: number, state: 'resting' | 'rebounding' = 'resting'): void {
     this.#reopen(unit, () => {
       unit.become(state);
       this.#due.push(dueMs, unit);
@@ -102,11 +102,11 @@ export class RailQueue {
   }
 
   /** All that is not under way, in the order in which it would have been sent. */
-  open(): Unit[] {
+  open(): RailUnit[] {
     return [...this.#open.values()];
   }
 
-  #unitFor(task: Task): Unit {
+  #unitFor(task: PageTask): RailUnit {
     const { url } = task;
     const open = this.#open.get(url);
     if (open !== undefined) {
@@ -120,18 +120,18 @@ export class RailQueue {
       return open;
     }
     const isBlocked = this.#executing.has(url);
-    const unit = new Unit(this.#rail, task, isBlocked ? 'blocked' : 'waiting');
+    const unit = new RailUnit(this.#rail, task, isBlocked ? 'blocked' : 'waiting');
     this.#open.set(url, unit);
     if (!isBlocked) this.#line.push(unit);
     return unit;
   }
 
-  #isWaiting(unit: Unit): boolean {
+  #isWaiting(unit: RailUnit): boolean {
     return unit.state === 'waiting' && this.#open.get(unit.url) === unit;
   }
 
   /** It is not under way any more: what waits for the same page may go. */
-  #leave(unit: Unit): void {
+  #leave(unit: RailUnit): void {
     this.#executing.delete(unit.url);
     const blocked = this.#open.get(unit.url);
     if (blocked?.state !== 'blocked') return;
@@ -140,7 +140,7 @@ export class RailQueue {
   }
 
   /** Back among those that wait; or, where a later one for the page waits, into that. */
-  #reopen(unit: Unit, put: () => void): void {
+  #reopen(unit: RailUnit, put: () => void): void {
     const later = this.#open.get(unit.url);
     if (later === undefined) {
       this.#executing.delete(unit.url);

@@ -39,14 +39,14 @@ export interface PageBody {
 }
 
 /** What is to be done with a page. */
-export interface Task extends PageToClear {
+export interface PageTask extends PageToClear {
   op: BacklogOp;
   /** Of what is put. */
   body?: PageBody;
 }
 
 /** An entry of the backlog that is done with a unit. */
-export interface Entry {
+export interface BacklogEntry {
   seq: number;
   attempts: number;
 }
@@ -54,22 +54,22 @@ export interface Entry {
 /** Waits for a unit: it is done, or left to the backlog of its rail. */
 export type Waiter = (how: 'done' | 'parked') => void;
 
-export class Unit {
+export class RailUnit {
   readonly rail: string;
-  task: Task;
+  task: PageTask;
   /** Requests for it that failed, since it was not in the backlog. */
   tries = 0;
   /** Requests that succeeded, of those that it takes. */
   sent = 0;
   /** Sent with no others in a request: one of them may be what a rail does not take. */
   isAlone = false;
-  entry: Entry | undefined;
+  entry: BacklogEntry | undefined;
   waiters: Waiter[] = [];
   /** When its last request began, monotonic. */
   startedMs = 0;
   #state: UnitState;
 
-  constructor(rail: string, task: Task, state: 'waiting' | 'blocked') {
+  constructor(rail: string, task: PageTask, state: 'waiting' | 'blocked') {
     this.rail = rail;
     this.task = task;
     this.#state = state;
@@ -90,7 +90,7 @@ export class Unit {
   }
 
   /** What is to be done later with the same page takes the place of what was to be done; an older page does not. */
-  join(task: Task): void {
+  join(task: PageTask): void {
     const [old, young] = [this.task.body?.seq, task.body?.seq];
     if (old === undefined || young === undefined || young >= old) this.task = task;
   }

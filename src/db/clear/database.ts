@@ -4,7 +4,7 @@ import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';
 import { clearDbError, openClearDb, openClearDbForReading } from './open.js';
-import { QueueStore } from './queue.js';
+import { RequestStore } from './queue.js';
 import { RailStore } from './rails.js';
 import { SoftStore } from './soft.js';
 import { TargetStore } from './targets.js';
@@ -14,7 +14,7 @@ export class ClearDatabase {
   readonly numbers: NumberStore;
   readonly targets: TargetStore;
   readonly rails: RailStore;
-  readonly queue: QueueStore;
+  readonly queue: RequestStore;
   readonly backlog: BacklogStore;
   readonly soft: SoftStore;
   readonly journal: JournalStore;
@@ -36,7 +36,7 @@ export class ClearDatabase {
     this.numbers = new NumberStore(db);
     this.targets = new TargetStore(db);
     this.rails = new RailStore(db);
-    this.queue = new QueueStore(db);
+    this.queue = new RequestStore(db);
     this.backlog = new BacklogStore(db, this.numbers);
     this.soft = new SoftStore(db, this.numbers);
     this.journal = new JournalStore(db);

@@ -39,7 +39,7 @@ export interface Covered {
 const COLUMNS = `id, content_id AS contentId, content_type AS contentType, target, force, enqueued_ms AS enqueuedMs`;
 const KEY = 'content_id = ? AND content_type = ? AND target = ?';
 
-export class QueueStore {
+export class RequestStore {
   readonly #statements;
 
   constructor(db: Db) {
