@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fileIdOf } from '../src/db/names/naming.js';
 import { openDatabase, type Db } from '../src/db/sqlite/open.js';
 import { compare, median, requireProgram, shell, timeShell, type Outcome } from './harness.js';
 
@@ -179,7 +180,7 @@ export function rowInserter(db: Db, write?: (file: string, i: number) => string)
   return i => {
     const hex = i.toString(16).padStart(32, '0');
     const site = `http://www${i % 16}.example.org`;
-    const file = `${hex.slice(-2)}/${hex.slice(-4, -2)}/${hex.slice(-8)}.1`;
+    const file = fileIdOf({ id: i, gen: 1 });
     const url = {
       pid: 1 + (i % 16),
       curl: `${site}/docs/chapter${i % 100}/page${i}.html`,

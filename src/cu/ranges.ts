@@ -6,7 +6,9 @@
  *     theirs     makes 1  makes 3   makes 5  …            at most AHEAD ranges that nobody has taken, each bounded
  *
  * All that is SQLite and md5 is so done by two; a range that is too large to be handed over is declined, and
- * made here, piece by piece. So is everything that a thread which is lost still had.
+ * made here, piece by piece. So is everything that a thread which is lost still had. On two free processors, start included:
+ * 500,000 rows as xml in 0.69 s instead of 1.08 s (1.5 ×), 20,000 pages of 4 KB as jsonl with content 1.5 ×, as tar 1.2 ×; for
+ * 12 % more processor time and 50 MB.
  *
  * What is made lies in memory that both have, a slot for each range that is ahead: it is used again and again. Ranges are
  * as wide as makes them RANGE_BYTES, and theirs wider than ours by as much as we have to do besides, which is writing.
