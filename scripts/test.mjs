@@ -1,14 +1,14 @@
 // Runs the tests: node scripts/test.mjs [--set=fast|rest|long] [FOLDER-OR-FILE-PREFIX …], names below test/ without
-// extension; of all sets (test-sets.mjs) unless one is named. Prints node:test's report, the files that took longest and,
-// last and alone on its line, `N passed, N failed, N skipped`.
+// extension; of all sets (test-sets.mjs) unless one is named. Prints node:test's report of each file when that ends, the
+// files that took longest, those that failed and, last and alone on its line, `N passed, N failed, N skipped`.
 //
-// Counted from the runner's events, not from its text: a file that crashes, hangs, ends before its tests have run or
-// has none is one failure; a test marked `todo` is a failure, for nothing unfinished is kept.
+// A file is a process with a group of its own, killed with all in it when its time is over: Node 24 asks a test to end in
+// a way that one that is busy does not hear. A file that crashes, hangs, ends before its tests have run or has none is one
+// failure; a test marked `todo` is a failure, for nothing unfinished is kept (test-report.mjs).
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { AMOUNTS, SETS } from './test-sets.mjs';
@@ -20,14 +20,18 @@ if (values.set !== undefined && !(values.set in SETS)) {
 }
 for (const [name, amount] of Object.entries(AMOUNTS[values.set] ?? {})) process.env[name] ??= amount;
 const isInSet = SETS[values.set] ?? (() => true);
+// Set where this runs below a test: our test files would answer to that one's runner.
+delete process.env.NODE_TEST_CONTEXT;
 
 /** Files named at the end, as those that took longest. */
-const SLOWEST = 8;
+const SLOWEST = 10;
 /**
  * After this a test file is killed and counted as a failure: a hang must not hold up the others for ever. A file that takes a
  * minute takes several on a machine whose processors are somebody else's most of the time.
  */
 const FILE_TIMEOUT_MS = Number(process.env.LCC_TEST_TIMEOUT_MS ?? 600_000);
+/** Kept of what a file prints: the end. */
+const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const compiledDir = join(root, 'dist/test');
@@ -37,50 +41,114 @@ const wanted = positionals.map(prefix =>
     .replace(/\.ts$/, '')
     .replace(/\/$/, ''),
 );
-const files = readdirSync(compiledDir, { recursive: true })
+const names = readdirSync(compiledDir, { recursive: true })
   .map(String)
   .filter(file => file.endsWith('.test.js'))
   // The compiler leaves what it once made of a test that has been removed or renamed since.
   .filter(file => existsSync(join(root, 'test', file.replace(/\.js$/, '.ts'))))
-  .filter(file => isInSet(file.replace(/\.test\.js$/, '')))
-  .filter(file => wanted.length === 0 || wanted.some(prefix => file.startsWith(prefix)))
-  .sort()
-  .map(file => join(compiledDir, file));
-if (files.length === 0) {
+  .map(file => file.replace(/\.test\.js$/, ''))
+  .filter(isInSet)
+  .filter(name => wanted.length === 0 || wanted.some(prefix => `${name}.test`.startsWith(prefix)))
+  .sort();
+if (names.length === 0) {
   console.error(`test: nothing matches ${wanted.join(' ')} below ${relative(process.cwd(), compiledDir)}`);
   process.exit(1);
 }
 
-const counts = { passed: 0, failed: 0, skipped: 0 };
-const withoutTests = [];
-/** File → milliseconds that its tests took. */
-const durations = new Map();
-const events = run({ files, concurrency: availableParallelism(), timeout: FILE_TIMEOUT_MS });
-events.on('test:pass', event => {
-  if (event.details.type === 'suite') return;
-  if (files.includes(event.name)) withoutTests.push(event.name);
-  else if (event.skip !== undefined && event.skip !== false) counts.skipped++;
-  else if (event.todo !== undefined && event.todo !== false) counts.failed++;
-  else counts.passed++;
-});
-events.on('test:fail', event => {
-  // A suite fails because of its tests, which are counted themselves, or because of its own hooks.
-  if (event.details.type === 'suite' && event.details.error?.failureType === 'subtestsFailed') return;
-  counts.failed++;
-});
-for (const outcome of ['test:pass', 'test:fail'])
-  events.on(outcome, ({ file, nesting, details }) => {
-    if (nesting === 0) durations.set(file, (durations.get(file) ?? 0) + details.duration_ms);
+/** Test files that run. */
+const running = new Set();
+
+/** Ends a test file and what it has started and not ended. */
+function killGroup({ pid }) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }))
+  process.once(signal, () => {
+    for (const child of running) killGroup(child);
+    process.exit(status);
   });
-events.compose(new spec()).pipe(process.stdout);
-process.on('exit', status => {
-  for (const file of withoutTests) console.log(`✖ ${relative(root, file)}: no test in it ran to its end`);
-  const slowest = [...durations].sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
-  console.log(
-    'longest:',
-    slowest.map(([file, ms]) => `${relative(compiledDir, file)} ${(ms / 1000).toFixed(1)} s`).join(', '),
-  );
-  const failed = counts.failed + withoutTests.length;
-  console.log(`${counts.passed} passed, ${failed} failed, ${counts.skipped} skipped`);
-  process.exitCode = status !== 0 || failed > 0 || counts.passed === 0 ? 1 : 0;
-});
+
+/** Runs one file. @returns its counts, the time it took and what is wrong with it as a whole */
+function runFile(name, print) {
+  return new Promise((resolve, reject) => {
+    const startMs = performance.now();
+    const child = spawn(
+      process.execPath,
+      [
+        `--test-reporter=${join(root, 'scripts/test-report.mjs')}`,
+        '--test-reporter-destination=stdout',
+        join(compiledDir, `${name}.test.js`),
+      ],
+      { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+    );
+    running.add(child);
+    let outcomes = '';
+    let timedOut = false;
+    child.stdio[3].setEncoding('utf8').on('data', text => void (outcomes += text));
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', print);
+    const timer = setTimeout(() => {
+      timedOut = true;
+      killGroup(child);
+      // A process that has left the group may hold the other ends.
+      for (const stream of child.stdio) stream?.destroy();
+    }, FILE_TIMEOUT_MS);
+    child.on('error', reject);
+    child.on('exit', () => killGroup(child));
+    child.on('close', (status, signal) => {
+      clearTimeout(timer);
+      running.delete(child);
+      const lines = outcomes.split('\n');
+      const count = outcome => lines.filter(line => line === outcome).length;
+      const counts = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') };
+      const problem = problemOf({ timedOut, status, signal, lines, counts });
+      if (problem !== undefined) counts.failed ||= 1;
+      resolve({ name, counts, problem, ms: performance.now() - startMs });
+    });
+  });
+}
+
+function problemOf({ timedOut, status, signal, lines, counts }) {
+  if (timedOut) return `killed after ${FILE_TIMEOUT_MS / 1000} s (LCC_TEST_TIMEOUT_MS)`;
+  if (signal !== null) return `ended by ${signal}`;
+  if (!lines.includes('end')) return `ended before its tests, with status ${status}`;
+  if (counts.passed + counts.failed + counts.skipped === 0) return 'no test in it ran to its end';
+  return status !== 0 && counts.failed === 0 ? `ended with status ${status}` : undefined;
+}
+
+/** Runs a file and prints its report: at once where it is the only one. */
+async function report(name) {
+  const kept = [];
+  let bytes = 0;
+  const keep = chunk => {
+    kept.push(chunk);
+    bytes += chunk.length;
+    while (bytes > MAX_OUTPUT_BYTES) bytes -= kept.shift().length;
+  };
+  const isAlone = names.length === 1;
+  const ran = await runFile(name, isAlone ? chunk => process.stdout.write(chunk) : keep);
+  console.log(`${isAlone ? '' : Buffer.concat(kept)}── ${name} ${seconds(ran)}`);
+  if (ran.problem !== undefined) console.log(`✖ test/${name}: ${ran.problem}`);
+  return ran;
+}
+
+const seconds = ({ ms }) => `${(ms / 1000).toFixed(1)} s`;
+
+const done = [];
+const queue = [...names];
+const work = async () => {
+  for (let name; (name = queue.shift()) !== undefined;) done.push(await report(name));
+};
+await Promise.all(Array.from({ length: availableParallelism() }, work));
+
+const sum = outcome => done.reduce((total, { counts }) => total + counts[outcome], 0);
+const slowest = done.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
+console.log('longest:', slowest.map(ran => `${ran.name} ${seconds(ran)}`).join(', '));
+for (const { name, counts, problem } of done)
+  if (counts.failed > 0) console.log(`✖ test/${name}: ${problem ?? `${counts.failed} failed`}`);
+console.log(`${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`);
+process.exitCode = sum('failed') > 0 || sum('passed') === 0 ? 1 : 0;

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -11,7 +19,7 @@ function runTests(bodies: Record<string, string>, ...prefixes: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'lcc-runner-'));
   try {
     for (const dir of ['scripts', 'test', 'dist/test']) mkdirSync(join(root, dir), { recursive: true });
-    for (const script of ['test.mjs', 'test-sets.mjs'])
+    for (const script of ['test.mjs', 'test-report.mjs', 'test-sets.mjs'])
       copyFileSync(join(ROOT, 'scripts', script), join(root, 'scripts', script));
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
     for (const [name, body] of Object.entries(bodies)) {
@@ -31,7 +39,8 @@ function runTests(bodies: Record<string, string>, ...prefixes: string[]) {
       encoding: 'utf8',
     });
     const ran = [...done.stdout.matchAll(/^runs (\S+ \S+)$/gm)].map(([, name = '']) => name);
-    return { status: done.status, last: done.stdout.trimEnd().split('\n').at(-1), stderr: done.stderr, ran };
+    const last = done.stdout.trimEnd().split('\n').at(-1);
+    return { status: done.status, last, stdout: done.stdout, stderr: done.stderr, ran };
   } finally {
     rmSync(root, { recursive: true });
   }
@@ -42,7 +51,8 @@ test('counts tests, subtests and skipped ones, and suites not at all', () => {
     a: `test('x', () => {}); describe('s', () => { test('y', async t => { await t.test('z', () => {}); }); });`,
     b: `test('k', { skip: 'no reason' }, () => {});`,
   });
-  assert.deepEqual(done, { status: 0, last: '3 passed, 0 failed, 1 skipped', stderr: '', ran: [] });
+  assert.equal(done.last, '3 passed, 0 failed, 1 skipped');
+  assert.deepEqual([done.status, done.stderr], [0, '']);
 });
 
 test('counts a failure once, however deep it is nested', () => {
@@ -64,6 +74,20 @@ test('counts a file that is killed, hangs, exits early or is empty as a failure 
   });
   assert.equal(done.last, '1 passed, 5 failed, 0 skipped');
   assert.equal(done.status, 1);
+});
+
+test('kills a file that is busy with all that it has started, names it, and shows what it said last', () => {
+  const done = runTests({
+    hanging: `import { spawn } from 'node:child_process';
+      console.log('child', spawn('sleep', ['1000']).pid);
+      test('x', () => { for (;;); });`,
+  });
+  assert.match(done.stdout, /^✖ test\/hanging: killed after 8 s \(LCC_TEST_TIMEOUT_MS\)$/m);
+  const child = /^child (\d+)$/m.exec(done.stdout)?.[1] ?? '';
+  assert.notEqual(child, '', done.stdout);
+  // Nobody may have asked how it ended.
+  const state = existsSync(`/proc/${child}`) ? readFileSync(`/proc/${child}/status`, 'utf8') : 'State:\tZ';
+  assert.match(state, /^State:\tZ/m);
 });
 
 test('counts a failing hook and an unfinished test as failures', () => {

@@ -1,0 +1,34 @@
+// What a test file says while it runs under test.mjs: node:test's report to standard output, and to descriptor 3 the outcome
+// line, `outcome milliseconds nesting`, and `end` when its tests are over. Written at once: a file that dies has said what it did.
+import { writeSync } from 'node:fs';
+import { compose } from 'node:stream';
+import { spec } from 'node:test/reporters';
+
+const COUNTS = 3;
+
+export default async function* report(events) {
+  yield* compose(noted(events), new spec());
+}
+
+async function* noted(events) {
+  for await (const event of events) {
+    const outcome = outcomeOf(event);
+    if (outcome !== undefined) writeSync(COUNTS, `${outcome}\n`);
+    // The sums of a single file.
+    if (event.type !== 'test:diagnostic' || event.data.nesting > 0) yield event;
+  }
+  writeSync(COUNTS, 'end\n');
+}
+
+/** A test marked `todo` is a failure, for nothing unfinished is kept. */
+function outcomeOf({ type, data }) {
+  if (type === 'test:fail') {
+    // A suite fails because of its tests, which are counted themselves, or because of its own hooks.
+    const isOfItsTests =
+      data.details.type === 'suite' && data.details.error?.failureType === 'subtestsFailed';
+    return isOfItsTests ? undefined : 'failed';
+  }
+  if (type !== 'test:pass' || data.details.type === 'suite') return undefined;
+  if (data.skip !== undefined && data.skip !== false) return 'skipped';
+  return data.todo !== undefined && data.todo !== false ? 'failed' : 'passed';
+}
