@@ -16,7 +16,7 @@ import { errnoOf, EXIT, exitStatusOf, LccError, messageOf, type ExitStatus } fro
 import { createLog, type Log } from '../lib/log.js';
 import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
-import { listenOn } from './listeners.js';
+import { boundReadAhead, listenOn } from './listeners.js';
 import { alsoNamedBy, metricsEndpoint, serveMetrics } from './metrics.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './peers.js';
@@ -47,6 +47,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const name = instance === '' ? spec.name : `${spec.name}-${instance}`;
   const log = openLog(name, options);
   makeDirectory(config.home.run, 0o750);
+  boundReadAhead();
 
   const reloads = new Set<() => void>();
   const notifier = createNotifier(options.env, log);

@@ -3,11 +3,16 @@
  * Strangers, who have not said who they are, read a few bytes a turn, all of them together, and fewer beside others;
  * among them newcomers are first, so that a login waits for no flood.
  */
+import type { Readable } from 'node:stream';
 import { Fifo } from './fifo.js';
 
 const KB = 1024;
 /** Read at a time of a stranger: more than a login has. */
 export const STRANGER_SLICE_BYTES = 4 * KB;
+/** Read of a stranger that was refused, so that it may read why; then it is cut off. */
+export const STRANGER_REST_BYTES = 32 * KB;
+/** What a stream holds before it reads no further, on every Node (daemon/listeners.ts); Node 22 has four times that. */
+export const READ_AHEAD_BYTES = 16 * KB;
 /** Read in a turn, of all strangers: when nobody else reads, and beside others. */
 const STRANGERS_ALONE_BYTES = 64 * KB;
 const STRANGERS_BESIDE_BYTES = 8 * KB;
@@ -73,6 +78,17 @@ export class PeerReading {
 
   known(): void {
     this.#rank = 'known';
+  }
+
+  /**
+   * Takes of what a stream has: of a stranger's a slice, of another's all. What a stranger's stream holds besides is less than
+   * READ_AHEAD_BYTES and one read of 64 KB. Null: nothing now, or nothing more.
+   */
+  take(stream: Readable): Buffer | null {
+    if (stream.destroyed) return null;
+    if (this.isKnown) return stream.read() as Buffer | null;
+    if (stream.readableLength === 0) stream.read(0);
+    return stream.read(Math.min(stream.readableLength, STRANGER_SLICE_BYTES)) as Buffer | null;
   }
 
   /** The chunk in slices, each when it may be read. */

@@ -9,7 +9,8 @@
  *       │ peer does not read: reading pauses (its requests stop, ours are bounded by what it asked)
  *       ╰─ still not after stallTimeoutMs, or maxPendingBytes waiting ──▶ cut
  *
- * Up to its first message a peer is a stranger: it is read in small slices, shared with others, and so far only.
+ * Up to its first message a peer is a stranger: it is read in small slices, shared with others, and so far only; then as it
+ * comes, which costs less.
  */
 import type { Duplex } from 'node:stream';
 import { xmlLimitsOf } from '../config/limits.js';
@@ -17,7 +18,7 @@ import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
-import { FairShare, type PeerReading } from '../lib/fair-share.js';
+import { FairShare, STRANGER_REST_BYTES, type PeerReading } from '../lib/fair-share.js';
 import { escapeText } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import { localName } from './prefix.js';
@@ -104,17 +105,17 @@ export class MessageChannel {
   readonly #options: ChannelOptions;
   readonly #reader: XmlReader;
   readonly #reading: PeerReading;
-  /** What a stranger has sent and was not read yet. */
-  #unread: Buffer[] = [];
+  /** A stranger's slice is being read, or waits for its turn. */
   #isReading = false;
-  #ignoredBytes = 0;
+  /** Sent by a stranger after it was refused. */
+  #restBytes = 0;
   #state: 'open' | 'ending' | 'closed' = 'open';
   #reason: LccError | undefined;
   #out = '';
   #flushing = false;
   #congested = false;
   #held = false;
-  #hasEnded = false;
+  #isFlowing = false;
   #cancelStall: (() => void) | undefined;
   #cancelLinger: (() => void) | undefined;
   #name = '';
@@ -144,7 +145,7 @@ export class MessageChannel {
     stream.on('close', () => this.#onStreamClosed());
     stream.on('drain', () => this.#relieve());
     stream.on('end', () => this.#onEnd());
-    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+    stream.on('readable', this.#readOn);
   }
 
   get open(): boolean {
@@ -195,7 +196,7 @@ export class MessageChannel {
     this.#stream.end(rest === '' ? undefined : rest);
     // Keep reading, and ignoring, what comes: closing over unread bytes would reset the connection before the peer
     // has seen the last answer.
-    this.#stream.resume();
+    this.#readOn();
     this.#cancelLinger = this.#options.clock.after(LINGER_MS, () => this.#stream.destroy());
   }
 
@@ -215,28 +216,42 @@ export class MessageChannel {
     this.end(errorElement(error));
   }
 
-  #onData(chunk: Buffer): void {
-    if (this.#state !== 'open') return this.#ignore(chunk);
-    if (this.#reading.isKnown) return this.#read(chunk);
-    this.#unread.push(chunk);
-    if (!this.#isReading) void this.#readStranger();
-    this.#applyPause();
-  }
+  /** Goes on reading, a stranger slice by slice. */
+  readonly #readOn = (): void => {
+    if (this.#isFlowing) this.#stream.resume();
+    else if (!this.#isReading && !this.#reading.isKnown) void this.#readStranger();
+  };
 
-  /** Reads what a stranger has sent, slice by slice; pauses it meanwhile. */
   async #readStranger(): Promise<void> {
     this.#isReading = true;
-    for (let chunk; (chunk = this.#unread.shift()) !== undefined;)
-      for await (const slice of this.#reading.slices(chunk)) if (this.#state === 'open') this.#read(slice);
+    while (!this.#reading.isKnown && !this.#isPaused) {
+      const slice = this.#reading.take(this.#stream);
+      if (slice === null) break;
+      await this.#reading.turn(slice.length);
+      if (this.#state === 'open') this.#read(slice);
+      else this.#passOver(slice);
+    }
     this.#isReading = false;
-    if (this.#hasEnded) this.#onEnd();
-    this.#applyPause();
+    if (this.#reading.isKnown) this.#flow();
   }
 
   /** A stranger that was refused may go on for a while, to read why, but not for ever. */
-  #ignore(chunk: Buffer): void {
-    this.#ignoredBytes += chunk.length;
-    if (!this.#reading.isKnown && this.#ignoredBytes > this.#options.maxHelloBytes) this.#stream.destroy();
+  #passOver(slice: Buffer): void {
+    this.#restBytes += slice.length;
+    if (this.#restBytes > STRANGER_REST_BYTES) this.#stream.destroy();
+  }
+
+  /** Takes what comes, as it comes. */
+  #flow(): void {
+    this.#stream.off('readable', this.#readOn);
+    // In the next tick the stream learns that nobody waits for `readable`, and flows, paused or not.
+    process.nextTick(() => {
+      this.#isFlowing = true;
+      this.#stream.on('data', (chunk: Buffer) => {
+        if (this.#state === 'open') this.#read(chunk);
+      });
+      if (this.#isPaused) this.#stream.pause();
+    });
   }
 
   #read(bytes: Uint8Array): void {
@@ -301,8 +316,7 @@ export class MessageChannel {
   }
 
   #onEnd(): void {
-    this.#hasEnded = true;
-    if (this.#state !== 'open' || this.#isReading) return;
+    if (this.#state !== 'open') return;
     try {
       this.#reader.end();
     } catch (error) {
@@ -340,8 +354,12 @@ export class MessageChannel {
 
   #applyPause(): void {
     if (this.#state !== 'open') return;
-    if (this.#congested || this.#held || this.#isReading) this.#stream.pause();
-    else this.#stream.resume();
+    if (!this.#isPaused) this.#readOn();
+    else if (this.#isFlowing) this.#stream.pause();
+  }
+
+  get #isPaused(): boolean {
+    return this.#state === 'open' && (this.#congested || this.#held);
   }
 
   #stopStall(): void {

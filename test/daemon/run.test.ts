@@ -109,6 +109,20 @@ describe('a daemon', () => {
     assert.equal((await log).split('connections are refused').length - 1, 1);
   });
 
+  it('reads 16 KB of each connection ahead, however much Node would', async () => {
+    const home = newHome();
+    const { child, ready, exited } = start(home, [`unix:${home}/echo.sock`]);
+    await ready;
+    const client = await connectTo(`${home}/echo.sock`);
+    client.write('hello');
+    await once(client, 'data');
+    const { ok } = await control(home, 'status');
+    assert.equal((ok as Record<string, unknown>)['readAheadBytes'], 16 * 1024);
+    client.destroy();
+    child.kill('SIGTERM');
+    await exited;
+  });
+
   it('logs what Node warns of like everything else', async () => {
     const home = newHome();
     const { child, ready, exited, log } = start(home, [`unix:${home}/echo.sock`]);

@@ -35,11 +35,14 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
   try {
     const seen = waiter(child.stderr);
     await seen('"event":"ready"');
-    const control = netConnect(join(home, 'run/echo.ctl.sock'));
-    control.write('status\n');
-    const [answer] = (await once(control, 'data')) as [Buffer];
-    control.destroy();
-    const port = Number(/127\.0\.0\.1:(\d+)/.exec(answer.toString())?.[1]);
+    const status = async () => {
+      const control = netConnect(join(home, 'run/echo.ctl.sock'));
+      control.write('status\n');
+      const [answer] = (await once(control, 'data')) as [Buffer];
+      control.destroy();
+      return answer.toString();
+    };
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(await status())?.[1]);
 
     const old = await open(port, home);
     assert.equal(old.certificate.subject.CN, 'first');
@@ -54,6 +57,7 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
       assert.equal(echo.toString(), 'echo me');
       socket.destroy();
     }
+    assert.match(await status(), /"readAheadBytes":16384/);
   } finally {
     child.kill('SIGKILL');
     rmSync(home, { recursive: true, force: true });

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { FairShare, STRANGER_SLICE_BYTES, type PeerReading } from '../../src/lib/fair-share.js';
+import {
+  FairShare,
+  READ_AHEAD_BYTES,
+  STRANGER_SLICE_BYTES,
+  type PeerReading,
+} from '../../src/lib/fair-share.js';
 
 const CHUNK = Buffer.alloc(64 * 1024);
 const SLICES = CHUNK.length / STRANGER_SLICE_BYTES;
@@ -82,5 +88,26 @@ describe('a share of the reading', () => {
       reading.known();
     }
     assert.deepEqual(lengths, [STRANGER_SLICE_BYTES, CHUNK.length - STRANGER_SLICE_BYTES]);
+  });
+
+  it('leaves with the peer what a stranger sends, but for a read and what is read ahead', async () => {
+    let sentBytes = 0;
+    const stream = new Readable({
+      highWaterMark: READ_AHEAD_BYTES,
+      read() {
+        sentBytes += CHUNK.length;
+        setImmediate(() => this.push(CHUNK));
+      },
+    });
+    const reading = new FairShare().join();
+    for (let bytes = 0; bytes < 4 * CHUNK.length; await turn()) {
+      const slice = reading.take(stream);
+      bytes += slice?.length ?? 0;
+      assert.ok((slice?.length ?? 0) <= STRANGER_SLICE_BYTES);
+      const heldBytes = sentBytes - bytes;
+      assert.ok(heldBytes < READ_AHEAD_BYTES + CHUNK.length, `${heldBytes} bytes`);
+    }
+    reading.known();
+    assert.ok((reading.take(stream)?.length ?? 0) > STRANGER_SLICE_BYTES);
   });
 });

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it, type TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
-import { describe as describeSocket } from '../../src/daemon/listeners.js';
+import { boundReadAhead, describe as describeSocket } from '../../src/daemon/listeners.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { unsOptions } from '../../src/uns/options.js';
 import { UnsServer } from '../../src/uns/server.js';
 import { mountSmall } from '../support/disk.js';
 import { settle } from '../support/duplex.js';
+import { STRANGER_BYTES } from '../support/flood.js';
 import { Cp, init, newHome, set, type Home } from '../support/uns.js';
 
 interface Stage {
@@ -40,6 +41,7 @@ afterEach(async () => {
 
 /** The stage without its daemon: real sockets and files, time as the test wants it. */
 async function stage(home: Home, overrides: Partial<Record<SettingKey, string>> = {}): Promise<Stage> {
+  boundReadAhead();
   const clock = new ManualClock();
   const failures: unknown[] = [];
   const config = loadConfig({
@@ -140,7 +142,7 @@ describe('the UNS', () => {
       }
       const read = [...sockets].map(({ bytesRead }) => bytesRead);
       assert.equal(read.length, 32);
-      assert.ok(Math.max(...read) <= 256 * 1024, String(Math.max(...read)));
+      assert.ok(Math.max(...read) <= STRANGER_BYTES, String(Math.max(...read)));
       assert.equal(uns.status().refused, 31);
     });
   }

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
 import { MessageChannel, type ChannelHandlers, type ChannelOptions } from '../../src/wire/messages.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
+import { flooded, STRANGER_BYTES } from '../support/flood.js';
 
 function open(
   more: { options?: Partial<ChannelOptions>; handlers?: Partial<ChannelHandlers>; reading?: boolean } = {},
@@ -124,6 +125,15 @@ describe('a channel of messages', () => {
     }
     assert.match(received(), /code="106">peer:\d+:\d+: no message in 10000 bytes \(wire\.max_hello_bytes\)/);
     assert.ok(ours.destroyed && turns < 100, `${turns} turns`);
+  });
+
+  it('reads 256 KB of a stranger at most that goes on and on', async () => {
+    const { said, readBytes } = await flooded(socket => {
+      const options = channelOptions({ maxHelloBytes: 128 * 1024 });
+      void new MessageChannel(socket, { message: () => undefined, closed: () => undefined }, options);
+    });
+    assert.match(said, /no message in 128 KB/);
+    assert.ok(readBytes <= STRANGER_BYTES, String(readBytes));
   });
 
   it('reads a stranger in slices, and others in between', async () => {
