@@ -25,13 +25,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const commandsDir = join(root, 'src/commands');
 const outDir = join(root, 'dist/bin');
 
-/** Every file in src/commands that defines a command: all but the shared ones. */
-export function commandNames() {
-  return readdirSync(commandsDir)
-    .filter(f => f.endsWith('.ts') && /^(file2url|lcc)/.test(f))
-    .map(f => f.slice(0, -3))
-    .sort();
-}
+/** The commands, as package.json has them: the modules in src/commands with these names. */
+const names = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).bin);
 
 const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], {
   stdio: 'inherit',
@@ -75,7 +70,6 @@ const withoutUndiciHttp2 = {
 };
 
 mkdirSync(outDir, { recursive: true });
-const names = commandNames();
 for (const old of readdirSync(outDir)) rmSync(join(outDir, old), { recursive: true });
 writeFileSync(join(outDir, 'package.json'), '{ "type": "commonjs" }\n');
 

@@ -4,10 +4,11 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { test } from 'node:test';
-import { MAY_IMPORT } from '../support/floors.js';
+import { FLOORS } from '../support/floors.js';
 import { projectFiles, readProjectFile, ROOT } from '../support/tree.js';
 
 const MAX_LINES = 400;
+const { MAY_IMPORT, CLOSED_TO } = FLOORS;
 const sources = projectFiles('src').filter(path => path.endsWith('.ts'));
 const roomOf = (path: string) => (path.split('/').length > 2 ? path.split('/')[1] : undefined);
 
@@ -25,6 +26,11 @@ test('every room of src/ has its floor', () => {
     [...rooms].filter(room => !(room in MAY_IMPORT)),
     [],
   );
+});
+
+test('no module lies deeper than the walls of the linter reach', () => {
+  const deep = sources.filter(path => path.split('/').length > FLOORS.MOST_DEEP + 3);
+  assert.deepEqual(deep, []);
 });
 
 test('imports point down only, and stages know nothing of each other', () => {
@@ -66,6 +72,22 @@ test('the scan of imports sees every form there is', () => {
   assert.ok(forms.length > sources.length, 'fewer imports than files: the scan is blind');
 });
 
+test('the walls of the linter are those of the floors: else run npm run walls', () => {
+  const text = readProjectFile('.oxlintrc.json');
+  assert.equal(text, FLOORS.walled(text));
+});
+
+test('what is closed to wings is what writes lcc.db', () => {
+  const writing = projectFiles('src/db/cache')
+    .filter(path =>
+      /\b(INSERT (OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM|REPLACE INTO)\b/.test(readProjectFile(path)),
+    )
+    .map(path => path.replace(/^src\/(.*)\.ts$/, '$1.js'));
+  assert.ok(writing.length > 0 && projectFiles('src/db/queue').length > 0);
+  for (const closed of Object.values(CLOSED_TO))
+    assert.deepEqual([...closed].sort(), ['db/queue', ...writing].sort());
+});
+
 test('the linter refuses exactly the imports that the floors forbid', () => {
   const root = mkdtempSync(join(tmpdir(), 'lcc-floors-'));
   try {
@@ -76,18 +98,29 @@ test('the linter refuses exactly the imports that the floors forbid', () => {
     for (const room of rooms) {
       for (const other of rooms) {
         if (other === room) continue;
-        // Both rooms one folder deep and both two folders deep: a pattern must not depend on the depth.
-        for (const inner of ['', 'inner/']) {
+        for (let depth = 0; depth <= FLOORS.MOST_DEEP; depth++) {
+          const inner = 'inner/'.repeat(depth);
           const path = `src/${room}/${inner}to-${other}.ts`;
           mkdirSync(dirname(join(root, path)), { recursive: true });
           writeFileSync(
             join(root, path),
-            `export { x } from '${inner ? '../' : ''}../${other}/${inner}x.js';\n`,
+            `export { x } from '${'../'.repeat(depth + 1)}${other}/${inner}x.js';\n`,
           );
           if (!(MAY_IMPORT[room] ?? []).includes(other)) forbidden.push(path);
         }
       }
     }
+    // A folder of a room may have the name of another room: src/db/clear.
+    mkdirSync(join(root, 'src/db/clear'));
+    writeFileSync(join(root, 'src/db/clear/near.ts'), `export { x } from '../rs/x.js';\n`);
+    writeFileSync(join(root, 'src/fsck/near.ts'), `export { x } from '../db/clear/x.js';\n`);
+    for (const [room, closed] of Object.entries(CLOSED_TO))
+      for (const [i, other] of [...closed, 'db/cache/read.js'].entries()) {
+        const path = `src/${room}/closed-${i}.ts`;
+        const target = other.endsWith('.js') ? other : `${other}/x.js`;
+        writeFileSync(join(root, path), `export { x } from '../${target}';\n`);
+        if (i < closed.length) forbidden.push(path);
+      }
     const linted = spawnSync(
       process.execPath,
       [join(ROOT, 'node_modules/oxlint/bin/oxlint'), '-c', '.oxlintrc.json', '--format', 'json', 'src'],

@@ -1,17 +1,13 @@
-/** The floors of docs/ARCHITECTURE.md: which rooms of src/ a room may import besides itself. */
+/** The floors, typed: `scripts/floors.mjs` has them. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ROOT } from './tree.js';
 
-const STAGES = ['cp', 'uns', 'qm', 'bm', 'bot', 'cu', 'run', 'fsck', 'clear'];
-const BELOW_STAGES = ['fetch', 'text', 'db', 'wire', 'daemon', 'config', 'lib'];
+interface Floors {
+  MAY_IMPORT: Readonly<Record<string, readonly string[]>>;
+  CLOSED_TO: Readonly<Record<string, readonly string[]>>;
+  MOST_DEEP: number;
+  walled(text: string): string;
+}
 
-/** Room → rooms it may import. A room that is missing here has not been given a floor yet, and a test says so. */
-export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  lib: [],
-  config: ['lib'],
-  wire: ['config', 'lib'],
-  daemon: ['config', 'lib'],
-  db: ['wire', 'config', 'lib'],
-  fetch: ['wire', 'lib'],
-  text: ['lib'],
-  ...Object.fromEntries(STAGES.map(stage => [stage, BELOW_STAGES])),
-  commands: [...STAGES, ...BELOW_STAGES],
-};
+export const FLOORS = (await import(pathToFileURL(join(ROOT, 'scripts/floors.mjs')).href)) as Floors;
