@@ -4,6 +4,7 @@ import { runDaemon } from '../daemon/run.js';
 import type { DaemonSpec } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, type ExitStatus } from '../lib/errors.js';
+import { openMetrics, type Metrics } from '../web/metrics.js';
 import type { CommandContext, OptionSpec } from './run.js';
 import { VERSION } from './version.js';
 
@@ -12,15 +13,15 @@ export const CONFIG_OPTION: OptionSpec = {
   help: 'read settings from FILE (default: $LCC_CONFIG, else $LCC_HOME/lcc.toml)',
 };
 
-/** Runs a daemon with a command's options; settings given as options win over the file. */
+/** Runs a daemon, and its metrics, with a command's options; settings given as options win over the file. */
 export function runAsDaemon(
   context: CommandContext,
-  spec: DaemonSpec,
+  spec: DaemonSpec & { metrics: Metrics },
   overrides: ConfigSources['overrides'] = {},
 ): Promise<ExitStatus> {
   const configFile = context.options['config'];
   return runDaemon(spec, {
-    version: VERSION,
+    beside: (services, running, instance) => openMetrics(spec.metrics, VERSION, services, running, instance),
     env: context.env,
     configFile: typeof configFile === 'string' ? configFile : undefined,
     overrides,

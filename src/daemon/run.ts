@@ -10,25 +10,27 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
-import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { makeDirectory } from '../lib/durable.js';
-import { errnoOf, EXIT, exitStatusOf, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
+import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js';
 import { createLog, type Log } from '../lib/log.js';
 import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
 import { boundReadAhead, listenOn } from './listeners.js';
-import { alsoNamedBy, metricsEndpoint, serveMetrics } from './metrics.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './peers.js';
 import { bounded, Places } from './places.js';
-import type { Bound, Control, DaemonSpec, Listener, Running, Services } from './types.js';
+import type { Bound, Control, DaemonSpec, Running, Services } from './types.js';
 
 /** Time a daemon has to finish what it began once told to stop. */
 const STOP_TIMEOUT_MS = 10_000;
 
+interface Closing {
+  close(): Promise<void>;
+}
+
 export interface DaemonOptions {
-  /** Version of the LCC, for its metrics. */
-  version: string;
+  /** What is open beside the daemon once it has started, until it stops: its metrics. */
+  beside?: (services: Services, running: Running, instance: string) => Promise<Closing | undefined>;
   env: NodeJS.ProcessEnv;
   configFile?: string | undefined;
   overrides?: ConfigSources['overrides'];
@@ -77,14 +79,13 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   });
   const services = servicesOf(config, log, reloads, fail, told.signal);
   let running: Running | undefined;
-  let control: { close(): Promise<void> };
+  let beside: Closing | undefined;
+  let control: Closing;
   try {
     const started = await spec.start(services);
     running = started;
     if (started.reload !== undefined) reloads.add(() => started.reload?.());
-    const metrics = await openMetrics(spec, instance, services, started, options.version);
-    if (metrics !== undefined)
-      log.info('metrics can be read', { endpoint: formatEndpoint(metrics.endpoint) });
+    beside = await options.beside?.(services, started, instance);
     control = await openControl(name, services, started);
   } catch (thrown) {
     const error = named(thrown);
@@ -102,7 +103,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
 
   await ending;
   const stopped = await withTimeout(running.stop());
-  await withTimeout(control.close());
+  await withTimeout(Promise.all([control.close(), beside?.close()]));
   if (!stopped) log.warn('did not finish in time', { after_ms: STOP_TIMEOUT_MS });
   return endProcess(EXIT.ok);
 }
@@ -156,11 +157,7 @@ function servicesOf(
   };
 }
 
-function openControl(
-  name: string,
-  services: Services,
-  running: Running,
-): Promise<{ close(): Promise<void> }> {
+function openControl(name: string, services: Services, running: Running): Promise<Closing> {
   const startedAtMs = services.clock.nowMs();
   const controls: Record<string, Control> = {
     ...running.controls,
@@ -178,30 +175,6 @@ function openControl(
     ({ socket }) => serveControl(socket, controls),
     CONTROL_PLACES,
   );
-}
-
-async function openMetrics(
-  { metrics }: DaemonSpec,
-  instance: string,
-  services: Services,
-  running: Running,
-  version: string,
-): Promise<Listener | undefined> {
-  const text = metrics === undefined ? '' : services.config.get(metrics.listen);
-  if (metrics === undefined || text === '') return undefined;
-  let endpoint: Endpoint | undefined;
-  try {
-    endpoint = metricsEndpoint(text, instance);
-    return await serveMetrics(endpoint, services, metrics.figures, () => running.status(), version);
-  } catch (error) {
-    if (!(error instanceof LccError)) throw error;
-    const others =
-      endpoint !== undefined && errnoOf(error.cause) === 'EADDRINUSE'
-        ? alsoNamedBy(endpoint, metrics.listen, services.config)
-        : [];
-    const remark = others.length === 0 ? '' : `; named too by ${others.join(', ')}`;
-    throw new LccError(error.code, `${metrics.listen}: ${error.message}${remark}`, { cause: error });
-  }
 }
 
 /** Resolves with the reason when a signal or the parent's end tells this process to stop. */
@@ -225,7 +198,7 @@ function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: ReadonlySet<() => v
 }
 
 /** Whether the promise settled in time; its failure is the caller's to have logged. */
-async function withTimeout(work: Promise<void>): Promise<boolean> {
+async function withTimeout(work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>(resolve => (timer = setTimeout(() => resolve(false), STOP_TIMEOUT_MS)));
   const done = await Promise.race([work.then(() => true), late]);

@@ -1,12 +1,11 @@
 /** What a daemon is to the skeleton, and what the skeleton gives it. */
 import type { Socket } from 'node:net';
-import type { MetricsKey, NumberKey } from '../config/keys.js';
+import type { NumberKey } from '../config/keys.js';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import type { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
-import type { Figures } from './figures.js';
 
 /** A connection of any kind (TCP, TLS, Unix); TLS ones are handed over after the handshake. */
 export interface Connection {
@@ -73,11 +72,6 @@ export interface Running {
 
 export interface DaemonSpec {
   name: string;
-  /** Its metrics, and the setting that says where they are read. */
-  metrics?: {
-    listen: MetricsKey;
-    figures: Figures;
-  };
   /** Whatever ends the daemon before it was told to end: to note what its next start must know. @returns what is said of it */
   failed?(error: unknown, config: Config): unknown;
   /** Tells it apart from others of its kind on this machine, unless `$LCC_INSTANCE` does. */

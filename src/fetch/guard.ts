@@ -3,7 +3,7 @@
  * only public unicast addresses are permitted, plus what the operator allows.
  */
 import ipaddr from 'ipaddr.js';
-import { parseNetwork, type Address } from '../lib/network.js';
+import { isIn, parseNetwork, type Address } from '../lib/network.js';
 
 /** Whether an IP address (text, as getaddrinfo or a socket gives it) may be connected to. */
 export type AddressGuard = (address: string) => boolean;
@@ -14,10 +14,8 @@ export type AddressGuard = (address: string) => boolean;
  */
 export function createAddressGuard(allowed: readonly string[]): AddressGuard {
   const networks = allowed.map(parseNetwork);
-  const isAllowed = (address: Address) =>
-    networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
   const permits = (address: Address): boolean => {
-    if (isAllowed(address)) return true;
+    if (isIn(networks, address)) return true;
     if (address.kind() === 'ipv4') return address.range() === 'unicast';
     const inside = embeddedIPv4(address as ipaddr.IPv6);
     return inside === undefined ? isPublicIPv6(address as ipaddr.IPv6) : inside.every(permits);

@@ -3,12 +3,13 @@ import ipaddr from 'ipaddr.js';
 import { LccError } from './errors.js';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type Network = readonly [Address, number];
 
 /**
  * A network's base and the bits of it that count.
  * @throws LccError `usage` naming what is no network
  */
-export function parseNetwork(text: string): [Address, number] {
+export function parseNetwork(text: string): Network {
   try {
     if (text.includes('/')) return ipaddr.parseCIDR(text);
     const address = ipaddr.parse(text);
@@ -18,4 +19,9 @@ export function parseNetwork(text: string): [Address, number] {
       cause: error,
     });
   }
+}
+
+/** Whether an address lies in one of the networks. */
+export function isIn(networks: readonly Network[], address: Address): boolean {
+  return networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
 }

@@ -242,7 +242,7 @@ const ELSEWHERE: Record<string, string> = {
   'bm.slots': 'commands/lccd',
   'bm.bots': 'commands/lccd',
   'bm.machine_id': 'commands/lccfsck-machines',
-  'bm.metrics_listen': 'daemon/metrics',
+  'bm.metrics_listen': 'web/metrics',
   'bm.max_robots': 'commands/connections',
 };
 

@@ -170,7 +170,7 @@ test('who connects to a robot and says nothing goes after wire.hello_timeout_ms;
 /** Settings with an effect that other tests see. */
 const ELSEWHERE: Record<string, string> = {
   'bot.max_waiting': 'above',
-  'bot.metrics_listen': 'daemon/metrics',
+  'bot.metrics_listen': 'web/metrics',
   'bot.max_connections': 'commands/connections',
 };
 

@@ -19,7 +19,7 @@ test('every setting of lccd-cu reaches the option it is for', () => {
   assert.deepEqual(options.limits, limits);
   const { readersFile, anonymous, machineId } = options;
   assert.deepEqual([readersFile, anonymous, machineId], ['/somewhere', true, 'm2']);
-  // Seen by test/commands/lccd and test/daemon/metrics.
+  // Seen by test/commands/lccd and test/web/metrics.
   const elsewhere = ['cu.listen', 'cu.metrics_listen'];
   const { all, named } = settingsOf('cu', [...Object.keys(overrides), ...elsewhere]);
   assert.deepEqual(named, all);

@@ -262,7 +262,7 @@ const ELSEWHERE: Partial<Record<QmSetting, string>> = {
   'qm.delay_horizon_ms': 'qm/schedule/delays',
   'qm.sync_interval_ms': 'qm/sync-points',
   'qm.check_window': 'qm/sync-points',
-  'qm.metrics_listen': 'daemon/metrics',
+  'qm.metrics_listen': 'web/metrics',
   'qm.max_connections': 'commands/connections',
 };
 

@@ -17,6 +17,7 @@ import { NET } from './net.js';
 import { QM } from './qm.js';
 import type { SettingRow } from './rows.js';
 import { UNS } from './uns.js';
+import { WEB } from './web.js';
 import { WIRE } from './wire.js';
 import { XML } from './xml.js';
 
@@ -27,6 +28,7 @@ export const SETTINGS = {
   ...CP,
   ...NET,
   ...WIRE,
+  ...WEB,
   ...UNS,
   ...QM,
   ...CU,

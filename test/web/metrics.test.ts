@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import {
-  connect,
-  createServer as createNetServer,
-  type AddressInfo,
-  type Server,
-  type Socket,
-} from 'node:net';
+import { createServer as createNetServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { ManualClock } from '../../src/lib/clock.js';
-import { metricsEndpoint, serveMetrics } from '../../src/daemon/metrics.js';
-import { describe as describeSocket } from '../../src/daemon/listeners.js';
+import { metricsEndpoint } from '../../src/web/metrics-endpoint.js';
+import { serveMetrics } from '../../src/web/metrics.js';
+import type { WebServer } from '../../src/web/server.js';
 import { FIGURES } from '../../src/commands/figures.js';
 import { counter, countOf, gauge, type Figures } from '../../src/daemon/figures.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
 import { readProjectFile } from '../support/tree.js';
+import { ask, ground } from './support.js';
 
 interface Family {
   name: string;
@@ -268,8 +263,7 @@ describe('a metrics endpoint', () => {
   });
 });
 
-describe('the server of metrics', () => {
-  const clock = new ManualClock();
+describe('the door of metrics', () => {
   const kinds = { name: 'kinds_total', label: 'kind', help: 'K' };
   const figures: Figures = {
     a: counter('a_total', 'A'),
@@ -279,42 +273,17 @@ describe('the server of metrics', () => {
     x: countOf(kinds, 'x'),
     y: countOf(kinds, 'y'),
   };
+  const { services, limits } = ground();
   let status: () => Record<string, unknown> = () => ({ a: 3, b: true, list: [1, 2], x: 3, y: 1 });
-  let server: Server;
-  let port = 0;
+  let server: WebServer;
   before(async () => {
-    const listen = async (endpoint: Parameters<typeof describeSocket>[0] | object, onConnection: unknown) => {
-      server = createNetServer(socket =>
-        (onConnection as (connection: ReturnType<typeof describeSocket>) => void)(
-          describeSocket(socket.on('error', () => undefined)),
-        ),
-      );
-      await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
-      port = (server.address() as AddressInfo).port;
-      return { endpoint: endpoint as never, close: () => Promise.resolve() };
-    };
-    await serveMetrics({ kind: 'tcp', host: '127.0.0.1', port: 0 }, { clock, listen }, figures, () =>
-      status(),
-    );
+    const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
+    server = await serveMetrics(endpoint, services, limits, figures, '', () => status());
   });
-  after(() => void server.close());
-
-  const open = async (): Promise<Socket> => {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('error', () => undefined);
-    await new Promise<void>(resolve => void socket.once('connect', resolve));
-    return socket;
-  };
-  const heard = (socket: Socket): Promise<string> =>
-    new Promise(resolve => {
-      let text = '';
-      socket.setEncoding('utf8').on('data', (more: string) => (text += more));
-      socket.on('close', () => resolve(text));
-    });
+  after(() => server.close());
 
   it('reads numbers, truth, lengths and labels from a status; what is not there has no value', async () => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics?x=y`)).text();
-    const families = parseMetrics(text);
+    const families = parseMetrics((await ask(server, '/metrics?x=y')).body);
     const values = (name: string) =>
       families.get(name)?.samples.map(({ labels, value }) => `${labels}${value}`);
     assert.deepEqual(values('a_total'), ['3']);
@@ -324,13 +293,12 @@ describe('the server of metrics', () => {
     assert.equal(values('away'), undefined);
   });
 
-  it('answers nothing else', async () => {
-    const ask = (path: string, method: string) => fetch(`http://127.0.0.1:${port}${path}`, { method });
-    assert.equal((await ask('/', 'GET')).status, 404);
-    assert.equal((await ask('/metrics/..%2f', 'GET')).status, 404);
-    assert.equal((await ask('/metrics', 'POST')).status, 405);
-    const head = await ask('/metrics', 'HEAD');
-    assert.deepEqual([head.status, await head.text()], [200, '']);
+  it('is the only one', async () => {
+    assert.equal((await ask(server, '/')).body, 'metrics are at /metrics\n');
+    assert.equal((await ask(server, '/metrics/..%2f')).status, 404);
+    assert.equal((await ask(server, '/metrics', { method: 'POST' })).status, 405);
+    const head = await ask(server, '/metrics', { method: 'HEAD' });
+    assert.deepEqual([head.status, head.body], [200, '']);
   });
 
   it('says 500 when the status cannot be had, and goes on', async () => {
@@ -338,62 +306,8 @@ describe('the server of metrics', () => {
     status = () => {
       throw new Error('no');
     };
-    assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 500);
+    assert.equal((await ask(server, '/metrics')).status, 500);
     status = before;
-    assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 200);
-  });
-
-  it('cuts who has not asked within 10 s, and whoever is there after 20 s', async () => {
-    const dripping = await open();
-    dripping.write('GET /metrics HTTP/1.1\r\nHost: x\r\n');
-    const slow = await open();
-    slow.write('POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
-    const answer = heard(slow);
-    // Answered, so both connections have been taken on.
-    await new Promise<void>(resolve => void slow.once('data', () => resolve()));
-    await fetch(`http://127.0.0.1:${port}/metrics`);
-    const cut = heard(dripping);
-    clock.advance(10_000);
-    assert.equal(await cut, '');
-    clock.advance(10_000);
-    assert.match(await answer, /405/);
-  });
-
-  it('cuts who sends more than a request has, be it empty lines or a body', async () => {
-    for (const [head, more] of [
-      ['', '\r\n'],
-      ['POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n', '1;x\r\nx\r\n'],
-    ] as const) {
-      const socket = await open();
-      const over = new Promise(resolve => void socket.once('close', resolve));
-      const block = more.repeat(1000);
-      socket.on('error', () => undefined).resume();
-      socket.write(head);
-      const write = () => {
-        while (!socket.destroyed && socket.write(block));
-      };
-      socket.on('drain', write);
-      write();
-      await over;
-    }
-    assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 200);
-  });
-
-  it('serves 200 connections at a time', async () => {
-    const sockets = await Promise.all(Array.from({ length: 200 }, open));
-    const closed = heard(await open());
-    assert.equal(await closed, '');
-    for (const socket of sockets) socket.destroy();
-    await Promise.all(
-      sockets.map(
-        socket => new Promise(resolve => void (socket.closed ? resolve(0) : socket.once('close', resolve))),
-      ),
-    );
-    while (
-      !(await fetch(`http://127.0.0.1:${port}/metrics`).then(
-        ({ ok }) => ok,
-        () => false,
-      ))
-    );
+    assert.equal((await ask(server, '/metrics')).status, 200);
   });
 });

@@ -1,0 +1,120 @@
+/**
+ * An HTTP server with limits, on any of our endpoints (tcp, tls, unix), for any `RequestListener` of node:http: a table of doors
+ * (`routes.ts`), or the listener of a framework. Each connection carries one request. Limits, from connecting on: time of the
+ * headers, time of the whole, bytes of headers and body, and how many connections there are; a client that passes one gets
+ * an answer that names its setting, as far as an answer can still be given, and is cut off.
+ */
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Door } from '../daemon/door.js';
+import type { Connection, Services } from '../daemon/types.js';
+import type { Clock } from '../lib/clock.js';
+import type { Endpoint } from '../lib/endpoint.js';
+import { plainAnswer, prepare } from './answer.js';
+import { limitOf, WEB_PLACES, type WebLimits } from './limits.js';
+
+/** Framing of a body that comes in chunks, and line ends before the request: their bytes at most, beside the limits. */
+const AROUND_BYTES = 4096;
+
+export interface WebServer {
+  /** As bound. */
+  endpoints: readonly Endpoint[];
+  /** Listens no more, lets go of connections that have not asked, and waits for the answers of the others. */
+  close(): Promise<void>;
+}
+
+/** @throws as `Services.listen` */
+export async function serveWeb(
+  services: Pick<Services, 'listen' | 'clock'>,
+  endpoints: readonly Endpoint[],
+  listener: RequestListener,
+  limits: WebLimits,
+): Promise<WebServer> {
+  const clients = new Clients(services.clock, limits);
+  const http = createServer({ maxHeaderSize: limits['web.max_header_bytes'] }, (request, response) => {
+    clients.asked(request.socket);
+    prepare(response);
+    listener(request, response);
+  });
+  const listeners = await Promise.all(
+    endpoints.map(endpoint =>
+      services.listen(endpoint, connection => clients.admit(connection, http), WEB_PLACES),
+    ),
+  );
+  return {
+    endpoints: listeners.map(({ endpoint }) => endpoint),
+    async close() {
+      for (const each of listeners) void each.close();
+      await clients.close();
+    },
+  };
+}
+
+const PEERS = new WeakMap<Socket, Connection>();
+
+/** The connection that a request came over. */
+export function connectionOf({ socket }: IncomingMessage): Connection {
+  return PEERS.get(socket) ?? { socket, peer: 'unknown', address: '' };
+}
+
+/** The connections of a server, each from its beginning to its end. */
+class Clients {
+  readonly #clock: Clock;
+  readonly #limits: WebLimits;
+  readonly #door: Door;
+  /** Those that have asked. */
+  readonly #asked = new Set<Socket>();
+  readonly #open = new Set<Socket>();
+  #closed: (() => void) | undefined;
+
+  constructor(clock: Clock, limits: WebLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#door = new Door(clock);
+  }
+
+  admit(connection: Connection, http: Server): void {
+    const { socket } = connection;
+    PEERS.set(socket, connection);
+    this.#open.add(socket);
+    const cancels = [
+      this.#clock.after(this.#limits['web.headers_timeout_ms'], () => {
+        if (!this.#asked.has(socket)) this.#late(socket, 'web.headers_timeout_ms');
+      }),
+      this.#clock.after(this.#limits['web.request_timeout_ms'], () =>
+        this.#late(socket, 'web.request_timeout_ms'),
+      ),
+    ];
+    socket.once('close', () => {
+      for (const cancel of cancels) cancel();
+      this.#open.delete(socket);
+      this.#asked.delete(socket);
+      if (this.#open.size === 0) this.#closed?.();
+    });
+    http.emit('connection', socket);
+    const most = this.#limits['web.max_header_bytes'] + this.#limits['web.max_body_bytes'] + AROUND_BYTES;
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > most) socket.destroy();
+    });
+  }
+
+  asked(socket: Socket): void {
+    this.#asked.add(socket);
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#open) if (!this.#asked.has(socket)) socket.destroy();
+    if (this.#open.size > 0) await new Promise<void>(resolve => (this.#closed = resolve));
+  }
+
+  /** One that has got nothing yet learns why it gets no answer. */
+  #late(socket: Socket, key: 'web.headers_timeout_ms' | 'web.request_timeout_ms'): void {
+    if (socket.bytesWritten > 0) return void socket.destroy();
+    this.#door.turnAway(
+      socket,
+      plainAnswer(408, `the request took longer than ${limitOf(this.#limits, key)}`),
+    );
+  }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { webLimitsOf } from '../../src/web/limits.js';
+import { configOf, settingsOf } from '../support/settings.js';
+import { ask, ground, open, serve } from './support.js';
+
+const hello = (_request: unknown, response: ServerResponse) => void response.end('hello');
+
+test('every setting of web reaches the limit it is for', () => {
+  const limits = {
+    'web.headers_timeout_ms': 11,
+    'web.request_timeout_ms': 12,
+    'web.max_header_bytes': 2048,
+    'web.max_body_bytes': 13,
+  };
+  const overrides = Object.fromEntries(Object.entries(limits).map(([key, value]) => [key, String(value)]));
+  assert.deepEqual(webLimitsOf(configOf(overrides)), limits);
+  const { all, named } = settingsOf('web', [...Object.keys(limits), 'web.max_connections']);
+  assert.deepEqual(named, all);
+});
+
+test('listens on every kind of endpoint, several at a time', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-web-'));
+  try {
+    const server = await serve(ground(), hello, ['127.0.0.1:0', '[::1]:0', `unix:${dir}/web.sock`]);
+    assert.equal(server.endpoints.length, 3);
+    for (const endpoint of server.endpoints)
+      assert.equal((await ask({ endpoints: [endpoint] }, '/')).body, 'hello');
+    await server.close();
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test('one connection carries one request, and every answer has the headers that keep browsers safe', async () => {
+  const server = await serve(ground(), (_request, response) =>
+    response.setHeader('cache-control', 'no-cache').end(),
+  );
+  const { headers } = await ask(server, '/');
+  assert.equal(headers.connection, 'close');
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+  assert.match(String(headers['content-security-policy']), /^default-src 'none';.* frame-ancestors 'none'/);
+  assert.equal(headers['referrer-policy'], 'same-origin');
+  assert.equal(headers['cache-control'], 'no-cache', 'a door has the last word');
+  await server.close();
+});
+
+test('a client that has not asked in time is told the limit and cut off', async () => {
+  const { clock, ...rest } = ground();
+  const server = await serve({ clock, ...rest }, hello);
+  const { socket, heard } = await open(server);
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n');
+  // Answered, so the first connection has been taken on as well.
+  await ask(server, '/');
+  clock.advance(9_999);
+  assert.equal(socket.destroyed, false);
+  clock.advance(1);
+  assert.match(await heard, /^HTTP\/1\.1 408 [^]*longer than 10 s \(web\.headers_timeout_ms\)\n$/);
+  await server.close();
+});
+
+test('a client that has no answer in time is told the limit; one that has half of it is cut off', async () => {
+  const { clock, ...rest } = ground();
+  let arrived = 0;
+  let both: () => void;
+  const asked = new Promise<void>(resolve => (both = resolve));
+  const server = await serve({ clock, ...rest }, (request, response) => {
+    if (request.url === '/half') response.write('half');
+    if (++arrived === 2) both();
+  });
+  const [none, half] = [await open(server), await open(server)];
+  none.socket.write('POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
+  half.socket.write('GET /half HTTP/1.1\r\nHost: x\r\n\r\n');
+  await asked;
+  await new Promise<void>(resolve => void half.socket.once('data', () => resolve()));
+  clock.advance(10_000);
+  assert.deepEqual([none.socket.destroyed, half.socket.destroyed], [false, false]);
+  clock.advance(10_000);
+  assert.match(await none.heard, /^HTTP\/1\.1 408 [^]*longer than 20 s \(web\.request_timeout_ms\)\n$/);
+  assert.match(await half.heard, /^HTTP\/1\.1 200 [^]*4\r\nhalf\r\n$/);
+  await server.close();
+});
+
+test('headers that are too large are refused with 431', async () => {
+  const server = await serve(ground({ 'web.max_header_bytes': '1KB' }), hello);
+  assert.equal((await ask(server, '/', { headers: { 'x-a': 'a'.repeat(900) } })).status, 200);
+  assert.equal((await ask(server, '/', { headers: { 'x-a': 'a'.repeat(1100) } })).status, 431);
+  await server.close();
+});
+
+test('a client that sends more than a request has is cut off, be it empty lines or a body', async () => {
+  const server = await serve(ground(), (_request, response) => void response);
+  for (const [head, more] of [
+    ['', '\r\n'],
+    ['POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n', '1;x\r\nx\r\n'],
+  ] as const) {
+    const { socket, heard } = await open(server);
+    const block = more.repeat(1000);
+    socket.write(head);
+    const write = () => {
+      while (!socket.destroyed && socket.write(block));
+    };
+    socket.on('drain', write);
+    write();
+    await heard;
+  }
+  await server.close();
+});
+
+test('a connection beyond the limit is told so; the next is served when another has gone', async () => {
+  const server = await serve(ground({ 'web.max_connections': '3' }), hello);
+  const inside = await Promise.all([open(server), open(server), open(server)]);
+  const { heard } = await open(server);
+  assert.match(await heard, /^HTTP\/1\.1 503 [^]*there are 3 \(web\.max_connections\) connections/);
+  inside[0]?.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  assert.match((await inside[0]?.heard) ?? '', /hello/);
+  assert.equal((await ask(server, '/')).status, 200);
+  for (const { socket } of inside) socket.destroy();
+  await server.close();
+});
+
+test('closes in order: no new connection, none that has not asked, the answers begun are finished', async () => {
+  let answer: (() => void) | undefined;
+  let begun: () => void;
+  const asked = new Promise<void>(resolve => (begun = resolve));
+  const server = await serve(ground(), (_request, response) => {
+    answer = () => void response.end('whole');
+    begun();
+  });
+  const silent = await open(server);
+  const waiting = ask(server, '/');
+  await asked;
+  let isClosed = false;
+  const closed = server.close().then(() => (isClosed = true));
+  assert.equal(await silent.heard, '');
+  await assert.rejects(ask(server, '/'), /ECONNREFUSED/);
+  assert.equal(isClosed, false);
+  answer?.();
+  assert.equal((await waiting).body, 'whole');
+  await closed;
+});

@@ -1,0 +1,107 @@
+/** What the skeleton gives an HTTP server: real listeners and places, with a clock that stands still. */
+import { request, type IncomingMessage, type OutgoingHttpHeaders, type RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { listenOn } from '../../src/daemon/listeners.js';
+import { bounded, Places } from '../../src/daemon/places.js';
+import type { Bound, Services } from '../../src/daemon/types.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { parseEndpoint, type Endpoint } from '../../src/lib/endpoint.js';
+import { silentLog } from '../../src/lib/log.js';
+import { webLimitsOf, type WebLimits } from '../../src/web/limits.js';
+import { serveWeb, type WebServer } from '../../src/web/server.js';
+import { configOf, type Overrides } from '../support/settings.js';
+
+export interface Ground {
+  clock: ManualClock;
+  services: Pick<Services, 'listen' | 'clock' | 'log'>;
+  limits: WebLimits;
+  /** Errors that were logged. */
+  errors: unknown[];
+}
+
+export function ground(overrides: Overrides = {}): Ground {
+  const config = configOf(overrides);
+  const clock = new ManualClock();
+  const errors: unknown[] = [];
+  const log = { ...silentLog, error: (_event: string, fields?: object) => void errors.push(fields) };
+  const places = new Map<Bound, Places>();
+  const placesOf = (bound: Bound) => {
+    const known = places.get(bound) ?? new Places(bound, { config, clock, log });
+    places.set(bound, known);
+    return known;
+  };
+  const services: Ground['services'] = {
+    clock,
+    log,
+    listen: (endpoint, onConnection, bound) =>
+      listenOn(
+        endpoint,
+        { config, log, onReload: () => () => undefined },
+        bounded(onConnection, bound && placesOf(bound)),
+      ),
+  };
+  return { clock, services, limits: webLimitsOf(config), errors };
+}
+
+/** A server on loopback, unless endpoints are given. */
+export function serve(
+  { services, limits }: Ground,
+  listener: RequestListener,
+  endpoints = ['127.0.0.1:0'],
+): Promise<WebServer> {
+  return serveWeb(
+    services,
+    endpoints.map(endpoint => parseEndpoint(endpoint)),
+    listener,
+    limits,
+  );
+}
+
+const targetOf = (endpoint: Endpoint) =>
+  endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port };
+
+export interface Heard {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** One whole request. */
+export function ask(
+  { endpoints: [endpoint] }: Pick<WebServer, 'endpoints'>,
+  path: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: string; headers?: OutgoingHttpHeaders; body?: string } = {},
+): Promise<Heard> {
+  if (endpoint === undefined) throw new Error('no endpoint');
+  const { path: socketPath, ...where } = { path: undefined, ...targetOf(endpoint) };
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { ...where, ...(socketPath === undefined ? {} : { socketPath }), path, method, headers, agent: false },
+      response =>
+        void text(response).then(
+          said => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: said }),
+          reject,
+        ),
+    );
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+/** A connection that a test writes on by hand, and all that arrives on it until its end. */
+export async function open(server: WebServer): Promise<{ socket: Socket; heard: Promise<string> }> {
+  const [endpoint] = server.endpoints;
+  if (endpoint === undefined) throw new Error('no endpoint');
+  const socket = endpoint.kind === 'unix' ? connect(endpoint.path) : connect(endpoint.port, endpoint.host);
+  socket.on('error', () => undefined);
+  await new Promise<void>(resolve => void socket.once('connect', resolve));
+  let said = '';
+  socket.setEncoding('utf8').on('data', (more: string) => (said += more));
+  const heard = new Promise<string>(resolve => void socket.once('close', () => resolve(said)));
+  return { socket, heard };
+}
