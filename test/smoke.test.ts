@@ -5,15 +5,14 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { startLcc, type TestLcc } from './support/shell-lcc.js';
-import { Site } from './support/whole-lcc.js';
+import { type Lcc, startLcc } from './support/lcc.js';
+import { TestSite } from './support/site.js';
 import { commandNames } from './support/tree.js';
 
-const site = new Site();
-let lcc: TestLcc;
+const site = await TestSite.listen();
+let lcc: Lcc;
 
 before(async () => {
-  await site.listen();
   site.pages.set('/a.html', '<p>one</p>').set('/b.html', '<p>two</p>');
   lcc = await startLcc(`${site.url}/`);
   mkdirSync(join(lcc.dir, 'docs'));
@@ -23,7 +22,7 @@ before(async () => {
     ` | lcccp -q --uns=${lcc.uns} --pid=1 --urlprefix=${site.url}/`;
 });
 after(async () => {
-  await lcc.destroy();
+  await lcc.remove();
   site.close();
 });
 
@@ -61,7 +60,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
     await lcc.run('lccctl pause --pid=1 && lccctl resume --pid=1');
   },
   async lccd() {
-    assert.match(lcc.log(), /"daemon":"lccd","event":"ready"/);
+    assert.match(lcc.log, /"daemon":"lccd","event":"ready"/);
   },
   'lccd-uns': () => statusOf('lccd-uns'),
   'lccd-qm': () => statusOf('lccd-qm'),

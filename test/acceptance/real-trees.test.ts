@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc } from '../support/lcc.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
 
 /** Documentation trees of Debian packages openjdk-17-doc and linux-doc. */
@@ -23,7 +23,7 @@ describe('the documentation trees of openjdk-17-doc and linux-doc, served by ngi
   let scratch: string;
   let docroot: string;
   let site: Site;
-  let lcc: TestLcc;
+  let lcc: Lcc;
   let files: string[];
 
   before(async () => {
@@ -40,7 +40,7 @@ describe('the documentation trees of openjdk-17-doc and linux-doc, served by ngi
       .map(name => name.slice(2));
   });
   after(async () => {
-    await lcc.destroy();
+    await lcc.remove();
     await site.stop();
     rmSync(scratch, { recursive: true, force: true });
   });

@@ -74,7 +74,7 @@ test(`${FETCHES} fetches leave robot and Bot Manager with the memory and descrip
       Promise.all(Array.from({ length: SLOTS * 4 }, (_, n) => lane(String(n % (SLOTS * 2)), upTo)));
     /** A daemon that has ended answers no fetch. */
     const ended = [manager, robot].map(async daemon => {
-      throw new Error(`a daemon ended (${await daemon.ended}): ${daemon.log().slice(-2000)}`);
+      throw new Error(`a daemon ended (${await daemon.ended}): ${daemon.log.slice(-2000)}`);
     });
     const uses = () => [manager, robot].map(({ child }) => useOf(child.pid ?? 0));
 

@@ -78,14 +78,14 @@ describe('lccd-qm', { timeout: 300_000 }, () => {
     const uns = startDaemon('lccd-uns', home, ['--listen=127.0.0.1:0', `--qm=unix:${unsPath}`, '-v']);
     await uns.ready;
     const refused = (level: string) =>
-      uns.log().match(new RegExp(`"level":"${level}".*the Queue Manager refuses a connection`, 'g'))?.length;
-    const port = Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(uns.log())?.[1]);
+      uns.log.match(new RegExp(`"level":"${level}".*the Queue Manager refuses a connection`, 'g'))?.length;
+    const port = Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(uns.log)?.[1]);
     const reply = await new Cp(port).send(init(9, password) + set('partial', 'a')).reply;
     assert.equal(accepted(reply), 1);
     await uns.logged('set absorbed');
     while ((refused('debug') ?? 0) < 14) await once(uns.child.stderr ?? assert.fail(), 'data');
     assert.equal(refused('warn'), 1);
-    assert.match(uns.log(), /"reason":"Queue Manager: 106 there are 2 \(qm\.max_connections\)/);
+    assert.match(uns.log, /"reason":"Queue Manager: 106 there are 2 \(qm\.max_connections\)/);
     uns.child.kill('SIGTERM');
     await uns.ended;
   });
@@ -121,7 +121,7 @@ describe('lccd-bm', { timeout: 60_000 }, () => {
       }
       bm.child.kill('SIGTERM');
       await bm.ended;
-      assert.equal(refusals(bm.log()), 1);
+      assert.equal(refusals(bm.log), 1);
       for (const other of others) other.destroy();
     });
 });

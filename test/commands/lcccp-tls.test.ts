@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ROOT } from '../support/tree.js';
-import { Home, Receiver, SITE, type Daemon } from '../support/uns.js';
+import { Home, Receiver, SITE } from '../support/uns.js';
+import type { Daemon } from '../support/daemon.js';
 
 const home = new Home();
 let password: string;
@@ -39,7 +40,7 @@ before(async () => {
 after(async () => {
   await uns.stop();
   await receiver.close();
-  home.remove();
+  await home.remove();
 });
 
 const tlsPort = () => Number(/"endpoint":"tls:127\.0\.0\.1:(\d+)"/.exec(uns.log)?.[1]);

@@ -5,7 +5,8 @@ import { createServer as createNetServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { freePort } from '../support/nginx.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
+import { until } from '../support/until.js';
 
 /** A site that can be away (nobody listens), or hold its answers back. */
 class Site {
@@ -53,9 +54,9 @@ backoff_min_ms = "1h"
 retry_delay_ms = "1h"
 `;
 
-describe('lccctl', { timeout: 300_000 }, () => {
+describe('lccctl', () => {
   const site = new Site();
-  let lcc: TestLcc;
+  let lcc: Lcc;
 
   before(async () => {
     await site.listen();
@@ -63,28 +64,22 @@ describe('lccctl', { timeout: 300_000 }, () => {
   });
   after(async () => {
     await site.close();
-    await lcc.destroy();
+    await lcc.remove();
   });
 
   const announce = (names: readonly string[]) => {
-    writeFileSync(
-      join(lcc.dir, 'urls'),
-      names.map(name => `<url curl="${name}" mimetype="text/html"/>\n`).join(''),
-    );
-    return lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${site.url} <urls`);
+    return lcc.announce(names.map(name => urlTag(name)));
   };
   const queueManager = async () => {
     const { stdout } = await lcc.sh('lccstat --json');
     const { daemons } = JSON.parse(stdout) as { daemons: Record<string, Record<string, number>> };
     return daemons['lccd-qm'] ?? {};
   };
-  /** Looks until the Queue Manager says so; the test runner's time limit ends a wait in vain. */
-  const until = async (says: (status: Record<string, number>) => boolean) => {
-    for (;;) {
+  const says = (what: string, isSo: (status: Record<string, number>) => boolean) =>
+    until(what, async () => {
       const status = await queueManager();
-      if (says(status)) return status;
-    }
-  };
+      return isSo(status) && status;
+    });
 
   it('pauses: what has begun ends, nothing more is fetched, what is announced meanwhile waits', async () => {
     site.holding = true;
@@ -97,12 +92,12 @@ describe('lccctl', { timeout: 300_000 }, () => {
       stderr: 'lccctl: provider 1 is paused\n',
     });
     // What was sent ahead and not begun comes back, while the one that has begun is still being answered.
-    await until(status => status['in_flight'] === 1);
+    await says('one is being fetched', status => status['in_flight'] === 1);
     site.release();
-    await until(status => status['in_flight'] === 0);
+    await says('none is being fetched', status => status['in_flight'] === 0);
     assert.equal(site.asked.length, 1);
     await announce(['paused/later']);
-    assert.equal((await until(status => status['rows_queued'] === 20))['in_flight'], 0);
+    assert.equal((await says('20 are queued', status => status['rows_queued'] === 20))['in_flight'], 0);
     assert.equal(site.asked.length, 1);
     assert.equal((await lcc.sh('lccctl pause --pid=1')).stderr, 'lccctl: provider 1 is paused already\n');
   });
@@ -110,7 +105,10 @@ describe('lccctl', { timeout: 300_000 }, () => {
   it('stays paused over a restart, and goes on when resumed', async () => {
     await lcc.stop();
     await lcc.start();
-    await until(status => Array.isArray(status['bot_managers']) && status['bot_managers'].length === 1);
+    await says(
+      'a Bot Manager is there',
+      status => Array.isArray(status['bot_managers']) && status['bot_managers'].length === 1,
+    );
     assert.equal(site.asked.length, 1);
     assert.equal((await lcc.sh('lccctl resume')).stderr, 'lccctl: the one provider is no longer paused\n');
     await lcc.idle();
@@ -120,10 +118,7 @@ describe('lccctl', { timeout: 300_000 }, () => {
   it('flush makes a site in back-off be tried at once', async () => {
     await site.close();
     await announce(['backoff/1', 'backoff/2']);
-    for (;;) {
-      const shown = JSON.parse(await lcc.run('lccpidb show --pid=1 --json')) as { backoffuntil: number };
-      if (shown.backoffuntil > 0) break;
-    }
+    await lcc.shows('lccpidb show --pid=1 --json', /"backoffuntil":[1-9]/);
     await site.listen();
     assert.equal(
       (await lcc.sh('lccctl flush --pid=1')).stderr,
@@ -163,10 +158,8 @@ describe('lccctl', { timeout: 300_000 }, () => {
   it('release does the removals that the fuse holds back, discard drops them', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `fuse/${i}`);
     const remove = async (which: readonly string[]) => {
-      const lines = which.map(name => `<url curl="${name}" mimetype="text/html" op="delete"/>\n`);
-      writeFileSync(join(lcc.dir, 'removals'), lines.join(''));
-      await lcc.sh(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${site.url} <removals`);
-      while (!/removals? of 1 provider (is|are) held back/.test(await lcc.run('lccstat')));
+      await lcc.announce(which.map(name => urlTag(name, ' op="delete"')));
+      await lcc.shows('lccstat', /removals? of 1 provider (is|are) held back/);
     };
     const count = async () => Number(await lcc.run(`lccq --count --no-deleted --prefix=${site.url}fuse/`));
     await lcc.run('lccpidb set --pid=1 --fuse-percent=0 --fuse-urls=2');
@@ -192,7 +185,7 @@ describe('lccctl', { timeout: 300_000 }, () => {
       (await lcc.sh('lccctl release --pid=1')).stderr,
       'lccctl: the removals held back for provider 1 are carried out\n',
     );
-    while ((await count()) > 6);
+    await until('6 are removed', async () => (await count()) <= 6);
     assert.equal(await count(), 6);
     assert.match(
       (await lcc.sh('lccctl release --pid=1')).stderr,
@@ -247,7 +240,7 @@ describe('lccctl', { timeout: 300_000 }, () => {
       process.kill(pid, 'SIGCONT');
     }
     // It was told, and does so once it goes on.
-    while (!/"paused":1/.test(await lcc.run('lccpidb show --pid=2 --json')));
+    await lcc.shows('lccpidb show --pid=2 --json', /"paused":1/);
     assert.match(
       (await lcc.sh('lccctl resume --pid=2')).stderr,
       /^lccctl: provider 2 is no longer paused\n$/,

@@ -146,7 +146,7 @@ describe('lccd-bm as a relay, three levels deep', () => {
     const [second] = machine('m1', 'top', 2, 'copy');
     assert.equal(await second.ended, 78);
     assert.match(
-      second.log(),
+      second.log,
       /machine \\"m1\\": another machine of that id is connected; give this one an id/,
     );
     await source.slots(2, 'm1');
@@ -173,7 +173,7 @@ describe('a Queue Manager', () => {
     await untilMachines('m1', 'm2');
     const second = machineAt('m1', 'copy', endpoint);
     assert.equal(await second.ended, 78);
-    assert.match(second.log(), /machine \\"m1\\": another machine of that id is connected/);
+    assert.match(second.log, /machine \\"m1\\": another machine of that id is connected/);
     assert.deepEqual((await machines()).toSorted(), ['m1', 'm2']);
   });
 
@@ -196,7 +196,7 @@ describe('a Queue Manager', () => {
     rmSync(join(dir, 'm1'), { recursive: true });
     const anew = machineAt('m1', 'm1', socketOf('r'));
     assert.equal(await anew.ended, 78);
-    assert.match(anew.log(), /rows point to files of machine \\"m1\\" in another store than this one/);
+    assert.match(anew.log, /rows point to files of machine \\"m1\\" in another store than this one/);
     await untilMachines('m2');
   });
 });

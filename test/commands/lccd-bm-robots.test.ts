@@ -230,7 +230,7 @@ describe('lccd-bm and its robots', () => {
     await robot.logged('silent for 2 times the 2 s it pings at');
     assert.deepEqual(asked, ['/0']);
     manager.child.kill('SIGCONT');
-    const connections = () => manager.log().match(/robot connected/g)?.length ?? 0;
+    const connections = () => manager.log.match(/robot connected/g)?.length ?? 0;
     while (connections() < 2) await new Promise(resolve => void setImmediate(resolve));
   });
 

@@ -46,7 +46,7 @@ class KeptManager {
     const daemon = this.#start();
     void daemon.ended.then(how => {
       if (this.#stopping) return;
-      assert.equal(how, 'SIGKILL', daemon.log());
+      assert.equal(how, 'SIGKILL', daemon.log);
       this.crashes++;
       this.#daemon = this.#keep();
     });

@@ -142,12 +142,12 @@ describe('lccd-bm', () => {
       `--store=${home}/store`,
     ]);
     assert.equal(await second.ended, 75);
-    assert.match(second.log(), /in use by lccd-bm \(process \d+\); stop that first/);
+    assert.match(second.log, /in use by lccd-bm \(process \d+\); stop that first/);
     manager.child.kill('SIGTERM');
     await manager.ended;
     const other = startDaemon('lccd-bm', home, [...args, '--machineid=m2']);
     assert.equal(await other.ended, 78);
-    assert.match(other.log(), /the store of machine \\"m1\\", not \\"m2\\"/);
+    assert.match(other.log, /the store of machine \\"m1\\", not \\"m2\\"/);
   });
 
   it('refuses a missing endpoint and a machine id with blanks with status 64', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { ask, startCu, stopCu } from '../support/cu.js';
+import { ask, startCu } from '../support/cu.js';
 import { damagePages } from '../support/damage.js';
 
 test('lccd-cu names a database that is damaged while it serves, and what to do', async () => {
@@ -13,8 +13,8 @@ test('lccd-cu names a database that is damaged while it serves, and what to do',
     damagePages(cache.dbPath);
     assert.match(await ask(daemon.unix, '<query/>'), /code="102"/);
   } finally {
-    await stopCu(daemon);
+    await daemon.stop();
     cache.close();
   }
-  assert.match(daemon.log(), /lcc\.db: database damaged \([^"]*\); stop lccd and run lccfsck --repair"/);
+  assert.match(daemon.log, /lcc\.db: database damaged \([^"]*\); stop lccd and run lccfsck --repair"/);
 });

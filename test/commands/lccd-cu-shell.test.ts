@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { delimiter, join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { Cu, startCu, stopCu, type CuDaemon } from '../support/cu.js';
+import { Cu, startCu, type CuDaemon } from '../support/cu.js';
 import { examples, pageOf } from '../support/mdoc.js';
 import { ROOT } from '../support/tree.js';
 
@@ -25,7 +25,7 @@ before(async () => {
     `[net]\ntls_cert = "${file('cert.pem')}"\ntls_key = "${file('key.pem')}"\n`,
     '--listen=tls:127.0.0.1:0',
   );
-  port = /"endpoint":"tls:127\.0\.0\.1:(\d+)"/.exec(daemon.log())?.[1] ?? '';
+  port = /"endpoint":"tls:127\.0\.0\.1:(\d+)"/.exec(daemon.log)?.[1] ?? '';
   // What is printed names a machine that is not this one, and relies on the authorities that openssl knows.
   mkdirSync(file('bin'));
   const real = execFileSync('sh', ['-c', 'command -v openssl'], { encoding: 'utf8' }).trim();
@@ -43,7 +43,7 @@ SSL_CERT_FILE="$TRUSTED" exec ${real} "$@"
   chmodSync(file('bin/openssl'), 0o755);
 });
 after(async () => {
-  await stopCu(daemon);
+  await daemon.stop();
   cache.close();
 });
 

@@ -4,7 +4,7 @@ import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { administer, ask, BIN, Cu, startCu, stopCu, type CuDaemon } from '../support/cu.js';
+import { administer, ask, BIN, Cu, startCu, type CuDaemon } from '../support/cu.js';
 import { statusOf } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
 
@@ -12,7 +12,7 @@ const SITE = 'http://www.example.org/';
 const caches: TestCache[] = [];
 const daemons: CuDaemon[] = [];
 afterEach(async () => {
-  for (const daemon of daemons.splice(0)) await stopCu(daemon);
+  for (const daemon of daemons.splice(0)) await daemon.stop();
 });
 after(() => {
   for (const cache of caches) cache.close();
@@ -341,7 +341,7 @@ describe('the daemon lccd-cu', () => {
     );
     const shown = execFileSync(join(ROOT, 'bin/lccstat'), { env: { ...process.env, LCC_HOME: cache.home } });
     assert.match(shown.toString(), /lccd-cu +idle .* 2 queries with 2 urls since the start, 1 refused/);
-    const endpoint = /metrics can be read","endpoint":"([^"]+)"/.exec(daemon.log())?.[1];
+    const endpoint = /metrics can be read","endpoint":"([^"]+)"/.exec(daemon.log)?.[1];
     const metrics = await (await fetch(`http://${endpoint}/metrics`)).text();
     assert.match(metrics, /^lcc_cu_queries_total 2$/m);
   });
@@ -371,7 +371,7 @@ describe('the daemon lccd-cu', () => {
     assert.match(cut, /the database was replaced, try again/);
     assert.doesNotMatch(cut, /<\/lococa:result>/);
     assert.match(await ask(unix, `<query cursor="${cursorOf(cut)}"/>`), /full resync needed/);
-    assert.doesNotMatch(daemon.log(), /"level":"error"/);
+    assert.doesNotMatch(daemon.log, /"level":"error"/);
   });
 
   it('sends its clients away when it is told to stop', async () => {
@@ -380,7 +380,7 @@ describe('the daemon lccd-cu', () => {
     const daemon = await startCu(cache);
     const waiting = new Cu(daemon.unix).send('<query/>');
     await waiting.heard(/<\/lococa:result>/);
-    assert.equal(await stopCu(daemon), 0);
+    assert.equal(await daemon.stop(), 0);
     assert.equal(codeOf(await waiting.reply), 102);
   });
 });

@@ -322,10 +322,10 @@ test('the operator pauses, resumes, and asks for a full set', async () => {
 
 test('a second Queue Manager on the same database is refused', async () => {
   await qm.start();
-  const { child } = qm;
+  const { daemon } = qm;
   await assert.rejects(qm.start(), /lccd-qm \(process \d+\) has it open; stop that first/);
   assert.equal(await qm.ended(), 75);
-  qm.child = child;
+  qm.daemon = daemon;
 });
 
 test('a Bot Manager whose store is full rests; its urls are given to another, and nothing is reported', async () => {

@@ -20,7 +20,7 @@ describe('lccd-uns killed', () => {
 
       const doomed = await home.start({ LCC_CRASH_AT: step });
       const reply = await new Cp(doomed.port).send(init(7, password) + set('partial', 'c')).reply;
-      await doomed.exited;
+      await doomed.ended;
       assert.equal(doomed.child.signalCode, 'SIGKILL');
       assert.doesNotMatch(reply, /set_accepted/, 'the acknowledgement comes after every step');
 
@@ -47,7 +47,7 @@ describe('lccd-uns killed', () => {
       const receiver = await new Receiver().listen(home.qmPath);
       const doomed = await home.start({ LCC_CRASH_AT: step });
       const reply = await new Cp(doomed.port).send(init(7, password) + set('partial', 'a')).reply;
-      await doomed.exited;
+      await doomed.ended;
       const next = await home.start();
       await new Cp(next.port).send(init(7, password) + set('partial', 'b')).reply;
       await receiver.until(({ sets }) => sets.at(-1)?.curls[0] === 'b');
@@ -72,7 +72,7 @@ describe('lccd-uns killed', () => {
     const password = home.addProvider(7);
     const doomed = await home.start({ LCC_CRASH_AT: 'uns.connection.synced' });
     assert.equal(await new Cp(doomed.port).send(init(7, password)).reply, '');
-    await doomed.exited;
+    await doomed.ended;
     assert.equal(doomed.child.signalCode, 'SIGKILL');
     const next = await home.start();
     assert.match(await new Cp(next.port).send(init(7, password) + set('partial', 'a')).reply, /seq="2"/);
@@ -93,7 +93,7 @@ describe('lccd-uns killed', () => {
 
     const receiver = await new Receiver().listen(home.qmPath);
     const doomed = await home.start({ LCC_CRASH_AT: 'uns.spool.setaside' });
-    await doomed.exited;
+    await doomed.ended;
     assert.equal(doomed.child.signalCode, 'SIGKILL');
     const next = await home.start();
     await receiver.until(({ sets }) => sets.at(-1)?.curls[0] === 'whole');

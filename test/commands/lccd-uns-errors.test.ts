@@ -5,22 +5,14 @@ import { once } from 'node:events';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
-import { startDaemon, type Daemon as Process } from '../support/daemon.js';
-import { Cp, Home, init, set, type Daemon } from '../support/uns.js';
-
-const homes: Home[] = [];
-const managers: Process[] = [];
-after(() => {
-  for (const { child } of managers) child.kill('SIGKILL');
-  for (const home of homes) home.remove();
-});
+import type { Daemon } from '../support/daemon.js';
+import { Cp, init, newHome, set, type Home } from '../support/uns.js';
 
 /** A provider with errors e1 … eN kept and more of them counted; a session shows two. */
 function homeWithErrors(kept: number, counted: number, textBytes = 3): { home: Home; password: string } {
-  const home = new Home();
-  homes.push(home);
+  const home = newHome();
   home.configure('[uns]\nerrors_shown = 2\n');
   const rows = Array.from(
     { length: kept },
@@ -34,16 +26,6 @@ function homeWithErrors(kept: number, counted: number, textBytes = 3): { home: H
      UPDATE pidb SET nurlerrs = ${counted}`,
   );
   return { home, password };
-}
-
-async function startManager(home: Home): Promise<Process> {
-  const qm = startDaemon('lccd-qm', home.dir, [
-    `--listen-uns=unix:${home.qmPath}`,
-    `--listen-bm=unix:${join(home.dir, 'bm.sock')}`,
-  ]);
-  managers.push(qm);
-  await qm.ready;
-  return qm;
 }
 
 /** The number of errors said, and those shown. */
@@ -84,7 +66,7 @@ async function dyingCp(port: number, document: string, reads: 'nothing' | 'a par
 describe('errors of fetches', () => {
   it('are shown some at a time with all attributes, the next ones at whichever UNS comes next, and counted all', async () => {
     const { home, password } = homeWithErrors(5, 9);
-    const qm = await startManager(home);
+    const qm = await home.startQm();
     const [a, b] = [await home.start({}, ['--id=a']), await home.start({}, ['--id=b'])];
     const cp = new Cp(a.port).send(init(7, password) + set('partial', 'x'));
     const reply = await parted(a, cp);
@@ -99,8 +81,7 @@ describe('errors of fetches', () => {
     assert.deepEqual(await look(b, password), [0]);
     await a.stop();
     await b.stop();
-    qm.child.kill('SIGTERM');
-    assert.equal(await qm.ended, 0);
+    assert.equal(await qm.stop(), 0);
   });
 
   it('are shown again to a CP that died before it had read them, and to one whose UNS did', async () => {

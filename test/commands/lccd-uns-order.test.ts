@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { ROOT } from '../support/tree.js';
-import { accepted, Cp, init, newHome, SITE, type Daemon } from '../support/uns.js';
+import { accepted, Cp, init, newHome, SITE } from '../support/uns.js';
+import type { Daemon } from '../support/daemon.js';
 
 const NAMES = ['a', 'b'] as const;
 type Name = (typeof NAMES)[number];
@@ -45,7 +46,7 @@ class Pair {
   async kill(name: Name | 'qm'): Promise<void> {
     if (!this.alive(name)) return;
     this.daemon(name).child.kill('SIGKILL');
-    await this.daemon(name).exited;
+    await this.daemon(name).ended;
   }
 
   /** Sends a set of pages, `-x` deletes x, and waits for the answer. */
@@ -220,7 +221,7 @@ describe('two UNSes of one home', { timeout: 120_000 }, () => {
     await pair.start('a');
     const seq = await pair.deliver('a', 'partial', 'y');
     assert.equal(accepted(await pair.send('b', 'partial', 'z')), NaN);
-    assert.equal(await pair.daemon('b').exited, 75);
+    assert.equal(await pair.daemon('b').ended, 75);
     await pair.start('b');
     assert.ok((await pair.deliver('b', 'partial', 'z')) > seq);
     await pair.stop();
@@ -232,7 +233,7 @@ describe('two UNSes of one home', { timeout: 120_000 }, () => {
     const before = await pair.deliver('a', 'partial', 'x');
     await pair.daemon('a').stop();
     pair.damageSessions();
-    await assert.rejects(pair.start('a', 'uns.database.setaside'), /ended without/);
+    await assert.rejects(pair.start('a', 'uns.database.setaside'), /ended \(SIGKILL\) before/);
     await pair.start('a');
     assert.ok((await pair.deliver('a', 'partial', 'y')) > before + 1);
     await pair.startQm();
@@ -273,7 +274,7 @@ it('two UNSes at random: whatever dies or hangs, every page is as its last accep
       for (const event of events) {
         for (const name of NAMES) {
           if (pair.alive(name)) continue;
-          await pair.daemon(name).exited;
+          await pair.daemon(name).ended;
           await pair.start(name);
         }
         switch (event.what) {

@@ -35,7 +35,7 @@ async function start(toml: string, qmPath = () => qm.unsPath): Promise<void> {
   await uns.ready;
 }
 
-const port = () => Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(uns.log())?.[1]);
+const port = () => Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(uns.log)?.[1]);
 const status = () => statusOf(qm.home, 'lccd-uns');
 
 /** Sends a set and says what came of it: accepted, or the code of the refusal. */
@@ -120,7 +120,7 @@ describe('a UNS whose Queue Manager does not answer', () => {
   for (const how of ['goes on', 'is killed'] as const) {
     it(`spools up to its limit, sends CPs away, loses nothing, and drains in order when that ${how}`, async () => {
       await start('[uns]\nmax_spool_bytes = "1MB"\n');
-      qm.child?.kill('SIGSTOP');
+      qm.daemon?.child.kill('SIGSTOP');
       const pad = 'x'.repeat(200);
       const sent: string[] = [];
       for (let n = 0; ; n++) {
@@ -133,7 +133,7 @@ describe('a UNS whose Queue Manager does not answer', () => {
       assert.ok(sent.length > 500, 'more than one set had room');
       assert.equal(await send('late'), 102);
       if (how === 'goes on') {
-        qm.child?.kill('SIGCONT');
+        qm.daemon?.child.kill('SIGCONT');
       } else {
         await qm.kill();
         await qm.start();
@@ -160,12 +160,12 @@ describe('a UNS whose Queue Manager hangs in the middle of a set', () => {
     const queued = () => qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
     assert.equal(await send(...curls), 'accepted');
     await until(async () => queued().length > 0);
-    qm.child?.kill('SIGSTOP');
+    qm.daemon?.child.kill('SIGSTOP');
     gate.open();
     await uns.logged('takes no more (uns.qm_timeout_ms)');
     assert.ok(queued().length < curls.length, 'in the middle');
     assert.equal((await status())['sets_spooled'], 1);
-    qm.child?.kill('SIGCONT');
+    qm.daemon?.child.kill('SIGCONT');
     await until(async () => (await status())['sets_spooled'] === 0);
     assert.deepEqual(
       queued(),

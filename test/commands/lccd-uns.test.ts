@@ -150,7 +150,7 @@ describe('lccd-uns', () => {
     assert.equal(accepted(await send('partial')), 1);
     home.sql(`UPDATE pidb SET fullsetsused = 1, fullsetssince = unixepoch()`);
     await daemon.stop();
-    home.remove();
+    await home.remove();
 
     const other = newHome();
     const password2 = other.addProvider(
@@ -269,6 +269,6 @@ describe('lccd-uns', () => {
     const stopped = daemon.stop();
     assert.equal(codeOf(await idle.reply), 102);
     await stopped;
-    assert.equal(await daemon.exited, 0);
+    assert.equal(await daemon.ended, 0);
   });
 });

@@ -9,14 +9,14 @@ import { NamesDb } from '../../src/db/names/names.js';
 import { fileIdOf } from '../../src/db/names/naming.js';
 import { examples, pageOf } from '../support/mdoc.js';
 import { ROOT } from '../support/tree.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
 test('files without rows on another machine are found and removed with a copy of lcc.db, and nothing else', async () => {
-  const site = new Site();
-  await site.listen();
+  const site = await TestSite.listen();
   const pages = ['a', 'b', 'c'];
   for (const page of pages) site.pages.set(`/${page}`, page);
-  const lcc = new WholeLcc(site);
+  const lcc = new Lcc(`${site.url}/`);
   // The other machine: it has the store and no lcc.db.
   const m2 = mkdtempSync(join(tmpdir(), 'lcc-m2-'));
   const own = join(lcc.home, 'store');
@@ -24,10 +24,10 @@ test('files without rows on another machine are found and removed with a copy of
   try {
     lcc.configure('bm.machine_id = "m2"');
     await lcc.addProvider();
-    lcc.start();
+    await lcc.start();
     const urls = pages.map(page => urlTag(page));
     await lcc.deliver('partial', urls);
-    await lcc.untilIdle();
+    await lcc.idle();
     await lcc.stop();
     const before = await lcc.holdings();
     assert.equal(before.rows.length, pages.length);
@@ -66,10 +66,10 @@ test('files without rows on another machine are found and removed with a copy of
 
     renameSync(store, own);
     assert.deepEqual(await lcc.holdings(), before);
-    lcc.start();
+    await lcc.start();
     site.pages.set('/a', 'new');
     await lcc.deliver('partial', urls.slice(0, 1));
-    await lcc.untilIdle();
+    await lcc.idle();
     await lcc.stop();
     assert.equal(await lcc.run('lccfsck'), '');
   } finally {

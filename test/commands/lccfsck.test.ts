@@ -1,42 +1,27 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { tryLock } from '../../src/lib/lock.js';
-import { ROOT } from '../support/tree.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
-const site = new Site();
-let lcc: WholeLcc;
+const site = await TestSite.listen();
+let lcc: Lcc;
 
-function fsck(
-  args: string[] = [],
-  home = lcc.home,
-): Promise<{ status: number; stdout: string; stderr: string }> {
-  return new Promise(resolve => {
-    execFile(
-      process.execPath,
-      [join(ROOT, 'bin/lccfsck'), ...args],
-      { env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' } },
-      (error, stdout, stderr) =>
-        resolve({ status: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    );
-  });
-}
+const fsck = (options = '', env: NodeJS.ProcessEnv = {}) => lcc.sh(`lccfsck ${options}`, env);
 
 before(async () => {
-  await site.listen();
   for (const page of ['a', 'b', 'c']) site.pages.set(`/${page}`, page);
-  lcc = new WholeLcc(site);
+  lcc = new Lcc(`${site.url}/`);
   await lcc.addProvider();
-  lcc.start();
+  await lcc.start();
   await lcc.deliver(
     'partial',
     ['a', 'b', 'c'].map(page => urlTag(page)),
   );
-  await lcc.untilIdle();
+  await lcc.idle();
 });
 after(async () => {
   site.close();
@@ -51,7 +36,7 @@ test('an LCC that runs is looked at, and what only its Bot Manager knows is left
       'lccfsck: the LCC runs: files without rows and the free list are looked at only while lccd is stopped\n' +
       'lccfsck: 3 rows, 3 files, 3 bytes read: nothing found\n',
   });
-  const { status, stdout, stderr } = await fsck(['--repair']);
+  const { status, stdout, stderr } = await fsck('--repair');
   assert.deepEqual([status, stdout], [75, '']);
   assert.match(stderr, /^lccfsck: .*: lccd-qm \(process \d+\) has it open; stop lccd before a repair\n$/);
 });
@@ -59,7 +44,7 @@ test('an LCC that runs is looked at, and what only its Bot Manager knows is left
 test('a repair names whoever has the queue while lccd is stopped', async () => {
   await lcc.stop();
   const lock = tryLock(join(lcc.home, 'lcc.db.lock'));
-  const { status, stderr } = await fsck(['--repair']);
+  const { status, stderr } = await fsck('--repair');
   lock?.release();
   assert.equal(status, 75);
   const who = `${basename(process.argv[1] ?? '')} (process ${process.pid})`;
@@ -82,18 +67,18 @@ test('found: 1; repaired: 0; then nothing; and what was lost comes again when lc
     looked.stderr,
     /3 rows, 2 files, 2 bytes read: 1 found, 0 repaired; stop lccd and run lccfsck --repair\n$/,
   );
-  assert.deepEqual(await fsck(['--repair', '--quiet']), {
+  assert.deepEqual(await fsck('--repair --quiet'), {
     status: 0,
     stdout: `${line}\trepaired\n`,
     stderr: '',
   });
-  assert.deepEqual(await fsck(['--quick']), {
+  assert.deepEqual(await fsck('--quick'), {
     status: 0,
     stdout: '',
     stderr: 'lccfsck: 2 rows, 2 files, 1 deletion waiting, 0 bytes read: nothing found\n',
   });
-  lcc.start();
-  await lcc.untilIdle();
+  await lcc.start();
+  await lcc.idle();
   assert.equal((await lcc.holdings()).rows.length, 3);
   await lcc.stop();
 });
@@ -104,11 +89,7 @@ test('a repair goes on when nobody reads what it found, and has its status', asy
     join(lcc.home, 'store', `${'stray-'.repeat(8)}${n}.tmp`),
   );
   for (const stray of strays) writeFileSync(stray, '');
-  const repair = `"${process.execPath}" "${join(ROOT, 'bin/lccfsck')}" --quick --repair | head -n 1; exit "\${PIPESTATUS[0]}"`;
-  const done = spawnSync('bash', ['-c', repair], {
-    env: { ...process.env, LCC_HOME: lcc.home, LCC_CONFIG: '' },
-    encoding: 'utf8',
-  });
+  const done = await lcc.sh('lccfsck --quick --repair | head -n 1; exit "${PIPESTATUS[0]}"');
   assert.equal(done.status, 0, done.stderr);
   assert.match(done.stdout, /^leftover\t.*\trepaired\n$/);
   assert.match(done.stderr, /: 3000 found, 3000 repaired\n$/);
@@ -118,13 +99,13 @@ test('a repair goes on when nobody reads what it found, and has its status', asy
 test('a repair is not advised for what it leaves', async () => {
   const stray = join(lcc.home, 'store', 'notes.txt');
   writeFileSync(stray, 'of a person');
-  for (const args of [[], ['--repair']]) {
-    const { status, stdout, stderr } = await fsck(['--quick', ...args]);
+  for (const option of ['', '--repair']) {
+    const { status, stdout, stderr } = await fsck(`--quick ${option}`);
     assert.deepEqual(
       [status, stdout],
       [1, 'leftover\tnotes.txt\tnot a file of a store; move it elsewhere\n'],
     );
-    assert.ok(args.length > 0 || stderr.endsWith(': 1 found, 0 repaired\n'), stderr);
+    assert.ok(option !== '' || stderr.endsWith(': 1 found, 0 repaired\n'), stderr);
   }
   unlinkSync(stray);
 });
@@ -134,8 +115,8 @@ test('nor for names.db, which is left to lccd-bm', async () => {
   const whole = readFileSync(path);
   writeFileSync(path, 'no database'.repeat(1000));
   const line = `free-list\t${path}\tdamaged; lccd-bm sets it aside when it starts, and makes it anew\n`;
-  for (const args of [[], ['--repair']]) {
-    const { status, stdout, stderr } = await fsck(['--quick', ...args]);
+  for (const option of ['', '--repair']) {
+    const { status, stdout, stderr } = await fsck(`--quick ${option}`);
     assert.deepEqual([status, stdout], [1, line]);
     assert.match(stderr, /: 1 found, 0 repaired\n$/);
   }
@@ -154,39 +135,39 @@ test('a database damaged in the middle: readers say where and what to do; withou
   };
   const whole = readFileSync(path);
   overwrite((page - 1) * 4096, 4096);
-  await assert.rejects(
-    lcc.run('lccq'),
-    (error: { code: number; stderr: string }) =>
-      error.code === 74 &&
-      error.stderr ===
-        `lccq: ${path}: database damaged (database disk image is malformed); stop lccd and run lccfsck --repair\n`,
+  const read = await lcc.sh('lccq');
+  assert.deepEqual(
+    [read.status, read.stderr],
+    [
+      74,
+      `lccq: ${path}: database damaged (database disk image is malformed); stop lccd and run lccfsck --repair\n`,
+    ],
   );
-  const said = await fsck(['--repair']);
+  const said = await fsck('--repair');
   assert.match(said.stdout, /^database\t.*\trepaired$/m);
   assert.match(said.stderr, /a new database has been started; .*pidb 1,.*lccurl 0/);
   writeFileSync(path, whole);
   overwrite(0, 100);
   const remedy =
     'put back a backup of it, or stop lccd and begin with nothing: lccfsck --repair --start-empty\n';
-  await assert.rejects(
-    lcc.run('lccq'),
-    (error: { stderr: string }) =>
-      error.stderr === `lccq: ${path}: database damaged (file is not a database); ${remedy}`,
+  assert.equal(
+    (await lcc.sh('lccq')).stderr,
+    `lccq: ${path}: database damaged (file is not a database); ${remedy}`,
   );
-  const lost = await fsck(['--repair']);
+  const lost = await fsck('--repair');
   assert.equal(lost.status, 78);
   assert.ok(lost.stderr.endsWith(`damaged, and no provider can be read of it; ${remedy}`), lost.stderr);
   assert.match(
     readFileSync(`${path}.suspect`, 'utf8'),
     /lcc\.db showed damage: it is checked whole at the next/,
   );
-  assert.equal((await fsck(['--repair', '--start-empty'])).status, 0);
-  assert.equal(await lcc.run('lccpidb', 'list'), '');
+  assert.equal((await fsck('--repair --start-empty')).status, 0);
+  assert.equal(await lcc.run('lccpidb list'), '');
 });
 
 test('no LCC: 66; the store of another machine: 78', async () => {
-  assert.equal((await fsck([], join(lcc.home, 'nowhere'))).status, 66);
-  const { status, stderr } = await fsck(['--machineid=other']);
+  assert.equal((await fsck('', { LCC_HOME: join(lcc.home, 'nowhere') })).status, 66);
+  const { status, stderr } = await fsck('--machineid=other');
   assert.equal(status, 78);
   assert.match(stderr, /the store of machine "local", not "other"/);
 });

@@ -356,6 +356,6 @@ describe('lccpidb', () => {
     lccpidb(home.dir, 'set', '--pid=7', '--enabled=no');
     assert.equal(await login(second), '105');
     await daemon.stop();
-    home.remove();
+    await home.remove();
   });
 });

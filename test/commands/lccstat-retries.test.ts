@@ -1,31 +1,22 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
-describe('lccstat and urls that failed', { timeout: 300_000 }, () => {
-  let lcc: TestLcc;
-  let site: Server;
+describe('lccstat and urls that failed', () => {
+  let lcc: Lcc;
+  let site: TestSite;
   before(async () => {
-    site = createServer((request, response) => {
+    site = await TestSite.listen((request, response) => {
       response.writeHead(request.url?.endsWith('bad') === true ? 500 : 200, { 'content-type': 'text/html' });
       response.end('a page');
     });
-    site.listen(0, '127.0.0.1');
-    await once(site, 'listening');
-    const root = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
-    lcc = await startLcc(root, '[qm]\nretry_delay_ms = "3h"\n');
-    const urls = ['good', '1bad', '2bad'].map(curl => `<url curl="${curl}" mimetype="text/html"/>\n`);
-    writeFileSync(join(lcc.dir, 'urls'), urls.join(''));
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${root} <urls`);
-    while (!/"state":"retry","until_ms"/.test(await lcc.run('lccstat --queue --json')));
+    lcc = await startLcc(site.urlOf('/'), '[qm]\nretry_delay_ms = "3h"\n');
+    await lcc.announce(['good', '1bad', '2bad'].map(curl => urlTag(curl)));
+    await lcc.shows('lccstat --queue --json', /"state":"retry","until_ms"/);
   });
   after(async () => {
-    await lcc.destroy();
+    await lcc.remove();
     site.close();
   });
 

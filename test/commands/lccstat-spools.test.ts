@@ -3,20 +3,18 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { startDaemon } from '../support/daemon.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
-describe('lccstat and spools', { timeout: 600_000 }, () => {
-  let site: Site;
-  let lcc: WholeLcc;
+describe('lccstat and spools', () => {
+  let site: TestSite;
+  let lcc: Lcc;
   beforeEach(async () => {
-    site = new Site();
-    await site.listen();
-    lcc = new WholeLcc(site);
+    site = await TestSite.listen();
+    lcc = new Lcc(`${site.url}/`);
     await lcc.addProvider();
   });
   afterEach(async () => {
-    await lcc.killAll();
     await lcc.remove();
     site.close();
   });
@@ -31,8 +29,8 @@ describe('lccstat and spools', { timeout: 600_000 }, () => {
       for (const name of names)
         writeFileSync(join(lcc.home, spool, name.startsWith('0') ? 'bad' : 'new', name), 'x');
     }
-    lcc.start();
-    await lcc.untilIdle();
+    await lcc.start();
+    await lcc.idle();
     const told = (await lcc.run('lccstat')).split('\n').filter(line => line.includes('set aside'));
     assert.deepEqual(
       told.map(line => line.replace(/^\W*/, '').replace(/: .*/, '')),
@@ -45,31 +43,30 @@ describe('lccstat and spools', { timeout: 600_000 }, () => {
   });
 
   it('tells of accepted sets of a UNS that does not run, and is not idle', async () => {
-    const told = () => lcc.run('lccstat').catch((error: { code: number; stdout: string }) => error.stdout);
+    const told = async () => (await lcc.sh('lccstat')).stdout;
     site.pages.set('/a', 'a');
-    const alone = startDaemon('lccd-uns', lcc.home, ['--id=u1', `--qm=unix:${lcc.home}/run/qm-uns.sock`]);
+    const alone = lcc.startDaemon('lccd-uns', '--id=u1', `--qm=unix:${lcc.home}/run/qm-uns.sock`);
     await alone.ready;
     await lcc.deliver('partial', [urlTag('a')]);
-    alone.child.kill('SIGTERM');
-    assert.equal(await alone.ended, 0);
-    lcc.start();
+    assert.equal(await alone.stop(), 0);
+    await lcc.start();
     // It answers when all its daemons do.
-    while (!/^lccd +(idle|busy) /m.test(await told()));
-    await assert.rejects(lcc.run('lccstat', '--until-idle=2'), { code: 75 });
+    await lcc.shows('lccstat', /^lccd +(idle|busy) /m);
+    assert.equal((await lcc.sh('lccstat --until-idle=2')).status, 75);
     assert.match(
       await told(),
       /^! lccd-uns-u1 does not answer: not running; 1 accepted set waits in its spool$/m,
     );
-    const back = startDaemon('lccd-uns', lcc.home, [
+    const back = lcc.startDaemon(
+      'lccd-uns',
       '--id=u1',
       `--listen=unix:${lcc.home}/other.sock`,
       `--qm=unix:${lcc.home}/run/qm-uns.sock`,
-    ]);
+    );
     await back.ready;
-    await lcc.untilIdle();
-    back.child.kill('SIGTERM');
-    await back.ended;
-    await lcc.untilIdle();
+    await lcc.idle();
+    await back.stop();
+    await lcc.idle();
     assert.doesNotMatch(await told(), /lccd-uns-u1/);
     assert.equal((await lcc.holdings()).rows.length, 1);
   });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pageOf } from '../support/mdoc.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { ROOT } from '../support/tree.js';
 
 const home = mkdtempSync(join(tmpdir(), 'lcc-lccstat-'));
@@ -75,8 +75,8 @@ function documentedFields(): Set<string> {
   );
 }
 
-describe('lccstat and an LCC whose site is away', { timeout: 300_000 }, () => {
-  let lcc: TestLcc;
+describe('lccstat and an LCC whose site is away', () => {
+  let lcc: Lcc;
   const seen = new Set<string>();
   before(async () => {
     // Nobody listens on port 9.
@@ -85,14 +85,12 @@ describe('lccstat and an LCC whose site is away', { timeout: 300_000 }, () => {
       'http://127.0.0.1:9/',
       `[cu]\nlisten = ["unix:${readers}"]\n[qm]\nbackoff_min_ms = "1h"\n`,
     );
-    const urls = Array.from({ length: 40 }, (_, i) => `<url curl="p${i}" mimetype="text/html"/>\n`);
-    writeFileSync(join(lcc.dir, 'urls'), urls.join(''));
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=http://127.0.0.1:9/ <urls`);
-    while (!/"state":"back-off"/.test(await lcc.run('lccstat --queue --json')));
+    await lcc.announce(Array.from({ length: 40 }, (_, i) => urlTag(`p${i}`)));
+    await lcc.shows('lccstat --queue --json', /"state":"back-off"/);
     // What was on its way to the robot comes back.
-    while (!/"in_flight":0\b/.test(await lcc.run('lccstat --json')));
+    await lcc.shows('lccstat --json', /"in_flight":0\b/);
   });
-  after(() => lcc.destroy());
+  after(() => lcc.remove());
 
   const json = async (command: string): Promise<Record<string, unknown>> => {
     const parsed = JSON.parse(await lcc.run(command)) as Record<string, unknown>;

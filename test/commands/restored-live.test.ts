@@ -2,48 +2,23 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import { newestMark } from '../../src/db/sqlite/marks.js';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { wentBack } from '../../src/db/sqlite/restored.js';
-import { ROOT } from '../support/tree.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { change, restore } from '../support/backup.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
+import { until } from '../support/until.js';
 
-/** Of a mark, or a death at a step, on a machine that is busy. */
-const BOUND_MS = 30_000;
-const site = new Site();
-let lcc: WholeLcc;
+const site = await TestSite.listen();
+let lcc: Lcc;
 
-before(() => site.listen());
 after(() => site.close());
 
 const path = (name: string) => join(lcc.home, name);
-
-function run(command: string, ...args: string[]) {
-  const env = { ...process.env, LCC_HOME: lcc.home, LCC_CONFIG: '' };
-  return spawnSync(process.execPath, [join(ROOT, 'bin', command), ...args], { env, encoding: 'utf8' });
-}
-
-function restore(): void {
-  for (const suffix of ['-wal', '-shm']) rmSync(path(`lcc.db${suffix}`), { force: true });
-  copyFileSync(path('backup.db'), path('lcc.db'));
-}
-
-const change = async (page: string, content: string) => {
-  site.pages.set(`/${page}`, content);
-  await lcc.deliver('partial', [urlTag(page, ` len="${content.length}"`)]);
-  await lcc.untilIdle();
-};
-
-async function until(isSo: () => boolean, what: string): Promise<void> {
-  const endMs = Date.now() + BOUND_MS;
-  while (!isSo()) {
-    assert.ok(Date.now() < endMs, `${what}: not seen; ${lcc.log.slice(-2000)}`);
-    await new Promise(resolve => void setTimeout(resolve, 20));
-  }
-}
 
 /** What is wrong with the database as it lies there. */
 function found(): string | undefined {
@@ -58,7 +33,7 @@ function found(): string | undefined {
 /** Resolves when all that was committed before is marked. */
 async function marked(): Promise<void> {
   const before = newestMark(path('lcc.db'))?.number ?? 0;
-  await until(() => (newestMark(path('lcc.db'))?.number ?? 0) > before, 'a mark');
+  await until('a mark', () => (newestMark(path('lcc.db'))?.number ?? 0) > before);
 }
 
 /** A backup of the running database, as the sqlite3 shell's .backup makes it. */
@@ -69,10 +44,10 @@ async function backUp(): Promise<void> {
 }
 
 beforeEach(async () => {
-  lcc = new WholeLcc(site);
+  lcc = new Lcc(`${site.url}/`);
   await lcc.addProvider();
-  lcc.start();
-  for (const page of ['a', 'b', 'c']) await change(page, page);
+  await lcc.start();
+  for (const page of ['a', 'b', 'c']) await change(lcc, site, page, page);
 });
 afterEach(async () => {
   await lcc.killAll();
@@ -81,19 +56,19 @@ afterEach(async () => {
 
 test('a backup made while it ran is not served; made to begin anew all is fetched as it is now', async () => {
   await backUp();
-  assert.equal(run('lccq', '--cursor', path('cursor')).status, 0);
-  assert.equal(run('lccq', '--commit', path('cursor')).status, 0);
-  await change('a', 'another a');
+  assert.equal((await lcc.sh(`lccq --cursor ${path('cursor')}`)).status, 0);
+  assert.equal((await lcc.sh(`lccq --commit ${path('cursor')}`)).status, 0);
+  await change(lcc, site, 'a', 'another a');
   site.pages.delete('/b');
   await lcc.deliver('partial', [urlTag('b', ' op="delete"')]);
-  await change('d', 'd');
+  await change(lcc, site, 'd', 'd');
   await marked();
   await lcc.killAll();
   assert.equal(found(), undefined, 'the database as it was left');
-  restore();
+  restore(lcc);
   assert.match(found() ?? '', /^an older copy was put back \(its last change is 3, it was [56]\)/);
-  assert.equal(run('lccfsck', '--repair', '--restored', '--remove-orphans').status, 0);
-  lcc.start();
+  assert.equal((await lcc.sh('lccfsck --repair --restored --remove-orphans')).status, 0);
+  await lcc.start();
   const db = openReadOnly(path('lcc.db'));
   assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'cache crash');
   db.close();
@@ -101,9 +76,9 @@ test('a backup made while it ran is not served; made to begin anew all is fetche
     'full',
     ['a', 'c', 'd'].map(page => urlTag(page)),
   );
-  await lcc.untilIdle();
+  await lcc.idle();
   assert.deepEqual((await lcc.holdings()).rows.toSorted(), expected('a', 'c', 'd'));
-  assert.equal(run('lccq', '--cursor', path('cursor')).status, 65);
+  assert.equal((await lcc.sh(`lccq --cursor ${path('cursor')}`)).status, 65);
   await lcc.stop();
 });
 
@@ -114,7 +89,7 @@ test('an older copy is noticed by what was queued alone', async () => {
   await marked();
   await lcc.killAll();
   site.answers = true;
-  restore();
+  restore(lcc);
   assert.match(found() ?? '', /^an older copy was put back \(it lacks what was noted since\)/);
 });
 
@@ -126,7 +101,7 @@ for (const [how, isOver] of [
     const copy = `${lcc.home}.copy`;
     // What is written and renamed meanwhile, it says that it missed.
     spawnSync('cp', ['-a', lcc.home, copy]);
-    await change('a', 'another a');
+    await change(lcc, site, 'a', 'another a');
     await marked();
     await lcc.killAll();
     if (isOver) {
@@ -143,15 +118,15 @@ for (const [how, isOver] of [
 test('nothing was put back: it is served, however often and wherever it is killed', async () => {
   for (const place of ['qm.mark.noted', 'qm.set.complete', 'qm.mark.noted:2', 'qm.result.committed']) {
     await lcc.killAll();
-    lcc.start({ LCC_CRASH_AT: place, LCC_CRASH_ONCE: path(place) });
+    lcc.launch({ LCC_CRASH_AT: place, LCC_CRASH_ONCE: path(place) });
     const content = `at ${place}`;
     site.pages.set('/a', content);
     await lcc.deliver('partial', [urlTag('a', ` len="${content.length}"`)]);
-    await until(() => existsSync(path(place)), place);
+    await until(`death at ${place}`, () => existsSync(path(place)));
     await lcc.killAll();
     assert.equal(found(), undefined, place);
-    lcc.start();
-    await lcc.untilIdle();
+    await lcc.start();
+    await lcc.idle();
   }
   await lcc.stop();
   assert.equal(found(), undefined);

@@ -1,51 +1,33 @@
 /** A backup of lcc.db put back, as lcc(7) says. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { forgetMarks } from '../../src/db/sqlite/marks.js';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
-import { startDaemon } from '../support/daemon.js';
-import { ROOT } from '../support/tree.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { change, restore } from '../support/backup.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
-const site = new Site();
-let lcc: WholeLcc;
+const site = await TestSite.listen();
+let lcc: Lcc;
 
 const path = (name: string) => join(lcc.home, name);
 
-function run(command: string, ...args: string[]) {
-  const env = { ...process.env, LCC_HOME: lcc.home, LCC_CONFIG: '' };
-  return spawnSync(process.execPath, [join(ROOT, 'bin', command), ...args], { env, encoding: 'utf8' });
-}
-
-function restore(): void {
-  for (const suffix of ['-wal', '-shm']) rmSync(path(`lcc.db${suffix}`), { force: true });
-  copyFileSync(path('backup.db'), path('lcc.db'));
-}
-
-const change = async (page: string, content: string) => {
-  site.pages.set(`/${page}`, content);
-  await lcc.deliver('partial', [urlTag(page, ` len="${content.length}"`)]);
-  await lcc.untilIdle();
-};
-
 before(async () => {
-  await site.listen();
-  lcc = new WholeLcc(site);
+  lcc = new Lcc(`${site.url}/`);
   await lcc.addProvider();
-  lcc.start();
-  await change('a', 'a');
-  await change('b', 'b');
+  await lcc.start();
+  await change(lcc, site, 'a', 'a');
+  await change(lcc, site, 'b', 'b');
   await lcc.stop();
   assert.ok(!existsSync(path('lcc.db-wal')));
   copyFileSync(path('lcc.db'), path('backup.db'));
-  lcc.start();
-  await change('a', 'another a');
-  await change('c', 'c');
-  assert.equal(run('lccq', '--cursor', path('cursor')).status, 0);
-  assert.equal(run('lccq', '--commit', path('cursor')).status, 0);
+  await lcc.start();
+  await change(lcc, site, 'a', 'another a');
+  await change(lcc, site, 'c', 'c');
+  assert.equal((await lcc.sh(`lccq --cursor ${path('cursor')}`)).status, 0);
+  assert.equal((await lcc.sh(`lccq --commit ${path('cursor')}`)).status, 0);
   await lcc.stop();
   copyFileSync(path('lcc.db'), path('newer.db'));
 });
@@ -55,71 +37,68 @@ after(async () => {
 });
 
 test('a database as it was when its Queue Manager stopped is served', async () => {
-  lcc.start();
-  await lcc.untilIdle();
+  await lcc.start();
+  await lcc.idle();
   await lcc.stop();
   copyFileSync(path('lcc.db'), path('newer.db'));
 });
 
 test('an older copy is not served as if nothing had happened: 78, and what to do', async () => {
-  restore();
-  const qm = startDaemon('lccd-qm', lcc.home, [
-    `--listen-uns=unix:${lcc.home}/u.sock`,
-    `--listen-bm=unix:${lcc.home}/b.sock`,
-  ]);
+  restore(lcc);
+  const qm = lcc.startQueueManager();
   assert.equal(await qm.ended, 78);
   assert.match(
-    qm.log(),
+    qm.log,
     /an older copy was put back \(its last change is 2, it was 4\); put the right one in its place, or stop lccd and run lccfsck --repair --restored/,
   );
-  const looked = run('lccfsck');
+  const looked = await lcc.sh('lccfsck');
   assert.equal(looked.status, 1);
   assert.match(looked.stdout, /^database\t.*an older copy was put back.*--restored$/m);
-  assert.equal(run('lccfsck', '--restored').status, 64);
+  assert.equal((await lcc.sh('lccfsck --restored')).status, 64);
 });
 
 test('a repair that does not know of it removes nothing: the newer copy may be put back yet', async () => {
   const files = storedFiles();
-  const done = run('lccfsck', '--repair', '--remove-orphans');
+  const done = await lcc.sh('lccfsck --repair --remove-orphans');
   assert.equal(done.status, 1);
   assert.match(done.stdout, /^database\t.*an older copy was put back.*--restored\n$/);
   assert.deepEqual(storedFiles(), files);
   copyFileSync(path('newer.db'), path('lcc.db'));
-  lcc.start();
-  await lcc.untilIdle();
+  await lcc.start();
+  await lcc.idle();
   await lcc.stop();
   assert.equal((await lcc.holdings()).rows.length, 3);
-  restore();
+  restore(lcc);
 });
 
 test('made to begin anew it is served, wants full sets of all, and refuses cursors from before', async () => {
-  const done = run('lccfsck', '--repair', '--restored', '--remove-orphans');
+  const done = await lcc.sh('lccfsck --repair --restored --remove-orphans');
   assert.equal(done.status, 0, done.stdout + done.stderr);
   assert.match(done.stdout, /^database\t.*an older copy was put back.*\trepaired$/m);
   const db = openReadOnly(path('lcc.db'));
   assert.equal(db.prepare('SELECT fullsetwanted FROM pidb').pluck().get(), 'cache crash');
   db.close();
-  lcc.start();
+  await lcc.start();
   await lcc.deliver(
     'full',
     ['a', 'b', 'c'].map(page => urlTag(page)),
   );
-  await lcc.untilIdle();
+  await lcc.idle();
   assert.equal((await lcc.holdings()).rows.length, 3);
-  const stale = run('lccq', '--cursor', path('cursor'));
+  const stale = await lcc.sh(`lccq --cursor ${path('cursor')}`);
   assert.equal(stale.status, 65, stale.stderr);
   assert.match(stale.stderr, /resync/);
   await lcc.stop();
-  lcc.start();
-  await lcc.untilIdle();
+  await lcc.start();
+  await lcc.idle();
   await lcc.stop();
 });
 
-test('what goes back without having been noted begins anew too', () => {
-  restore();
+test('what goes back without having been noted begins anew too', async () => {
+  restore(lcc);
   forgetMarks(path('lcc.db'));
   const before = storeId();
-  assert.equal(run('lccfsck', '--repair', '--restored', '--quick', '--remove-orphans').status, 0);
+  assert.equal((await lcc.sh('lccfsck --repair --restored --quick --remove-orphans')).status, 0);
   assert.notEqual(storeId(), before);
 });
 
@@ -130,28 +109,28 @@ for (const [what, remove] of [
   test(`a database that is ${what} is never begun anew without a word`, async () => {
     forgetMarks(path('lcc.db'));
     copyFileSync(path('newer.db'), path('lcc.db'));
-    lcc.start();
-    await lcc.untilIdle();
+    await lcc.start();
+    await lcc.idle();
     await lcc.stop();
     remove();
     const remedy = `${what}, though it was served until its change`;
-    for (const [command, ...args] of [
-      ['lccq'],
-      ['lccpidb', 'list'],
-      ['lccpidb', 'add', '--pid=9', '--root=http://b.test/'],
-      ['lccd-qm', `--listen-uns=unix:${lcc.home}/u.sock`, `--listen-bm=unix:${lcc.home}/b.sock`],
-    ] as const) {
-      const refused = run(command, ...args);
+    for (const command of [
+      'lccq',
+      'lccpidb list',
+      'lccpidb add --pid=9 --root=http://b.test/',
+      `lccd-qm --listen-uns=unix:${lcc.home}/u.sock --listen-bm=unix:${lcc.home}/b.sock`,
+    ]) {
+      const refused = await lcc.sh(command);
       assert.equal(refused.status, 78, refused.stderr);
       assert.ok(refused.stderr.includes(remedy) && refused.stderr.includes('--start-empty'), refused.stderr);
     }
-    for (const args of [[], ['--repair']]) {
-      const looked = run('lccfsck', ...args);
+    for (const options of ['', '--repair']) {
+      const looked = await lcc.sh(`lccfsck ${options}`);
       assert.equal(looked.status, 1, looked.stderr);
       assert.match(looked.stdout, new RegExp(`^database\\t.*${remedy}.*--start-empty\\n$`));
     }
-    assert.equal(run('lccfsck', '--repair', '--start-empty').status, 0);
-    assert.equal(run('lccpidb', 'list').status, 0);
+    assert.equal((await lcc.sh('lccfsck --repair --start-empty')).status, 0);
+    assert.equal((await lcc.sh('lccpidb list')).status, 0);
   });
 
 test('an empty database beside a store with content is warned of, with the way back', async () => {
@@ -160,14 +139,10 @@ test('an empty database beside a store with content is warned of, with the way b
   // What was there has been removed above.
   mkdirSync(path('store/00/00'), { recursive: true });
   writeFileSync(path('store/00/00/00000001.1'), 'a page');
-  const qm = startDaemon('lccd-qm', lcc.home, [
-    `--listen-uns=unix:${lcc.home}/u.sock`,
-    `--listen-bm=unix:${lcc.home}/b.sock`,
-  ]);
+  const qm = lcc.startQueueManager();
   await qm.ready;
-  qm.child.kill('SIGTERM');
-  assert.equal(await qm.ended, 0);
-  assert.match(qm.log(), /"level":"warn".*the database is empty and the store is not: .*--restored/);
+  assert.equal(await qm.stop(), 0);
+  assert.match(qm.log, /"level":"warn".*the database is empty and the store is not: .*--restored/);
 });
 
 function storedFiles(): string[] {

@@ -2,23 +2,26 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
+import { until } from '../support/until.js';
 
 const PAGES = 6;
 
 /** Content suffers while the LCC is down, as in a power cut; on its way to a sync point a process is killed. */
-async function suffer(site: Site, crashAt: string): Promise<void> {
-  const lcc = new WholeLcc(site);
+async function suffer(crashAt: string): Promise<void> {
+  const site = await TestSite.listen();
+  const lcc = new Lcc(`${site.url}/`);
   try {
     for (let n = 1; n <= PAGES; n++) site.pages.set(`/p${n}.html`, `page ${n}`);
     await lcc.addProvider();
     lcc.configure('qm.sync_interval_ms = "1h"\n');
-    lcc.start();
+    await lcc.start();
     await lcc.deliver(
       'partial',
       [...site.pages.keys()].map(path => urlTag(path.slice(1))),
     );
-    await lcc.untilIdle();
+    await lcc.idle();
     const before = await lcc.holdings();
     await lcc.stop();
 
@@ -29,29 +32,22 @@ async function suffer(site: Site, crashAt: string): Promise<void> {
 
     lcc.configure('qm.sync_interval_ms = 100\nqm.check_window = 2\n');
     const crashed = join(lcc.home, 'crashed');
-    lcc.start({ LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: crashed });
-    while (!existsSync(crashed)) await new Promise(resolve => setTimeout(resolve, 10));
-    await lcc.untilIdle();
+    lcc.launch({ LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: crashed });
+    await until(`death at ${crashAt}`, () => existsSync(crashed));
+    await lcc.idle();
     assert.deepEqual((await lcc.holdings()).rows, before.rows);
     await lcc.stop();
     // A killed process may leave a file that no row points to; nothing else may be amiss, and that once.
-    await lcc.run('lccfsck', '-q', '--repair');
-    assert.equal(await lcc.run('lccfsck', '-q'), '');
+    await lcc.run('lccfsck -q --repair');
+    assert.equal(await lcc.run('lccfsck -q'), '');
   } finally {
     await lcc.remove();
+    site.close();
   }
 }
 
 describe('content that suffered is found and fetched again, whoever is killed meanwhile', () => {
   for (const step of ['qm.refetch.committed', 'qm.synced.noted', 'bm.store.synced']) {
-    it(`killed at ${step}`, async () => {
-      const site = new Site();
-      await site.listen();
-      try {
-        await suffer(site, step);
-      } finally {
-        site.close();
-      }
-    });
+    it(`killed at ${step}`, () => suffer(step));
   }
 });

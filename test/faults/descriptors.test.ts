@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { spawnBot } from '../bot/lccbot.js';
 import { TestCache } from '../support/cache.js';
-import { ask, startCu, stopCu, type CuDaemon } from '../support/cu.js';
+import { ask, startCu, type CuDaemon } from '../support/cu.js';
 import { Cp, Home, init, newHome, Receiver, set } from '../support/uns.js';
 
 /** Of which a UNS has some 50 open at rest. */
@@ -92,9 +92,9 @@ describe('without a descriptor', () => {
   const cache = new TestCache();
   const site = createServer((request, response) => void response.end(`page ${request.url}`));
   const daemons: CuDaemon[] = [];
-  after(() => {
+  after(async () => {
     for (const { child } of daemons) child.kill('SIGKILL');
-    home.remove();
+    await home.remove();
     cache.close();
     site.close();
   });
@@ -198,7 +198,7 @@ describe('without a descriptor', () => {
     limitFiles(pid, 1000);
     assert.equal((await query()).match(/<\/url>/g)?.length, urls.length);
     assert.equal(cu.child.exitCode, null);
-    assert.equal(await stopCu(cu), 0);
+    assert.equal(await cu.stop(), 0);
   });
 
   it('lccbot answers every request, with nothing that its url is to blame for', async () => {

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { Disk, noDisk } from '../support/disk.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
+import { until } from '../support/until.js';
 
 const MB = 1024 * 1024;
 const PAGES = 20;
@@ -19,13 +21,12 @@ lccd.restart_max_ms = 200
 `;
 
 describe('a disk', { skip: noDisk('ext4') }, () => {
-  let site: Site;
-  let lcc: WholeLcc;
+  let site: TestSite;
+  let lcc: Lcc;
   let disk: Disk;
 
   beforeEach(async () => {
-    site = new Site();
-    await site.listen();
+    site = await TestSite.listen();
     for (const name of names) site.pages.set(`/${name}`, `page ${name} `.repeat(300));
   });
   afterEach(async () => {
@@ -39,12 +40,11 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   /** An LCC whose store alone is on the disk. */
   async function withStoreDisk(bytes: number, toml = ''): Promise<void> {
-    lcc = new WholeLcc(site);
+    lcc = new Lcc(`${site.url}/`, TOML + toml);
     mkdirSync(join(lcc.home, 'store'));
     disk = new Disk('ext4', bytes, join(lcc.home, 'store'));
-    lcc.configure(TOML + toml);
     await lcc.addProvider();
-    lcc.start();
+    await lcc.start();
   }
 
   /** An LCC that is on the disk with all it has. */
@@ -56,23 +56,16 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
 
   async function withHomeDisk(bytes: number): Promise<void> {
     disk = new Disk('ext4', bytes);
-    lcc = new WholeLcc(site, disk.path);
-    lcc.configure(TOML);
+    lcc = new Lcc(`${site.url}/`, TOML, disk.path);
     await lcc.addProvider();
-    lcc.start();
+    await lcc.start();
   }
 
-  const status = () => lcc.run('lccstat', '--json');
-  async function until(
-    condition: (text: string) => boolean,
-    look: () => Promise<string> = status,
-  ): Promise<void> {
-    // A daemon that is being started again does not answer.
-    while (!condition(await look().catch(() => '')));
-  }
+  const told = (wanted: RegExp) => lcc.shows('lccstat', wanted);
+  const status = (wanted: RegExp) => lcc.shows('lccstat --json', wanted);
   const held = async () => (await lcc.holdings()).rows.map(row => row.split(' ', 1).join(''));
   async function holdsAll(): Promise<void> {
-    await lcc.untilIdle();
+    await lcc.idle();
     const { rows } = await lcc.holdings();
     assert.deepEqual(rows.map(row => row.split(' ', 1).join('')).toSorted(), names.toSorted());
     assert.ok(rows.every(row => !row.includes('but said to be')));
@@ -86,31 +79,28 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
       'partial',
       ['larger.html', ...names].map(name => urlTag(name)),
     );
-    await until(text => text.includes('"rows_queued":1,'));
+    await status(/"rows_queued":1,/);
     assert.deepEqual((await held()).toSorted(), names.toSorted());
     assert.deepEqual([...lcc.reported], [], 'it waits, however often it was tried');
     site.pages.set('/larger.html', 'x'.repeat(10 * MB));
-    await lcc.untilIdle();
+    await lcc.idle();
     assert.ok((await held()).includes('larger.html'));
   });
 
   it('that is full stops fetching, not deleting and reading, says so, and goes on by itself', async () => {
     await withStoreDisk(24 * MB);
     await deliver();
-    await lcc.untilIdle();
+    await lcc.idle();
     disk.fill();
-    await until(
-      text => /^! store full on machine local: /m.test(text),
-      () => lcc.run('lccstat'),
-    );
+    await told(/^! store full on machine local: /m);
     site.pages.set('/p0.html', 'changed');
     site.pages.delete('/p1.html');
     await lcc.deliver('partial', [changed('p0.html'), urlTag('p1.html', ' op="delete"')]);
-    await until(text => text.includes('"rows_queued":1,'));
+    await status(/"rows_queued":1,/);
     assert.ok(!(await held()).includes('p1.html'));
     assert.deepEqual([...lcc.reported], []);
     disk.makeRoom();
-    await lcc.untilIdle();
+    await lcc.idle();
     const { rows } = await lcc.holdings();
     assert.equal(rows.length, PAGES - 1);
     assert.ok(rows.every(row => !row.includes('but said to be')));
@@ -126,11 +116,8 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
       'partial',
       many.map(name => urlTag(name)),
     );
-    await until(
-      text => /^! store full on machine local: /m.test(text),
-      () => lcc.run('lccstat'),
-    );
-    await until(text => text.includes('"in_flight":0,'));
+    await told(/^! store full on machine local: /m);
+    await status(/"in_flight":0,/);
     const { bavail, blocks } = statfsSync(disk.path);
     const percent = (bavail / blocks) * 100;
     assert.ok(percent > 18 && percent < 25, `${percent} % are left`);
@@ -140,13 +127,13 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
   it('without any room is freed by deletions alone, also by an LCC that starts on it', async () => {
     await withStoreDisk(24 * MB);
     await deliver();
-    await lcc.untilIdle();
+    await lcc.idle();
     await lcc.stop();
     disk.fill();
-    lcc.start();
+    await lcc.start();
     await deliver(names, ' op="delete"');
-    await lcc.untilIdle();
-    await lcc.untilFreed();
+    await lcc.idle();
+    await lcc.freed();
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
     assert.match(lcc.log, /no room to note names/);
   });
@@ -155,12 +142,12 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await withHomeDisk(48 * MB);
     await deliver(names.slice(0, 10));
     disk.fill();
-    await until(text => text.includes('"no_room":"'));
+    await status(/"no_room":"/);
     const delivered = deliver(names.slice(10));
     await assert.rejects(delivered, /code="102"/);
-    assert.ok((await lcc.run('lccq', '--count')).length > 0, 'reading goes on');
+    assert.ok((await lcc.run('lccq --count')).length > 0, 'reading goes on');
     disk.makeRoom();
-    await until(text => text.includes('"no_room":null') && !text.includes('"no_room":"'));
+    await status(/^(?=[^]*"no_room":null)(?![^]*"no_room":")/);
     await deliver(names.slice(10));
     await holdsAll();
   });
@@ -170,21 +157,20 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     const large = Array.from({ length: 180 }, (_, n) => `large${n}.html`);
     for (const name of large) site.pages.set(`/${name}`, 'x'.repeat(MB));
     await deliver(large);
-    await until(
-      text => /^! store full on machine local: /m.test(text),
-      () => lcc.run('lccstat'),
-    );
+    await told(/^! store full on machine local: /m);
     await deliver(large, ' op="delete"');
-    await lcc.untilIdle();
-    await lcc.untilFreed();
+    await lcc.idle();
+    await lcc.freed();
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
   });
 
   it('that is full under the whole LCC is freed by the deletions that were accepted before', async () => {
     await withHomeDisk(48 * MB);
     await deliver();
-    await lcc.untilIdle();
-    const { daemons } = JSON.parse(await status()) as { daemons: Record<string, { pid: number }> };
+    await lcc.idle();
+    const { daemons } = JSON.parse(await lcc.run('lccstat --json')) as {
+      daemons: Record<string, { pid: number }>;
+    };
     const bm = daemons['lccd-bm']?.pid ?? 0;
     process.kill(bm, 'SIGSTOP');
     await deliver(names, ' op="delete"');
@@ -194,66 +180,59 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
       db.close();
       return count;
     };
-    while (waiting() < PAGES) await new Promise(resolve => setImmediate(resolve));
+    await until('deletions wait', () => waiting() === PAGES);
     disk.fill();
     process.kill(bm, 'SIGCONT');
-    await lcc.untilFreed();
+    await lcc.freed();
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
   });
 
   it('that is full when an LCC starts on it holds it up, says so, crashes nothing, and lets it go on when freed', async () => {
     await withHomeDisk(48 * MB);
     await deliver();
-    await lcc.untilIdle();
+    await lcc.idle();
     await lcc.stop();
     for (const leftKb of [0, 16]) {
       disk.fill(leftKb * 1024);
-      lcc.start();
-      await until(
-        text => /^! lccd-qm is not started again for now: no room on the disk of /m.test(text),
-        () => lcc.run('lccstat'),
-      );
+      await lcc.start();
+      await told(/^! lccd-qm is not started again for now: no room on the disk of /m);
       disk.makeRoom();
       await holdsAll();
       await lcc.stop();
     }
     assert.doesNotMatch(lcc.log, /killed by/);
-    lcc.start();
+    await lcc.start();
     await holdsAll();
   });
 
   it('that fails under the store is told of, and everything is fetched once it is back', async () => {
     await withStoreDisk(24 * MB);
     await deliver(names.slice(0, 10));
-    await lcc.untilIdle();
+    await lcc.idle();
     disk.cutPower();
     await deliver(names.slice(10));
-    await until(
-      () => /"level":"(warn|error)"[^\n]*\b(I\/O error|EIO)/i.test(lcc.log),
-      () => new Promise(resolve => void setTimeout(resolve, 20, '')),
+    await until('an I/O error is logged', () =>
+      /"level":"(warn|error)"[^\n]*\b(I\/O error|EIO)/i.test(lcc.log),
     );
     assert.deepEqual([...lcc.reported], []);
     await lcc.killAll();
     await disk.unmount();
     disk.mount();
-    lcc.start();
+    await lcc.start();
     await holdsAll();
   });
 
   it('that is read-only lets nothing start, in one line that says so', async () => {
     await withHomeDisk(48 * MB);
     await deliver();
-    await lcc.untilIdle();
+    await lcc.idle();
     await lcc.stop();
     disk.setReadOnly(true);
-    const failure = await lcc.run('lccd').then(
-      () => '',
-      (error: unknown) => String((error as { stderr?: string }).stderr),
-    );
+    const { stderr: failure } = await lcc.sh('lccd');
     assert.match(failure, /"event":"cannot start","error":"[^"]*read-?only/i);
     assert.doesNotMatch(failure, /\bat .*\.c?js:\d+/);
     disk.setReadOnly(false);
-    lcc.start();
+    await lcc.start();
     await holdsAll();
   });
 
@@ -264,21 +243,20 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     t.after(() => (TMPDIR === undefined ? delete process.env['TMPDIR'] : (process.env['TMPDIR'] = TMPDIR)));
     mkdirSync(disk.outside('tmp'));
     await deliver();
-    await lcc.untilIdle();
+    await lcc.idle();
     const read = async () => {
       disk.setReadOnly(true);
       assert.deepEqual((await held()).toSorted(), names.toSorted());
-      assert.match(await lcc.run('lccpidb', 'list'), /^7\tenabled\t20\t/m);
+      assert.match(await lcc.run('lccpidb list'), /^1\tenabled\t20\t/m);
       // It ends with 1 when sockets are there and nobody answers.
-      const queue = lcc.run('lccstat', '--queue').catch((error: { stdout?: string }) => error.stdout ?? '');
-      assert.match(await queue, /TOTAL( +0)+\n/);
+      assert.match((await lcc.sh('lccstat --queue')).stdout, /TOTAL( +0)+\n/);
       assert.equal(await lcc.run('lccfsck'), '');
       disk.setReadOnly(false);
     };
     await lcc.stop();
     await read();
-    lcc.start();
-    await lcc.untilIdle();
+    await lcc.start();
+    await lcc.idle();
     await lcc.killAll();
     await read();
     for (const name of ['lcc.db', 'spool/uns/sessions.db'])

@@ -18,7 +18,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc } from '../support/lcc.js';
 import { startSite } from '../support/nginx.js';
 
 export interface KillOptions {
@@ -122,7 +122,7 @@ export async function killRun(options: KillOptions): Promise<KillFigures> {
     figures.left = kindsOf((await lcc.sh('lccfsck -q')).stdout);
     return figures;
   } finally {
-    await lcc.destroy();
+    await lcc.remove();
     await web.stop();
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -181,7 +181,7 @@ function md5Of(path: string): string {
 
 /** Kills one living daemon after another at random instants; a killed supervisor is started again. */
 async function killUntil(
-  lcc: TestLcc,
+  lcc: Lcc,
   options: KillOptions,
   random: () => number,
   figures: KillFigures,
@@ -222,7 +222,7 @@ function pidOf(path: string): Promise<number | undefined> {
 }
 
 /** Runs the pipeline as cron does: again and again until it was accepted. */
-async function deliver(lcc: TestLcc, pages: Pages, root: string, password: string): Promise<void> {
+async function deliver(lcc: Lcc, pages: Pages, root: string, password: string): Promise<void> {
   const pipe = `| file2url --md5 --docroot . | lcccpstate --statefile=../../state${pages.pid}.txt |`;
   let last = '';
   for (let attempt = 0; attempt < 400; attempt++) {
@@ -231,16 +231,16 @@ async function deliver(lcc: TestLcc, pages: Pages, root: string, password: strin
     last = result.stderr;
     await new Promise(resolve => void setTimeout(resolve, 50));
   }
-  throw new Error(`provider ${pages.pid}: never delivered: ${last.slice(-1000)}\n${lcc.log().slice(-4000)}`);
+  throw new Error(`provider ${pages.pid}: never delivered: ${last.slice(-1000)}\n${lcc.log.slice(-4000)}`);
 }
 
-function say(lcc: TestLcc, pages: Pages, root: string, password: string, input: string, before = '') {
+function say(lcc: Lcc, pages: Pages, root: string, password: string, input: string, before = '') {
   const cp = `lcccp --uns=${lcc.uns} --pid=${pages.pid} --urlprefix=${root} ${input}`;
   return lcc.sh(before + cp, { LCC_PWD: password }, pages.dir);
 }
 
 async function judge(
-  lcc: TestLcc,
+  lcc: Lcc,
   sites: readonly Pages[],
   rootOf: (pages: Pages) => string,
   figures: KillFigures,

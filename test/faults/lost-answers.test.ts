@@ -13,7 +13,7 @@ import { it } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { Cutter } from '../support/cutter.js';
 import { Daemons, statusOf } from '../support/daemon.js';
-import { binDir, shell, type ShellResult } from '../support/shell-lcc.js';
+import { binDir, type Ran, shell } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
 const HISTORIES = Number(process.env['LCC_TEST_HISTORIES'] ?? 2);
@@ -128,7 +128,7 @@ class CutLcc {
     return Object.fromEntries([...this.#cutters].map(([edge, { made }]) => [edge, made]));
   }
 
-  sh(command: string): Promise<ShellResult> {
+  sh(command: string): Promise<Ran> {
     return shell(
       command,
       { ...process.env, LCC_HOME: this.home, PATH: `${binDir}:${process.env['PATH']}` },
@@ -139,7 +139,7 @@ class CutLcc {
   /** The same, and it succeeds. */
   async run(command: string): Promise<string> {
     const { status, stdout, stderr } = await this.sh(command);
-    assert.equal(status, 0, `${command}\n${stderr}\n${this.#daemons.all.map(each => each.log()).join('')}`);
+    assert.equal(status, 0, `${command}\n${stderr}\n${this.#daemons.all.map(each => each.log).join('')}`);
     return stdout;
   }
 

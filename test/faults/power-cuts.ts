@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { Disk, XFS_BYTES, type FileSystem } from '../support/disk.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
 /** Of one set: each waits until the LCC is up again. */
 const MAX_TRIES = 1000;
@@ -42,32 +43,39 @@ uns.min_free_disk_percent = 0
 
 /** An LCC on a disk that loses its power. */
 export class PoweredLcc {
-  readonly site = new Site();
+  readonly site: TestSite;
   readonly disk: Disk;
-  readonly lcc: WholeLcc;
+  readonly lcc: Lcc;
   /** Environment of the daemons, at every start. */
   readonly env: Record<string, string>;
   cuts = 0;
-  /** @param env of the daemons, at every start */
-  constructor(type: FileSystem, syncIntervalMs: number, env: Record<string, string> = {}) {
+
+  private constructor(site: TestSite, type: FileSystem, toml: string, env: Record<string, string>) {
+    this.site = site;
     this.disk =
       type === 'xfs'
         ? new Disk(type, XFS_BYTES)
         : new Disk(type, EXT4_BYTES, undefined, [`commit=${COMMIT_S}`]);
-    this.lcc = new WholeLcc(this.site, this.disk.path);
-    this.lcc.configure(`qm.sync_interval_ms = ${syncIntervalMs}\n${TOML}`);
+    this.lcc = new Lcc(`${site.url}/`, toml, this.disk.path);
     this.env = env;
   }
 
-  async open(): Promise<void> {
-    await this.site.listen();
-    await this.lcc.addProvider();
+  /** @param env of the daemons, at every start */
+  static async on(
+    type: FileSystem,
+    syncIntervalMs: number,
+    env: Record<string, string> = {},
+  ): Promise<PoweredLcc> {
+    const toml = `qm.sync_interval_ms = ${syncIntervalMs}\n${TOML}`;
+    const powered = new PoweredLcc(await TestSite.listen(), type, toml, env);
+    await powered.lcc.addProvider();
     // What an operator has set up is there for long.
-    this.disk.sync();
+    powered.disk.sync();
+    return powered;
   }
 
   start(env: Record<string, string> = {}): void {
-    this.lcc.start({ ...this.env, ...env });
+    this.lcc.launch({ ...this.env, ...env });
   }
 
   /** The power goes, and comes again. */
@@ -88,7 +96,7 @@ export class PoweredLcc {
 
   /** Pages that are not stored as they are, and what is stored of them. */
   async judge(): Promise<Pick<PowerFigures, 'stored' | 'lost' | 'wrong' | 'revived'>> {
-    await this.lcc.untilIdle();
+    await this.lcc.idle();
     const { rows } = await this.lcc.holdings();
     const held = new Map(rows.map(row => [row.slice(0, row.indexOf(' ')), row.slice(row.indexOf(' ') + 1)]));
     const verdict = {
@@ -125,13 +133,12 @@ export interface PowerOptions {
 }
 
 export async function powerRun({ type, cuts, pages, seed, steps }: PowerOptions): Promise<PowerFigures> {
-  const powered = new PoweredLcc(type, 1000);
+  const powered = await PoweredLcc.on(type, 1000);
   const { site, lcc } = powered;
   const random = randomFrom(seed);
   let accepted = 0;
   const state = { isOver: false };
   try {
-    await powered.open();
     powered.start();
     const delivering = (async () => {
       for (let version = 1; !state.isOver; version++)
@@ -159,8 +166,8 @@ export async function powerRun({ type, cuts, pages, seed, steps }: PowerOptions)
     const verdict = await powered.judge();
     const { fetchedAgain } = powered;
     await lcc.stop();
-    const found = kindsOf(await lcc.run('lccfsck', '-q', '--repair'));
-    const left = await lcc.run('lccfsck', '-q');
+    const found = kindsOf(await lcc.run('lccfsck -q --repair'));
+    const left = await lcc.run('lccfsck -q');
     return { cuts: powered.cuts, accepted, ...verdict, fetchedAgain, found, left };
   } finally {
     state.isOver = true;
@@ -171,8 +178,8 @@ export async function powerRun({ type, cuts, pages, seed, steps }: PowerOptions)
 
 /** Some pages change, come and go; a set says so until it is accepted. @returns urls accepted */
 async function change(
-  lcc: WholeLcc,
-  site: Site,
+  lcc: Lcc,
+  site: TestSite,
   version: number,
   count: number,
   random: () => number,

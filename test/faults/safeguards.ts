@@ -8,7 +8,8 @@ import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { startDaemon } from '../support/daemon.js';
 import { noDisk, type FileSystem } from '../support/disk.js';
 import { ROOT } from '../support/tree.js';
-import { urlTag } from '../support/whole-lcc.js';
+import { until } from '../support/until.js';
+import { urlTag } from '../support/lcc.js';
 import { PoweredLcc } from './power-cuts.js';
 
 const PAGES = Number(process.env['LCC_TEST_PAGES'] ?? 40);
@@ -29,10 +30,9 @@ async function outcomeOf(
   env: Record<string, string>,
   reach: (powered: PoweredLcc) => Promise<void>,
 ): Promise<Outcome> {
-  const powered = new PoweredLcc(type, syncIntervalMs, env);
+  const powered = await PoweredLcc.on(type, syncIntervalMs, env);
   for (let n = 0; n < PAGES; n++) powered.site.pages.set(`/p${n}.html`, `page ${n} `.repeat(500));
   try {
-    await powered.open();
     await reach(powered);
     await powered.cut();
     powered.site.answers = true;
@@ -45,12 +45,11 @@ async function outcomeOf(
 
 /** While the UNS runs alone: what it accepts lies in its spool. It is killed afterwards. */
 async function withUnsAlone<T>({ lcc, env }: PoweredLcc, action: () => Promise<T>): Promise<T> {
-  const args = [`--listen=unix:${lcc.home}/cp.sock`, `--qm=unix:${lcc.home}/run/qm-uns.sock`];
-  const uns = startDaemon('lccd-uns', lcc.home, args, { ...env, LCC_CONFIG: '' });
+  const args = [`--listen=${lcc.uns}`, `--qm=unix:${lcc.home}/run/qm-uns.sock`];
+  const uns = startDaemon('lccd-uns', lcc.home, args, env);
   await uns.ready;
   const result = await action();
-  uns.child.kill('SIGKILL');
-  await uns.ended;
+  await uns.stop('SIGKILL');
   return result;
 }
 
@@ -58,9 +57,8 @@ const accepted = (powered: PoweredLcc) => withUnsAlone(powered, () => powered.lc
 
 /** The numbers that connections get before and after a power cut, with nothing but them written. */
 async function numbersAround(type: FileSystem, env: Record<string, string>): Promise<number[]> {
-  const powered = new PoweredLcc(type, HOUR_MS, env);
+  const powered = await PoweredLcc.on(type, HOUR_MS, env);
   try {
-    await powered.open();
     const before = await withUnsAlone(powered, () => powered.lcc.look());
     await powered.cut();
     return [before, await powered.lcc.look()];
@@ -74,9 +72,9 @@ async function absorbed(powered: PoweredLcc): Promise<void> {
   powered.site.answers = false;
   powered.start();
   await powered.lcc.deliver('partial', TAGS);
-  await until(
-    powered,
-    status => status.includes(`"rows_queued":${PAGES}`) && status.includes('"sets_spooled":0'),
+  await powered.lcc.shows(
+    'lccstat --json',
+    new RegExp(`(?=[^]*"rows_queued":${PAGES}\\b)(?=[^]*"sets_spooled":0\\b)`),
   );
   // That the entry is gone from the spool is on disk with the next set; else it would come again and hide what is lost.
   const { status } = spawnSync('sync', [join(powered.lcc.home, 'spool/uns/uns/new')]);
@@ -86,7 +84,7 @@ async function absorbed(powered: PoweredLcc): Promise<void> {
 async function stored(powered: PoweredLcc): Promise<void> {
   powered.start();
   await powered.lcc.deliver('partial', TAGS);
-  await powered.lcc.untilIdle();
+  await powered.lcc.idle();
 }
 
 async function synced(powered: PoweredLcc): Promise<void> {
@@ -95,13 +93,8 @@ async function synced(powered: PoweredLcc): Promise<void> {
   const isSynced = db
     .prepare("SELECT syncedseq = (SELECT value FROM counter WHERE name = 'seq') FROM store")
     .pluck();
-  while (isSynced.get() !== 1) await new Promise(resolve => void setTimeout(resolve, 10));
+  await until('all is synced', () => isSynced.get() === 1);
   db.close();
-}
-
-async function until(powered: PoweredLcc, condition: (status: string) => boolean): Promise<void> {
-  // A daemon that has only begun does not answer.
-  while (!condition(await powered.lcc.run('lccstat', '--json').catch(() => '')));
 }
 
 const without = (safeguard: string) => ({

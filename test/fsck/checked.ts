@@ -7,10 +7,11 @@ import { NamesDb } from '../../src/db/names/names.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { runFsck } from '../../src/fsck/run.js';
 import type { Extent, Finding } from '../../src/fsck/types.js';
-import { Site, urlTag, WholeLcc } from '../support/whole-lcc.js';
+import { Lcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
-export const site = new Site();
-export const lcc = new WholeLcc(site);
+export const site = await TestSite.listen();
+export const lcc = new Lcc(`${site.url}/`);
 
 /** What the last check looked at. */
 export let looked: Extent;
@@ -75,20 +76,19 @@ export const pathOf = (page: string) => join(store(), fileIdOf(page));
 export const PAGES = Array.from({ length: 12 }, (_, i) => `page-${i}.html`);
 
 before(async () => {
-  await site.listen();
   for (const page of PAGES) site.pages.set(`/${page}`, `<p>${page}</p>`);
   await lcc.addProvider();
-  lcc.start();
+  await lcc.start();
   await lcc.deliver(
     'partial',
     PAGES.map(page => urlTag(page)),
   );
-  await lcc.untilIdle();
+  await lcc.idle();
   // A replaced page: an id that goes round once.
   site.pages.set('/page-0.html', 'another page-0');
   await lcc.deliver('partial', [urlTag('page-0.html', ' len="14"')]);
-  await lcc.untilIdle();
-  await lcc.untilFreed();
+  await lcc.idle();
+  await lcc.freed();
   await lcc.stop();
 });
 after(async () => {
@@ -115,9 +115,9 @@ export async function heals(kinds: readonly string[] | 'sets', where = /./): Pro
 
 /** Starts the LCC: what was lost comes again, and nothing else is there. */
 export async function comesBack(): Promise<void> {
-  lcc.start();
-  await lcc.untilIdle();
-  await lcc.untilFreed();
+  await lcc.start();
+  await lcc.idle();
+  await lcc.freed();
   const { rows, files } = await lcc.holdings();
   const wanted = PAGES.map(page => {
     const content = site.pages.get(`/${page}`) ?? '';

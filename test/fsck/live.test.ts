@@ -104,9 +104,9 @@ test('numbers that are given out between two questions are no finding; one beyon
 test('sets that are absorbed between two questions are no finding; a row of another set is', async () => {
   const absorb = (psetid = 'counted.value') =>
     `INSERT INTO qdb(pos, pid, curl, mimetype, psetid)
-       SELECT counted.value, 7, 'http://y/' || counted.value, 'text/html', ${psetid} FROM counter AS counted WHERE name = 'pos';
+       SELECT counted.value, 1, 'http://y/' || counted.value, 'text/html', ${psetid} FROM counter AS counted WHERE name = 'pos';
      INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos)
-       SELECT value, -1, 7, value, value FROM counter WHERE name = 'pos'`;
+       SELECT value, -1, 1, value, value FROM counter WHERE name = 'pos'`;
   const next = "UPDATE counter SET value = value + 1 WHERE name = 'pos'";
   commit = () => cache.db.exec(`BEGIN; ${next}; ${absorb()}; COMMIT`);
   for (let i = 0; i < 3; i++) commit();

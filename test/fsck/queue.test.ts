@@ -3,21 +3,22 @@ import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSyn
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { readQueueSummary } from '../../src/db/queue/shape.js';
-import { urlTag } from '../support/whole-lcc.js';
+import { urlTag } from '../support/lcc.js';
+import { until } from '../support/until.js';
 import { exec, fsck, heals, kindsOf, lcc, one, withDb } from './checked.js';
 
 describe('the queue, the sequence and the counters', () => {
   before(async () => {
     // Nobody fetches: what is delivered waits.
     exec('UPDATE pidb SET paused = 1');
-    lcc.start();
+    await lcc.start();
     await lcc.deliver('partial', [urlTag('page-1.html', ' op="delete"')]);
     for (const set of [1, 2, 3])
       await lcc.deliver(
         'partial',
         [1, 2, 3].map(i => urlTag(`waits-${set}-${i}.html`)),
       );
-    while (one('SELECT count(*) FROM qdb') !== 9) await new Promise(resolve => setTimeout(resolve, 10));
+    await until('9 urls wait', () => one('SELECT count(*) FROM qdb') === 9);
     await lcc.stop();
     assert.deepEqual(await fsck(), []);
   });
@@ -56,7 +57,7 @@ describe('the queue, the sequence and the counters', () => {
 
   test('a set whose urls are all gone is no fault, nor the oldest that waits; a repair removes it', async () => {
     exec(
-      'INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat) VALUES (0, -1, 7, 0, 0, 1)',
+      'INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat) VALUES (0, -1, 1, 0, 0, 1)',
     );
     assert.deepEqual(await fsck(), []);
     withDb(db => assert.ok(readQueueSummary(db, Date.now(), 24).oldest > 1));

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
-import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { binDir, type Lcc, startLcc } from '../support/lcc.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
 import { ADAPTERS, missing, type Adapter, type Family } from './adapters.js';
 
@@ -32,7 +32,7 @@ const HTML5 =
   '<main><article><p>Very long<wbr>word: okapi, plateau & wilderness</p></article></main><aside>axolotl</aside></body></html>\n';
 
 let site: Site;
-let lcc: TestLcc;
+let lcc: Lcc;
 let dir: string;
 let docroot: string;
 
@@ -80,7 +80,7 @@ class Index {
     return existsSync(this.cursor) ? readFileSync(this.cursor, 'utf8') : undefined;
   }
 
-  update(env: NodeJS.ProcessEnv = {}): ReturnType<TestLcc['sh']> {
+  update(env: NodeJS.ProcessEnv = {}): ReturnType<Lcc['sh']> {
     return lcc.sh(`'${this.#example}/update' '${this.dir}'`, env);
   }
 
@@ -182,7 +182,7 @@ export function keepsItsPromises(family: Family): void {
     });
     after(async () => {
       for (const index of indexes.values()) await index.stop();
-      await lcc.destroy();
+      await lcc.remove();
       await site.stop();
       rmSync(dir, { recursive: true });
     });

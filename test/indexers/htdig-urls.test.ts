@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 import { ROOT } from '../support/tree.js';
-import { Site } from '../support/whole-lcc.js';
 import { ADAPTERS, missing } from './adapters.js';
 
 /** Browse URL → what a search shows. */
@@ -30,16 +30,13 @@ const adapter = ADAPTERS.find(({ name }) => name === 'htdig');
 assert.ok(adapter);
 
 describe('ht://Dig', { skip: missing(adapter) }, () => {
-  const site = new Site();
+  let site: TestSite;
   const browseUrls = [...Object.keys(SHOWN), ...LEFT_OUT];
-  let lcc: TestLcc;
+  let lcc: Lcc;
   let dir: string;
 
   const announce = async (attributes: (n: number) => string) => {
-    const urls = browseUrls.map((_, n) => `<url curl="${n}.html" mimetype="text/html" ${attributes(n)}/>`);
-    await lcc.run(
-      `printf %s '${urls.join('')}' | lcccp -q --uns=${lcc.uns} --pid=1 --urlprefix=${site.url}/`,
-    );
+    await lcc.announce(browseUrls.map((_, n) => urlTag(`${n}.html`, ` ${attributes(n)}`)));
     await lcc.idle();
   };
   const update = () => lcc.sh(`'${join(ROOT, 'examples/htdig/update')}' '${dir}'`);
@@ -51,7 +48,7 @@ describe('ht://Dig', { skip: missing(adapter) }, () => {
   };
 
   before(async () => {
-    await site.listen();
+    site = await TestSite.listen();
     lcc = await startLcc(`${site.url}/`);
     dir = join(lcc.dir, 'htdig');
     mkdirSync(dir);
@@ -60,7 +57,7 @@ describe('ht://Dig', { skip: missing(adapter) }, () => {
     await announce(n => `burl="${browseUrls[n]}"`);
   });
   after(async () => {
-    await lcc.destroy();
+    await lcc.remove();
     site.close();
   });
 

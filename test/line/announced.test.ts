@@ -1,13 +1,13 @@
 /** What was announced and what comes: a site that is late, a cache in front of it, a site that never serves what it says. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 
 const md5Of = (content: string) => createHash('md5').update(content).digest('hex');
 
@@ -16,7 +16,7 @@ describe('a site that does not serve what was announced', { skip: noNginx }, () 
   let origin: Server;
   /** A cache that keeps each page for an hour, and looks at its origin when a client asks for that. */
   let site: Site;
-  let lcc: TestLcc;
+  let lcc: Lcc;
   const pages = new Map<string, string>();
   let asked: string[] = [];
 
@@ -42,7 +42,7 @@ describe('a site that does not serve what was announced', { skip: noNginx }, () 
     lcc = await startLcc(site.url, '[qm]\nretries = 0\n');
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     await site?.stop();
     origin?.closeAllConnections();
     origin?.close();
@@ -51,11 +51,8 @@ describe('a site that does not serve what was announced', { skip: noNginx }, () 
   beforeEach(() => void (asked = []));
 
   const announce = async (urls: Record<string, string>, set: 'partial' | 'full' = 'partial') => {
-    const lines = Object.entries(urls).map(
-      ([page, words]) => `<url curl="${page}" mimetype="text/html" ${words}/>\n`,
-    );
-    writeFileSync(join(lcc.dir, 'urls'), lines.join(''));
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --set=${set} --urlprefix=${site.url} < urls`);
+    const tags = Object.entries(urls).map(([page, words]) => urlTag(page, ` ${words}`));
+    await lcc.announce(tags, `--set=${set}`);
     await lcc.idle();
   };
   const held = async (page: string) => {

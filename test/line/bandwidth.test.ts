@@ -2,28 +2,18 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
 /** Provider 1 or 2 announces a page, with more attributes. */
-async function announce(lcc: TestLcc, site: TestSite, pid: 1 | 2, name: string, more = ''): Promise<void> {
+async function announce(lcc: Lcc, site: TestSite, pid: 1 | 2, name: string, more = ''): Promise<void> {
   const login = pid === 1 ? '--pid=1' : '--pid=2 --pwdfile=2.pwd';
-  await lcc.run(
-    `lcccp --uns=${lcc.uns} ${login} --set=partial --urlprefix=${site.urlOf(`/${pid}/`)} <<<'<url curl="${name}" mimetype="text/html"${more}/>'`,
-  );
-}
-
-/** Looks until it is there: what has just been fetched may not be written yet. The runner's limit ends a wait in vain. */
-async function shown(lcc: TestLcc, command: string, wanted: RegExp): Promise<void> {
-  for (;;) {
-    const { stdout, stderr } = await lcc.sh(command);
-    if (wanted.test(stdout + stderr)) return;
-  }
+  await lcc.announce([urlTag(name, more)], '', `${login} --urlprefix=${site.urlOf(`/${pid}/`)}`);
 }
 
 describe('beside a provider that announces 90 GB, at a limit of 1 MB a second for all', () => {
   let site: TestSite;
-  let lcc: TestLcc;
+  let lcc: Lcc;
   const held: ServerResponse[] = [];
   let onAsked: (path: string) => void = () => undefined;
   const asked = (wanted: string) =>
@@ -41,12 +31,12 @@ describe('beside a provider that announces 90 GB, at a limit of 1 MB a second fo
     });
     lcc = await startLcc(
       site.urlOf('/1/'),
-      'max_content_bytes = "200KB"\n[qm]\nbandwidth_bytes_per_s = "1MB"\n[lccd]\nrestart_min_ms = 10\n',
+      '[bot]\nmax_content_bytes = "200KB"\n[qm]\nbandwidth_bytes_per_s = "1MB"\n[lccd]\nrestart_min_ms = 10\n',
     );
     await lcc.run(`lccpidb add --pid=2 --root=${site.urlOf('/2/')} > 2.pwd`);
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     site?.close();
   });
 
@@ -74,14 +64,13 @@ describe('beside a provider that announces 90 GB, at a limit of 1 MB a second fo
       await other;
     });
 
-  it('says in words that a provider waits for a limit of its own', { timeout: 60_000 }, async () => {
+  it('says in words that a provider waits for a limit of its own', async () => {
     await lcc.run('lccpidb set --pid=2 --bandwidth=1');
     await announce(lcc, site, 2, 'last');
-    await shown(lcc, 'lccq --format=urls', /2\/last/);
+    await lcc.shows('lccq --format=urls', /2\/last/);
     await announce(lcc, site, 2, 'later');
-    await shown(lcc, 'lccstat --queue', / waits for its bandwidth until \d\d:\d\d:\d\d$/m);
-    await shown(
-      lcc,
+    await lcc.shows('lccstat --queue', / waits for its bandwidth until \d\d:\d\d:\d\d$/m);
+    await lcc.shows(
       'lccpidb show --pid=2',
       /^fetched from: +not before .*, for its bandwidth \(lccctl flush\)$/m,
     );
@@ -89,13 +78,13 @@ describe('beside a provider that announces 90 GB, at a limit of 1 MB a second fo
       (await lcc.sh('lccctl flush --pid=2')).stderr,
       'lccctl: the delays of provider 2 are forgotten, what failed is tried at once\n',
     );
-    await shown(lcc, 'lccq --format=urls', /2\/later/);
+    await lcc.shows('lccq --format=urls', /2\/later/);
   });
 });
 
 describe('an LCC that has used up its bandwidth', () => {
   let site: TestSite;
-  let lcc: TestLcc;
+  let lcc: Lcc;
 
   before(async () => {
     site = await TestSite.listen((_request, response) => response.end('x'.repeat(100_000)));
@@ -105,20 +94,18 @@ describe('an LCC that has used up its bandwidth', () => {
     await lcc.idle();
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     site?.close();
   });
 
-  it('says in words that providers wait for it, and until when', { timeout: 60_000 }, async () => {
+  it('says in words that providers wait for it, and until when', async () => {
     await announce(lcc, site, 2, 'a');
-    await shown(
-      lcc,
+    await lcc.shows(
       'lccstat',
       /^! 1 provider waits for the bandwidth of the LCC \(qm\.bandwidth_bytes_per_s\), which is used up until \d\d:\d\d:\d\d; lccctl flush/m,
     );
-    await shown(lcc, 'lccstat --queue', / waits for the bandwidth of the LCC until \d\d:\d\d:\d\d$/m);
-    await shown(
-      lcc,
+    await lcc.shows('lccstat --queue', / waits for the bandwidth of the LCC until \d\d:\d\d:\d\d$/m);
+    await lcc.shows(
       'lccpidb show --pid=2',
       /^fetched from: +not before .*, for the bandwidth of the LCC \(lccctl flush without --pid\)$/m,
     );
@@ -131,6 +118,6 @@ describe('an LCC that has used up its bandwidth', () => {
       (await lcc.sh('lccctl flush')).stderr,
       'lccctl: the delays of all 2 providers are forgotten, what failed is tried at once (1 without a delay)\n',
     );
-    await lcc.idle(30);
+    await lcc.idle();
   });
 });

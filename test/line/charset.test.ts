@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
 /** "Привет, мир" in KOI8-R: nothing in it says so. */
@@ -13,7 +11,7 @@ const KOI8 = Buffer.concat([
 
 describe('the encoding that a server names in its Content-Type header', () => {
   let site: TestSite;
-  let lcc: TestLcc;
+  let lcc: Lcc;
   let type = 'text/html; charset=KOI8-R';
 
   before(async () => {
@@ -21,14 +19,13 @@ describe('the encoding that a server names in its Content-Type header', () => {
     lcc = await startLcc(site.urlOf('/'));
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     site.close();
   });
 
   const send = async (attributes = '') => {
-    writeFileSync(join(lcc.dir, 'urls'), `<url curl="a" mimetype="text/html" ${attributes}/>\n`);
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --set=partial --urlprefix=${site.urlOf('/')} <urls`);
-    await lcc.idle(60);
+    await lcc.announce([urlTag('a', ` ${attributes}`)]);
+    await lcc.idle();
   };
 
   it('is kept with the row, by its name in the standard, and in every list of rows', async () => {

@@ -1,37 +1,36 @@
 /** A row of content that cannot be: lccq says what to do, and that has the page fetched again. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { spoil } from '../support/damage.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 
 const PAGES = ['a.html', 'b.html', 'c.html'];
 
 describe('content whose row is damaged', { skip: noNginx }, () => {
   let scratch = '';
   let site: Site;
-  let lcc: TestLcc;
+  let lcc: Lcc;
   before(async () => {
     scratch = mkdtempSync(join(tmpdir(), 'lcc-damaged-row-'));
     mkdirSync(join(scratch, 'docs'));
     for (const page of PAGES) writeFileSync(join(scratch, 'docs', page), `<p>${page}</p>`);
     site = await startSite(join(scratch, 'docs'), join(scratch, 'nginx'));
     lcc = await startLcc(site.url);
-    const urls = PAGES.map(page => `<url curl="${page}" mimetype="text/html" len="${page.length + 7}"/>\n`);
-    writeFileSync(join(lcc.dir, 'urls'), urls.join(''));
     await announce();
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     await site?.stop();
     rmSync(scratch, { recursive: true, force: true });
   });
 
   const announce = async (set = 'partial') => {
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --set=${set} --urlprefix=${site.url} < urls`);
+    const tags = PAGES.map(page => urlTag(page, ` len="${page.length + 7}"`));
+    await lcc.announce(tags, `--set=${set}`);
     await lcc.idle();
   };
   const held = async () => (await lcc.run('lccq --format=tar --cursor=c | tar xO')).match(/[abc]\.html/g);
@@ -58,12 +57,9 @@ describe('content whose row is damaged', { skip: noNginx }, () => {
     await lcc.stop();
     spoil(join(lcc.home, 'lcc.db'), "UPDATE lccurl SET md5 = CAST(md5 AS BLOB) WHERE curl LIKE '%c.html'");
     await lcc.start();
-    const urls = readFileSync(join(lcc.dir, 'urls'), 'utf8');
-    writeFileSync(join(lcc.dir, 'urls'), '<url curl="c.html" mimetype="text/html" len="1"/>\n');
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --set=partial --urlprefix=${site.url} < urls`);
-    while (!/^! a full set is wanted of 1 provider/m.test((await lcc.sh('lccstat')).stdout));
+    await lcc.announce([urlTag('c.html', ' len="1"')]);
+    await lcc.shows('lccstat', /^! a full set is wanted of 1 provider/m);
     await lcc.idle();
-    writeFileSync(join(lcc.dir, 'urls'), urls);
     await announce('full');
     assert.deepEqual(
       (await lcc.run('lccq --format=urls')).trim().split('\n').sort(),

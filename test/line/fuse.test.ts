@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc } from '../support/lcc.js';
 
 const PAGES = 20;
 
@@ -12,7 +12,7 @@ describe('a site that has lost most of its pages', { skip: noNginx }, () => {
   let scratch: string;
   let docroot: string;
   let site: Site;
-  let lcc: TestLcc;
+  let lcc: Lcc;
 
   before(async () => {
     scratch = mkdtempSync(join(tmpdir(), 'lcc-fuse-'));
@@ -22,7 +22,7 @@ describe('a site that has lost most of its pages', { skip: noNginx }, () => {
     lcc = await startLcc(site.url, '[qm]\nfuse_urls = 5\n');
   });
   after(async () => {
-    await lcc.destroy();
+    await lcc.remove();
     await site.stop();
     rmSync(scratch, { recursive: true, force: true });
   });

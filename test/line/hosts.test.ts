@@ -1,7 +1,7 @@
 /** A server that is many providers' site, as a whole LCC asks it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
 const PROVIDERS = 23;
@@ -10,7 +10,7 @@ const MOST = 5;
 
 describe('a host that 23 providers share', () => {
   let site: TestSite;
-  let lcc: TestLcc;
+  let lcc: Lcc;
   let open = 0;
   let most = 0;
   let asked = 0;
@@ -45,21 +45,16 @@ describe('a host that 23 providers share', () => {
       await lcc.run(`lccpidb add --pid=${pid} --root=${site.urlOf(`/${pid}/`)} > ${pid}.pwd`);
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     site?.close();
   });
 
   it('is asked for as much at a time as is configured, by all robots together, and never less while there is something', async () => {
     const send = Array.from({ length: PROVIDERS }, (_, i) => {
       const pid = i + 1;
-      const urls = Array.from(
-        { length: pid === 1 ? 5 : URLS },
-        (_none, n) => `<url curl="${n}" mimetype="text/html"/>`,
-      );
+      const urls = Array.from({ length: pid === 1 ? 5 : URLS }, (_none, n) => urlTag(String(n)));
       const login = pid === 1 ? '--pid=1' : `--pid=${pid} --pwdfile=${pid}.pwd`;
-      return lcc.run(
-        `lcccp --uns=${lcc.uns} ${login} --set=partial --urlprefix=${site.urlOf(`/${pid}/`)} <<<'${urls.join('\n')}'`,
-      );
+      return lcc.announce(urls, '', `${login} --urlprefix=${site.urlOf(`/${pid}/`)}`);
     });
     await Promise.all(send);
     await lcc.idle();

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { projectFiles, readProjectFile } from '../support/tree.js';
+import { until } from '../support/until.js';
 
 const URLS = 1500;
 
@@ -29,7 +28,7 @@ interface Line {
   [field: string]: unknown;
 }
 
-describe('the log of a whole LCC under load', { timeout: 300_000 }, () => {
+describe('the log of a whole LCC under load', () => {
   const site = createServer((request, response) => {
     const number = Number(/(\d+)$/.exec(request.url ?? '')?.[1] ?? 0);
     if (number % 50 === 7) request.socket.destroy();
@@ -37,7 +36,7 @@ describe('the log of a whole LCC under load', { timeout: 300_000 }, () => {
     else if (number % 50 === 9) response.writeHead(503).end('not\nnow "\u001b[31m');
     else response.end(`page ${number}`);
   });
-  let lcc: TestLcc;
+  let lcc: Lcc;
   let lines: string[] = [];
 
   before(async () => {
@@ -45,11 +44,9 @@ describe('the log of a whole LCC under load', { timeout: 300_000 }, () => {
     const address = site.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
     lcc = await startLcc(url, '[qm]\nretry_delay_ms = 0\nretries = 1\n');
-    const urls = Array.from({ length: URLS }, (_, i) => `<url curl="p${i}" mimetype="text/html"/>\n`);
-    writeFileSync(join(lcc.dir, 'urls'), urls.join(''));
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=${url} <urls`);
+    await lcc.announce(Array.from({ length: URLS }, (_, i) => urlTag(`p${i}`)));
     // What is noisy besides: a wrong password, garbage, a connection cut, a daemon killed, the operator.
-    await lcc.sh(`LCC_PWD=wrong lcccp --uns=${lcc.uns} --pid=1 <urls`);
+    await lcc.sh(`echo '${urlTag('p0')}' | LCC_PWD=wrong lcccp --uns=${lcc.uns} --pid=1`);
     for (const garbage of [
       '<!DOCTYPE a>',
       '\u0000\n{"a":1}\n',
@@ -67,14 +64,14 @@ describe('the log of a whole LCC under load', { timeout: 300_000 }, () => {
     };
     process.kill(daemons['lccbot']?.pid ?? 0, 'SIGKILL');
     await lcc.run('lccctl pause && lccctl resume && lccctl flush');
-    while ((await lcc.sh('lccstat')).status !== 0);
+    await until('all daemons answer', async () => (await lcc.sh('lccstat')).status === 0);
     await lcc.idle();
     await lcc.stop();
-    lines = lcc.log().trimEnd().split('\n');
+    lines = lcc.log.trimEnd().split('\n');
   });
   after(async () => {
     site.close();
-    await lcc.destroy();
+    await lcc.remove();
   });
 
   it('is one JSON object a line: when, how bad, who, what', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { HOSTILE_NAMES } from '../support/hostile-names.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc } from '../support/lcc.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
 
 const md5 = (data: Buffer) => createHash('md5').update(data).digest('hex');
@@ -25,7 +25,7 @@ describe('the main line, from files on a site to an index', { skip: noNginx }, (
   let scratch: string;
   let docroot: string;
   let site: Site;
-  let lcc: TestLcc;
+  let lcc: Lcc;
 
   before(async () => {
     scratch = mkdtempSync(join(tmpdir(), 'lcc-site-'));
@@ -48,7 +48,7 @@ describe('the main line, from files on a site to an index', { skip: noNginx }, (
     lcc = await startLcc(site.url);
   });
   after(async () => {
-    await lcc.destroy();
+    await lcc.remove();
     await site.stop();
     rmSync(scratch, { recursive: true, force: true });
   });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc } from '../support/lcc.js';
 import { readProjectFile } from '../support/tree.js';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
 
@@ -11,8 +11,8 @@ describe('an LCC that follows another', { skip: noNginx }, () => {
   let scratch: string;
   let docroot: string;
   let site: Site;
-  let first: TestLcc;
-  let second: TestLcc;
+  let first: Lcc;
+  let second: Lcc;
 
   before(async () => {
     scratch = mkdtempSync(join(tmpdir(), 'lcc-mirror-'));
@@ -23,7 +23,7 @@ describe('an LCC that follows another', { skip: noNginx }, () => {
     second = await startLcc(site.url);
   });
   after(async () => {
-    await Promise.all([first?.destroy(), second?.destroy()]);
+    await Promise.all([first?.remove(), second?.remove()]);
     await site?.stop();
     rmSync(scratch, { recursive: true, force: true });
   });
@@ -43,7 +43,7 @@ describe('an LCC that follows another', { skip: noNginx }, () => {
       LCC_PWD: second.env['LCC_PWD'],
     });
 
-  const held = async (lcc: TestLcc) =>
+  const held = async (lcc: Lcc) =>
     (await lcc.run('lccq --format=tsv --fields=curl,mimetype,burl,md5,len,mtime')).split('\n').sort();
   const cursor = () => readFileSync(join(first.dir, 'mirror.cursor'), 'utf8');
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { noNginx, startSite, type Site } from '../support/nginx.js';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 
 const SECRET = 'open:se same';
 const LOGIN = `käthe:${SECRET}`;
@@ -15,7 +15,7 @@ const LOGIN = `käthe:${SECRET}`;
 describe('what the operator set of a provider reaches its site', { skip: noNginx }, () => {
   let scratch = '';
   let intranet: Site;
-  let lcc: TestLcc;
+  let lcc: Lcc;
   /** Another origin, also the provider's: keeps what it is asked. */
   let elsewhere: Server;
   const asked: IncomingHttpHeaders[] = [];
@@ -46,15 +46,11 @@ describe('what the operator set of a provider reaches its site', { skip: noNginx
     await lcc.run(
       `lccpidb set --pid=1 --maxlen=1000 --timeout=5 --user-agent='house-bot/7 (it@example.org)' --loginfile=- <<<'${LOGIN}'`,
     );
-    const urls = ['plan.html', 'large.html', 'away.html', `${other}slow.html`].map(
-      url => `<url curl="${url}" mimetype="text/html"/>`,
-    );
-    writeFileSync(join(lcc.dir, 'urls'), `${urls.join('\n')}\n`);
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --set=partial --urlprefix=${intranet.url} < urls`);
+    await lcc.announce(['plan.html', 'large.html', 'away.html', `${other}slow.html`].map(url => urlTag(url)));
     await lcc.idle();
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     await intranet?.stop();
     elsewhere?.closeAllConnections();
     elsewhere?.close();
@@ -76,7 +72,7 @@ describe('what the operator set of a provider reaches its site', { skip: noNginx
   });
 
   it('and the password nowhere else: not in a log, a status, or a file but the database', async () => {
-    const said = [lcc.log(), await lcc.run('lccstat --json'), await lcc.run('lccpidb show --pid=1 --json')];
+    const said = [lcc.log, await lcc.run('lccstat --json'), await lcc.run('lccpidb show --pid=1 --json')];
     for (const entry of readdirSync(lcc.home, { recursive: true, withFileTypes: true })) {
       if (entry.isFile() && !entry.name.startsWith('lcc.db'))
         said.push(readFileSync(join(entry.parentPath, entry.name), 'latin1'));

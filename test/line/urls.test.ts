@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { type Lcc, startLcc } from '../support/lcc.js';
 
 describe('urls of every kind, from a provider to the content', () => {
   const servers: Server[] = [];
@@ -13,7 +13,7 @@ describe('urls of every kind, from a provider to the content', () => {
   let six = '';
   let four = '';
   let named = '';
-  let lcc: TestLcc;
+  let lcc: Lcc;
 
   async function listen(host: string): Promise<number> {
     const server = createServer((request, response) => {
@@ -35,17 +35,11 @@ describe('urls of every kind, from a provider to the content', () => {
     const port = await listen('127.0.0.1');
     four = `http://127.0.0.1:${port}/`;
     named = `http://localhost:${port}/`;
-    lcc = await startLcc(four);
-    writeFileSync(
-      join(lcc.home, 'lcc.toml'),
-      '[bot]\nallow_addresses = ["127.0.0.0/8", "::1/128"]\n[qm]\nretries = 0\n',
-    );
-    await lcc.stop();
-    await lcc.start();
+    lcc = await startLcc(four, '[bot]\nallow_addresses = ["127.0.0.0/8", "::1/128"]\n[qm]\nretries = 0\n');
     await lcc.run(`lccpidb root add --pid=1 --root=${six} --root=${named}`);
   });
   after(async () => {
-    await lcc?.destroy();
+    await lcc?.remove();
     for (const server of servers) {
       server.closeAllConnections();
       server.close();

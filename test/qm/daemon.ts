@@ -1,10 +1,8 @@
 /** The real bin/lccd-qm on a home of its own, and a UNS and a Bot Manager spoken by hand. */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { openDatabase, openReadOnly, type Db } from '../../src/db/sqlite/open.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { escapeAttribute } from '../../src/lib/xml/escape.js';
@@ -14,14 +12,14 @@ import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
 import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { FairShare } from '../../src/lib/fair-share.js';
+import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { until, within } from '../support/until.js';
 
-const root = new URL('../../..', import.meta.url).pathname;
 export const XML_LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
 
 export class Qm {
   readonly home = mkdtempSync(join(tmpdir(), 'lcc-qmd-'));
-  child: ChildProcess | undefined;
-  log = '';
+  daemon: Daemon | undefined;
 
   constructor(toml = '') {
     mkdirSync(join(this.home, 'run'), { recursive: true });
@@ -42,39 +40,24 @@ export class Qm {
     return join(this.home, 'run/bm.sock');
   }
 
+  get log(): string {
+    return this.daemon?.log ?? '';
+  }
+
   /** Starts it and waits until it is ready. */
-  async start(env: Record<string, string> = {}): Promise<void> {
-    const child = spawn(
-      join(root, 'bin/lccd-qm'),
-      [`--listen-uns=unix:${this.unsPath}`, `--listen-bm=unix:${this.bmPath}`],
-      { env: { ...process.env, LCC_HOME: this.home, ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
-    );
-    this.child = child;
-    const { stderr } = child;
-    if (stderr === null) throw new Error('no stderr');
-    stderr.setEncoding('utf8');
-    this.log = '';
-    await new Promise<void>((resolve, reject) => {
-      stderr.on('data', (text: string) => {
-        this.log += text;
-        if (this.log.includes('"ready"')) resolve();
-      });
-      // Not `exit`, which may come before the last that it said.
-      child.once('close', () => reject(new Error(`lccd-qm ended: ${this.log}`)));
-    });
+  async start(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    const listening = [`--listen-uns=unix:${this.unsPath}`, `--listen-bm=unix:${this.bmPath}`];
+    this.daemon = startDaemon('lccd-qm', this.home, listening, env);
+    await this.daemon.ready;
   }
 
   /** Waits until the process has ended. @returns its signal or exit status */
-  async ended(): Promise<string | number | null> {
-    if (this.child?.exitCode === null && this.child.signalCode === null) await once(this.child, 'exit');
-    return this.child?.signalCode ?? this.child?.exitCode ?? null;
+  async ended(): Promise<string | number | undefined> {
+    return this.daemon && (await within('lccd-qm ends', this.daemon.ended));
   }
 
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (this.child?.exitCode === null && this.child.signalCode === null) {
-      this.child.kill(signal);
-      await this.ended();
-    }
+    await this.daemon?.stop(signal);
   }
 
   async close(): Promise<void> {
@@ -95,24 +78,13 @@ export class Qm {
     return this.read(db => db.prepare(sql).all() as Record<string, unknown>[]);
   }
 
-  async control(line: string): Promise<Record<string, unknown>> {
-    const socket = connect(join(this.home, 'run/lccd-qm.ctl.sock'));
-    let text = '';
-    socket.end(`${line}\n`);
-    for await (const data of socket) {
-      text += String(data);
-      if (text.includes('\n')) break;
-    }
-    if (!text.includes('\n')) throw new Error('the control socket closed');
-    return (JSON.parse(text) as { ok: Record<string, unknown> }).ok;
+  control(line: string): Promise<Record<string, unknown>> {
+    return statusOf(this.home, 'lccd-qm', line);
   }
 
   /** Resolves when `status` says so. */
   async until(condition: (status: Record<string, unknown>) => boolean): Promise<void> {
-    for (;;) {
-      if (condition(await this.control('status'))) return;
-      await new Promise(resolve => setTimeout(resolve, 10));
-    }
+    await until(`lccd-qm says ${String(condition)}`, async () => condition(await this.control('status')));
   }
 }
 
@@ -145,7 +117,8 @@ export class Uns {
         return true;
       }
       if (this.closed) return false;
-      await new Promise<void>(resolve => void this.socket.once('answer', resolve));
+      const more = new Promise<void>(resolve => void this.socket.once('answer', resolve));
+      await within(`the Queue Manager answers ${String(what)}`, more);
     }
   }
 
@@ -251,7 +224,10 @@ export class Bm {
 
   /** Resolves when the condition holds; it is looked at whenever something arrives. */
   async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise<void>(resolve => void this.#seen.add(resolve));
+    while (!condition()) {
+      const more = new Promise<void>(resolve => void this.#seen.add(resolve));
+      await within(`the Queue Manager asks until ${String(condition)}`, more);
+    }
   }
 
   close(): void {

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/db/sqlite/open.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
 import { FsmSpool } from '../../src/qm/fsm.js';
+import { until } from '../support/until.js';
 import { Bm, Qm } from './daemon.js';
 import { Bench } from './support.js';
 
@@ -28,7 +29,6 @@ const entries = (qm: Qm, part = 'new') => {
   return existsSync(dir) ? readdirSync(dir) : [];
 };
 const waiting = (qm: Qm) => Number(qm.rows('SELECT count(*) AS n FROM freed')[0]?.['n']);
-const pause = () => new Promise(resolve => setTimeout(resolve, 20));
 
 /** Lets m2 stay away, then come back; starts the Queue Manager whenever it dies. @returns what m2 was told to delete */
 async function awayAndBack(
@@ -40,11 +40,15 @@ async function awayAndBack(
     crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(qm.home, 'crashed') };
   let deaths = 0;
   const alive = async () => {
-    if (qm.child?.exitCode === null && qm.child.signalCode === null) return;
-    if (qm.child !== undefined) deaths++;
+    const child = qm.daemon?.child;
+    if (child?.exitCode === null && child.signalCode === null) return;
+    if (child !== undefined) deaths++;
     await qm.start(env);
   };
-  for (; waiting(qm) > 5 || entries(qm).length < 2; await pause()) await alive();
+  await until('pages leave the database', async () => {
+    await alive();
+    return waiting(qm) <= 5 && entries(qm).length >= 2;
+  });
   spoil?.(qm);
   const deleted: string[] = [];
   const connect = () => {
@@ -54,14 +58,16 @@ async function awayAndBack(
   };
   let bm = connect();
   // A page that returns is in the database before it leaves the spool.
-  for (; entries(qm).length > 0 || waiting(qm) > 0; await pause()) {
+  await until('pages return, and their files are deleted', async () => {
     const before = deaths;
     await alive();
-    if (deaths === before) continue;
-    deleted.push(...bm.deletes.map(({ fileId }) => fileId));
-    bm.close();
-    bm = connect();
-  }
+    if (deaths > before) {
+      deleted.push(...bm.deletes.map(({ fileId }) => fileId));
+      bm.close();
+      bm = connect();
+    }
+    return entries(qm).length === 0 && waiting(qm) === 0;
+  });
   deleted.push(...bm.deletes.map(({ fileId }) => fileId));
   bm.close();
   return { deleted: [...new Set(deleted)].toSorted(), deaths, qm };
@@ -187,10 +193,10 @@ test('a machine that is back with many pages is asked for a page, not for one fo
     failed: error => assert.fail(String(error)),
   });
   fsm.start();
-  while (asked.looks < 3) {
+  await until('it looks for the third time', () => {
     bench.clock.advance(1000);
-    await pause();
-  }
+    return asked.looks >= 3;
+  });
   await fsm.stop();
   assert.equal(asked.pages, asked.looks);
   bench.close();

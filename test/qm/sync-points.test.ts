@@ -5,6 +5,7 @@ import { openSqlite } from '../../src/lib/sqlite.js';
 import { SyncPoints } from '../../src/qm/sync-points.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import type { CheckRequest, UpkeepRequest } from '../../src/wire/upkeep.js';
+import { until } from '../support/until.js';
 import { Bm, Qm, Uns } from './daemon.js';
 import { absolute, Bench, ok, url } from './support.js';
 
@@ -141,7 +142,7 @@ describe('sync points', () => {
     const { uns, bm } = await syncing('check_window = 2\n');
     await uns.set('e1', urls(5));
     await bm.until(() => syncs(bm) > 0);
-    while (syncedSeq() !== 5) await new Promise(resolve => setTimeout(resolve, 5));
+    await until('all is synced', () => syncedSeq() === 5);
     const before = syncs(bm);
     bm.close();
     await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);

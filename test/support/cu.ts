@@ -11,7 +11,6 @@ export const BIN = join(ROOT, 'bin/lccd-cu');
 
 export interface CuDaemon extends Daemon {
   unix: string;
-  port: number;
 }
 
 /** Listens on a Unix socket and on a port of the loopback, and where else it is said. */
@@ -24,13 +23,7 @@ export async function startCu(cache: TestCache, toml = '', ...more: string[]): P
     ...more,
   ]);
   await daemon.ready;
-  const port = Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(daemon.log())?.[1]);
-  return { ...daemon, unix, port };
-}
-
-export async function stopCu(daemon: Daemon): Promise<number | string> {
-  daemon.child.kill('SIGTERM');
-  return daemon.ended;
+  return Object.assign(daemon, { unix });
 }
 
 /** `lccd-cu ARGS` that administers readers. */

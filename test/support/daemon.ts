@@ -4,54 +4,104 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ROOT } from './tree.js';
+import { watchLog, within } from './until.js';
 
-export interface Daemon {
-  child: ChildProcess;
+/** Of a log; a test that runs for hours does not keep all of it. */
+const LOG_KEPT = 4_000_000;
+
+const living = new Set<ChildProcess>();
+// A test file that is ended in the middle leaves nothing that runs.
+process.on('exit', () => living.forEach(child => child.kill('SIGKILL')));
+
+export class Daemon {
+  readonly name: string;
+  readonly child: ChildProcess;
   /** Resolves when it has logged that it is ready; rejects with its log when it ends before. */
-  ready: Promise<void>;
-  /** Resolves when it has ended: with its status, or its signal. */
-  ended: Promise<number | string>;
+  readonly ready: Promise<void>;
+  /** Resolves when it has ended and all that it logged is in `log`: with its status, or its signal. */
+  readonly ended: Promise<number | string>;
+  #log = '';
+  readonly #waiting = new Set<() => void>();
+
+  constructor(name: string, child: ChildProcess) {
+    this.name = name;
+    this.child = child;
+    living.add(child);
+    watchLog(() => this.#log);
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#log = (this.#log + text).slice(-LOG_KEPT);
+      for (const check of this.#waiting) check();
+    });
+    this.ended = once(child, 'close').then(([code, signal]) => {
+      living.delete(child);
+      return (code ?? signal) as number | string;
+    });
+    // Its children log to the same place.
+    this.ready = this.logged(name === 'lccd' ? '"daemon":"lccd","event":"ready"' : '"event":"ready"');
+    // A test that waits for its end instead does not care.
+    this.ready.catch(() => undefined);
+  }
+
   /** All it has logged so far. */
-  log(): string;
-  /** Resolves when a log line contains the text. */
-  logged(text: string): Promise<void>;
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Where it listens on the loopback. */
+  get port(): number {
+    return Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(this.#log)?.[1]);
+  }
+
+  /** Resolves when `text` has been logged, `times` times. @throws when it ends without, or the bound of waits passes */
+  logged(text: string, times = 1): Promise<void> {
+    const event = new Promise<void>((resolve, reject) => {
+      const check = () => {
+        if (this.#log.split(text).length <= times) return;
+        this.#waiting.delete(check);
+        resolve();
+      };
+      this.#waiting.add(check);
+      void this.ended.then(how =>
+        reject(new Error(`${this.name} ended (${how}) before "${text}":\n${this.#log}`)),
+      );
+      check();
+    });
+    return within(`${this.name} logs ${text}`, event);
+  }
+
+  /** Resolves when it logs anything more, or ends. */
+  async says(): Promise<void> {
+    const more = new Promise<void>(resolve => {
+      const check = () => {
+        this.#waiting.delete(check);
+        resolve();
+      };
+      this.#waiting.add(check);
+    });
+    await within(`${this.name} logs more`, Promise.race([this.ended, more]));
+  }
+
+  /** Ends it, unless it has ended. @returns its status, or its signal */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string> {
+    this.child.kill(signal);
+    return within(`${this.name} ends`, this.ended);
+  }
 }
 
 /** Starts `bin/NAME` with its $LCC_HOME. @param via a command that runs the one after it, elsewhere say */
 export function startDaemon(
   name: string,
   home: string,
-  args: string[],
+  args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
   via: readonly string[] = [],
 ): Daemon {
   const [file = '', ...rest] = [...via, process.execPath, join(ROOT, 'bin', name), ...args];
   const child = spawn(file, rest, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, LCC_HOME: home, ...env },
+    env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '', ...env },
   });
-  let log = '';
-  const waiting = new Set<() => void>();
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-    for (const check of waiting) check();
-  });
-  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
-  const logged = (text: string) =>
-    new Promise<void>((resolve, reject) => {
-      const check = () => {
-        if (!log.includes(text)) return;
-        waiting.delete(check);
-        resolve();
-      };
-      waiting.add(check);
-      void ended.then(how => reject(new Error(`${name} ended (${how}) before "${text}":\n${log}`)));
-      check();
-    });
-  const ready = logged('"event":"ready"');
-  // A test that waits for its end instead does not care.
-  ready.catch(() => undefined);
-  return { child, ready, ended, log: () => log, logged };
+  return new Daemon(name, child);
 }
 
 /** The daemons of one test. */
@@ -67,16 +117,26 @@ export class Daemons {
 
   /** Kills them and waits until they are gone. */
   async end(): Promise<void> {
-    for (const { child } of this.all) child.kill('SIGKILL');
-    await Promise.all(this.all.map(({ ended }) => ended));
+    await Promise.all(this.all.map(daemon => daemon.stop('SIGKILL')));
   }
 }
 
-/** What a daemon says of itself on its control socket. */
-export async function statusOf(home: string, name: string): Promise<Record<string, unknown>> {
+/** What a daemon answers to `status`, or another line, on its control socket. */
+export async function statusOf(
+  home: string,
+  name: string,
+  line = 'status',
+): Promise<Record<string, unknown>> {
   const socket = connect(join(home, 'run', `${name}.ctl.sock`));
-  socket.write('status\n');
-  const [answer] = (await once(socket, 'data')) as [Buffer];
-  socket.destroy();
-  return (JSON.parse(answer.toString()) as { ok: Record<string, unknown> }).ok;
+  const answered = (async () => {
+    let text = '';
+    socket.end(`${line}\n`);
+    for await (const data of socket) {
+      text += String(data);
+      if (text.includes('\n')) return text;
+    }
+    throw new Error(`the control socket of ${name} closed without an answer`);
+  })();
+  const answer = await within(`${name} answers "${line}"`, answered);
+  return (JSON.parse(answer) as { ok: Record<string, unknown> }).ok;
 }

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { after, afterEach, before } from 'node:test';
 import { ROOT } from './tree.js';
-import { Home, Receiver, SITE, type Daemon } from './uns.js';
+import { Home, Receiver, SITE } from './uns.js';
+import type { Daemon } from './daemon.js';
 
 export const home = new Home();
 /** Providers of one test each, with sets that are looked at as a whole. */
@@ -44,7 +45,7 @@ before(async () => {
 after(async () => {
   await daemon.stop();
   await receiver.close();
-  home.remove();
+  await home.remove();
 });
 afterEach(() => {
   receiver.sets.length = 0;

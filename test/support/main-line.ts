@@ -2,26 +2,27 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { Site, urlTag, WholeLcc, type Holdings } from './whole-lcc.js';
+import { before, describe, it } from 'node:test';
+import { type Holdings, Lcc, urlTag } from './lcc.js';
+import { TestSite } from './site.js';
 
 const PAGES = 8;
 const page = (n: number) => `p${n}.html`;
 
 /** A site's life: eight pages and a url that is wrong; two change, one goes, one comes; at last all but four go. */
-async function live(site: Site, crashAt?: string): Promise<Holdings> {
-  const lcc = new WholeLcc(site);
+async function live(crashAt?: string): Promise<Holdings> {
+  const site = await TestSite.listen();
+  const lcc = new Lcc(`${site.url}/`);
   try {
-    site.pages.clear();
     for (let n = 1; n <= PAGES; n++) site.pages.set(`/${page(n)}`, `page ${n}`);
     await lcc.addProvider();
     const crashed = join(lcc.home, 'crashed');
-    lcc.start(crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: crashed });
+    lcc.launch(crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: crashed });
     const all = Array.from({ length: PAGES }, (_, i) => urlTag(page(i + 1)));
     await lcc.deliver('partial', [...all, urlTag('missing.html')]);
-    await lcc.untilIdle();
+    await lcc.idle();
     await lcc.look();
-    await lcc.untilIdle();
+    await lcc.idle();
 
     site.pages
       .set(`/${page(1)}`, 'page 1, changed')
@@ -29,19 +30,20 @@ async function live(site: Site, crashAt?: string): Promise<Holdings> {
       .set('/new.html', 'new');
     const changes = [page(1), page(2), 'new.html'].map(name => urlTag(name, ' mtime="2026-11-20T10:13:01Z"'));
     await lcc.deliver('partial', [...changes, urlTag(page(3), ' op="delete"')]);
-    await lcc.untilIdle();
+    await lcc.idle();
 
     await lcc.deliver(
       'full',
       [page(1), page(4), page(5), 'new.html'].map(name => urlTag(name, ' len="1"')),
     );
-    await lcc.untilIdle();
-    await lcc.untilFreed();
+    await lcc.idle();
+    await lcc.freed();
     if (crashAt !== undefined) assert.ok(existsSync(crashed), 'the step was never reached');
     assert.deepEqual([...lcc.reported], ['404 missing.html']);
     return await lcc.holdings();
   } finally {
     await lcc.remove();
+    site.close();
   }
 }
 
@@ -51,28 +53,19 @@ async function live(site: Site, crashAt?: string): Promise<Holdings> {
  */
 export function survivesKillsAt(steps: readonly string[]): void {
   describe('a process killed at a durable step changes nothing in the end', { concurrency: 2 }, () => {
-    const uninterrupted = new Site();
     let expected: Holdings;
 
     before(async () => {
-      await uninterrupted.listen();
-      expected = await live(uninterrupted);
+      expected = await live();
       assert.equal(expected.rows.length, 4);
       assert.equal(expected.files, 4);
     });
-    after(() => uninterrupted.close());
 
     for (const step of steps) {
       it(`killed at ${step}`, async () => {
-        const site = new Site();
-        await site.listen();
-        try {
-          const held = await live(site, step);
-          assert.deepEqual(held.rows, expected.rows);
-          assert.ok(held.files >= expected.files, 'a file is missing');
-        } finally {
-          site.close();
-        }
+        const held = await live(step);
+        assert.deepEqual(held.rows, expected.rows);
+        assert.ok(held.files >= expected.files, 'a file is missing');
       });
     }
   });

@@ -1,6 +1,4 @@
 /** A real lccd-uns with a home of its own, CPs at their sockets, and the receiving end of the Queue Manager's wire. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +16,8 @@ import {
 } from '../../src/wire/uns-qm.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 import { isDelete, type UrlRecord } from '../../src/wire/url.js';
-import { ROOT } from './tree.js';
+import { Daemons, type Daemon } from './daemon.js';
+import { within } from './until.js';
 
 export const SITE = 'http://www.example.org/';
 const XML = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
@@ -26,7 +25,7 @@ const XML = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameByte
 export class Home {
   readonly dir = mkdtempSync(join(tmpdir(), 'lcc-uns-'));
   readonly qmPath = join(this.dir, 'qm.sock');
-  readonly #children: ChildProcess[] = [];
+  readonly #daemons = new Daemons();
 
   /** @returns its password */
   addProvider(pid: number, terms: Partial<ProviderTerms> = {}, sql = ''): string {
@@ -65,42 +64,31 @@ export class Home {
 
   /** @param files the most it may have open */
   async start(env: NodeJS.ProcessEnv = {}, args: string[] = [], files?: number): Promise<Daemon> {
-    const command = [join(ROOT, 'bin/lccd-uns'), '--listen=127.0.0.1:0', `--qm=unix:${this.qmPath}`, '-v'];
-    const [program = '', ...rest] =
-      files === undefined ? command : ['prlimit', `--nofile=${files}:${files}`, ...command];
-    const child = spawn(program, [...rest, ...args], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, LCC_HOME: this.dir, LCC_CONFIG: '', ...env },
-    });
-    this.#children.push(child);
-    const daemon = new Daemon(child);
-    await daemon.logged('"event":"ready"');
-    return daemon;
+    const usual = ['--listen=127.0.0.1:0', `--qm=unix:${this.qmPath}`, '-v'];
+    const via = files === undefined ? [] : ['prlimit', `--nofile=${files}:${files}`];
+    const uns = this.#daemons.start('lccd-uns', this.dir, [...usual, ...args], env, via);
+    await uns.ready;
+    return uns;
   }
 
   /** A real Queue Manager where the UNSes look for it, without robots: what is queued stays so. */
   async startQm(): Promise<Daemon> {
     rmSync(this.qmPath, { force: true });
     const endpoints = [`--listen-uns=unix:${this.qmPath}`, `--listen-bm=unix:${join(this.dir, 'bm.sock')}`];
-    const child = spawn(join(ROOT, 'bin/lccd-qm'), endpoints, {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, LCC_HOME: this.dir, LCC_CONFIG: '' },
-    });
-    this.#children.push(child);
-    const daemon = new Daemon(child);
-    await daemon.logged('"event":"ready"');
-    return daemon;
+    const qm = this.#daemons.start('lccd-qm', this.dir, endpoints);
+    await qm.ready;
+    return qm;
   }
 
-  remove(): void {
-    for (const child of this.#children) child.kill('SIGKILL');
+  async remove(): Promise<void> {
+    await this.#daemons.end();
     rmSync(this.dir, { recursive: true, force: true });
   }
 }
 
 const homes: Home[] = [];
-after(() => {
-  for (const home of homes) home.remove();
+after(async () => {
+  for (const home of homes) await home.remove();
 });
 
 /** A home that is there until the tests of the file are over. */
@@ -108,51 +96,6 @@ export function newHome(): Home {
   const home = new Home();
   homes.push(home);
   return home;
-}
-
-export class Daemon {
-  readonly child: ChildProcess;
-  /** Resolves when it has ended and all that it logged is in `log`. */
-  readonly exited: Promise<number | null>;
-  log = '';
-  #check: () => void = () => undefined;
-
-  constructor(child: ChildProcess) {
-    this.child = child;
-    this.exited = once(child, 'close').then(([code]) => code as number | null);
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.log += text;
-      this.#check();
-    });
-  }
-
-  get port(): number {
-    return Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(this.log)?.[1]);
-  }
-
-  /** Resolves when the log contains `text`, `times` times. @throws when the daemon ends without having said so */
-  logged(text: string, times = 1): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#check = () => {
-        if (this.log.split(text).length > times) resolve();
-      };
-      this.#check();
-      void this.exited.then(() => reject(new Error(`lccd-uns ended without "${text}":\n${this.log}`)));
-    });
-  }
-
-  /** Resolves when it says anything more. */
-  async says(): Promise<void> {
-    await Promise.race([
-      this.exited,
-      ...(this.child.stderr === null ? [] : [once(this.child.stderr, 'data')]),
-    ]);
-  }
-
-  async stop(): Promise<void> {
-    this.child.kill('SIGTERM');
-    await this.exited;
-  }
 }
 
 /** A CP at its socket. Closes its side when the UNS has closed. */
@@ -171,7 +114,10 @@ export class Cp {
       this.#check();
     });
     this.socket.on('error', () => undefined);
-    this.reply = new Promise(resolve => this.socket.on('close', () => resolve(this.heard)));
+    const closed = new Promise<string>(resolve => this.socket.on('close', () => resolve(this.heard)));
+    this.reply = within('the UNS closes', closed);
+    // A test that ends before does not care.
+    this.reply.catch(() => undefined);
   }
 
   send(document: string | Buffer): this {
@@ -190,7 +136,7 @@ export class Cp {
 
   /** Resolves when `text` was heard. @throws when the connection closes without it */
   hears(text: string): Promise<void> {
-    return new Promise((resolve, reject) => {
+    const event = new Promise<void>((resolve, reject) => {
       this.#check = () => {
         if (!this.heard.includes(text)) return;
         this.#check = () => undefined;
@@ -199,6 +145,7 @@ export class Cp {
       this.socket.on('close', () => reject(new Error(`closed without "${text}":\n${this.heard}`)));
       this.#check();
     });
+    return within(`a CP hears ${text}`, event);
   }
 }
 
@@ -236,10 +183,11 @@ export class Receiver {
 
   /** Resolves when `test` holds; looked at after every message. */
   until(test: (receiver: this) => boolean): Promise<void> {
-    return new Promise(resolve => {
+    const event = new Promise<void>(resolve => {
       this.#check = () => void (test(this) && resolve());
       this.#check();
     });
+    return within('sets and notes arrive at the Queue Manager', event);
   }
 
   async #serve(socket: Socket): Promise<void> {

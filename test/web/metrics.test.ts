@@ -11,8 +11,9 @@ import type { WebServer } from '../../src/web/server.js';
 import { FIGURES } from '../../src/commands/figures.js';
 import { counter, countOf, gauge, type Figures } from '../../src/daemon/figures.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
-import { binDir, startLcc, type TestLcc } from '../support/shell-lcc.js';
+import { binDir, type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { readProjectFile } from '../support/tree.js';
+import { until } from '../support/until.js';
 import { ask, ground } from './support.js';
 
 interface Family {
@@ -57,13 +58,14 @@ function ofEveryProcess(): string[] {
   return [...list.matchAll(/^\.It Cm (\w+)$/gm)].map(([, name = '']) => name);
 }
 
-describe('metrics of a whole LCC', { timeout: 300_000 }, () => {
-  let lcc: TestLcc;
+describe('metrics of a whole LCC', () => {
+  let lcc: Lcc;
   let relay: Daemon;
   before(async () => {
     lcc = await startLcc(
       'http://127.0.0.1:9/',
-      `metrics_listen = "0"
+      `[bot]
+metrics_listen = "0"
 [uns]
 metrics_listen = "127.0.0.1:0"
 [qm]
@@ -77,22 +79,21 @@ metrics_listen = "0"
 metrics_listen = "0"
 `,
     );
-    relay = startDaemon('lccd-bm', lcc.home, [
+    relay = lcc.startDaemon(
+      'lccd-bm',
       `--source=unix:${lcc.home}/run/qm-bm.sock`,
       `--listen=unix:${lcc.home}/relay.sock`,
-    ]);
+    );
     await relay.ready;
   });
   after(async () => {
-    relay.child.kill('SIGKILL');
-    await relay.ended;
-    await lcc.destroy();
+    await lcc.remove();
   });
 
   /** What a daemon says now: the value of a metric, of its only sample or of the one with these labels. */
   const of = async (daemon: string) => {
     const endpoint = new RegExp(`"daemon":"${daemon}","event":"metrics can be read","endpoint":"([^"]+)"`);
-    const response = await fetch(`http://${endpoint.exec(lcc.log())?.[1]}/metrics`);
+    const response = await fetch(`http://${endpoint.exec(lcc.log)?.[1]}/metrics`);
     const metrics = parseMetrics(await response.text());
     return (name: string, labels = '') =>
       metrics.get(name)?.samples.find(sample => sample.labels === labels)?.value;
@@ -100,7 +101,7 @@ metrics_listen = "0"
 
   it('are those of the figures and of every process, both ways, each with a value and in the format of Prometheus', async () => {
     const endpoints = [
-      ...(lcc.log() + relay.log()).matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
+      ...(lcc.log + relay.log).matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
     assert.equal(endpoints.length, 7);
     const all: Family[] = [];
@@ -139,10 +140,9 @@ metrics_listen = "0"
   });
 
   it('count what has been done', async () => {
-    writeFileSync(join(lcc.dir, 'urls'), '<url curl="a" mimetype="text/html"/>\n');
     await lcc.run('lccctl pause');
-    await lcc.run(`lcccp --uns=${lcc.uns} --pid=1 --urlprefix=http://127.0.0.1:9/ <urls`);
-    while ((await of('lccd-qm'))('lcc_qm_queue_urls') !== 1);
+    await lcc.announce([urlTag('a')]);
+    await until('a url is queued', async () => (await of('lccd-qm'))('lcc_qm_queue_urls') === 1);
     assert.equal((await of('lccd-uns'))('lcc_uns_urls_accepted_total'), 1);
   });
 
@@ -166,8 +166,8 @@ metrics_listen = "0"
     assert.ok(Math.abs(Date.now() / 1000 - startedS) < 3600);
     const { pid } = await statusOf(lcc.home, 'lccbot');
     process.kill(Number(pid), 'SIGKILL');
-    while ((await child('restarts_total', 'lccbot')) !== 1);
-    while ((await child('up', 'lccbot')) !== 1);
+    await until('a robot is started again', async () => (await child('restarts_total', 'lccbot')) === 1);
+    await until('it is up', async () => (await child('up', 'lccbot')) === 1);
     assert.ok(((await child('start_time_seconds', 'lccbot')) ?? 0) >= startedS);
     for (const daemon of daemons.filter(each => each !== 'lccbot'))
       assert.equal(await child('restarts_total', daemon), 0, daemon);
@@ -181,9 +181,9 @@ metrics_listen = "0"
   it('are not served, and nothing of them is loaded, unless asked for', async () => {
     const other = await startLcc('http://127.0.0.1:9/');
     try {
-      assert.doesNotMatch(other.log(), /metrics/);
+      assert.doesNotMatch(other.log, /metrics/);
     } finally {
-      await other.destroy();
+      await other.remove();
     }
   });
 });
@@ -242,10 +242,10 @@ describe('a metrics endpoint', () => {
     const lccd = startDaemon('lccd', home, [`--listen=unix:${home}/uns.sock`]);
     assert.equal(await lccd.ended, 69);
     assert.match(
-      lccd.log(),
+      lccd.log,
       new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by another process`),
     );
-    const stops = [...lccd.log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    const stops = [...lccd.log.matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
     assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
     other.close();
     rmSync(home, { recursive: true });

@@ -178,7 +178,7 @@ allow_addresses = ["${this.network.cidr}"]
   log(machine: Machine): string {
     return this.#daemons
       .filter(({ child }) => child.spawnargs.includes(machine.namespace))
-      .map(daemon => daemon.log())
+      .map(daemon => daemon.log)
       .join('');
   }
 

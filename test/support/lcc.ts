@@ -1,0 +1,272 @@
+/**
+ * A whole LCC, as `lccd` runs it, on a home that goes away afterwards: commands by bash, a CP that speaks the protocol, and
+ * waits that have a bound (until.ts).
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'smol-toml';
+import { EXIT } from '../../src/lib/errors.js';
+import { startDaemon, type Daemon } from './daemon.js';
+import { killAll } from './processes.js';
+import { ROOT } from './tree.js';
+import { BOUND_MS, lastLines, until } from './until.js';
+
+export const binDir = join(ROOT, 'bin');
+
+export interface Ran {
+  status: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** What an LCC holds, comparable: `curl md5` of every row, each md5 taken from the stored file. */
+export interface Holdings {
+  rows: string[];
+  files: number;
+}
+
+export class Lcc {
+  /** Where commands run. */
+  readonly dir: string;
+  readonly home: string;
+  /** Of commands, with the password of provider 1 once there is one. */
+  readonly env: NodeJS.ProcessEnv;
+  /** `unix:…`: where CPs connect. */
+  readonly uns: string;
+  /** Below it are the pages of provider 1; ends with a slash. */
+  readonly root: string;
+  /** Errors of fetches that were reported to the CP of `deliver`: `404 page.html`. */
+  readonly reported = new Set<string>();
+  #lccd: Daemon | undefined;
+  /** Of those that have ended. */
+  #logged = '';
+  #isAbandoned = false;
+
+  /** @param toml more of lcc.toml @param parent where its directory is made */
+  constructor(root: string, toml = '', parent = tmpdir()) {
+    this.dir = mkdtempSync(join(parent, 'lcc-'));
+    this.home = join(this.dir, 'home');
+    this.uns = `unix:${this.dir}/uns.sock`;
+    this.root = root;
+    this.env = {
+      ...process.env,
+      LCC_HOME: this.home,
+      LCC_CONFIG: '',
+      PATH: `${binDir}:${process.env['PATH']}`,
+    };
+    mkdirSync(this.home);
+    this.configure(toml);
+  }
+
+  /** For the next start: keys of lcc.toml besides those that every test needs, in place of those given before. */
+  configure(toml: string): void {
+    const usual = {
+      uns: { listen: [this.uns] },
+      bm: { grace_ms: 0 },
+      bot: { allow_addresses: ['127.0.0.0/8'] },
+      lccd: { restart_min_ms: 10 },
+    };
+    const sections = Object.entries(parse(toml)).map(([name, keys]) => [
+      name,
+      { ...(usual as Record<string, object>)[name], ...(keys as object) },
+    ]);
+    writeFileSync(join(this.home, 'lcc.toml'), stringify({ ...usual, ...Object.fromEntries(sections) }));
+  }
+
+  /** What lccd and its children have logged, the last of it. */
+  get log(): string {
+    return this.#logged + (this.#lccd?.log ?? '');
+  }
+
+  /** Runs a bash command line with our commands first in PATH; pipes fail as a whole. */
+  sh(line: string, env: NodeJS.ProcessEnv = {}, cwd = this.dir): Promise<Ran> {
+    return shell(line, { ...this.env, ...env }, cwd);
+  }
+
+  /** The same, and fails the test when it does not exit 0. @returns what it printed */
+  async run(line: string, input = ''): Promise<string> {
+    const { status, stdout, stderr } = await shell(line, this.env, this.dir, input);
+    if (status !== 0) throw new Error(`exit ${status} from: ${line}\n${stderr.slice(-4000)}\n${lastLines()}`);
+    return stdout;
+  }
+
+  /** @param options more of lccpidb @returns its password, which for provider 1 is also in the environment of commands */
+  async addProvider(pid = 1, root = this.root, options = ''): Promise<string> {
+    const password = (await this.run(`lccpidb add --pid=${pid} --root=${root} ${options}`)).trim();
+    if (pid === 1) this.env['LCC_PWD'] = password;
+    return password;
+  }
+
+  /** Starts lccd, and waits until it is ready. */
+  async start(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    await this.launch(env).ready;
+  }
+
+  /** Starts lccd; that may take its time, or never succeed. It brings its children back by itself. */
+  launch(env: NodeJS.ProcessEnv = {}): Daemon {
+    this.#logged = this.log;
+    return (this.#lccd = startDaemon('lccd', this.home, [], { ...this.env, ...env }));
+  }
+
+  /** Starts another daemon on the same home; `stop` leaves it alone, `remove` does not. */
+  startDaemon(name: string, ...args: string[]): Daemon {
+    return startDaemon(name, this.home, args, this.env);
+  }
+
+  /** A Queue Manager without a UNS; Bot Managers find it at `home`/b.sock. It may be one that refuses to start. */
+  startQueueManager(): Daemon {
+    const listening = [`--listen-uns=unix:${this.home}/u.sock`, `--listen-bm=unix:${this.home}/b.sock`];
+    return this.startDaemon('lccd-qm', ...listening);
+  }
+
+  async stop(signal?: NodeJS.Signals): Promise<void> {
+    await this.#lccd?.stop(signal);
+  }
+
+  /** Kills everything that runs on this home, as a machine that stops does, and waits until it is gone. */
+  killAll(): Promise<void> {
+    return killAll(this.home);
+  }
+
+  /** Ends all that runs, and removes its directory. */
+  async remove(): Promise<void> {
+    await this.stop();
+    await this.killAll();
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
+  }
+
+  /** Waits until nothing is spooled, queued or being fetched. @param limitS longer where there is that much to fetch */
+  async idle(limitS = BOUND_MS / 1000): Promise<void> {
+    const look = async () => {
+      const { status, stderr } = await this.sh(`lccstat --until-idle=${limitS}`);
+      // One that has been started just now may not answer yet.
+      const isStarting = status === EXIT.unavailable && this.#lccd?.child.exitCode === null;
+      if (status !== 0 && !isStarting)
+        throw new Error(`the LCC does not come to rest: ${stderr}\n${lastLines()}`);
+      return status === 0;
+    };
+    await until('the LCC comes to rest', look, limitS * 1000 + BOUND_MS);
+  }
+
+  /** Waits until a command prints that, whatever its status: one that has been started just now may not answer yet. */
+  shows(line: string, wanted: RegExp): Promise<string> {
+    return until(`${line} shows ${String(wanted)}`, async () => {
+      const { stdout, stderr } = await this.sh(line);
+      return wanted.test(stdout + stderr) && stdout + stderr;
+    });
+  }
+
+  /** Waits until every file that is no longer needed has been removed (`bm.grace_ms` is 0 here). */
+  async freed(): Promise<void> {
+    await this.shows('lccstat --json', /^(?=[^]*"freed_waiting":0\b)(?=[^]*"names_in_grace":0\b)/);
+  }
+
+  /** Delivers a set with lcccp. @param as whose it is, and below what @param options more of lcccp */
+  async announce(
+    urls: readonly string[],
+    options = '',
+    as = `--pid=1 --urlprefix=${this.root}`,
+  ): Promise<void> {
+    await this.run(`lcccp -q --uns=${this.uns} ${as} ${options}`, urls.map(url => `${url}\n`).join(''));
+  }
+
+  /** Sets that are not accepted yet never will be. */
+  abandon(): void {
+    this.#isAbandoned = true;
+  }
+
+  /** Delivers a set of provider 1 as a CP does: again and again until it is accepted, since a failure counts as nothing sent. */
+  async deliver(set: 'full' | 'partial', urls: readonly string[]): Promise<void> {
+    const text = `${this.#login}<lococa:set set="${set}" urlprefix="${this.root}">${urls.join('')}</lococa:set>`;
+    await until('a set is accepted', async () => {
+      if (this.#isAbandoned) throw new Error('the set is abandoned');
+      const reply = await this.#say(text);
+      if (reply.includes('_rejected')) throw new Error(reply);
+      return reply.includes('<set_accepted');
+    });
+  }
+
+  /** Asks for the status only, as a CP that closes in good order. @returns the number of its connection */
+  async look(): Promise<number> {
+    const end = '</lococa:init_accepted>';
+    const reply = await until('the status is given', async () => {
+      const said = await this.#say(this.#login, end);
+      return said.includes(end) && said;
+    });
+    return Number(/ seq="(\d+)"/.exec(reply)?.[1]);
+  }
+
+  get #login(): string {
+    return `<lococa:init><provider id="1" passwd="${this.env['LCC_PWD']}"/></lococa:init>`;
+  }
+
+  /** What the UNS answers until it closes, or until its answer has `end`. */
+  #say(text: string, end?: string): Promise<string> {
+    return new Promise(resolve => {
+      let reply = '';
+      const socket = connect(this.uns.slice('unix:'.length), () => void socket.write(text));
+      socket.setEncoding('utf8').on('data', (more: string) => {
+        reply += more;
+        if (end !== undefined && reply.includes(end)) socket.end();
+      });
+      // An error is followed by 'close'; what was said until then decides.
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          for (const [, code, curl = ''] of reply.matchAll(/<url code="(\d+)" curl="([^"]*)"/g))
+            this.reported.add(`${code} ${curl.replace(this.root, '')}`);
+          resolve(reply);
+        });
+    });
+  }
+
+  async holdings(): Promise<Holdings> {
+    const store = join(this.home, 'store');
+    const rows = (await this.run('lccq --format=jsonl'))
+      .split('\n')
+      .filter(line => line.startsWith('{'))
+      .map(line => JSON.parse(line) as { curl?: string; md5?: string; file?: string })
+      .flatMap(({ curl = '', md5, file }) => {
+        if (file === undefined) return [];
+        const found = createHash('md5').update(readFileSync(file)).digest('hex');
+        return `${curl.replace(this.root, '')} ${found}${found === md5 ? '' : ` but said to be ${md5}`}`;
+      })
+      .sort();
+    const files = readdirSync(store, { recursive: true, withFileTypes: true });
+    return { rows, files: files.filter(file => file.isFile() && file.parentPath !== store).length };
+  }
+}
+
+/** One that runs, with provider 1 over `root`. @param env more of lccd's alone */
+export async function startLcc(root: string, toml = '', env: NodeJS.ProcessEnv = {}): Promise<Lcc> {
+  const lcc = new Lcc(root, toml);
+  await lcc.addProvider();
+  await lcc.start(env);
+  return lcc;
+}
+
+/** Runs a bash command line; pipes fail as a whole. */
+export function shell(line: string, env: NodeJS.ProcessEnv, cwd: string, input = ''): Promise<Ran> {
+  return new Promise(resolve => {
+    const bash = execFile(
+      'bash',
+      ['-o', 'pipefail', '-c', line],
+      { env, cwd, maxBuffer: 256 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        const status = error === null ? 0 : typeof error.code === 'number' ? error.code : 128;
+        resolve({ status, stdout, stderr });
+      },
+    );
+    // It may end without having read.
+    bash.stdin?.on('error', () => undefined).end(input);
+  });
+}
+
+/** One `<url/>` of a set. */
+export function urlTag(name: string, more = ''): string {
+  return `<url curl="${name}" mimetype="text/html"${more}/>`;
+}
