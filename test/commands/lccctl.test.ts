@@ -158,7 +158,7 @@ describe('lccctl', () => {
   it('release does the removals that the fuse holds back, discard drops them', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `fuse/${i}`);
     const remove = async (which: readonly string[]) => {
-      await lcc.announce(which.map(name => urlTag(name, ' op="delete"')));
+      await lcc.lcccp(which.map(name => urlTag(name, ' op="delete"')));
       await lcc.shows('lccstat', /removals? of 1 provider (is|are) held back/);
     };
     const count = async () => Number(await lcc.run(`lccq --count --no-deleted --prefix=${site.url}fuse/`));

@@ -3,25 +3,18 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import {
-  configure,
-  contentOf,
-  fetchOk,
-  fileOf,
-  home,
-  md5,
-  site,
-  source,
-  startManager,
-  startRobot,
-} from '../support/bot-manager.js';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { BotManagerHome, contentOf, md5 } from '../support/bot-manager.js';
 import { statusOf } from '../support/daemon.js';
+import { until } from '../support/until.js';
+
+let bm: BotManagerHome;
+beforeEach(async () => void (bm = await BotManagerHome.make()));
+afterEach(() => bm.remove());
 
 /** Files that robots have not finished. */
 function halfWritten(): string[] {
-  return readdirSync(join(home, 'store'), { recursive: true })
+  return readdirSync(join(bm.home, 'store'), { recursive: true })
     .map(String)
     .filter(name => name.endsWith('.tmp'));
 }
@@ -31,7 +24,7 @@ describe('lccd-bm and its robots', () => {
     let now = 0;
     let most = 0;
     const order: string[] = [];
-    site.answer = (request, response) => {
+    bm.site.answer = (request, response) => {
       most = Math.max(most, ++now);
       order.push(request.url ?? '');
       setImmediate(() => {
@@ -39,12 +32,12 @@ describe('lccd-bm and its robots', () => {
         response.end('x');
       });
     };
-    startManager();
-    startRobot('one', 4);
-    startRobot('two', 4);
-    await source.slots(8);
+    bm.startManager();
+    bm.startRobot('one', 4);
+    bm.startRobot('two', 4);
+    await bm.source.slots(8);
     const paths = Array.from({ length: 30 }, (_, i) => `/${i}`);
-    await Promise.all(paths.map(path => fetchOk(path, '7')));
+    await Promise.all(paths.map(path => bm.fetchOk(path, '7')));
     assert.equal(most, 1);
     assert.deepEqual(order, paths);
   });
@@ -54,27 +47,27 @@ describe('lccd-bm and its robots', () => {
     const held: (() => void)[] = [];
     let beginning = () => {};
     const begun = new Promise<void>(resolve => (beginning = resolve));
-    site.answer = (request, response) => {
+    bm.site.answer = (request, response) => {
       asked.push(request.url ?? '');
       if (asked.length > 1) return void response.end('x');
       held.push(() => response.end('x'));
       beginning();
     };
-    configure('lane_window = 3\n');
-    startManager();
-    startRobot('lccbot', 4);
-    await source.slots(4);
+    bm.configure('lane_window = 3\n');
+    bm.startManager();
+    bm.startRobot('lccbot', 4);
+    await bm.source.slots(4);
     const [first, ...rest] = Array.from({ length: 8 }, (_, i) =>
-      source.fetch({ lane: '7', url: site.urlOf(`/${i}`) }),
+      bm.source.fetch({ lane: '7', url: bm.site.urlOf(`/${i}`) }),
     );
     await begun;
-    source.recall('7');
+    bm.source.recall('7');
     const back = await Promise.all(rest);
     assert.deepEqual(
       back.map(result => result?.status),
       rest.map(() => 'recalled'),
     );
-    const anew = fetchOk('/anew', '7');
+    const anew = bm.fetchOk('/anew', '7');
     for (const finish of held) finish();
     assert.equal((await first)?.status, 'ok');
     await anew;
@@ -86,7 +79,7 @@ describe('lccd-bm and its robots', () => {
     const large = (path: string) => contentOf(path).repeat(800);
     let begun = 0;
     let requests = 0;
-    site.answer = (request, response) => {
+    bm.site.answer = (request, response) => {
       requests++;
       const content = large(request.url ?? '');
       if (begun >= 4) {
@@ -97,84 +90,82 @@ describe('lccd-bm and its robots', () => {
       response.setHeader('content-length', content.length);
       response.write(content.slice(0, 400_000).toUpperCase());
     };
-    const manager = startManager();
-    const victim = startRobot('victim', 4);
-    await source.slots(4);
+    const manager = bm.startManager();
+    const victim = bm.startRobot('victim', 4);
+    await bm.source.slots(4);
     const paths = ['/a', '/b', '/c', '/d'];
-    const fetches = paths.map(path => fetchOk(path));
-    while (halfWritten().length < paths.length) await new Promise(resolve => void setImmediate(resolve));
+    const fetches = paths.map(path => bm.fetchOk(path));
+    await until('every page is half written', () => halfWritten().length === paths.length);
     victim.child.kill('SIGKILL');
     await manager.logged('robot gone');
-    startRobot('heir', 2);
+    bm.startRobot('heir', 2);
     for (const [i, result] of (await Promise.all(fetches)).entries()) {
-      assert.ok(readFileSync(fileOf(result), 'utf8') === large(paths[i] ?? ''), paths[i]);
+      assert.ok(readFileSync(bm.fileOf(result), 'utf8') === large(paths[i] ?? ''), paths[i]);
     }
     assert.equal(requests, 2 * paths.length);
     assert.deepEqual(halfWritten(), []);
   });
 
   it('gives the work of a robot that hangs to another, whose content is not replaced when it goes on', async () => {
-    configure('attempt_timeout_ms = 4000\n[bot]\ntotal_timeout_ms = 3900\n');
+    bm.configure('attempt_timeout_ms = 4000\n[bot]\ntotal_timeout_ms = 3900\n');
     let finish = () => {};
     let asked = () => {};
     const hasAsked = new Promise<void>(resolve => (asked = resolve));
-    site.answer = (_request, response) => {
+    bm.site.answer = (_request, response) => {
       finish = () => void response.end('old');
       asked();
     };
-    const manager = startManager();
-    const hung = startRobot('hung', 1);
-    await source.slots(1);
-    const result = fetchOk('/a');
+    const manager = bm.startManager();
+    const hung = bm.startRobot('hung', 1);
+    await bm.source.slots(1);
+    const result = bm.fetchOk('/a');
     await hasAsked;
     hung.child.kill('SIGSTOP');
     finish();
     await manager.logged('robot gone');
-    site.answer = (_request, response) => void response.end('new');
-    startRobot('heir', 1);
+    bm.site.answer = (_request, response) => void response.end('new');
+    bm.startRobot('heir', 1);
     const stored = await result;
     assert.notEqual(stored.fileId, '00/00/00000000.0', 'the name of the robot that hangs');
     hung.child.kill('SIGCONT');
-    await source.slots(2);
-    assert.equal(readFileSync(fileOf(stored), 'utf8'), 'new');
+    await bm.source.slots(2);
+    assert.equal(readFileSync(bm.fileOf(stored), 'utf8'), 'new');
     assert.equal(stored.md5, md5('new'));
   });
 
   it('gives the lanes of a robot that answers no ping to another, and tells of it until it is back', async () => {
-    configure('[wire]\nping_interval_ms = 1000\n');
+    bm.configure('[wire]\nping_interval_ms = 1000\n');
     let asked = () => {};
     const hasAsked = new Promise<void>(resolve => (asked = resolve));
-    site.answer = asked;
-    const manager = startManager();
-    const hung = startRobot('hung', 1);
-    await source.slots(1);
-    const results = ['/0', '/1'].map(path => fetchOk(path, '7'));
+    bm.site.answer = asked;
+    const manager = bm.startManager();
+    const hung = bm.startRobot('hung', 1);
+    await bm.source.slots(1);
+    const results = ['/0', '/1'].map(path => bm.fetchOk(path, '7'));
     await hasAsked;
-    site.answer = (request, response) => void response.end(contentOf(request.url ?? ''));
+    bm.site.answer = (request, response) => void response.end(contentOf(request.url ?? ''));
     hung.child.kill('SIGSTOP');
-    startRobot('heir', 1);
-    await source.slots(2);
-    const untilStatus = async (
-      is: (status: { robots_silent: unknown[]; robots_lost: unknown[] }) => boolean,
-    ) => {
-      while (!is((await statusOf(home, 'lccd-bm')) as Parameters<typeof is>[0])) await pause(20);
-    };
-    await untilStatus(({ robots_silent: silent }) => silent.length === 1);
+    bm.startRobot('heir', 1);
+    await bm.source.slots(2);
+    const says = (silent: number, lost: number) =>
+      until(`${silent} robots are silent, ${lost} are lost`, async () => {
+        const { robots_silent: isSilent, robots_lost: isLost } = await statusOf(bm.home, 'lccd-bm');
+        return (isSilent as unknown[]).length === silent && (isLost as unknown[]).length === lost;
+      });
+    await says(1, 0);
     await manager.logged('silent for 3 intervals of 1 s (wire.ping_interval_ms)');
     await Promise.all(results);
-    await untilStatus(
-      ({ robots_silent: silent, robots_lost: lost }) => silent.length === 0 && lost.length === 1,
-    );
+    await says(0, 1);
     hung.child.kill('SIGCONT');
-    await untilStatus(({ robots_lost: lost }) => lost.length === 0);
+    await says(0, 0);
   });
 
   it('has a robot that was stopped for longer than its attempt ask nothing more beside its successor', async () => {
-    configure('attempt_timeout_ms = 6000\n[bot]\ntotal_timeout_ms = 5900\n');
+    bm.configure('attempt_timeout_ms = 6000\n[bot]\ntotal_timeout_ms = 5900\n');
     const asked: string[] = [];
     const answers = new Map<string, () => void>();
     let changed = () => {};
-    site.answer = (request, response) => {
+    bm.site.answer = (request, response) => {
       asked.push(request.url ?? '');
       answers.set(request.url ?? '', () => void response.end('page'));
       changed();
@@ -182,15 +173,17 @@ describe('lccd-bm and its robots', () => {
     const untilAsked = async (count: number) => {
       while (asked.length < count) await new Promise<void>(resolve => (changed = resolve));
     };
-    const manager = startManager();
-    const stopped = startRobot('stopped', 1);
-    await source.slots(1);
-    const results = ['/0', '/1', '/2', '/3'].map(path => source.fetch({ lane: '7', url: site.urlOf(path) }));
+    const manager = bm.startManager();
+    const stopped = bm.startRobot('stopped', 1);
+    await bm.source.slots(1);
+    const results = ['/0', '/1', '/2', '/3'].map(path =>
+      bm.source.fetch({ lane: '7', url: bm.site.urlOf(path) }),
+    );
     await untilAsked(1);
     stopped.child.kill('SIGSTOP');
     const first = answers.get('/0');
     await manager.logged('robot gone');
-    startRobot('heir', 1);
+    bm.startRobot('heir', 1);
     await untilAsked(2);
     answers.get('/0')?.();
     await untilAsked(3);
@@ -198,7 +191,7 @@ describe('lccd-bm and its robots', () => {
     first?.();
     stopped.child.kill('SIGCONT');
     await stopped.logged('silent for 2 times the 2 s it pings at');
-    await source.slots(2);
+    await bm.source.slots(2);
     for (const [n, path] of ['/1', '/2', '/3'].entries()) {
       answers.get(path)?.();
       await untilAsked(Math.min(4 + n, 5));
@@ -209,35 +202,34 @@ describe('lccd-bm and its robots', () => {
   });
 
   it('has robots give up what they fetch when it hangs: its lanes are another’s soon', async () => {
-    configure('[wire]\nping_interval_ms = 2000\n');
+    bm.configure('[wire]\nping_interval_ms = 2000\n');
     const asked: string[] = [];
     let leave = () => {};
     const left = new Promise<void>(resolve => (leave = resolve));
     let begin = () => {};
     const begun = new Promise<void>(resolve => (begin = resolve));
-    site.answer = (request, response) => {
+    bm.site.answer = (request, response) => {
       asked.push(request.url ?? '');
       response.once('close', leave);
       begin();
     };
-    const manager = startManager();
-    const robot = startRobot('lccbot', 1);
-    await source.slots(1);
-    for (const path of ['/0', '/1', '/2']) void source.fetch({ lane: '7', url: site.urlOf(path) });
+    const manager = bm.startManager();
+    const robot = bm.startRobot('lccbot', 1);
+    await bm.source.slots(1);
+    for (const path of ['/0', '/1', '/2']) void bm.source.fetch({ lane: '7', url: bm.site.urlOf(path) });
     await begun;
     manager.child.kill('SIGSTOP');
     await left;
     await robot.logged('silent for 2 times the 2 s it pings at');
     assert.deepEqual(asked, ['/0']);
     manager.child.kill('SIGCONT');
-    const connections = () => manager.log.match(/robot connected/g)?.length ?? 0;
-    while (connections() < 2) await new Promise(resolve => void setImmediate(resolve));
+    await manager.logged('robot connected', 2);
   });
 
   it('answers a person’s robot, and outlives whatever it is sent', async () => {
-    const manager = startManager();
+    const manager = bm.startManager();
     await manager.ready;
-    await source.slots(0);
+    await bm.source.slots(0);
     for (const [typed, heard] of [
       ["<lococa:bot slots='1'/>\r\n<fetched id='5'/>\r\n", 'code="104"'],
       ['<lococa:bot slots="1"', ''],
@@ -247,7 +239,7 @@ describe('lccd-bm and its robots', () => {
       [`<a ${'x'.repeat(200_000)}`, 'code="10'],
       ['\u0000\u0001\u0002', 'code="103"'],
     ] as const) {
-      const socket = connect(join(home, 'bm.sock'));
+      const socket = connect(join(bm.home, 'bm.sock'));
       socket.on('error', () => undefined);
       let text = '';
       socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -255,10 +247,10 @@ describe('lccd-bm and its robots', () => {
       await once(socket, 'close');
       assert.ok(text.includes(heard), `${typed.slice(0, 20)}: ${text}`);
     }
-    const typist = connect(join(home, 'bm.sock'));
+    const typist = connect(join(bm.home, 'bm.sock'));
     typist.write("<lococa:bot slots='1'/>\r\n");
-    await source.slots(1);
-    const fetching = source.fetch({ lane: '1', url: site.urlOf('/x') });
+    await bm.source.slots(1);
+    const fetching = bm.source.fetch({ lane: '1', url: bm.site.urlOf('/x') });
     const [asked] = (await once(typist, 'data')) as [Buffer];
     assert.match(
       asked.toString(),

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { startDaemon, type Daemon } from '../support/daemon.js';
-import { TestSite } from '../support/site.js';
-import { TestSource } from '../support/source.js';
+import { BotManagerHome, contentOf } from '../support/bot-manager.js';
+import type { Daemon } from '../support/daemon.js';
 
 const STEPS = [
   'bm.store.claimed',
@@ -32,15 +30,13 @@ class KeptManager {
   }
   async restart(): Promise<void> {
     this.#stopping = true;
-    this.#daemon.child.kill('SIGTERM');
-    if ((await this.#daemon.ended) === 'SIGKILL') this.crashes++;
+    if ((await this.#daemon.stop()) === 'SIGKILL') this.crashes++;
     this.#stopping = false;
     this.#daemon = this.#keep();
   }
   async kill(): Promise<void> {
     this.#stopping = true;
-    this.#daemon.child.kill('SIGKILL');
-    await this.#daemon.ended;
+    await this.#daemon.stop('SIGKILL');
   }
   #keep(): Daemon {
     const daemon = this.#start();
@@ -56,21 +52,12 @@ class KeptManager {
 
 /** Urls come, half of them go, others come, with a restart between; gives what the store must hold and what it does. */
 async function history(crashAt: string | undefined) {
-  const home = mkdtempSync(join(tmpdir(), 'lcc-bm-crash-'));
-  writeFileSync(
-    join(home, 'lcc.toml'),
-    '[bm]\ngrace_ms = 0\nname_block = 7\nmin_free_disk_percent = 0\nrobot_wait_ms = "5m"\n',
-  );
-  const site = await TestSite.listen((request, response) => response.end(`content of ${request.url}`));
-  const source = await TestSource.listen(join(home, 'qm.sock'));
-  const ends = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1'];
-  const env = crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(home, 'crashed') };
-  const manager = new KeptManager(() => startDaemon('lccd-bm', home, ends, env));
-  const robot = startDaemon('lccbot', home, [
-    `--bm=unix:${home}/bm.sock`,
-    `--slots=${SLOTS}`,
-    '--allow-address=127.0.0.0/8',
-  ]);
+  const bm = await BotManagerHome.make();
+  const { source, site } = bm;
+  const env =
+    crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(bm.home, 'crashed') };
+  const manager = new KeptManager(() => bm.startManager(env));
+  bm.startRobot('lccbot', SLOTS);
   try {
     const held = new Map<string, string>();
     const named = new Map<string, string>();
@@ -83,7 +70,7 @@ async function history(crashAt: string | undefined) {
       const before = named.get(result.fileId);
       assert.equal(before, undefined, `${result.fileId} names ${path} and has named ${before}`);
       named.set(result.fileId, path);
-      held.set(result.fileId, `content of ${path}`);
+      held.set(result.fileId, contentOf(path));
     };
     const remove = async (fileId: string): Promise<void> => {
       await source.slots(SLOTS);
@@ -95,37 +82,18 @@ async function history(crashAt: string | undefined) {
     for (let round = 0; round < ROUNDS; round++) {
       await Promise.all(Array.from({ length: URLS }, (_, i) => add(`/${round}/${i}`)));
       await Promise.all([...held.keys()].filter((_, i) => i % 2 === 0).map(remove));
-      await untilFiles(join(home, 'store'), held.size + manager.crashes * SLOTS);
+      await bm.swept(held.size + manager.crashes * SLOTS);
       await manager.restart();
     }
     await source.slots(SLOTS);
     for (const [fileId, content] of held) {
-      assert.equal(readFileSync(join(home, 'store', fileId), 'utf8'), content, fileId);
+      assert.equal(readFileSync(join(bm.home, 'store', fileId), 'utf8'), content, fileId);
     }
-    return {
-      urls: [...held.values()].length,
-      files: filesIn(join(home, 'store')).length,
-      crashes: manager.crashes,
-    };
+    return { urls: held.size, files: bm.files().length, crashes: manager.crashes };
   } finally {
     await manager.kill();
-    robot.child.kill('SIGKILL');
-    await robot.ended;
-    source.close();
-    site.close();
-    rmSync(home, { recursive: true, force: true });
+    await bm.remove();
   }
-}
-
-function filesIn(store: string): string[] {
-  return readdirSync(store, { recursive: true })
-    .map(String)
-    .filter(name => /^[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{8}\.\d+$/.test(name));
-}
-
-/** Waits until at most this many files are left: the sweep has no event a test could wait for. */
-async function untilFiles(store: string, atMost: number): Promise<void> {
-  while (filesIn(store).length > atMost) await new Promise(resolve => void setTimeout(resolve, 20));
 }
 
 describe('lccd-bm killed at any durable step', { concurrency: 2 }, () => {

@@ -88,10 +88,8 @@ export class Lcc {
   }
 
   /** The same, and fails the test when it does not exit 0. @returns what it printed */
-  async run(line: string, input = ''): Promise<string> {
-    const { status, stdout, stderr } = await shell(line, this.env, this.dir, input);
-    if (status !== 0) throw new Error(`exit ${status} from: ${line}\n${stderr.slice(-4000)}\n${lastLines()}`);
-    return stdout;
+  async run(line: string): Promise<string> {
+    return succeeded(line, await this.sh(line));
   }
 
   /** @param options more of lccpidb @returns its password, which for provider 1 is also in the environment of commands */
@@ -166,12 +164,14 @@ export class Lcc {
   }
 
   /** Delivers a set with lcccp. @param as whose it is, and below what @param options more of lcccp */
-  async announce(
-    urls: readonly string[],
-    options = '',
-    as = `--pid=1 --urlprefix=${this.root}`,
-  ): Promise<void> {
-    await this.run(`lcccp -q --uns=${this.uns} ${as} ${options}`, urls.map(url => `${url}\n`).join(''));
+  lcccp(urls: readonly string[], options = '', as = `--pid=1 --urlprefix=${this.root}`): Promise<Ran> {
+    const input = urls.map(url => `${url}\n`).join('');
+    return shell(`lcccp -q --uns=${this.uns} ${as} ${options}`, this.env, this.dir, input);
+  }
+
+  /** The same, and fails the test when lcccp does not exit 0. */
+  async announce(...args: Parameters<Lcc['lcccp']>): Promise<void> {
+    succeeded('lcccp', await this.lcccp(...args));
   }
 
   /** Sets that are not accepted yet never will be. */
@@ -264,6 +264,11 @@ export function shell(line: string, env: NodeJS.ProcessEnv, cwd: string, input =
     // It may end without having read.
     bash.stdin?.on('error', () => undefined).end(input);
   });
+}
+
+function succeeded(line: string, { status, stdout, stderr }: Ran): string {
+  if (status !== 0) throw new Error(`exit ${status} from: ${line}\n${stderr.slice(-4000)}\n${lastLines()}`);
+  return stdout;
 }
 
 /** One `<url/>` of a set. */
