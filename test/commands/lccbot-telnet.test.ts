@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { spawnBot } from '../bot/lccbot.js';
 import { answer, newFolder, rawServer } from '../fetch/support.js';
 import { freePort } from '../support/nginx.js';
 import { readProjectFile } from '../support/tree.js';
+import { until } from '../support/until.js';
 
 const noTelnet =
   spawnSync('telnet', ['--help']).error !== undefined && process.env['CI'] !== 'true' && 'no telnet';
@@ -58,7 +58,7 @@ async function hold(
   const transcript: string[] = [];
   let read = 0;
   const hear = async () => {
-    while (!heard().slice(read).includes('\n')) await pause(5);
+    await until('a line is heard', () => heard().slice(read).includes('\n'));
     const end = heard().indexOf('\n', read);
     transcript.push(heard().slice(read, end).replace(/\r$/, ''));
     read = end + 1;
@@ -128,9 +128,9 @@ it('goes on when a request is spread over lines, and while another is being type
   socket.setEncoding('utf8').on('data', (text: string) => (heard += text));
   const one = `<fetch\r\n  id='1'\r\n  url='${site.url}'\r\n  file='${folder}/1'\r\n/>`;
   socket.write(`${one}\r\n\r\n  <fetch id="2"`);
-  while (!heard.includes('<fetched id="1" status="ok"')) await pause(5);
+  await until('the first is answered', () => heard.includes('<fetched id="1" status="ok"'));
   socket.write(` url="${site.url}" file="${folder}/2" />`);
-  while (!heard.includes('<fetched id="2" status="ok"')) await pause(5);
+  await until('the second is answered', () => heard.includes('<fetched id="2" status="ok"'));
   socket.destroy();
 });
 
@@ -141,13 +141,12 @@ async function typed(socket: Socket, byte: number): Promise<void> {
 }
 
 async function untilListening(port: number): Promise<void> {
-  for (;;) {
+  await until(`somebody listens on port ${port}`, async () => {
     const socket = connect(port, '127.0.0.1');
     const isOpen = await new Promise<boolean>(resolve => {
       socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
     });
     socket.destroy();
-    if (isOpen) return;
-    await pause(20);
-  }
+    return isOpen;
+  });
 }

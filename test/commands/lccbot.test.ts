@@ -5,9 +5,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { dial, request, socketIn, spawnBot, talk } from '../bot/lccbot.js';
 import { answer, filesBelow, newFolder, rawServer } from '../fetch/support.js';
+import { until } from '../support/until.js';
 
 const PAGE = 'a page';
 const MD5 = createHash('md5').update(PAGE).digest('hex');
@@ -21,16 +21,12 @@ const site = () => rawServer(socket => void socket.write(answer(PAGE, 'Content-T
 const silent = () => rawServer(() => undefined);
 const results = (out: string) => out.split('\n').filter(line => line.startsWith('<fetched'));
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause(5);
-}
-
 /** A conversation with somebody: all that was received, and a way to wait for more. */
-function listenTo(socket: Socket): { seen: () => string; saw: (text: string | RegExp) => Promise<void> } {
+function listenTo(socket: Socket): { seen: () => string; saw: (text: string | RegExp) => Promise<unknown> } {
   let seen = '';
   socket.setEncoding('utf8').on('data', (chunk: string) => (seen += chunk));
   socket.on('error', () => undefined);
-  return { seen: () => seen, saw: text => until(() => seen.search(text) >= 0) };
+  return { seen: () => seen, saw: text => until(`it says ${String(text)}`, () => seen.search(text) >= 0) };
 }
 
 describe('lccbot --stdio', () => {
@@ -190,7 +186,7 @@ describe('lccbot --stdio', () => {
     const server = await silent();
     const bot = spawnBot(['--stdio', '--allow-address=127.0.0.1']);
     bot.child.stdin?.write(request(1, server.url, '/nowhere/x'));
-    await until(() => server.requests.length === 1);
+    await until('it is asked', () => server.requests.length === 1);
     bot.child.kill('SIGTERM');
     assert.equal(await bot.exited, 0);
     assert.match(await bot.stdout, /id="1" status="error" code="605"/);
@@ -208,7 +204,7 @@ describe('lccbot --listen', () => {
     const [first, second] = [listenTo(one), listenTo(two)];
     await Promise.all([first.saw('slots="1"'), second.saw('slots="1"')]);
     one.write(request(1, server.url, join(folder, 'one')));
-    await until(() => waiting !== undefined);
+    await until('it is asked', () => waiting !== undefined);
     two.write(request(2, server.url, join(folder, 'two')));
     bot.child.kill('SIGTERM');
     await Promise.all([first.saw('slots="0"'), second.saw('slots="0"')]);
@@ -275,11 +271,11 @@ describe('lccbot whose Bot Manager is lost', () => {
     spawnBot([`--bm=unix:${path}`, '--slots=1', '--allow-address=127.0.0.1']);
     const [one] = (await once(manager, 'connection')) as [Socket];
     one.write(request(1, server.url, join(folder, 'one')) + request(2, server.url, join(folder, 'two')));
-    await until(() => filesBelow(folder).length === 1);
+    await until('a file is written', () => filesBelow(folder).length === 1);
     // It may be back before its file is looked for.
     const again = once(manager, 'connection') as Promise<[Socket]>;
     one.destroy();
-    await until(() => filesBelow(folder).length === 0);
+    await until('the file is removed', () => filesBelow(folder).length === 0);
     const [two] = await again;
     const { saw } = listenTo(two);
     const fine = await site();

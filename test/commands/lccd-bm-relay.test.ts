@@ -4,12 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { Qm } from '../qm/daemon.js';
 import { Daemons, statusOf, type Daemon } from '../support/daemon.js';
 import { TestSite } from '../support/site.js';
 import { TestSource } from '../support/source.js';
+import { until } from '../support/until.js';
 
 let dir: string;
 let site: TestSite;
@@ -91,7 +91,8 @@ describe('lccd-bm as a relay, three levels deep', () => {
       const result = results.find(each => each?.status === 'ok' && each.machineId === id);
       assert.ok(result?.status === 'ok' && result.fileId !== undefined);
       assert.equal((await source.delete(id, result.fileId))?.status, 'ok');
-      while (existsSync(contentOf(id, result.fileId))) await pause(10);
+      const { fileId } = result;
+      await until('the file is deleted', () => !existsSync(contentOf(id, fileId)));
     }
     assert.equal((await source.delete('m9', '00/00/00000000.0'))?.status, 'away');
     for (const name of ['top', 'middle', 'low'])
@@ -111,7 +112,7 @@ describe('lccd-bm as a relay, three levels deep', () => {
     const fetches = ['/a/1', '/a/2', '/b/1', '/b/2'].map(path =>
       source.fetch({ lane: path.split('/')[1] ?? '', url: site.urlOf(path) }),
     );
-    while (begun.length < 2) await pause(5);
+    await until('2 urls are fetched', () => begun.length === 2);
     machine('m2', 'top', 2);
     await source.slots(4, 'm1', 'm2');
     for (const { child } of first) child.kill('SIGKILL');
@@ -161,9 +162,11 @@ describe('a Queue Manager', () => {
     ((await qm.control('status'))['bot_managers'] as { machines: string[] }[]).flatMap(bm => bm.machines);
   const machineAt = (id: string, home: string, endpoint: string) =>
     start('lccd-bm', home, [`--source=${endpoint}`, `--listen=${socketOf(home)}`, `--machineid=${id}`]);
-  const untilMachines = async (...ids: string[]) => {
-    while ((await machines()).toSorted().join(' ') !== ids.join(' ')) await pause(10);
-  };
+  const untilMachines = (...ids: string[]) =>
+    until(
+      `machines ${ids.join(', ')} are here`,
+      async () => (await machines()).toSorted().join() === ids.join(),
+    );
 
   it('has several Bot Managers, and refuses a second machine with the id of one', async () => {
     await qm.start();

@@ -52,7 +52,7 @@ class KeptManager {
 
 /** Urls come, half of them go, others come, with a restart between; gives what the store must hold and what it does. */
 async function history(crashAt: string | undefined) {
-  const bm = await BotManagerHome.make();
+  const bm = await BotManagerHome.make(7);
   const { source, site } = bm;
   const env =
     crashAt === undefined ? {} : { LCC_CRASH_AT: crashAt, LCC_CRASH_ONCE: join(bm.home, 'crashed') };

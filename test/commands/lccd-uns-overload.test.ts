@@ -12,9 +12,9 @@ import { Bm, Qm } from '../qm/daemon.js';
 import { ok } from '../qm/support.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { Cp, init, set, SITE } from '../support/uns.js';
+import { until } from '../support/until.js';
 
 const PID = 9;
-const PAUSE_MS = 50;
 
 let qm: Qm;
 let uns: Daemon;
@@ -90,10 +90,6 @@ class Gate {
   }
 }
 
-async function until(test: () => Promise<boolean>): Promise<void> {
-  while (!(await test())) await new Promise(resolve => void setTimeout(resolve, PAUSE_MS));
-}
-
 /** Entries in the order in which the Queue Manager took them. */
 function absorbed(): string[] {
   return qm.rows('SELECT entry FROM absorbed ORDER BY psetid').map(row => String(row['entry']));
@@ -138,7 +134,7 @@ describe('a UNS whose Queue Manager does not answer', () => {
         await qm.kill();
         await qm.start();
       }
-      await until(async () => (await status())['sets_spooled'] === 0);
+      await until('the spool is empty', async () => (await status())['sets_spooled'] === 0);
       const rows = qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
       assert.deepEqual(
         rows,
@@ -159,14 +155,14 @@ describe('a UNS whose Queue Manager hangs in the middle of a set', () => {
     await gate.listen();
     const queued = () => qm.rows('SELECT curl FROM qdb ORDER BY pos').map(row => String(row['curl']));
     assert.equal(await send(...curls), 'accepted');
-    await until(async () => queued().length > 0);
+    await until('urls are queued', () => queued().length > 0);
     qm.daemon?.child.kill('SIGSTOP');
     gate.open();
     await uns.logged('takes no more (uns.qm_timeout_ms)');
     assert.ok(queued().length < curls.length, 'in the middle');
     assert.equal((await status())['sets_spooled'], 1);
     qm.daemon?.child.kill('SIGCONT');
-    await until(async () => (await status())['sets_spooled'] === 0);
+    await until('the spool is empty', async () => (await status())['sets_spooled'] === 0);
     assert.deepEqual(
       queued(),
       curls.map(curl => SITE + curl),
@@ -182,11 +178,11 @@ describe('a UNS whose Queue Manager has shut it out', () => {
     await start('[qm]\nmax_queue_urls = 20\nreopen_percent = 50\nslice_urls = 5\n');
     const sets = [25, 3, 60, 2].map((count, n) => Array.from({ length: count }, (_, i) => `s${n}-${i}`));
     for (const curls of sets) assert.equal(await send(...curls), 'accepted');
-    await until(async () => !(await status())['qm_connected'] && absorbed().length === 1);
+    await until('it is shut out', async () => !(await status())['qm_connected'] && absorbed().length === 1);
     const bm = new Bm(qm, { slots: 64 });
     bms.push(bm);
     bm.onFetch = stored;
-    await until(async () => (await status())['sets_spooled'] === 0);
+    await until('the spool is empty', async () => (await status())['sets_spooled'] === 0);
     await bm.until(() => bm.fetches.length >= sets.flat().length);
     const fetched = bm.fetches.map(({ url }) => url);
     assert.deepEqual(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -7,22 +7,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ask } from '../support/cu.js';
+import { Daemons, type Daemon } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
+import { until } from '../support/until.js';
 
 let home: string;
-let children: ChildProcess[];
+let daemons: Daemons;
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'lcc-lccd-'));
-  children = [];
+  daemons = new Daemons();
 });
 afterEach(async () => {
-  for (const child of children) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill();
-    await once(child, 'exit');
-  }
-  await until(() => runningPids().every(pid => !runs(pid)));
+  for (const daemon of daemons.all) await daemon.stop();
+  await until('all that ran is gone', () => runningPids().every(pid => !runs(pid)));
   rmSync(home, { recursive: true, force: true });
 });
 
@@ -34,31 +32,14 @@ function run(name: string, ...args: string[]) {
 }
 
 /** Starts lccd and waits until it says that it is ready. */
-async function lccd(...args: string[]): Promise<Started> {
+async function lccd(...args: string[]): Promise<Daemon> {
   const started = start('lccd', '--listen=127.0.0.1:0', ...args);
-  await said(started, /"daemon":"lccd","event":"ready"/);
+  await started.ready;
   return started;
 }
 
-interface Started {
-  child: ChildProcess;
-  log: () => string;
-}
-
-function start(name: string, ...args: string[]): Started {
-  const child = spawn(join(ROOT, 'bin', name), args, {
-    env: { ...process.env, LCC_HOME: home },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  children.push(child);
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
-  return { child, log: () => log };
-}
-
-async function said({ child, log }: Started, what: RegExp): Promise<void> {
-  await until(() => what.test(log()) || child.exitCode !== null);
-  assert.equal(child.exitCode, null, log());
+function start(name: string, ...args: string[]): Daemon {
+  return daemons.start(name, home, args);
 }
 
 interface Shown {
@@ -84,17 +65,9 @@ function runs(pid: number): boolean {
   }
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  const endMs = Date.now() + 60_000;
-  while (!condition()) {
-    assert.ok(Date.now() < endMs, 'did not come about within a minute');
-    await new Promise(resolve => setTimeout(resolve, 20));
-  }
-}
-
 describe('lccd', () => {
   it('runs a whole LCC, which lccstat shows and finds idle; stops in order and leaves nothing running', async () => {
-    const { child, log } = await lccd('--bots=2');
+    const daemon = await lccd('--bots=2');
     assert.equal(run('lccstat', '--until-idle=120').status, 0);
     const { idle, daemons } = shown();
     assert.equal(idle, true);
@@ -111,57 +84,51 @@ describe('lccd', () => {
     assert.match(table, /^lccd-qm +idle +\d+ s +\d+ MB +\S/m);
     const pids = runningPids();
     assert.equal(run('lccq', '--count').stdout, '0\n');
-    child.kill('SIGTERM');
-    const [status] = (await once(child, 'exit')) as [number];
-    assert.equal(status, 0);
+    assert.equal(await daemon.stop(), 0);
     assert.deepEqual(pids.filter(runs), []);
-    const stops = [...log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    const stops = [...daemon.log.matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
     assert.deepEqual(stops.slice(0, 4), ['lccd', 'lccd-uns', 'lccd-qm', 'lccd-bm']);
   });
 
   it('runs a server of content users where one is to listen, and stops it first', async () => {
-    const { child, log } = await lccd('--cu-listen=127.0.0.1:0', `--cu-listen=unix:${home}/cu.sock`);
+    const daemon = await lccd('--cu-listen=127.0.0.1:0', `--cu-listen=unix:${home}/cu.sock`);
     assert.equal(run('lccstat', '--until-idle=120').status, 0);
     assert.match(run('lccstat').stdout, /^lccd-cu +idle +\d+ s +\d+ MB +0 connections$/m);
     assert.match(await ask(`${home}/cu.sock`, '<query/>'), /^<lococa:result [^>]+>\n<\/lococa:result>\n$/);
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-    const stops = [...log().matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    await daemon.stop();
+    const stops = [...daemon.log.matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
     assert.deepEqual(stops.slice(0, 3), ['lccd', 'lccd-cu', 'lccd-uns']);
   });
 
   it('stops at once when it is told to while a child does not get ready', async () => {
     // Somebody answers under the child's name: that one may be about to go, so the child is started again and again.
     const other = start('lccd-uns', '--listen=127.0.0.1:0', `--qm=unix:${home}/none.sock`);
-    await said(other, /"event":"ready"/);
+    await other.ready;
     const starting = start('lccd', '--listen=127.0.0.1:0');
-    await said(starting, /"event":"child died, starts again","child":"lccd-uns"/);
-    await said(starting, /"daemon":"lccd-qm","event":"ready"/);
+    await starting.logged('"event":"child died, starts again","child":"lccd-uns"');
+    await starting.logged('"daemon":"lccd-qm","event":"ready"');
     const pids = runningPids().filter(pid => pid !== other.child.pid);
-    starting.child.kill('SIGTERM');
-    const [status] = (await once(starting.child, 'exit')) as [number];
-    assert.equal(status, 0, starting.log());
+    assert.equal(await starting.stop(), 0, starting.log);
     assert.deepEqual(pids.filter(runs), []);
-    assert.match(starting.log(), /"daemon":"lccd","event":"stops","reason":"SIGTERM"/);
-    assert.doesNotMatch(starting.log(), /"daemon":"lccd","event":"ready"|was not ready/);
+    assert.match(starting.log, /"daemon":"lccd","event":"stops","reason":"SIGTERM"/);
+    assert.doesNotMatch(starting.log, /"daemon":"lccd","event":"ready"|was not ready/);
   });
 
   it('starts a daemon again that was killed -9', async () => {
     await lccd();
     const before = shown().daemons['lccd-qm']?.pid ?? 0;
     process.kill(before, 'SIGKILL');
-    await until(() => shown().daemons['lccd-qm']?.pid !== before && shown().idle);
+    await until('it is started again', () => shown().daemons['lccd-qm']?.pid !== before && shown().idle);
     assert.equal(run('lccstat', '--until-idle=120').status, 0);
   });
 
   it('takes its children with it when it is killed -9, and its successor starts', async () => {
-    const { child } = await lccd();
+    const daemon = await lccd();
     const pids = runningPids();
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    await daemon.stop('SIGKILL');
     await lccd();
     assert.equal(run('lccstat', '--until-idle=120').status, 0);
-    await until(() => !pids.some(runs));
+    await until('its children are gone', () => !pids.some(runs));
   });
 
   it('refuses to run twice for one LCC', async () => {
@@ -202,12 +169,10 @@ describe('lccd', () => {
   it('warns in one line of a disk that content may fill so that deletions cannot empty it', async () => {
     const config = join(home, 'lcc.toml');
     writeFileSync(config, '[uns]\nmin_free_disk_bytes = "5000GB"\nmin_free_disk_percent = 20\n');
-    const { log } = await lccd();
+    const daemon = await lccd();
     // Its children also warn where another takes long to start.
-    const warnings = log()
-      .split('\n')
-      .filter(line => line.includes('"level":"warn","daemon":"lccd",'));
-    assert.equal(warnings.length, 1, log());
+    const warnings = daemon.log.split('\n').filter(line => line.includes('"level":"warn","daemon":"lccd",'));
+    assert.equal(warnings.length, 1, daemon.log);
     assert.match(
       warnings[0] ?? '',
       /"daemon":"lccd","event":"a full disk could not be emptied","reason":"bm\.min_free_disk_\w+ = [^(]+ \(default\) must keep more free than uns\.min_free_disk_percent = 20 % \(/,

@@ -10,6 +10,7 @@ import { keepConnected } from '../../src/daemon/peers.js';
 import type { Peer } from '../../src/daemon/types.js';
 import { ManualClock, systemClock } from '../../src/lib/clock.js';
 import { createLog } from '../../src/lib/log.js';
+import { until } from '../support/until.js';
 
 const CONNECTIONS = 16;
 let home: string;
@@ -60,10 +61,6 @@ function connectAll(): string[] {
   return lines;
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5));
-}
-
 const listen = async () => {
   server.listen(path());
   await once(server, 'listening');
@@ -73,25 +70,28 @@ describe('the connections to one server', () => {
   it('are logged as one: when the first is made, and when the last is lost', async () => {
     await listen();
     const lines = connectAll();
-    await until(() => peers.every(peer => peer.connected));
+    await until('peers have said so', () => peers.every(peer => peer.connected));
     assert.deepEqual(lines, ['info connected']);
 
     const [one] = sockets;
     one?.destroy();
-    await until(() => sockets.size > CONNECTIONS && peers.every(peer => peer.connected));
+    await until(
+      'peers have said so',
+      () => sockets.size > CONNECTIONS && peers.every(peer => peer.connected),
+    );
     assert.deepEqual(lines, ['info connected'], 'one was lost and made again');
 
     server.close();
     for (const socket of sockets) socket.destroy();
-    await until(() => peers.every(peer => !peer.connected));
+    await until('peers have said so', () => peers.every(peer => !peer.connected));
     assert.deepEqual(lines, ['info connected', 'info connection lost closed by the other side']);
   });
 
   it('are logged as one when the server is not there', async () => {
     const lines = connectAll();
-    await until(() => lines.length > 0);
+    await until('peers have said so', () => lines.length > 0);
     await listen();
-    await until(() => peers.every(peer => peer.connected));
+    await until('peers have said so', () => peers.every(peer => peer.connected));
     assert.deepEqual(lines, [`warn cannot connect, trying on connect ENOENT ${path()}`, 'info connected']);
   });
 
@@ -112,7 +112,7 @@ describe('the connections to one server', () => {
     const nextTry = async () => {
       const before = accepted;
       // The longest delay that may come.
-      await until(() => {
+      await until('it is tried again', () => {
         clock.advance(100);
         return accepted > before;
       });
@@ -126,7 +126,7 @@ describe('the connections to one server', () => {
     assert.deepEqual(lines, told);
     closes = false;
     await nextTry();
-    await until(() => peer.connected);
+    await until('peers have said so', () => peer.connected);
     assert.deepEqual(lines, told, 'it may be closed yet');
     clock.advance(2000);
     assert.deepEqual(lines, [...told, 'info connected']);
@@ -135,9 +135,9 @@ describe('the connections to one server', () => {
   it('leave no line when they are closed here', async () => {
     await listen();
     const lines = connectAll();
-    await until(() => peers.every(peer => peer.connected));
+    await until('peers have said so', () => peers.every(peer => peer.connected));
     for (const peer of peers) peer.close();
-    await until(() => peers.every(peer => !peer.connected));
+    await until('peers have said so', () => peers.every(peer => !peer.connected));
     assert.deepEqual(lines, ['info connected']);
   });
 
@@ -156,6 +156,6 @@ describe('the connections to one server', () => {
     rmSync(authorities);
     for (const socket of sockets) socket.destroy();
     server.on('connection', socket => socket.destroy());
-    await until(() => lines.some(line => line.startsWith('error cannot connect')));
+    await until('peers have said so', () => lines.some(line => line.startsWith('error cannot connect')));
   });
 });

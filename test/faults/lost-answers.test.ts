@@ -15,6 +15,7 @@ import { Cutter } from '../support/cutter.js';
 import { Daemons, statusOf } from '../support/daemon.js';
 import { binDir, type Ran, shell } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
+import { until } from '../support/until.js';
 
 const HISTORIES = Number(process.env['LCC_TEST_HISTORIES'] ?? 2);
 const PAGES = ['a', 'b', 'c'].map(name => `${name}.html`);
@@ -153,8 +154,7 @@ class CutLcc {
   /** Nothing is spooled, queued or being fetched; what leaves a spool is in the queue before. */
   async idle(): Promise<void> {
     for (const daemon of ['lccd-uns', 'lccd-qm'])
-      while ((await statusOf(this.home, daemon))['idle'] !== true)
-        await new Promise(resolve => setTimeout(resolve, 10));
+      await until(`${daemon} is idle`, async () => (await statusOf(this.home, daemon))['idle']);
   }
 
   async play({ changes, isFull, cuts, consumer }: Round): Promise<void> {

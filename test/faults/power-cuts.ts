@@ -7,9 +7,12 @@ import { existsSync } from 'node:fs';
 import { Disk, XFS_BYTES, type FileSystem } from '../support/disk.js';
 import { Lcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
+import { until } from '../support/until.js';
 
 /** Of one set: each waits until the LCC is up again. */
 const MAX_TRIES = 1000;
+/** So long a life waits for its step. */
+const STEP_MS = 4000;
 const EXT4_BYTES = 192 * 1024 * 1024;
 /**
  * By itself Linux writes what nobody has synced after 30 s, and ext4 commits what refers to it within 5 s: on a slow machine
@@ -155,7 +158,8 @@ export async function powerRun({ type, cuts, pages, seed, steps }: PowerOptions)
           LCC_CRASH_AT: `${step}:${1 + Math.floor(random() * 3)}`,
           LCC_CRASH_ONCE: crashed,
         });
-        await untilThere(crashed, 4000);
+        // It may never be reached in this life.
+        await until(`death at ${step}`, () => existsSync(crashed), STEP_MS).catch(() => undefined);
       } else {
         await new Promise(resolve => void setTimeout(resolve, 300 + random() * 1500));
       }
@@ -204,11 +208,6 @@ async function change(
     );
   }
   return tags.size;
-}
-
-async function untilThere(path: string, atMostMs: number): Promise<void> {
-  for (const endMs = Date.now() + atMostMs; !existsSync(path) && Date.now() < endMs;)
-    await new Promise(resolve => void setTimeout(resolve, 5));
 }
 
 function md5Of(text: string): string {

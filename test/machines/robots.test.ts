@@ -1,8 +1,8 @@
 /** A robot on a machine of its own: its link is cut, and nobody is told. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { noNginx } from '../support/nginx.js';
+import { until } from '../support/until.js';
 import { Cluster, type StoreMachine } from './support/cluster.js';
 import { noMachines, type Machine } from './support/network.js';
 
@@ -22,18 +22,16 @@ describe('a robot on another machine', { skip: noMachines || noNginx }, () => {
   after(() => cluster.remove());
 
   const untilSaid = async (pattern: RegExp) => {
-    for (;;) {
-      const reasons = await cluster.reasons(store.machine);
-      if (reasons.some(reason => pattern.test(reason))) return;
-      await pause(20);
-    }
+    await until(`lccstat says ${String(pattern)}`, async () =>
+      (await cluster.reasons(store.machine)).some(reason => pattern.test(reason)),
+    );
   };
 
   it('loses its lanes to another when its link is cut, after it has stopped; lccstat names it before and after', async () => {
     const release = cluster.site.hold();
     await cluster.deliver(PAGES);
     await cluster.site.asked(farm);
-    while (cluster.site.open.size < 2) await pause(5);
+    await until('2 requests wait', () => cluster.site.open.size === 2);
     farm.separate(store.machine);
     await cluster.startRobot(store.machine, 2, 'lccbot');
     await untilSaid(new RegExp(`^the robot ${farm.address}:\\d+ has not answered lccd-bm for \\d+ s: `));
@@ -52,7 +50,7 @@ describe('a robot on another machine', { skip: noMachines || noNginx }, () => {
   it('is given lanes again when its link is mended, and is not missed any more', async () => {
     farm.rejoin(store.machine);
     const isMissed = (reason: string) => /robot .* (not answered|not come back)/.test(reason);
-    while ((await cluster.reasons(store.machine)).some(isMissed)) await pause(20);
+    await until('it is not missed', async () => !(await cluster.reasons(store.machine)).some(isMissed));
     const release = cluster.site.hold();
     cluster.site.version++;
     await cluster.deliver(PAGES, 'mtime="1700000001"');

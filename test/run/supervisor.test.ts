@@ -12,6 +12,7 @@ import { createLog, silentLog } from '../../src/lib/log.js';
 import { askStatus } from '../../src/run/ask.js';
 import type { ChildSpec } from '../../src/run/child.js';
 import { Supervisor, type SupervisorOptions } from '../../src/run/supervisor.js';
+import { until } from '../support/until.js';
 
 const echoDaemon = fileURLToPath(new URL('../fixtures/echo-daemon.js', import.meta.url));
 const supervise = fileURLToPath(new URL('../fixtures/supervise.js', import.meta.url));
@@ -76,14 +77,6 @@ function warnings() {
   return { lines, log: createLog({ name: 'test', level: 'warn', human: false, write }) };
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = Date.now() + 60_000;
-  while (!(await condition())) {
-    assert.ok(Date.now() < endMs, 'did not come about within a minute');
-    await new Promise(resolve => setTimeout(resolve, 10));
-  }
-}
-
 function runs(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -110,8 +103,8 @@ describe('a supervisor', () => {
     await supervisor.start();
     const before = supervisor.status().children[0]?.pid ?? 0;
     process.kill(before, 'SIGKILL');
-    await until(() => !supervisor.status().idle);
-    await until(() => supervisor.status().idle);
+    await until('it is busy', () => !supervisor.status().idle);
+    await until('it is idle', () => supervisor.status().idle);
     assert.notEqual(await pidOf('echo-a'), before);
     assert.equal(supervisor.status().children[0]?.pid, await pidOf('echo-a'));
   });
@@ -125,9 +118,12 @@ describe('a supervisor', () => {
       ),
     ]);
     const up = supervisor.start();
-    await until(() => existsSync(join(home, 'up')) && supervisor.status().children[0]?.state === 'ready');
+    await until(
+      'the first is ready and the second is up',
+      () => existsSync(join(home, 'up')) && supervisor.status().children[0]?.state === 'ready',
+    );
     supervisor.reload();
-    await until(() => existsSync(join(home, 'heard')));
+    await until('SIGHUP is heard', () => existsSync(join(home, 'heard')));
     writeFileSync(join(home, 'go'), '');
     await up;
     assert.deepEqual(
@@ -145,7 +141,7 @@ describe('a supervisor', () => {
       clock: { ...systemClock, monotonicMs: () => 0 },
     });
     await supervisor.start();
-    await until(() => lines.length >= 5);
+    await until('5 lines are logged', () => lines.length >= 5);
     assert.deepEqual(
       lines.slice(0, 5).map(line => line.delay_ms),
       [10, 20, 40, 45, 45],
@@ -194,7 +190,7 @@ describe('a supervisor', () => {
       lines.map(({ event, child }) => [event, child]),
       [['child died, another start would not mend it', 'wrong']],
     );
-    await until(async () => (await pidOf('echo-a')) === undefined);
+    await until('echo-a is gone', async () => (await pidOf('echo-a')) === undefined);
   });
 
   it('gives up on a child that was ready and is found configured wrongly later, and stops the others', async () => {
@@ -209,7 +205,7 @@ describe('a supervisor', () => {
     );
     await supervisor.start();
     writeFileSync(join(home, 'wrong'), '');
-    await until(() => failures.length > 0);
+    await until('a failure is reported', () => failures.length > 0);
     assert.deepEqual(
       failures.map(({ code, message }) => [code, message]),
       [['config', 'late exited with 78; its message is above']],
@@ -235,8 +231,8 @@ describe('a supervisor', () => {
     const children = [echo('a'), script('mute', 'exec sleep 60'), script('dying', 'exit 1')];
     const supervisor = supervisorOf(children, { log });
     const starting = supervisor.start();
-    await until(() => supervisor.status().children[0]?.state === 'ready');
-    await until(() => lines.some(line => line.child === 'dying'));
+    await until('the child is ready', () => supervisor.status().children[0]?.state === 'ready');
+    await until('a death is logged', () => lines.some(line => line.child === 'dying'));
     const pids = supervisor.status().children.flatMap(({ pid }) => pid ?? []);
     await Promise.all([supervisor.stop(), supervisor.stop(), starting]);
     assert.deepEqual(pids.filter(runs), []);
@@ -260,7 +256,7 @@ describe('a supervisor', () => {
     const successors = await Promise.all([pidOf('echo-a'), pidOf('echo-b')]);
     for (const pid of orphans) {
       assert.ok(pid !== undefined && !successors.includes(pid));
-      await until(() => !runs(pid));
+      await until('its child is gone', () => !runs(pid));
     }
     appendFileSync(join(home, 'log'), 'end');
   });
@@ -298,7 +294,7 @@ describe('a supervisor', () => {
     child.kill('SIGKILL');
     for (const pid of pids) {
       assert.ok(pid !== undefined);
-      await until(() => !runs(pid));
+      await until('its child is gone', () => !runs(pid));
     }
   });
 
@@ -313,7 +309,7 @@ describe('a supervisor', () => {
     assert.deepEqual([late()?.state, late()?.held_up, late()?.restarts], ['waiting', 'no room', 0]);
     writeFileSync(join(home, 'room'), '');
     reason = undefined;
-    while (late()?.state !== 'ready') await new Promise(resolve => setImmediate(resolve));
+    await until('the late one is ready', () => late()?.state === 'ready');
     assert.deepEqual([late()?.held_up, late()?.restarts], [null, 1]);
   });
 });

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from './until.js';
 import { freePort } from './nginx.js';
 
 export interface ApacheSite {
@@ -74,17 +75,17 @@ ${directives}
   apache.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(apache, 'exit');
   // Written when all sockets are open.
-  while (!existsSync(pid)) {
+  await until('apache2 listens', () => {
     if (apache.exitCode !== null) throw new Error(`apache2: ${said}`);
-    await new Promise(resolve => void setTimeout(resolve, 20));
-  }
+    return existsSync(pid);
+  });
   let forgotten = 0;
   const lines = () => readFileSync(log, 'utf8').split('\n').slice(0, -1);
   return {
     url: `https://localhost:${port}/`,
     plainUrl: `http://localhost:${plainPort}/`,
     async requests(atLeast) {
-      while (lines().length < forgotten + atLeast) await new Promise(resolve => void setTimeout(resolve, 20));
+      await until(`${atLeast} requests are logged`, () => lines().length >= forgotten + atLeast);
       return lines().slice(forgotten);
     },
     forgetRequests: () => void (forgotten = lines().length),

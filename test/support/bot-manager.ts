@@ -19,20 +19,22 @@ export class BotManagerHome {
   readonly source: TestSource;
   readonly site: TestSite;
   readonly #daemons = new Daemons();
+  readonly #nameBlock: number;
 
-  private constructor(home: string, source: TestSource, site: TestSite) {
+  private constructor(home: string, source: TestSource, site: TestSite, nameBlock: number) {
     this.home = home;
     this.source = source;
     this.site = site;
+    this.#nameBlock = nameBlock;
   }
 
-  /** Nothing runs yet; the site serves `contentOf` each path. */
-  static async make(toml?: string): Promise<BotManagerHome> {
+  /** Nothing runs yet; the site serves `contentOf` each path. @param nameBlock names that are reserved at a time */
+  static async make(nameBlock = 3): Promise<BotManagerHome> {
     const home = mkdtempSync(join(tmpdir(), 'lcc-bm-cmd-'));
     const source = await TestSource.listen(join(home, 'qm.sock'));
     const site = await TestSite.listen((request, response) => response.end(contentOf(request.url ?? '')));
-    const made = new BotManagerHome(home, source, site);
-    made.configure(toml);
+    const made = new BotManagerHome(home, source, site, nameBlock);
+    made.configure();
     return made;
   }
 
@@ -40,7 +42,7 @@ export class BotManagerHome {
   configure(more = ''): void {
     writeFileSync(
       join(this.home, 'lcc.toml'),
-      `[bm]\ngrace_ms = 0\nname_block = 3\nmin_free_disk_percent = 0\nrobot_wait_ms = "5m"\n${more}`,
+      `[bm]\ngrace_ms = 0\nname_block = ${this.#nameBlock}\nmin_free_disk_percent = 0\nrobot_wait_ms = "5m"\n${more}`,
     );
   }
 

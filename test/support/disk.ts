@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from './until.js';
 import { ROOT } from './tree.js';
 
 export type FileSystem = 'ext4' | 'xfs';
@@ -28,9 +29,6 @@ export function mountSmall(folder: string, size: string): (() => void) | undefin
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder]);
   return status === 0 ? () => void spawnSync('umount', ['-l', folder]) : undefined;
 }
-
-/** A killed process lets go of its files in a moment; on a machine that is busy it may be long. */
-const UNMOUNT_TRIES = 1200;
 
 export class Disk {
   readonly path: string;
@@ -114,16 +112,21 @@ export class Disk {
   }
 }
 
-/** Tries until it works. @throws what it throws at last */
+/** Tries until it works. */
 async function inTime(action: () => void): Promise<void> {
-  for (let tries = 1; ; tries++) {
+  let failure: unknown;
+  const attempt = () => {
     try {
-      return action();
+      action();
+      return true;
     } catch (error) {
-      if (tries === UNMOUNT_TRIES) throw error;
-      await new Promise(resolve => void setTimeout(resolve, 50));
+      failure = error;
+      return false;
     }
-  }
+  };
+  await until('a disk is let go of', attempt).catch((error: unknown) => {
+    throw new Error(String(failure), { cause: error });
+  });
 }
 
 function run(command: string, ...args: string[]): string {

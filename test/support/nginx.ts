@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { until } from './until.js';
 
 export interface Site {
   /** `http://127.0.0.1:PORT/`, or https. */
@@ -127,17 +128,15 @@ export async function freePort(): Promise<number> {
 }
 
 async function untilListening(port: number, nginx: ChildProcess, stateDir: string): Promise<void> {
-  for (;;) {
+  await until(`nginx listens on port ${port}`, () => {
     if (nginx.exitCode !== null)
       throw new Error(`nginx: ${readFileSync(join(stateDir, 'error.log'), 'utf8')}`);
-    const answered = await new Promise<boolean>(resolve => {
+    return new Promise<boolean>(resolve => {
       const socket = connect(port, '127.0.0.1', () => {
         socket.destroy();
         resolve(true);
       });
       socket.on('error', () => resolve(false));
     });
-    if (answered) return;
-    await new Promise(resolve => void setTimeout(resolve, 20));
-  }
+  });
 }

@@ -15,10 +15,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { startDaemon, statusOf, type Daemon } from '../../support/daemon.js';
 import { ROOT } from '../../support/tree.js';
+import { until } from '../../support/until.js';
 import { Network, type Machine } from './network.js';
 import { MachineSite } from './site.js';
 
@@ -226,13 +226,12 @@ allow_addresses = ["${this.network.cidr}"]
   /** Resolves when these machines, and no others, are known to the Queue Manager, with all their slots. */
   async untilHere(...names: string[]): Promise<void> {
     const slots = names.flatMap(name => this.stores.get(name)?.slots ?? []).reduce((a, b) => a + b, 0);
-    for (;;) {
+    await until(`${names.join(', ')} are here`, async () => {
       const managers = (await this.status())['bot_managers'] as { machines: string[]; slots: number }[];
       const here = managers.flatMap(({ machines }) => machines).toSorted();
       const offered = managers.reduce((sum, manager) => sum + manager.slots, 0);
-      if (here.join() === names.toSorted().join() && offered === slots) return;
-      await pause(20);
-    }
+      return here.join() === names.toSorted().join() && offered === slots;
+    });
   }
 
   /** Status of the Queue Manager. */

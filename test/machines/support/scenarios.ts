@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { noNginx } from '../../support/nginx.js';
+import { until } from '../../support/until.js';
 import { Cluster, type StoreMachine } from './cluster.js';
 import { noMachines, type Cut } from './network.js';
 
@@ -34,13 +34,11 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
       cluster.site.version++;
       await cluster.deliver(PAGES, `mtime="${1_700_000_000 + cluster.site.version}"`);
     };
-    const untilFreed = async () => {
-      for (;;) {
+    const untilFreed = () =>
+      until('no deletion waits', async () => {
         const { freed_waiting: waiting, freed_pages_spooled: spooled } = await cluster.status();
-        if (waiting === 0 && spooled === 0) return;
-        await pause(20);
-      }
-    };
+        return waiting === 0 && spooled === 0;
+      });
 
     it('warns of plain text beyond loopback', () => {
       assert.match(cluster.log(cluster.lcc), /listens for plain text beyond loopback.*:9010/);
@@ -51,7 +49,10 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
       // All providers wait at the same time: what is spread are their lanes.
       const release = cluster.site.hold();
       await cluster.deliver(PAGES);
-      while ((await cluster.status())['rows_queued'] !== PROVIDERS * PAGES.length) await pause(5);
+      await until(
+        'all is queued',
+        async () => (await cluster.status())['rows_queued'] === PROVIDERS * PAGES.length,
+      );
       release();
       await cluster.untilIdle();
       assert.deepEqual(await cluster.faults(PAGES), []);
@@ -110,11 +111,14 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
         [],
         'updates go to another machine than the one that has the old file',
       );
-      while (Number((await cluster.status())['freed_pages_spooled']) === 0) await pause(20);
+      await until(
+        'deletions are spooled',
+        async () => Number((await cluster.status())['freed_pages_spooled']) > 0,
+      );
       assert.ok(before.every(row => existsSync(cluster.pathOf(row))));
       await cluster.startStore(m1);
       await untilFreed();
-      while (before.some(row => existsSync(cluster.pathOf(row)))) await pause(20);
+      await until('files are deleted', () => !before.some(row => existsSync(cluster.pathOf(row))));
       assert.deepEqual(await cluster.faults(PAGES), []);
       await cluster.untilHere('m1', 'm2');
     });
@@ -125,7 +129,7 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
       await cluster.site.asked(m1.machine, m2.machine);
       cluster.lcc.kill();
       // Who comes next may give a provider to the other machine: nobody goes on asking for nobody.
-      while (cluster.site.open.size > 0) await pause(5);
+      await until('no request is open', () => cluster.site.open.size === 0);
       cluster.site.forget();
       release();
       await cluster.startLcc();
@@ -142,7 +146,7 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
         await cluster.site.asked(m1.machine, m2.machine);
         cluster.hub.kill();
         await cluster.untilHere();
-        while (cluster.site.open.size > 0) await pause(5);
+        await until('no request is open', () => cluster.site.open.size === 0);
         release();
         await cluster.startRelay();
         await cluster.untilHere('m1', 'm2');

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../../support/until.js';
 import type { Machine } from './network.js';
 
 const PORT = 8080;
@@ -64,10 +65,10 @@ export class MachineSite {
     const nginx = spawn(file, [...args, errors ?? ''], { stdio: 'ignore' });
     this.#nginx = nginx;
     // It is written when all sockets are open.
-    while (!existsSync(pid ?? '') || readFileSync(pid ?? '', 'utf8') === '') {
+    await until('nginx listens', () => {
       if (nginx.exitCode !== null) throw new Error(`nginx: ${readFileSync(errors ?? '', 'utf8')}`);
-      await pause(10);
-    }
+      return existsSync(pid ?? '') && readFileSync(pid ?? '', 'utf8') !== '';
+    });
   }
 
   /** Holds every answer until the function returned is called. */
@@ -83,7 +84,7 @@ export class MachineSite {
   /** Resolves when a request from each of these machines is being answered. */
   async asked(...machines: Machine[]): Promise<void> {
     const isOpen = ({ address }: Machine) => [...this.open].some(({ from }) => from === address);
-    while (!machines.every(isOpen)) await pause(5);
+    await until('every machine has asked', () => machines.every(isOpen));
   }
 
   forget(): void {
