@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Leftovers } from '../../src/bm/leftovers.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
+import { until } from '../support/until.js';
 
 const ATTEMPT_MS = 60_000;
 const PAUSE_MS = 5;
@@ -25,7 +26,7 @@ describe('what robots of runs before have left half-written', () => {
   /** Lets it look through all folders: it asks the disk beside everything else. */
   async function look(): Promise<void> {
     for (let folder = 0; folder < 4; folder++) {
-      while (clock.nextMs() === undefined) await new Promise(resolve => void setImmediate(resolve));
+      await until('a timer is set', () => clock.nextMs() !== undefined);
       if ((clock.nextMs() ?? 0) > clock.monotonicMs() + PAUSE_MS) return;
       clock.advance(PAUSE_MS);
     }

@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { before, describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { createLog } from '../../src/lib/log.js';
 import { World } from '../bm/support.js';
+import { until } from '../support/until.js';
 import { socketIn, spawnBot, talk } from './lccbot.js';
 import { answer, newFolder, rawServer, type RawServer } from '../fetch/support.js';
 
@@ -77,7 +77,7 @@ describe('the login of a site', () => {
     let log = '';
     bot.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
     const logged = async (event: string, count: number) => {
-      while (log.split(`"event":"${event}"`).length <= count) await turn();
+      await until(`${event} is logged`, () => log.split(`"event":"${event}"`).length > count);
     };
     await logged('ready', 1);
     for (const message of BROKEN) {

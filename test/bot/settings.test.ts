@@ -1,6 +1,5 @@
 /** Every setting of the robot: that it reaches what it is for, and, with the real lccbot, what it does there. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, test } from 'node:test';
@@ -12,6 +11,7 @@ import { FairShare } from '../../src/lib/fair-share.js';
 import { channelLimitsOf } from '../../src/wire/messages.js';
 import { ends, settle } from '../support/duplex.js';
 import { configOf, settingsOf } from '../support/settings.js';
+import { until } from '../support/until.js';
 import { dial, request, socketIn, spawnBot, talk } from './lccbot.js';
 import { answer, newEngine, newFolder, rawServer } from '../fetch/support.js';
 
@@ -198,7 +198,7 @@ async function robot(folder: string, toml: string) {
   return {
     socket,
     async saw(pattern: RegExp): Promise<void> {
-      while (!pattern.test(seen)) await once(socket, 'data');
+      await until(`it says ${String(pattern)}`, () => pattern.test(seen));
     },
   };
 }
@@ -271,7 +271,7 @@ describe('the settings of a real lccbot', () => {
       bot.socket.write(request(i, site.url, join(folder, String(i))));
       await bot.saw(new RegExp(`<fetched id="${i}" status="ok"`));
     }
-    while (closed.length === 0) await new Promise(setImmediate);
+    await until('the connection is closed', () => closed.length > 0);
     assert.deepEqual(closed, [1]);
   });
 });

@@ -8,6 +8,7 @@ import { silentLog } from '../../src/lib/log.js';
 import { Pace } from '../../src/fetch/pace.js';
 import { channelOptions, ends } from '../support/duplex.js';
 import { answer, drip, fetchOnce, newEngine, newFolder, PATIENT, rawServer } from '../fetch/support.js';
+import { until } from '../support/until.js';
 
 const LIMITS = { minRateBytesPerS: 100, minRateWindowMs: 30_000, slowAfterMs: 5000 };
 
@@ -73,11 +74,6 @@ describe('a robot all of whose slots are taken by sites that drip', () => {
         log: silentLog,
       });
       const { ours, theirs, received } = ends();
-      let changed = () => {};
-      theirs.on('data', () => changed());
-      const until = async (met: () => boolean) => {
-        while (!met()) await new Promise<void>(resolve => (changed = resolve));
-      };
       const folder = newFolder();
       robot.serve(ours, 'manager', 'manager');
       const fetch = (id: number, url: string) =>
@@ -85,18 +81,21 @@ describe('a robot all of whose slots are taken by sites that drip', () => {
       fetch(1, dripping.url);
       fetch(2, dripping.url);
       fetch(3, healthy.url);
-      await until(() => received().includes('<fetched id="3" status="ok"'));
-      await until(() => received().includes('<lococa:bot slots="4" pings="yes"/>'));
+      await until('the third is answered', () => received().includes('<fetched id="3" status="ok"'));
+      await until('4 slots are offered', () => received().includes('<lococa:bot slots="4" pings="yes"/>'));
       const { fetching, slow, storing, idle } = robot.status();
       assert.deepEqual({ fetching, slow, storing, idle }, { fetching: 0, slow: 2, storing: 0, idle: false });
       // As many may be slow as there are slots: these two keep theirs.
       for (const id of [4, 5, 6]) fetch(id, id === 6 ? healthy.url : dripping.url);
-      while (release.length < 4) await new Promise(setImmediate);
+      await until('4 requests drip', () => release.length >= 4);
       release.shift()?.();
-      await until(() => received().includes('<fetched id="6" status="ok"'));
+      await until('the sixth is answered', () => received().includes('<fetched id="6" status="ok"'));
       for (const end of release) end();
-      await until(() => received().split('<fetched').length === 7);
-      await until(() => received().lastIndexOf('slots="2"') > received().lastIndexOf('slots="4"'));
+      await until('all are answered', () => received().split('<fetched').length === 7);
+      await until(
+        '2 slots are offered',
+        () => received().lastIndexOf('slots="2"') > received().lastIndexOf('slots="4"'),
+      );
       assert.equal(robot.status().idle, true);
     });
   }

@@ -16,6 +16,7 @@ import {
   rawServer,
   verdict,
 } from '../fetch/support.js';
+import { until } from '../support/until.js';
 
 describe('many fetches at a time', () => {
   const pageOf = (n: number) => Buffer.alloc(n * 97, `page ${n} `);
@@ -34,7 +35,7 @@ describe('many fetches at a time', () => {
         isAwaited: () => false,
         received: () => void received.push(file),
       });
-    while (!files.writer.isReady) await new Promise(resolve => void setImmediate(resolve));
+    await until('the writer is ready', () => files.writer.isReady);
     writeFileSync(join(folder, 'blocked'), 'x');
     const outcomes = await Promise.all(
       Array.from({ length: 300 }, (_, n) =>
@@ -91,7 +92,7 @@ describe('many fetches at a time', () => {
   it('do not wait for a thread that has only begun to start', async () => {
     const writer = new FileWriter();
     assert.equal(writer.isReady, false);
-    while (!writer.isReady) await new Promise(resolve => void setImmediate(resolve));
+    await until('the writer is ready', () => writer.isReady);
     const path = join(newFolder(), 'file');
     const content = { path, attempt: 'a', chunks: [Buffer.from('one')], length: 3 };
     await new Promise(resolve => writer.write(content, undefined, resolve));

@@ -15,6 +15,7 @@ import { Bm, Qm, Uns } from '../qm/daemon.js';
 import { url } from '../qm/support.js';
 import { startDaemon } from '../support/daemon.js';
 import { accepted, Cp, init, set, SITE } from '../support/uns.js';
+import { until } from '../support/until.js';
 
 let started: Qm | undefined;
 afterEach(async () => {
@@ -32,7 +33,7 @@ async function startQm(toml: string): Promise<Qm> {
 const refusal = (path: string) => text(connect(path));
 const refusals = (log: string) => log.split('"event":"connections are refused"').length - 1;
 
-describe('lccd-qm', { timeout: 300_000 }, () => {
+describe('lccd-qm', () => {
   it('refuses UNSes beyond qm.max_connections, names it, and takes another when one has gone', async () => {
     const qm = await startQm('[qm]\nmax_connections = 2\n');
     const [stays, leaves] = [new Uns(qm, 'u1'), new Uns(qm, 'u2')];
@@ -79,19 +80,17 @@ describe('lccd-qm', { timeout: 300_000 }, () => {
     await uns.ready;
     const refused = (level: string) =>
       uns.log.match(new RegExp(`"level":"${level}".*the Queue Manager refuses a connection`, 'g'))?.length;
-    const port = Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(uns.log)?.[1]);
-    const reply = await new Cp(port).send(init(9, password) + set('partial', 'a')).reply;
+    const reply = await new Cp(uns.port).send(init(9, password) + set('partial', 'a')).reply;
     assert.equal(accepted(reply), 1);
     await uns.logged('set absorbed');
-    while ((refused('debug') ?? 0) < 14) await once(uns.child.stderr ?? assert.fail(), 'data');
+    await until('14 connections are refused', () => (refused('debug') ?? 0) >= 14);
     assert.equal(refused('warn'), 1);
     assert.match(uns.log, /"reason":"Queue Manager: 106 there are 2 \(qm\.max_connections\)/);
-    uns.child.kill('SIGTERM');
-    await uns.ended;
+    await uns.stop();
   });
 });
 
-describe('lccd-bm', { timeout: 60_000 }, () => {
+describe('lccd-bm', () => {
   for (const [whose, args, word] of [
     ['robots', ['--machineid=m1'], '<lococa:bot slots="1" pings="yes"/>'],
     ['Bot Managers', [], '<lococa:bm machineid="m2" slots="1" store="s"/>'],
@@ -119,14 +118,13 @@ describe('lccd-bm', { timeout: 60_000 }, () => {
         greeting = String(((await once(next, 'data')) as [Buffer])[0]);
         others.push(next);
       }
-      bm.child.kill('SIGTERM');
-      await bm.ended;
+      await bm.stop();
       assert.equal(refusals(bm.log), 1);
       for (const other of others) other.destroy();
     });
 });
 
-describe('lccbot --listen', { timeout: 300_000 }, () => {
+describe('lccbot --listen', () => {
   it('refuses connections beyond bot.max_connections, names it, and takes another when one has gone', async () => {
     const folder = newFolder();
     const path = socketIn(folder);

@@ -1,59 +1,24 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
 import { ROOT } from '../support/tree.js';
-
-const base = realpathSync(mkdtempSync(join(tmpdir(), 'lcccpstate-')));
-after(() => rmSync(base, { recursive: true }));
-const STATE = join(ROOT, 'bin/lcccpstate');
-const END = '<?lcc end?>\n';
-
-let made = 0;
-function freshDir(): string {
-  const dir = join(base, String(made++));
-  mkdirSync(dir);
-  return dir;
-}
-function run(dir: string, input: string | Buffer, args: string[] = [], env: Record<string, string> = {}) {
-  const done = spawnSync(STATE, ['--statefile', join(dir, 'state.txt'), ...args], {
-    input,
-    env: { ...process.env, ...env },
-    maxBuffer: 1 << 28,
-  });
-  const stdout = done.stdout.toString();
-  return {
-    status: done.status,
-    signal: done.signal,
-    stdout,
-    stderr: done.stderr.toString(),
-    urls: stdout.split('\n').filter(l => l.startsWith('<url')),
-  };
-}
-const url = (name: string, len: number) => `<url curl="${name}" mimetype="text/html" len="${len}"/>`;
-const stream = (...lines: string[]) => streamOf(lines);
-const streamOf = (lines: readonly string[]) =>
-  `<?lcc from="test"?>\n${lines.map(l => `${l}\n`).join('')}${END}`;
-const site = (n: number) => Array.from({ length: n }, (_, i) => url(`p${i}`, i));
-const stateOf = (dir: string) => readFileSync(join(dir, 'state.txt'), 'utf8');
-/** What lcccp does when the set was accepted. */
-const accept = (dir: string) => assert.equal(run(dir, '', ['--commit']).status, 0);
-
-/** What a refusal writes: a stream that begins and does not end. */
-const CUT = '<?lcc from="lcccpstate"?>\n';
+import {
+  accept,
+  CUT,
+  END,
+  freshDir,
+  run,
+  site,
+  STATE,
+  stateOf,
+  stream,
+  streamOf,
+  url,
+} from '../support/lcccpstate.js';
 
 test('the first run sends all and says so; the state stays pending until it is accepted', () => {
   const dir = freshDir();

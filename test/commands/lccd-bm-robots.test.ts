@@ -164,15 +164,11 @@ describe('lccd-bm and its robots', () => {
     bm.configure('attempt_timeout_ms = 6000\n[bot]\ntotal_timeout_ms = 5900\n');
     const asked: string[] = [];
     const answers = new Map<string, () => void>();
-    let changed = () => {};
     bm.site.answer = (request, response) => {
       asked.push(request.url ?? '');
       answers.set(request.url ?? '', () => void response.end('page'));
-      changed();
     };
-    const untilAsked = async (count: number) => {
-      while (asked.length < count) await new Promise<void>(resolve => (changed = resolve));
-    };
+    const untilAsked = (count: number) => until(`${count} urls are asked for`, () => asked.length >= count);
     const manager = bm.startManager();
     const stopped = bm.startRobot('stopped', 1);
     await bm.source.slots(1);

@@ -7,6 +7,7 @@ import { TestCache } from '../support/cache.js';
 import { administer, ask, BIN, Cu, startCu, type CuDaemon } from '../support/cu.js';
 import { statusOf } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
+import { until } from '../support/until.js';
 
 const SITE = 'http://www.example.org/';
 const caches: TestCache[] = [];
@@ -231,7 +232,7 @@ async function atMost(connections: number, cache: TestCache): Promise<void> {
 describe('clients of lccd-cu that behave badly', () => {
   /** Resolves when lccd-cu has counted one. */
   const counted = async (cache: TestCache, what: 'queries' | 'refused'): Promise<void> => {
-    while (Number((await statusOf(cache.home, 'lccd-cu'))[what]) === 0) await new Promise(setImmediate);
+    await until(`${what} is not 0`, async () => Number((await statusOf(cache.home, 'lccd-cu'))[what]) > 0);
   };
   /** One that has asked for an answer which no socket holds, and does not read it. */
   const slowReader = async (cache: TestCache, toml = ''): Promise<{ slow: Cu; unix: string }> => {
@@ -356,7 +357,7 @@ describe('the daemon lccd-cu', () => {
     const slow = new Cu(unix);
     slow.socket.pause();
     slow.send('<query/>');
-    while (!Number((await statusOf(cache.home, 'lccd-cu'))['answering'])) await new Promise(setImmediate);
+    await until('it answers', async () => Number((await statusOf(cache.home, 'lccd-cu'))['answering']) > 0);
     const other = newCache();
     other.put({ curl: `${SITE}after` });
     other.db.pragma('wal_checkpoint(TRUNCATE)');

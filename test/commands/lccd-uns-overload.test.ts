@@ -35,12 +35,11 @@ async function start(toml: string, qmPath = () => qm.unsPath): Promise<void> {
   await uns.ready;
 }
 
-const port = () => Number(/"endpoint":"127\.0\.0\.1:(\d+)"/.exec(uns.log)?.[1]);
 const status = () => statusOf(qm.home, 'lccd-uns');
 
 /** Sends a set and says what came of it: accepted, or the code of the refusal. */
 async function send(...curls: string[]): Promise<'accepted' | number> {
-  const reply = await new Cp(port()).send(init(PID, password) + set('partial', ...curls)).reply;
+  const reply = await new Cp(uns.port).send(init(PID, password) + set('partial', ...curls)).reply;
   if (reply.includes('<set_accepted')) return 'accepted';
   return Number(/code="(\d+)"/.exec(reply)?.[1]);
 }
@@ -107,8 +106,7 @@ beforeEach(() => {
 afterEach(async () => {
   for (const bm of bms) bm.close();
   uns.child.kill('SIGCONT');
-  uns.child.kill('SIGTERM');
-  await uns.ended;
+  await uns.stop();
   await qm.close();
 });
 

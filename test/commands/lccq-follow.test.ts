@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/db/sqlite/open.js';
 import { TestCache } from '../support/cache.js';
 import { damagePages } from '../support/damage.js';
 import { LCCQ, runLccq } from '../support/lccq.js';
+import { until } from '../support/until.js';
 
 let cache: TestCache;
 let cursor: string;
@@ -45,7 +46,7 @@ function follow(...args: string[]) {
     /** All that was written, once there is `count` of `what` in it. */
     async seen(what: string, count = 1): Promise<string> {
       if (child.stdout.listenerCount('data') === 0) child.stdout.on('data', take);
-      while (text.split(what).length <= count) await Promise.race([once(child.stdout, 'data'), ended]);
+      await until(`lccq prints ${what} ${count} times`, () => text.split(what).length > count);
       return text;
     },
     text: () => text,
@@ -267,7 +268,7 @@ describe('lccq --follow --cursor -- CMD', () => {
     );
     await lccq.seen('DONE\n');
     cache.put({ curl: 'http://x/2' });
-    while (seq() < 2) await new Promise(resolve => setImmediate(resolve));
+    await until('2 changes are seen', () => seq() >= 2);
     cache.put({ curl: 'http://x/3', mimetype: 'text/plain' });
     await lccq.seen('DONE\n', 3);
     assert.equal(lccq.complaints(), '');
@@ -278,7 +279,7 @@ describe('lccq --follow --cursor -- CMD', () => {
   it('ends with the status of a CMD that failed; what it did not take comes again', async () => {
     const failing = follow(`--cursor=${cursor}`, '--format=urls', '--', 'sh', '-c', 'grep -qv bad');
     cache.put({ curl: 'http://x/1' });
-    while (!existsSync(cursor)) await new Promise(resolve => setImmediate(resolve));
+    await until('the cursor is there', () => existsSync(cursor));
     cache.put({ curl: 'http://x/bad' });
     assert.equal(await failing.end(), 1);
     assert.equal(seq(), 1);

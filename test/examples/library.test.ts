@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
 import { ROOT } from '../support/tree.js';
+import { until } from '../support/until.js';
 
 let dir: string;
 let cache: TestCache;
@@ -74,7 +75,7 @@ describe('the library, installed as a package', () => {
     });
     const ended = once(follower, 'exit');
     cache.put({ curl: 'http://x/3', content: '<title>Drei</title>' });
-    while (titles().length < 2) await new Promise(resolve => setImmediate(resolve));
+    await until('2 titles are there', () => titles().length >= 2);
     follower.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
     assert.deepEqual(titles(), ['Drei', 'Zwei']);

@@ -13,6 +13,7 @@ import { spawnBot } from '../bot/lccbot.js';
 import { TestCache } from '../support/cache.js';
 import { ask, startCu, type CuDaemon } from '../support/cu.js';
 import { Cp, Home, init, newHome, Receiver, set } from '../support/uns.js';
+import { until } from '../support/until.js';
 
 /** Of which a UNS has some 50 open at rest. */
 const FEW_FILES = 256;
@@ -208,11 +209,7 @@ describe('without a descriptor', () => {
     const { stdin, stdout, pid } = bot.child;
     assert.ok(stdin !== null && stdout !== null);
     let said = '';
-    let wake = () => {};
-    stdout.on('data', (bytes: Buffer) => {
-      said += bytes.toString();
-      wake();
-    });
+    stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
     let asked = 0;
     const results = () => said.match(/<fetched [^\n]*\n/g) ?? [];
     const fetchSome = async (count: number): Promise<string[]> => {
@@ -224,7 +221,7 @@ describe('without a descriptor', () => {
           `<fetch id="${id}" url="http://127.0.0.1:${port}/${id}" file="${file}" lane="${id % 7}"/>\n`,
         );
       }
-      while (results().length < asked) await new Promise<void>(resolve => (wake = resolve));
+      await until(`${asked} urls are fetched`, () => results().length >= asked);
       return results().slice(from);
     };
     assert.match((await fetchSome(1))[0] ?? '', /status="ok"/);

@@ -14,12 +14,13 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
+import { statusOf } from '../support/daemon.js';
 import { type Lcc, startLcc } from '../support/lcc.js';
 import { startSite } from '../support/nginx.js';
+import { until } from '../support/until.js';
 
 export interface KillOptions {
   kills: number;
@@ -191,10 +192,9 @@ async function killUntil(
     const sockets = readdirSync(join(lcc.home, 'run')).filter(name => name.endsWith('.ctl.sock'));
     const name = sockets[Math.floor(random() * sockets.length)];
     if (name === undefined) continue;
-    const pid = await pidOf(join(lcc.home, 'run', name));
-    if (pid === undefined) continue;
     try {
-      process.kill(pid, 'SIGKILL');
+      const { pid } = await statusOf(lcc.home, name.replace('.ctl.sock', ''));
+      process.kill(Number(pid), 'SIGKILL');
     } catch {
       continue;
     }
@@ -207,31 +207,13 @@ async function killUntil(
   }
 }
 
-function pidOf(path: string): Promise<number | undefined> {
-  return new Promise(resolve => {
-    const socket = connect(path, () => void socket.write('status\n'));
-    let text = '';
-    socket.setTimeout(1000, () => void socket.destroy());
-    socket.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      if (text.includes('\n')) socket.destroy();
-    });
-    socket.on('error', () => undefined);
-    socket.on('close', () => resolve(Number(/"pid":(\d+)/.exec(text)?.[1] ?? NaN) || undefined));
-  });
-}
-
 /** Runs the pipeline as cron does: again and again until it was accepted. */
 async function deliver(lcc: Lcc, pages: Pages, root: string, password: string): Promise<void> {
   const pipe = `| file2url --md5 --docroot . | lcccpstate --statefile=../../state${pages.pid}.txt |`;
-  let last = '';
-  for (let attempt = 0; attempt < 400; attempt++) {
-    const result = await say(lcc, pages, root, password, '', `find . -type f -name '*.html' ${pipe} `);
-    if (result.status <= 1) return;
-    last = result.stderr;
-    await new Promise(resolve => void setTimeout(resolve, 50));
-  }
-  throw new Error(`provider ${pages.pid}: never delivered: ${last.slice(-1000)}\n${lcc.log.slice(-4000)}`);
+  await until(`a set of provider ${pages.pid} is accepted`, async () => {
+    const { status } = await say(lcc, pages, root, password, '', `find . -type f -name '*.html' ${pipe} `);
+    return status <= 1;
+  });
 }
 
 function say(lcc: Lcc, pages: Pages, root: string, password: string, input: string, before = '') {

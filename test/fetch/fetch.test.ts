@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { MemorySink } from '../../src/fetch/sink.js';
 import { decodesZstd } from '../../src/fetch/zstd.js';
+import { until } from '../support/until.js';
 import {
   answer,
   fetchOnce,
@@ -364,7 +365,7 @@ describe('a fetch', () => {
         done: outcome => void outcomes.push(toldOf(outcome, '')),
       });
       if (path === 'silence') fetch.cancel();
-      while (outcomes.length === 0) await new Promise(resolve => void setImmediate(resolve));
+      await until('an outcome is there', () => outcomes.length > 0);
       fetch.cancel();
       engine.close();
       assert.deepEqual(outcomes.map(verdict), [expected]);

@@ -17,6 +17,7 @@ import {
   readRobotFetched,
 } from '../../src/wire/fetch-messages.js';
 import { readProjectFile } from '../support/tree.js';
+import { STATUS } from '../wire/cp-uns/status.js';
 
 const LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
 const page = readProjectFile('man/lcc-protocol.5');
@@ -44,15 +45,9 @@ test('the client’s part of the worked session is what a UNS understands', () =
 
 test('the server’s part of the worked session is what a UNS writes', () => {
   const accepted = initAccepted({
-    seq: 18,
-    lastIp: '192.0.2.7',
-    isNew: false,
-    mimes: ['text/*', 'application/pdf'],
-    files: { used: 812, free: 9188 },
-    space: { used: 70_231_040, free: 929_768_960 },
+    ...STATUS,
     fullset: { allowed: 3, wanted: undefined },
     errors: 1,
-    processing: 40,
     shown: [{ code: 404, text: 'Not Found', attrs: ' curl="old.html" mimetype="text/html"' }],
   });
   const result =

@@ -15,6 +15,7 @@ import { mountSmall } from '../support/disk.js';
 import { settle } from '../support/duplex.js';
 import { STRANGER_BYTES } from '../support/flood.js';
 import { Cp, init, newHome, set, type Home } from '../support/uns.js';
+import { until } from '../support/until.js';
 
 interface Stage {
   home: Home;
@@ -113,7 +114,7 @@ describe('the UNS', () => {
     assert.ok(uns.status().connections <= 100);
     const gone = async () => {
       await Promise.all(crowd.map(cp => cp.reply));
-      while (uns.status().connections > 0) await new Promise(resolve => void setImmediate(resolve));
+      await until('no connection is left', () => uns.status().connections === 0);
     };
     await whilePassing(clock, gone());
   });

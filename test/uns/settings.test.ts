@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { unsOptions } from '../../src/uns/options.js';
 import { configOf, settingsOf } from '../support/settings.js';
 import { Cp, init, newHome, newReceiver, set, SITE } from '../support/uns.js';
+import { until } from '../support/until.js';
 
 const setOf = (urls: string) => `<lococa:set set="partial" urlprefix="${SITE}">\n${urls}</lococa:set>\n`;
 
@@ -58,7 +59,7 @@ describe('settings of a real lccd-uns', () => {
     await once(server.listen(home.qmPath), 'listening');
     home.configure('[uns]\nqm_connections = 20\n');
     const daemon = await home.start();
-    while (sockets.size < 20) await once(server, 'connection');
+    await until('20 connections are there', () => sockets.size >= 20);
     await daemon.stop();
     assert.equal(sockets.size, 20);
     for (const socket of sockets) socket.destroy();

@@ -9,6 +9,7 @@ import { Checkpoints } from '../../../src/db/sqlite/checkpoints.js';
 import { CHECKPOINT_PAGES, openDatabase, openReadOnly, type Db } from '../../../src/db/sqlite/open.js';
 import type { Log } from '../../../src/lib/log.js';
 import { silentLog } from '../../../src/lib/log.js';
+import { until } from '../../support/until.js';
 
 const PAGE_BYTES = 4096;
 let dir: string;
@@ -56,10 +57,6 @@ function pragmasOf(asking: Db): string[] {
   return asked;
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise<void>(resolve => void setImmediate(resolve));
-}
-
 test('a long log is moved into the database by the thread, and begins anew', async () => {
   const commit = db.prepare('INSERT INTO big(content) VALUES (zeroblob(?))');
   commit.run(CHECKPOINT_PAGES * PAGE_BYTES);
@@ -69,7 +66,7 @@ test('a long log is moved into the database by the thread, and begins anew', asy
   assert.deepEqual(asked, [], 'nor behind it');
   // Goes on while the thread works.
   write(10);
-  await until(() => state().checkpointed === state().log);
+  await until('the log is moved', () => state().checkpointed === state().log);
   write(1);
   assert.ok(state().log < 20, `${state().log} pages`);
   assert.equal(db.prepare('SELECT count(*) FROM big').pluck().get(), 3);
@@ -80,7 +77,7 @@ test('a long log is moved into the database by the thread, and begins anew', asy
 test('the pages that commits write are counted, also when the log begins anew', async () => {
   write(CHECKPOINT_PAGES);
   assert.ok(checkpoints.written >= CHECKPOINT_PAGES);
-  await until(() => state().checkpointed === state().log);
+  await until('the log is moved', () => state().checkpointed === state().log);
   const before = checkpoints.written;
   write(10);
   assert.ok(state().log < 20, 'it has begun anew');
@@ -106,7 +103,7 @@ test('while large work makes room for others a shorter log is moved, all of it b
     rows.return?.();
     return true;
   };
-  await until(() => state().checkpointed === state().log);
+  await until('the log is moved', () => state().checkpointed === state().log);
   assert.ok(!asked.includes('wal_checkpoint(PASSIVE)'), 'nothing by the owner');
   write(1);
   assert.ok(state().log < 20, `${state().log} pages`);
@@ -115,7 +112,7 @@ test('while large work makes room for others a shorter log is moved, all of it b
 
 test('a log that grew faster than the thread moved it begins anew, too', async () => {
   for (let n = 0; n < 6; n++) write(CHECKPOINT_PAGES);
-  await until(() => state().checkpointed === state().log);
+  await until('the log is moved', () => state().checkpointed === state().log);
   write(1);
   assert.ok(state().log < 20, `${state().log} pages`);
 });
@@ -123,7 +120,7 @@ test('a log that grew faster than the thread moved it begins anew, too', async (
 test('without the thread commits do it, and the log says so', async () => {
   rmSync(join(dir, 'lcc.db'));
   write(CHECKPOINT_PAGES);
-  await until(() => warnings.length > 0);
+  await until('a warning is given', () => warnings.length > 0);
   assert.equal(db.pragma('wal_autocheckpoint', { simple: true }), CHECKPOINT_PAGES);
   const before = state().log;
   write(1);

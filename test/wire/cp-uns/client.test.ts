@@ -13,19 +13,12 @@ import {
   urlError,
 } from '../../../src/wire/cp-uns/server.js';
 import { ROOT } from '../../support/tree.js';
+import { STATUS as EXAMPLE } from './status.js';
 
 const LIMITS = { maxTokenBytes: 65_536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
 const golden = (name: string) => readFileSync(join(ROOT, 'test/golden', `${name}.xml`));
 const STATUS = {
-  seq: 18,
-  lastIp: '192.0.2.7',
-  isNew: false,
-  mimes: ['text/*', 'application/pdf'],
-  files: { used: 812, free: 9188 },
-  space: { used: 70_231_040, free: 929_768_960 },
-  fullset: { allowed: 3, wanted: 'old files' },
-  errors: 2,
-  processing: 40,
+  ...EXAMPLE,
   shown: [{ code: 404, text: 'Not <Found>', attrs: ' curl="a&amp;b" mimetype="text/html" len="5"' }],
 };
 const ACCEPTED = initAccepted(STATUS);

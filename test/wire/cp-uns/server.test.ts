@@ -15,6 +15,7 @@ import { readProjectFile } from '../../support/tree.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../support/tree.js';
+import { STATUS } from './status.js';
 
 const LIMITS = {
   maxTokenBytes: 65_536,
@@ -240,15 +241,7 @@ describe('what a CP says', () => {
 describe('what the UNS answers', () => {
   it('is the reply of the protocol, escaped where it must be', () => {
     const reply = initAccepted({
-      seq: 18,
-      lastIp: '192.0.2.7',
-      isNew: false,
-      mimes: ['text/*', 'application/pdf'],
-      files: { used: 812, free: 9188 },
-      space: { used: 70_231_040, free: 929_768_960 },
-      fullset: { allowed: 3, wanted: 'old files' },
-      errors: 2,
-      processing: 40,
+      ...STATUS,
       shown: [
         { code: 404, text: 'Not Found', attrs: ' curl="a.html" mimetype="text/html" len="7"' },
         {
