@@ -44,7 +44,7 @@ export class InFlight {
   /** Requests of these providers in lanes that are not recalled, oldest first. */
   *of(pids: ReadonlySet<number>): Generator<Request> {
     for (const request of this.#requests.values())
-      if (pids.has(request.lane.pid) && !request.lane.recalled) yield request;
+      if (pids.has(request.lane.pid) && request.lane.state !== 'recalled') yield request;
   }
 
   /** Lanes with urls that their hours do not permit any more. */

@@ -137,9 +137,9 @@ export class HostedLine {
     const of = this.#hosts.get(host);
     if (of?.parked === undefined) return [];
     const { parked, lanes } = of;
-    let ending = lanes.filter(lane => lane.recalled).length;
+    let ending = lanes.filter(lane => lane.state === 'recalled').length;
     return lanes
-      .filter(lane => !lane.recalled)
+      .filter(lane => lane.state !== 'recalled')
       .toSorted((a, b) => a.priority - b.priority)
       .filter(lane => {
         const isDue = parked.above(lane.priority, nowMs) > ending;

@@ -1,4 +1,5 @@
-/** What lanes are made of: the rules, a provider's wishes, a lane, leave to send. */
+/** What lanes are made of: the rules, a provider's wishes, a lane and its states, leave to send. */
+import { transitions } from '../../lib/states.js';
 import type { DelayRules } from './delays.js';
 
 /** 0 to 2; 2 goes first. */
@@ -33,6 +34,28 @@ export interface LaneProvider {
   host?: string | undefined;
 }
 
+/**
+ * The states of a lane; docs/design/states.md says what ends each.
+ *
+ *     opened ──a slot is free──▶ in-slot ───╮
+ *        │                         ▲        ├──recall──▶ recalled ──╮
+ *        ╰──none is──▶ overbooked ─╯────────╯                       │
+ *                      any of them ──nothing is on its way, or its Bot Manager is gone──▶ closed
+ */
+export type LaneState = 'overbooked' | 'in-slot' | 'recalled' | 'closed';
+
+const becomes = transitions<LaneState>('lane', {
+  overbooked: ['in-slot', 'recalled', 'closed'],
+  'in-slot': ['recalled', 'closed'],
+  recalled: ['closed'],
+  closed: [],
+});
+
+/** @throws Error for a transition that LaneState does not draw */
+export function enter(lane: Lane, state: LaneState): void {
+  lane.state = becomes(lane.state, state, lane.name);
+}
+
 export interface Lane {
   /** What requests of this lane carry: `pid`, or `pid.n` for the further ones of a parallel provider. */
   name: string;
@@ -46,8 +69,7 @@ export interface Lane {
   done: number;
   /** What its provider counted as when it was opened, until the turn is over. */
   priority: number;
-  /** It ends: what it has not begun comes back. */
-  recalled: boolean;
+  state: LaneState;
 }
 
 /** A provider as its lanes see it. */
@@ -103,7 +125,7 @@ export function newProvider({ pid, priority, parallel, window, host }: LaneProvi
 export function newLane(
   { pid, host, lanes }: ProviderLanes,
   worker: number,
-  { turn, priority }: { turn: number; priority: number },
+  { turn, priority, state }: { turn: number; priority: number; state: 'overbooked' | 'in-slot' },
 ): Lane {
   let n = 0;
   while (lanes.has(laneName(pid, n))) n++;
@@ -116,6 +138,6 @@ export function newLane(
     turnLeft: turn,
     done: 0,
     priority,
-    recalled: false,
+    state,
   };
 }

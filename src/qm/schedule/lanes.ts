@@ -16,6 +16,7 @@
  * beyond the slots; when its provider is hindered, and when that may have fewer lanes from now on.
  */
 import {
+  enter,
   newLane,
   newProvider,
   type Grant,
@@ -30,12 +31,12 @@ import { HostedLine } from './hosts.js';
 import { Pauses } from './pauses.js';
 import { RunningLanes } from './running-lanes.js';
 import { isHungry, windowOf } from './windows.js';
-import { capacityOf, displacedOf, freestOf, isDueTo, promoted, type LaneWorker } from './worker-slots.js';
+import { isDueTo, WorkerSlots } from './worker-slots.js';
 
 export class LaneTable {
   readonly #rules: LaneRules;
   readonly #providers = new Map<number, ProviderLanes>();
-  readonly #workers = new Map<number, LaneWorker>();
+  readonly #workers: WorkerSlots;
   readonly #waiting: HostedLine;
   /** Lanes that may take more urls. */
   readonly #hungry = new Set<Lane>();
@@ -45,33 +46,24 @@ export class LaneTable {
   readonly #pauses: Pauses;
   readonly #waitingUrls: (pid: number, most: number) => number;
   #nowMs = 0;
-  /** Lanes so far. */
-  #opened = 0;
 
   /** @param waitingUrls of a provider, counted as far as `most`; asked of parallel ones only */
   constructor(rules: LaneRules, waitingUrls: (pid: number, most: number) => number) {
     this.#rules = rules;
     this.#waitingUrls = waitingUrls;
+    this.#workers = new WorkerSlots(rules.overbookPercent);
     this.#waiting = new HostedLine(rules);
     this.#pauses = new Pauses(rules.delays);
   }
 
   /** A Bot Manager is there, or its slots changed. */
   setWorker(id: number, slots: number): void {
-    const worker = this.#workers.get(id);
-    if (worker === undefined) {
-      this.#workers.set(id, { slots, lanes: new Set(), spares: new Set(), lastOpened: 0 });
-      return;
-    }
-    worker.slots = slots;
-    this.#promote(worker);
+    for (const lane of this.#workers.set(id, slots)) this.#hungry.add(lane);
   }
 
   /** A Bot Manager is gone, its lanes with it. */
   removeWorker(id: number): void {
-    const worker = this.#workers.get(id);
-    this.#workers.delete(id);
-    for (const lane of worker?.lanes ?? []) this.#close(lane);
+    for (const lane of this.#workers.remove(id)) this.#close(lane);
   }
 
   setProvider(settings: LaneProvider): void {
@@ -84,7 +76,7 @@ export class LaneTable {
       this.#waiting.remove(settings.pid);
       for (const lane of known.lanes.values()) this.#running.rank(lane, settings.priority);
     }
-    const kept = [...known.lanes.values()].filter(lane => !lane.recalled);
+    const kept = [...known.lanes.values()].filter(({ state }) => state !== 'recalled');
     // Of more than it may have now, or with more on their way than they should have.
     const areAll = settings.window < known.window || settings.parallel > known.parallel;
     for (const lane of areAll ? kept : kept.slice(settings.parallel)) this.recall(lane);
@@ -122,8 +114,8 @@ export class LaneTable {
 
   /** Ends a lane: what has not begun comes back. */
   recall(lane: Lane): void {
-    if (lane.recalled || !this.#workers.get(lane.worker)?.lanes.has(lane)) return;
-    lane.recalled = true;
+    if (lane.state === 'recalled' || lane.state === 'closed') return;
+    enter(lane, 'recalled');
     this.#running.delete(lane);
     this.#recalled.add(lane);
     this.#toRecall.push(lane);
@@ -174,7 +166,7 @@ export class LaneTable {
       if (lane.inFlight === 0) this.#close(lane);
     }
     const first = this.#waiting.first(this.#nowMs);
-    const worker = this.#freestWorker();
+    const worker = this.#workers.freest();
     const provider = first && this.#providers.get(first.pid);
     if (first === undefined || provider === undefined || worker === undefined) return undefined;
     const lane = this.#open(provider, worker, first.priority);
@@ -201,13 +193,14 @@ export class LaneTable {
     const provider = this.#providers.get(lane.pid);
     if (provider === undefined) return;
     provider.hasUrls = more;
-    if (lane.inFlight === 0) this.#close(lane);
+    // Its Bot Manager may have gone meanwhile.
+    if (lane.inFlight === 0 && lane.state !== 'closed') this.#close(lane);
     else this.#settle(provider);
   }
 
   /** A url of the lane was answered, or came back. */
   finished(lane: Lane): void {
-    if (!this.#workers.get(lane.worker)?.lanes.has(lane)) return;
+    if (lane.state === 'closed') return;
     lane.inFlight--;
     lane.done++;
     // A provider with limited bandwidth has a turn of one url: it waits with the others for the next.
@@ -225,7 +218,7 @@ export class LaneTable {
   }
 
   get lanes(): number {
-    return [...this.#workers.values()].reduce((sum, worker) => sum + worker.lanes.size, 0);
+    return this.#workers.lanes;
   }
 
   /**
@@ -258,10 +251,8 @@ export class LaneTable {
 
   #room(lane: Lane): number {
     const provider = this.#providers.get(lane.pid);
-    const worker = this.#workers.get(lane.worker);
-    if (provider === undefined || worker === undefined || lane.recalled || !this.#mayFetch(provider))
-      return 0;
-    if (worker.lanes.size > this.#capacity(worker) || lane.host !== provider.host) return 0;
+    if (provider === undefined || lane.state === 'recalled' || !this.#mayFetch(provider)) return 0;
+    if (this.#workers.isOverfull(lane) || lane.host !== provider.host) return 0;
     if (provider.probing) return lane.inFlight === 0 && provider.lanes.size === 1 ? 1 : 0;
     if (this.#mustYield(lane) || (provider.yielding && lane.inFlight > 0)) return 0;
     if (lane.turnLeft <= 0) {
@@ -275,8 +266,7 @@ export class LaneTable {
   /** What waits is divided among the lanes the provider may have: one that took all would leave the others idle. */
   #shareOf(provider: ProviderLanes, lane: Lane): number {
     if (provider.parallel === 1 || provider.window === 1) return Infinity;
-    const places = [...this.#workers.values()].reduce((sum, worker) => sum + this.#capacity(worker), 0);
-    const lanes = Math.max(1, Math.min(provider.parallel, this.#rules.perHost, places));
+    const lanes = Math.max(1, Math.min(provider.parallel, this.#rules.perHost, this.#workers.capacity));
     provider.share = Infinity;
     const most = lanes * this.#windowOf(lane);
     return Math.max(1, Math.ceil(this.#waitingUrls(provider.pid, most) / lanes));
@@ -284,30 +274,25 @@ export class LaneTable {
 
   #mustYield(lane: Lane): boolean {
     const isTurnOver = lane.turnLeft <= 0;
-    const spares = this.#workers.get(lane.worker)?.spares;
-    if (spares?.has(lane) === false) {
-      for (const spare of spares)
-        if (!spare.recalled && spare.inFlight > 0 && isDueTo(spare, lane, isTurnOver)) return true;
-    }
+    if (this.#workers.isDueToSpare(lane, isTurnOver)) return true;
     const parked = this.#waiting.firstAt(lane, this.#nowMs);
     // safeguard: ending a lane whose turn is over while another provider waits for its host
     if (parked !== undefined && isDueTo(parked, lane, isTurnOver)) return true;
     const first = this.#waiting.first(this.#nowMs);
-    return first !== undefined && isDueTo(first, lane, isTurnOver) && this.#freestWorker() === undefined;
+    return first !== undefined && isDueTo(first, lane, isTurnOver) && this.#workers.freest() === undefined;
   }
 
   /** Recalls lanes for providers that wait for one, and lanes that must leave their slots to lanes beyond the slots. */
   #makeRoom(): void {
     this.#makeLanes();
     // safeguard: giving slots of lower priorities to lanes beyond the slots
-    for (const worker of this.#workers.values())
-      for (const displaced of displacedOf(worker, this.#rules.turn)) this.recall(displaced);
+    for (const displaced of this.#workers.displaced(this.#rules.turn)) this.recall(displaced);
   }
 
   /** Recalls lanes of the lowest priority, one for each provider of a higher one that waits. */
   #makeLanes(): void {
     const first = this.#waiting.first(this.#nowMs);
-    if (first === undefined || this.#freestWorker() !== undefined) return;
+    if (first === undefined || this.#workers.freest() !== undefined) return;
     for (let priority = 0; priority < first.priority; priority++) {
       const wanted = this.#waiting.above(priority, this.#nowMs);
       for (const lane of this.#running.of(priority)) {
@@ -322,15 +307,14 @@ export class LaneTable {
     return hasUrls && hindrances.size === 0 && !this.#pauses.has(pid);
   }
 
-  #open(provider: ProviderLanes, worker: [number, LaneWorker], priority: number): Lane {
-    const state = this.#stateOf(provider);
-    if (state !== 'waiting' && state !== 'in-lane')
-      throw new Error(`provider ${provider.pid}: a lane is opened while it is ${state}`);
-    const lane = newLane(provider, worker[0], { turn: this.#rules.turn, priority });
+  #open(provider: ProviderLanes, worker: number, priority: number): Lane {
+    const standing = this.#stateOf(provider);
+    if (standing !== 'waiting' && standing !== 'in-lane')
+      throw new Error(`provider ${provider.pid}: a lane is opened while it is ${standing}`);
+    const state = this.#workers.stateOfNext(worker);
+    const lane = newLane(provider, worker, { turn: this.#rules.turn, priority, state });
     provider.lanes.set(lane.name, lane);
-    if (worker[1].lanes.size >= worker[1].slots) worker[1].spares.add(lane);
-    worker[1].lanes.add(lane);
-    worker[1].lastOpened = ++this.#opened;
+    this.#workers.opened(lane);
     this.#running.add(lane);
     // If it may have another one it has only begun to wait for that.
     this.#waiting.opened(lane);
@@ -339,14 +323,12 @@ export class LaneTable {
   }
 
   #close(lane: Lane): void {
+    enter(lane, 'closed');
     this.#hungry.delete(lane);
     this.#recalled.delete(lane);
     this.#running.delete(lane);
     this.#waiting.closed(lane);
-    const worker = this.#workers.get(lane.worker);
-    worker?.lanes.delete(lane);
-    worker?.spares.delete(lane);
-    if (worker !== undefined) this.#promote(worker);
+    for (const promoted of this.#workers.closed(lane)) this.#hungry.add(promoted);
     const provider = this.#providers.get(lane.pid);
     provider?.lanes.delete(lane.name);
     if (provider !== undefined) this.#settle(provider);
@@ -380,21 +362,8 @@ export class LaneTable {
     return windowOf(
       lane,
       this.#providers.get(lane.pid),
-      this.#workers.get(lane.worker),
+      this.#workers.lanesBeside(lane),
       this.#rules.sharedWindow,
     );
-  }
-
-  /** Lanes beyond the slots have one now, as far as there are free ones. */
-  #promote(worker: LaneWorker): void {
-    for (const lane of promoted(worker)) this.#hungry.add(lane);
-  }
-
-  #capacity(worker: LaneWorker): number {
-    return capacityOf(worker, this.#rules.overbookPercent);
-  }
-
-  #freestWorker(): [number, LaneWorker] | undefined {
-    return freestOf(this.#workers, this.#rules.overbookPercent);
   }
 }

@@ -16,7 +16,7 @@ export class RunningLanes {
   rank(lane: Lane, priority: number): void {
     this.delete(lane);
     lane.priority = priority;
-    if (!lane.recalled) this.add(lane);
+    if (lane.state !== 'recalled') this.add(lane);
   }
 
   /** In the order in which they were opened. */

@@ -1,24 +1,24 @@
 /** How many urls are on their way in a lane at a time. */
 import type { Lane, ProviderLanes } from './lane.js';
-import type { LaneWorker } from './worker-slots.js';
 
 const REFILL_URLS = 128;
 
 /**
  * Few lanes have large windows: a Queue Manager that writes results must not leave them without urls meanwhile. A lane beyond
  * the slots has one url.
+ * @param lanesBeside lanes at its Bot Manager, its own included
  * @param sharedWindow urls on their way to a Bot Manager that its lanes share when that makes their windows larger
  */
 export function windowOf(
   lane: Lane,
   provider: ProviderLanes | undefined,
-  worker: LaneWorker | undefined,
+  lanesBeside: number,
   sharedWindow: number,
 ): number {
-  const window = worker?.spares.has(lane) === true ? 1 : (provider?.window ?? 1);
+  const window = lane.state === 'overbooked' ? 1 : (provider?.window ?? 1);
   if (window === 1 || provider === undefined) return 1;
   if (provider.yielding) return Math.min(provider.share, window);
-  const shared = Math.floor(sharedWindow / (worker?.lanes.size ?? 1));
+  const shared = Math.floor(sharedWindow / lanesBeside);
   return Math.min(provider.share, Math.max(window, shared));
 }
 
