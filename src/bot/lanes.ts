@@ -3,14 +3,28 @@
  * there are slots. When its request ends, a lane goes on with its next at once, unless others wait for a slot: then it
  * goes after them.
  *
- * A lane with a site that hardly answers can be parked: its request goes on, and its slot is free. As many lanes as there
- * are slots can be parked at a time.
+ *     idle ──a request comes──▶ ready ──a slot is free──▶ active ──its site hardly answers──▶ parked
+ *                                 ▲                          ╰──────────┬──────────────────────╯
+ *                                 ╰──another one waits── the request ends ──none does──▶ idle
+ *
+ * The request of a parked lane goes on, and its slot is free. As many lanes as there are slots can be parked at a time.
  */
 import { Fifo } from '../lib/fifo.js';
+import { transitions } from '../lib/states.js';
+
+export type BotLaneState = 'idle' | 'ready' | 'active' | 'parked';
+
+const becomes = transitions<BotLaneState>('lane of the robot', {
+  idle: ['ready'],
+  ready: ['active', 'idle'],
+  active: ['parked', 'ready', 'idle'],
+  parked: ['ready', 'idle'],
+});
 
 export interface BotLane<R> {
   /** Requests that wait for this lane's turn, or for it to have a slot. */
   readonly waiting: Fifo<R>;
+  state: BotLaneState;
 }
 
 export class BotLanes<R> {
@@ -42,14 +56,14 @@ export class BotLanes<R> {
   }
 
   create(): BotLane<R> {
-    return { waiting: new Fifo() };
+    return { waiting: new Fifo(), state: 'idle' };
   }
 
   /** Puts a request at the end of its lane. */
   add(lane: BotLane<R>, request: R): void {
     lane.waiting.push(request);
     this.#waiting++;
-    if (lane.waiting.length === 1 && !this.isActive(lane)) this.#ready.push(lane);
+    if (lane.state === 'idle') this.#enter(lane, 'ready');
   }
 
   /** What begins next, its lane in a slot now; undefined when nothing waits or no slot is free. */
@@ -57,22 +71,20 @@ export class BotLanes<R> {
     const lane = this.#active.size < this.#slots ? this.#ready.shift() : undefined;
     const request = lane?.waiting.shift();
     if (lane === undefined || request === undefined) return undefined;
-    this.#active.add(lane);
+    this.#enter(lane, 'active');
     this.#waiting--;
     return { lane, request };
   }
 
   /** Frees the lane's slot while its request goes on, unless too many do so already. */
   park(lane: BotLane<R>): void {
-    if (this.#parked.size < this.#slots && this.#active.delete(lane)) this.#parked.add(lane);
+    if (lane.state === 'active' && this.#parked.size < this.#slots) this.#enter(lane, 'parked');
   }
 
   /** The lane's request has ended. @returns whether more waits in it */
   end(lane: BotLane<R>): boolean {
-    this.#active.delete(lane);
-    this.#parked.delete(lane);
     const more = lane.waiting.length > 0;
-    if (more) this.#ready.push(lane);
+    this.#enter(lane, more ? 'ready' : 'idle');
     return more;
   }
 
@@ -82,13 +94,16 @@ export class BotLanes<R> {
     if (taken.length === 0) return taken;
     lane.waiting.retain(() => false);
     this.#waiting -= taken.length;
-    this.#ready.retain(other => other !== lane);
+    if (lane.state === 'ready') {
+      this.#ready.retain(other => other !== lane);
+      this.#enter(lane, 'idle');
+    }
     return taken;
   }
 
   /** Whether one of the lane's requests is being fetched. */
   isActive(lane: BotLane<R>): boolean {
-    return this.#active.has(lane) || this.#parked.has(lane);
+    return lane.state === 'active' || lane.state === 'parked';
   }
 
   /** Forgets requests that wait. @returns how many */
@@ -99,7 +114,20 @@ export class BotLanes<R> {
       waiting.retain(request => !unwanted(request));
       this.#waiting += waiting.length;
     }
-    this.#ready.retain(lane => lane.waiting.length > 0);
+    this.#ready.retain(lane => {
+      if (lane.waiting.length === 0) this.#enter(lane, 'idle');
+      return lane.state === 'ready';
+    });
     return before - this.#waiting;
+  }
+
+  /** Only here the lanes of a state change; one that is not ready any more has left `#ready` already. */
+  #enter(lane: BotLane<R>, state: BotLaneState): void {
+    this.#active.delete(lane);
+    this.#parked.delete(lane);
+    lane.state = becomes(lane.state, state);
+    if (state === 'ready') this.#ready.push(lane);
+    else if (state === 'active') this.#active.add(lane);
+    else if (state === 'parked') this.#parked.add(lane);
   }
 }

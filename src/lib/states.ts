@@ -8,9 +8,9 @@
 export function transitions<S extends string>(
   noun: string,
   after: Readonly<Record<S, readonly S[]>>,
-): (from: S, to: S, which: string | number) => S {
+): (from: S, to: S, which?: string | number) => S {
   return (from, to, which) => {
     if (after[from].includes(to)) return to;
-    throw new Error(`${noun} ${which}: ${from} does not become ${to}`);
+    throw new Error(`${noun}${which === undefined ? '' : ` ${which}`}: ${from} does not become ${to}`);
   };
 }
