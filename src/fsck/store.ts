@@ -92,8 +92,13 @@ function* folder(context: CheckContext, path: string, stay: boolean): Generator<
   }
   if (mender === undefined || gone.length === 0 || names === undefined) return;
   const current = gone.filter(name => name.id < names.nextId && known.heldGenerations(name.id).length === 0);
-  names.note(current.map(name => ({ name, atMs: 0 })));
-  names.free(current);
+  // An id without a row may have files of several generations: the newest is the one that it goes on from.
+  const newest = [
+    ...new Map(current.toSorted((a, b) => a.gen - b.gen).map(name => [name.id, name])).values(),
+  ];
+  names.claim(newest);
+  names.note(newest.map(name => ({ name, atMs: 0 })));
+  names.free(newest);
 }
 
 /** No row points to it, and nobody is about to delete it. */

@@ -29,9 +29,12 @@ export interface Name {
   gen: number;
 }
 
-/** A name as noted. `gone`: its file is to go when its grace is over. `free`: the generation is the one given out next. */
+/** `gone`: its file is to go when its grace is over. `free`: the generation is the one given out next. */
+export type NameState = 'taken' | 'gone' | 'free';
+
+/** A name as noted. */
 export interface NameRow extends Name {
-  state: 'taken' | 'gone' | 'free';
+  state: NameState;
 }
 
 interface Row extends Name {
@@ -41,7 +44,7 @@ interface Row extends Name {
 const TAKEN = 0;
 const GONE = 1;
 const FREE = 2;
-const STATES = ['taken', 'gone', 'free'] as const;
+const STATES: readonly NameState[] = ['taken', 'gone', 'free'];
 
 /** `user_version` of one that was found damaged. */
 const CONDEMNED = -1;
@@ -62,11 +65,11 @@ const STEPS = [SCHEMA];
 export class NamesDb {
   readonly #db: Db;
   readonly #pickFree: Statement;
-  readonly #take: Statement;
+  readonly #markTaken: Statement;
   readonly #readNext: Statement;
   readonly #writeNext: Statement;
-  readonly #find: Statement;
-  readonly #put: Statement;
+  readonly #selectName: Statement;
+  readonly #writeName: Statement;
   readonly #pickDue: Statement;
   #freeCount: number;
   #goneCount: number;
@@ -86,11 +89,11 @@ export class NamesDb {
     }
     const db = this.#db;
     this.#pickFree = db.prepare('SELECT id, gen, state FROM names WHERE state = 2 ORDER BY id LIMIT ?');
-    this.#take = db.prepare('UPDATE names SET state = 0 WHERE id = ?');
+    this.#markTaken = db.prepare('UPDATE names SET state = 0 WHERE id = ?');
     this.#readNext = db.prepare('SELECT id FROM next').pluck();
     this.#writeNext = db.prepare('UPDATE next SET id = ?');
-    this.#find = db.prepare('SELECT id, gen, state FROM names WHERE id = ?');
-    this.#put = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)');
+    this.#selectName = db.prepare('SELECT id, gen, state FROM names WHERE id = ?');
+    this.#writeName = db.prepare('INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)');
     this.#pickDue = db.prepare(
       'SELECT id, gen, state FROM names WHERE state = 1 AND at <= ? ORDER BY at, id LIMIT ?',
     );
@@ -117,7 +120,7 @@ export class NamesDb {
   reserve(count: number): Name[] {
     const names = this.#inTransaction(() => {
       const free: Name[] = this.#pickFree.all(count) as Row[];
-      for (const { id } of free) this.#take.run(id);
+      for (const { id } of free) this.#markTaken.run(id);
       const fresh = count - free.length;
       if (fresh > 0) {
         const next = this.nextId;
@@ -135,6 +138,7 @@ export class NamesDb {
   release(names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#inTransaction(() => {
+      for (const name of names) this.#mustBe('taken', name);
       for (const { id, gen } of names) this.#write(id, gen, FREE, 0);
     });
     this.#freeCount += names.length;
@@ -174,6 +178,7 @@ export class NamesDb {
   free(names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#inTransaction(() => {
+      for (const name of names) this.#mustBe('gone', name);
       for (const { id, gen } of names) this.#write(id, gen + 1, FREE, 0);
     });
     this.#goneCount -= names.length;
@@ -185,6 +190,7 @@ export class NamesDb {
   postpone(names: readonly Name[], atMs: number): void {
     if (names.length === 0) return;
     this.#inTransaction(() => {
+      for (const name of names) this.#mustBe('gone', name);
       for (const { id, gen } of names) this.#write(id, gen, GONE, atMs);
     });
   }
@@ -202,7 +208,7 @@ export class NamesDb {
 
   /** What is known of an id; undefined when it has no row: in use at generation 0, or never given out. */
   row(id: number): NameRow | undefined {
-    const row = this.#find.get(id) as Row | undefined;
+    const row = this.#selectName.get(id) as Row | undefined;
     return row && nameRow(row);
   }
 
@@ -228,12 +234,19 @@ export class NamesDb {
   }
 
   #isTaken({ id, gen }: Name, next: number): boolean {
-    const current = (this.#find.get(id) as Row | undefined) ?? { gen: 0, state: TAKEN };
+    const current = (this.#selectName.get(id) as Row | undefined) ?? { gen: 0, state: TAKEN };
     return id < next && current.gen === gen && current.state === TAKEN;
   }
 
+  /** @throws Error for a transition that is not drawn above */
+  #mustBe(state: NameState, { id, gen }: Name): void {
+    const row = this.row(id) ?? { gen: 0, state: 'taken' };
+    if (row.gen !== gen || row.state !== state)
+      throw new Error(`name ${id}.${gen} is not ${state}: it is ${row.state} at generation ${row.gen}`);
+  }
+
   #write(id: number, gen: number, state: number, atMs: number): void {
-    this.#put.run(id, gen, state, atMs);
+    this.#writeName.run(id, gen, state, atMs);
   }
 
   #count(state: number): number {

@@ -15,8 +15,8 @@ const BATCH = 10_000;
 
 export class TemporaryNames {
   readonly #db = openSqlite('');
-  readonly #add;
-  readonly #use;
+  readonly #upsertName;
+  readonly #selectUse;
   readonly #heldGens;
   /** Not yet written, by name. */
   #pending = new Map<string, [id: number, gen: number, use: number]>();
@@ -26,10 +26,10 @@ export class TemporaryNames {
       'CREATE TABLE names(id INTEGER, gen INTEGER, use INTEGER, PRIMARY KEY (id, gen)) WITHOUT ROWID',
     );
     // A row wins: what it points to must not be taken for deleted.
-    this.#add = this.#db.prepare(
+    this.#upsertName = this.#db.prepare(
       'INSERT INTO names VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET use = max(use, excluded.use)',
     );
-    this.#use = this.#db
+    this.#selectUse = this.#db
       .prepare<[number, number], number>('SELECT use FROM names WHERE id = ? AND gen = ?')
       .pluck();
     this.#heldGens = this.#db
@@ -46,7 +46,7 @@ export class TemporaryNames {
 
   useOf({ id, gen }: Name): NameUse | undefined {
     const pending = this.#pending.get(`${id}.${gen}`)?.[2];
-    const use = pending === HELD ? HELD : (this.#use.get(id, gen) ?? pending);
+    const use = pending === HELD ? HELD : (this.#selectUse.get(id, gen) ?? pending);
     return use === undefined ? undefined : use === HELD ? 'held' : 'freed';
   }
 
@@ -79,7 +79,7 @@ export class TemporaryNames {
     const pending = this.#pending;
     this.#pending = new Map();
     this.#db.transaction(() => {
-      for (const one of pending.values()) this.#add.run(...one);
+      for (const one of pending.values()) this.#upsertName.run(...one);
     })();
   }
 }

@@ -77,6 +77,21 @@ describe('names of a store', () => {
     again.close();
   });
 
+  it('refuses to free what is not gone, and to put back what is', () => {
+    const names = new NamesDb(newPath(), 0);
+    const [name] = names.reserve(1);
+    assert.ok(name);
+    assert.throws(() => names.free([name]), { message: 'name 0.0 is not gone: it is taken at generation 0' });
+    note(names, name);
+    assert.throws(() => names.release([name]), {
+      message: 'name 0.0 is not taken: it is gone at generation 0',
+    });
+    names.free([name]);
+    assert.throws(() => names.free([name]), { message: 'name 0.0 is not gone: it is free at generation 1' });
+    assert.deepEqual([names.freeCount, names.goneCount], [1, 0]);
+    names.close();
+  });
+
   it('gives due names in the order in which they went', () => {
     const names = new NamesDb(newPath(), 0);
     const [a, b, c] = names.reserve(3);
