@@ -3,10 +3,9 @@
  * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import type { WaitingRow } from '../db/queue/row.js';
+import { rowStateOf, type WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
-import type { FetchDone } from '../wire/fetch.js';
 import type { InFlight } from './in-flight.js';
 import type { Known, KnownProviders } from './known.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
@@ -44,6 +43,12 @@ interface Way {
   nowMs: number;
 }
 
+/**
+ * What a url is whose turn has come: one to fetch, or one that leaves its place without a request (docs/design/states.md).
+ * `later`: its own hours do not include the present.
+ */
+type Turn = 'fetch' | 'cancelled' | 'outside-roots' | 'later';
+
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
 /** Urls taken at a time of a provider with several hosts: those after the first of another host are put back. */
@@ -58,7 +63,7 @@ export class Sending {
 
   /** Sends up to `room` urls into a lane, and says whether there are more; `isLate`: other providers wait. */
   fill(lane: Lane, room: number, nowMs: number, isLate: () => boolean): { sent: number; more: boolean } {
-    const { table, providers, workers, slots, retries, finish } = this.#parts;
+    const { table, providers, workers, retries, finish } = this.#parts;
     const known = providers.get(lane.pid);
     const worker = workers.get(lane.worker);
     if (known === undefined || worker === undefined) return { sent: 0, more: false };
@@ -77,35 +82,40 @@ export class Sending {
       }
       for (const [index, { set, row }] of taken.entries()) {
         if (!isLeft && known.silent.has(row) && known.order.behind(set, row.pos)) continue;
-        const hours = row.op === 1 && row.tod !== null ? providers.hoursOf(known, row.tod) : ALWAYS;
-        // safeguard: the roots a provider has when the turn of a url comes
-        if (row.op === 1 && !known.isInside(row.furl ?? row.curl)) {
-          this.#pass(set, row, ALWAYS, OUTSIDE);
-          // safeguard: the hours of a url
-        } else if (row.op === 1 && slots.permits(hours)) {
-          const isEmpty = lane.inFlight + sent === 0;
-          // safeguard: a lane being at one host at a time
-          if (known.isSpread && !table.mayCarry(lane, hostOf(row.furl ?? row.curl), isEmpty)) {
-            for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
-            return { sent, more: true };
-          }
-          this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
-          sent++;
-        } else {
-          this.#pass(set, row, hours);
+        const hours = row.tod === null ? ALWAYS : providers.hoursOf(known, row.tod);
+        const turn = this.#turnOf(known, row, hours);
+        if (turn !== 'fetch') {
+          this.#pass(turn, set, row, hours);
+          continue;
         }
+        const isEmpty = lane.inFlight + sent === 0;
+        // safeguard: a lane being at one host at a time
+        if (known.isSpread && !table.mayCarry(lane, hostOf(row.furl ?? row.curl), isEmpty)) {
+          for (const rest of taken.slice(index)) known.order.again(rest.set, rest.row.pos);
+          return { sent, more: true };
+        }
+        this.#send({ worker, lane, known, nowMs }, { set, row }, hours);
+        sent++;
       }
     }
     if (known.order.isCutShort) finish(known);
     return { sent, more: true };
   }
 
-  /** Nothing is sent for the row: it was deleted, its hours do not include the present, or there is a result already. */
-  #pass(set: WaitingSet, row: WaitingRow, hours: Hours, result?: FetchDone): void {
+  #turnOf(known: Known, row: WaitingRow, hours: Hours): Turn {
+    if (rowStateOf(row) === 'cancelled') return 'cancelled';
+    // safeguard: the roots a provider has when the turn of a url comes
+    if (!known.isInside(row.furl ?? row.curl)) return 'outside-roots';
+    // safeguard: the hours of a url
+    return this.#parts.slots.permits(hours) ? 'fetch' : 'later';
+  }
+
+  /** Nothing is sent for the row. */
+  #pass(turn: Exclude<Turn, 'fetch'>, set: WaitingSet, row: WaitingRow, hours: Hours): void {
     this.#parts.batch.add({
       sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
-      result,
-      hours: row.op === 1 && result === undefined ? hours : undefined,
+      result: turn === 'outside-roots' ? OUTSIDE : undefined,
+      hours: turn === 'later' ? hours : undefined,
     });
   }
 

@@ -2,16 +2,18 @@
  * Taking one set: one slice, one transaction. A set is answered only after its last commit; one that was cut off keeps
  * what it has and goes on where it stopped when it comes again (db/queue/absorb.ts).
  *
- *     urls ──slices──▶ read whole ──full, or many deletes──▶ removals counted ──few──▶ removed, in slices ──▶ complete
- *                          │                                       ╰──more than the fuse lets pass──▶ held ──▶ complete
- *                          ╰──────────────────────────────────────────────────────────────────────────────▶ complete
- *
- * A set that is not known to be later than the provider's last one (set-order.ts) is read to its end and passed over.
+ *     absorbing ──read whole; full, or many deletes──▶ counting ──few removals──▶ reconciling ──▶ complete
+ *      │  │  │                                            ╰──more than the fuse lets pass: held──▶ complete
+ *      │  │  ╰──read whole, or complete before──▶ complete
+ *      │  ╰──not as announced──▶ refused          (also from the beginning: its provider is unknown)
+ *      ╰──cut off: absorbing when it comes again
+ *     late ──read whole──▶ passed-over            (not known to be later than the provider's last one, set-order.ts)
  *
  * The last transaction, for most sets the only one, is shared with sets of other providers that end at the same time.
  */
 import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
 import type { GroupCommit } from '../lib/group-commit.js';
+import { transitions } from '../lib/states.js';
 import { step } from '../lib/steps.js';
 import { resolveUrl } from '../wire/roots.js';
 import type { SetHead } from '../wire/uns-qm.js';
@@ -22,6 +24,20 @@ import { mtimeOf } from './mtime.js';
 import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
 import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js';
+
+/** The states drawn above. */
+export type AbsorptionState =
+  'absorbing' | 'late' | 'counting' | 'reconciling' | 'complete' | 'passed-over' | 'refused';
+
+const becomes = transitions<AbsorptionState>('set', {
+  absorbing: ['counting', 'complete', 'refused'],
+  late: ['passed-over'],
+  counting: ['reconciling', 'complete'],
+  reconciling: ['complete'],
+  complete: [],
+  'passed-over': [],
+  refused: [],
+});
 
 export type SetRefusal = { code: number; reason: string };
 
@@ -44,9 +60,9 @@ export class SetAbsorption {
   #seen = 0;
   /** Urls that waited already, at the last commit. */
   #changed = 0;
+  #at: AbsorptionState;
+  /** Why it is refused. */
   #refusal: SetRefusal | undefined;
-  /** It may be older than what was absorbed: nothing of it is applied. */
-  readonly #isLate: boolean;
   #over = false;
 
   constructor(
@@ -72,9 +88,13 @@ export class SetAbsorption {
     // safeguard: going on where a set was cut off
     this.#toSkip = this.#state === undefined ? 0 : this.#state.complete ? Infinity : this.#state.rowsdone;
     const { providers } = options.store;
-    this.#isLate = this.#state?.complete !== 1 && !isLater(head, uns, providers.latestSet(head.pid));
-    if (this.#state?.complete !== 1 && !providers.has(head.pid))
+    this.#at = 'absorbing';
+    if (this.#state?.complete === 1) return;
+    if (!isLater(head, uns, providers.latestSet(head.pid))) this.#at = 'late';
+    if (!providers.has(head.pid)) {
+      this.#at = 'refused';
       this.#refusal = { code: 101, reason: `provider ${head.pid} is unknown` };
+    }
   }
 
   /** As `urls`, and lets others have their share of the time. */
@@ -87,7 +107,7 @@ export class SetAbsorption {
 
   /** Takes the next urls, in order. Commits whenever a slice is full. */
   urls(records: readonly UrlRecord[]): void {
-    if (this.#refusal !== undefined || this.#isLate) return;
+    if (this.#at !== 'absorbing') return;
     let most = this.#sizes.slice.urls;
     for (const record of records) {
       // It has no more places than that.
@@ -107,17 +127,24 @@ export class SetAbsorption {
   async end(): Promise<SetCounts | SetRefusal> {
     try {
       if (this.#refusal !== undefined) return this.#refusal;
-      if (this.#isLate) return await this.#passOver();
+      if (this.#at === 'late') return await this.#passOver();
       if (this.#seen < this.#head.received) {
         this.#refuse(204, `${this.#seen} urls came, ${this.#head.received} were announced`);
         return this.#refusal ?? { code: 204, reason: '' };
       }
-      if (this.#state?.complete) return countsOf(this.#state);
+      if (this.#state?.complete) {
+        this.#enter('complete');
+        return countsOf(this.#state);
+      }
       // safeguard: the answer waiting for the commit
       if (!this.#full && !this.#withheld) return await this.#complete();
       this.#commit();
+      this.#enter('counting');
       const excess = await this.#excess();
-      if (excess === undefined) await this.#remove();
+      if (excess === undefined) {
+        this.#enter('reconciling');
+        await this.#remove();
+      }
       return await this.#complete(excess);
     } finally {
       this.cut();
@@ -130,6 +157,10 @@ export class SetAbsorption {
     this.#over = true;
     this.#slice = new Slice();
     this.#release();
+  }
+
+  #enter(state: AbsorptionState): void {
+    this.#at = becomes(this.#at, state, this.#head.entry);
   }
 
   #commit(): void {
@@ -267,6 +298,7 @@ export class SetAbsorption {
       const state = this.#state === undefined ? this.#begin(0) : { ...this.#state };
       return { state, set: passOver(store, state, head, this.#nowS()) };
     }, 0);
+    this.#enter('passed-over');
     step('qm.set.passed');
     const { pid, entry, received: urls } = head;
     log.warn('set not applied, full set wanted: newer sets came by another UNS', { pid, entry, urls });
@@ -297,6 +329,7 @@ export class SetAbsorption {
       store.absorb.prune(this.#uns, state.psetid);
       return { state, set };
     }, this.#slice.urls);
+    this.#enter('complete');
     step('qm.set.complete');
     if (excess !== undefined)
       log.warn('removals held back', { pid: head.pid, psetid: state.psetid, urls: excess });
@@ -324,6 +357,7 @@ export class SetAbsorption {
   /** What was taken of it so far is valid and stays; the rest can only come with a full set. */
   #refuse(code: number, reason: string): void {
     const { store, onSet } = this.#options;
+    this.#enter('refused');
     this.#refusal = { code, reason };
     // That was noted when it came first; only the answer was lost.
     if (this.#state?.complete) return;

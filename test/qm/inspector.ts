@@ -1,7 +1,7 @@
 /** Holds the database against the model, after every event and, as far as order demands, after every durable step. */
 import assert from 'node:assert/strict';
 import type { Db } from '../../src/db/sqlite/open.js';
-import { DISCARDED, RELEASED } from '../../src/db/queue/held.js';
+import { HELD_STATE } from '../../src/db/queue/held.js';
 import { disagreement } from '../../src/db/queue/ranges.js';
 import type { ProviderSet } from './model.js';
 import type { Scene } from './scene.js';
@@ -55,7 +55,7 @@ export class Inspector {
       { psetid: number; firstpos: number; rowsdone: number; complete: number }
     >('SELECT psetid, firstpos, rowsdone, complete FROM absorbed WHERE uns = ? AND entry = ?');
     this.#held = db.prepare<[], [number, number]>(
-      `SELECT psetid, state FROM held WHERE state < ${DISCARDED} ORDER BY psetid`,
+      `SELECT psetid, state FROM held WHERE state < ${HELD_STATE.discarded} ORDER BY psetid`,
     );
     this.#held.raw();
     for (const statement of [
@@ -267,7 +267,7 @@ export class Inspector {
 
   /** Held sets, and whether they are released. */
   #heldSets(): Map<number, boolean> {
-    return new Map(this.#held.all().map(([psetid, state]) => [psetid, state === RELEASED]));
+    return new Map(this.#held.all().map(([psetid, state]) => [psetid, state === HELD_STATE.released]));
   }
 
   #followDecided(): void {

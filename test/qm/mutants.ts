@@ -19,7 +19,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'the generation in results',
     edits: [
-      edit('row === undefined || row.gen !== sent.gen || row.op', 'row === undefined || row.op'),
+      edit('row === undefined || row.gen !== sent.gen || state', 'row === undefined || state'),
       edit('WHERE pos = ? AND gen = ? AND op = 1', 'WHERE pos = ? AND gen >= ? AND op = 1'),
     ],
   },
@@ -27,7 +27,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'a delete during the fetch winning',
     edits: [
       edit('SET op = 0, gen = gen + 1, named', 'SET op = 0, named'),
-      edit('row.gen !== sent.gen || row.op === 0 || ', 'row.gen !== sent.gen || '),
+      edit("row.gen !== sent.gen || state === 'cancelled' || ", 'row.gen !== sent.gen || '),
       edit('AND gen = ? AND op = 1', 'AND gen = ?'),
     ],
   },
@@ -184,7 +184,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: '"if absent" naming what waits',
-    edits: [edit('this.#name.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);', '')],
+    edits: [edit('this.#nameRow.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);', '')],
   },
   {
     without: 'forgetting what was read ahead',

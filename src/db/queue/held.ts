@@ -2,9 +2,11 @@
  * Removals that the fuse holds back (docs/design/queue-manager.md, "The fuse"): a row of `held` a set, and for a partial
  * one its deletes in `helddelete`.
  *
- *     (a partial set with many deletes) being taken ──▶ few of them count: carried out with the set, forgotten
- *                                            ╰────────▶ held ◀── (a full set that does not name much)
+ *     (a partial set with many deletes) taking ──▶ few of them count: carried out with the set, forgotten
+ *                                         │ ╰────▶ held ◀── (a full set that does not name much)
+ *                                         ╰──the set is given up──▶ discarded
  *     held ──operator──▶ released ──slices──▶ forgotten
+ *       │                   ╰──a later full set, the same set again──▶ discarded
  *       ╰──operator, a later full set, the same set again, nothing left to remove──▶ discarded ──slices──▶ forgotten
  *
  * What is released or discarded is so from one commit on; the slices that follow begin again wherever they were cut off.
@@ -30,9 +32,12 @@ export interface LeftOver {
   waits: boolean;
 }
 
+/** The states drawn above. Each statement that changes one names those which it may change. */
+export type HeldState = 'taking' | 'held' | 'released' | 'discarded';
+
 /** A held set whose fate is decided. */
 export interface DecidedSet extends HeldSet {
-  state: typeof RELEASED | typeof DISCARDED;
+  state: 'released' | 'discarded';
 }
 
 /** A provider's fuse and what it is measured against; null where the provider has none of its own. */
@@ -47,10 +52,14 @@ interface Key {
   mimetype: string;
 }
 
-const TAKING = 0;
-export const HELD = 1;
-export const RELEASED = 2;
-export const DISCARDED = 3;
+/** `held.state`. */
+export const HELD_STATE: Readonly<Record<HeldState, number>> = {
+  taking: 0,
+  held: 1,
+  released: 2,
+  discarded: 3,
+};
+const { taking, held, released, discarded } = HELD_STATE;
 
 /** Sets of one provider held at a time; before a further one the oldest is given up. */
 export const MAX_HELD_SETS = 16;
@@ -68,57 +77,58 @@ export class HeldStore {
         'SELECT fusepercent, fuseurls, filesused FROM pidb WHERE pid = ?',
       ),
       open: db.prepare<[number, number, string]>(
-        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${TAKING}, 0, 0, ?, 0)`,
+        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${taking}, 0, 0, ?, 0)`,
       ),
       isOpen: db
-        .prepare<[number], number>(`SELECT 1 FROM held WHERE psetid = ? AND state = ${TAKING}`)
+        .prepare<[number], number>(`SELECT 1 FROM held WHERE psetid = ? AND state = ${taking}`)
         .pluck(),
       matches: db
         .prepare<[number, number, string], number>(
-          `SELECT 1 FROM held WHERE pid = ? AND isfull = ? AND digest = ? AND state IN (${HELD}, ${RELEASED})`,
+          `SELECT 1 FROM held WHERE pid = ? AND isfull = ? AND digest = ? AND state IN (${held}, ${released})`,
         )
         .pluck(),
       hold: db.prepare<[number, number, number, number, string, number]>(
-        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${HELD}, ?, ?, ?, ?)
-         ON CONFLICT(psetid) DO UPDATE SET state = excluded.state, urls = excluded.urls, heldat = excluded.heldat`,
+        `INSERT INTO held(psetid, pid, state, isfull, urls, digest, heldat) VALUES (?, ?, ${held}, ?, ?, ?, ?)
+         ON CONFLICT(psetid) DO UPDATE SET state = excluded.state, urls = excluded.urls, heldat = excluded.heldat
+           WHERE state = ${taking}`,
       ),
       giveUp: db.prepare<[number, number]>(
-        `UPDATE held SET state = ${DISCARDED} WHERE psetid IN (SELECT psetid FROM held
-           WHERE pid = ? AND state = ${HELD} ORDER BY psetid DESC LIMIT -1 OFFSET ?)`,
+        `UPDATE held SET state = ${discarded} WHERE psetid IN (SELECT psetid FROM held
+           WHERE pid = ? AND state = ${held} ORDER BY psetid DESC LIMIT -1 OFFSET ?)`,
       ),
       abandon: db.prepare<[number]>(
-        `UPDATE held SET state = ${DISCARDED} WHERE psetid = ? AND state = ${TAKING}`,
+        `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${taking}`,
       ),
       supersede: db.prepare<[number, number]>(
-        `UPDATE held SET state = ${DISCARDED} WHERE pid = ? AND psetid < ? AND state IN (${HELD}, ${RELEASED})`,
+        `UPDATE held SET state = ${discarded} WHERE pid = ? AND psetid < ? AND state IN (${held}, ${released})`,
       ),
       confirm: db.prepare<[number, string]>(
-        `UPDATE held SET state = ${DISCARDED} WHERE pid = ? AND isfull = 0 AND digest = ?
-           AND state IN (${HELD}, ${RELEASED})`,
+        `UPDATE held SET state = ${discarded} WHERE pid = ? AND isfull = 0 AND digest = ?
+           AND state IN (${held}, ${released})`,
       ),
       providers: db
         .prepare<{ pid: number | null }, number>(
-          `SELECT count(DISTINCT pid) FROM held WHERE state = ${HELD} AND pid = coalesce($pid, pid)`,
+          `SELECT count(DISTINCT pid) FROM held WHERE state = ${held} AND pid = coalesce($pid, pid)`,
         )
         .pluck(),
       decide: db.prepare<{ pid: number | null; state: number }>(
-        `UPDATE held SET state = $state WHERE state = ${HELD} AND pid = coalesce($pid, pid)`,
+        `UPDATE held SET state = $state WHERE state = ${held} AND pid = coalesce($pid, pid)`,
       ),
-      decided: db.prepare<[], DecidedSet>(
-        `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${RELEASED}, ${DISCARDED})
+      decided: db.prepare<[], HeldSet & { state: number }>(
+        `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${released}, ${discarded})
          ORDER BY psetid LIMIT 1`,
       ),
       next: db.prepare<[number], HeldSet>(
-        `SELECT psetid, pid, isfull, urls, digest FROM held WHERE state = ${HELD} AND psetid > ?
+        `SELECT psetid, pid, isfull, urls, digest FROM held WHERE state = ${held} AND psetid > ?
          ORDER BY psetid LIMIT 1`,
       ),
-      recount: db.prepare<[number, number]>(`UPDATE held SET urls = ? WHERE psetid = ? AND state = ${HELD}`),
+      recount: db.prepare<[number, number]>(`UPDATE held SET urls = ? WHERE psetid = ? AND state = ${held}`),
       settle: db.prepare<[number]>(
-        `UPDATE held SET state = ${DISCARDED} WHERE psetid = ? AND state = ${HELD}`,
+        `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${held}`,
       ),
       waiting: db.prepare<[], { sets: number; urls: number; decided: number }>(
-        `SELECT count(*) FILTER (WHERE state = ${HELD}) AS sets, total(urls) FILTER (WHERE state = ${HELD}) AS urls,
-           count(*) FILTER (WHERE state IN (${RELEASED}, ${DISCARDED})) AS decided FROM held`,
+        `SELECT count(*) FILTER (WHERE state = ${held}) AS sets, total(urls) FILTER (WHERE state = ${held}) AS urls,
+           count(*) FILTER (WHERE state IN (${released}, ${discarded})) AS decided FROM held`,
       ),
       note: db.prepare<[number, string, string]>('INSERT OR IGNORE INTO helddelete VALUES (?, ?, ?)'),
       unnote: db.prepare<[number, string, string]>(
@@ -132,7 +142,7 @@ export class HeldStore {
         `SELECT op, coalesce(named, psetid) AS named FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?`,
       ),
       cancel: db.prepare<[number, number, string, string]>(CANCEL_ROW),
-      forget: db.prepare<[number]>('DELETE FROM held WHERE psetid = ?'),
+      forget: db.prepare<[number]>(`DELETE FROM held WHERE psetid = ? AND state <> ${held}`),
     };
   }
 
@@ -194,7 +204,8 @@ export class HeldStore {
 
   /** The set's removals wait for a decision. @returns whether older ones had to be given up for them */
   hold({ psetid, pid, isfull, urls, digest }: HeldSet, nowS: number): boolean {
-    this.#statements.hold.run(psetid, pid, isfull, urls, digest, nowS);
+    if (this.#statements.hold.run(psetid, pid, isfull, urls, digest, nowS).changes === 0)
+      throw new Error(`set ${psetid}: its removals are held already, or decided on`);
     return this.#statements.giveUp.run(pid, MAX_HELD_SETS).changes > 0;
   }
 
@@ -234,9 +245,9 @@ export class HeldStore {
       const left = { content: 0, waits: false };
       for (const { curl, mimetype } of page) {
         const row = this.#statements.row.get(pid, curl, mimetype);
-        const held = this.#content.find(pid, curl, mimetype);
-        if ((row?.named ?? 0) > psetid || (held?.psetid ?? 0) > psetid) continue;
-        if (held !== undefined) left.content++;
+        const content = this.#content.find(pid, curl, mimetype);
+        if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) continue;
+        if (content !== undefined) left.content++;
         else left.waits ||= row?.op === 1;
       }
       yield left;
@@ -253,17 +264,18 @@ export class HeldStore {
 
   /** Lets what is held be carried out, for one provider or for all. @returns of how many providers something was held */
   release(pid?: number): number {
-    return this.#decide(RELEASED, pid);
+    return this.#decide('released', pid);
   }
 
   /** Lets what is held be forgotten: the content stays. @returns as `release` */
   discard(pid?: number): number {
-    return this.#decide(DISCARDED, pid);
+    return this.#decide('discarded', pid);
   }
 
   /** The oldest set that is released or discarded and not yet forgotten. */
   decided(): DecidedSet | undefined {
-    return this.#statements.decided.get();
+    const set = this.#statements.decided.get();
+    return set && { ...set, state: set.state === released ? 'released' : 'discarded' };
   }
 
   /** Carries out what was noted, a page a step, but for what later sets named. Yields how many urls were removed. */
@@ -303,17 +315,17 @@ export class HeldStore {
 
   #remove(psetid: number, pid: number, key: Key, nowS: number): boolean {
     const row = this.#statements.row.get(pid, key.curl, key.mimetype);
-    const held = this.#content.find(pid, key.curl, key.mimetype);
-    if ((row?.named ?? 0) > psetid || (held?.psetid ?? 0) > psetid) return false;
+    const content = this.#content.find(pid, key.curl, key.mimetype);
+    if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) return false;
     const stopped = this.#statements.cancel.run(psetid, pid, key.curl, key.mimetype).changes > 0;
-    if (held !== undefined) this.#content.remove(pid, held, nowS);
-    return stopped || held !== undefined;
+    if (content !== undefined) this.#content.remove(pid, content, nowS);
+    return stopped || content !== undefined;
   }
 
-  #decide(state: number, pid: number | undefined): number {
+  #decide(state: DecidedSet['state'], pid: number | undefined): number {
     const of = { pid: pid ?? null };
     const providers = this.#statements.providers.get(of) ?? 0;
-    if (providers > 0) this.#statements.decide.run({ ...of, state });
+    if (providers > 0) this.#statements.decide.run({ ...of, state: HELD_STATE[state] });
     return providers;
   }
 }

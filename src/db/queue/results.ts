@@ -10,7 +10,7 @@ import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';
 import type { Db } from '../sqlite/open.js';
-import { FLAG_DROP_OUTSIDE, recordOfRow, type QueueRow } from './row.js';
+import { FLAG_DROP_OUTSIDE, recordOfRow, rowStateOf, type QueueRow } from './row.js';
 import type { QueueReader } from './sets.js';
 
 export interface SentRequest {
@@ -48,7 +48,7 @@ export class ResultWriter {
   readonly #errors: ErrorStore;
   readonly #tally: Tally;
   readonly #rules: ResultRules;
-  readonly #fail;
+  readonly #countTry;
 
   constructor(
     db: Db,
@@ -60,7 +60,7 @@ export class ResultWriter {
     this.#errors = stores.errors;
     this.#tally = stores.tally;
     this.#rules = rules;
-    this.#fail = db.prepare<[number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
+    this.#countTry = db.prepare<[number]>('UPDATE qdb SET tries = tries + 1 WHERE pos = ?');
   }
 
   /**
@@ -72,11 +72,12 @@ export class ResultWriter {
     const row = this.#queue.whole(sent.pos);
     // safeguard: the generation in results
     // safeguard: a delete during the fetch winning
-    if (row === undefined || row.gen !== sent.gen || row.op === 0 || result === undefined) {
+    const state = row && rowStateOf(row, row.slot);
+    if (row === undefined || row.gen !== sent.gen || state === 'cancelled' || result === undefined) {
       // safeguard: freeing the file of a result that comes too late
       if (result?.status === 'ok') this.#free(result);
       if (row === undefined) return 'done';
-      if (row.op === 1) return 'again';
+      if (state !== 'cancelled') return 'again';
       this.#queue.drop(row);
       return 'done';
     }
@@ -152,7 +153,7 @@ export class ResultWriter {
     // That there is no room for it says nothing of the url: it waits for as long as it takes.
     // safeguard: the limit of retries
     if (result.reach === 'url' && (row.tries < this.#rules.retries || result.code === STORE_FULL)) {
-      this.#fail.run(row.pos);
+      this.#countTry.run(row.pos);
       return 'bad';
     }
     const held = this.#content.find(row.pid, row.curl, row.mimetype);

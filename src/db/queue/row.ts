@@ -43,6 +43,23 @@ export interface QueueRow extends QueuedUrl {
   op: 0 | 1;
 }
 
+/**
+ * The state of a row as the database has it. What is taken, on its way or answered is known in memory only, and is `ready` or
+ * `failed` here; a set without an entry in qpsdb is arriving, and none of its rows is taken (docs/design/states.md).
+ *
+ *     ready  ──its hours exclude the present──▶ later ──one of its hours begins──▶ ready
+ *     ready  ──a try failed──▶ failed           (at the end of its set; a further try that fails leaves it there)
+ *     any    ──a set deletes it──▶ cancelled ──a set names it──▶ ready, or later, to be looked at
+ */
+export type RowState = 'cancelled' | 'later' | 'failed' | 'ready';
+
+/** @param slot left out: of a row that was read for its turn, which waits for no slot */
+export function rowStateOf({ op, tries }: Pick<QueueRow, 'op' | 'tries'>, slot = -1): RowState {
+  if (op === 0) return 'cancelled';
+  if (slot >= 0) return 'later';
+  return tries > 0 ? 'failed' : 'ready';
+}
+
 /** `qdb.mtime` as it is printed. */
 const MTIME_TEXT = `strftime('%Y-%m-%dT%H:%M:%SZ', qdb.mtime, 'unixepoch')`;
 

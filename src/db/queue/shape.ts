@@ -14,7 +14,7 @@ import {
 import type { Db } from '../sqlite/open.js';
 import { AGE_GROUPS, readAges } from './ages.js';
 import { readFailed, sumUpFailed, type FailedUrls } from './failed.js';
-import { HELD } from './held.js';
+import { HELD_STATE } from './held.js';
 
 /** Providers with urls waiting that the operator has not stopped. */
 const ACTIVE = 'nurlproc > 0 AND enabled <> 0 AND paused = 0';
@@ -117,7 +117,7 @@ export function readQueueSummary(db: Db, nowMs: number, slots: Slots): QueueSumm
     const held = db
       .prepare(
         `SELECT count(DISTINCT pid) AS held_providers, coalesce(sum(urls), 0) AS held_urls
-         FROM held WHERE state = ${HELD} AND urls > 0`,
+         FROM held WHERE state = ${HELD_STATE.held} AND urls > 0`,
       )
       .get() as Pick<QueueSummary, 'held_providers' | 'held_urls'>;
     const first = (sql: string) => db.prepare<[], number>(sql).pluck().get();
@@ -249,10 +249,10 @@ export function readQueueShape(db: Db, nowS: number, limit: number, countedRows?
 }
 
 const REMARKABLE = `nurlproc > 0 OR paused <> 0 OR backoffuntil > $nowS OR fullsetwanted IS NOT NULL OR nurlerrs > 0
-  OR pid IN (SELECT pid FROM held WHERE state = ${HELD} AND urls > 0)`;
+  OR pid IN (SELECT pid FROM held WHERE state = ${HELD_STATE.held} AND urls > 0)`;
 
 const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, ${DUE_AT} AS dueat, fullsetwanted,
-  nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD}) AS held`;
+  nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD_STATE.held}) AS held`;
 
 function remarkable(db: Db, nowS: number, limit: number): ProviderRow[] {
   return db

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Db } from '../sqlite/open.js';
 import { AT_MOST } from '../sqlite/paging.js';
-import { recordOfRow } from './row.js';
+import { recordOfRow, rowStateOf } from './row.js';
 import { NOW_SLOT, SET_COLUMNS, type QueueReader, type WaitingSet } from './sets.js';
 
 /** Beyond all slots: rows that were submitted again while they waited for one, with hours to be looked at. */
@@ -27,40 +27,40 @@ const NEVER = 614;
 export class SlotStore {
   readonly #queue: QueueReader;
   readonly #errors: ErrorStore;
-  readonly #move;
-  readonly #split;
-  readonly #take;
-  readonly #removeEmpty;
-  readonly #parts;
+  readonly #updateSlot;
+  readonly #insertPart;
+  readonly #takeBack;
+  readonly #deleteEmptyParts;
+  readonly #selectParts;
   readonly #nextSlot;
   readonly #nextProvider;
-  readonly #resubmitted;
-  readonly #anyPart;
-  readonly #rows;
-  readonly #lastLook;
-  readonly #setLastLook;
-  readonly #masks;
+  readonly #selectResubmitted;
+  readonly #selectAnyPart;
+  readonly #countRows;
+  readonly #selectLastLook;
+  readonly #writeLastLook;
+  readonly #selectMasks;
 
   constructor(db: Db, stores: { queue: QueueReader; errors: ErrorStore }) {
     this.#queue = stores.queue;
     this.#errors = stores.errors;
-    this.#move = db.prepare<[number, number]>('UPDATE qdb SET slot = ? WHERE pos = ?');
-    this.#split = db.prepare<[number, number]>(
+    this.#updateSlot = db.prepare<[number, number]>('UPDATE qdb SET slot = ? WHERE pos = ?');
+    this.#insertPart = db.prepare<[number, number]>(
       `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
        SELECT psetid, ?, pid, firstpos, lastpos, absorbedat FROM qpsdb WHERE psetid = ? LIMIT 1`,
     );
-    this.#take = db
+    this.#takeBack = db
       .prepare<[number, number, number], number>(
         `UPDATE qdb SET slot = ${NOW_SLOT} WHERE pos IN
            (SELECT pos FROM qdb WHERE slot = ? AND slot >= 0 AND psetid = ? ORDER BY pos ${AT_MOST}) RETURNING pos`,
       )
       .pluck();
     // Rows to be looked at have no part of their own: one of their set must stay to tell its places.
-    this.#removeEmpty = db.prepare<[number]>(
+    this.#deleteEmptyParts = db.prepare<[number]>(
       `DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot >= 0 AND NOT EXISTS
          (SELECT 1 FROM qdb WHERE slot IN (starttimeslot, ${LOOK_SLOT}) AND slot >= 0 AND psetid = qpsdb.psetid)`,
     );
-    this.#parts = db.prepare<[number, number, number, number], WaitingSet>(
+    this.#selectParts = db.prepare<[number, number, number, number], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb INDEXED BY qpsdb_later
        WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
     );
@@ -74,18 +74,18 @@ export class SlotStore {
         'SELECT min(pid) FROM qpsdb INDEXED BY qpsdb_later WHERE starttimeslot = ? AND starttimeslot >= 0 AND pid > ?',
       )
       .pluck();
-    this.#resubmitted = db
+    this.#selectResubmitted = db
       .prepare<[number], number | null>(
         `SELECT min(psetid) FROM qdb INDEXED BY qdb_slot WHERE slot = ${LOOK_SLOT} AND slot >= 0 AND psetid > ?`,
       )
       .pluck();
-    this.#anyPart = db.prepare<[number], WaitingSet>(
+    this.#selectAnyPart = db.prepare<[number], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb WHERE psetid = ? LIMIT 1`,
     );
-    this.#rows = db.prepare<[], number>('SELECT count(*) FROM qdb WHERE slot >= 0').pluck();
-    this.#lastLook = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck();
-    this.#setLastLook = db.prepare<[string, string]>('INSERT OR REPLACE INTO meta VALUES (?, ?)');
-    this.#masks = db
+    this.#countRows = db.prepare<[], number>('SELECT count(*) FROM qdb WHERE slot >= 0').pluck();
+    this.#selectLastLook = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck();
+    this.#writeLastLook = db.prepare<[string, string]>('INSERT OR REPLACE INTO meta VALUES (?, ?)');
+    this.#selectMasks = db
       .prepare<[], [number, string]>("SELECT pid, timeofday FROM pidb WHERE timeofday <> '' ORDER BY pid")
       .raw();
   }
@@ -97,14 +97,14 @@ export class SlotStore {
   postpone(taken: { pos: number; gen: number; set: WaitingSet }, slot: number | undefined): boolean {
     const row = this.#queue.whole(taken.pos);
     if (row === undefined) return true;
-    if (row.gen !== taken.gen || row.op === 0) return false;
+    if (row.gen !== taken.gen || rowStateOf(row, row.slot) === 'cancelled') return false;
     if (slot === undefined) {
       this.#errors.add(row.pid, recordOfRow(row), NEVER, 'its hours and those of its provider never meet');
       this.#queue.drop(row);
       return true;
     }
-    this.#move.run(slot, row.pos);
-    this.#split.run(slot, taken.set.psetid);
+    this.#updateSlot.run(slot, row.pos);
+    this.#insertPart.run(slot, taken.set.psetid);
     return true;
   }
 
@@ -128,16 +128,16 @@ export class SlotStore {
 
   /** A provider's next parts of sets after one that wait for a slot, in the order of their absorption. */
   parts(slot: number, pid: number, afterPsetid: number, limit: number): WaitingSet[] {
-    return this.#parts.all(slot, pid, afterPsetid, limit);
+    return this.#selectParts.all(slot, pid, afterPsetid, limit);
   }
 
   /** The next sets after one with rows that were submitted again while they waited for a slot, as parts to join. */
   resubmitted(afterPsetid: number, limit: number): WaitingSet[] {
     const parts: WaitingSet[] = [];
-    for (let psetid = this.#resubmitted.get(afterPsetid); psetid != null && parts.length < limit;) {
-      const part = this.#anyPart.get(psetid);
+    for (let psetid = this.#selectResubmitted.get(afterPsetid); psetid != null && parts.length < limit;) {
+      const part = this.#selectAnyPart.get(psetid);
       if (part !== undefined) parts.push({ ...part, slot: LOOK_SLOT });
-      psetid = this.#resubmitted.get(psetid);
+      psetid = this.#selectResubmitted.get(psetid);
     }
     return parts;
   }
@@ -148,33 +148,33 @@ export class SlotStore {
    */
   join(part: WaitingSet, limit: number): number[] {
     this.#queue.changed(part.pid);
-    const places = this.#take.all(part.slot, part.psetid, limit).sort((a, b) => a - b);
-    if (places.length > 0) this.#split.run(NOW_SLOT, part.psetid);
-    if (places.length < limit) this.#removeEmpty.run(part.psetid);
+    const places = this.#takeBack.all(part.slot, part.psetid, limit).sort((a, b) => a - b);
+    if (places.length > 0) this.#insertPart.run(NOW_SLOT, part.psetid);
+    if (places.length < limit) this.#deleteEmptyParts.run(part.psetid);
     return places;
   }
 
   /** Rows waiting for a slot. */
   rows(): number {
-    return this.#rows.get() ?? 0;
+    return this.#countRows.get() ?? 0;
   }
 
   /** undefined: never. */
   lastLook(): LastLook | undefined {
-    const [at, of, basis = ''] = this.#lastLook.get(LOOK_KEY)?.split(' ') ?? [];
+    const [at, of, basis = ''] = this.#selectLastLook.get(LOOK_KEY)?.split(' ') ?? [];
     const [atMs, slots] = [Number(at), Number(of)];
     return Number.isFinite(atMs) && Number.isFinite(slots) ? { atMs, slots, basis } : undefined;
   }
 
   /** Inside a transaction. */
   setLastLook({ atMs, slots, basis }: LastLook): void {
-    this.#setLastLook.run(LOOK_KEY, `${atMs} ${slots} ${basis}`);
+    this.#writeLastLook.run(LOOK_KEY, `${atMs} ${slots} ${basis}`);
   }
 
   /** Another one when any provider has other hours; 100 000 with hours take some 50 ms. */
   hoursSum(): number {
     let sum = 0;
-    for (const row of this.#masks.iterate()) sum = crc32(`${row[0]} ${row[1]}\n`, sum);
+    for (const row of this.#selectMasks.iterate()) sum = crc32(`${row[0]} ${row[1]}\n`, sum);
     return sum;
   }
 }

@@ -1,4 +1,4 @@
-import { DISCARDED, type DecidedSet } from '../../db/queue/held.js';
+import type { DecidedSet } from '../../db/queue/held.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
@@ -57,7 +57,7 @@ export class DecidedRemovals implements Chore {
     }
     step('qm.held.forgotten');
     const { pid, psetid, state } = work.set;
-    log.info(state === DISCARDED ? 'held removals forgotten' : 'held removals carried out', {
+    log.info(state === 'discarded' ? 'held removals forgotten' : 'held removals carried out', {
       pid,
       psetid,
       removed: work.removed,
@@ -73,7 +73,7 @@ export class DecidedRemovals implements Chore {
     const rows = () => this.#size.urls;
     const nowS = () => Math.floor(clock.nowMs() / 1000);
     const steps =
-      set.state === DISCARDED
+      set.state === 'discarded'
         ? store.held.drop(psetid, rows)
         : set.isfull === 1
           ? store.reconciler.run(pid, psetid, rows, nowS)

@@ -21,8 +21,8 @@ export class Behind<S extends OrderedSet> {
   }
 
   /** Sets may lose all of theirs meanwhile. */
-  sets(): Iterable<[number, SetProgress<S>]> {
-    return this.#sets;
+  sets(): Iterable<SetProgress<S>> {
+    return this.#sets.values();
   }
 
   /** Takes the next place of a set out. @returns undefined when it has no more */

@@ -2,9 +2,12 @@
  * What is fetched next of one provider: its sets in the order of their absorption, a set's urls in the order sent,
  * and at the end of each set the urls that failed, fewest tries first.
  *
- * A set is `untouched` until its first row is taken, `reading` until its last one has been, then `waiting` until the rows
- * it sent are done, `asleep` until its bad ones are due, and gone when it has no row left. Meanwhile the next set goes on:
- * one stubborn url does not hold up what its provider sent later. There may be a million sets of a url each: few of the
+ *     untouched ──its first row is taken──▶ reading ──its last one is──▶ waiting ──the rows it sent are done──▶ gone
+ *                                             ▲  ▲                       │  │ ▲
+ *                                             │  ╰───rows come back──────╯  │ ╰──they are due──╮
+ *                                             ╰──────rows come back───── asleep ◀─bad ones are left
+ *
+ * While a set waits or sleeps the next one goes on: one stubborn url does not hold up what its provider sent later. There may be a million sets of a url each: few of the
  * untouched ones are in memory (untouched.ts), and no further one is begun while `asleep` of them sleep; nothing looks at
  * all of those. Rows that come into a set when their hours have begun are fetched at their places: the set is being read
  * again from the first of them. Nothing here is kept on disk: after a restart each set is read from its first row that is
@@ -17,6 +20,8 @@ import {
   keyOf,
   newProgress,
   push,
+  setBecomes,
+  type BegunSetState,
   type OrderedSet,
   type PlacedRow,
   type SetProgress,
@@ -112,7 +117,6 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   join(set: S, places: readonly number[]): void {
     const first = places[0];
     if (first === undefined) return;
-    const key = keyOf(set);
     const progress = this.#find(set);
     if (progress === undefined) {
       this.#comeBack(set, first);
@@ -122,12 +126,11 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     for (const pos of places) progress.skip?.delete(pos);
     this.#behind.keep(progress, pos => !places.includes(pos));
     if (passed.length > 0) progress.again = [...progress.again, ...passed].sort((a, b) => a - b);
-    if (this.#getUp(key)) this.#reading.set(key, progress);
+    this.#enter(progress, 'reading');
   }
 
   /** As `join` for many: the set is read again from `pos`. */
   rewind(set: S, pos: number): void {
-    const key = keyOf(set);
     const progress = this.#find(set);
     if (progress === undefined) {
       this.#comeBack(set, pos);
@@ -139,8 +142,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     progress.skip = new Set(progress.out);
     progress.again = progress.again.filter(place => place <= progress.cursor);
     this.#behind.keep(progress, place => place <= progress.cursor);
-    this.#getUp(key);
-    this.#reading.set(key, progress);
+    this.#enter(progress, 'reading');
   }
 
   /**
@@ -151,8 +153,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     if (set.lastpos - set.firstpos < MANY_PLACES) {
       this.#untouched.comeBack(set);
     } else if (!this.#untouched.has(set)) {
-      this.#untouched.begin(set);
-      this.#reading.set(keyOf(set), newProgress(set, first));
+      this.#begin(set, first);
     }
   }
 
@@ -169,12 +170,10 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
       const first = this.#first();
       if (first === undefined) return taken;
       const before = taken.length;
-      const [key, progress] = first;
-      this.#takeInOrder(progress, limit, taken);
-      if (!progress.read || progress.again.length > 0) return taken;
-      this.#reading.delete(key);
-      this.#waiting.set(key, progress);
-      this.#takeBad(progress, limit, nowMs, taken);
+      this.#takeInOrder(first, limit, taken);
+      if (!first.read || first.again.length > 0) return taken;
+      this.#enter(first, 'waiting');
+      this.#takeBad(first, limit, nowMs, taken);
       if (taken.length === before) this.#isCutShort = ++empty === MAX_GONE_THROUGH;
     }
     return taken;
@@ -211,7 +210,6 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
 
   /** The row must be taken again, at its place. */
   again(set: S, pos: number): void {
-    const key = keyOf(set);
     const progress = this.#find(set);
     if (progress === undefined) return;
     progress.out.delete(pos);
@@ -219,7 +217,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     if (!progress.read && pos > progress.cursor && progress.skip?.delete(pos) === true) return;
     progress.again.push(pos);
     progress.again.sort((a, b) => a - b);
-    if (this.#getUp(key)) this.#reading.set(key, progress);
+    this.#enter(progress, 'reading');
   }
 
   /**
@@ -236,11 +234,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   /** Takes up to `limit` rows set aside by `behind`, the one that is there longest first. */
   takeBehind(limit: number): Taken<S, R>[] {
     const taken: Taken<S, R>[] = [];
-    for (const [key, progress] of this.#behind.sets()) {
-      if (this.#asleep.has(key)) {
-        this.#getUp(key);
-        this.#waiting.set(key, progress);
-      }
+    for (const progress of this.#behind.sets()) {
+      if (progress.state === 'asleep') this.#enter(progress, 'waiting');
       while (taken.length < limit && progress.behind.length > 0) {
         const row = this.#source.at(this.#behind.take(progress) ?? 0);
         if (row !== undefined) push(progress, row, taken);
@@ -274,12 +269,12 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
     for (const [key, progress] of this.#waiting) {
       if (progress.out.size > 0 || progress.again.length > 0) continue;
       const badMs = this.#badMs(progress);
-      this.#waiting.delete(key);
       if (badMs !== Infinity || progress.behind.length > 0) {
-        this.#asleep.set(key, progress);
+        this.#enter(progress, 'asleep');
         if (badMs !== Infinity) this.#wakes.set(key, badMs);
         continue;
       }
+      this.#enter(progress, 'gone');
       if (this.#source.hasRows(progress.set))
         this.#reading.set(key, newProgress(progress.set, progress.set.firstpos));
       else over.push(progress.set);
@@ -303,30 +298,48 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   #wake(keys: readonly number[]): void {
     for (const key of keys) {
       const progress = this.#asleep.get(key);
-      if (progress === undefined) continue;
-      this.#getUp(key);
-      this.#waiting.set(key, progress);
+      if (progress !== undefined) this.#enter(progress, 'waiting');
     }
   }
 
-  /** Takes a set out of those that wait or sleep. @returns whether it was there */
-  #getUp(key: number): boolean {
-    this.#wakes.delete(key);
-    return this.#asleep.delete(key) || this.#waiting.delete(key);
+  /** Takes a set to another state, if it is not in that; only here and where one begins are the sets of a state changed. */
+  #enter(progress: SetProgress<S>, state: BegunSetState): void {
+    if (progress.state === state) return;
+    const key = keyOf(progress.set);
+    this.#in(progress.state)?.delete(key);
+    if (progress.state === 'asleep') this.#wakes.delete(key);
+    progress.state = setBecomes(progress.state, state, key);
+    this.#in(state)?.set(key, progress);
+  }
+
+  #in(state: BegunSetState): Reading<S> | Map<number, SetProgress<S>> | undefined {
+    switch (state) {
+      case 'reading':
+        return this.#reading;
+      case 'waiting':
+        return this.#waiting;
+      case 'asleep':
+        return this.#asleep;
+      case 'gone':
+        return undefined;
+    }
+  }
+
+  #begin(set: S, fromPos: number): SetProgress<S> {
+    const begun = newProgress(set, fromPos);
+    this.#untouched.begin(set);
+    this.#reading.set(keyOf(set), begun);
+    return begun;
   }
 
   /** The set to be read now. */
-  #first(): [number, SetProgress<S>] | undefined {
+  #first(): SetProgress<S> | undefined {
     const reading = this.#reading.first();
     // Sets that sleep because of a silent host have a limit of their own, and wait for others to be fetched.
     const set = this.#wakes.size < this.#mostAsleep ? this.#untouched.first() : undefined;
     if (set === undefined) return reading;
-    if (reading !== undefined && reading[1].set.psetid <= set.psetid) return reading;
-    const key = keyOf(set);
-    const begun = newProgress(set, set.firstpos);
-    this.#untouched.begin(set);
-    this.#reading.set(key, begun);
-    return [key, begun];
+    if (reading !== undefined && reading.set.psetid <= set.psetid) return reading;
+    return this.#begin(set, set.firstpos);
   }
 
   #takeInOrder(progress: SetProgress<S>, limit: number, taken: Taken<S, R>[]): void {

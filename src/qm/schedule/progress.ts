@@ -1,4 +1,5 @@
-/** A set that is being fetched: how far it has been read, and what of it is where. */
+/** A set that is being fetched: its state, how far it has been read, and what of it is where. */
+import { transitions } from '../../lib/states.js';
 
 /** What the order needs to know of a row. */
 export interface PlacedRow {
@@ -14,8 +15,20 @@ export interface OrderedSet {
   lastpos: number;
 }
 
+/** The states of a set that is begun, as order.ts draws them. */
+export type BegunSetState = 'reading' | 'waiting' | 'asleep' | 'gone';
+
+/** @throws Error for a transition that order.ts does not draw */
+export const setBecomes = transitions<BegunSetState>('set', {
+  reading: ['waiting'],
+  waiting: ['reading', 'asleep', 'gone'],
+  asleep: ['reading', 'waiting'],
+  gone: [],
+});
+
 export interface SetProgress<S> {
   set: S;
+  state: BegunSetState;
   cursor: number;
   read: boolean;
   /** Places taken and not yet settled. */
@@ -41,6 +54,7 @@ export interface Taken<S, R> {
 export function newProgress<S extends OrderedSet>(set: S, fromPos: number): SetProgress<S> {
   return {
     set,
+    state: 'reading',
     cursor: fromPos - 1,
     read: false,
     out: new Set(),

@@ -28,11 +28,11 @@ export class Reading<S extends OrderedSet> {
     this.#sets.delete(key);
   }
 
-  first(): [number, SetProgress<S>] | undefined {
+  first(): SetProgress<S> | undefined {
     this.#putInOrder();
     for (let key = this.#keys.at(-1); key !== undefined; key = this.#keys.at(-1)) {
       const progress = this.#sets.get(key);
-      if (progress !== undefined) return [key, progress];
+      if (progress !== undefined) return progress;
       this.#keys.pop();
     }
     return undefined;
