@@ -30,44 +30,46 @@ export class AgeStore {
   readonly #psetids: Counter;
   readonly #content: ContentStore;
   readonly #queue: QueueReader;
-  readonly #lastAt;
-  readonly #mark;
-  readonly #prune;
-  readonly #cut;
-  readonly #pageEnd;
-  readonly #old;
-  readonly #oldProviders;
-  readonly #silent;
+  readonly #selectLastMark;
+  readonly #insertMark;
+  readonly #deleteOldMarks;
+  readonly #selectCut;
+  readonly #selectPageEnd;
+  readonly #selectOld;
+  readonly #selectOldProviders;
+  readonly #selectSilent;
 
   constructor(db: Db, stores: { content: ContentStore; queue: QueueReader }) {
     this.#psetids = new Counter(db, 'psetid');
     this.#content = stores.content;
     this.#queue = stores.queue;
-    this.#lastAt = db.prepare<[], number>('SELECT at FROM agemark ORDER BY mark DESC LIMIT 1').pluck();
-    this.#mark = db.prepare<[number, number]>('INSERT INTO agemark(psetid, at) VALUES (?, ?)');
-    this.#prune = db.prepare<[number]>(
+    this.#selectLastMark = db
+      .prepare<[], number>('SELECT at FROM agemark ORDER BY mark DESC LIMIT 1')
+      .pluck();
+    this.#insertMark = db.prepare<[number, number]>('INSERT INTO agemark(psetid, at) VALUES (?, ?)');
+    this.#deleteOldMarks = db.prepare<[number]>(
       'DELETE FROM agemark WHERE mark <= (SELECT max(mark) FROM agemark) - ?',
     );
-    this.#cut = db
+    this.#selectCut = db
       .prepare<[number, number], number>(
         `SELECT psetid FROM (SELECT mark, psetid, at FROM agemark ORDER BY mark DESC LIMIT -1 OFFSET ?)
          WHERE at <= ? ORDER BY mark DESC LIMIT 1`,
       )
       .pluck();
-    this.#pageEnd = db
+    this.#selectPageEnd = db
       .prepare<[number, number], number>('SELECT id FROM lccurl WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
       .pluck();
-    this.#old = db.prepare<[number, number, number, number, number, number], OldRow>(
+    this.#selectOld = db.prepare<[number, number, number, number, number, number], OldRow>(
       `SELECT id, pid, curl, mimetype FROM lccurl
        WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND ${NOT_WAITING} ORDER BY id LIMIT ?`,
     );
-    this.#oldProviders = db
+    this.#selectOldProviders = db
       .prepare<[number, number, number, number, number], number>(
         `SELECT DISTINCT pid FROM lccurl JOIN pidb USING (pid)
          WHERE id > ? AND id <= ? AND psetid < ? AND fetched_time < ? AND fullsetwanted IS NULL AND ${NOT_WAITING}`,
       )
       .pluck();
-    this.#silent = db
+    this.#selectSilent = db
       .prepare<[number], number>(
         `SELECT pid FROM pidb WHERE fullsetwanted IS NULL AND filesused > 0 AND max(lastset, lastconntime) < ?`,
       )
@@ -76,40 +78,40 @@ export class AgeStore {
 
   /** Whether a mark is due: once in `intervalS`, or when the clock has gone back. */
   isMarkDue(nowS: number, intervalS: number): boolean {
-    const last = this.#lastAt.get();
+    const last = this.#selectLastMark.get();
     return last === undefined || nowS >= last + intervalS || nowS < last;
   }
 
   /** Makes a mark; `keep` older ones stay. Inside a transaction. */
   mark(nowS: number, keep: number): void {
-    this.#mark.run(this.#psetids.last() + 1, nowS);
-    this.#prune.run(keep);
+    this.#insertMark.run(this.#psetids.last() + 1, nowS);
+    this.#deleteOldMarks.run(keep);
   }
 
   /** What is older than `marks` marks and `ageS` seconds; undefined while nothing can be. */
   cut(marks: number, ageS: number, nowS: number): Cut | undefined {
-    const psetid = this.#cut.get(marks, nowS - ageS);
+    const psetid = this.#selectCut.get(marks, nowS - ageS);
     return psetid === undefined ? undefined : { psetid, fetchedS: nowS - ageS };
   }
 
   /** The id of the `rows`-th row of content after `afterId`; undefined when there are fewer. */
   pageEnd(afterId: number, rows: number): number | undefined {
-    return this.#pageEnd.get(afterId, rows - 1);
+    return this.#selectPageEnd.get(afterId, rows - 1);
   }
 
   /** Content with ids after `afterId` up to `toId` that is older. */
   old(afterId: number, toId: number, cut: Cut, limit: number): OldRow[] {
-    return this.#old.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
+    return this.#selectOld.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid, limit);
   }
 
   /** Providers of such content, but for those that are asked for a full set already. */
   oldProviders(afterId: number, toId: number, cut: Cut): number[] {
-    return this.#oldProviders.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid);
+    return this.#selectOldProviders.all(afterId, toId, cut.psetid, cut.fetchedS, cut.psetid);
   }
 
   /** Providers that hold content, have not been heard of since, and are not asked for a full set yet. */
   silentProviders(sinceS: number): number[] {
-    return this.#silent.all(sinceS);
+    return this.#selectSilent.all(sinceS);
   }
 
   /** Lets go of content. Inside a transaction. */

@@ -27,16 +27,16 @@ const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime
   http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid`;
 
 export class ContentStore {
-  readonly #find;
-  readonly #byId;
-  readonly #insert;
-  readonly #move;
-  readonly #replace;
-  readonly #refresh;
-  readonly #validate;
-  readonly #believe;
-  readonly #stamp;
-  readonly #delete;
+  readonly #selectContent;
+  readonly #selectById;
+  readonly #insertContent;
+  readonly #insertFromQueue;
+  readonly #replaceContent;
+  readonly #updateSaid;
+  readonly #updateValidators;
+  readonly #updateBelief;
+  readonly #updateSet;
+  readonly #deleteContent;
   readonly deletions: DeletionStore;
   readonly #tally: Tally;
   readonly #freed: FreedStore;
@@ -44,11 +44,13 @@ export class ContentStore {
   constructor(db: Db, tally: Tally, freed: FreedStore) {
     this.#tally = tally;
     this.#freed = freed;
-    this.#find = db.prepare<[number, string, string], Held>(
+    this.#selectContent = db.prepare<[number, string, string], Held>(
       `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
     );
-    this.#byId = db.prepare<[number], Held & { pid: number }>(`SELECT pid, ${HELD} FROM lccurl WHERE id = ?`);
-    this.#insert = db.prepare(
+    this.#selectById = db.prepare<[number], Held & { pid: number }>(
+      `SELECT pid, ${HELD} FROM lccurl WHERE id = ?`,
+    );
+    this.#insertContent = db.prepare(
       `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
          etag, lastmodified, http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -57,7 +59,7 @@ export class ContentStore {
     // `beliefOf`.
     // safeguard: the generation in results
     // safeguard: a delete during the fetch winning
-    this.#move = db.prepare(
+    this.#insertFromQueue = db.prepare(
       `INSERT OR FAIL INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
          etag, lastmodified, http_charset, verified, fetched_time, fetched_machineid, fetched_fileid, psetid, seq)
        SELECT ?, pid, curl, mimetype, subtype, burl, furl, ?, ?, ?, nullif(md5, ?), nullif(len, ?),
@@ -65,34 +67,34 @@ export class ContentStore {
          coalesce(named, psetid), ?
        FROM qdb WHERE pos = ? AND gen = ? AND op = 1`,
     );
-    this.#replace = db.prepare(
+    this.#replaceContent = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, md5 = ?, len = ?, mtime = ?, saidmd5 = ?, saidlen = ?,
          doubted = ?, etag = ?, lastmodified = ?, http_charset = ?, verified = ?, fetched_time = ?, fetched_machineid = ?,
          fetched_fileid = ?,
          psetid = ?, seq = ?, changed_time = NULL WHERE id = ?`,
     );
-    this.#refresh = db.prepare(
+    this.#updateSaid = db.prepare(
       `UPDATE lccurl SET subtype = ?, burl = ?, givenfurl = ?, mtime = ?, http_charset = ?, psetid = ?, seq = ?, changed_time = ?
        WHERE id = ?`,
     );
-    this.#validate = db.prepare(
+    this.#updateValidators = db.prepare(
       'UPDATE lccurl SET etag = ?, lastmodified = ?, verified = ?, psetid = ? WHERE id = ?',
     );
-    this.#believe = db.prepare('UPDATE lccurl SET saidmd5 = ?, saidlen = ?, doubted = ? WHERE id = ?');
-    this.#stamp = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
-    this.#delete = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
+    this.#updateBelief = db.prepare('UPDATE lccurl SET saidmd5 = ?, saidlen = ?, doubted = ? WHERE id = ?');
+    this.#updateSet = db.prepare<[number, number]>('UPDATE lccurl SET psetid = ? WHERE id = ?');
+    this.#deleteContent = db.prepare<[number]>('DELETE FROM lccurl WHERE id = ?');
     this.deletions = new DeletionStore(db);
   }
 
   /** The row of that id. */
   row(id: number): (Held & { pid: number }) | undefined {
-    const row = this.#byId.get(id);
+    const row = this.#selectById.get(id);
     return row && whole(row);
   }
 
   /** What is held of a url. */
   find(pid: number, curl: string, mimetype: string): Held | undefined {
-    const held = this.#find.get(pid, curl, mimetype);
+    const held = this.#selectContent.get(pid, curl, mimetype);
     if (held === undefined) return undefined;
     if (held.curl !== curl || held.mimetype !== mimetype)
       throw corrupt(`row ${held.id} of lccurl is not the one that its index points to`);
@@ -131,10 +133,10 @@ export class ContentStore {
       seq,
     ];
     if (held === undefined) {
-      this.#insert.run(seq, key.pid, key.curl, key.mimetype, ...tail);
+      this.#insertContent.run(seq, key.pid, key.curl, key.mimetype, ...tail);
       this.#tally.content(key.pid, 1, arrived.len);
     } else {
-      this.#replace.run(...tail, held.id);
+      this.#replaceContent.run(...tail, held.id);
       // safeguard: freeing the file that is replaced
       if (held.fetched_machineid !== arrived.machineid || held.fetched_fileid !== arrived.fileid)
         this.#letGo(seq, key.pid, held, nowS);
@@ -149,7 +151,7 @@ export class ContentStore {
    */
   move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
     const seq = this.#tally.nextSeq;
-    const { changes } = this.#move.run(
+    const { changes } = this.#insertFromQueue.run(
       seq,
       arrived.md5,
       arrived.len,
@@ -193,17 +195,17 @@ export class ContentStore {
       charset !== held.http_charset;
     if (isSeen) {
       this.#buryBurl(pid, held, burl, nowS);
-      this.#refresh.run(subtype, burl, furl, mtime, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
+      this.#updateSaid.run(subtype, burl, furl, mtime, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
     } else if (fetched === undefined && psetid !== held.psetid) {
-      this.#stamp.run(psetid, held.id);
+      this.#updateSet.run(psetid, held.id);
     }
     if (fetched !== undefined) {
       const { etag, lastmodified, verified } = fetched;
-      this.#validate.run(etag, lastmodified, verified ? 1 : held.verified, psetid, held.id);
+      this.#updateValidators.run(etag, lastmodified, verified ? 1 : held.verified, psetid, held.id);
     }
     const { saidmd5, saidlen, doubted } = fetched?.belief ?? beliefConfirmed(said, held);
     if (saidmd5 !== held.saidmd5 || saidlen !== held.saidlen || doubted !== held.doubted)
-      this.#believe.run(saidmd5, saidlen, doubted, held.id);
+      this.#updateBelief.run(saidmd5, saidlen, doubted, held.id);
   }
 
   /** The content that is held has arrived once more: the row is confirmed, and the new file is nobody's. */
@@ -215,7 +217,7 @@ export class ContentStore {
 
   /** Notes which set named the row last. */
   stamp(held: Held, psetid: number): void {
-    if (held.psetid < psetid) this.#stamp.run(psetid, held.id);
+    if (held.psetid < psetid) this.#updateSet.run(psetid, held.id);
   }
 
   /**
@@ -225,7 +227,7 @@ export class ContentStore {
   remove(pid: number, held: Held, nowS: number, file: 'freed' | 'kept' = 'freed'): void {
     const seq = this.#bury(pid, held, nowS, 0);
     if (file === 'freed') this.#letGo(seq, pid, held, nowS);
-    this.#delete.run(held.id);
+    this.#deleteContent.run(held.id);
     this.#tally.content(pid, -1, -held.len);
   }
 

@@ -32,26 +32,26 @@ interface OldPath {
 
 export class DeletionStore {
   readonly #db: Db;
-  readonly #bury;
-  readonly #leave;
-  readonly #oldest;
+  readonly #insertTombstone;
+  readonly #insertOldPath;
+  readonly #selectOldest;
   readonly #forget;
-  readonly #newest;
+  readonly #selectNewest;
   readonly #correct;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#bury = db.prepare(
+    this.#insertTombstone = db.prepare(
       `INSERT INTO tombstone(seq, id, pid, curl, mimetype, burl, deleted_time, moved) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#leave = db.prepare(
+    this.#insertOldPath = db.prepare(
       'INSERT INTO oldpath(seq, pid, mimetype, machineid, fileid, left_time) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.#oldest = db.prepare<[number], { seq: number; at: number }>(
+    this.#selectOldest = db.prepare<[number], { seq: number; at: number }>(
       `SELECT seq, deleted_time AS at FROM tombstone UNION SELECT seq, left_time FROM oldpath ORDER BY seq LIMIT ?`,
     );
     this.#forget = TABLES.map(table => db.prepare<[number]>(`DELETE FROM ${table} WHERE seq <= ?`));
-    this.#newest = db
+    this.#selectNewest = db
       .prepare<[{ below: number; limit: number }], number>(
         `SELECT seq FROM tombstone WHERE seq < $below UNION SELECT seq FROM oldpath WHERE seq < $below
          ORDER BY seq DESC LIMIT $limit`,
@@ -66,17 +66,17 @@ export class DeletionStore {
 
   /** Content is gone, or one browse URL of it. Inside a transaction. */
   bury({ seq, id, pid, curl, mimetype, burl, deleted_time, moved }: Deletion): void {
-    this.#bury.run(seq, id, pid, curl, mimetype, burl, deleted_time, moved);
+    this.#insertTombstone.run(seq, id, pid, curl, mimetype, burl, deleted_time, moved);
   }
 
   /** A file is no longer the one of a row. Inside a transaction. */
   leave({ seq, pid, mimetype, machineid, fileid, left_time }: OldPath): void {
-    this.#leave.run(seq, pid, mimetype, machineid, fileid, left_time);
+    this.#insertOldPath.run(seq, pid, mimetype, machineid, fileid, left_time);
   }
 
   /** Whether there is a tombstone, or an old path, to forget. */
   hasOld(beforeS: number): boolean {
-    const oldest = this.#oldest.get(1);
+    const oldest = this.#selectOldest.get(1);
     return oldest !== undefined && oldest.at < beforeS;
   }
 
@@ -86,7 +86,7 @@ export class DeletionStore {
    * @returns the least of their numbers; undefined when there is none
    */
   correctTimes(belowSeq: number, limit: number, nowS: number): number | undefined {
-    const least = this.#newest.all({ below: belowSeq, limit }).at(-1);
+    const least = this.#selectNewest.all({ below: belowSeq, limit }).at(-1);
     if (least === undefined) return undefined;
     for (const correct of this.#correct) correct.run({ nowS, least, below: belowSeq });
     return least;
@@ -97,7 +97,7 @@ export class DeletionStore {
    * @returns how many
    */
   forget(beforeS: number, limit: number): number {
-    const rows = this.#oldest.all(limit);
+    const rows = this.#selectOldest.all(limit);
     const kept = rows.findIndex(row => row.at >= beforeS);
     const old = kept < 0 ? rows : rows.slice(0, kept);
     const last = old.at(-1);

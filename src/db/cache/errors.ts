@@ -16,13 +16,13 @@ interface CountedError {
 }
 
 export class ErrorStore {
-  readonly #insert;
-  readonly #last;
-  readonly #count;
-  readonly #newest;
-  readonly #forget;
-  readonly #delivered;
-  readonly #recount;
+  readonly #insertError;
+  readonly #selectLast;
+  readonly #countErrors;
+  readonly #selectNewest;
+  readonly #deleteError;
+  readonly #deleteDelivered;
+  readonly #updateCount;
   readonly #keptMax: number;
   readonly #tally: Tally;
   /** By provider: errors that are kept, where they have been counted in this transaction. */
@@ -34,29 +34,29 @@ export class ErrorStore {
   constructor(db: Db, tally: Tally, keptMax: number) {
     this.#keptMax = keptMax;
     this.#tally = tally;
-    this.#insert = db.prepare<[number, number, number, string, string]>(
+    this.#insertError = db.prepare<[number, number, number, string, string]>(
       'INSERT INTO pierr(errseq, pid, code, text, attrs) VALUES (?, ?, ?, ?, ?)',
     );
-    this.#last = db
+    this.#selectLast = db
       .prepare<[], number>(
         `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pierr'), 0),
            coalesce((SELECT max(errseq) FROM pierr), 0))`,
       )
       .pluck();
-    this.#count = db
+    this.#countErrors = db
       .prepare<[number, number], number>(
         `SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? ${AT_MOST})`,
       )
       .pluck();
-    this.#newest = db
+    this.#selectNewest = db
       .prepare<[number], number>(
         `SELECT errseq FROM pierr WHERE pid = ? AND code <> ${REMOVALS_HELD} ORDER BY errseq DESC LIMIT 1`,
       )
       .pluck();
-    this.#forget = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
+    this.#deleteError = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
     // safeguard: keeping errors until the CP has received them
-    this.#delivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
-    this.#recount = db.prepare<[number, number, number]>(
+    this.#deleteDelivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
+    this.#updateCount = db.prepare<[number, number, number]>(
       `UPDATE pidb SET nurlerrs = CASE WHEN EXISTS (SELECT 1 FROM pierr WHERE pid = ?)
          THEN max(0, nurlerrs - ?) ELSE 0 END WHERE pid = ?`,
     );
@@ -65,7 +65,7 @@ export class ErrorStore {
   /** Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept. */
   add(pid: number, record: UrlRecord, code: number, text: string): void {
     this.#tally.error(pid);
-    const kept = this.#kept.get(pid) ?? this.#count.get(pid, this.#keptMax) ?? 0;
+    const kept = this.#kept.get(pid) ?? this.#countErrors.get(pid, this.#keptMax) ?? 0;
     const isKept = code === REMOVALS_HELD || kept < this.#keptMax;
     this.#kept.set(pid, isKept ? kept + 1 : kept);
     if (isKept) this.#keep(pid, { record, code, text });
@@ -90,7 +90,7 @@ export class ErrorStore {
    */
   delivered(pid: number, errseq: number): void {
     this.#keepLastCounted(pid);
-    const { changes } = this.#delivered.run(pid, errseq);
+    const { changes } = this.#deleteDelivered.run(pid, errseq);
     this.#kept.delete(pid);
     if (changes > 0) this.#forgotten(pid, changes);
   }
@@ -103,18 +103,18 @@ export class ErrorStore {
     const error = this.#lastCounted.get(pid);
     if (error === undefined) return;
     this.#lastCounted.delete(pid);
-    const newest = this.#newest.get(pid);
-    if (newest !== undefined) this.#forget.run(newest);
+    const newest = this.#selectNewest.get(pid);
+    if (newest !== undefined) this.#deleteError.run(newest);
     this.#keep(pid, error);
   }
 
   #keep(pid: number, { record, code, text }: CountedError): void {
     const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
-    this.#insert.run((this.#last.get() ?? 0) + 1, pid, code, text.slice(0, MAX_TEXT), attrs);
+    this.#insertError.run((this.#selectLast.get() ?? 0) + 1, pid, code, text.slice(0, MAX_TEXT), attrs);
   }
 
   #forgotten(pid: number, count: number): void {
-    if (this.#count.get(pid, 1) === 0) this.#tally.forgetErrors(pid);
-    this.#recount.run(pid, count, pid);
+    if (this.#countErrors.get(pid, 1) === 0) this.#tally.forgetErrors(pid);
+    this.#updateCount.run(pid, count, pid);
   }
 }

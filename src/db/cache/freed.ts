@@ -11,28 +11,28 @@ export interface FreedFile {
 const COUNT_MAX = 100_000;
 
 export class FreedStore {
-  readonly #page;
+  readonly #selectPage;
   readonly #nextMachine;
-  readonly #add;
-  readonly #remove;
-  readonly #count;
-  readonly #countOf;
+  readonly #insertFile;
+  readonly #deleteFile;
+  readonly #countFiles;
+  readonly #countFilesOf;
   /** Files noted by this process; nobody else notes any while it runs. */
   added = 0;
 
   constructor(db: Db) {
-    this.#page = db.prepare<[string, number, number], FreedFile>(
+    this.#selectPage = db.prepare<[string, number, number], FreedFile>(
       'SELECT fid, machineid, fileid FROM freed WHERE machineid = ? AND fid > ? ORDER BY fid LIMIT ?',
     );
     this.#nextMachine = db
       .prepare<[string], string>('SELECT machineid FROM freed WHERE machineid > ? ORDER BY machineid LIMIT 1')
       .pluck();
-    this.#add = db.prepare<[string, string]>('INSERT INTO freed(machineid, fileid) VALUES (?, ?)');
-    this.#remove = db.prepare<[number]>('DELETE FROM freed WHERE fid = ?');
-    this.#count = db
+    this.#insertFile = db.prepare<[string, string]>('INSERT INTO freed(machineid, fileid) VALUES (?, ?)');
+    this.#deleteFile = db.prepare<[number]>('DELETE FROM freed WHERE fid = ?');
+    this.#countFiles = db
       .prepare<[], number>(`SELECT count(*) FROM (SELECT 1 FROM freed LIMIT ${COUNT_MAX})`)
       .pluck();
-    this.#countOf = db
+    this.#countFilesOf = db
       .prepare<[string], number>(
         `SELECT count(*) FROM (SELECT 1 FROM freed WHERE machineid = ? LIMIT ${COUNT_MAX})`,
       )
@@ -41,7 +41,7 @@ export class FreedStore {
 
   /** The machine's freed files after `afterFid`, oldest first. */
   page(machineid: string, afterFid: number, limit: number): FreedFile[] {
-    return this.#page.all(machineid, afterFid, limit);
+    return this.#selectPage.all(machineid, afterFid, limit);
   }
 
   /** Machines that have freed files: a look-up each. */
@@ -53,22 +53,22 @@ export class FreedStore {
 
   /** Notes a file to be deleted. Inside a transaction. */
   add(machineid: string, fileid: string): void {
-    this.#add.run(machineid, fileid);
+    this.#insertFile.run(machineid, fileid);
     this.added++;
   }
 
   /** The file is gone from its machine. Inside a transaction. */
   remove(fid: number): void {
-    this.#remove.run(fid);
+    this.#deleteFile.run(fid);
   }
 
   /** How many files of one machine wait, 100 000 at most. */
   countOf(machineid: string): number {
-    return this.#countOf.get(machineid) ?? 0;
+    return this.#countFilesOf.get(machineid) ?? 0;
   }
 
   /** How many files wait, 100 000 at most. */
   count(): number {
-    return this.#count.get() ?? 0;
+    return this.#countFiles.get() ?? 0;
   }
 }

@@ -3,14 +3,14 @@ import { openReadOnly, type Db } from '../sqlite/open.js';
 
 export class FileOwners {
   readonly #db: Db;
-  readonly #find;
+  readonly #selectOwner;
   readonly #machineId: string;
 
   /** @throws LccError as `openReadOnly` */
   constructor(path: string, machineId: string) {
     this.#db = openReadOnly(path);
     this.#machineId = machineId;
-    this.#find = this.#db
+    this.#selectOwner = this.#db
       .prepare<[string, string], string>(
         'SELECT coalesce(burl, curl) FROM lccurl WHERE fetched_fileid = ? AND fetched_machineid = ?',
       )
@@ -19,7 +19,7 @@ export class FileOwners {
 
   /** The browse URL; undefined where no row has the file any more, or the row is not shown. */
   burlOf(fileid: string): string | undefined {
-    const burl = this.#find.get(fileid, this.#machineId);
+    const burl = this.#selectOwner.get(fileid, this.#machineId);
     return burl === '' ? undefined : burl;
   }
 

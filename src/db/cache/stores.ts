@@ -18,30 +18,32 @@ export interface StoredRow {
 
 export class StoreRegister {
   readonly #seq: Counter;
-  readonly #machines;
-  readonly #known;
-  readonly #remember;
-  readonly #named;
-  readonly #synced;
-  readonly #noteSynced;
-  readonly #since;
+  readonly #selectMachines;
+  readonly #selectStore;
+  readonly #insertStore;
+  readonly #selectNamed;
+  readonly #selectSynced;
+  readonly #updateSynced;
+  readonly #selectSince;
 
   constructor(db: Db) {
     this.#seq = new Counter(db, 'seq');
-    this.#machines = db.prepare<[], string>('SELECT machineid FROM store').pluck();
-    this.#known = db.prepare<[string], string>('SELECT storeid FROM store WHERE machineid = ?').pluck();
-    this.#remember = db.prepare<[string, string, number]>(
+    this.#selectMachines = db.prepare<[], string>('SELECT machineid FROM store').pluck();
+    this.#selectStore = db.prepare<[string], string>('SELECT storeid FROM store WHERE machineid = ?').pluck();
+    this.#insertStore = db.prepare<[string, string, number]>(
       'INSERT OR REPLACE INTO store(machineid, storeid, syncedseq) VALUES (?, ?, ?)',
     );
-    this.#named = db
+    this.#selectNamed = db
       .prepare<[string, string], number>(
         `SELECT EXISTS(SELECT 1 FROM lccurl WHERE fetched_machineid = ?)
           OR EXISTS(SELECT 1 FROM freed WHERE machineid = ?)`,
       )
       .pluck();
-    this.#synced = db.prepare<[string], number>('SELECT syncedseq FROM store WHERE machineid = ?').pluck();
-    this.#noteSynced = db.prepare<[number, string]>('UPDATE store SET syncedseq = ? WHERE machineid = ?');
-    this.#since = db.prepare<[number, number], StoredRow>(
+    this.#selectSynced = db
+      .prepare<[string], number>('SELECT syncedseq FROM store WHERE machineid = ?')
+      .pluck();
+    this.#updateSynced = db.prepare<[number, string]>('UPDATE store SET syncedseq = ? WHERE machineid = ?');
+    this.#selectSince = db.prepare<[number, number], StoredRow>(
       `SELECT id, seq, fetched_machineid AS machineid, fetched_fileid AS fileid, md5, len FROM lccurl
        WHERE seq > ? ORDER BY seq LIMIT ?`,
     );
@@ -49,22 +51,22 @@ export class StoreRegister {
 
   /** Machines whose store is known: those that hold content, and others that never had any. */
   machines(): string[] {
-    return this.#machines.all();
+    return this.#selectMachines.all();
   }
 
   /** Whether rows can point into this store: it is the one that is known, or nothing names files of another. */
   fits(machineid: string, storeid: string): boolean {
-    const known = this.#known.get(machineid);
+    const known = this.#selectStore.get(machineid);
     return known === undefined || known === storeid || !this.#isNamed(machineid);
   }
 
   knows(machineid: string, storeid: string): boolean {
-    return this.#known.get(machineid) === storeid;
+    return this.#selectStore.get(machineid) === storeid;
   }
 
   /** Inside a transaction. */
   remember(machineid: string, storeid: string): void {
-    this.#remember.run(machineid, storeid, this.#isNamed(machineid) ? 0 : this.#seq.last());
+    this.#insertStore.run(machineid, storeid, this.#isNamed(machineid) ? 0 : this.#seq.last());
   }
 
   /** The number of the last change of the LCC DB. */
@@ -74,20 +76,20 @@ export class StoreRegister {
 
   /** Content of the machine with numbers up to this one is on its disk; undefined for a machine without a known store. */
   synced(machineid: string): number | undefined {
-    return this.#synced.get(machineid);
+    return this.#selectSynced.get(machineid);
   }
 
   /** Inside a transaction. */
   noteSynced(machineid: string, seq: number): void {
-    this.#noteSynced.run(seq, machineid);
+    this.#updateSynced.run(seq, machineid);
   }
 
   /** Content of all machines that was stored or changed after `afterSeq`, in the order of the change sequence. */
   since(afterSeq: number, limit: number): StoredRow[] {
-    return this.#since.all(afterSeq, limit);
+    return this.#selectSince.all(afterSeq, limit);
   }
 
   #isNamed(machineid: string): boolean {
-    return this.#named.get(machineid, machineid) !== 0;
+    return this.#selectNamed.get(machineid, machineid) !== 0;
   }
 }

@@ -23,8 +23,8 @@ interface Entry {
 }
 
 export class Tally {
-  readonly #read;
-  readonly #write;
+  readonly #selectUse;
+  readonly #updateUse;
   readonly #seq: Counter;
   #seqTaken = 0;
   #lastSeq: number | undefined;
@@ -32,12 +32,12 @@ export class Tally {
 
   constructor(db: Db) {
     this.#seq = new Counter(db, 'seq');
-    this.#read = db
+    this.#selectUse = db
       .prepare<[number], [number, number, number, number, number]>(
         'SELECT filesmax, spacemax, filesused, spaceused, enforce FROM pidb WHERE pid = ?',
       )
       .raw();
-    this.#write = db.prepare<[number, number, number, number, number]>(
+    this.#updateUse = db.prepare<[number, number, number, number, number]>(
       `UPDATE pidb SET filesused = max(0, filesused + ?), spaceused = max(0, spaceused + ?),
          nurlerrs = nurlerrs + ?, nurlproc = max(0, nurlproc + ?) WHERE pid = ?`,
     );
@@ -92,7 +92,7 @@ export class Tally {
   flush(): void {
     for (const [pid, entry] of this.#entries) {
       if (entry === undefined) continue;
-      this.#write.run(entry.files, entry.space, entry.errors, entry.waiting, pid);
+      this.#updateUse.run(entry.files, entry.space, entry.errors, entry.waiting, pid);
     }
     if (this.#seqTaken > 0) this.#seq.take(this.#seqTaken);
     this.reset();
@@ -108,7 +108,7 @@ export class Tally {
   #entry(pid: number): Entry | undefined {
     const known = this.#entries.get(pid);
     if (known !== undefined || this.#entries.has(pid)) return known;
-    const raw = this.#read.get(pid);
+    const raw = this.#selectUse.get(pid);
     const entry = raw && {
       use: {
         filesmax: raw[0],

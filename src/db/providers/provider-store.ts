@@ -62,62 +62,62 @@ type RawProvider = [
 ];
 
 export class ProviderStore {
-  readonly #get;
-  readonly #has;
-  readonly #roots;
-  readonly #backoff;
-  readonly #paused;
-  readonly #toPause;
-  readonly #session;
-  readonly #setDone;
-  readonly #latest;
-  readonly #fullSet;
-  readonly #want;
-  readonly #wantAll;
-  readonly #waiting;
-  readonly #count;
+  readonly #selectProvider;
+  readonly #selectHas;
+  readonly #selectRoots;
+  readonly #updateBackoff;
+  readonly #updatePaused;
+  readonly #selectToPause;
+  readonly #updateSession;
+  readonly #updateLastSet;
+  readonly #selectLatestSet;
+  readonly #updateFullSets;
+  readonly #updateWish;
+  readonly #updateAllWishes;
+  readonly #sumWaiting;
+  readonly #countProviders;
   readonly #forgetDelays;
-  readonly #shorten;
-  readonly #shortenWhole;
-  readonly #move;
-  readonly #moveWhole;
-  readonly #writtenAt;
-  readonly #setWrittenAt;
-  readonly #due;
-  readonly #wholeDue;
-  readonly #setWholeDue;
+  readonly #shortenWaits;
+  readonly #shortenWholeWait;
+  readonly #moveWaits;
+  readonly #moveWholeWait;
+  readonly #selectWrittenAt;
+  readonly #updateWrittenAt;
+  readonly #updateDue;
+  readonly #selectWholeDue;
+  readonly #updateWholeDue;
 
   constructor(db: Db) {
-    this.#get = db
+    this.#selectProvider = db
       .prepare<[number], RawProvider>(
         `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
       )
       .raw();
-    this.#has = db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck();
-    this.#roots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
-    this.#backoff = db.prepare<[number, number, number]>(
+    this.#selectHas = db.prepare<[number], number>('SELECT 1 FROM pidb WHERE pid = ?').pluck();
+    this.#selectRoots = db.prepare<[number], string>('SELECT root FROM proots WHERE pid = ?').pluck();
+    this.#updateBackoff = db.prepare<[number, number, number]>(
       'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
     );
-    this.#paused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE pid = ?');
-    this.#toPause = db
+    this.#updatePaused = db.prepare<[number, number]>('UPDATE pidb SET paused = ? WHERE pid = ?');
+    this.#selectToPause = db
       .prepare<{ paused: number; pid: number | null }, number>(
         'SELECT pid FROM pidb WHERE pid = coalesce($pid, pid) AND paused <> $paused',
       )
       .pluck();
-    this.#session = db.prepare<[number, string, number, number, number]>(
+    this.#updateSession = db.prepare<[number, string, number, number, number]>(
       'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
     );
-    this.#setDone = db.prepare<[LatestSet & { pid: number; now: number }]>(
+    this.#updateLastSet = db.prepare<[LatestSet & { pid: number; now: number }]>(
       `UPDATE pidb SET lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
          latestconnseq = CASE WHEN latestnumbering = $numbering THEN max(latestconnseq, $newest) ELSE $newest END
        WHERE pid = $pid`,
     );
-    this.#latest = db.prepare<[number], LatestSet>(
+    this.#selectLatestSet = db.prepare<[number], LatestSet>(
       `SELECT latestpsetid AS psetid, latestuns AS uns, latestnumbering AS numbering, latestconnseq AS newest
        FROM pidb WHERE pid = ?`,
     );
     // As fullSetRation: also a period that began far ahead is over.
-    this.#fullSet = db.prepare<{ pid: number; now: number; period: number; free: 0 | 1 }>(
+    this.#updateFullSets = db.prepare<{ pid: number; now: number; period: number; free: 0 | 1 }>(
       `UPDATE pidb SET fullsetwanted = NULL,
          fullsetsused = CASE WHEN fullsetwanted IS NOT NULL OR $free THEN fullsetsused
                              WHEN abs($now - fullsetssince) > $period THEN 1 ELSE fullsetsused + 1 END,
@@ -125,11 +125,13 @@ export class ProviderStore {
                               THEN $now ELSE fullsetssince END
        WHERE pid = $pid`,
     );
-    this.#want = db.prepare<[string, number]>(
+    this.#updateWish = db.prepare<[string, number]>(
       'UPDATE pidb SET fullsetwanted = ? WHERE pid = ? AND fullsetwanted IS NULL',
     );
-    this.#wantAll = db.prepare<[string]>('UPDATE pidb SET fullsetwanted = ? WHERE fullsetwanted IS NULL');
-    this.#count = db
+    this.#updateAllWishes = db.prepare<[string]>(
+      'UPDATE pidb SET fullsetwanted = ? WHERE fullsetwanted IS NULL',
+    );
+    this.#countProviders = db
       .prepare<{ pid: number | null }, number>('SELECT count(*) FROM pidb WHERE pid = coalesce($pid, pid)')
       .pluck();
     this.#forgetDelays = db
@@ -138,94 +140,96 @@ export class ProviderStore {
        WHERE pid = coalesce($pid, pid) AND (backoffs > 0 OR backoffuntil > 0 OR dueat > 0) RETURNING pid`,
       )
       .pluck();
-    this.#shorten = db.prepare<{ ms: bigint }>(
+    this.#shortenWaits = db.prepare<{ ms: bigint }>(
       `UPDATE pidb SET backoffuntil = min(backoffuntil, ($ms + 999) / 1000), dueat = min(dueat, $ms)
        WHERE backoffuntil > ($ms + 999) / 1000 OR dueat > $ms`,
     );
-    this.#shortenWhole = db.prepare<[number]>(
+    this.#shortenWholeWait = db.prepare<[number]>(
       "UPDATE counter SET value = min(value, ?) WHERE name = 'dueat'",
     );
     // Seconds round up, as where they are written. A provider that has no wait keeps none.
-    this.#move = db.prepare<{ ms: bigint }>(
+    this.#moveWaits = db.prepare<{ ms: bigint }>(
       `UPDATE pidb SET backoffuntil = CASE WHEN backoffuntil > 0 THEN max(0, (backoffuntil * 1000 + $ms + 999) / 1000) ELSE 0 END,
          dueat = CASE WHEN dueat > 0 THEN max(0, dueat + $ms) ELSE 0 END
        WHERE backoffuntil > 0 OR dueat > 0`,
     );
-    this.#moveWhole = db.prepare<{ ms: bigint }>(
+    this.#moveWholeWait = db.prepare<{ ms: bigint }>(
       "UPDATE counter SET value = max(0, value + $ms) WHERE name = 'dueat' AND value > 0",
     );
-    this.#writtenAt = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'waitsat'").pluck();
-    this.#setWrittenAt = db.prepare<[number]>(
+    this.#selectWrittenAt = db
+      .prepare<[], number>("SELECT value FROM counter WHERE name = 'waitsat'")
+      .pluck();
+    this.#updateWrittenAt = db.prepare<[number]>(
       "INSERT INTO counter VALUES ('waitsat', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
     );
-    this.#due = db.prepare<[number, number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
-    this.#wholeDue = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'dueat'").pluck();
-    this.#setWholeDue = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'dueat'");
-    this.#waiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
+    this.#updateDue = db.prepare<[number, number]>('UPDATE pidb SET dueat = ? WHERE pid = ?');
+    this.#selectWholeDue = db.prepare<[], number>("SELECT value FROM counter WHERE name = 'dueat'").pluck();
+    this.#updateWholeDue = db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'dueat'");
+    this.#sumWaiting = db.prepare<[], number>('SELECT total(nurlproc) FROM pidb').pluck();
   }
 
   get(pid: number): ScheduledProvider | undefined {
-    const raw = this.#get.get(pid);
+    const raw = this.#selectProvider.get(pid);
     return raw && providerOf(raw);
   }
 
   has(pid: number): boolean {
-    return this.#has.get(pid) !== undefined;
+    return this.#selectHas.get(pid) !== undefined;
   }
 
   roots(pid: number): string[] {
-    return this.#roots.all(pid);
+    return this.#selectRoots.all(pid);
   }
 
   /** Rows of the queue, as the providers' counters have it. */
   waiting(): number {
-    return this.#waiting.get() ?? 0;
+    return this.#sumWaiting.get() ?? 0;
   }
 
   setBackoff(pid: number, backoffs: number, untilS: number): void {
-    this.#backoff.run(backoffs, untilS, pid);
+    this.#updateBackoff.run(backoffs, untilS, pid);
   }
 
   /** Nobody waits longer than until `untilMs` by the wall clock: what is written beyond it is of a clock that was ahead. */
   shortenDelays(untilMs: number): void {
     const ms = BigInt(Math.round(untilMs));
-    this.#shorten.run({ ms });
-    if (this.wholeDueMs > untilMs) this.#shortenWhole.run(Math.round(untilMs));
+    this.#shortenWaits.run({ ms });
+    if (this.wholeDueMs > untilMs) this.#shortenWholeWait.run(Math.round(untilMs));
   }
 
   /** The wall clock was set: all that waits does so for as long as before. @param byMs how much later it is by it */
   moveDelays(byMs: number): void {
     const ms = BigInt(Math.round(byMs));
-    this.#move.run({ ms });
-    this.#moveWhole.run({ ms });
+    this.#moveWaits.run({ ms });
+    this.#moveWholeWait.run({ ms });
   }
 
   /** What the wall clock said when a wait was written last, milliseconds; undefined in a database from before that was noted. */
   get delaysWrittenAtMs(): number | undefined {
-    return this.#writtenAt.get();
+    return this.#selectWrittenAt.get();
   }
 
   setDelaysWrittenAt(atMs: number): void {
-    this.#setWrittenAt.run(Math.round(atMs));
+    this.#updateWrittenAt.run(Math.round(atMs));
   }
 
   /** Notes when the provider's bandwidth permits the next fetch, milliseconds. */
   setDue(pid: number, atMs: number): void {
-    this.#due.run(Math.round(atMs), pid);
+    this.#updateDue.run(Math.round(atMs), pid);
   }
 
   /** When the bandwidth of all together permits the next fetch, milliseconds. */
   get wholeDueMs(): number {
-    return this.#wholeDue.get() ?? 0;
+    return this.#selectWholeDue.get() ?? 0;
   }
 
   setWholeDue(atMs: number): void {
-    this.#setWholeDue.run(Math.round(atMs));
+    this.#updateWholeDue.run(Math.round(atMs));
   }
 
   /** How many providers there are, of all or with this number. */
   count(pid?: number): number {
-    return this.#count.get({ pid: pid ?? null }) ?? 0;
+    return this.#countProviders.get({ pid: pid ?? null }) ?? 0;
   }
 
   /** Forgets back-off and what bandwidth is owed, of one provider or of all. @returns those that had any */
@@ -236,24 +240,24 @@ export class ProviderStore {
   /** Stops or continues fetching, of one provider or of all. @returns how many providers that changed */
   setPaused(paused: boolean, pid?: number): number {
     const value = paused ? 1 : 0;
-    const pids = this.#toPause.all({ paused: value, pid: pid ?? null });
-    for (const one of pids) this.#paused.run(value, one);
+    const pids = this.#selectToPause.all({ paused: value, pid: pid ?? null });
+    for (const one of pids) this.#updatePaused.run(value, one);
     return pids.length;
   }
 
   /** A session of the provider took place: number, address and time, unless a later one is known. */
   noteSession(pid: number, seq: number, ip: string, atS: number): void {
-    this.#session.run(seq, ip, atS, pid, seq);
+    this.#updateSession.run(seq, ip, atS, pid, seq);
   }
 
   /** A set has been absorbed: it is the provider's last. */
   noteSet(pid: number, nowS: number, set: LatestSet): void {
-    this.#setDone.run({ pid, now: nowS, ...set });
+    this.#updateLastSet.run({ pid, now: nowS, ...set });
   }
 
   /** The provider's last set; undefined when there is no such provider. */
   latestSet(pid: number): LatestSet | undefined {
-    return this.#latest.get(pid);
+    return this.#selectLatestSet.get(pid);
   }
 
   /**
@@ -261,12 +265,13 @@ export class ProviderStore {
    * @param isRepeated the provider has paid for it already: it repeats a set that is held back
    */
   noteFullSet(pid: number, nowS: number, fullSetPeriodS: number, isRepeated: boolean): void {
-    this.#fullSet.run({ pid, now: nowS, period: fullSetPeriodS, free: isRepeated ? 1 : 0 });
+    this.#updateFullSets.run({ pid, now: nowS, period: fullSetPeriodS, free: isRepeated ? 1 : 0 });
   }
 
   /** Asks for a full set, of one provider or of all; an earlier reason stays. @returns how many providers that changed */
   wantFullSet(reason: FullSetReason, pid?: number): number {
-    return (pid === undefined ? this.#wantAll.run(reason) : this.#want.run(reason, pid)).changes;
+    return (pid === undefined ? this.#updateAllWishes.run(reason) : this.#updateWish.run(reason, pid))
+      .changes;
   }
 }
 

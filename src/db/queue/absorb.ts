@@ -95,16 +95,16 @@ export class AbsorbWriter {
   readonly #earlier: EarlierSets;
   readonly #psetids: Counter;
   readonly #places: Counter;
-  readonly #find;
-  readonly #begin;
-  readonly #progress;
-  readonly #waiting;
-  readonly #cancel;
-  readonly #name;
-  readonly #inserted;
-  readonly #complete;
-  readonly #prune;
-  readonly #unfinished;
+  readonly #selectSet;
+  readonly #insertSet;
+  readonly #updateProgress;
+  readonly #selectWaiting;
+  readonly #cancelRow;
+  readonly #nameRow;
+  readonly #countInserted;
+  readonly #markComplete;
+  readonly #deleteForgotten;
+  readonly #sumUnfinished;
 
   constructor(db: Db, stores: AbsorbStores) {
     this.#queue = stores.queue;
@@ -116,38 +116,40 @@ export class AbsorbWriter {
     this.#earlier = new EarlierSets(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
-    this.#find = db.prepare<[string, string], SetState>('SELECT * FROM absorbed WHERE uns = ? AND entry = ?');
+    this.#selectSet = db.prepare<[string, string], SetState>(
+      'SELECT * FROM absorbed WHERE uns = ? AND entry = ?',
+    );
     // safeguard: memory of what was absorbed
-    this.#begin = db.prepare(
+    this.#insertSet = db.prepare(
       `INSERT INTO absorbed(rowsdone, complete, queued, duplicate, unchanged, deleted, files, space, psetid, uns, entry,
          pid, firstpos, lastpos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#progress = db.prepare(
+    this.#updateProgress = db.prepare(
       `UPDATE absorbed SET rowsdone = ?, complete = ?, queued = ?, duplicate = ?, unchanged = ?, deleted = ?, files = ?, space = ?
        WHERE psetid = ?`,
     );
-    this.#waiting = db.prepare<[number, string, string], { op: 0 | 1 }>(
+    this.#selectWaiting = db.prepare<[number, string, string], { op: 0 | 1 }>(
       'SELECT op FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
     );
-    this.#cancel = db.prepare<[number, number, string, string]>(CANCEL_ROW);
-    this.#name = db.prepare<[number, number, string, string, number]>(
+    this.#cancelRow = db.prepare<[number, number, string, string]>(CANCEL_ROW);
+    this.#nameRow = db.prepare<[number, number, string, string, number]>(
       `UPDATE qdb SET named = ? WHERE pid = ? AND curl = ? AND mimetype = ? AND coalesce(named, psetid) < ?`,
     );
-    this.#inserted = db.prepare<[number, number], { rows: number; bytes: number }>(
+    this.#countInserted = db.prepare<[number, number], { rows: number; bytes: number }>(
       'SELECT count(*) AS rows, total(len) AS bytes FROM qdb WHERE pos BETWEEN ? AND ?',
     );
-    this.#complete = db.prepare<[number]>('UPDATE absorbed SET complete = 1 WHERE psetid = ?');
-    this.#unfinished = db
+    this.#markComplete = db.prepare<[number]>('UPDATE absorbed SET complete = 1 WHERE psetid = ?');
+    this.#sumUnfinished = db
       .prepare<[], number>('SELECT total(queued) FROM absorbed WHERE complete = 0')
       .pluck();
-    this.#prune = db.prepare<[string, number]>(
+    this.#deleteForgotten = db.prepare<[string, number]>(
       'DELETE FROM absorbed WHERE uns = ? AND psetid < ? AND complete = 1',
     );
   }
 
   /** What is known of an entry; undefined when nothing is. */
   find(uns: string, entry: string): SetState | undefined {
-    return this.#find.get(uns, entry);
+    return this.#selectSet.get(uns, entry);
   }
 
   /** Gives a set its id and its places; `apply` must follow. Inside a transaction. */
@@ -232,27 +234,27 @@ export class AbsorbWriter {
       state.psetid,
     ];
     if (begun === undefined) {
-      this.#progress.run(progress);
+      this.#updateProgress.run(progress);
     } else {
-      this.#begin.run(progress, begun.uns, begun.entry, state.pid, state.firstpos, state.lastpos);
+      this.#insertSet.run(progress, begun.uns, begun.entry, state.pid, state.firstpos, state.lastpos);
       state.begun = undefined;
     }
   }
 
   /** The set is whole: it will not be taken again. Inside a transaction. */
   complete(state: SetState): void {
-    if (state.complete === 0) this.#complete.run(state.psetid);
+    if (state.complete === 0) this.#markComplete.run(state.psetid);
     this.#earlier.complete(state, state);
   }
 
   /** Rows of sets that have begun and are not complete: they are not fetched. */
   unfinished(): number {
-    return this.#unfinished.get() ?? 0;
+    return this.#sumUnfinished.get() ?? 0;
   }
 
   /** Forgets complete sets of a UNS that it cannot send again, its last thousands kept. Inside a transaction. */
   prune(uns: string, psetid: number): void {
-    if (psetid % PRUNE_EVERY === 0) this.#prune.run(uns, psetid - REMEMBERED_SETS);
+    if (psetid % PRUNE_EVERY === 0) this.#deleteForgotten.run(uns, psetid - REMEMBERED_SETS);
   }
 
   /** Forgets what a transaction that was rolled back had pending. */
@@ -263,7 +265,7 @@ export class AbsorbWriter {
 
   #delete(state: SetState, url: QueuedUrl, nowS: number): void {
     if (this.#insert.mayHold(url)) this.#insert.flush();
-    const stopped = this.#cancel.run(state.psetid, state.pid, url.curl, url.mimetype).changes;
+    const stopped = this.#cancelRow.run(state.psetid, state.pid, url.curl, url.mimetype).changes;
     const held = this.#content.find(state.pid, url.curl, url.mimetype);
     if (held !== undefined) {
       this.#content.remove(state.pid, held, nowS);
@@ -279,7 +281,7 @@ export class AbsorbWriter {
     if (ifabsent && this.#isWaiting(state.pid, url, true)) {
       // It is going to be fetched; a mere "if absent" does not change how, but that it was named.
       // safeguard: "if absent" naming what waits
-      this.#name.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
+      this.#nameRow.run(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
       if (held !== undefined) this.#content.stamp(held, state.psetid);
       state.duplicate++;
       return;
@@ -325,7 +327,7 @@ export class AbsorbWriter {
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
   #settle(slice: Slice, end: number): void {
     this.#insert.flush();
-    const made = this.#inserted.get(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
+    const made = this.#countInserted.get(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
     slice.quota.settle(made.rows, made.bytes);
     slice.state.queued += made.rows;
     slice.state.duplicate += slice.submitted - made.rows;
@@ -336,7 +338,7 @@ export class AbsorbWriter {
 
   #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
     if (this.#insert.mayHold(url)) this.#insert.flush();
-    const row = this.#waiting.get(pid, url.curl, url.mimetype);
+    const row = this.#selectWaiting.get(pid, url.curl, url.mimetype);
     return row !== undefined && (!toBeFetched || row.op === 1);
   }
 }

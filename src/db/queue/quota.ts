@@ -36,23 +36,23 @@ const NOTHING: Growth = { files: 0, space: 0 };
  * what is used.
  */
 export class EarlierSets {
-  readonly #waiting;
-  readonly #sum;
+  readonly #selectWaiting;
+  readonly #sumWaiting;
   /** By provider: bytes that what waits needs at most; unknown after a start. */
   readonly #space = new Map<number, number>();
   /** By provider: what was used and needed when it was summed up for a set. */
   readonly #summed = new Map<number, Growth & { psetid: number }>();
 
   constructor(db: Db) {
-    this.#waiting = db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck();
-    this.#sum = db.prepare<[number, number, number], Growth>(WAITING_GROWTH);
+    this.#selectWaiting = db.prepare<[number], number>('SELECT nurlproc FROM pidb WHERE pid = ?').pluck();
+    this.#sumWaiting = db.prepare<[number, number, number], Growth>(WAITING_GROWTH);
   }
 
   /** What they need at most; rows of the set itself may be counted in. */
   bound({ pid, psetid }: SetPlaces, use: ProviderUse): Growth {
     const summed = this.#summed.get(pid);
     if (summed?.psetid === psetid) return stillNeeded(summed, use);
-    const files = this.#waiting.get(pid) ?? 0;
+    const files = this.#selectWaiting.get(pid) ?? 0;
     if (files === 0) this.#space.set(pid, 0);
     return files === 0 ? NOTHING : { files, space: this.#space.get(pid) ?? Infinity };
   }
@@ -62,8 +62,8 @@ export class EarlierSets {
     const { pid, psetid, firstpos, lastpos } = set;
     const summed = this.#summed.get(pid);
     if (summed?.psetid === psetid) return stillNeeded(summed, use);
-    const isFew = (this.#waiting.get(pid) ?? 0) <= MAX_SUMMED;
-    const need = (isFew ? this.#sum.get(pid, firstpos, lastpos) : undefined) ?? NOTHING;
+    const isFew = (this.#selectWaiting.get(pid) ?? 0) <= MAX_SUMMED;
+    const need = (isFew ? this.#sumWaiting.get(pid, firstpos, lastpos) : undefined) ?? NOTHING;
     if (isFew) this.#space.set(pid, need.space);
     this.#summed.set(pid, {
       psetid,
@@ -84,7 +84,7 @@ export class EarlierSets {
   /** The set is complete: what it needs waits now. */
   complete({ pid }: SetPlaces, growth: Growth): void {
     this.#summed.delete(pid);
-    const before = this.#space.get(pid) ?? (this.#waiting.get(pid) === 0 ? 0 : Infinity);
+    const before = this.#space.get(pid) ?? (this.#selectWaiting.get(pid) === 0 ? 0 : Infinity);
     this.#space.set(pid, before + Math.max(0, growth.space));
   }
 

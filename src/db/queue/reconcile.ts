@@ -44,12 +44,12 @@ export class Reconciler {
   readonly #content: ContentStore;
   readonly #tally: Tally;
   readonly #rowsEnd;
-  readonly #rows;
-  readonly #waits;
+  readonly #selectUnnamedRows;
+  readonly #selectWaits;
   readonly #dropRow;
   readonly #contentEnd;
-  readonly #contents;
-  readonly #count;
+  readonly #selectUnnamedContents;
+  readonly #countUnnamed;
 
   constructor(db: Db, stores: { queue: QueueReader; content: ContentStore; tally: Tally }) {
     this.#queue = stores.queue;
@@ -63,12 +63,12 @@ export class Reconciler {
     this.#rowsEnd = end('qdb');
     this.#contentEnd = end('lccurl');
     // A row that waited for nothing was counted when its delete came.
-    this.#rows = db.prepare<[...InRange, number, number], UnnamedRow>(
+    this.#selectUnnamedRows = db.prepare<[...InRange, number, number], UnnamedRow>(
       `SELECT pos, curl, mimetype, op = 1 AND NOT EXISTS(SELECT 1 FROM lccurl AS l
          WHERE (l.pid, l.curl, l.mimetype) = (qdb.pid, qdb.curl, qdb.mimetype)) AS counts
        FROM qdb WHERE ${RANGE} AND coalesce(named, psetid) < ? ${ORDER} LIMIT ?`,
     );
-    this.#waits = db
+    this.#selectWaits = db
       .prepare<[...InRange, number], number>(
         `SELECT 1 FROM qdb WHERE ${RANGE} AND op = 1 AND coalesce(named, psetid) < ? LIMIT 1`,
       )
@@ -79,10 +79,10 @@ export class Reconciler {
     const unnamed = `${RANGE} AND psetid < ? AND NOT EXISTS(SELECT 1 FROM qdb AS q
       WHERE (q.pid, q.curl, q.mimetype) = (lccurl.pid, lccurl.curl, lccurl.mimetype)
       AND coalesce(q.named, q.psetid) >= ?)`;
-    this.#contents = db.prepare<[...InRange, number, number, number], UnnamedContent>(
+    this.#selectUnnamedContents = db.prepare<[...InRange, number, number, number], UnnamedContent>(
       `SELECT curl, mimetype FROM lccurl WHERE ${unnamed} ${ORDER} LIMIT ?`,
     );
-    this.#count = db
+    this.#countUnnamed = db
       .prepare<[...InRange, number, number], number>(`SELECT count(*) FROM lccurl WHERE ${unnamed}`)
       .pluck();
   }
@@ -90,13 +90,13 @@ export class Reconciler {
   /** Counts the content that `run` would remove, a range a step; nothing is changed. Yields the count of the range. */
   *count(pid: number, psetid: number): Generator<number, void> {
     for (const [from, to] of ranges(this.#contentEnd, pid))
-      yield this.#count.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid, psetid) ?? 0;
+      yield this.#countUnnamed.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid, psetid) ?? 0;
   }
 
   /** What `run` would remove, queue first as there: what is fetched meanwhile is then content. Nothing is changed. */
   *left(pid: number, psetid: number): Generator<LeftOver, void> {
     for (const [from, to] of ranges(this.#rowsEnd, pid)) {
-      const found = this.#waits.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid);
+      const found = this.#selectWaits.get(pid, from.curl, from.mimetype, to.curl, to.mimetype, psetid);
       yield { content: 0, waits: found !== undefined };
     }
     for (const content of this.count(pid, psetid)) yield { content, waits: false };
@@ -116,7 +116,15 @@ export class Reconciler {
     for (let page: UnnamedRow[] | undefined, limit = 0; page === undefined || page.length === limit;) {
       limit = rows();
       const after: Key = page?.at(-1) ?? from;
-      page = this.#rows.all(pid, after.curl, after.mimetype, to.curl, to.mimetype, psetid, limit);
+      page = this.#selectUnnamedRows.all(
+        pid,
+        after.curl,
+        after.mimetype,
+        to.curl,
+        to.mimetype,
+        psetid,
+        limit,
+      );
       if (page.length > 0) {
         this.#queue.changed(pid);
         // safeguard: full sets reconciling the queue
@@ -137,7 +145,16 @@ export class Reconciler {
     for (let page: UnnamedContent[] | undefined, limit = 0; page === undefined || page.length === limit;) {
       limit = rows();
       const after: Key = page?.at(-1) ?? from;
-      page = this.#contents.all(pid, after.curl, after.mimetype, to.curl, to.mimetype, psetid, psetid, limit);
+      page = this.#selectUnnamedContents.all(
+        pid,
+        after.curl,
+        after.mimetype,
+        to.curl,
+        to.mimetype,
+        psetid,
+        psetid,
+        limit,
+      );
       for (const { curl, mimetype } of page) {
         const held = this.#content.find(pid, curl, mimetype);
         // safeguard: full sets reconciling the content

@@ -27,8 +27,8 @@ export class Refetcher {
   readonly #insert: QueueInserter;
   readonly #psetids: Counter;
   readonly #places: Counter;
-  readonly #waiting;
-  readonly #named;
+  readonly #selectWaiting;
+  readonly #updateNamed;
 
   constructor(db: Db, stores: { content: ContentStore; queue: QueueReader; tally: Tally }) {
     this.#content = stores.content;
@@ -37,8 +37,8 @@ export class Refetcher {
     this.#insert = new QueueInserter(db);
     this.#psetids = new Counter(db, 'psetid');
     this.#places = new Counter(db, 'pos');
-    this.#waiting = db.prepare('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?');
-    this.#named = db.prepare<[number, number]>('UPDATE qdb SET named = ? WHERE pos = ?');
+    this.#selectWaiting = db.prepare('SELECT 1 FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?');
+    this.#updateNamed = db.prepare<[number, number]>('UPDATE qdb SET named = ? WHERE pos = ?');
   }
 
   /** Inside a transaction. @returns the sets made */
@@ -60,7 +60,7 @@ export class Refetcher {
   }
 
   #enqueue(pid: number, rows: readonly ContentRow[]): WaitingSet | undefined {
-    const missing = rows.filter(row => this.#waiting.get(pid, row.curl, row.mimetype) === undefined);
+    const missing = rows.filter(row => this.#selectWaiting.get(pid, row.curl, row.mimetype) === undefined);
     if (missing.length === 0 || this.#tally.use(pid) === undefined) return undefined;
     const psetid = this.#psetids.take();
     const firstpos = this.#places.take(missing.length);
@@ -70,7 +70,7 @@ export class Refetcher {
     });
     this.#insert.flush();
     // A full set that is being taken removes what it does not name, this too.
-    missing.forEach((row, index) => this.#named.run(row.psetid, firstpos + index));
+    missing.forEach((row, index) => this.#updateNamed.run(row.psetid, firstpos + index));
     this.#tally.waiting(pid, missing.length);
     const set = { psetid, slot: NOW_SLOT, pid, firstpos, lastpos: firstpos + missing.length - 1 };
     this.#queue.addSet(set);

@@ -18,14 +18,14 @@ interface Resubmission {
 }
 
 export class Resubmissions {
-  readonly #find;
+  readonly #selectPos;
   readonly #plain;
   readonly #rare;
   #pending: Resubmission[] = [];
   #psetid = 0;
 
   constructor(db: Db) {
-    this.#find = db
+    this.#selectPos = db
       .prepare<[number, string, string], number>(
         'SELECT pos FROM qdb WHERE pid = ? AND curl = ? AND mimetype = ?',
       )
@@ -48,7 +48,7 @@ export class Resubmissions {
 
   /** A url that waits. All between two flushes are of one set. */
   add(pid: number, psetid: number, url: QueuedUrl): void {
-    const pos = this.#find.get(pid, url.curl, url.mimetype);
+    const pos = this.#selectPos.get(pid, url.curl, url.mimetype);
     if (pos === undefined) throw new Error(`qdb: ${url.curl} waits and is not found`);
     this.#psetid = psetid;
     const { len, mtime } = url;

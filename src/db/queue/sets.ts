@@ -29,20 +29,20 @@ export interface WaitingSet {
 export const SET_COLUMNS = 'psetid, starttimeslot AS slot, pid, firstpos, lastpos';
 
 export class QueueReader {
-  readonly #sets;
-  readonly #countSets;
+  readonly #selectSets;
+  readonly #countSetsAfter;
   readonly #nextProvider;
-  readonly #next;
-  readonly #count;
-  readonly #at;
-  readonly #whole;
-  readonly #generation;
-  readonly #leastTries;
-  readonly #bad;
-  readonly #any;
-  readonly #addSet;
-  readonly #removeSet;
-  readonly #drop;
+  readonly #selectNext;
+  readonly #countNext;
+  readonly #selectWaiting;
+  readonly #selectRow;
+  readonly #selectGeneration;
+  readonly #selectLeastTries;
+  readonly #selectBad;
+  readonly #selectAny;
+  readonly #insertSet;
+  readonly #deleteSet;
+  readonly #deleteRow;
   readonly #tally: Tally;
   readonly #nowS: () => number;
   readonly #ahead: ReadAhead<WaitingSet, WaitingRow>;
@@ -52,10 +52,10 @@ export class QueueReader {
     this.#tally = tally;
     this.#nowS = nowS;
     // safeguard: the order of sets
-    this.#sets = db.prepare<[number, number, number], WaitingSet>(
+    this.#selectSets = db.prepare<[number, number, number], WaitingSet>(
       `SELECT ${SET_COLUMNS} FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ORDER BY psetid ${AT_MOST}`,
     );
-    this.#countSets = db
+    this.#countSetsAfter = db
       .prepare<[number, number, number], number>(
         `SELECT count(*) FROM (SELECT 1 FROM qpsdb WHERE starttimeslot = ${NOW_SLOT} AND pid = ? AND psetid > ? ${AT_MOST})`,
       )
@@ -67,58 +67,58 @@ export class QueueReader {
       .pluck();
     // safeguard: the order within a set
     // safeguard: failed urls going to the end of their set
-    this.#next = db
+    this.#selectNext = db
       .prepare<[number, number, number, number], RawWaiting>(
         `${SELECT_WAITING} WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ORDER BY pos ${AT_MOST}`,
       )
       .raw();
-    this.#count = db
+    this.#countNext = db
       .prepare<[number, number, number, number], number>(
         `SELECT count(*) FROM (SELECT 1 FROM qdb WHERE pos > ? AND pos <= ? AND slot = ? AND tries = 0 ${AT_MOST})`,
       )
       .pluck();
-    this.#at = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
-    this.#whole = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
-    this.#generation = db.prepare<[number], number>('SELECT gen FROM qdb WHERE pos = ?').pluck();
-    this.#leastTries = db
+    this.#selectWaiting = db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
+    this.#selectRow = db.prepare<[number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
+    this.#selectGeneration = db.prepare<[number], number>('SELECT gen FROM qdb WHERE pos = ?').pluck();
+    this.#selectLeastTries = db
       .prepare<[number], number | null>(
         `SELECT min(tries) FROM qdb WHERE psetid = ? AND tries > 0 AND slot = ${NOW_SLOT}`,
       )
       .pluck();
     // The index has rows that failed only: without saying that these did, all of the queue would be read.
-    this.#bad = db
+    this.#selectBad = db
       .prepare<[number, number, number, number], RawWaiting>(
         `${SELECT_WAITING} WHERE qdb.psetid = ? AND tries = ? AND tries > 0 AND slot = ${NOW_SLOT} AND pos > ?
          ORDER BY pos ${AT_MOST}`,
       )
       .raw();
-    this.#any = db
+    this.#selectAny = db
       .prepare<[number, number, number], number>(
         'SELECT 1 FROM qdb WHERE pos BETWEEN ? AND ? AND slot = ? LIMIT 1',
       )
       .pluck();
-    this.#addSet = db.prepare<[number, number, number, number, number, number, number]>(
+    this.#insertSet = db.prepare<[number, number, number, number, number, number, number]>(
       // Parts of a set have its age.
       `INSERT OR IGNORE INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
        VALUES (?, ?, ?, ?, ?, coalesce((SELECT max(absorbedat) FROM qpsdb WHERE psetid = ?), ?))`,
     );
-    this.#removeSet = db.prepare<[number, number]>(
+    this.#deleteSet = db.prepare<[number, number]>(
       'DELETE FROM qpsdb WHERE psetid = ? AND starttimeslot = ?',
     );
-    this.#drop = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
+    this.#deleteRow = db.prepare<[number]>('DELETE FROM qdb WHERE pos = ?');
     this.#ahead = new ReadAhead((set, afterPos, limit) =>
-      this.#next.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
+      this.#selectNext.all(afterPos, set.lastpos, set.slot, limit).map(waitingRow),
     );
   }
 
   /** The provider's next sets after one that may be fetched now, in the order of their absorption. */
   sets(pid: number, afterPsetid: number, limit: number): WaitingSet[] {
-    return this.#sets.all(pid, afterPsetid, limit);
+    return this.#selectSets.all(pid, afterPsetid, limit);
   }
 
   /** How many there are of those, counted as far as `most`: some 20 ns each. */
   countSets(pid: number, afterPsetid: number, most: number): number {
-    return this.#countSets.get(pid, afterPsetid, most) ?? 0;
+    return this.#countSetsAfter.get(pid, afterPsetid, most) ?? 0;
   }
 
   /** The providers with sets that may be fetched now: a look-up each. */
@@ -133,7 +133,7 @@ export class QueueReader {
 
   /** How many rows there are after a place, without bad ones, counted as far as `most`. */
   count(set: WaitingSet, afterPos: number, most: number): number {
-    return this.#count.get(afterPos, set.lastpos, set.slot, most) ?? 0;
+    return this.#countNext.get(afterPos, set.lastpos, set.slot, most) ?? 0;
   }
 
   /** Rows of the provider are changed, by anything but their own results: what was read ahead is read again. */
@@ -142,50 +142,50 @@ export class QueueReader {
   }
 
   at(pos: number): WaitingRow | undefined {
-    const raw = this.#at.get(pos);
+    const raw = this.#selectWaiting.get(pos);
     return raw && waitingRow(raw);
   }
 
   /** All columns of a row. */
   whole(pos: number): QueueRow | undefined {
-    const row = this.#whole.get(pos);
+    const row = this.#selectRow.get(pos);
     return row && queueRow(row);
   }
 
   /** How often a row was announced; undefined when it is gone. */
   generation(pos: number): number | undefined {
-    return this.#generation.get(pos);
+    return this.#selectGeneration.get(pos);
   }
 
   /** The fewest tries any bad url of the set has had; undefined when it has no bad ones (now). */
   leastTries(psetid: number): number | undefined {
-    return this.#leastTries.get(psetid) ?? undefined;
+    return this.#selectLeastTries.get(psetid) ?? undefined;
   }
 
   /** The set's urls that failed `tries` times, after a place. */
   bad(psetid: number, tries: number, afterPos: number, limit: number): WaitingRow[] {
-    return this.#bad.all(psetid, tries, afterPos, limit).map(waitingRow);
+    return this.#selectBad.all(psetid, tries, afterPos, limit).map(waitingRow);
   }
 
   /** Whether any row of this part of the set is left. */
   hasRows(set: WaitingSet): boolean {
-    return this.#any.get(set.firstpos, set.lastpos, set.slot) !== undefined;
+    return this.#selectAny.get(set.firstpos, set.lastpos, set.slot) !== undefined;
   }
 
   /** Makes a complete set visible to the scheduler. Inside a transaction. */
   addSet(set: WaitingSet): void {
     const { psetid, slot, pid, firstpos, lastpos } = set;
-    this.#addSet.run(psetid, slot, pid, firstpos, lastpos, psetid, this.#nowS());
+    this.#insertSet.run(psetid, slot, pid, firstpos, lastpos, psetid, this.#nowS());
   }
 
   /** Inside a transaction. */
   removeSet(set: WaitingSet): void {
-    this.#removeSet.run(set.psetid, set.slot);
+    this.#deleteSet.run(set.psetid, set.slot);
   }
 
   /** Removes a row. Inside a transaction. */
   drop(row: { pos: number; pid: number }): void {
     // safeguard: counting rows that leave the queue
-    if (this.#drop.run(row.pos).changes > 0) this.#tally.waiting(row.pid, -1);
+    if (this.#deleteRow.run(row.pos).changes > 0) this.#tally.waiting(row.pid, -1);
   }
 }

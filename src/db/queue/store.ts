@@ -45,14 +45,14 @@ export class QueueStore {
   readonly stores: StoreRegister;
   readonly #tally: Tally;
   readonly #db: Db;
-  readonly #begin;
-  readonly #end;
+  readonly #beginTransaction;
+  readonly #commitTransaction;
   readonly #committed: () => void;
 
   constructor(db: Db, rules: StoreRules) {
     this.#db = db;
-    this.#begin = db.prepare('BEGIN IMMEDIATE');
-    this.#end = db.prepare('COMMIT');
+    this.#beginTransaction = db.prepare('BEGIN IMMEDIATE');
+    this.#commitTransaction = db.prepare('COMMIT');
     this.#committed = rules.committed ?? (() => undefined);
     this.#tally = new Tally(db);
     this.providers = new ProviderStore(db);
@@ -88,12 +88,12 @@ export class QueueStore {
   }
 
   #commit<T>(change: () => T): T {
-    this.#begin.run();
+    this.#beginTransaction.run();
     try {
       const value = change();
       this.errors.flush();
       this.#tally.flush();
-      this.#end.run();
+      this.#commitTransaction.run();
       return value;
     } catch (error) {
       this.absorb.reset();

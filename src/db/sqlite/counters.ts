@@ -51,24 +51,24 @@ export function setPurged(db: Db, seq: number): void {
 }
 
 export class Counter {
-  readonly #take;
-  readonly #last;
+  readonly #updateValue;
+  readonly #selectValue;
 
   constructor(db: Db, name: CounterName) {
     // Read and written apart: RETURNING would make a table of its own each time, for ten times as long.
-    this.#take = db.prepare<[number]>(`UPDATE counter SET value = ? WHERE name = '${name}'`);
-    this.#last = db.prepare<[], number>(`SELECT value FROM counter WHERE name = '${name}'`).pluck();
+    this.#updateValue = db.prepare<[number]>(`UPDATE counter SET value = ? WHERE name = '${name}'`);
+    this.#selectValue = db.prepare<[], number>(`SELECT value FROM counter WHERE name = '${name}'`).pluck();
   }
 
   /** The number taken last. */
   last(): number {
-    return this.#last.get() ?? 0;
+    return this.#selectValue.get() ?? 0;
   }
 
   /** Takes `count` numbers in a row and returns the first. Inside a transaction: a rollback gives them back. */
   take(count = 1): number {
     const last = this.last();
-    this.#take.run(last + count);
+    this.#updateValue.run(last + count);
     return last + 1;
   }
 }

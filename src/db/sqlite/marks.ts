@@ -69,7 +69,7 @@ export class Marks {
   readonly #db: Db;
   readonly #path: string;
   readonly #options: MarksOptions;
-  readonly #raise;
+  readonly #raiseMark;
   /** Something was committed since the last mark. */
   #isDue = false;
   #cancel: (() => void) | undefined;
@@ -80,7 +80,7 @@ export class Marks {
     this.#db = db;
     this.#path = path;
     this.#options = options;
-    this.#raise = db.prepare("UPDATE counter SET value = value + 1 WHERE name = 'mark'");
+    this.#raiseMark = db.prepare("UPDATE counter SET value = value + 1 WHERE name = 'mark'");
   }
 
   /** Notes that the database is served from now on: before anything is promised. */
@@ -101,7 +101,7 @@ export class Marks {
     await this.#writing;
     this.#cancel?.();
     try {
-      if (this.#isDue) this.#raise.run();
+      if (this.#isDue) this.#raiseMark.run();
       this.#writeNow('stopped');
     } catch (error) {
       this.#unable(error);
@@ -112,7 +112,7 @@ export class Marks {
     this.#cancel = undefined;
     this.#isDue = false;
     try {
-      this.#raise.run();
+      this.#raiseMark.run();
     } catch (error) {
       if (this.#options.failed(error)) this.committed();
       return;
