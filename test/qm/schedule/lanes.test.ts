@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import {
-  enter,
-  type Grant,
-  type Lane,
-  type LaneProvider,
-  type LaneRules,
-} from '../../../src/qm/schedule/lane.js';
+import type { Grant, Lane, LaneProvider, LaneRules } from '../../../src/qm/schedule/lane.js';
 import { LaneTable } from '../../../src/qm/schedule/lanes.js';
 
 const rules: LaneRules = {
@@ -401,26 +395,4 @@ test('what waits for a parallel provider is shared by the lanes it may have', ()
   assert.deepEqual(send(), [], 'one is on its way in each lane');
   finish(7);
   assert.deepEqual(send(), ['7']);
-});
-
-test('a lane is overbooked, has a slot when one falls free, is recalled and closed, and nothing else', () => {
-  table = new LaneTable({ ...rules, overbookPercent: 100 }, waiting);
-  table.setWorker(1, 1);
-  provider(1, 4);
-  provider(2, 100);
-  send();
-  const [first, second] = [1, 2].map(pid => onTheWay.find(lane => lane.pid === pid));
-  assert.ok(first && second);
-  assert.deepEqual([first.state, second.state], ['in-slot', 'overbooked']);
-  finish(1, 4);
-  send();
-  assert.deepEqual([first.state, second.state], ['closed', 'in-slot']);
-  table.recallAll(2);
-  assert.equal(second.state, 'recalled');
-  assert.throws(() => enter(second, 'in-slot'), { message: 'lane 2: recalled does not become in-slot' });
-  table.removeWorker(1);
-  assert.equal(second.state, 'closed');
-  table.recall(second);
-  table.finished(second);
-  assert.equal(second.state, 'closed', 'what comes too late changes nothing');
 });

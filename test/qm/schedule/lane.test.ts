@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { enter, type Lane } from '../../../src/qm/schedule/lane.js';
+import { LaneTable } from '../../../src/qm/schedule/lanes.js';
+
+test('a lane is overbooked, has a slot when one falls free, is recalled and closed, and nothing else', () => {
+  const table = new LaneTable(
+    {
+      overbookPercent: 100,
+      turn: 8,
+      sharedWindow: 0,
+      ageingMs: 60_000,
+      perHost: Infinity,
+      delays: { gridMs: 4000, horizonMs: 3_600_000 },
+    },
+    () => 0,
+  );
+  const open = (pid: number): Lane => {
+    table.setProvider({ pid, priority: 1, parallel: 1, window: 4 });
+    table.setHasUrls(pid, true);
+    const grant = table.next();
+    assert.equal(grant?.lane.pid, pid);
+    table.sent(grant, 1, false);
+    return grant.lane;
+  };
+  table.setWorker(1, 1);
+  const [first, second] = [open(1), open(2)];
+  assert.deepEqual([first.state, second.state], ['in-slot', 'overbooked']);
+  table.finished(first);
+  assert.equal(table.next(), undefined);
+  assert.deepEqual([first.state, second.state], ['closed', 'in-slot']);
+  table.recallAll(2);
+  assert.equal(second.state, 'recalled');
+  assert.throws(() => enter(second, 'in-slot'), { message: 'lane 2: recalled does not become in-slot' });
+  table.removeWorker(1);
+  table.recall(second);
+  table.finished(second);
+  assert.equal(second.state, 'closed', 'what comes too late changes nothing');
+});
