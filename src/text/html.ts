@@ -16,6 +16,7 @@ import {
   SVG_SHOWN,
 } from './elements.js';
 import { joined, leadsElsewhere, readableOf, type Blocks } from './readable.js';
+import { TextParts } from './text-parts.js';
 import { tidy, tidyLines } from './tidy.js';
 import { Tree, type Beginning } from './tree.js';
 
@@ -81,16 +82,16 @@ const MAX_RUN = 1000;
  */
 export function pageText(document: string, wanted: TextWanted = 'all', xml = false): PageText {
   const page = new HtmlPage(document, wanted === 'readable', xml);
-  const { title, language } = page;
+  const { language } = page;
   const text = wanted === 'readable' ? readableOf(page.blocks, page.besides) : joined(page.blocks, ' ');
-  return { title: tidy(title), text, ...(language === undefined ? {} : { language }) };
+  return { title: tidy(page.title), text, ...(language === undefined ? {} : { language }) };
 }
 
 class HtmlPage {
   readonly blocks: Blocks = [];
   /** Elements that stand beside the content, by number: the number of the one each is in. */
   readonly besides: number[] = [0];
-  title = '';
+  readonly #title = new TextParts();
   language: string | undefined;
   readonly #source: string;
   readonly #readable: boolean;
@@ -100,7 +101,7 @@ class HtmlPage {
   readonly #tree: Tree<Within>;
   #inTitle = false;
   /** The block in the making, and what held where it began. */
-  #text = '';
+  readonly #text = new TextParts();
   #linkLength = 0;
   #began: Within | undefined;
   #run: Run | undefined;
@@ -134,6 +135,10 @@ class HtmlPage {
     this.#read();
     this.#endBlock();
     this.#endRun();
+  }
+
+  get title(): string {
+    return this.#title.take();
   }
 
   #read(): void {
@@ -186,7 +191,7 @@ class HtmlPage {
 
   #add(text: string): void {
     if (this.#inTitle) {
-      this.title += text;
+      this.#title.add(text);
       return;
     }
     const { state } = this.#tree;
@@ -201,7 +206,7 @@ class HtmlPage {
       if (text.startsWith('\n')) text = text.slice(1);
     }
     this.#began ??= state;
-    this.#text += text;
+    this.#text.add(text);
     if ((state.bits & LINK) !== 0) this.#linkLength += text.length;
   }
 
@@ -210,7 +215,7 @@ class HtmlPage {
     if (!/\S/.test(text)) return;
     this.#endBlock();
     this.#began = { ...table, out: table.strays ?? table.out };
-    this.#text = text;
+    this.#text.add(text);
     this.#endBlock();
   }
 
@@ -223,7 +228,7 @@ class HtmlPage {
     else if (!this.#isInline(name)) this.#endBlock();
     this.#declare(name);
     // SVG has titles too; the document's own comes first.
-    const isTitle = name === 'title' && this.title === '' && !wasForeign && !selfClosing;
+    const isTitle = name === 'title' && this.#title.isEmpty && !wasForeign && !selfClosing;
     const isOpen = tree.start(name, selfClosing);
     if (isTitle) this.#inTitle = true;
     this.#isPreBegun = isOpen && !this.#xml && (name === 'pre' || name === 'listing');
@@ -327,10 +332,10 @@ class HtmlPage {
     const began = this.#began;
     if (began === undefined) return;
     const lines = (began.bits & LINES) !== 0;
-    const text = lines && this.#readable ? tidyLines(this.#text) : tidy(this.#text);
+    const whole = this.#text.take();
+    const text = lines && this.#readable ? tidyLines(whole) : tidy(whole);
     if (text !== '') this.#put(text, began);
     this.#began = undefined;
-    this.#text = '';
     this.#linkLength = 0;
   }
 

@@ -4,6 +4,7 @@
 const NOT_IN_WORDS = /[\0\u00ad]/g;
 /** White space that is not one blank. */
 const WIDE = /[^\S ]\s*| \s+/g;
+const LINE_ENDS = new Set('\n\r\f');
 /** Replacing takes memory for each match: a long text is gone through in pieces. */
 const PIECE = 16 * 1024;
 
@@ -23,11 +24,23 @@ export function tidy(text: string): string {
 export function tidyLines(text: string): string {
   const pieces: string[] = [];
   for (let from = 0, to = 0; from < text.length; from = to) {
-    to = text.indexOf('\n', from + PIECE) + 1 || text.length;
+    to = afterLine(text, from + PIECE);
     const lines = withoutUnseen(text.slice(from, to)).replace(/\r\n?|\f/g, '\n');
-    pieces.push(flat(lines.replace(/[^\S\n]+$/gm, '')));
+    pieces.push(lines.split('\n').map(withoutEnd).join('\n'));
   }
   return trimLines(pieces.join(''));
+}
+
+/** Where the line ends that `at` is in. */
+function afterLine(text: string, at: number): number {
+  let end = at;
+  while (end < text.length && !LINE_ENDS.has(text.charAt(end))) end++;
+  return Math.min(text.length, text.startsWith('\r\n', end) ? end + 2 : end + 1);
+}
+
+/** Not by a pattern: it would try each blank of a long run that is not at the end of its line. */
+function withoutEnd(line: string): string {
+  return line.trimEnd();
 }
 
 /** Not by a pattern: one that looks for the end tries every line on its way there. */
@@ -40,7 +53,7 @@ function trimLines(text: string): string {
 }
 
 /** V8 keeps what it replaced in as a chain of the parts, four times as large, until a character is looked at. */
-function flat(text: string): string {
+export function flat(text: string): string {
   text.charCodeAt(0);
   return text;
 }

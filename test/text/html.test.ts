@@ -125,6 +125,8 @@ describe('the text of a page', () => {
     pageText('<i>'.repeat(100_000) + '</b>'.repeat(100_000), 'readable');
     pageText('<svg>'.repeat(100_000) + '</math>'.repeat(100_000), 'readable');
     pageText('<b>'.repeat(100_000) + '<a><p></a>'.repeat(100_000), 'readable');
+    // A run of blanks that is not at the end of its line.
+    assert.equal(pageText(`<pre>a${' '.repeat(2_000_000)}b  \n`, 'readable').text.length, 2_000_002);
   });
 });
 
