@@ -6,7 +6,7 @@ import { step } from '../lib/steps.js';
 import type { SessionNote, SetHead } from '../wire/uns-qm.js';
 import { giveUpSet, noteSession } from './close-set.js';
 import { LARGE_SET_URLS } from './large-sets.js';
-import { SetAbsorption } from './set-intake.js';
+import { SetAbsorption } from './set-absorption.js';
 import type { TakingOptions } from './taking-options.js';
 import { SliceSize } from './slice-size.js';
 

@@ -19,7 +19,7 @@ import type { XmlLimits } from '../lib/xml/types.js';
 import { errorElement } from '../wire/messages.js';
 import { formatQmAnswer, receiveFromUns, type QmAnswer, type UnsHandlers } from '../wire/uns-qm.js';
 import type { Intake } from './intake.js';
-import { isRefusal, type SetAbsorption } from './set-intake.js';
+import { isRefusal, type SetAbsorption } from './set-absorption.js';
 
 export interface UnsLinksOptions {
   intake: Intake;

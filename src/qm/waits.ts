@@ -11,7 +11,7 @@ import type { FetchDone, FetchFailed } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
-import { LastEnds } from './schedule/last-ends.js';
+import { LastEnds } from './schedule/pace.js';
 import { Announced } from './schedule/announced.js';
 import { Meter } from './schedule/meter.js';
 

@@ -1,6 +1,8 @@
 /** Modification times: every form the protocol admits is read, one is printed (commands.md, "The lingua franca"). */
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+/** As it is printed, and stored. */
+const PRINTED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const EPOCH = /^(-?\d{1,12})(?:\.\d*)?$/;
 const FOURTEEN_DIGITS = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/;
 const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
@@ -84,6 +86,12 @@ export function canonicalMtime(text: string): string {
   if (text.length === 20 && text[10] === 'T' && text[19] === 'Z') return text;
   const seconds = parseMtime(text);
   return seconds === undefined ? text : formatMtime(seconds);
+}
+
+/** Any form of a modification time as it is stored; undefined for what is none. */
+export function mtimeOf(text: string): string | undefined {
+  const canonical = canonicalMtime(text);
+  return PRINTED.test(canonical) ? canonical : undefined;
 }
 
 type Digits = string | number | undefined;

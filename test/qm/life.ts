@@ -11,7 +11,7 @@ import { Intake } from '../../src/qm/intake.js';
 import { Housekeeping } from '../../src/qm/housekeeping.js';
 import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
 import { silentLog } from '../../src/lib/log.js';
-import { mtimeOf } from '../../src/qm/mtime.js';
+import { mtimeOf } from '../../src/wire/mtime.js';
 import type { Setting } from './history.js';
 
 /** Thrown at a step to end a life. */

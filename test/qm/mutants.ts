@@ -220,7 +220,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'the quota counting what deletes make free',
     edits: [edit('this.#use = use ?? UNLIMITED;', 'this.#use = { ...(use ?? UNLIMITED) };')],
-    by: { file: 'qm/set-intake', test: 'a delete makes room for what follows it in the same set' },
+    by: { file: 'qm/set-absorption', test: 'a delete makes room for what follows it in the same set' },
   },
   {
     without: 'counting rows that leave the queue',

@@ -1,7 +1,7 @@
 /** The pause between two fetches from a provider, through the real dispatcher. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { LastEnds } from '../../src/qm/schedule/last-ends.js';
+import { LastEnds } from '../../src/qm/schedule/pace.js';
 import { Simulation, type Fetch, type SimulationOptions } from './simulation.js';
 import { failure, ok, url } from './support.js';
 

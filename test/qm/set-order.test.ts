@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { SetCounts } from '../../src/db/queue/absorb.js';
-import { isRefusal, type SetRefusal } from '../../src/qm/set-intake.js';
+import { isRefusal, type SetRefusal } from '../../src/qm/set-absorption.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { Bench, url } from './support.js';

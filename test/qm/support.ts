@@ -14,9 +14,9 @@ import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Intake } from '../../src/qm/intake.js';
 import type { FuseRules } from '../../src/qm/fuse.js';
-import type { SetRefusal } from '../../src/qm/set-intake.js';
+import type { SetRefusal } from '../../src/qm/set-absorption.js';
 import type { FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
-import { mtimeOf } from '../../src/qm/mtime.js';
+import { mtimeOf } from '../../src/wire/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 

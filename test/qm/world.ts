@@ -1,6 +1,6 @@
 /** What stands around the Queue Manager in a history: spools of UNSes, and Bot Managers with their disks. */
 import type { SetHead } from '../../src/wire/uns-qm.js';
-import type { SetAbsorption } from '../../src/qm/set-intake.js';
+import type { SetAbsorption } from '../../src/qm/set-absorption.js';
 import { BMS, UNSES } from './history.js';
 import type { ProviderSet, Row, Sent, Url } from './model.js';
 

@@ -7,7 +7,7 @@ import { QueueStore } from '../../src/db/queue/store.js';
 import { noteFailure, openOrSalvage } from '../../src/db/sqlite/salvage.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
-import { mtimeOf } from '../../src/qm/mtime.js';
+import { mtimeOf } from '../../src/wire/mtime.js';
 
 const PAGE_BYTES = 4096;
 /** Starts after which a Queue Manager must have come through: damage met, checked, salvaged. */

@@ -15,7 +15,7 @@ import { holderOf, tryLock } from '../../lib/lock.js';
 import type { Db } from '../../lib/sqlite.js';
 import { FullDisk } from '../full-disk.js';
 import { SetPlaces } from '../housekeeping/set-places.js';
-import { mtimeOf } from '../mtime.js';
+import { mtimeOf } from '../../wire/mtime.js';
 
 /** A disk with less is full, though no commit fails for the moment. */
 const SOME_ROOM_BYTES = 64 * 1024;

@@ -3,7 +3,7 @@ import type { Services } from '../../daemon/types.js';
 import { Spool } from '../../lib/spool.js';
 import { FsmSpool } from '../fsm.js';
 import { Housekeeping } from '../housekeeping.js';
-import { ContentAges } from '../housekeeping/ages.js';
+import { ContentAges } from '../housekeeping/content-ages.js';
 import { DecidedRemovals } from '../housekeeping/decided-removals.js';
 import { HeldRecount } from '../housekeeping/held-recount.js';
 import { OutsideChanges } from '../housekeeping/outside-changes.js';

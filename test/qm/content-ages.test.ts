@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
-import { ContentAges, type ContentAgesOptions } from '../../src/qm/housekeeping/ages.js';
+import { ContentAges, type ContentAgesOptions } from '../../src/qm/housekeeping/content-ages.js';
 import { Bench, url } from './support.js';
 
 const HOUR_MS = 3_600_000;

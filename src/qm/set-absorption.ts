@@ -20,7 +20,7 @@ import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 import { closeSet, giveUpSet } from './close-set.js';
 import { fuseLimit, holdRemovals } from './fuse.js';
-import { mtimeOf } from './mtime.js';
+import { mtimeOf } from '../wire/mtime.js';
 import { isLater, passOver } from './set-order.js';
 import { Slice } from './slice.js';
 import type { TakingParts, SliceSizes, TakingOptions } from './taking-options.js';
