@@ -9,8 +9,8 @@ import { Fifo } from './fifo.js';
 const KB = 1024;
 /** Read at a time of a stranger: more than a login has. */
 export const STRANGER_SLICE_BYTES = 4 * KB;
-/** Read of a stranger that was refused, so that it may read why; then it is cut off. */
-export const STRANGER_REST_BYTES = 32 * KB;
+/** Read of a stranger beyond its hello when it was refused, so that it may read why; then it is cut off. */
+export const STRANGER_REST_BYTES = 40 * KB;
 /** What a stream holds before it reads no further, on every Node (daemon/listeners.ts); Node 22 has four times that. */
 export const READ_AHEAD_BYTES = 16 * KB;
 /** Read in a turn, of all strangers: when nobody else reads, and beside others. */

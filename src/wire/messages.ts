@@ -107,8 +107,8 @@ export class MessageChannel {
   readonly #reading: PeerReading;
   /** A stranger's slice is being read, or waits for its turn. */
   #isReading = false;
-  /** Sent by a stranger after it was refused. */
-  #restBytes = 0;
+  /** Taken of a stranger. */
+  #takenBytes = 0;
   #state: 'open' | 'ending' | 'closed' = 'open';
   #reason: LccError | undefined;
   #out = '';
@@ -227,18 +227,18 @@ export class MessageChannel {
     while (!this.#reading.isKnown && !this.#isPaused) {
       const slice = this.#reading.take(this.#stream);
       if (slice === null) break;
+      this.#takenBytes += slice.length;
       await this.#reading.turn(slice.length);
       if (this.#state === 'open') this.#read(slice);
-      else this.#passOver(slice);
+      else this.#cutNoise();
     }
     this.#isReading = false;
     if (this.#reading.isKnown) this.#flow();
   }
 
   /** A stranger that was refused may go on for a while, to read why, but not for ever. */
-  #passOver(slice: Buffer): void {
-    this.#restBytes += slice.length;
-    if (this.#restBytes > STRANGER_REST_BYTES) this.#stream.destroy();
+  #cutNoise(): void {
+    if (this.#takenBytes > this.#options.maxHelloBytes + STRANGER_REST_BYTES) this.#stream.destroy();
   }
 
   /** Takes what comes, as it comes. */

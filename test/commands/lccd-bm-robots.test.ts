@@ -232,7 +232,7 @@ describe('lccd-bm and its robots', () => {
       ['GET / HTTP/1.0\r\n\r\n', 'code="103"'],
       ['<a><b><c>', 'code="104"'],
       // More than wire.max_hello_bytes, and less than what makes the connection be cut off unheard.
-      [`<a ${'x'.repeat(200_000)}`, 'code="10'],
+      [`<a ${'x'.repeat(150_000)}`, 'code="10'],
       ['\u0000\u0001\u0002', 'code="103"'],
     ] as const) {
       const socket = connect(join(bm.home, 'bm.sock'));
