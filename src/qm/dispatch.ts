@@ -16,7 +16,7 @@ import { Outdated } from './outdated.js';
 import { Pump, type PumpOptions } from './pump.js';
 import { RefusedLogins } from './refused-logins.js';
 import { ResultBatch, type Arrival } from './results.js';
-import { Retries } from './retries.js';
+import { Retries, type RetryOptions } from './retries.js';
 import type { LaneRules } from './schedule/lane.js';
 import { LaneTable } from './schedule/lanes.js';
 import { Sending } from './sending.js';
@@ -25,7 +25,8 @@ import { TimeSlots } from './time-slots.js';
 import { Waits } from './waits.js';
 import { Workers, type FetchWorker } from './workers.js';
 
-export interface DispatchOptions extends KnownOptions, LargeSetOptions, Pick<PumpOptions, 'atReturn'> {
+export interface DispatchOptions
+  extends KnownOptions, RetryOptions, LargeSetOptions, Pick<PumpOptions, 'atReturn'> {
   lanes: LaneRules;
   /** Results were committed: there may be files to delete. */
   committed: () => void;
@@ -355,7 +356,7 @@ export class Dispatcher {
       if (known === undefined) return;
       touched.add(known);
       // safeguard: the wait before a retry
-      const dueMs = (tries: number) => nowMs + this.#waits.retryMs(tries, result);
+      const dueMs = (tries: number) => nowMs + this.#retries.waitMs(tries, result);
       if (settle(known, sent, outcome, dueMs)) this.#table.setHasUrls(sent.pid, true);
     });
     this.#finishSets(touched);

@@ -1,24 +1,44 @@
-/** When urls that failed are tried again, by provider: for the dispatcher, and for people. */
+/** How long urls that failed wait, and when they are tried again, by provider: for the dispatcher, and for people. */
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { Clock } from '../lib/clock.js';
+import { STORE_FULL } from '../wire/codes.js';
+import type { FetchDone } from '../wire/fetch.js';
+import type { BackoffRules } from './backoff.js';
 import { DelayTable, type DelayRules } from './schedule/delays.js';
 import type { ProviderOrder } from './schedule/order.js';
 
 type Order = Pick<ProviderOrder<WaitingSet, WaitingRow>, 'nextDueMs' | 'soonestDueMs'>;
 
+export interface RetryOptions {
+  clock: Clock;
+  /** How precisely waits are kept. */
+  lanes: { delays: DelayRules };
+  /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
+  retryDelayMs: number;
+  backoff: BackoffRules;
+}
+
+/** Longest wait for room, in first waits: some minutes. */
+const ROOMLESS_WAITS = 32;
+
 export class Retries {
+  readonly #options: RetryOptions;
   readonly #table: DelayTable<number>;
-  readonly #clock: Clock;
   readonly #orderOf: (pid: number) => Order | undefined;
 
-  constructor(
-    { lanes, clock }: { lanes: { delays: DelayRules }; clock: Clock },
-    orderOf: (pid: number) => Order | undefined,
-  ) {
-    this.#table = new DelayTable(lanes.delays);
-    this.#clock = clock;
+  constructor(options: RetryOptions, orderOf: (pid: number) => Order | undefined) {
+    this.#options = options;
+    this.#table = new DelayTable(options.lanes.delays);
     this.#orderOf = orderOf;
+  }
+
+  /** The wait of a url that has failed `tries` times. Room comes back unasked: what waits for it is tried every few minutes. */
+  waitMs(tries: number, result: FetchDone | undefined): number {
+    const { retryDelayMs, backoff } = this.#options;
+    const isRoomless = result?.status === 'error' && result.code === STORE_FULL;
+    const longestMs = isRoomless ? Math.max(retryDelayMs, backoff.minMs) * ROOMLESS_WAITS : backoff.maxMs;
+    return Math.min(retryDelayMs * 2 ** (tries - 1), longestMs, backoff.maxMs);
   }
 
   /** Bad urls of its sets are taken when they are due. */
@@ -68,6 +88,7 @@ export class Retries {
   /** What is planned may be the beginning of a cell or an hour in which something is due: the order knows better. */
   #atMs(pid: number): number | null {
     const dueMs = this.#orderOf(pid)?.soonestDueMs();
-    return dueMs === undefined ? null : Math.round(this.#clock.nowMs() + dueMs - this.#clock.monotonicMs());
+    const { clock } = this.#options;
+    return dueMs === undefined ? null : Math.round(clock.nowMs() + dueMs - clock.monotonicMs());
   }
 }

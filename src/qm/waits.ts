@@ -6,8 +6,7 @@ import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
-import { STORE_FULL } from '../wire/codes.js';
-import type { FetchDone, FetchFailed } from '../wire/fetch.js';
+import type { FetchFailed } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
@@ -19,8 +18,6 @@ import { Meter } from './schedule/meter.js';
 const JUMP_MS = 1000;
 /** Until what could not be written is tried again. */
 const RETRY_MS = 1000;
-/** Longest wait for room, in first waits: some minutes. */
-const ROOMLESS_WAITS = 32;
 
 /** Why a provider that could be fetched from is not, and until when (monotonic). */
 export interface Delay {
@@ -33,8 +30,6 @@ export interface WaitOptions {
   clock: Clock;
   log: Log;
   backoff: BackoffRules;
-  /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
-  retryDelayMs: number;
   /** Of all providers together; 0 = unlimited. */
   bandwidthBytesPerS: number;
   /** Of one fetch, as far as robots are configured as this Queue Manager: what is announced beyond it never comes. */
@@ -252,14 +247,6 @@ export class Waits {
     paced.writtenUntilMs ??= paced.backoffUntilMs;
     paced.backoffUntilMs = paced.patienceUntilMs ?? 0;
     this.#tell(paced);
-  }
-
-  /** The wait of a url that has failed `tries` times. Room comes back unasked: what waits for it is tried every few minutes. */
-  retryMs(tries: number, result: FetchDone | undefined): number {
-    const { retryDelayMs, backoff } = this.#options;
-    const isRoomless = result?.status === 'error' && result.code === STORE_FULL;
-    const longestMs = isRoomless ? Math.max(retryDelayMs, backoff.minMs) * ROOMLESS_WAITS : backoff.maxMs;
-    return Math.min(retryDelayMs * 2 ** (tries - 1), longestMs, backoff.maxMs);
   }
 
   /** Notes what a result says of its provider's site. Inside the transaction of the result. */

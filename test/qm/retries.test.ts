@@ -3,6 +3,26 @@ import { test } from 'node:test';
 import { ManualClock } from '../../src/lib/clock.js';
 import { Retries } from '../../src/qm/retries.js';
 import { DelayTable } from '../../src/qm/schedule/delays.js';
+import type { FetchFailed } from '../../src/wire/fetch.js';
+
+const FAILED: FetchFailed = {
+  id: 1,
+  status: 'error',
+  code: 503,
+  message: '',
+  reach: 'url',
+  wireBytes: 0,
+  elapsedMs: 0,
+};
+const RULES = { retryDelayMs: 10_000, backoff: { minMs: 10_000, maxMs: 86_400_000 } };
+
+test('the wait before a retry doubles with each try, up to that of a site that does not answer', () => {
+  const lanes = { delays: { gridMs: 4000, horizonMs: 3_600_000 } };
+  const retries = new Retries({ ...RULES, lanes, clock: new ManualClock() }, () => undefined);
+  const waitsMs = (code: number) => [1, 2, 6, 30].map(tries => retries.waitMs(tries, { ...FAILED, code }));
+  assert.deepEqual(waitsMs(503), [10_000, 20_000, 320_000, 86_400_000]);
+  assert.deepEqual(waitsMs(613), [10_000, 20_000, 320_000, 320_000], 'room comes back unasked');
+});
 
 test('people are told to the millisecond when urls are tried again, and nothing of what was told to try at once', () => {
   const clock = new ManualClock();
@@ -13,7 +33,7 @@ test('people are told to the millisecond when urls are tried again, and nothing 
       return [pid, { wakes, nextDueMs: () => wakes.nextMs(), soonestDueMs: () => wakes.soonestMs() }];
     }),
   );
-  const retries = new Retries({ lanes: { delays }, clock }, pid => orders.get(pid));
+  const retries = new Retries({ ...RULES, lanes: { delays }, clock }, pid => orders.get(pid));
   assert.deepEqual([retries.soonestAtMs(), retries.times(10)], [null, []]);
   const inMs = new Map([
     [7, 5_000_017],

@@ -34,7 +34,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the wait before a retry',
-    edits: [edit('nowMs + this.#waits.retryMs(tries, result)', 'nowMs')],
+    edits: [edit('nowMs + this.#retries.waitMs(tries, result)', 'nowMs')],
   },
   {
     without: 'the pause of a provider',
