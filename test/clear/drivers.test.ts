@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DRIVER_NAMES, driverOf } from '../../src/clear/drivers/index.js';
-import type { Ask, Driver, PageToClear, Way } from '../../src/clear/drivers/types.js';
+import type { RailRequest, Driver, PageToClear, Way } from '../../src/clear/drivers/types.js';
 
 const page = (url: string, contentId = url.slice(1)): PageToClear => ({ url, contentId });
 
@@ -10,7 +10,7 @@ function driver(name: string, opts: object = {}, host: string | null = null): Dr
 }
 
 /** Method, path and headers on one line. */
-function line({ method, path, headers, body }: Ask): string {
+function line({ method, path, headers, body }: RailRequest): string {
   const sent = body !== undefined && 'bytes' in body ? [Buffer.from(body.bytes).toString()] : [];
   return [method, path, ...headers, ...sent].join(' ');
 }

@@ -13,7 +13,7 @@ export interface PageToClear {
 }
 
 /** One request to a rail. */
-export interface Ask {
+export interface RailRequest {
   method: Method;
   /** Below the url of the rail. */
   path: string;
@@ -27,7 +27,7 @@ export interface Ask {
 
 /** One way to deal with pages: several in a request, where the rail takes that. */
 export interface Way {
-  ask: (pages: readonly PageToClear[]) => Ask;
+  ask: (pages: readonly PageToClear[]) => RailRequest;
   /** Of a request; left out: one page. */
   most?: { pages: number; chars: number };
   /** What a page adds to the characters of a request. */

@@ -1,7 +1,7 @@
 /** Varnish: purged by page, by key (vmod_xkey), or, where there is nothing else, by ban. What its VCL must say: examples/clear. */
 import { LccError } from '../../lib/errors.js';
 import { onlyOptions, textOption } from './options.js';
-import type { Ask, Driver, DriverRail, PageToClear, Way } from './types.js';
+import type { RailRequest, Driver, DriverRail, PageToClear, Way } from './types.js';
 
 /** Keys in one header: at 9000 bytes Varnish answers 400. */
 const MAX_KEY_CHARS = 8000;
@@ -38,7 +38,7 @@ export function banDriver(rail: DriverRail): Driver {
   const header = textOption(rail.name, rail.opts, 'header', 'x-ban-url').toLowerCase();
   if (!/^[\w-]+$/.test(header))
     throw new LccError('usage', `rail ${rail.name}: option header: no name of a header`);
-  const ask = (pages: readonly PageToClear[]): Ask => ({
+  const ask = (pages: readonly PageToClear[]): RailRequest => ({
     method: 'BAN',
     path: '/',
     headers: [...hostOf(rail), header, `^(?:${pages.map(page => escaped(page.url)).join('|')})(?:\\?|$)`],
