@@ -8,7 +8,7 @@ import { errnoOf, LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
 import { readChunksAt } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
-import type { UnsStatus } from '../wire/cp-uns/client.js';
+import type { ProviderReport } from '../wire/cp-uns/client.js';
 import { SET_END, setStart } from '../wire/cp-uns/client.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 import { DeliveryInput } from './delivery-input.js';
@@ -32,7 +32,7 @@ export interface DeliveryOptions extends SessionOptions {
 }
 
 export interface DeliveryOutcome {
-  status: UnsStatus;
+  status: ProviderReport;
   /** What was sent; undefined when there was nothing to send. */
   sent: { set: SetKind; urls: number; accepted: number } | undefined;
   /** Not a byte was on the input: its writer may have been killed. */
@@ -56,7 +56,7 @@ export interface DeliveryOutcome {
 export async function deliver(
   input: AsyncIterable<Buffer>,
   options: DeliveryOptions,
-  talk: (status: UnsStatus) => void,
+  talk: (status: ProviderReport) => void,
 ): Promise<DeliveryOutcome> {
   const urls = new DeliveryInput(input, options.limits);
   // Connecting waits for the input: its writer may take longer than a UNS is willing to wait for us.
@@ -112,7 +112,7 @@ function siteOf({ state: named }: DeliveryInput): Site | undefined {
 /** Asks for the status only. */
 export async function askStatus(
   options: SessionOptions & { pid: string; password: string },
-): Promise<UnsStatus> {
+): Promise<ProviderReport> {
   const session = await UnsSession.open(options);
   try {
     const status = await session.init(options.pid, options.password);
@@ -126,7 +126,7 @@ export async function askStatus(
 
 async function ship(
   session: UnsSession,
-  status: UnsStatus,
+  status: ProviderReport,
   urls: DeliveryInput,
   site: Site | undefined,
   options: DeliveryOptions,
@@ -204,7 +204,7 @@ function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: SetKind | 
  * @throws LccError `usage`, `data.refused` when what was asked for would delete what was not named, or keep what is gone
  */
 function planOf(
-  status: UnsStatus,
+  status: ProviderReport,
   urls: DeliveryInput,
   site: Site | undefined,
   options: DeliveryOptions,
@@ -281,7 +281,7 @@ function linesIn(chunk: Buffer): number {
 }
 
 /** @throws LccError `peer.rejected` for a full set nobody wants and the ration does not cover */
-function refuseUnrationed(set: SetKind, { fullset }: UnsStatus): void {
+function refuseUnrationed(set: SetKind, { fullset }: ProviderReport): void {
   if (set === 'full' && fullset.allowed === 0 && !fullset.wanted)
     throw new LccError(
       'peer.rejected',

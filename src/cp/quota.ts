@@ -2,7 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
 import { readChunksAt } from '../lib/stdio.js';
-import type { Amount, UnsStatus } from '../wire/cp-uns/client.js';
+import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
 
 /** Urls of a site and the sum of their announced lengths. */
 export interface SiteSize {
@@ -33,7 +33,7 @@ export function measureState(path: string): SiteSize {
 }
 
 /** @throws LccError `data.refused` for a site that is larger than the quota */
-export function refuseOverQuota(site: SiteSize, status: UnsStatus): void {
+export function refuseOverQuota(site: SiteSize, status: ProviderReport): void {
   const files = totalOf(status.files);
   if (site.urls > files) throw overQuota(`the site has ${site.urls} urls, the quota is ${files} files`, 202);
   const space = totalOf(status.space);

@@ -10,7 +10,7 @@ import {
   setStart,
   UnsReader,
   type UnsEvent,
-  type UnsStatus,
+  type ProviderReport,
 } from '../wire/cp-uns/client.js';
 import type { UrlRecord } from '../wire/url.js';
 
@@ -41,7 +41,7 @@ export class UnsSession {
   readonly #where: string;
   readonly #socket: Socket;
   readonly #reader: UnsReader;
-  #status: UnsStatus | undefined;
+  #status: ProviderReport | undefined;
   #received: number | undefined;
   /** Why nothing more will come, other than the end of what was agreed. */
   #failure: unknown;
@@ -96,7 +96,7 @@ export class UnsSession {
   }
 
   /** @throws LccError `auth.refused`, `peer.busy`, `peer.rejected`, `peer.protocol`, `peer.unavailable` */
-  async init(pid: string, password: string): Promise<UnsStatus> {
+  async init(pid: string, password: string): Promise<ProviderReport> {
     this.#socket.write(initMessage(pid, password));
     await this.#until(() => this.#status !== undefined, 'an answer to init');
     try {

@@ -1,9 +1,9 @@
 /** What a UNS said of a provider, for people. */
 import { formatBytes } from '../lib/bytes-text.js';
-import type { Amount, UnsStatus } from '../wire/cp-uns/client.js';
+import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
 
 /** One line a subject. */
-export function statusLines(status: UnsStatus): string[] {
+export function statusLines(status: ProviderReport): string[] {
   const { fullset } = status;
   const last = status.lastIp === '' ? 'the first' : `the last came from ${status.lastIp}`;
   const wanted = fullset.wanted

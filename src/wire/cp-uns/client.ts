@@ -34,7 +34,7 @@ export const SET_END = `</${PREFIX}set>\n`;
 // What is answered
 
 /** What a UNS reports about a provider. Amounts are undefined where it does not say: there is no limit then. */
-export interface UnsStatus {
+export interface ProviderReport {
   seq: number;
   /** Where the last connection came from; '' at the first. */
   lastIp: string;
@@ -58,7 +58,7 @@ export interface Amount {
 export type UnsEvent =
   /** A url in error, of an earlier fetch or of this set: `code` and `text` are set. */
   | { kind: 'error'; record: UrlRecord }
-  | { kind: 'initAccepted'; status: UnsStatus }
+  | { kind: 'initAccepted'; status: ProviderReport }
   | { kind: 'rejected'; what: 'init' | 'set'; code: number; text: string }
   | { kind: 'setAccepted'; received: number };
 
@@ -207,7 +207,7 @@ export class UnsReader {
   }
 }
 
-function emptyStatus(): UnsStatus {
+function emptyStatus(): ProviderReport {
   const amount: Amount = { used: undefined, free: undefined };
   const fullset = { allowed: undefined, wanted: false, reason: undefined };
   return {
