@@ -1,5 +1,6 @@
 /** A table of doors as a `RequestListener`: path → method → what answers. */
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { line, send, type HttpAnswer } from './answer.js';
@@ -54,10 +55,11 @@ export function routed({ doors, elsewhere, limits, log }: RouteOptions): Request
           status === 503 ? 'not for now; try again later' : 'this failed; the log says why',
         );
       })
-      .then(
-        answer => send(request, response, answer),
-        () => response.destroy(),
-      );
+      .then(answer => send(request, response, answer))
+      .catch((error: unknown) => {
+        log.error('request fails', { path, error: messageOf(error) });
+        response.destroy();
+      });
   };
 }
 
@@ -69,32 +71,27 @@ function targetOf({ url = '' }: IncomingMessage): { path: string; query: URLSear
 
 function handlerOf(door: Methods, method = ''): Handler | undefined {
   if (method === 'HEAD') return door.GET;
-  return Object.hasOwn(door, method) ? door[method as keyof Methods] : undefined;
+  return door[method as keyof Methods];
 }
 
 function methodsOf(door: Methods): string[] {
   return Object.keys(door).flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
+/** The server cuts off a client that sends much more. */
 async function bodyOf(request: IncomingMessage, limits: WebLimits): Promise<Buffer> {
   const most = limits['web.max_body_bytes'];
   const tooLarge = () =>
     new LccError('limit', `the body is larger than ${limitOf(limits, 'web.max_body_bytes')}`);
   if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  let body: Buffer;
   try {
-    // A request that is not read to its end stays open for the answer.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > most) break;
-      chunks.push(chunk);
-    }
+    body = await buffer(request);
   } catch (error) {
     throw new LccError('data.cut', 'the body did not come whole', { cause: error });
   }
-  if (bytes > most) throw tooLarge();
-  return Buffer.concat(chunks, bytes);
+  if (body.length > most) throw tooLarge();
+  return body;
 }
 
 /** What a request is answered with when its handler throws an error with this code; else 500. */

@@ -10,6 +10,7 @@ import { Door } from '../daemon/door.js';
 import type { Connection, Services } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
+import { messageOf } from '../lib/errors.js';
 import { plainAnswer, prepare } from './answer.js';
 import { limitOf, WEB_PLACES, type WebLimits } from './limits.js';
 
@@ -25,16 +26,22 @@ export interface WebServer {
 
 /** @throws as `Services.listen` */
 export async function serveWeb(
-  services: Pick<Services, 'listen' | 'clock'>,
+  services: Pick<Services, 'listen' | 'clock' | 'log'>,
   endpoints: readonly Endpoint[],
   listener: RequestListener,
   limits: WebLimits,
 ): Promise<WebServer> {
   const clients = new Clients(services.clock, limits);
   const http = createServer({ maxHeaderSize: limits['web.max_header_bytes'] }, (request, response) => {
-    clients.asked(request.socket);
+    // What a client sends after its first request is no request.
+    if (!clients.asks(request.socket)) return;
     prepare(response);
-    listener(request, response);
+    try {
+      listener(request, response);
+    } catch (error) {
+      services.log.error('request fails', { error: messageOf(error) });
+      response.destroy();
+    }
   });
   const listeners = await Promise.all(
     endpoints.map(endpoint =>
@@ -100,8 +107,11 @@ class Clients {
     });
   }
 
-  asked(socket: Socket): void {
+  /** Notes a request. @returns whether it is the first of its connection */
+  asks(socket: Socket): boolean {
+    const isFirst = !this.#asked.has(socket);
     this.#asked.add(socket);
+    return isFirst;
   }
 
   async close(): Promise<void> {

@@ -263,7 +263,7 @@ describe('a metrics endpoint', () => {
   });
 });
 
-describe('the door of metrics', () => {
+describe('the door of metrics', { timeout: 60_000 }, () => {
   const kinds = { name: 'kinds_total', label: 'kind', help: 'K' };
   const figures: Figures = {
     a: counter('a_total', 'A'),
@@ -273,7 +273,7 @@ describe('the door of metrics', () => {
     x: countOf(kinds, 'x'),
     y: countOf(kinds, 'y'),
   };
-  const { services, limits } = ground();
+  const { services, limits } = ground({ after });
   let status: () => Record<string, unknown> = () => ({ a: 3, b: true, list: [1, 2], x: 3, y: 1 });
   let server: WebServer;
   before(async () => {

@@ -8,8 +8,8 @@ import { routed } from '../../src/web/routes.js';
 import type { WebServer } from '../../src/web/server.js';
 import { ask, ground, open, serve } from './support.js';
 
-describe('a table of doors', () => {
-  const here = ground();
+describe('a table of doors', { timeout: 60_000 }, () => {
+  const here = ground({ after });
   const proxies = ['127.0.0.0/8'].map(parseNetwork);
   let server: WebServer;
   before(async () => {
@@ -25,6 +25,7 @@ describe('a table of doors', () => {
             throw new TypeError('secret of ours');
           },
         },
+        '/split': { GET: () => ({ headers: { location: '/a\r\nset-cookie: b' } }) },
         '/full': { GET: () => Promise.reject(new LccError('io.full', '/path/of/ours: no room')) },
         '/wrong': { GET: () => Promise.reject(new LccError('data.malformed', 'a is no number')) },
       },
@@ -88,9 +89,11 @@ describe('a table of doors', () => {
       assert.equal(status, expected);
       assert.doesNotMatch(body, /ours/);
     }
+    await assert.rejects(ask(server, '/split'), /socket hang up|ECONNRESET/);
     assert.deepEqual(here.errors, [
       { path: '/bug', error: 'secret of ours' },
       { path: '/full', error: '/path/of/ours: no room' },
+      { path: '/split', error: 'Invalid character in header content ["location"]' },
     ]);
   });
 

@@ -8,6 +8,7 @@ import { webLimitsOf } from '../../src/web/limits.js';
 import { configOf, settingsOf } from '../support/settings.js';
 import { ask, ground, open, serve } from './support.js';
 
+const BOUND_MS = 30_000;
 const hello = (_request: unknown, response: ServerResponse) => void response.end('hello');
 
 test('every setting of web reaches the limit it is for', () => {
@@ -23,10 +24,10 @@ test('every setting of web reaches the limit it is for', () => {
   assert.deepEqual(named, all);
 });
 
-test('listens on every kind of endpoint, several at a time', async () => {
+test('listens on every kind of endpoint, several at a time', { timeout: BOUND_MS }, async t => {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-web-'));
   try {
-    const server = await serve(ground(), hello, ['127.0.0.1:0', '[::1]:0', `unix:${dir}/web.sock`]);
+    const server = await serve(ground(t), hello, ['127.0.0.1:0', '[::1]:0', `unix:${dir}/web.sock`]);
     assert.equal(server.endpoints.length, 3);
     for (const endpoint of server.endpoints)
       assert.equal((await ask({ endpoints: [endpoint] }, '/')).body, 'hello');
@@ -36,21 +37,50 @@ test('listens on every kind of endpoint, several at a time', async () => {
   }
 });
 
-test('one connection carries one request, and every answer has the headers that keep browsers safe', async () => {
-  const server = await serve(ground(), (_request, response) =>
-    response.setHeader('cache-control', 'no-cache').end(),
-  );
-  const { headers } = await ask(server, '/');
-  assert.equal(headers.connection, 'close');
-  assert.equal(headers['x-content-type-options'], 'nosniff');
-  assert.match(String(headers['content-security-policy']), /^default-src 'none';.* frame-ancestors 'none'/);
-  assert.equal(headers['referrer-policy'], 'same-origin');
-  assert.equal(headers['cache-control'], 'no-cache', 'a door has the last word');
+test(
+  'one connection carries one request, and every answer has the headers that keep browsers safe',
+  { timeout: BOUND_MS },
+  async t => {
+    const server = await serve(ground(t), (_request, response) =>
+      response.setHeader('cache-control', 'no-cache').end(),
+    );
+    const { headers } = await ask(server, '/');
+    assert.equal(headers.connection, 'close');
+    assert.equal(headers['x-content-type-options'], 'nosniff');
+    assert.match(String(headers['content-security-policy']), /^default-src 'none';.* frame-ancestors 'none'/);
+    assert.equal(headers['referrer-policy'], 'same-origin');
+    assert.equal(headers['cache-control'], 'no-cache', 'a door has the last word');
+    await server.close();
+  },
+);
+
+test('what follows the first request of a connection is no request', { timeout: BOUND_MS }, async t => {
+  const asked: (string | undefined)[] = [];
+  const server = await serve(ground(t), (request, response) => {
+    asked.push(request.url);
+    setImmediate(() => response.end('first'));
+  });
+  const { socket, heard } = await open(server);
+  socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\n\r\n');
+  assert.match(await heard, /first$/);
+  assert.deepEqual(asked, ['/1']);
   await server.close();
 });
 
-test('a client that has not asked in time is told the limit and cut off', async () => {
-  const { clock, ...rest } = ground();
+test('a listener that throws ends its connection, and nothing else', { timeout: BOUND_MS }, async t => {
+  const here = ground(t);
+  const server = await serve(here, (request, response) => {
+    if (request.url === '/bug') throw new TypeError('a bug');
+    response.end('well');
+  });
+  await assert.rejects(ask(server, '/bug'), /socket hang up|ECONNRESET/);
+  assert.equal((await ask(server, '/')).body, 'well');
+  assert.deepEqual(here.errors, [{ error: 'a bug' }]);
+  await server.close();
+});
+
+test('a client that has not asked in time is told the limit and cut off', { timeout: BOUND_MS }, async t => {
+  const { clock, ...rest } = ground(t);
   const server = await serve({ clock, ...rest }, hello);
   const { socket, heard } = await open(server);
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n');
@@ -63,83 +93,99 @@ test('a client that has not asked in time is told the limit and cut off', async 
   await server.close();
 });
 
-test('a client that has no answer in time is told the limit; one that has half of it is cut off', async () => {
-  const { clock, ...rest } = ground();
-  let arrived = 0;
-  let both: () => void;
-  const asked = new Promise<void>(resolve => (both = resolve));
-  const server = await serve({ clock, ...rest }, (request, response) => {
-    if (request.url === '/half') response.write('half');
-    if (++arrived === 2) both();
-  });
-  const [none, half] = [await open(server), await open(server)];
-  none.socket.write('POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
-  half.socket.write('GET /half HTTP/1.1\r\nHost: x\r\n\r\n');
-  await asked;
-  await new Promise<void>(resolve => void half.socket.once('data', () => resolve()));
-  clock.advance(10_000);
-  assert.deepEqual([none.socket.destroyed, half.socket.destroyed], [false, false]);
-  clock.advance(10_000);
-  assert.match(await none.heard, /^HTTP\/1\.1 408 [^]*longer than 20 s \(web\.request_timeout_ms\)\n$/);
-  assert.match(await half.heard, /^HTTP\/1\.1 200 [^]*4\r\nhalf\r\n$/);
-  await server.close();
-});
+test(
+  'a client that has no answer in time is told the limit; one that has half of it is cut off',
+  { timeout: BOUND_MS },
+  async t => {
+    const { clock, ...rest } = ground(t);
+    let arrived = 0;
+    let both: () => void;
+    const asked = new Promise<void>(resolve => (both = resolve));
+    const server = await serve({ clock, ...rest }, (request, response) => {
+      if (request.url === '/half') response.write('half');
+      if (++arrived === 2) both();
+    });
+    const [none, half] = [await open(server), await open(server)];
+    none.socket.write('POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n');
+    half.socket.write('GET /half HTTP/1.1\r\nHost: x\r\n\r\n');
+    await asked;
+    await new Promise<void>(resolve => void half.socket.once('data', () => resolve()));
+    clock.advance(10_000);
+    assert.deepEqual([none.socket.destroyed, half.socket.destroyed], [false, false]);
+    clock.advance(10_000);
+    assert.match(await none.heard, /^HTTP\/1\.1 408 [^]*longer than 20 s \(web\.request_timeout_ms\)\n$/);
+    assert.match(await half.heard, /^HTTP\/1\.1 200 [^]*4\r\nhalf\r\n$/);
+    await server.close();
+  },
+);
 
-test('headers that are too large are refused with 431', async () => {
-  const server = await serve(ground({ 'web.max_header_bytes': '1KB' }), hello);
+test('headers that are too large are refused with 431', { timeout: BOUND_MS }, async t => {
+  const server = await serve(ground(t, { 'web.max_header_bytes': '1KB' }), hello);
   assert.equal((await ask(server, '/', { headers: { 'x-a': 'a'.repeat(900) } })).status, 200);
   assert.equal((await ask(server, '/', { headers: { 'x-a': 'a'.repeat(1100) } })).status, 431);
   await server.close();
 });
 
-test('a client that sends more than a request has is cut off, be it empty lines or a body', async () => {
-  const server = await serve(ground(), (_request, response) => void response);
-  for (const [head, more] of [
-    ['', '\r\n'],
-    ['POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n', '1;x\r\nx\r\n'],
-  ] as const) {
-    const { socket, heard } = await open(server);
-    const block = more.repeat(1000);
-    socket.write(head);
-    const write = () => {
-      while (!socket.destroyed && socket.write(block));
-    };
-    socket.on('drain', write);
-    write();
-    await heard;
-  }
-  await server.close();
-});
+test(
+  'a client that sends more than a request has is cut off, be it empty lines or a body',
+  { timeout: BOUND_MS },
+  async t => {
+    const server = await serve(ground(t), (_request, response) => void response);
+    for (const [head, more] of [
+      ['', '\r\n'],
+      ['POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n', '1;x\r\nx\r\n'],
+    ] as const) {
+      const { socket, heard } = await open(server);
+      const block = more.repeat(1000);
+      socket.write(head);
+      const write = () => {
+        while (!socket.destroyed && socket.write(block));
+      };
+      socket.on('drain', write);
+      write();
+      await heard;
+    }
+    await server.close();
+  },
+);
 
-test('a connection beyond the limit is told so; the next is served when another has gone', async () => {
-  const server = await serve(ground({ 'web.max_connections': '3' }), hello);
-  const inside = await Promise.all([open(server), open(server), open(server)]);
-  const { heard } = await open(server);
-  assert.match(await heard, /^HTTP\/1\.1 503 [^]*there are 3 \(web\.max_connections\) connections/);
-  inside[0]?.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  assert.match((await inside[0]?.heard) ?? '', /hello/);
-  assert.equal((await ask(server, '/')).status, 200);
-  for (const { socket } of inside) socket.destroy();
-  await server.close();
-});
+test(
+  'a connection beyond the limit is told so; the next is served when another has gone',
+  { timeout: BOUND_MS },
+  async t => {
+    const server = await serve(ground(t, { 'web.max_connections': '3' }), hello);
+    const inside = await Promise.all([open(server), open(server), open(server)]);
+    const { heard } = await open(server);
+    assert.match(await heard, /^HTTP\/1\.1 503 [^]*there are 3 \(web\.max_connections\) connections/);
+    inside[0]?.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    assert.match((await inside[0]?.heard) ?? '', /hello/);
+    assert.equal((await ask(server, '/')).status, 200);
+    for (const { socket } of inside) socket.destroy();
+    await server.close();
+  },
+);
 
-test('closes in order: no new connection, none that has not asked, the answers begun are finished', async () => {
-  let answer: (() => void) | undefined;
-  let begun: () => void;
-  const asked = new Promise<void>(resolve => (begun = resolve));
-  const server = await serve(ground(), (_request, response) => {
-    answer = () => void response.end('whole');
-    begun();
-  });
-  const silent = await open(server);
-  const waiting = ask(server, '/');
-  await asked;
-  let isClosed = false;
-  const closed = server.close().then(() => (isClosed = true));
-  assert.equal(await silent.heard, '');
-  await assert.rejects(ask(server, '/'), /ECONNREFUSED/);
-  assert.equal(isClosed, false);
-  answer?.();
-  assert.equal((await waiting).body, 'whole');
-  await closed;
-});
+test(
+  'closes in order: no new connection, none that has not asked, the answers begun are finished',
+  { timeout: BOUND_MS },
+  async t => {
+    let answer: (() => void) | undefined;
+    let begun: () => void;
+    const asked = new Promise<void>(resolve => (begun = resolve));
+    const server = await serve(ground(t), (_request, response) => {
+      answer = () => void response.end('whole');
+      begun();
+    });
+    const silent = await open(server);
+    const waiting = ask(server, '/');
+    await asked;
+    let isClosed = false;
+    const closed = server.close().then(() => (isClosed = true));
+    assert.equal(await silent.heard, '');
+    await assert.rejects(ask(server, '/'), /ECONNREFUSED/);
+    assert.equal(isClosed, false);
+    answer?.();
+    assert.equal((await waiting).body, 'whole');
+    await closed;
+  },
+);

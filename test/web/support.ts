@@ -20,7 +20,8 @@ export interface Ground {
   errors: unknown[];
 }
 
-export function ground(overrides: Overrides = {}): Ground {
+/** @param t whose end closes whatever is open */
+export function ground(t: { after(action: () => void): void }, overrides: Overrides = {}): Ground {
   const config = configOf(overrides);
   const clock = new ManualClock();
   const errors: unknown[] = [];
@@ -31,15 +32,26 @@ export function ground(overrides: Overrides = {}): Ground {
     places.set(bound, known);
     return known;
   };
+  const open = new Set<{ destroy(): unknown }>();
+  t.after(() => {
+    for (const each of open) each.destroy();
+  });
   const services: Ground['services'] = {
     clock,
     log,
-    listen: (endpoint, onConnection, bound) =>
-      listenOn(
+    async listen(endpoint, onConnection, bound) {
+      const accept = bounded(onConnection, bound && placesOf(bound));
+      const listener = await listenOn(
         endpoint,
         { config, log, onReload: () => () => undefined },
-        bounded(onConnection, bound && placesOf(bound)),
-      ),
+        connection => {
+          open.add(connection.socket);
+          accept(connection);
+        },
+      );
+      open.add({ destroy: () => void listener.close() });
+      return listener;
+    },
   };
   return { clock, services, limits: webLimitsOf(config), errors };
 }
