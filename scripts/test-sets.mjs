@@ -12,6 +12,7 @@ const REST = [
   'browser',
   'commands',
   'crash',
+  'db/sqlite/flips',
   'examples',
   'faults',
   'fetch/hostile',
@@ -19,6 +20,8 @@ const REST = [
   'indexers',
   'line',
   'machines',
+  'qm/crash',
+  'qm/fsm',
 ];
 /** Tests that only the long set has. */
 const LONG_ONLY = ['bot/endurance', 'qm/mutants'];

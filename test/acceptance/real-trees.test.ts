@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Lcc, startLcc } from '../support/lcc.js';
-import { noNginx, startSite, type Site } from '../support/nginx.js';
+import { type DocsSite, noNginx, startDocs } from '../support/nginx.js';
 
 /** Documentation trees of Debian packages openjdk-17-doc and linux-doc. */
 const TREES = [
@@ -20,19 +19,16 @@ const skip =
     `no ${missing.join(', ')} (openjdk-17-doc, linux-doc)`);
 
 describe('the documentation trees of openjdk-17-doc and linux-doc, served by nginx', { skip }, () => {
-  let scratch: string;
   let docroot: string;
-  let site: Site;
+  let site: DocsSite;
   let lcc: Lcc;
   let files: string[];
 
   before(async () => {
-    scratch = mkdtempSync(join(tmpdir(), 'lcc-trees-'));
-    docroot = join(scratch, 'docs');
-    mkdirSync(docroot);
+    site = await startDocs();
+    ({ docroot } = site);
     for (const tree of TREES)
       cpSync(tree.source, join(docroot, tree.name), { recursive: true, dereference: true });
-    site = await startSite(docroot, join(scratch, 'nginx'));
     lcc = await startLcc(site.url);
     files = (await lcc.run(`cd '${docroot}' && find . -type f | sort`))
       .trim()
@@ -42,7 +38,6 @@ describe('the documentation trees of openjdk-17-doc and linux-doc, served by ngi
   after(async () => {
     await lcc.remove();
     await site.stop();
-    rmSync(scratch, { recursive: true, force: true });
   });
 
   /** The pipeline of the manual; resolves with what lcccp said. */

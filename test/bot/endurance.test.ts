@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
-import { once } from 'node:events';
-import { startDaemon } from '../support/daemon.js';
-import { TestSource } from '../support/source.js';
+import { BotManagerHome } from '../support/bot-manager.js';
 
 const FETCHES = Number(process.env['LCC_TEST_FETCHES'] ?? 25_000);
 const SLOTS = 32;
+const NAME_BLOCK = 1024;
 /** Of all fetches, those after which everything has been used that will be: 10 000, the heap of Node 24 grows longer. */
 const WARM_UP = 0.4;
 /**
@@ -47,17 +42,12 @@ function useOf(pid: number): Use {
 }
 
 test(`${FETCHES} fetches leave robot and Bot Manager with the memory and descriptors they had`, async t => {
-  const home = mkdtempSync(join(tmpdir(), 'lcc-endurance-'));
-  writeFileSync(join(home, 'lcc.toml'), 'bm.grace_ms = 0\nbm.min_free_disk_percent = 0\n');
-  const source = await TestSource.listen(join(home, 'qm.sock'));
+  const bm = await BotManagerHome.make(NAME_BLOCK);
+  const { source, site } = bm;
   const page = 'x'.repeat(4096);
-  const site = createServer((_request, response) => response.end(page)).listen(0, '127.0.0.1');
-  await once(site, 'listening');
-  const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
-  const managed = [`--source=unix:${home}/qm.sock`, `--listen=unix:${home}/bm.sock`, '--machineid=m1'];
-  const manager = startDaemon('lccd-bm', home, managed, HEAP);
-  const fetching = [`--bm=unix:${home}/bm.sock`, `--slots=${SLOTS}`, '--allow-address=127.0.0.0/8'];
-  const robot = startDaemon('lccbot', home, fetching, HEAP);
+  site.answer = (_request, response) => void response.end(page);
+  const manager = bm.startManager(HEAP);
+  const robot = bm.startRobot('lccbot', SLOTS, HEAP);
   try {
     await source.slots(SLOTS);
     let begun = 0;
@@ -65,7 +55,7 @@ test(`${FETCHES} fetches leave robot and Bot Manager with the memory and descrip
     /** One lane: fetches, has what it fetched deleted, goes on; each keeps a few requests on their way. */
     const lane = async (name: string, upTo: number) => {
       while (begun < upTo) {
-        const result = await source.fetch({ lane: name, url: `${url}${++begun}` });
+        const result = await source.fetch({ lane: name, url: site.urlOf(`/${++begun}`) });
         if (result?.status !== 'ok') failed++;
         else await source.delete('m1', result.fileId);
       }
@@ -96,10 +86,6 @@ test(`${FETCHES} fetches leave robot and Bot Manager with the memory and descrip
       assert.ok(is.rssBytes <= was.rssBytes + SLACK_BYTES, `${name}: ${was.rssBytes} → ${is.rssBytes} bytes`);
     }
   } finally {
-    for (const { child } of [robot, manager]) child.kill('SIGKILL');
-    await Promise.all([robot.ended, manager.ended]);
-    source.close();
-    site.close();
-    rmSync(home, { recursive: true, force: true });
+    await bm.remove();
   }
 });

@@ -11,7 +11,7 @@ import { addProvider } from '../../src/db/providers/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
 import { dial, socketIn, spawnBot } from '../bot/lccbot.js';
 import { newFolder } from '../fetch/support.js';
-import { Bm, Qm, Uns } from '../qm/daemon.js';
+import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { url } from '../qm/support.js';
 import { startDaemon } from '../support/daemon.js';
 import { accepted, Cp, init, set, SITE } from '../support/uns.js';

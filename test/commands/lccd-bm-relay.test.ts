@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
-import { Qm } from '../qm/daemon.js';
+import { Qm } from '../support/queue-manager.js';
 import { Daemons, statusOf, type Daemon } from '../support/daemon.js';
 import { TestSite } from '../support/site.js';
 import { TestSource } from '../support/source.js';

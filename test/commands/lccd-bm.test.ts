@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { BotManagerHome, contentOf, md5 } from '../support/bot-manager.js';
 import { statusOf } from '../support/daemon.js';
 import { ROOT } from '../support/tree.js';
+import { runCommand } from '../support/command.js';
 
 const runFile = promisify(execFile);
 
@@ -28,12 +29,8 @@ describe('lccd-bm', () => {
 
   it('is not idle while its Queue Manager does not know of it: there may be content to be checked', async () => {
     const socket = (name: string) => `unix:${bm.home}/${name}.sock`;
-    const env = { ...process.env, LCC_HOME: bm.home, LCC_CONFIG: '' };
     const untilIdle = (limitS: number) => {
-      const { status, stderr } = spawnSync(join(ROOT, 'bin/lccstat'), [`--until-idle=${limitS}`], {
-        env,
-        encoding: 'utf8',
-      });
+      const { status, stderr } = runCommand(bm.home, 'lccstat', [`--until-idle=${limitS}`]);
       return { status, said: /has lost the Queue Manager/.test(stderr) };
     };
     const listening = [`--listen-uns=${socket('qm-uns')}`, `--listen-bm=${socket('qm-bm')}`];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { Bm, Qm, setText, Uns } from '../qm/daemon.js';
+import { Bm, Qm, setText, Uns } from '../support/queue-manager.js';
 import { absolute, failure, ok, url } from '../qm/support.js';
 
 let qm: Qm;

@@ -1,15 +1,14 @@
 /** Several UNSes of one home: what comes later than sets accepted after it undoes nothing, and a full set is wanted. */
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
-import { ROOT } from '../support/tree.js';
 import { accepted, Cp, init, newHome, SITE } from '../support/uns.js';
 import type { Daemon } from '../support/daemon.js';
+import { runCommand } from '../support/command.js';
 
 const NAMES = ['a', 'b'] as const;
 type Name = (typeof NAMES)[number];
@@ -91,8 +90,7 @@ class Pair {
   /** What lcccp tells its user. */
   status(name: Name): string {
     const args = [`--uns=127.0.0.1:${this.daemon(name).port}`, `--pid=${PID}`, '--status'];
-    const env = { ...process.env, LCC_HOME: this.home.dir, LCC_CONFIG: '', LCC_PWD: this.#password };
-    return spawnSync(join(ROOT, 'bin/lcccp'), args, { encoding: 'utf8', env }).stdout;
+    return runCommand(this.home.dir, 'lcccp', args, { env: { LCC_PWD: this.#password } }).stdout;
   }
 
   /** As after a bad sector. */

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/db/sqlite/open.js';
 import { addProvider } from '../../src/db/providers/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { Bm, Qm } from '../qm/daemon.js';
+import { Bm, Qm } from '../support/queue-manager.js';
 import { ok } from '../qm/support.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
 import { Cp, init, set, SITE } from '../support/uns.js';

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -8,8 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ask } from '../support/cu.js';
 import { Daemons, type Daemon } from '../support/daemon.js';
-import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
+import { runCommand } from '../support/command.js';
 
 let home: string;
 let daemons: Daemons;
@@ -24,12 +23,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-function run(name: string, ...args: string[]) {
-  return spawnSync(join(ROOT, 'bin', name), args, {
-    env: { ...process.env, LCC_HOME: home },
-    encoding: 'utf8',
-  });
-}
+const run = (name: string, ...args: string[]) => runCommand(home, name, args);
 
 /** Starts lccd and waits until it says that it is ready. */
 async function lccd(...args: string[]): Promise<Daemon> {
@@ -156,11 +150,7 @@ describe('lccd', () => {
   it('ends where no home can be made, in one line, and so do the daemons alone', () => {
     for (const command of [['lccd'], ['lccd-uns', '--qm=unix:/tmp/none.sock']]) {
       const [name = '', ...args] = command;
-      const { status, stderr } = spawnSync(join(ROOT, 'bin', name), args, {
-        env: { ...process.env, LCC_HOME: '/proc/lcc' },
-        encoding: 'utf8',
-        timeout: 120_000,
-      });
+      const { status, stderr } = runCommand('/proc/lcc', name, args);
       assert.equal(status, 73, name);
       assert.match(stderr, /^[^\n]*\/proc\/lcc: no directory can be made here[^\n]*\n$/);
     }

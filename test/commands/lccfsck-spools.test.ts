@@ -1,17 +1,13 @@
 /** The databases of the UNSes, damaged: what lccfsck says of them, and what it does that lccd-uns would do. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Cp, init, newHome, set, type Home } from '../support/uns.js';
-import { ROOT } from '../support/tree.js';
+import { runCommand } from '../support/command.js';
 
 function lccfsck(home: Home, ...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/lccfsck'), args, {
-    env: { ...process.env, LCC_HOME: home.dir, LCC_CONFIG: '' },
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = runCommand(home.dir, 'lccfsck', args);
   return { status, findings: stdout.split('\n').filter(line => line !== ''), stderr };
 }
 
@@ -40,7 +36,7 @@ const DAMAGES: Record<string, (path: string) => void> = {
 const FILE = 'sessions.db';
 const AFTER = 'numbers of connections go on far beyond, errors that were received may be shown again';
 
-describe('lccfsck and the database of the UNSes', { timeout: 300_000 }, () => {
+describe('lccfsck and the database of the UNSes', () => {
   it('finds nothing of sound ones, also while they are written', async () => {
     const { home, password } = await stopped();
     assert.deepEqual(lccfsck(home).findings, []);

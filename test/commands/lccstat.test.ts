@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,16 +7,12 @@ import { after, before, describe, it } from 'node:test';
 import { pageOf } from '../support/mdoc.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { ROOT } from '../support/tree.js';
+import { runCommand } from '../support/command.js';
 
 const home = mkdtempSync(join(tmpdir(), 'lcc-lccstat-'));
 after(() => rmSync(home, { recursive: true }));
 
-function lccstat(...args: string[]) {
-  return spawnSync(join(ROOT, 'bin/lccstat'), args, {
-    env: { ...process.env, LCC_HOME: home },
-    encoding: 'utf8',
-  });
-}
+const lccstat = (...args: string[]) => runCommand(home, 'lccstat', args);
 
 describe('lccstat', () => {
   it('says 69 when no daemon answers', () => {

@@ -1,12 +1,11 @@
 /** The home of an LCC is its own: a command run there by another user says so. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
-import { ROOT } from '../support/tree.js';
+import { runCommand } from '../support/command.js';
 
 const NOBODY = 65534;
 const missing = process.env['CI'] !== 'true' && process.geteuid?.() !== 0 && 'takes root';
@@ -29,12 +28,7 @@ describe('somebody who may not read its files', { skip: missing }, () => {
   });
 
   const said = (command: string, ...args: string[]) => {
-    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin', command), ...args], {
-      env: { ...process.env, LCC_HOME: cache.home, LCC_CONFIG: '' },
-      uid: NOBODY,
-      gid: NOBODY,
-      encoding: 'utf8',
-    });
+    const { status, stderr } = runCommand(cache.home, command, args, { uid: NOBODY, gid: NOBODY });
     return { status, stderr };
   };
   const advice = 'permission denied; run this as the user that lccd runs as';

@@ -1,21 +1,17 @@
 /** A database of which nothing can be read, or nothing that matters. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, it } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { damagePages } from '../support/damage.js';
 import { newHome } from '../support/lccpidb.js';
-import { ROOT } from '../support/tree.js';
+import { runCommand } from '../support/command.js';
 
 let home: string;
 let path: string;
 
-function run(name: string, ...args: string[]) {
-  const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
-  return spawnSync(join(ROOT, 'bin', name), args, { env, encoding: 'utf8', input: '' });
-}
+const run = (name: string, ...args: string[]) => runCommand(home, name, args);
 
 const START_EMPTY =
   'put back a backup of it, or stop lccd and begin with nothing: lccfsck --repair --start-empty';

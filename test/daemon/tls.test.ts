@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as netConnect } from 'node:net';
@@ -7,12 +7,10 @@ import { connect, type PeerCertificate } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config/load.js';
 import { listenOn } from '../../src/daemon/listeners.js';
 import { silentLog } from '../../src/lib/log.js';
-
-const daemonFile = fileURLToPath(new URL('../fixtures/echo-daemon.js', import.meta.url));
+import { startEcho } from './echo.js';
 
 function makeCertificate(dir: string, commonName: string): void {
   execFileSync(
@@ -28,13 +26,9 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
   const home = mkdtempSync(join(tmpdir(), 'lcc-tls-'));
   makeCertificate(home, 'first');
   configure(home, 'cert.pem', 'key.pem');
-  const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, LCC_HOME: home },
-  });
+  const echo = startEcho(home, ['tls:127.0.0.1:0']);
   try {
-    const seen = waiter(child.stderr);
-    await seen('"event":"ready"');
+    await echo.ready;
     const status = async () => {
       const control = netConnect(join(home, 'run/echo.ctl.sock'));
       control.write('status\n');
@@ -47,8 +41,8 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
     const old = await open(port, home);
     assert.equal(old.certificate.subject.CN, 'first');
     makeCertificate(home, 'second');
-    child.kill('SIGHUP');
-    await seen('TLS certificate read again');
+    echo.child.kill('SIGHUP');
+    await echo.logged('TLS certificate read again');
     const fresh = await open(port, home);
     assert.equal(fresh.certificate.subject.CN, 'second');
     for (const { socket } of [old, fresh]) {
@@ -59,7 +53,7 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
     }
     assert.match(await status(), /"readAheadBytes":16384/);
   } finally {
-    child.kill('SIGKILL');
+    await echo.stop('SIGKILL');
     rmSync(home, { recursive: true, force: true });
   }
 });
@@ -164,19 +158,13 @@ function configure(home: string, cert: string, key: string): void {
 }
 
 /** Runs a daemon that is stopped when it is ready, if it comes to that. */
-async function runUntilReady(home: string): Promise<{ status: number; log: string }> {
-  const child = spawn(process.execPath, [daemonFile, 'tls:127.0.0.1:0'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, LCC_HOME: home },
-  });
-  const closed = once(child, 'close');
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-    if (log.includes('"event":"ready"')) child.kill('SIGTERM');
-  });
-  const [status] = (await closed) as [number];
-  return { status, log };
+async function runUntilReady(home: string): Promise<{ status: number | string; log: string }> {
+  const echo = startEcho(home, ['tls:127.0.0.1:0']);
+  await echo.ready.then(
+    () => echo.stop(),
+    () => undefined,
+  );
+  return { status: await echo.ended, log: echo.log };
 }
 
 async function open(port: number, home: string) {
@@ -184,19 +172,4 @@ async function open(port: number, home: string) {
   await once(socket, 'secureConnect');
   const certificate: PeerCertificate = socket.getPeerCertificate();
   return { socket, certificate };
-}
-
-/** Waits for a text to have appeared on a stream. */
-function waiter(stream: NodeJS.ReadableStream): (wanted: string) => Promise<void> {
-  let seen = '';
-  let check = () => {};
-  stream.setEncoding('utf8').on('data', (chunk: string) => {
-    seen += chunk;
-    check();
-  });
-  return wanted =>
-    new Promise(resolve => {
-      check = () => void (seen.includes(wanted) && resolve());
-      check();
-    });
 }

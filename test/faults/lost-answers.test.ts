@@ -6,14 +6,13 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { Cutter } from '../support/cutter.js';
-import { Daemons, statusOf } from '../support/daemon.js';
-import { binDir, type Ran, shell } from '../support/lcc.js';
+import { statusOf } from '../support/daemon.js';
+import { Lcc } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
 
@@ -53,72 +52,52 @@ const round = fc.record({
 const history = fc.array(round, { minLength: 2, maxLength: 3 });
 type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
 
-class CutLcc {
-  readonly dir = mkdtempSync(join(tmpdir(), 'lcc-cuts-'));
+const TOML = 'uns.qm_connections = 2\nqm.retry_delay_ms = 10\n';
+
+class CutLcc extends Lcc {
   readonly docroot = join(this.dir, 'site');
-  readonly home = join(this.dir, 'home');
-  readonly #daemons = new Daemons();
   readonly #cutters = new Map<Edge, Cutter>();
   /** What the consumer has, by URL. */
   readonly #copy = new Map<string, string>();
-  #site: TestSite | undefined;
   #made = 0;
 
   path(name: string): string {
     return join(this.dir, name);
   }
 
-  async start(): Promise<void> {
-    for (const folder of [this.docroot, this.home]) mkdirSync(folder);
-    writeFileSync(
-      join(this.home, 'lcc.toml'),
-      '[uns]\nqm_connections = 2\n[bm]\ngrace_ms = 0\n[qm]\nretry_delay_ms = 10\n',
-    );
-    this.#site = await TestSite.listen((request, response) => {
-      try {
-        const content = readFileSync(join(this.docroot, request.url ?? ''));
-        response.writeHead(200, { 'content-type': 'text/html' }).end(content);
-      } catch {
-        response.writeHead(404).end();
-      }
-    });
-    await this.run(
-      `lccpidb add --pid=7 --root=${this.#site.urlOf('/')} --fullsetsallowed=1000000 --fuse-percent=100 >password`,
-    );
+  /** Starts each daemon by itself, with a proxy on every edge. */
+  async startCut(): Promise<void> {
+    mkdirSync(this.docroot);
+    await this.addProvider(1, this.root, '--fullsetsallowed=1000000 --fuse-percent=100');
     for (const [i, edge] of edges.entries()) {
       const cutter = new Cutter(this.path(`near${i}`), this.path(`far${i}`), EDGES[edge].speaker);
       this.#cutters.set(edge, await cutter.listen());
     }
-    const [cp, uns, bm, bot] = edges.map((_, i) => i);
-    const start = (name: string, ...args: string[]) => this.#daemons.start(name, this.home, args).ready;
-    await start(
-      'lccd-qm',
-      `--listen-uns=unix:${this.path(`far${uns}`)}`,
-      `--listen-bm=unix:${this.path(`far${bm}`)}`,
-    );
-    await Promise.all([
-      start('lccd-uns', `--listen=unix:${this.path(`far${cp}`)}`, `--qm=unix:${this.path(`near${uns}`)}`),
-      start(
+    const near = edges.map((_, i) => `unix:${this.path(`near${i}`)}`);
+    const [cp, uns, bm, bot] = edges.map((_, i) => `unix:${this.path(`far${i}`)}`);
+    await this.startDaemon('lccd-qm', `--listen-uns=${uns}`, `--listen-bm=${bm}`).ready;
+    const others = [
+      ['lccd-uns', `--listen=${cp}`, `--qm=${near[1]}`],
+      [
         'lccd-bm',
-        `--source=unix:${this.path(`near${bm}`)}`,
-        `--listen=unix:${this.path(`far${bot}`)}`,
+        `--source=${near[2]}`,
+        `--listen=${bot}`,
         `--store=${this.home}/store`,
         '--machineid=local',
-      ),
-      start('lccbot', `--bm=unix:${this.path(`near${bot}`)}`, '--slots=4', '--allow-address=127.0.0.0/8'),
-    ]);
+      ],
+      ['lccbot', `--bm=${near[3]}`, '--slots=4'],
+    ] as const;
+    await Promise.all(others.map(([name, ...args]) => this.startDaemon(name, ...args).ready));
   }
 
-  async end(): Promise<void> {
-    await this.#daemons.end();
+  override async remove(): Promise<void> {
+    await super.remove();
     for (const cutter of this.#cutters.values()) cutter.close();
-    this.#site?.close();
-    rmSync(this.dir, { recursive: true, force: true });
   }
 
   /** Kinds of what lccfsck finds once everything is killed. */
   async amiss(): Promise<Set<string>> {
-    await this.#daemons.end();
+    await this.killAll();
     const { status, stdout, stderr } = await this.sh('lccfsck');
     assert.ok(status === 0 || status === 1, stderr);
     return new Set(stdout.split('\n').flatMap(line => (line === '' ? [] : [line.split('\t')[0] ?? ''])));
@@ -129,30 +108,15 @@ class CutLcc {
     return Object.fromEntries([...this.#cutters].map(([edge, { made }]) => [edge, made]));
   }
 
-  sh(command: string): Promise<Ran> {
-    return shell(
-      command,
-      { ...process.env, LCC_HOME: this.home, PATH: `${binDir}:${process.env['PATH']}` },
-      this.dir,
-    );
-  }
-
-  /** The same, and it succeeds. */
-  async run(command: string): Promise<string> {
-    const { status, stdout, stderr } = await this.sh(command);
-    assert.equal(status, 0, `${command}\n${stderr}\n${this.#daemons.all.map(each => each.log).join('')}`);
-    return stdout;
-  }
-
   get #push(): string {
     return (
       `file2url --docroot=site --find site -type f | lcccpstate -q --allow-empty --max-delete=100% --statefile=state |` +
-      ` lcccp --allow-empty --uns=unix:near0 --pid=7 --pwdfile=password --urlprefix=${this.#site?.urlOf('/')}`
+      ` lcccp --allow-empty --uns=unix:near0 --pid=1 --urlprefix=${this.root}`
     );
   }
 
   /** Nothing is spooled, queued or being fetched; what leaves a spool is in the queue before. */
-  async idle(): Promise<void> {
+  override async idle(): Promise<void> {
     for (const daemon of ['lccd-uns', 'lccd-qm'])
       await until(`${daemon} is idle`, async () => (await statusOf(this.home, daemon))['idle']);
   }
@@ -193,7 +157,7 @@ class CutLcc {
     await this.run(this.#push);
     await this.idle();
     await this.consume('takes');
-    const prefix = this.#site?.urlOf('/') ?? '';
+    const prefix = this.root;
     const md5 = (content: Buffer) => createHash('md5').update(content).digest('hex');
     const site = readdirSync(this.docroot).map(
       page => `${page} ${md5(readFileSync(join(this.docroot, page)))}`,
@@ -243,9 +207,18 @@ class CutLcc {
 }
 
 it(`${HISTORIES} histories in which answers are lost anywhere: all sides have the same after a round in which none is`, async t => {
-  const lcc = new CutLcc();
+  const site = await TestSite.listen();
+  const lcc = new CutLcc(site.urlOf('/'), TOML);
+  site.answer = (request, response) => {
+    try {
+      const content = readFileSync(join(lcc.docroot, request.url ?? ''));
+      response.writeHead(200, { 'content-type': 'text/html' }).end(content);
+    } catch {
+      response.writeHead(404).end();
+    }
+  };
   try {
-    await lcc.start();
+    await lcc.startCut();
     await fc.assert(
       fc.asyncProperty(history, async rounds => {
         for (const one of rounds) await lcc.play(one);
@@ -265,6 +238,7 @@ it(`${HISTORIES} histories in which answers are lost anywhere: all sides have th
     const uncut = edges.filter(edge => lcc.cuts[edge] === 0);
     assert.ok(uncut.length < (HISTORIES < 20 ? edges.length : 1), `never cut: ${uncut.join(' ')}`);
   } finally {
-    await lcc.end();
+    await lcc.remove();
+    site.close();
   }
 });

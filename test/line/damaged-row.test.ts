@@ -1,31 +1,25 @@
 /** A row of content that cannot be: lccq says what to do, and that has the page fetched again. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { spoil } from '../support/damage.js';
-import { noNginx, startSite, type Site } from '../support/nginx.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
+import { TestSite } from '../support/site.js';
 
 const PAGES = ['a.html', 'b.html', 'c.html'];
 
-describe('content whose row is damaged', { skip: noNginx }, () => {
-  let scratch = '';
-  let site: Site;
+describe('content whose row is damaged', () => {
+  let site: TestSite;
   let lcc: Lcc;
   before(async () => {
-    scratch = mkdtempSync(join(tmpdir(), 'lcc-damaged-row-'));
-    mkdirSync(join(scratch, 'docs'));
-    for (const page of PAGES) writeFileSync(join(scratch, 'docs', page), `<p>${page}</p>`);
-    site = await startSite(join(scratch, 'docs'), join(scratch, 'nginx'));
-    lcc = await startLcc(site.url);
+    site = await TestSite.listen();
+    for (const page of PAGES) site.pages.set(`/${page}`, `<p>${page}</p>`);
+    lcc = await startLcc(site.urlOf('/'));
     await announce();
   });
   after(async () => {
     await lcc?.remove();
-    await site?.stop();
-    rmSync(scratch, { recursive: true, force: true });
+    site.close();
   });
 
   const announce = async (set = 'partial') => {
@@ -49,7 +43,7 @@ describe('content whose row is damaged', { skip: noNginx }, () => {
     await announce('full');
     assert.deepEqual(
       (await lcc.run('lccq --format=urls')).trim().split('\n').sort(),
-      PAGES.map(page => site.url + page),
+      PAGES.map(page => lcc.root + page),
     );
   });
 
@@ -63,7 +57,7 @@ describe('content whose row is damaged', { skip: noNginx }, () => {
     await announce('full');
     assert.deepEqual(
       (await lcc.run('lccq --format=urls')).trim().split('\n').sort(),
-      PAGES.map(page => site.url + page),
+      PAGES.map(page => lcc.root + page),
     );
   });
 });

@@ -1,30 +1,25 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { noNginx, startSite, type Site } from '../support/nginx.js';
+import { type DocsSite, noNginx, startDocs } from '../support/nginx.js';
 import { type Lcc, startLcc } from '../support/lcc.js';
 
 const PAGES = 20;
 
 describe('a site that has lost most of its pages', { skip: noNginx }, () => {
-  let scratch: string;
   let docroot: string;
-  let site: Site;
+  let site: DocsSite;
   let lcc: Lcc;
 
   before(async () => {
-    scratch = mkdtempSync(join(tmpdir(), 'lcc-fuse-'));
-    docroot = join(scratch, 'docs');
-    mkdirSync(docroot);
-    site = await startSite(docroot, join(scratch, 'nginx'));
+    site = await startDocs();
+    ({ docroot } = site);
     lcc = await startLcc(site.url, '[qm]\nfuse_urls = 5\n');
   });
   after(async () => {
     await lcc.remove();
     await site.stop();
-    rmSync(scratch, { recursive: true, force: true });
   });
 
   const write = (from: number, to: number) => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { HOSTILE_NAMES } from '../support/hostile-names.js';
 import { type Lcc, startLcc } from '../support/lcc.js';
-import { noNginx, startSite, type Site } from '../support/nginx.js';
+import { type DocsSite, noNginx, startDocs } from '../support/nginx.js';
 
 const md5 = (data: Buffer) => createHash('md5').update(data).digest('hex');
 const bytes = (name: string) => Buffer.from(name, 'latin1');
@@ -22,14 +21,13 @@ interface Row {
 }
 
 describe('the main line, from files on a site to an index', { skip: noNginx }, () => {
-  let scratch: string;
   let docroot: string;
-  let site: Site;
+  let site: DocsSite;
   let lcc: Lcc;
 
   before(async () => {
-    scratch = mkdtempSync(join(tmpdir(), 'lcc-site-'));
-    docroot = join(scratch, 'docs');
+    site = await startDocs();
+    ({ docroot } = site);
     mkdirSync(join(docroot, 'guide'), { recursive: true });
     for (const [index, name] of HOSTILE_NAMES.entries()) {
       writeFileSync(
@@ -44,13 +42,11 @@ describe('the main line, from files on a site to an index', { skip: noNginx }, (
         `<html><title>Page ${i}</title><body>word${i} common</body></html>`,
       );
     }
-    site = await startSite(docroot, join(scratch, 'nginx'));
     lcc = await startLcc(site.url);
   });
   after(async () => {
     await lcc.remove();
     await site.stop();
-    rmSync(scratch, { recursive: true, force: true });
   });
 
   const send = () =>

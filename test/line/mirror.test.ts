@@ -1,31 +1,26 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Lcc, startLcc } from '../support/lcc.js';
 import { readProjectFile } from '../support/tree.js';
-import { noNginx, startSite, type Site } from '../support/nginx.js';
+import { type DocsSite, noNginx, startDocs } from '../support/nginx.js';
 
 describe('an LCC that follows another', { skip: noNginx }, () => {
-  let scratch: string;
   let docroot: string;
-  let site: Site;
+  let site: DocsSite;
   let first: Lcc;
   let second: Lcc;
 
   before(async () => {
-    scratch = mkdtempSync(join(tmpdir(), 'lcc-mirror-'));
-    docroot = join(scratch, 'docs');
-    mkdirSync(docroot);
-    site = await startSite(docroot, join(scratch, 'nginx'));
+    site = await startDocs();
+    ({ docroot } = site);
     first = await startLcc(site.url);
     second = await startLcc(site.url);
   });
   after(async () => {
     await Promise.all([first?.remove(), second?.remove()]);
     await site?.stop();
-    rmSync(scratch, { recursive: true, force: true });
   });
 
   /** The site's provider tells the first LCC. */

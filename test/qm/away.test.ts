@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import { readProjectFile } from '../support/tree.js';
-import { Bm, Qm, Uns } from './daemon.js';
+import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
 
 let qm: Qm;

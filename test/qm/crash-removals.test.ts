@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { Bm, Qm, setText, Uns } from './daemon.js';
+import { Bm, Qm, setText, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
 
 const pages = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => url(`p${from + i}`));

@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/db/sqlite/open.js';
 import { suspectDatabase } from '../../src/db/sqlite/salvage.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { damageNote, sessionNote } from '../../src/wire/uns-qm.js';
-import { Bm, Qm, setText, Uns } from './daemon.js';
+import { Bm, Qm, setText, Uns } from '../support/queue-manager.js';
 import { failure, ok, url } from './support.js';
 
 const pages = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => url(`p${from + i}`));

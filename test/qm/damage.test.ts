@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { damagePages, spoil } from '../support/damage.js';
-import { Bm, Qm, Uns } from './daemon.js';
+import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
 
 test('sets that are missing at the start are told anew from the urls, and fetched in order', async () => {

@@ -8,7 +8,7 @@ import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
 import { FsmSpool } from '../../src/qm/fsm.js';
 import { until } from '../support/until.js';
-import { Bm, Qm } from './daemon.js';
+import { Bm, Qm } from '../support/queue-manager.js';
 import { Bench } from './support.js';
 
 const PAGE = 10;

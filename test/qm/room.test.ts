@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { Bm, Qm, Uns } from './daemon.js';
+import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
 
 const roomless = ({ id }: FetchRequest, reach: 'url' | 'provider'): FetchResult => ({

@@ -10,7 +10,7 @@ import { afterEach, test } from 'node:test';
 import type { Db } from '../../src/db/sqlite/open.js';
 import { onStep } from '../../src/lib/steps.js';
 import { settingsOf } from '../support/settings.js';
-import { Uns } from './daemon.js';
+import { Uns } from '../support/queue-manager.js';
 import { SCHEDULE_TRIALS, pages, stored, type Trial } from './schedule-trials.js';
 import { failure, url } from './support.js';
 import { Whole, type QmSetting } from './whole.js';

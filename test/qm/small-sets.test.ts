@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
-import { Bm, Qm, Uns } from './daemon.js';
+import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
 
 const SETS = 20_000;

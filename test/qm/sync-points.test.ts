@@ -6,7 +6,7 @@ import { SyncPoints } from '../../src/qm/sync-points.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import type { CheckRequest, UpkeepRequest } from '../../src/wire/upkeep.js';
 import { until } from '../support/until.js';
-import { Bm, Qm, Uns } from './daemon.js';
+import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { absolute, Bench, ok, url } from './support.js';
 
 const STORE = { storeId: 's1' };

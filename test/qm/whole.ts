@@ -12,7 +12,7 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { startQueueManager } from '../../src/qm/start.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { Bm, Uns } from './daemon.js';
+import { Bm, Uns } from '../support/queue-manager.js';
 
 const SECOND = 1000;
 /** A Monday, 8:30 UTC. */

@@ -9,10 +9,6 @@ import { watchLog, within } from './until.js';
 /** Of a log; a test that runs for hours does not keep all of it. */
 const LOG_KEPT = 4_000_000;
 
-const living = new Set<ChildProcess>();
-// A test file that is ended in the middle leaves nothing that runs.
-process.on('exit', () => living.forEach(child => child.kill('SIGKILL')));
-
 export class Daemon {
   readonly name: string;
   readonly child: ChildProcess;
@@ -26,16 +22,12 @@ export class Daemon {
   constructor(name: string, child: ChildProcess) {
     this.name = name;
     this.child = child;
-    living.add(child);
     watchLog(() => this.#log);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#log = (this.#log + text).slice(-LOG_KEPT);
       for (const check of this.#waiting) check();
     });
-    this.ended = once(child, 'close').then(([code, signal]) => {
-      living.delete(child);
-      return (code ?? signal) as number | string;
-    });
+    this.ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
     // Its children log to the same place.
     this.ready = this.logged(name === 'lccd' ? '"daemon":"lccd","event":"ready"' : '"event":"ready"');
     // A test that waits for its end instead does not care.

@@ -1,9 +1,10 @@
 /** A real web site for tests: nginx from Debian over a directory, as an ordinary user, on a port of its own. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from './until.js';
 
@@ -27,6 +28,23 @@ export interface SiteExtras {
   server?: string;
   http?: string;
   listen?: string;
+}
+
+export interface DocsSite extends Site {
+  docroot: string;
+}
+
+/** Serves a directory of its own, empty at first, that goes away when the site is stopped. */
+export async function startDocs(): Promise<DocsSite> {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-site-'));
+  const docroot = join(dir, 'docs');
+  mkdirSync(docroot);
+  const site = await startSite(docroot, join(dir, 'nginx'));
+  const stop = async () => {
+    await site.stop();
+    rmSync(dir, { recursive: true, force: true });
+  };
+  return { ...site, docroot, stop };
 }
 
 /** Serves `docroot`; `stateDir` holds the configuration, logs and temporary files. */

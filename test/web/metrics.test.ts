@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createNetServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,9 +10,10 @@ import type { WebServer } from '../../src/web/server.js';
 import { FIGURES } from '../../src/commands/figures.js';
 import { counter, countOf, gauge, type Figures } from '../../src/daemon/figures.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
-import { binDir, type Lcc, startLcc, urlTag } from '../support/lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { readProjectFile } from '../support/tree.js';
 import { until } from '../support/until.js';
+import { runCommand } from '../support/command.js';
 import { ask, ground } from './support.js';
 
 interface Family {
@@ -196,8 +196,7 @@ describe('a metrics endpoint', () => {
     const { port: taken } = other.address() as AddressInfo;
     writeFileSync(join(home, 'lcc.toml'), `[uns]\nmetrics_listen = "${taken}"\n`);
     const args = [`--listen=unix:${home}/uns.sock`, `--qm=unix:${home}/qm.sock`];
-    const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
-    const { status, stderr } = spawnSync(join(binDir, 'lccd-uns'), args, { env, encoding: 'utf8' });
+    const { status, stderr } = runCommand(home, 'lccd-uns', args);
     assert.equal(status, 69);
     assert.match(
       stderr,
@@ -225,8 +224,7 @@ describe('a metrics endpoint', () => {
         'bm.bots = 2\n',
     );
     const args = [`--listen=unix:${home}/uns.sock`, `--qm=unix:${home}/qm.sock`];
-    const env = { ...process.env, LCC_HOME: home, LCC_CONFIG: '' };
-    const { status, stderr } = spawnSync(join(binDir, 'lccd-uns'), args, { env, encoding: 'utf8' });
+    const { status, stderr } = runCommand(home, 'lccd-uns', args);
     assert.equal(status, 69);
     assert.match(stderr, /another process; named too by qm\.metrics_listen, bot\.metrics_listen"/);
     other.close();

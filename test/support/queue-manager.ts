@@ -12,8 +12,8 @@ import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
 import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 import { FairShare } from '../../src/lib/fair-share.js';
-import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
-import { until, within } from '../support/until.js';
+import { startDaemon, statusOf, type Daemon } from './daemon.js';
+import { until, within } from './until.js';
 
 export const XML_LIMITS = { maxTokenBytes: 65536, maxDepth: 8, maxAttributes: 32, maxNameBytes: 256 };
 
