@@ -1,18 +1,12 @@
 /** lccd-cu(8): answers the queries of content users over sockets, and keeps the list of who may ask. */
 import { loadConfig } from '../config/load.js';
 import { CU_FIGURES } from '../cu/server/figures.js';
-import { cuOptions, readersFileOf } from '../cu/server/options.js';
+import { readersFileOf } from '../cu/server/options.js';
 import { addReader, readReaders, removeReader } from '../cu/server/readers.js';
-import { CuServer } from '../cu/server/server.js';
-import type { Services } from '../daemon/types.js';
-import { formatEndpoint, parseEndpoint } from '../lib/endpoint.js';
+import { DEFAULT_PORT, startCu } from '../cu/server/start.js';
 import { EXIT, LccError } from '../lib/errors.js';
-import { openFilesLimit } from '../lib/open-files.js';
 import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
 import type { CommandContext, CommandSpec } from './run.js';
-
-/** Where content users connect when an endpoint names no port. */
-const DEFAULT_PORT = 9010;
 
 export const command: CommandSpec = {
   name: 'lccd-cu',
@@ -49,7 +43,7 @@ function run(context: CommandContext): Promise<number> | number {
   }
   return runAsDaemon(
     context,
-    { name: 'lccd-cu', metrics: { listen: 'cu.metrics_listen', figures: CU_FIGURES }, start },
+    { name: 'lccd-cu', metrics: { listen: 'cu.metrics_listen', figures: CU_FIGURES }, start: startCu },
     { 'cu.listen': Array.isArray(listen) ? listen : undefined },
   );
 }
@@ -66,30 +60,4 @@ function administer(
   else if (typeof removed === 'string') removeReader(readers, removed);
   else for (const name of [...readReaders(readers).keys()].sort()) process.stdout.write(`${name}\n`);
   return EXIT.ok;
-}
-
-async function start(services: Services) {
-  const { config, clock, log } = services;
-  const texts = config.get('cu.listen');
-  if (texts.length === 0)
-    throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
-  const options = cuOptions(config, openFilesLimit());
-  const server = new CuServer({ options, clock, log, fail: error => services.fail(error) });
-  const endpoints = texts.map(text => parseEndpoint(text, DEFAULT_PORT));
-  if (options.anonymous && endpoints.some(({ kind }) => kind !== 'unix'))
-    log.warn('anybody who can connect may read everything (cu.anonymous)');
-  const listeners = await Promise.all(
-    endpoints.map(endpoint => services.listen(endpoint, connection => server.accept(connection))),
-  );
-  for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
-  return {
-    status: () => ({
-      ...server.status(),
-      listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
-    }),
-    async stop() {
-      for (const listener of listeners) void listener.close();
-      await server.stop();
-    },
-  };
 }

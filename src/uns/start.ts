@@ -2,6 +2,7 @@
 import type { Running, Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
+import type { UnsStatus } from './figures.js';
 import { unsOptions } from './options.js';
 import { UnsServer } from './server.js';
 
@@ -22,7 +23,10 @@ export async function startUns(services: Services, qm: Endpoint | undefined): Pr
     services.connect(to, connection => uns.serveQueueManager(connection)),
   );
   return {
-    status: () => ({ ...uns.status(), listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)) }),
+    status: (): UnsStatus => ({
+      ...uns.status(),
+      listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
+    }),
     async stop() {
       for (const listener of listeners) void listener.close();
       await uns.stop();
