@@ -124,6 +124,10 @@ await Promise.all([
       `import { command } from './${name}.js';\nimport { runCommand } from './run.js';\nrunCommand(command);\n`,
     ),
   ),
+  bundle(
+    'checkpoint-worker.cjs',
+    `import { serveCheckpoints } from '../db/sqlite/checkpoint-thread.js';\nserveCheckpoints();\n`,
+  ),
   bundle('hash-worker.cjs', `import { serveHashing } from '../cp/hash-worker.js';\nserveHashing();\n`),
   bundle('range-worker.cjs', `import { serveRanges } from '../cu/range-thread.js';\nserveRanges();\n`),
   bundle('writer-worker.cjs', `import { serveWriting } from '../bot/writer-thread.js';\nserveWriting();\n`),

@@ -11,12 +11,9 @@
  * have to be cleared by the system and found again by two collectors; memory that both see is copied to at 2 GB/s.
  */
 import { rmSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
 import { BUFFERED_BYTES, temporaryOf, type WholeContent } from '../fetch/file-sink.js';
-import { threadFile } from './thread-file.js';
+import { Thread, threadFile } from '../lib/thread.js';
 import { writeBatch, type ThreadAnswer, type WriteAnswer, type WriteBatch } from './write-batch.js';
-
-/* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
 
 /** One in work, one ready; what completes meanwhile makes the next batch larger instead of more of them. */
 const MAX_BATCHES = 2;
@@ -46,9 +43,7 @@ interface Job {
 }
 
 export class FileWriter {
-  #thread: Worker | undefined;
-  /** It has started. */
-  #isOnline = false;
+  #thread: Thread<WriteBatch, ThreadAnswer> | undefined;
   #next: Job[] = [];
   #nextBytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -66,11 +61,7 @@ export class FileWriter {
 
   /** Whether the thread is there to be given something; asking starts it. */
   get isReady(): boolean {
-    if (this.#thread === undefined) {
-      this.#thread = this.#start();
-      this.#thread.unref();
-    }
-    return this.#isOnline;
+    return (this.#thread ??= this.#start()).isReady;
   }
 
   /** Puts content in place; `done` is called once. */
@@ -85,9 +76,8 @@ export class FileWriter {
   /** Ends the thread once it has nothing to do. */
   close(): void {
     if (this.#next.length > 0 || this.#owed.length > 0) return;
-    void this.#thread?.terminate();
+    this.#thread?.stop();
     this.#thread = undefined;
-    this.#isOnline = false;
   }
 
   /** Once undici has sent what it was given in this turn: it does so in an immediate that is set after the events. */
@@ -112,9 +102,7 @@ export class FileWriter {
         : (this.#slabs.pop() ?? newMemory(SLAB_BYTES));
     const jobs = this.#takeUpTo(slab.length);
     this.#owed.push(jobs);
-    const thread = (this.#thread ??= this.#start());
-    thread.ref();
-    thread.postMessage(batchOf(jobs, slab), [slab.buffer]);
+    (this.#thread ??= this.#start()).ask(batchOf(jobs, slab), [slab.buffer]);
   }
 
   /** As many of the next as there is room for. */
@@ -130,13 +118,12 @@ export class FileWriter {
     return this.#next.splice(0, count);
   }
 
-  #start(): Worker {
-    const thread = new Worker(threadFile('writer-worker.cjs'));
-    thread.on('online', () => (this.#isOnline = this.#thread === thread));
-    thread.on('message', (answer: ThreadAnswer) => this.#settle(answer));
-    thread.on('error', () => this.#lose(thread));
-    thread.on('exit', () => this.#lose(thread));
-    return thread;
+  #start(): Thread<WriteBatch, ThreadAnswer> {
+    return new Thread({
+      script: threadFile('writer-worker.cjs'),
+      answered: answer => this.#settle(answer),
+      lost: () => this.#lose(),
+    });
   }
 
   #settle(answer: ThreadAnswer): void {
@@ -144,15 +131,12 @@ export class FileWriter {
     (contents.length === SMALL_SLAB_BYTES ? this.#smallSlabs : this.#slabs).push(contents);
     const owed = this.#owed.shift() ?? [];
     if (this.#next.length > 0) this.#send();
-    if (this.#owed.length === 0) this.#thread?.unref();
     tell(owed, answer);
   }
 
   /** Nobody knows how far it came with what it still owed; that is done once more, here. */
-  #lose(thread: Worker): void {
-    if (this.#thread !== thread) return;
+  #lose(): void {
     this.#thread = undefined;
-    this.#isOnline = false;
     const owed = this.#owed.flat();
     this.#owed = [];
     for (const { content } of owed) removeQuietly(temporaryOf(content.path, content.attempt));

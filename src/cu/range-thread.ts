@@ -1,52 +1,34 @@
 /** The thread behind RangeThread: makes the records of a range of the change sequence, from its own look at the database. */
-import { workerData } from 'node:worker_threads';
 import { CacheReader } from '../db/cache/read.js';
-import { addToCount } from '../lib/await-count.js';
 import { LccError } from '../lib/errors.js';
+import { serveThread } from '../lib/thread.js';
 import { Answer } from './answer.js';
 import { formatNamed } from './formats/index.js';
 import { addItem, contextOf, itemsOf, Rejects, type Query, type QueryTalk } from './query.js';
 import type { MadeRange, RangeAnswer, RangeRequest, RangeWorkerData, Span } from './ranges.js';
 import { ReadBuffer } from './stored-content.js';
 
-/* oxlint-disable unicorn/require-post-message-target-origin -- a port of worker_threads has no origin */
-
 /** Serves the thread's owner until told to end. */
 export function serveRanges(): void {
-  const { dbPath, machineId, formatName, query, port, answered, slots } = workerData as RangeWorkerData;
-  const whole: Query = { ...query, format: formatNamed(formatName) };
-  let reader: CacheReader | undefined;
-  let version = 0;
-  const buffer = new ReadBuffer();
-
-  const answerTo = async (request: Exclude<RangeRequest, 'end'>): Promise<RangeAnswer> => {
-    reader ??= new CacheReader(dbPath, machineId);
-    if (request === 'mark') {
-      reader.rest();
-      version = reader.dataVersion();
-      return 'marked';
-    }
-    if (request === 'look') {
-      reader.renew();
-      return { looked: reader.dataVersion() === version };
-    }
-    const slot = new Slot(slots[request.slot] ?? new SharedArrayBuffer(0));
-    return { made: await makeRange(reader, whole, request, slot, buffer), length: slot.length };
-  };
-  const serve = async (request: RangeRequest): Promise<void> => {
-    if (request === 'end') {
-      reader?.close();
-      port.close();
-      return;
-    }
-    // The owner makes a failed range itself and reports what went wrong.
-    const answer = await answerTo(request).catch((): RangeAnswer => 'declined');
-    port.postMessage(answer);
-    addToCount(answered, 0);
-  };
-  let last = Promise.resolve();
-  port.on('message', (request: RangeRequest) => {
-    last = last.then(() => serve(request));
+  serveThread(({ dbPath, machineId, formatName, query, slots }: RangeWorkerData) => {
+    const whole: Query = { ...query, format: formatNamed(formatName) };
+    const buffer = new ReadBuffer();
+    let reader: CacheReader | undefined;
+    let version = 0;
+    return async (request: RangeRequest): Promise<RangeAnswer> => {
+      reader ??= new CacheReader(dbPath, machineId);
+      if (request === 'mark') {
+        reader.rest();
+        version = reader.dataVersion();
+        return 'marked';
+      }
+      if (request === 'look') {
+        reader.renew();
+        return { looked: reader.dataVersion() === version };
+      }
+      const slot = new Slot(slots[request.slot] ?? new SharedArrayBuffer(0));
+      return { made: await makeRange(reader, whole, request, slot, buffer), length: slot.length };
+    };
   });
 }
 

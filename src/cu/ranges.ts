@@ -14,12 +14,9 @@
  * as wide as makes them RANGE_BYTES, and theirs wider than ours by as much as we have to do besides, which is writing.
  */
 import { availableParallelism } from 'node:os';
-import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
 import type { CacheReader } from '../db/cache/read.js';
-import { awaitCount } from '../lib/await-count.js';
+import { Thread } from '../lib/thread.js';
 import type { Query } from './types.js';
-
-/* oxlint-disable unicorn/require-post-message-target-origin -- a port of worker_threads has no origin */
 
 /** Numbers of the change sequence in the first ranges: of lines, and of pages with their content. */
 const LINES_WIDTH = 2000;
@@ -42,7 +39,7 @@ const SHARE_STEP = 1.1;
 const MAX_SHARE = 2;
 /** Commits may come between the two looks at the database: so often is it tried. */
 const MAX_LOOKS = 50;
-/** Time without an answer after which a thread is taken for dead. That it ended cannot be heard while waiting for it. */
+/** Time without an answer after which a thread is taken for dead. */
 const PATIENCE_MS = 60_000;
 
 export interface Span {
@@ -52,7 +49,7 @@ export interface Span {
 }
 
 /** To the thread: a range to be made in a slot, or to look at the database; `mark` notes its state before ours is looked at. */
-export type RangeRequest = (Span & { slot: number }) | 'mark' | 'look' | 'end';
+export type RangeRequest = (Span & { slot: number }) | 'mark' | 'look';
 
 interface Made {
   count: number;
@@ -69,16 +66,13 @@ export interface MadeRange extends Made {
   bytes: Uint8Array;
 }
 /** `length`: of what is in the slot; `looked`: whether nothing was committed since the mark. */
-export type RangeAnswer = { made: Made; length: number } | { looked: boolean } | 'marked' | 'declined';
+export type RangeAnswer = { made: Made; length: number } | { looked: boolean } | 'marked';
 
 export interface RangeWorkerData {
   dbPath: string;
   machineId: string;
   formatName: string;
   query: Omit<Query, 'format'>;
-  port: MessagePort;
-  /** Counts the answers. */
-  answered: Int32Array;
   /** Memory takes room only where it has been written. */
   slots: SharedArrayBuffer[];
 }
@@ -111,42 +105,19 @@ function hasContent({ format, content }: Query): boolean {
 }
 
 export class RangeThread {
-  readonly #worker: Worker;
-  readonly #port: MessagePort;
-  readonly #answered = new Int32Array(new SharedArrayBuffer(4));
+  readonly #thread: Thread<RangeRequest, RangeAnswer>;
   readonly #slots = Array.from({ length: AHEAD }, () => new SharedArrayBuffer(SLOT_BYTES));
   readonly #patienceMs: number;
   /** Of ours. */
   #width: number;
   /** Theirs to ours. */
   #share = 1;
-  #taken = 0;
-  /** It has not answered for long: it is not waited for again. */
-  #lost = false;
 
   constructor({ script, ...data }: RangeHelp, query: Query, patienceMs = PATIENCE_MS) {
-    const { port1, port2 } = new MessageChannel();
     const { format: _, ...plain } = query;
-    const workerData: RangeWorkerData = {
-      ...data,
-      query: plain,
-      port: port2,
-      answered: this.#answered,
-      slots: this.#slots,
-    };
-    this.#worker = new Worker(script, {
-      workerData,
-      transferList: [port2],
-      trackUnmanagedFds: false,
-      // Most of what it makes is let go of at once: more room for that would only be more memory.
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-      // Otherwise Node opens ours to write to it what the thread says, and makes a pipe there non-blocking.
-      stdout: true,
-      stderr: true,
-    });
-    // What it did not answer is made here; an error nobody listens to would end the process.
-    this.#worker.on('error', () => (this.#lost = true));
-    this.#port = port1;
+    const start: RangeWorkerData = { ...data, query: plain, slots: this.#slots };
+    // Most of what it makes is let go of at once: more room for that would only be more memory.
+    this.#thread = new Thread({ script, data: start, youngMb: YOUNG_MB });
     this.#patienceMs = patienceMs;
     this.#width = hasContent(query) ? CONTENT_WIDTH : LINES_WIDTH;
   }
@@ -156,12 +127,12 @@ export class RangeThread {
    * @returns false when that did not succeed: the thread is of no use
    */
   lookTogether(reader: CacheReader): boolean {
-    for (let look = 0; look < MAX_LOOKS && !this.#lost; look++) {
+    for (let look = 0; look < MAX_LOOKS && !this.#thread.isOver; look++) {
       // Nothing committed between its mark and its look: what we looked at in between was the same.
-      this.#port.postMessage('mark' satisfies RangeRequest);
+      this.#thread.ask('mark');
       if (this.#answer() !== 'marked') return false;
       reader.renew();
-      this.#port.postMessage('look' satisfies RangeRequest);
+      this.#thread.ask('look');
       const answer = this.#answer();
       if (typeof answer === 'object' && 'looked' in answer && answer.looked) return true;
     }
@@ -183,7 +154,7 @@ export class RangeThread {
           to: (at = Math.min(to, at + Math.ceil(this.#width * this.#share))),
           slot,
         };
-        this.#port.postMessage(theirs satisfies RangeRequest);
+        this.#thread.ask(theirs);
         planned.push(theirs);
       }
       const span = planned.shift();
@@ -200,8 +171,7 @@ export class RangeThread {
 
   /** What the thread made of the first of those `asked` for; undefined: it declined. Sees to the width of ranges to come. */
   #made({ since, to }: Span, slot: number, asked: number): MadeRange | undefined {
-    const before = this.#taken;
-    const ready = Atomics.load(this.#answered, 0) - before;
+    const { ready } = this.#thread;
     const answer = this.#answer();
     if (typeof answer !== 'object' || !('made' in answer)) {
       this.#width = Math.max(MIN_WIDTH, this.#width >> 2);
@@ -217,17 +187,15 @@ export class RangeThread {
   }
 
   stop(): void {
-    this.#port.postMessage('end' satisfies RangeRequest);
-    this.#port.close();
-    this.#worker.unref();
+    this.#thread.stop();
   }
 
-  /** Its next answer; undefined when it is lost. */
+  /** Its next answer; undefined when it is lost, or declines: that is made here, and tells what is wrong. */
   #answer(): RangeAnswer | undefined {
-    this.#lost ||= !awaitCount(this.#answered, 0, this.#taken, this.#patienceMs);
-    if (this.#lost) return undefined;
-    this.#taken += 1;
-    const received: { message: RangeAnswer } | undefined = receiveMessageOnPort(this.#port);
-    return received?.message;
+    try {
+      return this.#thread.take(this.#patienceMs);
+    } catch {
+      return undefined;
+    }
   }
 }

@@ -12,17 +12,10 @@
  *
  * When the thread cannot keep up, or is lost, SQLite does as it always did: a commit that finds the log too long moves it.
  */
-import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
-import { threadSource } from '../../lib/thread-source.js';
+import { Thread, threadFile } from '../../lib/thread.js';
 import { CHECKPOINT_PAGES, type Db } from './open.js';
-
-/* oxlint-disable unicorn/require-post-message-target-origin -- a thread has no origin */
-
-export interface CheckpointAnswer {
-  error?: string;
-}
 
 /** Pages at which a commit no longer waits for the thread: 64 MB. */
 const MOST_PAGES = 4 * CHECKPOINT_PAGES;
@@ -44,7 +37,7 @@ export class Checkpoints {
   readonly #state;
   readonly #log: Log;
   readonly #isYielding: () => boolean;
-  #thread: Worker | undefined;
+  #thread: Thread<'checkpoint', void> | undefined;
   /** Rounds of the thread; 0: it rests. */
   #round = 0;
   #isOver = false;
@@ -84,7 +77,7 @@ export class Checkpoints {
   /** The database is about to be closed. */
   close(): void {
     this.#isOver = true;
-    void this.#thread?.terminate();
+    this.#thread?.stop();
     this.#thread = undefined;
   }
 
@@ -105,22 +98,16 @@ export class Checkpoints {
   #ask(): void {
     this.#round++;
     this.#thread ??= this.#start();
-    this.#thread.postMessage('checkpoint');
+    this.#thread.ask('checkpoint');
   }
 
-  #start(): Worker {
-    const thread = new Worker(threadSource('db/sqlite/checkpoint-thread.js', 'serveCheckpoints'), {
-      eval: true,
-      workerData: this.#db.name,
+  #start(): Thread<'checkpoint', void> {
+    return new Thread({
+      script: threadFile('checkpoint-worker.cjs'),
+      data: this.#db.name,
+      answered: () => this.#try(() => this.#next()),
+      lost: ({ message }) => this.#lose(message),
     });
-    thread.unref();
-    thread.on('message', ({ error }: CheckpointAnswer) => {
-      if (this.#isOver) return;
-      if (error === undefined) this.#try(() => this.#next());
-      else this.#lose(error);
-    });
-    thread.on('error', error => this.#lose(error.message));
-    return thread;
   }
 
   #next(): void {
