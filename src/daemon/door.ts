@@ -1,45 +1,62 @@
 /** Connections without a place: they are told why, and go; their number and the time of each are limited. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
+import { FairShare } from '../lib/fair-share.js';
 import { openFilesLimit, placesAtDoor } from '../lib/open-files.js';
+import type { Connection } from './types.js';
 
-/** Time in which a peer without a place may read the reason. */
-const DOOR_MS = 1000;
-/** Bytes that the peer may send meanwhile. */
-const DOOR_BYTES = 128 * 1024;
-
-export class Door {
-  readonly #clock: Clock;
-  readonly #most: number;
-  #count = 0;
-
-  constructor(clock: Clock, openFiles = openFilesLimit()) {
-    this.#clock = clock;
-    this.#most = placesAtDoor(openFiles);
-  }
-
-  /** Says `why` and closes. */
-  turnAway(socket: Socket, why: string): void {
-    passOver(socket);
-    socket.end(why);
-    if (this.#count >= this.#most) return void socket.destroy();
-    this.#count++;
-    const cancel = this.#clock.after(DOOR_MS, () => void socket.destroy());
-    socket.once('close', () => {
-      this.#count--;
-      cancel();
-    });
-  }
+export interface DoorOptions {
+  clock: Clock;
+  /** Connections at a time; beyond, they are cut off. */
+  most?: number;
+  /** Time in which a peer without a place may read the reason. */
+  lingerMs?: number;
+  /** Bytes that the peer may send meanwhile. */
+  maxBytes?: number;
+  /** In which what they send is read. */
+  share?: FairShare;
 }
 
-/**
- * Reads and drops what the peer still says; unread, it would turn the end into a reset. A peer that does not stop is cut
- * off.
- */
-export function passOver(socket: Socket): void {
-  let bytes = 0;
-  socket.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > DOOR_BYTES) socket.destroy();
-  });
+const LINGER_MS = 1000;
+const MAX_BYTES = 128 * 1024;
+
+export class Door {
+  readonly #options: Required<DoorOptions>;
+  #count = 0;
+
+  constructor(options: DoorOptions) {
+    this.#options = {
+      most: placesAtDoor(openFilesLimit()),
+      lingerMs: LINGER_MS,
+      maxBytes: MAX_BYTES,
+      share: new FairShare(),
+      ...options,
+    };
+  }
+
+  /** Whether nobody may linger any more. */
+  get isFull(): boolean {
+    return this.#count >= this.#options.most;
+  }
+
+  /** One more lingers, until its connection closes. */
+  enter(socket: Socket): void {
+    this.#count++;
+    socket.once('close', () => void this.#count--);
+  }
+
+  /** Says why and closes. */
+  turnAway({ socket, peer }: Connection, words: string): void {
+    const { clock, lingerMs, maxBytes, share } = this.#options;
+    const conversation = new Conversation(socket, peer, clock);
+    conversation.say(words);
+    if (this.isFull) return conversation.destroy();
+    this.enter(socket);
+    socket.once(
+      'close',
+      clock.after(lingerMs, () => void socket.destroy()),
+    );
+    void conversation.finish({ reading: share.join(), maxBytes });
+  }
 }

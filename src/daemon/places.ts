@@ -1,68 +1,161 @@
 /**
- * Places for connections of one kind, whichever listeners they come to: a peer without a place learns the limit, and goes. The
- * log hears of it once, and again only after half of the places were free.
+ * Places for connections of one kind, whichever listeners they come to, in all and of one address: a peer without a place
+ * learns the limit, and goes. The log hears of it once, and again only after half of the places were free.
+ *
+ *     ──admit──▶ stranger ──known──▶ known ──closed──▶
+ *        │          ╰── its place is needed, it has waited for a while, and it may be told to go ──▶
+ *        ╰── all places are taken: turned away
  */
 import type { Config } from '../config/load.js';
+import type { NumberKey } from '../config/keys.js';
 import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
+import { Counts } from '../lib/counts.js';
 import { LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { openFilesLimit } from '../lib/open-files.js';
-import { Door } from './door.js';
+import { Door, type DoorOptions } from './door.js';
 import type { Bound, Connection } from './types.js';
 
 /** One kind of connections has at most 1/4 of the files that a process may have open. */
 const FILES_SHARE = 4;
+/** A stranger this young may be about to say who it is and is not sent away. */
+const YOUNG_MS = 1000;
+
+export interface PlacesOptions extends Bound {
+  /** At a time. */
+  most: number;
+  /** At a time of one address; Unix sockets have none. */
+  perAddress?: { key: NumberKey; most: number };
+  clock: Clock;
+  log: Log;
+  door?: Omit<DoorOptions, 'clock'>;
+}
+
+/** What a peer has, until its connection closes or its place is another's. */
+export interface Place {
+  /** It has said who it is: nobody takes its place any more. @returns whether it still had it */
+  known(): boolean;
+}
+
+/**
+ * Sends a stranger away, whose place is another's.
+ * @param mayLinger whether it has time to read why
+ */
+export type Evict = (why: LccError, mayLinger: boolean) => void;
+
+interface Member extends Connection {
+  sinceMs: number;
+  evict: Evict | undefined;
+}
 
 export class Places {
-  readonly #bound: Bound;
-  readonly #log: Log;
-  readonly #most: number;
+  readonly #options: PlacesOptions;
   readonly #door: Door;
-  #taken = 0;
-  #said = false;
+  readonly #members = new Set<Member>();
+  /** In the order of their arrival. */
+  readonly #strangers = new Set<Member>();
+  readonly #perAddress = new Counts<string>();
+  /** Addresses whose places are taken, as the log has heard; '' of all places. */
+  readonly #said = new Set<string>();
 
-  constructor(bound: Bound, { config, clock, log }: { config: Config; clock: Clock; log: Log }) {
-    this.#bound = bound;
-    this.#log = log;
-    const openFiles = openFilesLimit();
-    const wanted = config.get(bound.key);
-    this.#most = Math.max(1, Math.min(wanted, Math.floor(openFiles / FILES_SHARE)));
-    this.#door = new Door(clock, openFiles);
-    if (this.#most < wanted)
-      log.warn('fewer connections than configured: ulimit -n', { connections: this.#most, of: bound.whose });
+  constructor(options: PlacesOptions) {
+    this.#options = options;
+    this.#door = new Door({ ...options.door, clock: options.clock });
   }
 
-  /** Whether the connection has a place, until it closes; one that has none is being closed. */
-  admit(connection: Connection): boolean {
-    if (this.#taken >= this.#most) {
-      this.#turnAway(connection);
-      return false;
-    }
-    this.#taken++;
-    connection.socket.once('close', () => {
-      this.#taken--;
-      if (this.#taken <= this.#most / 2) this.#said = false;
-    });
+  get count(): number {
+    return this.#members.size;
+  }
+
+  /** Of these the ones that have said who they are. */
+  get known(): number {
+    return this.#members.size - this.#strangers.size;
+  }
+
+  /**
+   * A place for a connection; undefined: there is none, and it is being closed.
+   * @param evict a stranger without it keeps its place
+   */
+  admit(connection: Connection, evict?: Evict): Place | undefined {
+    const { address, socket } = connection;
+    const why = this.#whyNot(connection);
+    if (why !== undefined) return this.turnAway(connection, why);
+    const member: Member = { ...connection, sinceMs: this.#options.clock.monotonicMs(), evict };
+    this.#members.add(member);
+    this.#strangers.add(member);
+    this.#perAddress.change(address, 1);
+    socket.once('close', () => this.#leave(member));
+    return {
+      known: () => {
+        this.#strangers.delete(member);
+        return this.#members.has(member);
+      },
+    };
+  }
+
+  /** Says why there is no place, and closes. */
+  turnAway(connection: Connection, why: LccError): undefined {
+    this.#door.turnAway(connection, this.#options.say(why));
+    return undefined;
+  }
+
+  #whyNot({ address, peer }: Connection): LccError | undefined {
+    const { key, most, perAddress, whose } = this.#options;
+    if (perAddress !== undefined && address !== '' && this.#perAddress.of(address) >= perAddress.most)
+      return this.#full(peer, address, `from ${address}`, perAddress);
+    return this.#members.size < most || this.#makeRoom()
+      ? undefined
+      : this.#full(peer, '', `of ${whose}`, { key, most });
+  }
+
+  #full(peer: string, address: string, whose: string, limit: { key: NumberKey; most: number }): LccError {
+    const why = tooMany(whose, limit);
+    if (!this.#said.has(address))
+      this.#options.log.warn('connections are refused', { peer, reason: why.message });
+    this.#said.add(address);
+    return why;
+  }
+
+  /** The stranger that has waited longest goes. @returns whether there is one */
+  #makeRoom(): boolean {
+    const { clock, key, most, whose } = this.#options;
+    const [oldest] = this.#strangers;
+    if (oldest?.evict === undefined || clock.monotonicMs() - oldest.sinceMs < YOUNG_MS) return false;
+    this.#leave(oldest);
+    const mayLinger = !this.#door.isFull;
+    if (mayLinger) this.#door.enter(oldest.socket);
+    oldest.evict(tooMany(`of ${whose}`, { key, most }), mayLinger);
     return true;
   }
 
-  #turnAway({ socket, peer }: Connection): void {
-    const { key, whose, say } = this.#bound;
-    const why = `there are ${limitText(key, this.#most)} connections of ${whose} already`;
-    if (!this.#said) this.#log.warn('connections are refused', { peer, reason: why });
-    this.#said = true;
-    this.#door.turnAway(socket, say(new LccError('limit', why)));
+  #leave(member: Member): void {
+    if (!this.#members.delete(member)) return;
+    const { most, perAddress } = this.#options;
+    const { address } = member;
+    this.#strangers.delete(member);
+    this.#perAddress.change(address, -1);
+    if (this.#members.size <= most / 2) this.#said.delete('');
+    if (perAddress !== undefined && this.#perAddress.of(address) <= perAddress.most / 2)
+      this.#said.delete(address);
   }
 }
 
-/** Hands on connections that have a place. */
-export function bounded(
-  onConnection: (connection: Connection) => void,
-  places: Places | undefined,
-): (connection: Connection) => void {
-  if (places === undefined) return onConnection;
-  return connection => {
-    if (places.admit(connection)) onConnection(connection);
-  };
+function tooMany(whose: string, { key, most }: { key: NumberKey; most: number }): LccError {
+  return new LccError(
+    'limit',
+    `too many connections ${whose}, try again later: the limit is ${limitText(key, most)}`,
+  );
+}
+
+/** Places of a bound, as the settings have it and as there are files. */
+export function placesOf(
+  bound: Bound,
+  { config, clock, log }: { config: Config; clock: Clock; log: Log },
+): Places {
+  const wanted = config.get(bound.key);
+  const most = Math.max(1, Math.min(wanted, Math.floor(openFilesLimit() / FILES_SHARE)));
+  if (most < wanted)
+    log.warn('fewer connections than configured: ulimit -n', { connections: most, of: bound.whose });
+  return new Places({ ...bound, most, clock, log });
 }

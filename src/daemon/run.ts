@@ -18,7 +18,7 @@ import { CONTROL_PLACES, serveControl } from './control.js';
 import { boundReadAhead, listenOn } from './listeners.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './peers.js';
-import { bounded, Places } from './places.js';
+import { placesOf, type Places } from './places.js';
 import type { Bound, Control, DaemonSpec, Running, Services } from './types.js';
 
 /** Time a daemon has to finish what it began once told to stop. */
@@ -135,8 +135,8 @@ function servicesOf(
 ): Services {
   const servers: ConnectContext['servers'] = new Map();
   const allPlaces = new Map<Bound, Places>();
-  const placesOf = (bound: Bound): Places => {
-    const places = allPlaces.get(bound) ?? new Places(bound, { config, clock: systemClock, log });
+  const placesFor = (bound: Bound): Places => {
+    const places = allPlaces.get(bound) ?? placesOf(bound, { config, clock: systemClock, log });
     allPlaces.set(bound, places);
     return places;
   };
@@ -148,8 +148,12 @@ function servicesOf(
     config,
     log,
     clock: systemClock,
-    listen: (endpoint, onConnection, bound) =>
-      listenOn(endpoint, { config, log, onReload }, bounded(onConnection, bound && placesOf(bound))),
+    listen(endpoint, onConnection, bound) {
+      const places = bound && placesFor(bound);
+      return listenOn(endpoint, { config, log, onReload }, connection => {
+        if (places === undefined || places.admit(connection) !== undefined) onConnection(connection);
+      });
+    },
     connect: (endpoint, onConnect) =>
       keepConnected(endpoint, { config, clock: systemClock, log, servers }, onConnect),
     fail,
@@ -172,7 +176,7 @@ function openControl(name: string, services: Services, running: Running): Promis
   const path = join(services.config.home.run, `${name}.ctl.sock`);
   return services.listen(
     { kind: 'unix', path },
-    ({ socket }) => serveControl(socket, controls),
+    connection => void serveControl(connection, controls, services.clock),
     CONTROL_PLACES,
   );
 }

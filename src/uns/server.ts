@@ -1,28 +1,31 @@
 /** The UNS as a whole: connections become sessions, sessions fill the spool, the spool empties towards the QM. */
 import { dirname } from 'node:path';
+import { Places, type Evict } from '../daemon/places.js';
 import type { Connection } from '../daemon/types.js';
 import { PidbReader } from '../db/providers/pidb-reader.js';
 import { SessionStore } from '../db/spools/sessions.js';
 import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
+import { Counts } from '../lib/counts.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { DutyCycle } from '../lib/duty-cycle.js';
 import { FairShare } from '../lib/fair-share.js';
-import { messageOf } from '../lib/errors.js';
+import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Spool } from '../lib/spool.js';
 import { SharedLayouts } from '../lib/xml/layouts.js';
 import { initRejected } from '../wire/cp-uns/server.js';
-import { Connections, type Place } from './connections.js';
 import type { UnsStatus } from './figures.js';
 import { Forwarder } from './forward.js';
 import { Intake } from './intake.js';
-import { Line } from './line.js';
 import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 import { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import { CpSession, type SessionParts } from './session.js';
 import { setsInSpools } from './spooled.js';
+
+const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
 
 export interface UnsParts {
   options: UnsOptions;
@@ -42,14 +45,11 @@ export class UnsServer {
   readonly #intake: Intake;
   readonly #pidb: PidbReader;
   readonly #logins: Logins;
-  readonly #connections: Connections;
-  readonly #share = new FairShare();
+  readonly #places: Places;
   readonly #forwarder: Forwarder;
   readonly #sessionParts: SessionParts;
   readonly #open = new Map<CpSession, Promise<void>>();
   readonly #counts = { accepted: 0, refused: 0, urls: 0 };
-  /** Connections that have no place any more and linger to read why. */
-  #atDoor = 0;
   #stopping = false;
 
   /** @throws LccError `try.later` when another process serves the spool */
@@ -69,7 +69,8 @@ export class UnsServer {
     this.#sessions = new SessionStore(options.sessionsDb, parts);
     this.#sessions.raise(newestNamed(dirname(options.spoolDir)));
     this.#pidb = new PidbReader(options.lccDb);
-    this.#connections = new Connections(options, clock);
+    const share = new FairShare();
+    this.#places = placesFor(options, parts, share);
     const duty = new DutyCycle<number>(clock);
     this.#forwarder = new Forwarder({
       options,
@@ -107,8 +108,9 @@ export class UnsServer {
       rations,
       pidb: this.#pidb,
       layouts: new SharedLayouts(),
-      share: this.#share,
+      share,
       duty,
+      perProvider: new Counts(),
       logins: this.#logins,
       parted: (pid, errseen) => this.#parted(pid, errseen),
       counted: (what, by) => void (this.#counts[what] += by),
@@ -118,19 +120,20 @@ export class UnsServer {
   }
 
   /** A CP has connected. */
-  accept({ socket, peer, address }: Connection): void {
-    const line = new Line(socket, peer, this.#clock);
-    let session: CpSession | undefined;
-    let place: Place;
-    try {
-      if (this.#stopping) throw new Refusal(102, 'temporarily off-line, try again later');
-      place = this.#connections.enter(address, why => session && this.#evict(session, why));
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return void this.#turnAway(line, error).catch(this.#fail);
-    }
-    session = new CpSession(this.#sessionParts, line, place, { peer, address });
-    const ended = session.run().finally(() => session && this.#open.delete(session));
+  accept(connection: Connection): void {
+    const { socket, peer, address } = connection;
+    const evict: Evict = ({ message }, mayLinger) => {
+      const why = new Refusal(102, message);
+      if (mayLinger) session.refuse(why);
+      else session.cut(why);
+    };
+    const place = this.#stopping
+      ? this.#places.turnAway(connection, OFF_LINE)
+      : this.#places.admit(connection, evict);
+    if (place === undefined) return void (this.#counts.refused += 1);
+    const talk = new Conversation(socket, peer, this.#clock);
+    const session = new CpSession(this.#sessionParts, talk, place, { peer, address });
+    const ended = session.run().finally(() => this.#open.delete(session));
     this.#open.set(session, ended);
     ended.catch(this.#fail);
   }
@@ -146,9 +149,9 @@ export class UnsServer {
     return {
       idle: this.#spool.entries.length === 0 && sets === 0,
       id: this.#options.id,
-      connections: this.#connections.count,
+      connections: this.#places.count,
       max_connections: this.#options.limits['uns.max_connections'],
-      sessions: this.#connections.sessions,
+      sessions: this.#places.known,
       sets_open: sets,
       sets_spooled: this.#spool.entries.length,
       spool_bytes: this.#spool.bytes,
@@ -189,27 +192,24 @@ export class UnsServer {
     }
     this.#forwarder.noteSession(pid);
   }
+}
 
-  /** Its place is another's now. */
-  #evict(session: CpSession, why: Refusal): void {
-    if (this.#atDoor >= this.#options.maxAtDoor) return session.cut(why);
-    this.#atDoor += 1;
-    const leave = () => void (this.#atDoor -= 1);
-    session.refuse(why);
-    this.#open.get(session)?.then(leave, leave);
-  }
-
-  async #turnAway(line: Line, why: Refusal): Promise<void> {
-    this.#counts.refused += 1;
-    line.say(initRejected(why.code, why.message));
-    if (this.#atDoor >= this.#options.maxAtDoor) return line.destroy();
-    this.#atDoor += 1;
-    const lingerMs = this.#options.limits['uns.linger_timeout_ms'];
-    const cancel = this.#clock.after(lingerMs, () => line.interrupt(why));
-    await line.finish(this.#share.join());
-    cancel();
-    this.#atDoor -= 1;
-  }
+/** All may linger as long as a CP that was served. */
+function placesFor(options: UnsOptions, { clock, log }: UnsParts, share: FairShare): Places {
+  const { limits, maxAtDoor } = options;
+  return new Places({
+    key: 'uns.max_connections',
+    most: limits['uns.max_connections'],
+    perAddress: {
+      key: 'uns.max_connections_per_address',
+      most: limits['uns.max_connections_per_address'],
+    },
+    whose: 'CPs',
+    say: ({ message }) => initRejected(102, message),
+    clock,
+    log,
+    door: { most: maxAtDoor, lingerMs: limits['uns.linger_timeout_ms'], maxBytes: Infinity, share },
+  });
 }
 
 /** The newest connections that accepted sets name, in all spools of the home, by provider. */

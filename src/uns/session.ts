@@ -9,8 +9,11 @@
  * only when the CP has parted in good order after everything that was said, be that a refusal. Two sessions at a time
  * are shown the same ones: which of them will receive any is not known.
  */
+import type { Place } from '../daemon/places.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
+import type { Conversation } from '../lib/conversation.js';
+import type { Counts } from '../lib/counts.js';
 import { LccError, messageOf, tooManyFiles } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
 import type { FairShare, PeerReading } from '../lib/fair-share.js';
@@ -25,11 +28,9 @@ import {
   setRejected,
   type CpEvent,
 } from '../wire/cp-uns/server.js';
-import type { Place } from './connections.js';
 import type { Intake } from './intake.js';
-import type { Line } from './line.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
-import { LARGE_SET_URLS, type UnsOptions } from './options.js';
+import { LARGE_SET_URLS, limitOf, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from './refusal.js';
 import { SetSpooling } from './set-intake.js';
@@ -49,6 +50,8 @@ export interface SessionParts {
   share: FairShare;
   /** Duty cycle of providers: those with large sets make room for the others. */
   duty: DutyCycle<number>;
+  /** Sessions of each provider. */
+  perProvider: Counts<number>;
   /** An admitted CP has gone; it has certainly received its errors up to `errseen`, 0 = none new. */
   parted(pid: number, errseen: number): Promise<void>;
   counted(what: 'accepted' | 'refused' | 'urls', by: number): void;
@@ -56,7 +59,7 @@ export interface SessionParts {
 
 export class CpSession {
   readonly #parts: SessionParts;
-  readonly #line: Line;
+  readonly #talk: Conversation;
   readonly #place: Place;
   readonly #peer: string;
   readonly #address: string;
@@ -64,6 +67,8 @@ export class CpSession {
   readonly #reader: CpReader;
   readonly #reading: PeerReading;
   #admission: Admission | undefined;
+  /** The provider that this session counts for. */
+  #pid: number | undefined;
   /** The provider that the CP says it is. */
   #claimed: string | undefined;
   #set: SetSpooling | undefined;
@@ -74,15 +79,20 @@ export class CpSession {
   /** What has been said of a set: nothing, the beginning of the result, all of it. */
   #result: 'none' | 'begun' | 'complete' = 'none';
 
-  constructor(parts: SessionParts, line: Line, place: Place, from: { peer: string; address: string }) {
+  constructor(
+    parts: SessionParts,
+    talk: Conversation,
+    place: Place,
+    from: { peer: string; address: string },
+  ) {
     this.#parts = parts;
-    this.#line = line;
+    this.#talk = talk;
     this.#place = place;
     this.#peer = from.peer;
     this.#address = from.address;
     this.#reader = new CpReader(parts.options.xml, from.peer, parts.layouts);
     this.#reading = parts.share.join();
-    this.#watch = new Watch(parts.options, parts.clock, why => this.#line.interrupt(why));
+    this.#watch = new Watch(parts.options, parts.clock, why => this.#talk.interrupt(why));
   }
 
   /** Whether a set is being read or made durable. */
@@ -92,13 +102,13 @@ export class CpSession {
 
   /** Ends the session with a refusal as soon as nothing durable is under way. */
   refuse(why: Refusal): void {
-    this.#line.interrupt(why);
+    this.#talk.interrupt(why);
   }
 
   /** Ends a session that has not logged in; what can be said of why without waiting is said. */
   cut(why: Refusal): void {
-    this.#line.say(initRejected(why.code, why.message));
-    this.#line.destroy();
+    this.#talk.say(initRejected(why.code, why.message));
+    this.#talk.destroy();
   }
 
   /** Holds the conversation; never rejects but for a bug. */
@@ -114,8 +124,8 @@ export class CpSession {
       else if (!(error instanceof LccError)) throw error;
     } finally {
       this.#watch.stop();
-      this.#line.destroy();
-      this.#place.leave();
+      this.#talk.destroy();
+      if (this.#pid !== undefined) this.#parts.perProvider.change(this.#pid, -1);
       if (this.#admission !== undefined) await this.#parted(this.#admission);
     }
   }
@@ -136,7 +146,7 @@ export class CpSession {
           break;
         case 'urls': {
           const errors = this.#set?.take(event.urls) ?? '';
-          if (errors !== '') this.#line.say(errors);
+          if (errors !== '') this.#talk.say(errors);
           break;
         }
         case 'setEnd':
@@ -150,8 +160,8 @@ export class CpSession {
   async *#events(): AsyncGenerator<CpEvent> {
     for (;;) {
       this.#watch.waits();
-      await this.#line.said(this.#parts.options.limits['uns.max_reply_bytes']);
-      const chunk = await this.#line.next();
+      await this.#talk.said(this.#parts.options.limits['uns.max_reply_bytes']);
+      const chunk = await this.#talk.next();
       this.#watch.heard(chunk?.length ?? 0);
       if (chunk === undefined) break;
       for await (const slice of this.#reading.slices(chunk)) {
@@ -183,14 +193,26 @@ export class CpSession {
     this.#claimed = id;
     this.#admission = await logins.admit(
       { id, password, address: this.#address },
-      pid => this.#place.loggedIn(pid),
-      delayMs => this.#line.rest(delayMs),
+      pid => this.#takePlace(pid),
+      delayMs => this.#talk.rest(delayMs),
     );
     this.#reading.known();
     this.#watch.loggedIn();
     const { provider, seq, status } = this.#admission;
     log.debug('CP connected', { peer: this.#peer, pid: provider.pid, seq });
-    this.#line.say(initAccepted(status));
+    this.#talk.say(initAccepted(status));
+  }
+
+  /** @throws Refusal 102 when the provider has its number of sessions already */
+  #takePlace(pid: number): void {
+    const { options, perProvider } = this.#parts;
+    if (perProvider.of(pid) >= options.limits['uns.max_connections_per_provider']) {
+      const limit = limitOf(options, 'uns.max_connections_per_provider');
+      throw new Refusal(102, `provider ${pid} is connected already, try again later: the limit is ${limit}`);
+    }
+    if (!this.#place.known()) throw new Refusal(102);
+    this.#pid = pid;
+    perProvider.change(pid, 1);
   }
 
   #openSet(event: { set: 'full' | 'partial'; urlprefix: string }): void {
@@ -204,7 +226,7 @@ export class CpSession {
     });
     this.#parts.duty.note(this.#admission.provider.pid);
     this.#watch.setOpened();
-    this.#line.say(SET_RESULT_START);
+    this.#talk.say(SET_RESULT_START);
     this.#result = 'begun';
   }
 
@@ -223,7 +245,7 @@ export class CpSession {
       seq,
       received: set.received,
     });
-    this.#line.say(setAccepted(set.received));
+    this.#talk.say(setAccepted(set.received));
     this.#result = 'complete';
   }
 
@@ -245,9 +267,9 @@ export class CpSession {
       reason: why.message,
     });
     this.#watch.stop();
-    if (this.#admission === undefined) this.#line.say(initRejected(why.code, why.message));
+    if (this.#admission === undefined) this.#talk.say(initRejected(why.code, why.message));
     else if (this.#result !== 'complete') {
-      this.#line.say(setRejected(why.code, why.message, this.#result === 'begun'));
+      this.#talk.say(setRejected(why.code, why.message, this.#result === 'begun'));
     }
     await this.#lastWords();
   }
@@ -256,15 +278,15 @@ export class CpSession {
   async #lastWords(): Promise<void> {
     const { clock, options } = this.#parts;
     // An interruption that came while the last word was decided on must not cut it off.
-    this.#line.calm();
+    this.#talk.calm();
     const cancel = clock.after(options.limits['uns.linger_timeout_ms'], () =>
-      this.#line.interrupt(new Refusal(106)),
+      this.#talk.interrupt(new Refusal(106)),
     );
     try {
       // Who has not even tried to log in sends nothing that must not be cut off.
       const isNoise = this.#claimed === undefined;
-      const maxBytes = isNoise ? 2 * options.xml.maxHelloBytes : Infinity;
-      const received = await this.#line.finish(this.#reading, maxBytes);
+      const maxBytes = isNoise ? 2 * options.xml.maxHelloBytes - this.#talk.heardBytes : Infinity;
+      const received = await this.#talk.finish({ reading: this.#reading, maxBytes, isCertain: true });
       this.#shownUpTo = received && !this.#isCut ? (this.#admission?.shownUpTo ?? 0) : 0;
     } finally {
       cancel();

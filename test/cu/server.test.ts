@@ -51,13 +51,17 @@ test('of a crowd that lccd-cu refuses only some stay to read why, and the log he
   assert.ok(staying.length > 0 && staying.length <= 256, String(staying.length));
   assert.match(
     staying[0]?.received() ?? '',
-    /code="102">too many connections, .*cu\.max_connections_per_address/,
+    /code="102">too many connections from 192\.0\.2\.7, .*cu\.max_connections_per_address/,
   );
   clock.advance(1000);
   assert.ok(crowd.every(({ ours }) => ours.destroyed));
   const event = [
     'connections are refused',
-    { peer: '192.0.2.7:1', reason: 'the limit is 2 (cu.max_connections_per_address)' },
+    {
+      peer: '192.0.2.7:1',
+      reason:
+        'too many connections from 192.0.2.7, try again later: the limit is 2 (cu.max_connections_per_address)',
+    },
   ];
   assert.deepEqual(said, [event]);
   for (const { ours } of inside) ours.destroy();
@@ -65,6 +69,7 @@ test('of a crowd that lccd-cu refuses only some stay to read why, and the log he
   for (let n = 0; n < 4; n++) come();
   assert.deepEqual(said, [event, event], 'and again when half of the places were free meanwhile');
   const stopped = cu.stop();
+  await settle();
   clock.advance(60_000);
   await stopped;
 });

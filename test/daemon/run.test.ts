@@ -51,7 +51,7 @@ describe('a daemon', () => {
     const [stays, leaves] = [await connectTo(ctl), await connectTo(ctl)];
     for (let n = 0; n < 3; n++)
       assert.deepEqual(JSON.parse(await text(connect(ctl))), {
-        error: 'there are 2 (wire.max_controls) connections of controls already',
+        error: 'too many connections of controls, try again later: the limit is 2 (wire.max_controls)',
         code: 'limit',
       });
     stays.write('add 2 3\n');

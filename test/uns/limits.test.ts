@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import type { SettingKey } from '../../src/config/settings/index.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { LoginBackoff } from '../../src/lib/login-backoff.js';
-import { Connections } from '../../src/uns/connections.js';
 import { unsOptions } from '../../src/uns/options.js';
 import type { Refusal } from '../../src/uns/refusal.js';
 import { Watch } from '../../src/uns/watch.js';
@@ -14,56 +13,6 @@ function options(overrides: Partial<Record<SettingKey, string>> = {}, openFiles 
 }
 
 describe('places for connections', () => {
-  const never = () => assert.fail('nobody should be sent away');
-
-  it('are limited for one address, and the refusal says by what', () => {
-    const places = new Connections(options({ 'uns.max_connections_per_address': '2' }), new ManualClock());
-    const first = places.enter('192.0.2.1', never);
-    places.enter('192.0.2.1', never);
-    assert.throws(() => places.enter('192.0.2.1', never), {
-      code: 102,
-      message: /2 \(uns\.max_connections_per_address\)/,
-    });
-    places.enter('192.0.2.2', never);
-    first.leave();
-    first.leave();
-    places.enter('192.0.2.1', never);
-    assert.throws(() => places.enter('192.0.2.1', never), { code: 102 });
-  });
-
-  it('are not limited by address for Unix sockets', () => {
-    const places = new Connections(options({ 'uns.max_connections_per_address': '1' }), new ManualClock());
-    for (let i = 0; i < 5; i++) places.enter('', never);
-    assert.equal(places.count, 5);
-  });
-
-  it('are limited for one provider, and free again when a session ends', () => {
-    const places = new Connections(options({ 'uns.max_connections_per_provider': '1' }), new ManualClock());
-    const first = places.enter('a', never);
-    const second = places.enter('b', never);
-    first.loggedIn(7);
-    assert.throws(() => second.loggedIn(7), { code: 102, message: /uns\.max_connections_per_provider/ });
-    second.loggedIn(8);
-    first.leave();
-    places.enter('c', never).loggedIn(7);
-    assert.equal(places.sessions, 2);
-  });
-
-  it('go to a newcomer when all are taken by strangers that have waited a while, but never a CP of ours', () => {
-    const clock = new ManualClock();
-    const places = new Connections(options({ 'uns.max_connections': '2' }), clock);
-    const sent: string[] = [];
-    places.enter('cp', never).loggedIn(7);
-    places.enter('idle', why => void sent.push(`idle ${why.code}`));
-    assert.throws(() => places.enter('new', never), { code: 102, message: /2 \(uns\.max_connections\)/ });
-    clock.advance(1000);
-    places.enter('new', never).loggedIn(8);
-    assert.deepEqual(sent, ['idle 102']);
-    clock.advance(10_000);
-    assert.throws(() => places.enter('late', never), { code: 102 });
-    assert.equal(places.count, 2);
-  });
-
   it('are fewer than the files the process may open', () => {
     assert.equal(options({}, 1024).limits['uns.max_connections'], 1024 - 100 - 2 * 128);
     assert.equal(options({}, 1024).maxAtDoor, 128);
