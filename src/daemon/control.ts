@@ -3,11 +3,13 @@
  * line of JSON out: `{"ok":…}` or `{"error":"…","code":"…"}` (an ErrorCode). Local and trusted: the directory keeps others
  * away.
  */
-import type { Socket } from 'node:net';
+import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import type { Bound, Control } from './types.js';
+import { Lines } from '../lib/lines.js';
+import type { Bound, Connection, Control } from './types.js';
 
-const MAX_LINE_BYTES = 4096;
+const MAX_LINE_LENGTH = 4096;
 /** Answers that may wait for the peer to read them. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;
@@ -19,29 +21,36 @@ export const CONTROL_PLACES: Bound = {
   say: ({ message, code }) => `${JSON.stringify({ error: message, code })}\n`,
 };
 
-/** Serves one connection of the control socket. */
-export function serveControl(socket: Socket, controls: Record<string, Control>): void {
-  let pending = '';
-  let isBusy = false;
-  /** One line a turn of the event loop, and the next when the answers have been read. */
-  const next = () => {
-    const end = pending.indexOf('\n');
-    isBusy = end >= 0 && !socket.destroyed;
-    if (end > MAX_LINE_BYTES || (end < 0 && pending.length > MAX_LINE_BYTES)) return void socket.destroy();
-    if (!isBusy) return void socket.resume();
-    const line = pending.slice(0, end).trim();
-    pending = pending.slice(end + 1);
-    const text = `${JSON.stringify(answer(line, controls))}\n`;
-    if (socket.write(text) || socket.writableLength < MAX_WAITING_BYTES) setImmediate(next);
-    else socket.once('drain', next);
-  };
-  socket.setEncoding('utf8');
-  socket.setTimeout(IDLE_TIMEOUT_MS, () => void socket.destroy());
-  socket.on('data', (text: string) => {
-    pending += text;
-    socket.pause();
-    if (!isBusy) next();
-  });
+/** Serves one connection of the control socket: a line a turn of the event loop. Never rejects but for a bug. */
+export async function serveControl(
+  { socket, peer }: Connection,
+  controls: Record<string, Control>,
+  clock: Clock,
+): Promise<void> {
+  const talk = new Conversation(socket, peer, clock);
+  const lines = new Lines(
+    MAX_LINE_LENGTH,
+    () => new LccError('peer.protocol', `a line of more than ${MAX_LINE_LENGTH} characters`),
+  );
+  const awaitMore = () =>
+    talk.limit(
+      IDLE_TIMEOUT_MS,
+      () => new LccError('peer.unavailable', `${peer}: says nothing, or reads nothing`),
+    );
+  try {
+    awaitMore();
+    for (let chunk; (chunk = await talk.next()) !== undefined;)
+      for (const line of lines.read(chunk)) {
+        awaitMore();
+        talk.say(`${JSON.stringify(answer(line.trim(), controls))}\n`);
+        await talk.said(MAX_WAITING_BYTES);
+        await talk.turn();
+      }
+    await talk.finish();
+  } catch (error) {
+    if (!(error instanceof LccError)) throw error;
+    talk.destroy();
+  }
 }
 
 function answer(

@@ -2,7 +2,10 @@
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { AS_ITS_USER, errnoOf, isErrorCode, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
+import { systemClock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
+import { AS_ITS_USER, errnoOf, isErrorCode, LccError, messageOf } from '../lib/errors.js';
+import { Lines } from '../lib/lines.js';
 import { FLOW, rankOf } from './kinds.js';
 
 /** What every daemon says of itself, and what it adds. */
@@ -22,7 +25,7 @@ export type Look = { name: string; status: DaemonStatus } | { name: string; prob
 const SUFFIX = '.ctl.sock';
 /** How long a daemon is waited for when nothing else is said. */
 export const ANSWER_TIMEOUT_MS = 5000;
-const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_ANSWER_LENGTH = 1024 * 1024;
 
 /**
  * Asks every daemon that has, or left, a control socket below `runDir`, upstream first.
@@ -97,38 +100,28 @@ function isStatus(answer: unknown): answer is DaemonStatus {
   );
 }
 
-function askLine(socketPath: string, question: string, timeoutMs: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let answer = '';
-    let isAsked = false;
-    const socket = connect(socketPath, () => {
-      isAsked = true;
-      socket.write(`${question}\n`);
-    });
-    const fail = (what: string, cause?: unknown, isLate = isAsked) => {
-      socket.destroy();
-      const code: ErrorCode = isLate ? 'try.later' : 'peer.unavailable';
-      reject(new LccError(code, `${socketPath}: ${what}`, { cause }));
-    };
-    const late = () => fail(`no answer within ${timeoutMs / 1000} s`, undefined, true);
-    const timer = setTimeout(late, timeoutMs);
-    socket.setEncoding('utf8');
-    socket.on('error', error => fail(whyNot(error), error));
-    socket.on('close', () => {
-      clearTimeout(timer);
-      fail('closed without an answer');
-    });
-    socket.on('data', (text: string) => {
-      answer += text;
-      const end = answer.indexOf('\n');
-      if (end >= 0) {
-        resolve(answer.slice(0, end));
-        socket.destroy();
-      } else if (answer.length > MAX_ANSWER_BYTES) {
-        fail(`an answer of more than ${MAX_ANSWER_BYTES} bytes`);
-      }
-    });
-  });
+async function askLine(socketPath: string, question: string, timeoutMs: number): Promise<string> {
+  const answers: string[] = [];
+  let isAsked = false;
+  const failure = (what: string, cause?: unknown, isLate = isAsked) =>
+    new LccError(isLate ? 'try.later' : 'peer.unavailable', `${socketPath}: ${what}`, { cause });
+  const lines = new Lines(MAX_ANSWER_LENGTH, () =>
+    failure(`an answer of more than ${MAX_ANSWER_LENGTH} characters`),
+  );
+  const socket = connect(socketPath, () => void (isAsked = true));
+  const talk = new Conversation(socket, socketPath, systemClock);
+  talk.listen(
+    chunk => void answers.push(...lines.read(chunk)),
+    error => failure(error === undefined ? 'closed without an answer' : whyNot(error), error),
+  );
+  talk.limit(timeoutMs, () => failure(`no answer within ${timeoutMs / 1000} s`, undefined, true));
+  try {
+    await talk.write(`${question}\n`);
+    await talk.until(() => answers.length > 0);
+    return answers[0] ?? '';
+  } finally {
+    talk.destroy();
+  }
 }
 
 function whyNot(error: unknown): string {
