@@ -251,7 +251,7 @@ async function sendState(session: UnsSession, whole: string, progress: Advance):
   const fd = present(whole, () => openSync(whole, 'r'));
   try {
     for (const chunk of readChunksAt(fd, 0, whole)) {
-      await session.send(Uint8Array.from(chunk));
+      await session.send(chunk);
       progress(linesIn(chunk));
     }
   } finally {

@@ -1,6 +1,8 @@
 /** A CP's connection to a UNS: connect, init, send with backpressure while errors come back, part in good order. */
-import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
+import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError, messageOf, type ErrorCode } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
@@ -40,83 +42,73 @@ export class UnsSession {
   readonly #options: SessionOptions;
   readonly #where: string;
   readonly #socket: Socket;
+  readonly #talk: Conversation;
   readonly #reader: UnsReader;
+  #isConnected = false;
+  /** It has said something. */
+  #isHeard = false;
   #status: ProviderReport | undefined;
   #received: number | undefined;
-  /** Why nothing more will come, other than the end of what was agreed. */
-  #failure: unknown;
-  #isEnded = false;
   #fate: SetFate = 'unsent';
   /** Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something else. */
   readonly failed: Promise<never>;
-  #reject: (error: unknown) => void = () => undefined;
-  /** Called whenever something above has changed. */
-  #wake: () => void = () => undefined;
 
-  /** It has said something. */
-  #isHeard = false;
-
-  private constructor(socket: Socket, options: SessionOptions) {
+  private constructor(options: SessionOptions) {
     this.#options = options;
     this.#where = formatEndpoint(options.uns);
-    this.#socket = socket;
     this.#reader = new UnsReader(event => this.#on(event), options.limits, this.#where);
-    this.failed = new Promise((_, reject) => (this.#reject = reject));
+    this.#socket = dial(options.uns, options.ca, () => {
+      this.#isConnected = true;
+      this.#talk.stir();
+    });
+    this.#talk = new Conversation(this.#socket, this.#where, options.clock);
+    this.#talk.listen(
+      chunk => this.#read(chunk),
+      error => (this.#isConnected ? this.#lost(error) : this.#unreachable(connectFailure(error), error)),
+    );
+    this.failed = this.#talk.until(() => false) as Promise<never>;
     this.failed.catch(() => undefined);
-    socket.on('data', chunk => this.#read(chunk));
-    socket.on('drain', () => this.#wake());
-    socket.on('end', () => this.#end(undefined));
-    socket.on('close', () => this.#end(undefined));
-    socket.on('error', error => this.#end(error));
   }
 
   /** @throws LccError `peer.unavailable` */
   static async open(options: SessionOptions): Promise<UnsSession> {
-    const where = formatEndpoint(options.uns);
-    const socket = await dial(options.uns, options.ca);
-    await new Promise<void>((resolve, reject) => {
-      const fail = (why: string, cause?: unknown): void => {
-        socket.destroy();
-        reject(new LccError('peer.unavailable', `cannot reach the UNS at ${where}: ${why}`, { cause }));
-      };
-      const cancel = options.clock.after(options.timeoutMs, () =>
-        fail(`no connection after ${options.timeoutMs / 1000} s`),
+    const session = new UnsSession(options);
+    const { timeoutMs } = options;
+    try {
+      await session.#talk.until(
+        () => session.#isConnected,
+        timeoutMs,
+        () => session.#unreachable(`no connection after ${timeoutMs / 1000} s`),
       );
-      socket.once(options.uns.kind === 'tls' ? 'secureConnect' : 'connect', () => {
-        cancel();
-        socket.removeAllListeners('error');
-        resolve();
-      });
-      socket.once('error', error => {
-        cancel();
-        fail(connectFailure(error), error);
-      });
-    });
-    return new UnsSession(socket, options);
+    } catch (error) {
+      session.#talk.destroy();
+      throw error;
+    }
+    return session;
   }
 
   /** @throws LccError `auth.refused`, `peer.busy`, `peer.rejected`, `peer.protocol`, `peer.unavailable` */
   async init(pid: string, password: string): Promise<ProviderReport> {
-    this.#socket.write(initMessage(pid, password));
+    await this.send(initMessage(pid, password));
     await this.#until(() => this.#status !== undefined, 'an answer to init');
     try {
       this.#options.errorsKept();
     } catch (error) {
-      await this.#leaveErrors();
+      // In the middle of a set, which does not count either: the errors shown do not count as received.
+      this.#talk.say(setStart('partial', ''));
+      await this.close();
       throw error;
     }
     return this.#status!;
   }
 
   /**
-   * Sends a part of the set; resolves when more may be sent.
+   * Sends a part of the set; resolves when it has left, and more may be sent.
    * @throws LccError as soon as the UNS rejected the set or is gone
    */
-  async send(data: string | Uint8Array): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    if (!this.#socket.write(data)) {
-      await this.#until(() => !this.#socket.writableNeedDrain, 'room for more of the set');
-    }
+  send(data: string | Uint8Array): Promise<void> {
+    const { timeoutMs } = this.#options;
+    return this.#talk.write(data, timeoutMs, () => this.#silence('room for more of the set'));
   }
 
   get fate(): SetFate {
@@ -125,7 +117,7 @@ export class UnsSession {
 
   /** Sends the end of the set: it counts from there on. @throws as `send` */
   async endSet(): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
+    this.#talk.check();
     const sending = this.send(SET_END);
     this.#fate = 'doubtful';
     await sending;
@@ -137,27 +129,19 @@ export class UnsSession {
     return this.#received!;
   }
 
-  /** Parts in good order: the UNS may take what it told us for received. */
+  /**
+   * Parts in good order: the UNS may take what it told us for received. All that matters has been said; a UNS that does not
+   * hang up, or does so rudely, changes nothing.
+   */
   async close(): Promise<void> {
-    this.#socket.end();
-    try {
-      await this.#until(() => this.#isEnded, 'the end of the connection');
-    } catch {
-      // All that matters has been said; a UNS that does not hang up, or does so rudely, changes nothing.
-    }
-    this.#socket.destroy();
-  }
-
-  /** Parts so that the errors shown do not count as received: in the middle of a set, which does not count either. */
-  async #leaveErrors(): Promise<void> {
-    this.#socket.write(setStart('partial', ''));
-    await this.close();
+    this.#talk.limit(this.#options.timeoutMs, () => this.#silence('the end of the connection'));
+    await this.#talk.finish();
   }
 
   /** Drops the connection: whatever was begun counts as nothing sent, and of what is in doubt no more travels. */
   drop(): void {
     // A connection that the UNS has closed cannot be reset, nor can one with TLS by Node.
-    const canReset = this.#options.uns.kind === 'tcp' && !this.#isEnded;
+    const canReset = this.#options.uns.kind === 'tcp' && !this.#talk.hasEnded;
     if (this.#fate === 'doubtful' && canReset) this.#socket.resetAndDestroy();
     this.#socket.destroy();
   }
@@ -166,14 +150,13 @@ export class UnsSession {
     const isFirst = !this.#isHeard;
     this.#isHeard = true;
     try {
-      if (this.#failure === undefined) this.#reader.write(chunk);
+      this.#reader.write(chunk);
     } catch (error) {
-      this.#socket.destroy();
       const isWeb = isFirst && chunk.subarray(0, 5).toString('latin1') === 'HTTP/';
       const text = isWeb
         ? `${this.#where} is no UNS, it speaks HTTP: name where lccd-uns listens`
         : `the UNS at ${this.#where}: ${messageOf(error)}`;
-      this.#fail(error instanceof LccError ? new LccError('peer.protocol', text, { cause: error }) : error);
+      throw error instanceof LccError ? new LccError('peer.protocol', text, { cause: error }) : error;
     }
   }
 
@@ -184,72 +167,44 @@ export class UnsSession {
         return;
       case 'initAccepted':
         this.#status = event.status;
-        break;
+        return;
       case 'setAccepted':
         this.#received = event.received;
         this.#fate = 'accepted';
-        break;
+        return;
       case 'rejected':
         if (event.what === 'set') this.#fate = 'rejected';
-        this.#fail(rejectionError(event));
-        return;
+        this.#talk.interrupt(rejectionError(event));
     }
-    this.#wake();
   }
 
-  #end(error: Error | undefined): void {
-    this.#isEnded = true;
+  #unreachable(why: string, cause?: unknown): LccError {
+    return new LccError('peer.unavailable', `cannot reach the UNS at ${this.#where}: ${why}`, { cause });
+  }
+
+  #lost(error: Error | undefined): LccError {
     const how = error === undefined ? 'closed the connection' : `is gone: ${messageOf(error)}`;
     // A server of TLS hangs up on everything else without a word.
     const isMute = !this.#isHeard && this.#options.uns.kind === 'tcp';
     const advice = isMute ? `; if it speaks TLS, say --uns=tls:${this.#where}` : '';
     const text = `the UNS at ${this.#where} ${how}; ${this.#fate === 'doubtful' ? UNKNOWN : 'nothing was accepted'}${advice}`;
-    this.#fail(new LccError('peer.unavailable', text, { cause: error }));
+    return new LccError('peer.unavailable', text, { cause: error });
   }
 
-  #fail(error: unknown): void {
-    this.#failure ??= error;
-    this.#reject(this.#failure);
-    this.#wake();
+  #silence(what: string): LccError {
+    const silence = `${this.#options.timeoutMs / 1000} s without ${what}; see --timeout`;
+    const fate = this.#fate === 'doubtful' ? `; ${UNKNOWN}` : '';
+    return new LccError('peer.unavailable', `the UNS at ${this.#where}: ${silence}${fate}`);
   }
 
-  /** Waits for a condition; its failure, and silence, end the wait. */
+  /** Waits for a condition; silence ends the wait. */
   #until(isTrue: () => boolean, what: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const check = (): void => {
-        // What was promised may have come in one piece with the end of the connection.
-        if (isTrue()) settle(resolve);
-        else if (this.#failure !== undefined) settle(() => reject(this.#failure));
-      };
-      const settle = (action: () => void): void => {
-        cancel();
-        this.#wake = () => undefined;
-        action();
-      };
-      const cancel = this.#options.clock.after(this.#options.timeoutMs, () => {
-        const silence = `${this.#options.timeoutMs / 1000} s without ${what}; see --timeout`;
-        const fate = this.#fate === 'doubtful' ? `; ${UNKNOWN}` : '';
-        this.#fail(new LccError('peer.unavailable', `the UNS at ${this.#where}: ${silence}${fate}`));
-      });
-      this.#wake = check;
-      check();
-    });
+    return this.#talk.until(isTrue, this.#options.timeoutMs, () => this.#silence(what));
   }
 }
 
-async function dial(uns: Endpoint, ca: Buffer | undefined): Promise<Socket> {
-  if (uns.kind === 'unix') return connectPlain({ path: uns.path });
-  if (uns.kind === 'tcp') return connectPlain({ host: uns.host, port: uns.port });
-  const { connect } = await import('node:tls');
-  return connect({
-    host: uns.host,
-    port: uns.port,
-    ...(isIP(uns.host) === 0 ? { servername: uns.host } : {}),
-    ...(ca === undefined ? {} : { ca }),
-  });
-}
-
-function connectFailure(error: Error): string {
+function connectFailure(error: Error | undefined): string {
+  if (error === undefined) return 'it hangs up';
   switch (errnoOf(error) ?? '') {
     case 'ECONNREFUSED':
       return 'connection refused; is it running?';

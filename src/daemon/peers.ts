@@ -1,9 +1,9 @@
 /** Connections to upper servers that come back by themselves: "any process that is restarted is found again". */
-import { connect as netConnect, isIP, type Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
+import type { Socket } from 'node:net';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
 import { readAuthorities } from '../lib/authorities.js';
+import { dial } from '../lib/dial.js';
 import { formatEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
@@ -81,7 +81,7 @@ export function keepConnected(
   const open = () => {
     let openedAtMs: number | undefined;
     let cause = '';
-    const current = openSocket(endpoint, context.config, () => {
+    const current = dial(endpoint, authoritiesOf(endpoint, context.config), () => {
       current.setTimeout(0);
       current.setKeepAlive(true, KEEP_ALIVE_MS);
       connected = true;
@@ -141,24 +141,8 @@ export function keepConnected(
   };
 }
 
-function openSocket(endpoint: Endpoint, config: Config, onReady: () => void): Socket {
-  switch (endpoint.kind) {
-    case 'unix':
-      return netConnect({ path: endpoint.path }, onReady);
-    case 'tcp':
-      return netConnect({ host: endpoint.host, port: endpoint.port, noDelay: true }, onReady);
-    case 'tls': {
-      const ca = config.get('net.tls_ca');
-      return tlsConnect(
-        {
-          host: endpoint.host,
-          port: endpoint.port,
-          // A name only: a server is not told which address it was reached at (RFC 6066), and Node warns of it.
-          ...(isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}),
-          ...(ca === '' ? {} : { ca: readAuthorities('net.tls_ca', ca) }),
-        },
-        onReady,
-      );
-    }
-  }
+/** Read each time: the file may be replaced. */
+function authoritiesOf(endpoint: Endpoint, config: Config): string | Buffer | undefined {
+  const ca = endpoint.kind === 'tls' ? config.get('net.tls_ca') : '';
+  return ca === '' ? undefined : readAuthorities('net.tls_ca', ca);
 }

@@ -1,117 +1,74 @@
 /** The UNS's end of the connection to the Queue Manager: questions with one answer, bytes with backpressure. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { createAnswerReader, type QmAnswer } from '../wire/uns-qm.js';
 
 export class QmLink {
-  readonly #socket: Socket;
-  readonly #clock: Clock;
+  readonly #talk: Conversation;
   readonly #timeoutMs: number;
-  #failure: LccError | undefined;
-  #pending: { resolve(answer: QmAnswer): void; reject(error: unknown): void } | undefined;
-  /** An answer that came before its question was complete: a set refused at its head. */
-  #early: QmAnswer | undefined;
-  /** Those waiting for room to write, or for anything else that the end of the connection must break. */
-  readonly #waiting = new Set<() => void>();
+  /** What has come and was not waited for yet: of a set that is refused at its head, before all of it was sent. */
+  #answer: QmAnswer | undefined;
+  #isAsking = false;
 
   constructor(socket: Socket, options: { xml: XmlLimits; timeoutMs: number; clock: Clock }) {
-    this.#socket = socket;
-    this.#clock = options.clock;
     this.#timeoutMs = options.timeoutMs;
-    const reader = createAnswerReader(answer => this.#hear(answer), {
-      where: 'Queue Manager',
-      xml: options.xml,
-    });
-    socket.on('data', (chunk: Buffer) => {
-      try {
-        reader.write(chunk);
-      } catch (error) {
-        this.#fail(
-          error instanceof LccError ? error : new LccError('bug', messageOf(error), { cause: error }),
-        );
-      }
-    });
-    socket.on('error', error => this.#fail(new LccError('peer.unavailable', messageOf(error))));
-    socket.on('close', () => this.#fail(new LccError('peer.unavailable', 'connection closed')));
+    const where = 'Queue Manager';
+    this.#talk = new Conversation(socket, where, options.clock);
+    const reader = createAnswerReader(answer => this.#hear(answer), { where, xml: options.xml });
+    this.#talk.listen(
+      chunk => reader.write(chunk),
+      error => new LccError('peer.unavailable', error === undefined ? 'connection closed' : messageOf(error)),
+    );
   }
 
   /**
    * Sends bytes; resolves when they have left, so that their memory may be used again.
    * @throws LccError when the connection is broken, or does not take them in time
    */
-  async send(bytes: string | Uint8Array): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    const cancel = this.#unlessInTime('takes no more');
-    const left = new Promise<void>(resolve => void this.#socket.write(bytes, () => resolve()));
-    try {
-      await this.unlessClosed(left);
-    } finally {
-      cancel();
-    }
+  send(bytes: string | Uint8Array): Promise<void> {
+    return this.#talk.write(bytes, this.#timeoutMs, () => tooLate('takes no more'));
   }
 
   /** Sends a question and waits for its answer, which must be one of `kinds`. @throws LccError */
   async ask(question: string | Uint8Array, ...kinds: QmAnswer['kind'][]): Promise<QmAnswer> {
-    const answered = new Promise<QmAnswer>((resolve, reject) => (this.#pending = { resolve, reject }));
-    answered.catch(() => undefined);
-    if (this.#early !== undefined) this.#hear(this.#early);
-    this.#early = undefined;
-    const cancel = this.#unlessInTime('no answer in time');
-    try {
-      if (this.#failure !== undefined) throw this.#failure;
-      this.#socket.write(question);
-      const answer = await answered;
-      if (kinds.includes(answer.kind)) return answer;
-      throw answer.kind === 'busy'
-        ? new LccError('peer.busy', 'busy')
-        : new LccError('peer.protocol', `<${answer.kind}> is no answer to this`);
-    } finally {
-      cancel();
-      this.#pending = undefined;
-    }
+    this.#isAsking = true;
+    const sent = this.#talk.write(question);
+    sent.catch(() => undefined);
+    await this.#talk.until(
+      () => this.#answer !== undefined,
+      this.#timeoutMs,
+      () => tooLate('no answer in time'),
+    );
+    const answer = this.#answer;
+    this.#answer = undefined;
+    this.#isAsking = false;
+    if (answer !== undefined && kinds.includes(answer.kind)) return answer;
+    throw answer?.kind === 'busy'
+      ? new LccError('peer.busy', 'busy')
+      : new LccError('peer.protocol', `<${answer?.kind}> is no answer to this`);
   }
 
   /** Waits for `event`, or throws the end of the connection. */
   async unlessClosed(event: Promise<void>): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    await new Promise<void>(resolve => {
-      this.#waiting.add(resolve);
-      void event.then(() => {
-        this.#waiting.delete(resolve);
-        resolve();
-      });
+    let hasCome = false;
+    void event.then(() => {
+      hasCome = true;
+      this.#talk.stir();
     });
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  /** The connection is given up, unless what is returned is called in time. */
-  #unlessInTime(what: string): () => void {
-    return this.#clock.after(this.#timeoutMs, () =>
-      this.#fail(new LccError('peer.unavailable', `${what} (uns.qm_timeout_ms)`)),
-    );
+    await this.#talk.until(() => hasCome);
   }
 
   #hear(answer: QmAnswer): void {
-    const pending = this.#pending;
-    this.#pending = undefined;
-    if (pending !== undefined) pending.resolve(answer);
-    else if (answer.kind === 'refused' && this.#early === undefined) this.#early = answer;
-    else if (answer.kind === 'busy') this.#fail(new LccError('peer.busy', 'busy'));
-    else this.#fail(new LccError('peer.protocol', `<${answer.kind}> was not asked for`));
+    if (answer.kind === 'busy' && !this.#isAsking) throw new LccError('peer.busy', 'busy');
+    if (this.#answer !== undefined || (!this.#isAsking && answer.kind !== 'refused'))
+      throw new LccError('peer.protocol', `<${answer.kind}> was not asked for`);
+    this.#answer = answer;
   }
+}
 
-  #fail(error: LccError): void {
-    this.#failure ??= error;
-    this.#pending?.reject(this.#failure);
-    this.#pending = undefined;
-    this.#socket.destroy();
-    this.#stir();
-  }
-
-  #stir(): void {
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
-  }
+function tooLate(what: string): LccError {
+  return new LccError('peer.unavailable', `${what} (uns.qm_timeout_ms)`);
 }
