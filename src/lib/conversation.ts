@@ -150,7 +150,7 @@ export class Conversation {
 
   // Speaking
 
-  /** Says something, at the latest when the peer is waited for; dropped when nobody can hear it any more. */
+  /** Says something, at the latest when the peer is waited for or others have their turn; dropped when nobody can hear it. */
   say(text: string): void {
     this.#unsent += text;
   }
@@ -224,6 +224,7 @@ export class Conversation {
 
   /** Lets others have their turn of the event loop. Throws like `check`. */
   async turn(): Promise<void> {
+    this.#send();
     await new Promise(resolve => void setImmediate(resolve));
     this.check();
   }

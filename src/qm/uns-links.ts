@@ -7,9 +7,10 @@
  * of room might keep that room for ever. For the same reason they do not count as queued, or a set that was cut for
  * another reason could not come back.
  */
-import { once } from 'node:events';
 import type { Connection, Listener } from '../daemon/types.js';
+import { limitText } from '../config/settings/index.js';
 import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { FairShare } from '../lib/fair-share.js';
@@ -53,7 +54,7 @@ export class UnsLinks {
   /** Where to listen: the endpoints given, with their real ports once known. */
   #endpoints: readonly Endpoint[];
   #listeners: Listener[] = [];
-  readonly #connections = new Map<Connection, UnsSession>();
+  readonly #sessions = new Set<UnsSession>();
   #shut = false;
   #queued = 0;
   /** Taken since that was counted, whatever of it has been fetched meanwhile. */
@@ -71,7 +72,7 @@ export class UnsLinks {
 
   /** UNSes that are there, however many connections each has. */
   get connected(): number {
-    return new Set([...this.#connections.values()].map(session => session.uns)).size;
+    return new Set([...this.#sessions].map(session => session.uns)).size;
   }
   /** Shut because of overload. */
   get shut(): boolean {
@@ -90,7 +91,7 @@ export class UnsLinks {
     const failure = opened.find(one => one.status === 'rejected');
     if (failure !== undefined) {
       // Of several none stays open.
-      this.#close();
+      this.#close('cannot listen');
       throw failure.reason;
     }
     this.#endpoints = this.#listeners.map(listener => listener.endpoint);
@@ -100,34 +101,39 @@ export class UnsLinks {
     this.#stopped = true;
     this.#cancelCheck?.();
     await this.#opening;
-    this.#close();
+    this.#close('the Queue Manager stops');
   }
 
-  async #serve(connection: Connection): Promise<void> {
+  async #serve({ socket, peer }: Connection): Promise<void> {
     const { clock, log, xml, helloTimeoutMs, maxHelloBytes } = this.#options;
-    const { socket, peer } = connection;
-    const cancelHello = clock.after(helloTimeoutMs, () => socket.destroy());
-    const session = new UnsSession(this.#options, connection, {
+    const where = `uns ${peer}`;
+    const talk = new Conversation(socket, where, clock);
+    const session = new UnsSession(this.#options, talk, {
       isFull: () => this.#isFull(),
       took: urls => (this.#taken += urls),
-      overloaded: reason => this.#shutOut(reason, connection),
+      overloaded: reason => this.#shutOut(reason, session),
     });
-    this.#connections.set(connection, session);
+    this.#sessions.add(session);
+    talk.limit(helloTimeoutMs, () => {
+      const limit = limitText('wire.hello_timeout_ms', helloTimeoutMs);
+      return new LccError('peer.protocol', `${where}: has not said who it is for ${limit}`);
+    });
     try {
-      const options = { where: `uns ${peer}`, xml, maxHelloBytes, share: this.#share };
-      await receiveFromUns(socket, session.handlers(cancelHello), options);
-      socket.end();
+      await receiveFromUns(talk, session.handlers(), { where, xml, maxHelloBytes, share: this.#share });
     } catch (error) {
-      if (!(error instanceof Overload) && !isDisconnect(error)) {
+      if (error instanceof Overload) talk.say(formatQmAnswer({ kind: 'busy' }));
+      else if (!talk.isOver || !isDisconnect(error)) {
         log.warn('a UNS is cut off', { peer, error: messageOf(error) });
-        if (error instanceof LccError) socket.write(errorElement(error));
+        if (error instanceof LccError) talk.say(errorElement(error));
       }
-      socket.destroySoon();
     } finally {
-      cancelHello();
       session.cut();
-      this.#connections.delete(connection);
+      this.#sessions.delete(session);
     }
+    talk.calm();
+    // What it still sends would cut its reading of the last word short.
+    talk.limit(LINGER_MS, () => new LccError('limit', `${where}: does not close`));
+    await talk.finish({ maxBytes: session.uns === '' ? maxHelloBytes : Infinity });
   }
 
   #isFull(): boolean {
@@ -149,24 +155,20 @@ export class UnsLinks {
     return this.#queued;
   }
 
-  #shutOut(reason: string, told: Connection): void {
+  #shutOut(reason: string, told: UnsSession): void {
     if (this.#shut || this.#stopped) return;
     this.#shut = true;
     this.#options.log.warn('UNSes are shut out', { reason });
-    this.#close(told);
+    this.#close(reason, told);
     this.#checkLater();
   }
 
-  /** @param except a connection that is being told already */
-  #close(except?: Connection): void {
+  /** @param except one that is being told already */
+  #close(reason: string, except?: UnsSession): void {
     for (const listener of this.#listeners) void listener.close();
     this.#listeners = [];
-    for (const [connection, session] of this.#connections) {
-      const { socket } = connection;
-      if (connection === except || (session.taking && !this.#stopped)) continue;
-      if (!socket.writableEnded) socket.end(formatQmAnswer({ kind: 'busy' }));
-      socket.destroySoon();
-    }
+    for (const session of this.#sessions)
+      if (session !== except && (!session.taking || this.#stopped)) session.sendAway(reason);
   }
 
   #checkLater(): void {
@@ -200,18 +202,17 @@ interface Load {
 /** What one UNS says, carried out. */
 class UnsSession {
   readonly #options: UnsLinksOptions;
-  readonly #connection: Connection;
+  readonly #talk: Conversation;
   readonly #load: Load;
   #uns = '';
   #set: SetAbsorption | undefined;
   #entry = '';
   /** A set has begun and not ended. */
   taking = false;
-  #cancelStall = () => {};
 
-  constructor(options: UnsLinksOptions, connection: Connection, load: Load) {
+  constructor(options: UnsLinksOptions, talk: Conversation, load: Load) {
     this.#options = options;
-    this.#connection = connection;
+    this.#talk = talk;
     this.#load = load;
   }
 
@@ -220,30 +221,30 @@ class UnsSession {
     return this.#uns;
   }
 
-  handlers(greeted: () => void): UnsHandlers {
+  handlers(): UnsHandlers {
     const { intake } = this.#options;
     return {
       hello: async id => {
         this.#uns = id;
-        greeted();
-        if (this.#load.isFull()) await this.#sendAway('the queue is full');
+        this.#talk.unlimited();
+        if (this.#load.isFull()) this.#overload('the queue is full');
         await this.#say({ kind: 'qm' });
       },
       setBegins: async head => {
-        if (this.#load.isFull()) await this.#sendAway('the queue is full');
+        if (this.#load.isFull()) this.#overload('the queue is full');
         this.#entry = head.entry;
         this.taking = true;
         this.#set = await intake.begin(this.#uns, head);
         this.#expectMore();
       },
       urls: async records => {
-        this.#cancelStall();
+        this.#talk.unlimited();
         await this.#try(() => this.#set?.take(records));
         this.#expectMore();
       },
       setEnds: async () => {
         const set = this.#set;
-        this.#cancelStall();
+        this.#talk.unlimited();
         if (set === undefined) return;
         const answer = await this.#try(() => set.end());
         this.#set = undefined;
@@ -269,17 +270,21 @@ class UnsSession {
 
   /** The connection is over: an open set is cut off. */
   cut(): void {
-    this.#cancelStall();
     this.#set?.cut();
     this.#set = undefined;
   }
 
+  /** Says busy as soon as nothing is under way, and closes. */
+  sendAway(reason: string): void {
+    this.#talk.interrupt(new Overload(reason));
+  }
+
   /** The rest of the set must come, or the connection goes. */
   #expectMore(): void {
-    const { clock, stallTimeoutMs } = this.#options;
-    this.#cancelStall = clock.after(stallTimeoutMs, () => {
+    const { stallTimeoutMs } = this.#options;
+    this.#talk.limit(stallTimeoutMs, () => {
       const why = `nothing more of ${this.#entry} for ${stallTimeoutMs / 1000} s (wire.stall_timeout_ms)`;
-      this.#connection.socket.destroy(new LccError('peer.unavailable', why));
+      return new LccError('peer.unavailable', why);
     });
   }
 
@@ -287,31 +292,22 @@ class UnsSession {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof LccError && this.#options.failed(error)) return this.#sendAway(error.message);
+      if (error instanceof LccError && this.#options.failed(error)) return this.#overload(error.message);
       throw error;
     }
   }
 
-  /** Says busy, and gives the other side a moment to read it: what it still sends would cut the connection short. */
-  async #sendAway(reason: string): Promise<never> {
+  #overload(reason: string): never {
     this.#load.overloaded(reason);
-    const { socket } = this.#connection;
-    socket.end(formatQmAnswer({ kind: 'busy' }));
-    const over = new Promise<void>(resolve => void this.#options.clock.after(LINGER_MS, resolve));
-    if (!socket.destroyed) await Promise.race([once(socket, 'close'), over]);
     throw new Overload(reason);
   }
 
-  async #say(answer: QmAnswer): Promise<void> {
-    const { socket } = this.#connection;
-    if (!socket.write(formatQmAnswer(answer)) && !socket.destroyed) {
-      await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
-    }
+  #say(answer: QmAnswer): Promise<void> {
+    return this.#talk.write(formatQmAnswer(answer));
   }
 }
 
 /** The other side went away: nothing to report. */
 function isDisconnect(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE';
+  return error instanceof LccError && error.code === 'peer.unavailable';
 }

@@ -13,8 +13,8 @@
  * `id` names the UNS and the spool the entries lie in, so (id, entry) is never used for two sets; a provider's
  * entries ascend. The urls are the CP's own tags, checked but not rewritten. A set counts only with its end tag.
  */
-import type { Duplex } from 'node:stream';
 import { limitText } from '../config/settings/index.js';
+import type { Conversation } from '../lib/conversation.js';
 import { LccError } from '../lib/errors.js';
 import type { FairShare } from '../lib/fair-share.js';
 import { escapeText, formatAttributes } from '../lib/xml/escape.js';
@@ -157,10 +157,10 @@ export interface UnsLinkOptions extends LinkOptions {
 /**
  * Hears one UNS until it closes; memory is bounded by one read of the stream. Resolves when it closed in good order.
  * @throws LccError `data.cut` when it ended inside a set, `data.malformed` or `limit` (XmlError), `peer.protocol`, what
- *   a handler threw, or the stream's own error; the stream stays open, to be answered
+ *   a handler threw, or what ended the conversation otherwise
  */
 export async function receiveFromUns(
-  stream: Duplex,
+  talk: Conversation,
   handlers: UnsHandlers,
   options: UnsLinkOptions,
 ): Promise<void> {
@@ -237,15 +237,14 @@ export async function receiveFromUns(
     flush();
     for (const call of calls.splice(0)) await call();
   };
-  // Left open on errors: the peer still has to learn of the error.
-  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for (let chunk; (chunk = await talk.next()) !== undefined;) {
     if (!reading.isKnown) {
       for await (const slice of reading.slices(chunk)) await read(slice);
       continue;
     }
     await read(chunk);
-    // Node reads up to 32 chunks in a row of a connection that always has more: the other connections wait for all of them.
-    if (state.inSet) await new Promise(resolve => void setImmediate(resolve));
+    // A connection that always has more is read many chunks in a row: the other connections wait for all of them.
+    if (state.inSet) await talk.turn();
   }
   reader.end();
 }

@@ -38,7 +38,7 @@ describe('lccd-qm', () => {
     const qm = await startQm('[qm]\nmax_connections = 2\n');
     const [stays, leaves] = [new Uns(qm, 'u1'), new Uns(qm, 'u2')];
     for (const uns of [stays, leaves]) assert.ok(await uns.hear(/<lococa:qm\/>/));
-    const why = 'there are 2 (qm.max_connections) connections of UNSes already';
+    const why = 'too many connections of UNSes, try again later: the limit is 2 (qm.max_connections)';
     for (let n = 0; n < 3; n++)
       assert.equal(await refusal(qm.unsPath), `<lococa:error code="106">${why}</lococa:error>\n`);
     assert.ok(await stays.set('e1', [url('a'), url('b')]));
@@ -61,7 +61,7 @@ describe('lccd-qm', () => {
     for (let n = 0; n < 3; n++)
       assert.match(
         await refusal(qm.bmPath),
-        /code="106">there are 1 \(qm\.max_connections\) connections of Bot/,
+        /code="106">too many connections of Bot Managers, try again later: the limit is 1 \(qm\.max_connections\)/,
       );
     await uns.set('e1', [url('a')]);
     await bm.until(() => bm.fetches.length === 1);
@@ -85,7 +85,10 @@ describe('lccd-qm', () => {
     await uns.logged('set absorbed');
     await until('14 connections are refused', () => (refused('debug') ?? 0) >= 14);
     assert.equal(refused('warn'), 1);
-    assert.match(uns.log, /"reason":"Queue Manager: 106 there are 2 \(qm\.max_connections\)/);
+    assert.match(
+      uns.log,
+      /"reason":"Queue Manager: 106 too many connections of UNSes, .* 2 \(qm\.max_connections\)/,
+    );
     await uns.stop();
   });
 });
@@ -108,7 +111,7 @@ describe('lccd-bm', () => {
       // These do not close: they linger.
       const others = await Promise.all(Array.from({ length: 3 }, () => dial(path)));
       const answers = others.map(async other => String(((await once(other, 'data')) as [Buffer])[0]));
-      const why = `there are 1 (bm.max_robots) connections of ${whose} already`;
+      const why = `too many connections of ${whose}, try again later: the limit is 1 (bm.max_robots)`;
       for (const answer of answers)
         assert.equal(await answer, `<lococa:error code="106">${why}</lococa:error>\n`);
       first.destroy();
@@ -134,7 +137,7 @@ describe('lccbot --listen', () => {
     const greeted = async (socket: Socket) => String(((await once(socket, 'data')) as [Buffer])[0]);
     const first = await dial(path);
     assert.match(await greeted(first), /<lococa:bot slots="64"\/>/);
-    const why = 'there are 1 (bot.max_connections) connections of peers already';
+    const why = 'too many connections of peers, try again later: the limit is 1 (bot.max_connections)';
     for (let n = 0; n < 3; n++)
       assert.equal(await refusal(path), `<lococa:error code="106">${why}</lococa:error>\n`);
     first.write('<nonsense/>');

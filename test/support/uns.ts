@@ -14,6 +14,8 @@ import {
   type SessionNote,
   type SetHead,
 } from '../../src/wire/uns-qm.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { Conversation } from '../../src/lib/conversation.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 import { isDelete, type UrlRecord } from '../../src/wire/url.js';
 import { Daemons, type Daemon } from './daemon.js';
@@ -197,7 +199,7 @@ export class Receiver {
     let set: Received | undefined;
     const say = (answer: Parameters<typeof formatQmAnswer>[0]) => void socket.write(formatQmAnswer(answer));
     await receiveFromUns(
-      socket,
+      new Conversation(socket, 'uns', systemClock),
       {
         hello: id => {
           uns = id;
@@ -232,6 +234,7 @@ export class Receiver {
       },
       { where: 'uns', xml: XML, maxHelloBytes: 128 * 1024, share: new FairShare() },
     ).catch(() => undefined);
+    socket.destroy();
     this.#sockets.delete(socket);
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { SessionStore } from '../../src/db/spools/sessions.js';
 import { ManualClock } from '../../src/lib/clock.js';
+import { Conversation } from '../../src/lib/conversation.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
@@ -72,7 +73,7 @@ function uns(name: string) {
       let begun: SetHead | undefined;
       const say = (answer: Parameters<typeof formatQmAnswer>[0]) => void theirs.write(formatQmAnswer(answer));
       const session = receiveFromUns(
-        theirs,
+        new Conversation(theirs, 'uns', clock),
         {
           hello: () => say({ kind: 'qm' }),
           setBegins: head => void (begun = head),

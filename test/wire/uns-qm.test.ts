@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import {
   createAnswerReader,
@@ -14,6 +15,8 @@ import {
   type UnsHandlers,
 } from '../../src/wire/uns-qm.js';
 import { ends, settle } from '../support/duplex.js';
+import { ManualClock } from '../../src/lib/clock.js';
+import { Conversation } from '../../src/lib/conversation.js';
 import { FairShare } from '../../src/lib/fair-share.js';
 
 const OPTIONS = {
@@ -48,12 +51,16 @@ const DOCUMENT =
   sessionNote({ pid: 7, seq: 19, ip: '', errseen: 900 }) +
   damageNote({ entry: 'e1', pid: 8 });
 
+function talkOver(stream: Duplex): Conversation {
+  return new Conversation(stream, 'uns', new ManualClock());
+}
+
 /** Everything the handlers were told, urls one by one. */
 async function hear(document: string, pieceBytes = Infinity): Promise<unknown[]> {
   const told: unknown[] = [];
   const { ours, theirs } = ends();
   const bytes = Buffer.from(document);
-  const heard = receiveFromUns(ours, recorder(told), OPTIONS);
+  const heard = receiveFromUns(talkOver(ours), recorder(told), OPTIONS);
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     theirs.write(bytes.subarray(at, Math.min(bytes.length, at + pieceBytes)));
     if (pieceBytes < Infinity) await settle(1);
@@ -102,7 +109,7 @@ describe('the QM hears', () => {
     let release = () => {};
     const told: unknown[] = [];
     const heard = receiveFromUns(
-      ours,
+      talkOver(ours),
       {
         ...recorder(told),
         urls: async records => {
@@ -127,7 +134,7 @@ describe('the QM hears', () => {
 
   it('a stranger so far only, and says which limit that is', async () => {
     const { ours, theirs } = ends();
-    const heard = assert.rejects(receiveFromUns(ours, recorder([]), OPTIONS), {
+    const heard = assert.rejects(receiveFromUns(talkOver(ours), recorder([]), OPTIONS), {
       code: 'limit',
       message: /^uns:\d+:\d+: no message in 4 KB \(wire\.max_hello_bytes\)$/,
     });
@@ -138,7 +145,7 @@ describe('the QM hears', () => {
   it('everything of a UNS that has said which it is', async () => {
     const told: unknown[] = [];
     const { ours, theirs } = ends();
-    const heard = receiveFromUns(ours, recorder(told), OPTIONS);
+    const heard = receiveFromUns(talkOver(ours), recorder(told), OPTIONS);
     theirs.write(unsHello('u'));
     for (let i = 0; i < 10; i++) theirs.write('<!-- x -->\n'.repeat(1000));
     theirs.end(damageNote({ entry: 'e1', pid: 8 }));
@@ -153,7 +160,7 @@ describe('the QM hears', () => {
       const told: unknown[] = [];
       const { ours, theirs } = ends();
       theirs.end(whole.slice(0, length));
-      await assert.rejects(receiveFromUns(ours, recorder(told), OPTIONS), { code: 'data.cut' });
+      await assert.rejects(receiveFromUns(talkOver(ours), recorder(told), OPTIONS), { code: 'data.cut' });
       assert.ok(!told.some(event => Array.isArray(event) && event[0] === 'end'), `cut at ${length}`);
     }
   });
@@ -167,7 +174,7 @@ describe('the QM hears', () => {
       turns++;
       if (!isOver) setImmediate(turn);
     };
-    const heard = receiveFromUns(ours, { ...recorder([]), urls: () => void pieces++ }, OPTIONS);
+    const heard = receiveFromUns(talkOver(ours), { ...recorder([]), urls: () => void pieces++ }, OPTIONS);
     turn();
     theirs.write(unsHello('u') + setStart(HEAD));
     for (let i = 0; i < 50; i++) theirs.write('<url curl="a"/>\n'.repeat(1000));
