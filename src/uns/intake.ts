@@ -7,7 +7,7 @@ import { step } from '../lib/steps.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 import type { WaitingSets } from './backlog.js';
 import { limitOf, type UnsOptions } from './options.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 import { formatLabel, type EntryLabel } from './spooled.js';
 
 /** What is said of a set when it begins to be written. */

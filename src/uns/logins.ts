@@ -16,7 +16,7 @@ import { LoginBackoff } from '../lib/login-backoff.js';
 import type { Intake } from './intake.js';
 import type { UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 
 const LOGINS_AT_A_TIME = 1000;
 const NO_ERRORS = { shown: [], total: 0 } as const;

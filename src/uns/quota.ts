@@ -12,7 +12,7 @@ import type { XmlLimits } from '../lib/xml/types.js';
 import { resolveUrl } from '../wire/roots.js';
 import { recordOf } from '../wire/url-read.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 
 /** Bytes of a hash that tells urls of one set apart. */
 const KEY_BYTES = 6;

@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.js';
 import { KeyedLock } from '../lib/keyed-lock.js';
 import type { Intake } from './intake.js';
 import type { UnsOptions } from './options.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 
 const DAY_MS = 86_400_000;
 

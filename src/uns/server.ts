@@ -21,7 +21,7 @@ import { Intake } from './intake.js';
 import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 import { Rations } from './rations.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 import { CpSession, type SessionParts } from './session.js';
 import { setsInSpools } from './spooled.js';
 

@@ -32,7 +32,7 @@ import type { Intake } from './intake.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
 import { LARGE_SET_URLS, limitOf, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 import { SetSpooling } from './set-intake.js';
 import { Watch } from './watch.js';
 

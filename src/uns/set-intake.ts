@@ -11,7 +11,7 @@ import type { Intake } from './intake.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './rations.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 
 /** Bytes that may wait for the disk before the CP has to. */

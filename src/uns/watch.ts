@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../lib/clock.js';
 import { limitOf, type UnsOptions } from './options.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from '../wire/refusal.js';
 
 /** Slowness is looked at this many times within one idle timeout. */
 const RATE_LOOKS = 4;

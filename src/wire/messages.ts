@@ -62,7 +62,7 @@ export interface ChannelOptions extends ChannelLimits {
 export interface LinkLimits extends ChannelLimits {
   /** How long a new connection may take to identify itself. */
   helloTimeoutMs: number;
-  /** How often it is pinged (pings.ts), where it wants that. */
+  /** How often it is pinged (link-ends.ts), where it wants that. */
   pingIntervalMs: number;
 }
 
@@ -74,14 +74,6 @@ export function linkLimitsOf(config: Config): LinkLimits {
     helloTimeoutMs: config.get('wire.hello_timeout_ms'),
     pingIntervalMs: config.get('wire.ping_interval_ms'),
   };
-}
-
-/** Refuses a peer that does not identify itself in time. @returns ends the wait */
-export function awaitHello(channel: MessageChannel, { clock, helloTimeoutMs }: LinkOptions): () => void {
-  return clock.after(helloTimeoutMs, () => {
-    const limit = limitText('wire.hello_timeout_ms', helloTimeoutMs);
-    channel.refuse(channel.violation(`has not said who it is for ${limit}`));
-  });
 }
 
 export interface ChannelHandlers {

@@ -10,7 +10,7 @@
  *           <check …/>  <sync …/> (upkeep.ts)
  *           <refuse machineid="m2">why</refuse>           to a relay: that machine is not to be one of this LCC
  *
- * A link can be cut without either side being told: both notice by pings (pings.ts).
+ * A link can be cut without either side being told: both notice by pings (link-ends.ts).
  */
 import type { Duplex } from 'node:stream';
 import type { LccError } from '../lib/errors.js';
@@ -26,8 +26,8 @@ import {
   readFetched,
   readRecall,
 } from './fetch-messages.js';
-import { awaitHello, MessageChannel, type ChannelOptions, type LinkOptions } from './messages.js';
-import { Patience, Pinger } from './pings.js';
+import { LowerEnd, UpperEnd } from './link-ends.js';
+import type { ChannelOptions, LinkOptions } from './messages.js';
 import {
   formatUpkeep,
   formatUpkept,
@@ -61,37 +61,12 @@ export interface Offer {
 }
 
 /** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
-export class SourcePeer {
-  readonly channel: MessageChannel;
+export class SourcePeer extends LowerEnd {
   readonly #handlers: SourceHandlers;
-  readonly #patience: Patience;
-  #held = false;
-  #heard = false;
 
   constructor(stream: Duplex, handlers: SourceHandlers, options: ChannelOptions) {
+    super(stream, { closed: reason => handlers.closed(reason) }, options);
     this.#handlers = handlers;
-    this.channel = new MessageChannel(
-      stream,
-      {
-        message: (name, attributes, text) => this.#message(name, attributes, text),
-        closed: reason => {
-          this.#patience.stop();
-          handlers.closed(reason);
-        },
-      },
-      options,
-    );
-    this.#patience = new Patience(this.channel, options.clock, () => this.#held);
-  }
-
-  /** Whether the source has been silent for so long that what it asked for may be another's: the connection ends. */
-  isOver(): boolean {
-    return this.#patience.isOver();
-  }
-
-  /** Whether the source has said something: it knows who is here then, for it pings whoever has said that. */
-  get heard(): boolean {
-    return this.#heard;
   }
 
   /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
@@ -101,11 +76,6 @@ export class SourcePeer {
     this.channel.send(
       `<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}${store}${relay}/>\n`,
     );
-  }
-  /** Stops (true) or goes on (false) taking requests. */
-  hold(held: boolean): void {
-    this.#held = held;
-    this.channel.hold(held);
   }
   fetched(result: FetchResult): void {
     this.channel.send(formatFetched(result));
@@ -117,9 +87,7 @@ export class SourcePeer {
     this.channel.send(formatUpkept(result));
   }
 
-  #message(name: string, attributes: Attributes, text: string): void {
-    this.#heard = true;
-    if (this.#patience.isOver()) return;
+  protected message(name: string, attributes: Attributes, text: string): void {
     switch (name) {
       case 'fetch':
         return this.#handlers.fetch(readFetch(attributes));
@@ -133,8 +101,6 @@ export class SourcePeer {
         });
       case 'refuse':
         return this.#handlers.refused(requiredText(name, attributes, 'machineid'), text);
-      case 'ping':
-        return this.#patience.heard(attributes);
       default: {
         const request = readUpkeep(name, attributes);
         if (request !== undefined) return this.#handlers.upkeep(request);
@@ -157,34 +123,12 @@ export interface BotManagerHandlers {
 }
 
 /** The upper side's end: a QM (or a relaying Bot Manager) talking to a Bot Manager below it. */
-export class BotManagerPeer {
-  readonly channel: MessageChannel;
+export class BotManagerPeer extends UpperEnd {
   readonly #handlers: BotManagerHandlers;
-  readonly #pinger: Pinger;
-  readonly #cancelHello: () => void;
-  #greeted = false;
 
   constructor(stream: Duplex, handlers: BotManagerHandlers, options: LinkOptions) {
+    super(stream, 'bm', reason => handlers.closed(reason), options);
     this.#handlers = handlers;
-    this.channel = new MessageChannel(
-      stream,
-      {
-        message: (name, attributes, text) => this.#message(name, attributes, text),
-        closed: reason => {
-          this.#cancelHello();
-          this.#pinger.stop();
-          handlers.closed(reason);
-        },
-      },
-      options,
-    );
-    this.#pinger = new Pinger(this.channel, options);
-    this.#cancelHello = awaitHello(this.channel, options);
-  }
-
-  /** For how long it has not answered a ping; 0 while it does. */
-  get silentMs(): number {
-    return this.#pinger.silentMs;
   }
 
   fetch(request: FetchRequest): void {
@@ -206,27 +150,27 @@ export class BotManagerPeer {
     this.channel.send(`<refuse${formatAttributes({ machineid })}>${escapeText(why)}</refuse>\n`);
   }
 
-  #message(name: string, attributes: Attributes, text: string): void {
-    this.#pinger.heard();
-    if (name === 'bm') {
-      const words = (list = '') => list.split(' ').filter(id => id !== '');
-      const machineIds = words(attributes['machineid']);
-      const storeIds = words(attributes['store']);
-      if (storeIds.length > 0 && storeIds.length !== machineIds.length)
-        throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
-      const slots = requiredSlots(name, attributes);
-      const relays = optionalFlag(name, attributes, 'relay') === true;
-      this.#handlers.hello({ machineIds, slots, storeIds, relays });
-      this.#greeted = true;
-      this.#cancelHello();
-      this.#pinger.start();
-      return;
-    }
-    if (name === 'bot')
-      throw this.channel.violation(
-        '<bot>: robots connect to an lccd-bm with a store (--store or --machineid); here Bot Managers do',
-      );
-    if (!this.#greeted) throw this.channel.violation(`<${name}> before <lococa:bm>`);
+  protected greeted(attributes: Attributes): boolean {
+    const words = (list = '') => list.split(' ').filter(id => id !== '');
+    const machineIds = words(attributes['machineid']);
+    const storeIds = words(attributes['store']);
+    if (storeIds.length > 0 && storeIds.length !== machineIds.length)
+      throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
+    const slots = requiredSlots('bm', attributes);
+    const relays = optionalFlag('bm', attributes, 'relay') === true;
+    this.#handlers.hello({ machineIds, slots, storeIds, relays });
+    return true;
+  }
+
+  protected override tooEarly(name: string): LccError {
+    return name === 'bot'
+      ? this.channel.violation(
+          '<bot>: robots connect to an lccd-bm with a store (--store or --machineid); here Bot Managers do',
+        )
+      : super.tooEarly(name);
+  }
+
+  protected message(name: string, attributes: Attributes, text: string): void {
     switch (name) {
       case 'fetched':
         return this.#handlers.fetched(readFetched(attributes, text));
@@ -235,8 +179,6 @@ export class BotManagerPeer {
           id: requiredInteger(name, attributes, 'id'),
           status: requiredWord(name, attributes, 'status', ['ok', 'away']),
         });
-      case 'pong':
-        return;
       default: {
         const result = readUpkept(name, attributes);
         if (result !== undefined) return this.#handlers.upkept(result);

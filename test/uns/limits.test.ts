@@ -4,7 +4,7 @@ import type { SettingKey } from '../../src/config/settings/index.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { LoginBackoff } from '../../src/lib/login-backoff.js';
 import { unsOptions } from '../../src/uns/options.js';
-import type { Refusal } from '../../src/uns/refusal.js';
+import type { Refusal } from '../../src/wire/refusal.js';
 import { Watch } from '../../src/uns/watch.js';
 import { configOf } from '../support/settings.js';
 

@@ -7,11 +7,12 @@ import { FairShare } from '../../lib/fair-share.js';
 import type { Log } from '../../lib/log.js';
 import { LoginBackoff } from '../../lib/login-backoff.js';
 import { refused } from '../../wire/cu.js';
+import { Refusal } from '../../wire/refusal.js';
 import { SharedCache } from './cache.js';
 import type { CuStatus } from './figures.js';
 import type { CuOptions } from './options.js';
 import { Readers } from './readers.js';
-import { CuSession, Refused, type SessionParts } from './session.js';
+import { CuSession, type SessionParts } from './session.js';
 
 const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
 
@@ -91,7 +92,7 @@ export class CuServer {
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const session of this.#open.keys())
-      session.refuse(new Refused(102, 'temporarily off-line, try again later: the daemon stops'));
+      session.refuse(new Refusal(102, 'temporarily off-line, try again later: the daemon stops'));
     await Promise.allSettled(this.#open.values());
     this.#cache.close();
   }

@@ -14,8 +14,8 @@ import type { FairShare, PeerReading } from '../../lib/fair-share.js';
 import type { Log } from '../../lib/log.js';
 import type { LoginBackoff } from '../../lib/login-backoff.js';
 import { passwordMatches } from '../../lib/password.js';
-import type { LccCode } from '../../wire/codes.js';
 import { CuReader, refused, type CuEvent, type CuQuery } from '../../wire/cu.js';
+import { Refusal } from '../../wire/refusal.js';
 import type { StreamSink } from '../sink.js';
 import { answer } from './answer.js';
 import type { SharedCache } from './cache.js';
@@ -32,15 +32,6 @@ export interface SessionParts {
   /** Of connections: what each may read in a turn of the event loop. */
   share: FairShare;
   counted: (what: 'queries' | 'urls' | 'omitted' | 'refused' | 'bytes', by: number) => void;
-}
-
-/** What a client is sent away with. */
-export class Refused extends Error {
-  readonly code: LccCode;
-  constructor(code: LccCode, text: string) {
-    super(text);
-    this.code = code;
-  }
 }
 
 /** What a client may still send after our last word. */
@@ -84,7 +75,7 @@ export class CuSession {
   }
 
   /** Sends the client away, in the middle of an answer if need be; not one that has its last word. */
-  refuse(why: Refused): void {
+  refuse(why: Refusal): void {
     if (!this.#isParting) this.#talk.interrupt(why);
   }
 
@@ -107,12 +98,12 @@ export class CuSession {
   async #meet(event: CuEvent): Promise<boolean> {
     switch (event.kind) {
       case 'problem':
-        throw new Refused(event.code, event.text);
+        throw new Refusal(event.code, event.text);
       case 'reader':
         await this.#logIn(event.name, event.password);
         return false;
       case 'query':
-        if (!this.#known) throw new Refused(101, 'say <reader name="…" passwd="…"/> first');
+        if (!this.#known) throw new Refusal(101, 'say <reader name="…" passwd="…"/> first');
         this.#reading.known();
         await this.#answer(event.query);
         this.#awaitQuery();
@@ -124,11 +115,11 @@ export class CuSession {
     const { backoff, readers, options, log } = this.#parts;
     const delayMs = backoff.delayMs(name, this.#address);
     if (delayMs > options.limits['cu.query_timeout_ms'])
-      throw new Refused(102, 'too many failed logins, try again later');
+      throw new Refusal(102, 'too many failed logins, try again later');
     if (delayMs > 0) await this.#talk.rest(delayMs);
     if (!passwordMatches(password, readers.password(name))) {
       backoff.failed(name, this.#address);
-      throw new Refused(101, 'unknown reader or wrong password');
+      throw new Refusal(101, 'unknown reader or wrong password');
     }
     backoff.succeeded(name, this.#address);
     this.#known = true;
@@ -154,7 +145,7 @@ export class CuSession {
       counted('omitted', answered.omitted);
     } catch (error) {
       // Whether its cursor is worth anything there is found out by asking.
-      if (!cache.isOpen(reader)) throw new Refused(102, 'the database was replaced, try again');
+      if (!cache.isOpen(reader)) throw new Refusal(102, 'the database was replaced, try again');
       throw error;
     } finally {
       this.answering = false;
@@ -180,19 +171,19 @@ export class CuSession {
     this.#talk.limit(this.#parts.options.limits[key], () => this.#over(what, key));
   }
 
-  #over(what: string, key: CuLimit): Refused {
-    return new Refused(106, `${what}: the limit is ${limitOf(this.#parts.options, key)}`);
+  #over(what: string, key: CuLimit): Refusal {
+    return new Refusal(106, `${what}: the limit is ${limitOf(this.#parts.options, key)}`);
   }
 
   /** What the client is told of an error; undefined when there is nobody to tell. */
-  #refusalOf(error: unknown): Refused | undefined {
-    if (error instanceof Refused) return error;
+  #refusalOf(error: unknown): Refusal | undefined {
+    if (error instanceof Refusal) return error;
     if (error instanceof LccError && error.code === 'peer.unavailable') return undefined;
-    if (error instanceof LccError && error.code === 'usage') return new Refused(104, error.message);
-    if (error instanceof LccError && error.code === 'data.refused') return new Refused(108, error.message);
+    if (error instanceof LccError && error.code === 'usage') return new Refusal(104, error.message);
+    if (error instanceof LccError && error.code === 'data.refused') return new Refusal(108, error.message);
     const named = storageError(this.#parts.options.dbPath, error);
     this.#parts.log.error('cannot answer', { peer: this.#peer, error: messageOf(named) });
-    return new Refused(102, 'the LCC cannot be read, try again later');
+    return new Refusal(102, 'the LCC cannot be read, try again later');
   }
 }
 
