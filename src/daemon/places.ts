@@ -159,3 +159,14 @@ export function placesOf(
     log.warn('fewer connections than configured: ulimit -n', { connections: most, of: bound.whose });
   return new Places({ ...bound, most, clock, log });
 }
+
+/** Hands on connections that have a place. */
+export function bounded(
+  onConnection: (connection: Connection) => void,
+  places: Places | undefined,
+): (connection: Connection) => void {
+  if (places === undefined) return onConnection;
+  return connection => {
+    if (places.admit(connection) !== undefined) onConnection(connection);
+  };
+}

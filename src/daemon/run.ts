@@ -18,7 +18,7 @@ import { CONTROL_PLACES, serveControl } from './control.js';
 import { boundReadAhead, listenOn } from './listeners.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './peers.js';
-import { placesOf, type Places } from './places.js';
+import { bounded, placesOf, type Places } from './places.js';
 import type { Bound, Control, DaemonSpec, Running, Services } from './types.js';
 
 /** Time a daemon has to finish what it began once told to stop. */
@@ -148,12 +148,8 @@ function servicesOf(
     config,
     log,
     clock: systemClock,
-    listen(endpoint, onConnection, bound) {
-      const places = bound && placesFor(bound);
-      return listenOn(endpoint, { config, log, onReload }, connection => {
-        if (places === undefined || places.admit(connection) !== undefined) onConnection(connection);
-      });
-    },
+    listen: (endpoint, onConnection, bound) =>
+      listenOn(endpoint, { config, log, onReload }, bounded(onConnection, bound && placesFor(bound))),
     connect: (endpoint, onConnect) =>
       keepConnected(endpoint, { config, clock: systemClock, log, servers }, onConnect),
     fail,

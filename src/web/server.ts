@@ -77,7 +77,7 @@ class Clients {
   constructor(clock: Clock, limits: WebLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#door = new Door(clock);
+    this.#door = new Door({ clock });
   }
 
   admit(connection: Connection, http: Server): void {
@@ -86,10 +86,10 @@ class Clients {
     this.#open.add(socket);
     const cancels = [
       this.#clock.after(this.#limits['web.headers_timeout_ms'], () => {
-        if (!this.#asked.has(socket)) this.#late(socket, 'web.headers_timeout_ms');
+        if (!this.#asked.has(socket)) this.#late(connection, 'web.headers_timeout_ms');
       }),
       this.#clock.after(this.#limits['web.request_timeout_ms'], () =>
-        this.#late(socket, 'web.request_timeout_ms'),
+        this.#late(connection, 'web.request_timeout_ms'),
       ),
     ];
     socket.once('close', () => {
@@ -120,10 +120,10 @@ class Clients {
   }
 
   /** One that has got nothing yet learns why it gets no answer. */
-  #late(socket: Socket, key: 'web.headers_timeout_ms' | 'web.request_timeout_ms'): void {
-    if (socket.bytesWritten > 0) return void socket.destroy();
+  #late(connection: Connection, key: 'web.headers_timeout_ms' | 'web.request_timeout_ms'): void {
+    if (connection.socket.bytesWritten > 0) return void connection.socket.destroy();
     this.#door.turnAway(
-      socket,
+      connection,
       plainAnswer(408, `the request took longer than ${limitOf(this.#limits, key)}`),
     );
   }

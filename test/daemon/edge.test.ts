@@ -64,18 +64,18 @@ describe('an edge of lines', () => {
   });
 
   it('asks for no more while an answer is due, however long that takes', async () => {
-    let answer = (_: string): void => undefined;
+    const answers: ((text: string) => void)[] = [];
     const asked: string[] = [];
     const { theirs, clock, received } = asker(line => {
       asked.push(line);
-      return new Promise(resolve => (answer = resolve));
+      return new Promise(resolve => void answers.push(resolve));
     });
     theirs.write('one\ntwo\n');
     await settle();
     clock.advance(60_000);
     await settle();
     assert.deepEqual([asked, received()], [['one'], '']);
-    answer('1');
+    answers[0]?.('1');
     await settle();
     assert.deepEqual([asked, received()], [['one', 'two'], '1\n']);
     theirs.destroy();

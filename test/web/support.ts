@@ -3,7 +3,7 @@ import { request, type IncomingMessage, type OutgoingHttpHeaders, type RequestLi
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { listenOn } from '../../src/daemon/listeners.js';
-import { bounded, Places } from '../../src/daemon/places.js';
+import { bounded, placesOf, type Places } from '../../src/daemon/places.js';
 import type { Bound, Services } from '../../src/daemon/types.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { parseEndpoint, type Endpoint } from '../../src/lib/endpoint.js';
@@ -27,8 +27,8 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
   const errors: unknown[] = [];
   const log = { ...silentLog, error: (_event: string, fields?: object) => void errors.push(fields) };
   const places = new Map<Bound, Places>();
-  const placesOf = (bound: Bound) => {
-    const known = places.get(bound) ?? new Places(bound, { config, clock, log });
+  const placesFor = (bound: Bound) => {
+    const known = places.get(bound) ?? placesOf(bound, { config, clock, log });
     places.set(bound, known);
     return known;
   };
@@ -40,7 +40,7 @@ export function ground(t: { after(action: () => void): void }, overrides: Overri
     clock,
     log,
     async listen(endpoint, onConnection, bound) {
-      const accept = bounded(onConnection, bound && placesOf(bound));
+      const accept = bounded(onConnection, bound && placesFor(bound));
       const listener = await listenOn(
         endpoint,
         { config, log, onReload: () => () => undefined },
