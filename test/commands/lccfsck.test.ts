@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { tryLock } from '../../src/lib/lock.js';
-import { Lcc, urlTag } from '../support/lcc.js';
+import { type Lcc, startLcc } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
 const site = await TestSite.listen();
@@ -13,15 +13,8 @@ let lcc: Lcc;
 const fsck = (options = '', env: NodeJS.ProcessEnv = {}) => lcc.sh(`lccfsck ${options}`, env);
 
 before(async () => {
-  for (const page of ['a', 'b', 'c']) site.pages.set(`/${page}`, page);
-  lcc = new Lcc(`${site.url}/`);
-  await lcc.addProvider();
-  await lcc.start();
-  await lcc.deliver(
-    'partial',
-    ['a', 'b', 'c'].map(page => urlTag(page)),
-  );
-  await lcc.idle();
+  lcc = await startLcc(site.urlOf('/'));
+  await lcc.publish(site, { a: 'a', b: 'b', c: 'c' });
 });
 after(async () => {
   site.close();

@@ -4,10 +4,9 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openDatabase } from '../../src/db/sqlite/open.js';
-import { Lcc, urlTag } from '../support/lcc.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
-const PAGES = ['a', 'b', 'c'];
 const site = await TestSite.listen();
 let lcc: Lcc;
 
@@ -35,15 +34,8 @@ async function refused(): Promise<{ status: number | string; log: string }> {
 }
 
 before(async () => {
-  for (const page of PAGES) site.pages.set(`/${page}`, page);
-  lcc = new Lcc(`${site.url}/`);
-  await lcc.addProvider();
-  await lcc.start();
-  await lcc.deliver(
-    'partial',
-    PAGES.map(page => urlTag(page)),
-  );
-  await lcc.idle();
+  lcc = await startLcc(site.urlOf('/'));
+  await lcc.publish(site, { a: 'a', b: 'b', c: 'c' });
   await lcc.stop();
 });
 after(async () => {
@@ -125,9 +117,7 @@ for (const [what, leave] of [
     assert.equal(stdout.match(/^missing-file\t.*\trepaired$/gm)?.length, 3, stdout);
     await lcc.start();
     // A page more, so that names of the lost store come again for other content.
-    site.pages.set('/aa', 'aa');
-    await lcc.deliver('partial', [urlTag('aa')]);
-    await lcc.idle();
+    await lcc.publish(site, { aa: 'aa' });
     const { rows } = await lcc.holdings();
     assert.deepEqual(
       rows.filter(row => row.includes('but said')),
@@ -138,7 +128,7 @@ for (const [what, leave] of [
     assert.equal((await fsck()).status, 0);
     site.pages.delete('/aa');
     await lcc.start();
-    await lcc.deliver('partial', [`<url curl="aa" mimetype="text/html" op="delete"/>`]);
+    await lcc.deliver('partial', [urlTag('aa', ' op="delete"')]);
     await lcc.idle();
     await lcc.freed();
     await lcc.stop();

@@ -8,8 +8,8 @@ import { after, afterEach, beforeEach, test } from 'node:test';
 import { newestMark } from '../../src/db/sqlite/marks.js';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { wentBack } from '../../src/db/sqlite/restored.js';
-import { change, restore } from '../support/backup.js';
-import { Lcc, urlTag } from '../support/lcc.js';
+import { restore } from '../support/backup.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 import { until } from '../support/until.js';
 
@@ -44,10 +44,8 @@ async function backUp(): Promise<void> {
 }
 
 beforeEach(async () => {
-  lcc = new Lcc(`${site.url}/`);
-  await lcc.addProvider();
-  await lcc.start();
-  for (const page of ['a', 'b', 'c']) await change(lcc, site, page, page);
+  lcc = await startLcc(site.urlOf('/'));
+  for (const page of ['a', 'b', 'c']) await lcc.publish(site, { [page]: page });
 });
 afterEach(async () => {
   await lcc.killAll();
@@ -58,10 +56,10 @@ test('a backup made while it ran is not served; made to begin anew all is fetche
   await backUp();
   assert.equal((await lcc.sh(`lccq --cursor ${path('cursor')}`)).status, 0);
   assert.equal((await lcc.sh(`lccq --commit ${path('cursor')}`)).status, 0);
-  await change(lcc, site, 'a', 'another a');
+  await lcc.publish(site, { a: 'another a' });
   site.pages.delete('/b');
   await lcc.deliver('partial', [urlTag('b', ' op="delete"')]);
-  await change(lcc, site, 'd', 'd');
+  await lcc.publish(site, { d: 'd' });
   await marked();
   await lcc.killAll();
   assert.equal(found(), undefined, 'the database as it was left');
@@ -101,7 +99,7 @@ for (const [how, isOver] of [
     const copy = `${lcc.home}.copy`;
     // What is written and renamed meanwhile, it says that it missed.
     spawnSync('cp', ['-a', lcc.home, copy]);
-    await change(lcc, site, 'a', 'another a');
+    await lcc.publish(site, { a: 'another a' });
     await marked();
     await lcc.killAll();
     if (isOver) {

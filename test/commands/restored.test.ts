@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { forgetMarks } from '../../src/db/sqlite/marks.js';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
-import { change, restore } from '../support/backup.js';
-import { Lcc, urlTag } from '../support/lcc.js';
+import { restore } from '../support/backup.js';
+import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
 const site = await TestSite.listen();
@@ -15,17 +15,15 @@ let lcc: Lcc;
 const path = (name: string) => join(lcc.home, name);
 
 before(async () => {
-  lcc = new Lcc(`${site.url}/`);
-  await lcc.addProvider();
-  await lcc.start();
-  await change(lcc, site, 'a', 'a');
-  await change(lcc, site, 'b', 'b');
+  lcc = await startLcc(site.urlOf('/'));
+  await lcc.publish(site, { a: 'a' });
+  await lcc.publish(site, { b: 'b' });
   await lcc.stop();
   assert.ok(!existsSync(path('lcc.db-wal')));
   copyFileSync(path('lcc.db'), path('backup.db'));
   await lcc.start();
-  await change(lcc, site, 'a', 'another a');
-  await change(lcc, site, 'c', 'c');
+  await lcc.publish(site, { a: 'another a' });
+  await lcc.publish(site, { c: 'c' });
   assert.equal((await lcc.sh(`lccq --cursor ${path('cursor')}`)).status, 0);
   assert.equal((await lcc.sh(`lccq --commit ${path('cursor')}`)).status, 0);
   await lcc.stop();

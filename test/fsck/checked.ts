@@ -7,7 +7,7 @@ import { NamesDb } from '../../src/db/names/names.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { runFsck } from '../../src/fsck/run.js';
 import type { Extent, Finding } from '../../src/fsck/types.js';
-import { Lcc, urlTag } from '../support/lcc.js';
+import { Lcc } from '../support/lcc.js';
 import { TestSite } from '../support/site.js';
 
 export const site = await TestSite.listen();
@@ -76,18 +76,11 @@ export const pathOf = (page: string) => join(store(), fileIdOf(page));
 export const PAGES = Array.from({ length: 12 }, (_, i) => `page-${i}.html`);
 
 before(async () => {
-  for (const page of PAGES) site.pages.set(`/${page}`, `<p>${page}</p>`);
   await lcc.addProvider();
   await lcc.start();
-  await lcc.deliver(
-    'partial',
-    PAGES.map(page => urlTag(page)),
-  );
-  await lcc.idle();
+  await lcc.publish(site, Object.fromEntries(PAGES.map(page => [page, `<p>${page}</p>`])));
   // A replaced page: an id that goes round once.
-  site.pages.set('/page-0.html', 'another page-0');
-  await lcc.deliver('partial', [urlTag('page-0.html', ' len="14"')]);
-  await lcc.idle();
+  await lcc.publish(site, { 'page-0.html': 'another page-0' });
   await lcc.freed();
   await lcc.stop();
 });

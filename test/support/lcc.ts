@@ -12,6 +12,7 @@ import { parse, stringify } from 'smol-toml';
 import { EXIT } from '../../src/lib/errors.js';
 import { startDaemon, type Daemon } from './daemon.js';
 import { killAll } from './processes.js';
+import type { TestSite } from './site.js';
 import { ROOT } from './tree.js';
 import { BOUND_MS, lastLines, until } from './until.js';
 
@@ -188,6 +189,14 @@ export class Lcc {
       if (reply.includes('_rejected')) throw new Error(reply);
       return reply.includes('<set_accepted');
     });
+  }
+
+  /** Pages are put on the site or changed, announced and fetched. @param pages content by name */
+  async publish(site: TestSite, pages: Record<string, string>): Promise<void> {
+    for (const [name, content] of Object.entries(pages)) site.pages.set(`/${name}`, content);
+    const tags = Object.entries(pages).map(([name, content]) => urlTag(name, ` len="${content.length}"`));
+    await this.deliver('partial', tags);
+    await this.idle();
   }
 
   /** Asks for the status only, as a CP that closes in good order. @returns the number of its connection */
