@@ -20,9 +20,9 @@ import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import { FairShare, STRANGER_REST_BYTES, type PeerReading } from '../lib/fair-share.js';
 import { escapeText } from '../lib/xml/escape.js';
-import { XmlReader } from '../lib/xml/reader.js';
-import { localName } from './prefix.js';
+import type { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
+import { errorSaid, messageReader } from './message-reader.js';
 
 export interface ChannelLimits {
   xml: XmlLimits;
@@ -110,9 +110,6 @@ export class MessageChannel {
   #isFlowing = false;
   #cancelStall: (() => void) | undefined;
   #cancelLinger: (() => void) | undefined;
-  #name = '';
-  #attributes: Attributes = {};
-  #text = '';
 
   /** Takes the stream over: all its events are handled here from now on. */
   constructor(stream: Duplex, handlers: ChannelHandlers, options: ChannelOptions) {
@@ -120,14 +117,8 @@ export class MessageChannel {
     this.#stream = stream;
     this.#handlers = handlers;
     this.#options = options;
-    this.#reader = new XmlReader(
-      {
-        open: (name, attributes, empty) => this.#onOpen(name, attributes, empty),
-        close: () => this.#onClose(),
-        text: text => this.#onText(text),
-      },
-      options.xml,
-      { where: options.where },
+    this.#reader = messageReader(options.where, options.xml, (name, attributes, text) =>
+      this.#deliver(name, attributes, text),
     );
     this.#reader.allow(options.maxHelloBytes, limitText('wire.max_hello_bytes', options.maxHelloBytes));
     this.#reading = options.share.join();
@@ -255,42 +246,9 @@ export class MessageChannel {
     }
   }
 
-  #onOpen(name: string, attributes: Attributes, empty: boolean): void {
-    if (this.#state !== 'open') return;
-    const local = localName(name, attributes);
-    if (this.#name !== '') throw this.violation(`<${local}> inside <${this.#name}>: messages do not nest`);
-    if (empty) return this.#deliver(local, attributes, '');
-    this.#name = local;
-    this.#attributes = attributes;
-    this.#text = '';
-  }
-
-  #onText(text: string): void {
-    if (this.#state !== 'open') return;
-    this.#text += text;
-    if (this.#text.length > this.#options.xml.maxTokenBytes) {
-      const limit = limitText('xml.token_bytes', this.#options.xml.maxTokenBytes);
-      throw new LccError('limit', `${this.where}: the text of <${this.#name}> is longer than ${limit}`);
-    }
-  }
-
-  #onClose(): void {
-    if (this.#state !== 'open') return;
-    const name = this.#name;
-    this.#name = '';
-    this.#deliver(name, this.#attributes, this.#text);
-  }
-
   #deliver(name: string, attributes: Attributes, text: string): void {
-    if (name === 'error') {
-      const code = attributes['code'] ?? '';
-      this.destroy(
-        code === '107'
-          ? new LccError('config', text.trim())
-          : new LccError('peer.rejected', `${this.where}: ${code} ${text.trim()}`),
-      );
-      return;
-    }
+    if (this.#state !== 'open') return;
+    if (name === 'error') return this.destroy(errorSaid(this.where, attributes, text));
     this.#handlers.message(name, attributes, text);
     if (this.#reading.isKnown) return;
     this.#reading.known();

@@ -21,6 +21,7 @@ import { escapeText, formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
+import { errorSaid, messageReader } from './message-reader.js';
 import { localName } from './prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
@@ -79,6 +80,8 @@ export type QmAnswer =
 
 const KINDS = ['full', 'partial'] as const;
 const MAX_DIGEST = 64;
+/** Characters that are kept of why a set is refused. */
+const MAX_REASON = 1000;
 /** The largest uns.max_set_urls: this many places in the queue are set aside for each set. */
 const MAX_SET_URLS = 100_000_000;
 
@@ -253,55 +256,24 @@ export async function receiveFromUns(
 
 /** Reads the QM's answers: push bytes in with `write`, answers come out. Errors as in `receiveFromUns`. */
 export function createAnswerReader(onAnswer: (answer: QmAnswer) => void, options: LinkOptions): XmlReader {
-  let refused: { entry: string; code: number } | undefined;
-  /** The code of an error: the last that the QM says. */
-  let failed: string | undefined;
-  let reason = '';
-  return new XmlReader(
-    {
-      open(name, attributes, empty) {
-        const local = localName(name);
-        if (refused !== undefined) throw breach(options, `<${local}> inside <refused>`);
-        if (failed !== undefined) throw breach(options, `<${local}> inside <error>`);
-        if (local === 'error') {
-          failed = attributes['code'] ?? '';
-          reason = '';
-          if (empty) this.close(name);
-          return;
-        }
-        if (local === 'refused') {
-          refused = {
-            entry: requiredText(local, attributes, 'entry'),
-            code: requiredInteger(local, attributes, 'code'),
-          };
-          reason = '';
-          if (empty) this.close(name);
-          return;
-        }
-        onAnswer(readAnswer(local, attributes, options));
-      },
-      close() {
-        if (failed !== undefined)
-          throw new LccError('peer.rejected', `${options.where}: ${failed} ${reason.trim()}`);
-        if (refused === undefined) return;
-        const answer = { kind: 'refused' as const, ...refused, reason: reason.trim() };
-        refused = undefined;
-        onAnswer(answer);
-      },
-      text(text) {
-        if (refused !== undefined || failed !== undefined) reason = (reason + text).slice(0, 1000);
-      },
-    },
-    options.xml,
-    { where: options.where },
-  );
+  return messageReader(options.where, options.xml, (name, attributes, text) => {
+    if (name === 'error') throw errorSaid(options.where, attributes, text);
+    onAnswer(readAnswer(name, attributes, text, options));
+  });
 }
 
-function readAnswer(name: string, attributes: Attributes, options: LinkOptions): QmAnswer {
+function readAnswer(name: string, attributes: Attributes, text: string, options: LinkOptions): QmAnswer {
   switch (name) {
     case 'qm':
     case 'busy':
       return { kind: name };
+    case 'refused':
+      return {
+        kind: 'refused',
+        entry: requiredText(name, attributes, 'entry'),
+        code: requiredInteger(name, attributes, 'code'),
+        reason: text.trim().slice(0, MAX_REASON),
+      };
     case 'absorbed':
       return {
         kind: 'absorbed',
