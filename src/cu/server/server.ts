@@ -12,7 +12,7 @@ import { SharedCache } from './cache.js';
 import type { CuStatus } from './figures.js';
 import type { CuOptions } from './options.js';
 import { Readers } from './readers.js';
-import { CuSession, type SessionParts } from './session.js';
+import { CuSession, type CuSessionParts } from './session.js';
 
 const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
 
@@ -27,7 +27,7 @@ export interface CuServerParts {
 export class CuServer {
   readonly #options: CuOptions;
   readonly #fail: (error: unknown) => void;
-  readonly #session: SessionParts;
+  readonly #session: CuSessionParts;
   readonly #cache: SharedCache;
   /** Each with the end of its run. */
   readonly #open = new Map<CuSession, Promise<void>>();

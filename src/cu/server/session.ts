@@ -22,7 +22,7 @@ import type { SharedCache } from './cache.js';
 import { limitOf, type CuLimit, type CuOptions } from './options.js';
 import type { Readers } from './readers.js';
 
-export interface SessionParts {
+export interface CuSessionParts {
   options: CuOptions;
   clock: Clock;
   log: Log;
@@ -38,7 +38,7 @@ export interface SessionParts {
 const PARTING_BYTES = 128 * 1024;
 
 export class CuSession {
-  readonly #parts: SessionParts;
+  readonly #parts: CuSessionParts;
   readonly #talk: Conversation;
   readonly #peer: string;
   readonly #address: string;
@@ -47,7 +47,7 @@ export class CuSession {
   #isParting = false;
   answering = false;
 
-  constructor(parts: SessionParts, { socket, peer, address }: Connection) {
+  constructor(parts: CuSessionParts, { socket, peer, address }: Connection) {
     this.#parts = parts;
     this.#talk = new Conversation(socket, peer, parts.clock);
     this.#peer = peer;
