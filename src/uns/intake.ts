@@ -32,7 +32,7 @@ export interface IntakeParts {
   onEntry: () => void;
 }
 
-export class Intake {
+export class SpoolIntake {
   readonly #spool: Spool;
   readonly #parts: IntakeParts;
   readonly #options: UnsOptions;

@@ -13,7 +13,7 @@ import { passwordMatches } from '../lib/password.js';
 import { step } from '../lib/steps.js';
 import type { InitAccepted } from '../wire/cp-uns/server.js';
 import { LoginBackoff } from '../lib/login-backoff.js';
-import type { Intake } from './intake.js';
+import type { SpoolIntake } from './intake.js';
 import type { UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from '../wire/refusal.js';
@@ -43,7 +43,7 @@ export class Logins {
   readonly #options: UnsOptions;
   readonly #pidb: PidbReader;
   readonly #sessions: SessionStore;
-  readonly #intake: Intake;
+  readonly #intake: SpoolIntake;
   readonly #rations: Rations;
   readonly #log: Log;
   readonly #backoff: LoginBackoff;
@@ -55,7 +55,7 @@ export class Logins {
     parts: {
       pidb: PidbReader;
       sessions: SessionStore;
-      intake: Intake;
+      intake: SpoolIntake;
       rations: Rations;
       clock: Clock;
       log: Log;

@@ -7,7 +7,7 @@ import { fullSetRation, type FullSetRation, type Provider } from '../db/provider
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
 import { KeyedLock } from '../lib/keyed-lock.js';
-import type { Intake } from './intake.js';
+import type { SpoolIntake } from './intake.js';
 import type { UnsOptions } from './options.js';
 import { Refusal } from '../wire/refusal.js';
 
@@ -16,12 +16,12 @@ const DAY_MS = 86_400_000;
 export class Rations {
   readonly #options: UnsOptions;
   readonly #pidb: PidbReader;
-  readonly #intake: Intake;
+  readonly #intake: SpoolIntake;
   readonly #clock: Clock;
   /** By provider. */
   readonly #accepting = new KeyedLock<number>();
 
-  constructor(options: UnsOptions, parts: { pidb: PidbReader; intake: Intake; clock: Clock }) {
+  constructor(options: UnsOptions, parts: { pidb: PidbReader; intake: SpoolIntake; clock: Clock }) {
     this.#options = options;
     this.#pidb = parts.pidb;
     this.#intake = parts.intake;

@@ -17,7 +17,7 @@ import { SharedLayouts } from '../lib/xml/layouts.js';
 import { initRejected } from '../wire/cp-uns/server.js';
 import type { UnsStatus } from './figures.js';
 import { Forwarder } from './forward.js';
-import { Intake } from './intake.js';
+import { SpoolIntake } from './intake.js';
 import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 import { Rations } from './rations.js';
@@ -42,7 +42,7 @@ export class UnsServer {
   readonly #fail: (error: unknown) => void;
   readonly #spool: Spool;
   readonly #sessions: SessionStore;
-  readonly #intake: Intake;
+  readonly #intake: SpoolIntake;
   readonly #pidb: PidbReader;
   readonly #logins: Logins;
   readonly #places: Places;
@@ -80,7 +80,7 @@ export class UnsServer {
       clock,
       log,
     });
-    const intake = new Intake(
+    const intake = new SpoolIntake(
       {
         spool: this.#spool,
         sessions: this.#sessions,

@@ -28,7 +28,7 @@ import {
   setRejected,
   type CpEvent,
 } from '../wire/cp-uns/server.js';
-import type { Intake } from './intake.js';
+import type { SpoolIntake } from './intake.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
 import { LARGE_SET_URLS, limitOf, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
@@ -41,7 +41,7 @@ export interface SessionParts {
   clock: Clock;
   log: Log;
   logins: Logins;
-  intake: Intake;
+  intake: SpoolIntake;
   rations: Rations;
   pidb: PidbReader;
   /** How CPs write, taken from the last accepted set: most CPs use the same software. */

@@ -7,7 +7,7 @@ import { urlError, type SentUrl } from '../wire/cp-uns/server.js';
 import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
-import type { Intake } from './intake.js';
+import type { SpoolIntake } from './intake.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './rations.js';
@@ -32,7 +32,7 @@ export interface SetStart {
 
 export class SetSpooling {
   readonly #options: UnsOptions;
-  readonly #intake: Intake;
+  readonly #intake: SpoolIntake;
   readonly #rations: Rations;
   readonly #pidb: PidbReader;
   readonly #provider: Provider;
@@ -52,7 +52,7 @@ export class SetSpooling {
   /** @throws Refusal 102, 104 or 201; LccError of the spool */
   constructor(
     options: UnsOptions,
-    { intake, rations, pidb }: { intake: Intake; rations: Rations; pidb: PidbReader },
+    { intake, rations, pidb }: { intake: SpoolIntake; rations: Rations; pidb: PidbReader },
     admission: Admission,
     start: SetStart,
   ) {

@@ -6,7 +6,7 @@ import type { SessionStore } from '../../src/db/spools/sessions.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { hashPassword } from '../../src/lib/password.js';
-import type { Intake } from '../../src/uns/intake.js';
+import type { SpoolIntake } from '../../src/uns/intake.js';
 import { Logins } from '../../src/uns/logins.js';
 import type { UnsOptions } from '../../src/uns/options.js';
 import type { Rations } from '../../src/uns/rations.js';
@@ -20,7 +20,7 @@ test('a CP is told that there is no room only where there is none, and that othe
     const logins = new Logins({ limits: { 'uns.login_timeout_ms': 10_000 } } as unknown as UnsOptions, {
       pidb: { provider: () => ({ pid: 7, enabled: true, password }) as Provider } as unknown as PidbReader,
       sessions: { commit } as unknown as SessionStore,
-      intake: { demandRoom: () => undefined } as unknown as Intake,
+      intake: { demandRoom: () => undefined } as unknown as SpoolIntake,
       rations: {} as Rations,
       clock: new ManualClock(),
       log: silentLog,
