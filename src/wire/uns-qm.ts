@@ -144,14 +144,14 @@ export interface UnsHandlers {
   damaged(note: DamageNote): void | Promise<void>;
 }
 
-export interface LinkOptions {
+export interface UnsQmOptions {
   /** Name of the other end, for messages. */
   where: string;
   xml: XmlLimits;
 }
 
 /** What bounds a UNS that has not said which it is. */
-export interface UnsLinkOptions extends LinkOptions {
+export interface UnsLinkOptions extends UnsQmOptions {
   /** Bytes it may send before that. */
   maxHelloBytes: number;
   share: FairShare;
@@ -255,14 +255,14 @@ export async function receiveFromUns(
 // The UNS's side
 
 /** Reads the QM's answers: push bytes in with `write`, answers come out. Errors as in `receiveFromUns`. */
-export function createAnswerReader(onAnswer: (answer: QmAnswer) => void, options: LinkOptions): XmlReader {
+export function createAnswerReader(onAnswer: (answer: QmAnswer) => void, options: UnsQmOptions): XmlReader {
   return messageReader(options.where, options.xml, (name, attributes, text) => {
     if (name === 'error') throw errorSaid(options.where, attributes, text);
     onAnswer(readAnswer(name, attributes, text, options));
   });
 }
 
-function readAnswer(name: string, attributes: Attributes, text: string, options: LinkOptions): QmAnswer {
+function readAnswer(name: string, attributes: Attributes, text: string, options: UnsQmOptions): QmAnswer {
   switch (name) {
     case 'qm':
     case 'busy':
@@ -321,6 +321,6 @@ function readHead(attributes: Attributes): SetHead {
   };
 }
 
-function breach(options: LinkOptions, what: string): LccError {
+function breach(options: UnsQmOptions, what: string): LccError {
   return new LccError('peer.protocol', `${options.where}: ${what}`);
 }
