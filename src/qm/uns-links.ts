@@ -54,7 +54,7 @@ export class UnsLinks {
   /** Where to listen: the endpoints given, with their real ports once known. */
   #endpoints: readonly Endpoint[];
   #listeners: Listener[] = [];
-  readonly #sessions = new Set<UnsSession>();
+  readonly #sessions = new Set<ConnectedUns>();
   #shut = false;
   #queued = 0;
   /** Taken since that was counted, whatever of it has been fetched meanwhile. */
@@ -108,7 +108,7 @@ export class UnsLinks {
     const { clock, log, xml, helloTimeoutMs, maxHelloBytes } = this.#options;
     const where = `uns ${peer}`;
     const talk = new Conversation(socket, where, clock);
-    const session = new UnsSession(this.#options, talk, {
+    const session = new ConnectedUns(this.#options, talk, {
       isFull: () => this.#isFull(),
       took: urls => (this.#taken += urls),
       overloaded: reason => this.#shutOut(reason, session),
@@ -155,7 +155,7 @@ export class UnsLinks {
     return this.#queued;
   }
 
-  #shutOut(reason: string, told: UnsSession): void {
+  #shutOut(reason: string, told: ConnectedUns): void {
     if (this.#shut || this.#stopped) return;
     this.#shut = true;
     this.#options.log.warn('UNSes are shut out', { reason });
@@ -164,7 +164,7 @@ export class UnsLinks {
   }
 
   /** @param except one that is being told already */
-  #close(reason: string, except?: UnsSession): void {
+  #close(reason: string, except?: ConnectedUns): void {
     for (const listener of this.#listeners) void listener.close();
     this.#listeners = [];
     for (const session of this.#sessions)
@@ -200,7 +200,7 @@ interface Load {
 }
 
 /** What one UNS says, carried out. */
-class UnsSession {
+class ConnectedUns {
   readonly #options: UnsLinksOptions;
   readonly #talk: Conversation;
   readonly #load: Load;
