@@ -15,7 +15,7 @@ import { FairShare } from '../src/lib/fair-share.js';
 import { systemClock } from '../src/lib/clock.js';
 import { ManagerPeer } from '../src/wire/bm-bot.js';
 import type { ChannelLimits } from '../src/wire/messages.js';
-import { BotManagerPeer } from '../src/wire/qm-bm-peers.js';
+import { BotManagerPeer } from '../src/wire/qm-bm.js';
 import { compare, peakRssBytes, type Contender, type Outcome } from './harness.js';
 
 const URLS = 100_000;

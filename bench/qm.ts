@@ -11,7 +11,7 @@ import { openDatabase, openReadOnly } from '../src/db/sqlite/open.js';
 import { systemClock } from '../src/lib/clock.js';
 import type { FetchOk } from '../src/wire/fetch.js';
 import type { ChannelLimits } from '../src/wire/messages.js';
-import { SourcePeer } from '../src/wire/qm-bm-peers.js';
+import { SourcePeer } from '../src/wire/qm-bm.js';
 import { setStart, unsHello, SET_END } from '../src/wire/uns-qm.js';
 import { peakRssBytes } from './harness.js';
 

@@ -1,6 +1,6 @@
 /** What hangs below a relay: Bot Managers and further relays, as workers that take more lanes than they have slots. */
 import type { FetchRequest } from '../wire/fetch.js';
-import type { BotManagerPeer } from '../wire/qm-bm-peers.js';
+import type { BotManagerPeer } from '../wire/qm-bm.js';
 import type { Task, Worker } from './distribute.js';
 
 /** A request of the source on its way to a branch. */

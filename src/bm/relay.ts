@@ -20,7 +20,7 @@ import { STORE_FULL } from '../wire/codes.js';
 import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, type RefusedMachine } from '../wire/machines.js';
 import type { LinkLimits } from '../wire/messages.js';
-import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm-peers.js';
+import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
 import { ownerOf, Stops } from '../wire/stops.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';

@@ -8,7 +8,7 @@ import { LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
-import { SourcePeer, type Offer } from '../wire/qm-bm-peers.js';
+import { SourcePeer, type Offer } from '../wire/qm-bm.js';
 import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
 
 export interface UpstreamHandlers {

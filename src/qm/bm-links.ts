@@ -5,7 +5,7 @@ import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { Machines, refuseMachine, UNKNOWN_STORE } from '../wire/machines.js';
 import type { LinkOptions } from '../wire/messages.js';
-import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm-peers.js';
+import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
 import type { Deletions } from './deletions.js';
 import type { Dispatcher } from './dispatch.js';
 import type { SyncPoints } from './sync-points.js';

@@ -13,7 +13,7 @@ import { passwordMatches } from '../lib/password.js';
 import { step } from '../lib/steps.js';
 import type { InitAccepted } from '../wire/cp-uns/server.js';
 import { LoginBackoff } from '../lib/login-backoff.js';
-import type { SpoolIntake } from './intake.js';
+import type { SpoolIntake } from './spool-intake.js';
 import type { UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from '../wire/refusal.js';

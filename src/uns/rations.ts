@@ -7,7 +7,7 @@ import { fullSetRation, type FullSetRation, type Provider } from '../db/provider
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { Clock } from '../lib/clock.js';
 import { KeyedLock } from '../lib/keyed-lock.js';
-import type { SpoolIntake } from './intake.js';
+import type { SpoolIntake } from './spool-intake.js';
 import type { UnsOptions } from './options.js';
 import { Refusal } from '../wire/refusal.js';
 

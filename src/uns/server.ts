@@ -17,7 +17,7 @@ import { SharedLayouts } from '../lib/xml/layouts.js';
 import { initRejected } from '../wire/cp-uns/server.js';
 import type { UnsStatus } from './figures.js';
 import { Forwarder } from './forward.js';
-import { SpoolIntake } from './intake.js';
+import { SpoolIntake } from './spool-intake.js';
 import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 import { Rations } from './rations.js';

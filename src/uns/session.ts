@@ -28,12 +28,12 @@ import {
   setRejected,
   type CpEvent,
 } from '../wire/cp-uns/server.js';
-import type { SpoolIntake } from './intake.js';
+import type { SpoolIntake } from './spool-intake.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
 import { LARGE_SET_URLS, limitOf, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from '../wire/refusal.js';
-import { SetSpooling } from './set-intake.js';
+import { SetSpooling } from './set-spooling.js';
 import { Watch } from './watch.js';
 
 export interface SessionParts {

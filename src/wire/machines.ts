@@ -7,7 +7,7 @@
  * refused.
  */
 import { LccError } from '../lib/errors.js';
-import type { BotManagerPeer, Offer } from './qm-bm-peers.js';
+import type { BotManagerPeer, Offer } from './qm-bm.js';
 
 /** Stands for the store of a machine that did not say which it has. */
 export const UNKNOWN_STORE = '-';

@@ -7,7 +7,7 @@ import { openDatabase, openReadOnly, type Db } from '../../src/db/sqlite/open.js
 import { systemClock } from '../../src/lib/clock.js';
 import { escapeAttribute } from '../../src/lib/xml/escape.js';
 import type { DeleteRequest, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { SourcePeer } from '../../src/wire/qm-bm-peers.js';
+import { SourcePeer } from '../../src/wire/qm-bm.js';
 import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
 import { setStart, unsHello, SET_END, type SetHead } from '../../src/wire/uns-qm.js';
 import type { UrlRecord } from '../../src/wire/url.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { systemClock } from '../../src/lib/clock.js';
 import type { DeleteResult, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
-import { BotManagerPeer } from '../../src/wire/qm-bm-peers.js';
+import { BotManagerPeer } from '../../src/wire/qm-bm.js';
 import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
 import { channelOptions } from './duplex.js';
 

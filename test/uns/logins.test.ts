@@ -6,7 +6,7 @@ import type { SessionStore } from '../../src/db/spools/sessions.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
 import { hashPassword } from '../../src/lib/password.js';
-import type { SpoolIntake } from '../../src/uns/intake.js';
+import type { SpoolIntake } from '../../src/uns/spool-intake.js';
 import { Logins } from '../../src/uns/logins.js';
 import type { UnsOptions } from '../../src/uns/options.js';
 import type { Rations } from '../../src/uns/rations.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LccError } from '../../src/lib/errors.js';
 import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
-import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
+import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 
 const options = () => ({ ...channelOptions(), helloTimeoutMs: 1000, pingIntervalMs: 1000 });

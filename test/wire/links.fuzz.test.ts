@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
-import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
+import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 import { readProjectFile } from '../support/tree.js';
 

@@ -10,7 +10,7 @@ import type {
   RobotOk,
   RobotRequest,
 } from '../../src/wire/fetch.js';
-import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm-peers.js';
+import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm.js';
 import type { UpkeepRequest } from '../../src/wire/upkeep.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 import { readProjectFile } from '../support/tree.js';

@@ -7,7 +7,7 @@ import { urlError, type SentUrl } from '../wire/cp-uns/server.js';
 import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
-import type { SpoolIntake } from './intake.js';
+import type { SpoolIntake } from './spool-intake.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './rations.js';
