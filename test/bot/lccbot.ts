@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { newFolder } from '../fetch/support.js';
+import { until } from '../support/until.js';
 
 const bin = fileURLToPath(new URL('../../../bin/lccbot', import.meta.url));
 const children: ChildProcess[] = [];
@@ -61,15 +62,13 @@ export function request(id: number, url: string, file: string, rest = ''): strin
 
 /** Connects, as soon as somebody listens. */
 export async function dial(path: string): Promise<Socket> {
-  for (;;) {
+  return until(`somebody listens on ${path}`, async () => {
     const socket = connect(path);
-    try {
-      await once(socket, 'connect');
-      return socket;
-    } catch {
-      await new Promise(setImmediate);
-    }
-  }
+    return once(socket, 'connect').then(
+      () => socket,
+      () => undefined,
+    );
+  });
 }
 
 /** Where a robot started with `--listen` on it answers. */

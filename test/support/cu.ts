@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
+import { within } from './until.js';
 import { startDaemon, type Daemon } from './daemon.js';
 import type { TestCache } from './cache.js';
 import { ROOT } from './tree.js';
@@ -76,7 +77,10 @@ export class Cu {
   async heard(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.#heard)) {
       if (this.socket.closed) throw new Error(`closed before ${String(pattern)}:\n${this.#heard}`);
-      await new Promise<void>(resolve => (this.#wake = resolve));
+      await within(
+        `a content user hears ${String(pattern)}`,
+        new Promise<void>(resolve => (this.#wake = resolve)),
+      );
     }
     return this.#heard;
   }

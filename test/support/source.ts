@@ -5,6 +5,7 @@ import { systemClock } from '../../src/lib/clock.js';
 import type { DeleteResult, FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { BotManagerPeer } from '../../src/wire/qm-bm.js';
 import type { UpkeepRequest, UpkeepResult } from '../../src/wire/upkeep.js';
+import { within } from './until.js';
 import { channelOptions } from './duplex.js';
 
 type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never;
@@ -57,7 +58,7 @@ export class TestSource {
       this.#slots === wanted &&
       (machines.length === 0 || this.#machines === machines.join(' '));
     if (isSo()) return;
-    await new Promise<void>(resolve => {
+    const event = new Promise<void>(resolve => {
       const check = () => {
         if (!isSo()) return;
         this.#watchers.delete(check);
@@ -65,6 +66,7 @@ export class TestSource {
       };
       this.#watchers.add(check);
     });
+    await within(`a Bot Manager offers ${wanted} slots${machines.map(id => ` ${id}`).join('')}`, event);
   }
 
   /** The result, or undefined when the connection was lost before it came. */
