@@ -6,6 +6,7 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { Conversation } from '../../src/lib/conversation.js';
 import { LccError } from '../../src/lib/errors.js';
 import { FairShare } from '../../src/lib/fair-share.js';
+import { until } from '../support/until.js';
 
 const server = createServer();
 after(() => server.close());
@@ -194,7 +195,7 @@ describe('the end', () => {
     assert.equal(await talk.next(), undefined);
     talk.say('answer');
     const finished = talk.finish({ isCertain: true });
-    while (clock.nextMs() === undefined) await new Promise(resolve => void setImmediate(resolve));
+    await until('a timer is set', () => clock.nextMs() !== undefined);
     clock.advance(100);
     assert.equal(await finished, true);
     assert.equal(heard.join(''), 'answer\n');
