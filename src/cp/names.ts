@@ -3,7 +3,7 @@ import { LccError } from '../lib/errors.js';
 /** Far beyond what any system takes for a path (Linux: 4096): what is longer is no list of names. */
 const MAX_NAME_BYTES = 64 * 1024;
 
-/** Splits a stream of bytes into names, each ended by a separator; the last may lack it. */
+/** Splits a stream of bytes into names, each ended by a separator; the last may lack it. split2 takes 3 × the time (bench/lines.ts). */
 export class NameSplitter {
   readonly #separator: '\n' | '\0';
   #carry = '';

@@ -1,8 +1,9 @@
 /** Whether a site fits into what the LCC grants it, as far as that is known beforehand. */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
-import { readChunksAt } from '../lib/stdio.js';
 import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
+import { readBlocksAt } from './state/sequences.js';
+import { openState } from './state/statefile.js';
 
 /** Urls of a site and the sum of their announced lengths. */
 export interface SiteSize {
@@ -15,12 +16,9 @@ const LENGTH = / len="(\d{1,15})"/;
 /** Size of a site by its state: canonical lines. */
 export function measureState(path: string): SiteSize {
   const size: SiteSize = { urls: 0, bytes: 0 };
-  const fd = openSync(path, 'r');
-  let carry = '';
+  const fd = openState(path);
   try {
-    for (const chunk of readChunksAt(fd, 0, path)) {
-      const lines = (carry + chunk.toString('latin1')).split('\n');
-      carry = lines.pop() ?? '';
+    for (const lines of readBlocksAt(fd, 0, path)) {
       for (const line of lines) {
         size.urls += 1;
         size.bytes += Number(LENGTH.exec(line)?.[1] ?? 0);

@@ -6,8 +6,12 @@ import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, LccError } from '../lib/errors.js';
 import { isSpoolName, spooledLabel } from '../lib/spool.js';
+import { Lines } from '../lib/lines.js';
 import { readFrames } from '../lib/spool-frames.js';
 import type { CheckContext, Finding } from './types.js';
+
+/** Far more than a file id has. */
+const MAX_LINE_LENGTH = 4096;
 
 export async function* spools({ unsSpoolDir, fsmSpoolDir }: CheckContext): AsyncGenerator<Finding> {
   const spoolsThere = [
@@ -34,13 +38,13 @@ export async function* spooledDeletions(
     if (spooledLabel(entry) !== machineId) continue;
     const path = join(fsmSpoolDir, 'new', entry);
     if ((await problemOf(path)) !== undefined) continue;
-    let rest = '';
+    const tooLong = () =>
+      new LccError('data.malformed', `${path}: a line of more than ${MAX_LINE_LENGTH} characters`);
+    const lines = new Lines(MAX_LINE_LENGTH, tooLong);
     let isHeader = true;
     for await (const frame of readFrames(path)) {
-      const lines = (rest + (isHeader ? '' : frame.toString('latin1'))).split('\n');
+      if (!isHeader) yield* lines.read(frame);
       isHeader = false;
-      rest = lines.pop() ?? '';
-      yield* lines;
     }
   }
 }

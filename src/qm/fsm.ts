@@ -13,6 +13,7 @@ import type { FreedStore } from '../db/cache/freed.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import { LccError, messageOf } from '../lib/errors.js';
+import { Lines } from '../lib/lines.js';
 import type { Log } from '../lib/log.js';
 import type { Spool } from '../lib/spool.js';
 import { step } from '../lib/steps.js';
@@ -36,6 +37,8 @@ export interface FsmOptions {
 }
 
 const LOOK_MS = 250;
+/** Far more than a file id has. */
+const MAX_LINE_LENGTH = 4096;
 
 export class FsmSpool {
   readonly #options: FsmOptions;
@@ -158,8 +161,16 @@ export class FsmSpool {
 
   /** All of an entry, verified: a page. */
   async #read(id: string): Promise<string[]> {
-    const pieces: Buffer[] = [];
-    for await (const piece of this.#options.spool.read(id).content) pieces.push(Buffer.from(piece));
-    return Buffer.concat(pieces).toString().split('\n').slice(0, -1);
+    const lines = new Lines(
+      MAX_LINE_LENGTH,
+      () =>
+        new LccError(
+          'data.malformed',
+          `spool/fsm/new/${id}: a line of more than ${MAX_LINE_LENGTH} characters`,
+        ),
+    );
+    const files: string[] = [];
+    for await (const piece of this.#options.spool.read(id).content) files.push(...lines.read(piece));
+    return files;
   }
 }

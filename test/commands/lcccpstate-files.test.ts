@@ -1,10 +1,46 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { measureState } from '../../src/cp/quota.js';
 import { ROOT } from '../support/tree.js';
 import { base, CUT, freshDir, run, site, stateOf, stream, url } from '../support/lcccpstate.js';
+
+test('a statefile that is no file is refused, and not waited for', () => {
+  const dir = freshDir();
+  spawnSync('mkfifo', [join(dir, 'state.txt')]);
+  for (const args of [[], ['--full'], ['--commit']]) {
+    const command = [`--statefile=${join(dir, 'state.txt')}`, ...args];
+    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), command, { input: stream(...site(1)), timeout: 20_000 });
+    assert.equal(done.status, 74);
+    assert.match(
+      done.stderr.toString(),
+      /^lcccpstate: the statefile \S+\/state\.txt is a named pipe; name a file, or a path where there is none yet\n$/,
+    );
+  }
+});
+
+test('a statefile with a line that no url can be is refused, with little of it in memory', () => {
+  const dir = freshDir();
+  writeFileSync(join(dir, 'state.txt'), '');
+  truncateSync(join(dir, 'state.txt'), 300_000_000);
+  const done = run(dir, stream(...site(1)));
+  assert.equal(done.status, 65);
+  assert.match(done.stderr, /state\.txt: a line of more than 33554432 bytes; is it another file\?\n$/);
+  assert.throws(() => measureState(join(dir, 'state.txt')), {
+    code: 'data.malformed',
+    message: /a line of more/,
+  });
+});
 
 test('a statefile that is a symbolic link is followed, also to what is not there yet', () => {
   const dir = freshDir();

@@ -1,11 +1,20 @@
 /** The state of a site as last accepted: sorted canonical lines. It is read as written or not at all. */
-import { closeSync, fstatSync, openSync, readlinkSync, realpathSync, type BigIntStats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  type BigIntStats,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf, LccError } from '../../lib/errors.js';
 import { readChunksAt } from '../../lib/stdio.js';
 import { wordsOf } from './line-hash.js';
 import { identityOf } from './kept.js';
 import { isStateLine } from './lines.js';
+import { readBlocksAt, refuseLongLine } from './sequences.js';
 
 export class Statefile {
   /** Absolute; a symbolic link is followed, so that what it points to is replaced. */
@@ -17,13 +26,12 @@ export class Statefile {
   constructor(path: string) {
     this.path = realPath(path);
     try {
-      this.#fd = openSync(this.path, 'r');
+      this.#fd = openState(this.path);
       this.#stats = fstatSync(this.#fd, { bigint: true });
     } catch (error) {
+      if (error instanceof LccError) throw error;
       if (errnoOf(error) !== 'ENOENT') throw unreadable(this.path, error);
     }
-    if (this.#stats !== undefined && !this.#stats.isFile())
-      throw new LccError('io', `${this.path} is not a file`);
   }
 
   get exists(): boolean {
@@ -62,6 +70,7 @@ export class Statefile {
       held.copy(buffer, 0, kept, filled);
       filled -= kept;
       at -= kept;
+      refuseLongLine(filled - at, this.path);
       if (before >= 0) before = 0;
       filled += chunk.copy(buffer, filled);
       const bytes = buffer.subarray(0, filled);
@@ -79,31 +88,20 @@ export class Statefile {
   }
 
   /**
-   * Its lines in chunks of many, unchecked but for the newline of the last.
-   * @throws LccError `data.malformed` when the last is cut
-   */
-  *#blocks(): Generator<string[], void, undefined> {
-    if (this.#fd === undefined) return;
-    let carry = '';
-    let lines = 0;
-    for (const chunk of readChunksAt(this.#fd, 0, this.path, BLOCK_BYTES)) {
-      const block = (carry + chunk.toString('latin1')).split('\n');
-      carry = block.pop() ?? '';
-      lines += block.length;
-      yield block;
-    }
-    if (carry !== '') throw malformed(this.path, lines + 1, 'it is cut off');
-  }
-
-  /**
    * Its lines, each checked.
    * @throws LccError `data.malformed` with the line that is not one of a statefile, or not in order
    */
   *lines(): Generator<string, void, undefined> {
     let before = '';
     let number = 0;
-    for (const block of this.#blocks()) {
-      for (const line of block) {
+    if (this.#fd === undefined) return;
+    const blocks = readBlocksAt(this.#fd, 0, this.path);
+    for (let block = blocks.next(); ; block = blocks.next()) {
+      if (block.done === true) {
+        if (block.value !== '') throw malformed(this.path, number + 1, 'it is cut off');
+        return;
+      }
+      for (const line of block.value) {
         number += 1;
         if (!isStateLine(line)) throw malformed(this.path, number, NOT_CANONICAL);
         if (line <= before) throw malformed(this.path, number, NOT_IN_ORDER);
@@ -121,6 +119,23 @@ export class Statefile {
   close(): void {
     if (this.#fd !== undefined) closeSync(this.#fd);
   }
+}
+
+/**
+ * Opens a state for reading.
+ * @throws system errors; LccError `io` for anything but a file
+ */
+export function openState(path: string): number {
+  // Without O_NONBLOCK open(2) of a named pipe waits for its writer.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = fstatSync(fd);
+  if (stats.isFile()) return fd;
+  closeSync(fd);
+  const what = stats.isFIFO() ? 'a named pipe' : stats.isDirectory() ? 'a directory' : 'a device';
+  throw new LccError(
+    'io',
+    `the statefile ${path} is ${what}; name a file, or a path where there is none yet`,
+  );
 }
 
 /** As the system has it. */
