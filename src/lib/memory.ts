@@ -18,8 +18,7 @@ let nowhere: MessagePort | undefined;
 
 /**
  * Gives the memory of a buffer back, which is empty from then on. V8 collects buffers that are let go of after 32 MB of
- * them; given back one by one, the next one gets the same memory, which is in the processor's cache (4000 of 120 KB: 50 MB
- * less, in a third of the time). A message to a closed port takes what it transfers with it.
+ * them; given back one by one, the next one gets the same memory (lccq with 500,000 rows as xml: 79 MB instead of 116 MB). A message to a closed port takes what it transfers with it.
  */
 export function giveBack({ buffer, byteLength }: Buffer): void {
   // What shares its memory with others is left alone.
