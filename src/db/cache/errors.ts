@@ -23,10 +23,14 @@ export class ErrorStore {
   readonly #deleteError;
   readonly #deleteDelivered;
   readonly #updateCount;
+  readonly #selectOfUrl;
+  readonly #selectIsLastOfMany;
   readonly #keptMax: number;
   readonly #tally: Tally;
   /** By provider: errors that are kept, where they have been counted in this transaction. */
   readonly #kept = new Map<number, number>();
+  /** By provider: whether there are any, where that was looked up in this transaction. */
+  readonly #hasAny = new Map<number, boolean>();
   /** By provider: the last error of this transaction that is not kept. */
   readonly #lastCounted = new Map<number, CountedError>();
 
@@ -54,6 +58,17 @@ export class ErrorStore {
       )
       .pluck();
     this.#deleteError = db.prepare<[number]>('DELETE FROM pierr WHERE errseq = ?');
+    this.#selectOfUrl = db
+      .prepare<[number, string, string], number>(
+        `SELECT errseq FROM pierr WHERE pid = ? AND attrs >= ? AND attrs < ? AND code <> ${REMOVALS_HELD}`,
+      )
+      .pluck();
+    this.#selectIsLastOfMany = db
+      .prepare<[number, number], number>(
+        `SELECT nurlerrs > 1 AND (SELECT count(*) FROM (SELECT 1 FROM pierr WHERE pid = ? LIMIT 2)) = 1
+         FROM pidb WHERE pid = ?`,
+      )
+      .pluck();
     // safeguard: keeping errors until the CP has received them
     this.#deleteDelivered = db.prepare<[number, number]>('DELETE FROM pierr WHERE pid = ? AND errseq <= ?');
     this.#updateCount = db.prepare<[number, number, number]>(
@@ -65,6 +80,7 @@ export class ErrorStore {
   /** Records that `record` could not be served, with all that the CP said of it. Removals held back are always kept. */
   add(pid: number, record: UrlRecord, code: number, text: string): void {
     this.#tally.error(pid);
+    this.#hasAny.set(pid, true);
     const kept = this.#kept.get(pid) ?? this.#countErrors.get(pid, this.#keptMax) ?? 0;
     const isKept = code === REMOVALS_HELD || kept < this.#keptMax;
     this.#kept.set(pid, isKept ? kept + 1 : kept);
@@ -81,7 +97,32 @@ export class ErrorStore {
   /** Forgets what was collected: after a rollback. */
   reset(): void {
     this.#kept.clear();
+    this.#hasAny.clear();
     this.#lastCounted.clear();
+  }
+
+  /** Whether a provider has errors that it has not received. */
+  hasAny(pid: number): boolean {
+    let found = this.#hasAny.get(pid);
+    if (found === undefined) this.#hasAny.set(pid, (found = this.#countErrors.get(pid, 1) === 1));
+    return found;
+  }
+
+  /**
+   * Content of a url has come: what was wrong with it before is over, and its CP need not hear of it any more. The last error
+   * kept stays while there are others that were only counted. Inside a transaction.
+   */
+  cured(pid: number, { curl, mimetype }: Pick<UrlRecord, 'curl' | 'mimetype'>): void {
+    if (!this.hasAny(pid)) return;
+    const attrs = attrsOf({ curl, mimetype });
+    // A blank or nothing comes after these two.
+    for (const errseq of this.#selectOfUrl.all(pid, attrs, `${attrs}!`)) {
+      if (this.#selectIsLastOfMany.get(pid, pid) === 1) return;
+      this.#deleteError.run(errseq);
+      this.#kept.delete(pid);
+      this.#hasAny.delete(pid);
+      this.#forgotten(pid, 1);
+    }
   }
 
   /**
@@ -92,6 +133,7 @@ export class ErrorStore {
     this.#keepLastCounted(pid);
     const { changes } = this.#deleteDelivered.run(pid, errseq);
     this.#kept.delete(pid);
+    this.#hasAny.delete(pid);
     if (changes > 0) this.#forgotten(pid, changes);
   }
 
@@ -109,12 +151,22 @@ export class ErrorStore {
   }
 
   #keep(pid: number, { record, code, text }: CountedError): void {
-    const attrs = formatUrl(record).slice('<url'.length, -'/>\n'.length);
-    this.#insertError.run((this.#selectLast.get() ?? 0) + 1, pid, code, text.slice(0, MAX_TEXT), attrs);
+    this.#insertError.run(
+      (this.#selectLast.get() ?? 0) + 1,
+      pid,
+      code,
+      text.slice(0, MAX_TEXT),
+      attrsOf(record),
+    );
   }
 
   #forgotten(pid: number, count: number): void {
     if (this.#countErrors.get(pid, 1) === 0) this.#tally.forgetErrors(pid);
     this.#updateCount.run(pid, count, pid);
   }
+}
+
+/** As pierr keeps them: ` curl="…" mimetype="…"`, and all else that was said. */
+function attrsOf(record: UrlRecord): string {
+  return formatUrl(record).slice('<url'.length, -'/>\n'.length);
 }

@@ -97,7 +97,9 @@ export class ResultWriter {
     // safeguard: the quota of files when content arrives
     if (use === undefined || use.filesused + 1 > use.filesmax) return false;
     if (result.len > 0 && use.spaceused + result.len > use.spacemax) return false;
+    const url = this.#errors.hasAny(sent.pid) ? this.#queue.whole(sent.pos) : undefined;
     if (!this.#content.move(sent, this.#arrived(result, sent.mtime), nowS)) return false;
+    if (url !== undefined) this.#errors.cured(sent.pid, url);
     this.#queue.drop(sent);
     return true;
   }
@@ -121,6 +123,7 @@ export class ResultWriter {
       if (held !== undefined && held.md5 === arrived.md5 && held.len === arrived.len)
         this.#content.same(pid, held, row, arrived, psetid, nowS);
       else this.#content.store({ pid, curl, mimetype, psetid }, row, arrived, held, nowS);
+      this.#errors.cured(pid, row);
     }
     this.#queue.drop(row);
     return 'done';
@@ -144,6 +147,7 @@ export class ResultWriter {
       etag: result.etag ?? held.etag,
       lastmodified: result.lastModified ?? held.lastmodified,
     });
+    this.#errors.cured(row.pid, row);
     this.#queue.drop(row);
     return 'done';
   }

@@ -84,6 +84,8 @@ CREATE TABLE pierr(
   attrs TEXT NOT NULL                          -- all that the CP said of the url, as printed: ' curl="…" mimetype="…"'
 ) STRICT;
 CREATE INDEX pierr_pid ON pierr(pid, errseq);
+-- What a later fetch of the url has cured.
+CREATE INDEX pierr_url ON pierr(pid, attrs);
 -- UNSes remember up to which error a CP has received, in a database of their own. In an lcc.db that replaces a lost or
 -- damaged one the numbers must go on above: there are fewer errors than milliseconds since 1970.
 INSERT INTO sqlite_sequence(name, seq) VALUES ('pierr', CAST(unixepoch('subsec') * 1000 AS INTEGER));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { Audit } from '../../../src/db/audit.js';
 import { PidbReader } from '../../../src/db/providers/pidb-reader.js';
-import { Bench, url } from '../../qm/support.js';
+import { absolute, Bench, ok, url } from '../../qm/support.js';
 
 const KEPT = 100;
 let bench: Bench;
@@ -129,4 +129,45 @@ test('what a transaction only counted is gone when that is taken back', () => {
   const before = bench.all('SELECT errseq FROM pierr');
   bench.store.transaction(() => undefined);
   assert.deepEqual(bench.all('SELECT errseq FROM pierr'), before);
+});
+
+test('an error is over once content of its url has come, and of that url alone', async () => {
+  begin();
+  const names = ['a', 'a"b', 'ab', 'a&b'];
+  await bench.send(
+    1,
+    names.map(name => url(name)),
+  );
+  for (const name of names) bench.missing(1, name);
+  const errors = () =>
+    told(0)
+      .shown.map(curl => curl.replace(absolute(''), ''))
+      .toSorted();
+  assert.deepEqual(errors(), ['a', 'a&amp;b', 'a&quot;b', 'ab']);
+
+  // New, changed to what cannot be had, and new again; another mimetype is another url.
+  await bench.send(1, [url('a'), url('a"b'), { ...url('ab'), mimetype: 'text/plain' }]);
+  for (const name of ['a', 'a"b']) bench.fetch(1, name);
+  const other = bench.row(1, 'ab', 'text/plain');
+  assert.ok(other);
+  assert.equal(bench.answer(other, ok('x')), 'done');
+  assert.deepEqual(errors(), ['a&amp;b', 'ab']);
+  assert.equal(told(0).total, 2);
+  assert.deepEqual(bench.all('SELECT nurlerrs FROM pidb'), [{ nurlerrs: 2 }]);
+  assert.deepEqual(new Audit(bench.db).wrongCounts(), []);
+
+  await bench.send(1, [url('a&b'), url('ab')]);
+  for (const name of ['a&b', 'ab']) bench.fetch(1, name);
+  assert.deepEqual(told(0), { total: 0, shown: [] });
+  assert.deepEqual(bench.all('SELECT nurlerrs FROM pidb'), [{ nurlerrs: 0 }]);
+});
+
+test('the last error kept stays while others were only counted: they would never be told', async () => {
+  begin();
+  await bench.send(1, [url('a')]);
+  bench.missing(1, 'a');
+  bench.db.exec('UPDATE pidb SET nurlerrs = 3');
+  await bench.send(1, [url('a')]);
+  bench.fetch(1, 'a');
+  assert.deepEqual(told(0), { total: 3, shown: [absolute('a')] });
 });
