@@ -1,8 +1,10 @@
 /** Connections of Bot Managers: their identities and capacities, requests to them, results from them. */
 import type { Connection } from '../daemon/types.js';
+import { nameOf } from '../db/names/naming.js';
 import { strangeStore } from '../db/names/store-mark.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import type { FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, UNKNOWN_STORE } from '../wire/machines.js';
 import type { LinkOptions } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
@@ -41,6 +43,8 @@ interface Refused {
 }
 
 const MAX_REFUSALS = 20;
+/** Characters of what a peer said, in a message. */
+const MOST_SHOWN = 100;
 /** Machines with a remembered time of leaving. */
 const MAX_LEFT = 1000;
 
@@ -66,11 +70,7 @@ export class BmLinks {
       {
         hello: offer => this.#hello(link, offer),
         fetched: result => {
-          // A machine that was refused may have been given something before it, or its relay, heard of that.
-          const done =
-            result.status === 'ok' && link.refused.has(result.machineId)
-              ? ({ id: result.id, status: 'recalled' } as const)
-              : result;
+          const done = this.#placed(link, result);
           // Its file may be one that a row points to (a result sent twice): left for lccfsck to judge.
           if (!dispatcher.fetched(id, done))
             log.warn('a result that was not asked for', { peer: name, id: result.id });
@@ -161,6 +161,25 @@ export class BmLinks {
     );
     deletions.setMachines(link.peer, machineIds);
     syncPoints.setMachines(link.peer, machineIds);
+  }
+
+  /**
+   * A result that says where its content is, as rows keep it.
+   * @throws LccError `peer.protocol` when it names no file, or that of a machine the Bot Manager never said it is
+   */
+  #placed(link: Link, result: FetchResult): FetchResult {
+    if (result.status !== 'ok') return result;
+    const { id, machineId, fileId } = result;
+    if (nameOf(fileId) === undefined)
+      throw link.peer.channel.violation(
+        `fileid ${JSON.stringify(fileId.slice(0, MOST_SHOWN))} is no file of a store`,
+      );
+    if (this.#machines.linkOf(machineId) === link) return result;
+    // A machine that was refused, or has left its relay, may have been given something before that was heard of there.
+    if (link.relays || link.refused.has(machineId)) return { id, status: 'recalled' };
+    throw link.peer.channel.violation(
+      `machineid ${JSON.stringify(machineId.slice(0, MOST_SHOWN))} is not one of ${this.#machines.of(link).join(', ')}`,
+    );
   }
 
   /** Forgets refusals that are over: their machine has come, under its id or with its store under another. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Qm, setText, Uns } from '../support/queue-manager.js';
 import { absolute, failure, ok, url } from '../qm/support.js';
@@ -17,7 +18,7 @@ afterEach(() => qm.close());
 const stored = (request: FetchRequest): FetchResult => ({
   ...ok(request.url),
   id: request.id,
-  fileId: `f${request.id}`,
+  fileId: fileIdOf({ id: request.id, gen: 0 }),
 });
 const idle = () => qm.until(status => status['idle'] === true && status['rows_queued'] === 0);
 /** No Bot Manager is connected: one that says no store is not taken for another with its id. */
@@ -108,6 +109,33 @@ test('a restart with work in flight loses nothing', async () => {
   bm.close();
 });
 
+test('a Bot Manager that has stored content where no row may point is cut off, and another fetches the url', async () => {
+  await qm.start();
+  const uns = new Uns(qm);
+  await uns.set('e1', urls(1));
+  for (const wrong of [
+    { fileId: '../../etc/passwd' },
+    { fileId: '00/01/00000001.0' },
+    { fileId: `00/00/00000001.0${'0'.repeat(1000)}` },
+    { machineId: 'near' },
+  ]) {
+    const bm = new Bm(qm, { machineId: 'm1' });
+    bm.onFetch = request => ({ ...stored(request), ...wrong }) as FetchResult;
+    await once(bm.socket, 'close');
+    assert.equal(bm.fetches.length, 1);
+    assert.deepEqual(qm.rows('SELECT * FROM lccurl'), []);
+  }
+  const bm = new Bm(qm, { machineId: 'm1' });
+  bm.onFetch = stored;
+  await idle();
+  const [{ id = 0 } = {}] = bm.fetches;
+  assert.deepEqual(qm.rows('SELECT fetched_machineid AS machine, fetched_fileid AS file FROM lccurl'), [
+    { machine: 'm1', file: fileIdOf({ id, gen: 0 }) },
+  ]);
+  uns.socket.destroy();
+  bm.close();
+});
+
 test('freed files are deleted on their machine, also when it was away and the Queue Manager restarted', async () => {
   await qm.start();
   let uns = new Uns(qm);
@@ -130,7 +158,7 @@ test('freed files are deleted on their machine, also when it was away and the Qu
   assert.deepEqual(near.deletes, []);
   assert.deepEqual(
     back.deletes.map(d => [d.machineId, d.fileId]),
-    first.fetches.map(f => ['far', `f${f.id}`]),
+    first.fetches.map(f => ['far', fileIdOf({ id: f.id, gen: 0 })]),
   );
   uns = new Uns(qm);
   uns.socket.destroy();

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { addProvider } from '../../src/db/providers/pidb.js';
 import { generatePassword, hashPassword } from '../../src/lib/password.js';
@@ -97,7 +98,7 @@ function absorbed(): string[] {
 const stored = (request: FetchRequest): FetchResult => ({
   ...ok(request.url),
   id: request.id,
-  fileId: `f${request.id}`,
+  fileId: fileIdOf({ id: request.id, gen: 0 }),
 });
 
 beforeEach(() => {

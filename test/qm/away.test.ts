@@ -5,6 +5,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { readProjectFile } from '../support/tree.js';
 import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
+import { fileIdOf } from '../../src/db/names/naming.js';
 
 let qm: Qm;
 beforeEach(() => {
@@ -19,7 +20,7 @@ test('a machine that is away is told of, with the deletions that wait for it, un
   first.onFetch = request => ({
     ...ok(request.url),
     id: request.id,
-    fileId: `f${request.id}`,
+    fileId: fileIdOf({ id: request.id, gen: 0 }),
     machineId: 'm2',
   });
   await uns.set('e1', [url('p0'), url('p1'), url('p2')]);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Qm, setText, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
@@ -11,7 +12,7 @@ const deletes = (from: number, to: number) => pages(from, to).map(one => ({ ...o
 const fetched = (request: FetchRequest): FetchResult => ({
   ...ok(request.url),
   id: request.id,
-  fileId: `f${request.id}`,
+  fileId: fileIdOf({ id: request.id, gen: 0 }),
 });
 
 interface Work {

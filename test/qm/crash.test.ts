@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { suspectDatabase } from '../../src/db/sqlite/salvage.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
@@ -35,7 +36,7 @@ const spoolOf = (sliceUrls: number): [string, RegExp][] => [
 
 function fetched(request: FetchRequest): FetchResult {
   if (request.url.endsWith('p44')) return { ...failure(404, 'real'), id: request.id };
-  return { ...ok(request.url), id: request.id, fileId: `f${request.id}` };
+  return { ...ok(request.url), id: request.id, fileId: fileIdOf({ id: request.id, gen: 0 }) };
 }
 
 /** Does all the work, starting the Queue Manager again when it dies. @returns what is left in the database, and deaths */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
@@ -17,7 +18,7 @@ const stored = (request: FetchRequest): FetchResult => ({
   ...ok(request.url),
   id: request.id,
   machineId: 'm1',
-  fileId: `f${request.id}`,
+  fileId: fileIdOf({ id: request.id, gen: 0 }),
 });
 const urls = (count: number) => Array.from({ length: count }, (_, i) => url(`p${i}`));
 

@@ -1,4 +1,5 @@
 /** What the settings of the schedule do: how much is sent, and when (settings.test.ts). */
+import { fileIdOf } from '../../src/db/names/naming.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { failure, ok, url } from './support.js';
 import type { QmSetting, Settings, Whole } from './whole.js';
@@ -18,7 +19,7 @@ export interface Trial {
 export const stored = (request: FetchRequest): FetchResult => ({
   ...ok(request.url),
   id: request.id,
-  fileId: `f${request.id}`,
+  fileId: fileIdOf({ id: request.id, gen: 0 }),
 });
 
 export const pages = (count: number, more = {}) =>

@@ -1,6 +1,7 @@
 /** Many sets of one url each, through the real Queue Manager. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { openDatabase } from '../../src/db/sqlite/open.js';
 import { Bm, Qm, Uns } from '../support/queue-manager.js';
 import { ok, url } from './support.js';
@@ -35,7 +36,7 @@ test('twenty thousand sets of one url each are fetched in their order, also thos
       const bm = new Bm(qm);
       bm.onFetch = request => {
         numbers.push(Number(request.url.split('/').at(-1)));
-        return { ...ok('x'), id: request.id, fileId: `f${String(numbers.length)}` };
+        return { ...ok('x'), id: request.id, fileId: fileIdOf({ id: numbers.length, gen: 0 }) };
       };
       return bm;
     };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterEach, test } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { ok, url } from './support.js';
 import { Whole } from './whole.js';
@@ -15,7 +16,7 @@ afterEach(async () => {
 const stored = (request: FetchRequest): FetchResult => ({
   ...ok(request.url),
   id: request.id,
-  fileId: `f${request.id}`,
+  fileId: fileIdOf({ id: request.id, gen: 0 }),
 });
 
 /** What one that sends only comments is told before it is cut off. */

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import type { SetCounts } from '../../src/db/queue/absorb.js';
 import type { QueueRow } from '../../src/db/queue/row.js';
@@ -196,7 +197,7 @@ export function ok(content: string, more: Partial<FetchOk> = {}): FetchOk {
     http: 200,
     verified: true,
     machineId: 'm1',
-    fileId: `f${++files}`,
+    fileId: fileIdOf({ id: ++files, gen: 0 }),
     ...more,
   };
 }
