@@ -2,7 +2,7 @@
  * Ships urls to a UNS. What stands or falls together: the set is ended only when the input was whole, and the state in the
  * pipe is committed only when the UNS has accepted the set.
  */
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, statSync } from 'node:fs';
 import { formatEndpoint } from '../lib/endpoint.js';
 import { errnoOf, LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
@@ -14,8 +14,10 @@ import type { SetKind } from '../wire/cp-uns/names.js';
 import { DeliveryInput } from './delivery-input.js';
 import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
 import { UnsSession, type SessionOptions } from './session.js';
+import { lastConnection, noteConnection, wentBack, type Connection } from './state/connection.js';
 import { pendingPath } from './state/kept.js';
 import { isElsewhere, MadeSet, overtaken } from './state/made-set.js';
+import { openState } from './state/statefile.js';
 
 export interface DeliveryOptions extends SessionOptions {
   /** Undefined: as a one-shot document on the input says. */
@@ -47,6 +49,8 @@ export interface DeliveryOutcome {
   stillWanted: boolean;
   /** What was sent is what another LCC holds. */
   isOfCache: boolean;
+  /** Numbers of connections that show that the LCC was put back to an earlier time, and whether all was sent for that. */
+  setBack: { from: number; to: number; isHealed: boolean } | undefined;
 }
 
 /**
@@ -70,7 +74,8 @@ export async function deliver(
     session = await UnsSession.open(options);
     const status = await session.init(pid, password);
     talk(status);
-    return await ship(session, status, urls, site, options);
+    const now = { numbering: status.numbering ?? '', pid: String(Number(pid)), seq: status.seq };
+    return await ship(session, { status, now }, urls, site, options);
   } catch (error) {
     session?.drop();
     if (session === undefined || session.fate === 'unsent' || session.fate === 'rejected')
@@ -88,6 +93,9 @@ interface Site {
   elsewhere: { state: string; host: string } | undefined;
   /** Whether it counts urls as delivered: in its first run everything is on the input anyway. */
   hasDelivered: boolean;
+  /** Where the last connection is noted; undefined on another machine. */
+  state: string | undefined;
+  last: Connection | undefined;
 }
 
 /** @throws LccError `try.later` when another run has taken its place */
@@ -100,12 +108,16 @@ function siteOf({ state: named }: DeliveryInput): Site | undefined {
       made: undefined,
       elsewhere: { state, host },
       hasDelivered: base !== '',
+      state: undefined,
+      last: undefined,
     };
   return {
     whole: id === '' ? state : pendingPath(state, id),
     made: id === '' ? undefined : MadeSet.find(named),
     elsewhere: undefined,
     hasDelivered: (statSync(state, { throwIfNoEntry: false })?.size ?? 0) > 0,
+    state,
+    last: lastConnection(state),
   };
 }
 
@@ -126,12 +138,14 @@ export async function askStatus(
 
 async function ship(
   session: UnsSession,
-  status: ProviderReport,
+  { status, now }: { status: ProviderReport; now: Connection },
   urls: DeliveryInput,
   site: Site | undefined,
   options: DeliveryOptions,
 ): Promise<DeliveryOutcome> {
-  const { set, whole } = planOf(status, urls, site, options);
+  // One that is new to the provider gets everything anyway.
+  const isSetBack = !status.isNew && wentBack(site?.last, now);
+  const { set, whole } = planOf(status, urls, site, options, isSetBack);
   options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
   const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
   let sent: DeliveryOutcome['sent'];
@@ -182,7 +196,11 @@ async function ship(
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
   const { isBlank, isOfCache } = urls;
   const elsewhere = urls.state?.id === '' ? undefined : site?.elsewhere;
-  return { status, sent, wasBlank: isBlank, wasNew, committed, elsewhere, stillWanted, isOfCache };
+  const isHealed = sent?.set === 'full';
+  // Until it is healed the next run is to notice it, too.
+  if (site?.state !== undefined && (!isSetBack || isHealed)) noteConnection(site.state, now);
+  const setBack = isSetBack ? { from: site?.last?.seq ?? 0, to: now.seq, isHealed } : undefined;
+  return { setBack, status, sent, wasBlank: isBlank, wasNew, committed, elsewhere, stillWanted, isOfCache };
 }
 
 /** The command that sends a full set of what an LCC holds, for messages. */
@@ -208,6 +226,7 @@ function planOf(
   urls: DeliveryInput,
   site: Site | undefined,
   options: DeliveryOptions,
+  isSetBack: boolean,
 ): { set: SetKind; whole?: string } {
   const asked = options.set ?? urls.set ?? 'partial';
   if (urls.set === 'full' && asked === 'partial' && site !== undefined)
@@ -222,7 +241,8 @@ function planOf(
       );
     return { set: asked };
   }
-  const isWanted = asked === 'full' || (status.fullset.wanted && options.set === undefined);
+  const isNeeded = status.fullset.wanted || (isSetBack && status.fullset.allowed !== 0);
+  const isWanted = asked === 'full' || (isNeeded && options.set === undefined);
   if (isWanted) return { set: 'full', whole: site.whole };
   // What the state counts as delivered went to another LCC, or to this one before the provider was added again. A partial
   // set does: nothing is here that a full one would remove, and it costs no ration.
@@ -248,7 +268,7 @@ async function finish(
 }
 
 async function sendState(session: UnsSession, whole: string, progress: Advance): Promise<void> {
-  const fd = present(whole, () => openSync(whole, 'r'));
+  const fd = present(whole, () => openState(whole));
   try {
     for (const chunk of readChunksAt(fd, 0, whole)) {
       await session.send(chunk);

@@ -188,6 +188,7 @@ export class Logins {
       shownUpTo: shown.at(-1)?.errseq ?? 0,
       status: {
         seq: begun.seq,
+        numbering: this.#sessions.numbering,
         lastIp: begun.lastIp,
         isNew: provider.lastset === 0 && waiting.sets === 0,
         mimes: this.#options.mimes,

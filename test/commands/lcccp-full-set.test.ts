@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { arrives, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
+import { arrives, DOUBTFUL, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
 import { SITE } from '../support/uns.js';
 
 test('a full set that is wanted is sent in the same run, from the pending state', async () => {
@@ -139,4 +139,49 @@ test('a full set without a url is refused unless told: a failure upstream must n
   assert.equal(receiver.sets.length, 0);
   assert.equal((await lcccp(1, '', ['--set=full', '--allow-empty'])).status, 0);
   assert.deepEqual(await arrives(), { set: 'full', urlprefix: SITE, curls: [] });
+});
+
+test('connections whose numbers go back tell of an LCC that was put back to an earlier time: all is sent, and it is said', async () => {
+  const pid = DOUBTFUL[39] ?? NaN;
+  const site = makeSite(url('a.html'));
+  assert.equal((await lcccp(pid, site.told([url('a.html')]))).status, 0);
+  const note = `${site.state}.uns`;
+  const noted = readFileSync(note, 'utf8');
+  const [numbering = '', , seq] = noted.trim().split(' ');
+  assert.match(noted, /^\w+ \d+ \d+\n$/);
+  receiver.sets.length = 0;
+
+  // What was noted of another numbering, or another provider, says nothing.
+  for (const other of [noted.replace(numbering, 'ffff'), noted.replace(` ${pid} `, ' 77 '), 'no note\n']) {
+    writeFileSync(note, other.replace(/\d+\n$/, '999\n'));
+    const same = await lcccp(pid, site.told([url('a.html')]), ['-q']);
+    assert.deepEqual(same, { status: 0, stdout: '', stderr: '' });
+  }
+  assert.equal(receiver.sets.length, 0);
+  assert.ok(Number(readFileSync(note, 'utf8').split(' ')[2]) > Number(seq));
+
+  // Its ration is used up: the next run is to notice it, too.
+  const back = `${numbering} ${pid} 999\n`;
+  writeFileSync(note, back);
+  home.sql(`UPDATE pidb SET fullsetsallowed = 0 WHERE pid = ${pid}`);
+  const refused = await lcccp(pid, site.told([url('a.html')]), ['-q']);
+  assert.match(
+    refused.stderr,
+    /^lcccp: this is connection \d+, after connection 999: .*send all with lcccpstate --full/,
+  );
+  assert.equal(readFileSync(note, 'utf8'), back);
+
+  home.sql(`UPDATE pidb SET fullsetsallowed = 5 WHERE pid = ${pid}`);
+  const healed = await lcccp(pid, site.told([url('a.html')]), ['-q']);
+  assert.equal(healed.status, 0);
+  assert.match(
+    healed.stderr,
+    /^lcccp: this is connection \d+, after connection 999: the LCC was put back to an earlier time; a full set was sent; its operator is to run lccfsck --repair --restored\n$/,
+  );
+  assert.deepEqual(await arrives(pid), { set: 'full', urlprefix: SITE, curls: ['a.html'] });
+  assert.deepEqual(await lcccp(pid, site.told([url('a.html')]), ['-q']), {
+    status: 0,
+    stdout: '',
+    stderr: '',
+  });
 });

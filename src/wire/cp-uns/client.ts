@@ -36,6 +36,8 @@ export const SET_END = `</${PREFIX}set>\n`;
 /** What a UNS reports about a provider. Amounts are undefined where it does not say: there is no limit then. */
 export interface ProviderReport {
   seq: number;
+  /** Numbers of connections with the same one can be compared. */
+  numbering: string | undefined;
   /** Where the last connection came from; '' at the first. */
   lastIp: string;
   /** The UNS says that it never accepted a set of the provider. */
@@ -127,6 +129,7 @@ export class UnsReader {
     switch (this.#path.join('/')) {
       case 'init_accepted/connect_info':
         status.seq = requiredInteger('connect_info', attributes, 'seq');
+        status.numbering = attributes['numbering'];
         status.lastIp = attributes['lastConnectIP'] ?? '';
         status.isNew = attributes['sets'] === '0';
         return;
@@ -212,6 +215,7 @@ function emptyStatus(): ProviderReport {
   const fullset = { allowed: undefined, wanted: false, reason: undefined };
   return {
     seq: 0,
+    numbering: undefined,
     lastIp: '',
     isNew: false,
     mimes: [],

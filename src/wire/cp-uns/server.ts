@@ -193,6 +193,8 @@ function hintFor(name: string): string {
 
 export interface InitAccepted {
   seq: number;
+  /** Numbers with the same one can be compared; undefined: it is not said. */
+  numbering?: string | undefined;
   /** No set of the provider was ever accepted: what it has sent to another LCC, or before it was added again, is not here. */
   isNew: boolean;
   lastIp: string;
@@ -214,7 +216,7 @@ export function initAccepted(status: InitAccepted): string {
   const wanted = { wanted: fullset.wanted === undefined ? 'no' : 'yes', reason: fullset.wanted };
   return [
     '<lococa:init_accepted>',
-    `<connect_info${formatAttributes({ seq: status.seq, lastConnectIP: status.lastIp, sets })}/>`,
+    `<connect_info${formatAttributes({ seq: status.seq, numbering: status.numbering, lastConnectIP: status.lastIp, sets })}/>`,
     ...status.mimes.map(mime => `<mime>${escapeText(mime)}</mime>`),
     '<quota>',
     `<files${formatAttributes(files)}/>`,
