@@ -35,5 +35,6 @@ export function openLcc(options: OpenOptions = {}): Lcc {
   const env = home === undefined ? process.env : { LCC_HOME: home };
   const config = loadConfig({ env, file });
   const { db, store } = config.home;
-  return new Lcc({ db, store, machineId: config.get('bm.machine_id') });
+  const maxTextBytes = config.get('cu.max_text_bytes');
+  return new Lcc({ db, store, machineId: config.get('bm.machine_id'), maxTextBytes });
 }

@@ -206,6 +206,7 @@ function deliveryOf(context: CommandContext): Delivery {
       text: wanted,
       limit: wholeNumber('--limit', text('limit')),
       storeDir: config.home.store,
+      maxTextBytes: config.get('cu.max_text_bytes'),
       nowMs,
     },
     cursor,

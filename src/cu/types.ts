@@ -16,6 +16,8 @@ export interface Query {
   limit?: number | undefined;
   /** Absolute path of the store on this machine. */
   storeDir: string;
+  /** Content that is longer has no text: all of it would be in memory, several times over. */
+  maxTextBytes: number;
   /** When it was asked: milliseconds since 1970. */
   nowMs: number;
 }

@@ -4,9 +4,6 @@ import { decodeDocument, type Decoded } from './decode.js';
 import { pageText, type PageText, type TextWanted } from './html.js';
 import { tidy, tidyLines } from './tidy.js';
 
-/** Content that is longer has no text here: all of it would be in memory, several times over. */
-export const MAX_TEXT_BYTES = 16 * 1024 * 1024;
-
 /** Whether there is text in content of this type. */
 export function holdsText(mimetype: string): boolean {
   return mimetype.startsWith('text/') || isMarkup(mimetype);

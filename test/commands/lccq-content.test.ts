@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TestCache } from '../support/cache.js';
@@ -168,8 +168,36 @@ describe('lccq --format=jsonl --text', () => {
     cache.put({ curl: 'http://x/1', content: 'word '.repeat(4_000_000) });
     const { status, stderr, stdout } = runLccq(cache, ['--format=jsonl', '--text', '--fields=curl']);
     assert.equal(status, 1);
-    assert.match(stderr, /^lccq: http:\/\/x\/1: left without text: 20000000 bytes, more than 16777216$/m);
+    assert.match(
+      stderr,
+      /^lccq: http:\/\/x\/1: left without text: 20000000 bytes, more than 16 MB \(cu\.max_text_bytes\)$/m,
+    );
     assert.equal((JSON.parse(stdout.toString()) as { text: unknown }).text, null);
+  });
+
+  it('has its bound from cu.max_text_bytes', () => {
+    writeFileSync(join(cache.home, 'lcc.toml'), '[cu]\nmax_text_bytes = "2KB"\n');
+    cache.put({ curl: 'http://x/1', content: 'a'.repeat(2049) });
+    cache.put({ curl: 'http://x/2', content: 'a'.repeat(2048) });
+    const lines = (...args: string[]) => {
+      const { stderr, stdout } = runLccq(cache, ['--format=jsonl', '--fields=curl', ...args]);
+      const objects = stdout.toString().trimEnd().split('\n');
+      return { stderr, made: objects.map(line => JSON.parse(line) as Record<string, unknown>) };
+    };
+    const texts = lines('--text');
+    assert.match(
+      texts.stderr,
+      /x\/1: left without text: 2049 bytes, more than 2 KB \(cu\.max_text_bytes\)$/m,
+    );
+    assert.deepEqual(
+      texts.made.map(({ text }) => text),
+      [null, 'a'.repeat(2048)],
+    );
+    const contents = lines('--content');
+    assert.deepEqual(
+      contents.made.map(each => Object.keys(each).at(-1)),
+      ['base64', 'text'],
+    );
   });
 
   it('is every word where all are asked for', () => {

@@ -19,6 +19,7 @@ describe('a batch of who follows', () => {
           selection: { sides: ['held'] },
           format: formatNamed('urls'),
           storeDir: cache.store,
+          maxTextBytes: 1024 * 1024,
           nowMs: 0,
         },
         () => ({ write: chunk => void (text += Buffer.from(chunk).toString()) }),

@@ -33,6 +33,7 @@ function queryOf(formatName: string, content = false): Query {
     selection: { sides: ['held'], sinceSeq: 0 },
     content,
     storeDir: cache.store,
+    maxTextBytes: 1024 * 1024,
     nowMs: 0,
   };
 }

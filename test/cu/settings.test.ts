@@ -19,8 +19,8 @@ test('every setting of lccd-cu reaches the option it is for', () => {
   assert.deepEqual(options.limits, limits);
   const { readersFile, anonymous, machineId } = options;
   assert.deepEqual([readersFile, anonymous, machineId], ['/somewhere', true, 'm2']);
-  // Seen by test/commands/lccd and test/web/metrics.
-  const elsewhere = ['cu.listen', 'cu.metrics_listen'];
+  // Seen by test/commands/lccd, test/web/metrics and test/commands/lccq-content.
+  const elsewhere = ['cu.listen', 'cu.metrics_listen', 'cu.max_text_bytes'];
   const { all, named } = settingsOf('cu', [...Object.keys(overrides), ...elsewhere]);
   assert.deepEqual(named, all);
 });

@@ -1,4 +1,4 @@
-/** `[cu]`: the server of content users. */
+/** `[cu]`: content users, and the server for them. */
 import { DAY, HOUR, KB, MB, SECOND } from '../amounts.js';
 import { METRICS_ENDPOINT } from '../forms.js';
 import { bytes, count, flag, list, ms, text, type Section } from './rows.js';
@@ -23,5 +23,11 @@ export const CU = {
     'longest answer; the client goes on from the last url it got',
   ),
   'cu.max_query_bytes': bytes(16 * KB, 256, 1 * MB, 'length of a query, and of what surrounds it'),
+  'cu.max_text_bytes': bytes(
+    16 * MB,
+    1 * KB,
+    256 * MB,
+    'length of content that text is made of; what is longer is left without text',
+  ),
   'cu.metrics_listen': text('', 'endpoint where the metrics of lccd-cu are read', METRICS_ENDPOINT),
 } as const satisfies Section<'cu'>;

@@ -6,7 +6,7 @@
 import type { ColumnValue } from '../../db/cache/columns.js';
 import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
-import { decodedOf, holdsText, MAX_TEXT_BYTES, textOf, type TextSource } from '../../text/content.js';
+import { decodedOf, holdsText, textOf, type TextSource } from '../../text/content.js';
 import { base64Of } from './base64.js';
 import { tooLong } from './page.js';
 import { CONTENT_COLUMNS, type Format, type FormatContext, type Part } from './types.js';
@@ -56,7 +56,7 @@ function withContent(
 ): Part | Iterable<Part> {
   const content = context.openContent(values);
   if (content === undefined) return '';
-  const text = content.length > MAX_TEXT_BYTES ? undefined : decodedText(content, source);
+  const text = content.length > context.maxTextBytes ? undefined : decodedText(content, source);
   if (text === undefined) return inBase64(object, content);
   content.close();
   return `${object},"text":${JSON.stringify(text)}}\n`;
@@ -76,8 +76,8 @@ function withText(
   const content = context.openContent(values);
   if (content === undefined) return '';
   try {
-    if (content.length > MAX_TEXT_BYTES) {
-      context.reject(tooLong(values, content));
+    if (content.length > context.maxTextBytes) {
+      context.reject(tooLong(values, content, context));
       return keys(null, null, null, null);
     }
     const found = textOf(content.bytes(), source, context.text);

@@ -1,6 +1,7 @@
 /** What formats for indexers share: the text of a row's page, or why there is none. */
 import type { ColumnValue } from '../../db/cache/columns.js';
-import { holdsText, MAX_TEXT_BYTES, textOf, type DocumentText, type TextSource } from '../../text/content.js';
+import { limitText } from '../../config/settings/index.js';
+import { holdsText, textOf, type DocumentText, type TextSource } from '../../text/content.js';
 import type { StoredContent } from '../stored-content.js';
 import { CONTENT_COLUMNS, type FormatContext } from './types.js';
 
@@ -93,8 +94,8 @@ export class TextPages {
     const content = this.#context.openContent(values);
     if (content === undefined) return undefined;
     try {
-      if (content.length > MAX_TEXT_BYTES) {
-        this.#context.reject(tooLong(values, content));
+      if (content.length > this.#context.maxTextBytes) {
+        this.#context.reject(tooLong(values, content, this.#context));
         return undefined;
       }
       const made = make(content.bytes(), { mimetype, charset });
@@ -113,6 +114,10 @@ export class TextPages {
 }
 
 /** @param values those of `CONTENT_COLUMNS`, and others */
-export function tooLong([curl]: readonly ColumnValue[], { length }: StoredContent): string {
-  return `${curl}: left without text: ${length} bytes, more than ${MAX_TEXT_BYTES}`;
+export function tooLong(
+  [curl]: readonly ColumnValue[],
+  { length }: StoredContent,
+  { maxTextBytes }: Pick<FormatContext, 'maxTextBytes'>,
+): string {
+  return `${curl}: left without text: ${length} bytes, more than ${limitText('cu.max_text_bytes', maxTextBytes)}`;
 }

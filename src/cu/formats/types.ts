@@ -23,6 +23,8 @@ export interface FormatContext {
   content: boolean;
   /** Instead of the content, which text of it (`takesText`). */
   text: TextWanted | undefined;
+  /** Content that is longer has no text (`cu.max_text_bytes`). */
+  maxTextBytes: number;
   /**
    * The verified content of a row; close it when the record is made. Undefined where it is missing, altered or on
    * another machine: that has been reported, and the record is left out or says that the row holds nothing.

@@ -1,9 +1,9 @@
 /** The content of changes, for programs. */
 import { LccError } from '../../lib/errors.js';
 import { openStored, type StoredContent } from '../stored-content.js';
-import { holdsText, MAX_TEXT_BYTES, textOf } from '../../text/content.js';
+import { holdsText, textOf } from '../../text/content.js';
 import { checkValue, oneOf } from './options.js';
-import { isOver } from './origin.js';
+import { isOver, maxTextBytesOf } from './origin.js';
 import type { Change, Text } from './types.js';
 
 /**
@@ -41,14 +41,14 @@ export function bytesOf(change: Change): Uint8Array {
 
 /**
  * Title, readable text and language of a page; undefined where there is none: its mimetype is none of text, its bytes
- * are not, or they are more than text is made of (16 MiB: `change.len` says so).
+ * are not, or they are more than text is made of (`cu.max_text_bytes` in lcc.toml(5); `change.len` says how many).
  * @param wanted `readable` (the default): the content of a page, a line per paragraph; `all`: every word, on one line
  * @throws as `contentOf`; LccError `usage` when something else is wanted
  */
 export function pageTextOf(change: Change, wanted: 'readable' | 'all' = 'readable'): Text | undefined {
   checkValue('wanted', wanted, oneOf('readable', 'all'));
   const { mimetype, len, httpCharset: charset } = change;
-  if (!holdsText(mimetype) || Number(len) > MAX_TEXT_BYTES) return undefined;
+  if (!holdsText(mimetype) || Number(len) > maxTextBytesOf(change)) return undefined;
   return textOf(bytesOf(change), { mimetype, charset }, wanted);
 }
 

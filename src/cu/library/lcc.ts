@@ -1,4 +1,5 @@
 /** An LCC as programs read it. */
+import { SETTINGS } from '../../config/settings/index.js';
 import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
 import { CacheReader, type Selection } from '../../db/cache/read.js';
 import { storageError } from '../../db/sqlite/open.js';
@@ -39,6 +40,8 @@ export interface LccLocation {
   store: string;
   /** Name of this machine in the LCC: its content is here. */
   machineId: string;
+  /** Longest content that `pageTextOf` makes text of. Default: that of `cu.max_text_bytes` in lcc.toml(5). */
+  maxTextBytes?: number | undefined;
 }
 
 /**
@@ -50,20 +53,22 @@ export class Lcc {
   readonly #db: string;
   readonly #store: string;
   readonly #closed = new AbortController();
-  readonly #origin: ChangeOrigin = {
-    isHeldNow: file =>
-      this.#closed.signal.aborted || this.#reader.isHeldNow(file.slice(this.#store.length + 1)),
-  };
+  readonly #origin: ChangeOrigin;
   /** Identity of the store: cursors of another one are refused. */
   readonly storeId: string;
 
   /** @throws LccError `input.missing`, `config`, `data.malformed` when the database cannot be read */
-  constructor({ db, store, machineId }: LccLocation) {
+  constructor({ db, store, machineId, maxTextBytes }: LccLocation) {
     this.#reader = new CacheReader(db, machineId);
     this.#reader.rest();
     this.#db = db;
     this.#store = store;
     this.storeId = this.#reader.storeId;
+    this.#origin = {
+      isHeldNow: file =>
+        this.#closed.signal.aborted || this.#reader.isHeldNow(file.slice(this.#store.length + 1)),
+      maxTextBytes: maxTextBytes ?? SETTINGS['cu.max_text_bytes'].default,
+    };
   }
 
   /** How far the LCC has come: a program that begins with this one sees what changes from now on. */

@@ -126,6 +126,8 @@ class Writing {
       fields: FIELDS,
       content: this.#query.content,
       text: undefined,
+      // None is made.
+      maxTextBytes: 0,
       // In the order of CONTENT_COLUMNS.
       openContent: ([curl, fileid, , md5]) => {
         const opened =
