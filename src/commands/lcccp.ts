@@ -15,7 +15,7 @@ import { readAuthorities } from '../lib/authorities.js';
 import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
-import { firstLineOf } from '../lib/first-line.js';
+import { firstLineOf, MAX_LINE_BYTES } from '../lib/first-line.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
 import { formatUrl, type UrlRecord } from '../wire/url.js';
@@ -100,11 +100,17 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
 
 function conclude(
   context: CommandContext,
-  { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, isOfCache }: DeliveryOutcome,
+  { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, isOfCache, setBack }: DeliveryOutcome,
   errors: number,
 ): void {
   if (wasNew)
     context.say('the LCC never had a set of this provider: all urls are sent, not only what changed');
+  if (setBack !== undefined)
+    context.complain(
+      `this is connection ${setBack.to}, after connection ${setBack.from}: the LCC was put back to an earlier time; ` +
+        (setBack.isHealed ? 'a full set was sent' : 'send all with lcccpstate --full') +
+        '; its operator is to run lccfsck --repair --restored',
+    );
   if (sent === undefined && wasBlank)
     context.complain('standard input was empty, without even <?lcc?>: nothing sent; was its writer killed?');
   else if (sent === undefined) context.say('nothing to send');
@@ -184,7 +190,7 @@ function passwordOf({ options, env }: CommandContext): string | undefined {
   if (password === undefined)
     throw new LccError(
       'config',
-      `${file}: its first line is no password, it is too long; write the password there`,
+      `${file}: its first line is no password, it has more than ${MAX_LINE_BYTES} bytes; write the password there`,
     );
   if (password === '')
     throw new LccError('config', `${file}: its first line is empty; write the password there`);

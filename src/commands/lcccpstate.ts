@@ -39,7 +39,10 @@ export const command: CommandSpec = {
     if (typeof statefile !== 'string' || statefile === '')
       throw new LccError('usage', '--statefile=FILE is required');
     if (options['commit'] === true) {
-      if (!commitLast(statefile)) context.say('nothing to keep');
+      if (!commitLast(statefile))
+        context.say(
+          `${statefile}: no set waits for its answer, nothing was done; the state of the last one is kept already, or --statefile is another`,
+        );
       return EXIT.ok;
     }
     const file = options['config'];

@@ -70,6 +70,9 @@ async function run(context: CommandContext): Promise<number> {
   const store = text('store');
   const isRepair = options['repair'] === true;
   const print = printerOf(new Output(1), isRepair);
+  // All that a backup does not know is found: as many lines as there are pages that came since.
+  const isSummed = options['restored'] === true && !context.verbose;
+  const kinds = new Kinds();
   const result = await runFsck(
     {
       dbPath: home.db,
@@ -88,14 +91,34 @@ async function run(context: CommandContext): Promise<number> {
       nowMs: Date.now,
     },
     {
-      found: finding => print(lineOf(finding)),
+      found: finding => (isSummed ? kinds.add(finding) : print(lineOf(finding))),
       note: message => context.say(message),
       advance: context.progress('rows'),
     },
   );
+  for (const finding of kinds.summed()) print(lineOf(finding));
   print('');
   context.say(summaryOf(result, isRepair));
   return result.found === result.repaired ? EXIT.ok : EXIT.someRejected;
+}
+
+/** Findings of each kind, those repaired apart from those that are left: how many, and the first. */
+class Kinds {
+  readonly #kinds = new Map<string, { count: number; first: Finding }>();
+
+  add(finding: Finding): void {
+    const key = `${finding.kind} ${finding.repaired}`;
+    const known = this.#kinds.get(key);
+    if (known === undefined) this.#kinds.set(key, { count: 1, first: finding });
+    else known.count += 1;
+  }
+
+  /** One for each kind. */
+  summed(): Finding[] {
+    return [...this.#kinds.values()].map(({ count, first }) =>
+      count === 1 ? first : { ...first, where: `${first.where} and ${count - 1} more (-v names each)` },
+    );
+  }
 }
 
 /** Prints lines; '' when there are no more. A repair is not left half done because nobody reads on: `| head`. */

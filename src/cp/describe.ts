@@ -5,7 +5,7 @@ import { formatMtime } from '../wire/mtime.js';
 import { belowRoot } from './docroot.js';
 import { factsOf, nameOf } from './find.js';
 import { mimeTable } from './mime-types.js';
-import { createHasher, isLink, statFile, type FileFacts, type NoFacts } from './read-file.js';
+import { createHasher, statFile, whyGone, type FileFacts, type NoFacts } from './read-file.js';
 import { encodePathForXml } from './url-path.js';
 
 /** Plain values, so that a worker thread can be given them. Paths are latin1 strings. */
@@ -22,11 +22,11 @@ export interface DescribeOptions {
 
 /**
  * What became of a name besides its line. `gone`: it is not there, or vanished meanwhile; `dangling`: a symbolic link
- * to nothing; `outside`: not below the document root; `unread`: listed without md5 because its content may not be read;
+ * to nothing; `loop`: links lead in a circle; `outside`: not below the document root; `unread`: listed without md5 because its content may not be read;
  * `failed`: it is there and cannot be looked at, so the listing is not whole.
  */
 export interface NameProblem {
-  kind: 'gone' | 'dangling' | 'outside' | 'unread' | 'failed';
+  kind: 'gone' | 'dangling' | 'loop' | 'outside' | 'unread' | 'failed';
   name: string;
   errno?: string;
 }
@@ -62,7 +62,7 @@ export function createDescribe(options: DescribeOptions): Describe {
       }
       if (facts === 'other') continue;
       if (facts === 'gone') {
-        onProblem({ kind: isLink(name) ? 'dangling' : 'gone', name });
+        onProblem({ kind: whyGone(name), name });
         continue;
       }
       if ('errno' in facts) {

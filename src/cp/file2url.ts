@@ -117,6 +117,9 @@ export class Listing {
       case 'dangling':
         this.vanished += 1;
         return this.#complain(`${name}: a symbolic link to nothing; skipped`);
+      case 'loop':
+        this.vanished += 1;
+        return this.#complain(`${name}: symbolic links that lead in a circle; skipped`);
       case 'outside':
         this.rejected += 1;
         return this.#complain(

@@ -52,12 +52,15 @@ export function statFile(name: string): FileFacts | NoFacts {
   }
 }
 
-/** Whether the name itself, not what it leads to, is a symbolic link. */
-export function isLink(name: string): boolean {
+/** Why a name leads to nothing: it is not there, or is a symbolic link to nothing, or such links lead in a circle. */
+export function whyGone(name: string): 'gone' | 'dangling' | 'loop' {
+  const path = pathOf(name);
   try {
-    return lstatSync(pathOf(name), { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  } catch {
-    return false;
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return 'gone';
+    statSync(path, { throwIfNoEntry: false });
+    return 'dangling';
+  } catch (error) {
+    return errnoOf(error) === 'ELOOP' ? 'loop' : 'gone';
   }
 }
 

@@ -30,6 +30,11 @@ export interface SessionOptions {
   errorsKept: () => void;
 }
 
+/** Bytes of what a UNS says that tell what it is. */
+const HEARD_BYTES = 64;
+/** What speaks HTTP answers our first line with a status line, or, taking it for HTTP/0.9, with a page alone. */
+const OF_WEB_SERVER = /^\s*(?:HTTP\/|<!doctype|<html)/i;
+
 /** What is known of a set whose answer has not come. */
 const UNKNOWN = 'whether the set was accepted is not known: send it again';
 
@@ -52,6 +57,9 @@ export class UnsSession {
   #fate: SetFate = 'unsent';
   /** Rejects as soon as the UNS has rejected something or is gone; for a caller that waits for something else. */
   readonly failed: Promise<never>;
+
+  /** The beginning of what it has said. */
+  #heard = '';
 
   private constructor(options: SessionOptions) {
     this.#options = options;
@@ -147,13 +155,11 @@ export class UnsSession {
   }
 
   #read(chunk: Buffer): void {
-    const isFirst = !this.#isHeard;
-    this.#isHeard = true;
+    if (this.#heard.length < HEARD_BYTES) this.#heard += chunk.subarray(0, HEARD_BYTES).toString('latin1');
     try {
       this.#reader.write(chunk);
     } catch (error) {
-      const isWeb = isFirst && chunk.subarray(0, 5).toString('latin1') === 'HTTP/';
-      const text = isWeb
+      const text = OF_WEB_SERVER.test(this.#heard)
         ? `${this.#where} is no UNS, it speaks HTTP: name where lccd-uns listens`
         : `the UNS at ${this.#where}: ${messageOf(error)}`;
       throw error instanceof LccError ? new LccError('peer.protocol', text, { cause: error }) : error;
@@ -185,7 +191,7 @@ export class UnsSession {
   #lost(error: Error | undefined): LccError {
     const how = error === undefined ? 'closed the connection' : `is gone: ${messageOf(error)}`;
     // A server of TLS hangs up on everything else without a word.
-    const isMute = !this.#isHeard && this.#options.uns.kind === 'tcp';
+    const isMute = this.#heard === '' && this.#options.uns.kind === 'tcp';
     const advice = isMute ? `; if it speaks TLS, say --uns=tls:${this.#where}` : '';
     const text = `the UNS at ${this.#where} ${how}; ${this.#fate === 'doubtful' ? UNKNOWN : 'nothing was accepted'}${advice}`;
     return new LccError('peer.unavailable', text, { cause: error });

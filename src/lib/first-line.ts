@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /** Longer than any password. */
-const MAX_LINE_BYTES = 4096;
+export const MAX_LINE_BYTES = 4096;
 
 /**
  * The first line, without its end and a byte order mark; undefined when it is longer than 4096 bytes. Nothing after it is

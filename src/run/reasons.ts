@@ -59,7 +59,7 @@ function ofProviders(queue: QueueSummary, nowMs: number): string[] {
     );
   if (backed_off > 0)
     reasons.push(
-      `${who(backed_off, 'site', 'sites')} ${is(backed_off, 'left alone, having failed as a whole or asked for it; lccctl flush tries at once')}`,
+      `${who(backed_off, 'site', 'sites')} ${is(backed_off, 'left alone after a failure of the whole site, or for its Retry-After; lccctl flush tries at once')}`,
     );
   const { delayed, delayed_until_ms: delayedUntilMs } = queue;
   if (delayed > 0 && delayedUntilMs !== null)

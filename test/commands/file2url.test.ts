@@ -114,15 +114,21 @@ test('vanished files are skipped with a warning, directories and other things wi
   mkdirSync(join(tree, 'sub'), { recursive: true });
   spawnSync('mkfifo', [join(tree, 'pipe')]);
   symlinkSync('nowhere', join(tree, 'dangling'));
+  symlinkSync('there', join(tree, 'loop'));
+  symlinkSync('loop', join(tree, 'there'));
   symlinkSync('../site/logo.png', join(tree, 'link.png'));
   for (const md5 of [[], ['--md5']]) {
-    const done = run(md5, { cwd: tree, input: 'gone.html\nsub\npipe\n/dev/null\ndangling\nlink.png\n\n' });
+    const done = run(md5, {
+      cwd: tree,
+      input: 'gone.html\nsub\npipe\n/dev/null\ndangling\nloop\nlink.png\n\n',
+    });
     assert.deepEqual(
       [...done.stdout.matchAll(/curl="([^"]*)"/g)].map(m => m[1]),
       ['link.png'],
     );
     assert.match(done.stderr, /gone\.html: there is no such file, or none any more; skipped\n/);
     assert.match(done.stderr, /dangling: a symbolic link to nothing; skipped\n/);
+    assert.match(done.stderr, /loop: symbolic links that lead in a circle; skipped\n/);
     assert.doesNotMatch(done.stderr, /sub|pipe/);
   }
 });

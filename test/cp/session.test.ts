@@ -173,12 +173,18 @@ test('where a UNS goes away that had all of the set, nobody says that nothing wa
   }
 });
 
-test('a web server is told from a UNS', async () => {
-  const { options } = await uns(socket => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  await assert.rejects(deliver(inputOf(url), options, quiet), {
-    code: 'peer.protocol',
-    message: /^unix:\S+ is no UNS, it speaks HTTP: name where lccd-uns listens$/,
-  });
+test('a web server is told from a UNS, also one that takes us for HTTP/0.9', async () => {
+  for (const answer of [
+    'HTTP/1.1 400 Bad Request\r\n\r\n',
+    '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN">\n<html><head>\n<title>400 Bad Request</title>',
+    '<html>\r\n<head><title>400 Bad Request</title></head><body><hr></body></html>',
+  ]) {
+    const { options } = await uns(socket => socket.end(answer));
+    await assert.rejects(deliver(inputOf(url), options, quiet), {
+      code: 'peer.protocol',
+      message: /^unix:\S+ is no UNS, it speaks HTTP: name where lccd-uns listens$/,
+    });
+  }
 });
 
 test('each rejection is known by its code', async () => {
