@@ -368,7 +368,7 @@ test('a Bot Manager whose store is full rests; its urls are given to another, an
     /"rests_ms":\d+,"reason":"[^"]+\(a url of provider 7\)"/.test(JSON.stringify(status)),
   );
   const bm = new Bm(qm, { slots: 1, machineId: 'm2' });
-  bm.onFetch = stored;
+  bm.onFetch = request => ({ ...stored(request), machineId: 'm2' }) as FetchResult;
   await idle();
   assert.equal(qm.rows('SELECT * FROM lccurl').length, 20);
   assert.deepEqual(qm.rows('SELECT * FROM pierr'), []);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { forgetMarks } from '../../src/db/sqlite/marks.js';
 import { openReadOnly } from '../../src/db/sqlite/open.js';
 import { restore } from '../support/backup.js';
@@ -98,6 +99,28 @@ test('what goes back without having been noted begins anew too', async () => {
   const before = storeId();
   assert.equal((await lcc.sh('lccfsck --repair --restored --quick --remove-orphans')).status, 0);
   assert.notEqual(storeId(), before);
+});
+
+test('of each kind one finding is named, with the number of others; -v names all', () => {
+  const strays = Array.from({ length: 5 }, (_, i) => fileIdOf({ id: 0xff00 + i, gen: 0 }));
+  const found = (...args: string[]) => {
+    mkdirSync(path('store/00/ff'), { recursive: true });
+    for (const stray of strays) writeFileSync(path(`store/${stray}`), 'x');
+    const done = run('lccfsck', '--repair', '--restored', '--quick', ...args);
+    assert.equal(done.status, 0, done.stderr);
+    assert.match(done.stderr, /: (\d+) found, \1 repaired\n$/);
+    return done.stdout.split('\n').filter(line => line.startsWith('orphan\t'));
+  };
+  const [line, ...others] = found();
+  assert.match(
+    line ?? '',
+    /^orphan\t00\/ff\/0000ff0\d\.0 and 4 more \(-v names each\)\tno row points to it\trepaired$/,
+  );
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    found('-v').toSorted(),
+    strays.map(stray => `orphan\t${stray}\tno row points to it\trepaired`),
+  );
 });
 
 for (const [what, remove] of [

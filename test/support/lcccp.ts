@@ -165,7 +165,7 @@ export function makeSite(...lines: string[]) {
 /** Names of a statefile's directory, with ID for what files and processes are known by, without the note of a connection. */
 export function filesBeside(dir: string): string[] {
   return readdirSync(dir)
-    .filter(name => name !== 'state.txt.uns')
+    .filter(name => !name.endsWith('.uns'))
     .map(name => name.replace(/\d+-\d+/g, 'ID'))
     .sort();
 }
