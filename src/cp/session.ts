@@ -50,8 +50,6 @@ export class UnsSession {
   readonly #talk: Conversation;
   readonly #reader: UnsReader;
   #isConnected = false;
-  /** It has said something. */
-  #isHeard = false;
   #status: ProviderReport | undefined;
   #received: number | undefined;
   #fate: SetFate = 'unsent';

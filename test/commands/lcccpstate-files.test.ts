@@ -20,7 +20,10 @@ test('a statefile that is no file is refused, and not waited for', () => {
   spawnSync('mkfifo', [join(dir, 'state.txt')]);
   for (const args of [[], ['--full'], ['--commit']]) {
     const command = [`--statefile=${join(dir, 'state.txt')}`, ...args];
-    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), command, { input: stream(...site(1)), timeout: 20_000 });
+    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), command, {
+      input: stream(...site(1)),
+      timeout: 20_000,
+    });
     assert.equal(done.status, 74);
     assert.match(
       done.stderr.toString(),

@@ -120,7 +120,7 @@ test('a Bot Manager that has stored content where no row may point is cut off, a
     { machineId: 'near' },
   ]) {
     const bm = new Bm(qm, { machineId: 'm1' });
-    bm.onFetch = request => ({ ...stored(request), ...wrong }) as FetchResult;
+    bm.onFetch = request => ({ ...stored(request), ...wrong });
     await once(bm.socket, 'close');
     assert.equal(bm.fetches.length, 1);
     assert.deepEqual(qm.rows('SELECT * FROM lccurl'), []);
@@ -128,9 +128,9 @@ test('a Bot Manager that has stored content where no row may point is cut off, a
   const bm = new Bm(qm, { machineId: 'm1' });
   bm.onFetch = stored;
   await idle();
-  const [{ id = 0 } = {}] = bm.fetches;
+  const [asked] = bm.fetches;
   assert.deepEqual(qm.rows('SELECT fetched_machineid AS machine, fetched_fileid AS file FROM lccurl'), [
-    { machine: 'm1', file: fileIdOf({ id, gen: 0 }) },
+    { machine: 'm1', file: fileIdOf({ id: asked?.id ?? NaN, gen: 0 }) },
   ]);
   uns.socket.destroy();
   bm.close();

@@ -101,24 +101,24 @@ test('what goes back without having been noted begins anew too', async () => {
   assert.notEqual(storeId(), before);
 });
 
-test('of each kind one finding is named, with the number of others; -v names all', () => {
+test('of each kind one finding is named, with the number of others; -v names all', async () => {
   const strays = Array.from({ length: 5 }, (_, i) => fileIdOf({ id: 0xff00 + i, gen: 0 }));
-  const found = (...args: string[]) => {
+  const found = async (...args: string[]) => {
     mkdirSync(path('store/00/ff'), { recursive: true });
     for (const stray of strays) writeFileSync(path(`store/${stray}`), 'x');
-    const done = run('lccfsck', '--repair', '--restored', '--quick', ...args);
+    const done = await lcc.sh(`lccfsck --repair --restored --quick ${args.join(' ')}`);
     assert.equal(done.status, 0, done.stderr);
     assert.match(done.stderr, /: (\d+) found, \1 repaired\n$/);
     return done.stdout.split('\n').filter(line => line.startsWith('orphan\t'));
   };
-  const [line, ...others] = found();
+  const [line, ...others] = await found();
   assert.match(
     line ?? '',
     /^orphan\t00\/ff\/0000ff0\d\.0 and 4 more \(-v names each\)\tno row points to it\trepaired$/,
   );
   assert.deepEqual(others, []);
   assert.deepEqual(
-    found('-v').toSorted(),
+    (await found('-v')).toSorted(),
     strays.map(stray => `orphan\t${stray}\tno row points to it\trepaired`),
   );
 });
