@@ -109,33 +109,6 @@ test('a restart with work in flight loses nothing', async () => {
   bm.close();
 });
 
-test('a Bot Manager that has stored content where no row may point is cut off, and another fetches the url', async () => {
-  await qm.start();
-  const uns = new Uns(qm);
-  await uns.set('e1', urls(1));
-  for (const wrong of [
-    { fileId: '../../etc/passwd' },
-    { fileId: '00/01/00000001.0' },
-    { fileId: `00/00/00000001.0${'0'.repeat(1000)}` },
-    { machineId: 'near' },
-  ]) {
-    const bm = new Bm(qm, { machineId: 'm1' });
-    bm.onFetch = request => ({ ...stored(request), ...wrong });
-    await once(bm.socket, 'close');
-    assert.equal(bm.fetches.length, 1);
-    assert.deepEqual(qm.rows('SELECT * FROM lccurl'), []);
-  }
-  const bm = new Bm(qm, { machineId: 'm1' });
-  bm.onFetch = stored;
-  await idle();
-  const [asked] = bm.fetches;
-  assert.deepEqual(qm.rows('SELECT fetched_machineid AS machine, fetched_fileid AS file FROM lccurl'), [
-    { machine: 'm1', file: fileIdOf({ id: asked?.id ?? NaN, gen: 0 }) },
-  ]);
-  uns.socket.destroy();
-  bm.close();
-});
-
 test('freed files are deleted on their machine, also when it was away and the Queue Manager restarted', async () => {
   await qm.start();
   let uns = new Uns(qm);

@@ -1,4 +1,5 @@
 /** What stands around the Queue Manager in a history: spools of UNSes, and Bot Managers with their disks. */
+import { fileIdOf } from '../../src/db/names/naming.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import type { SetAbsorption } from '../../src/qm/set-absorption.js';
 import { BMS, UNSES } from './history.js';
@@ -125,7 +126,7 @@ export class World {
   }
 
   newFile(bm: Bm): string {
-    const file = `f${++this.#files}`;
+    const file = fileIdOf({ id: ++this.#files, gen: 0 });
     this.disk.add(`${bm.machine}/${file}`);
     return file;
   }
