@@ -1,5 +1,6 @@
 /** What a CP says of content, and what is believed of it (semantics.md, rule 4). Contents of one length are the same. */
-import type { Held, Words } from './model-types.js';
+import { REMOVALS_HELD } from '../../src/wire/codes.js';
+import type { Held, Provider, Words } from './model-types.js';
 
 export function saysNothing({ len, md5 }: Words): boolean {
   return len === undefined && md5 === undefined;
@@ -37,4 +38,13 @@ export function keptOf(said: Words, is: number, held: Held | undefined): Pick<He
     (said.md5 !== undefined || wrong.len === held.wrong.len);
   const isWrong = said.md5 === undefined ? wrong.len !== undefined : wrong.md5 !== undefined;
   return { wrong, doubted: isWrong && !isSettled };
+}
+
+/** Content of a url has come: its errors are over. The last one kept stays while others are only counted. */
+export function cure(provider: Pick<Provider, 'errors' | 'nurlerrs'>, key: string): void {
+  for (const error of provider.errors.filter(each => each.key === key && each.code !== REMOVALS_HELD)) {
+    if (provider.errors.length === 1 && provider.nurlerrs > 1) return;
+    provider.errors = provider.errors.filter(each => each !== error);
+    provider.nurlerrs = provider.errors.length === 0 ? 0 : provider.nurlerrs - 1;
+  }
 }

@@ -21,7 +21,7 @@ import {
   type Result,
   type Rules,
 } from './model-types.js';
-import { agrees, confirmed, keptOf, saysNothing } from './model-words.js';
+import { agrees, confirmed, cure, keptOf, saysNothing } from './model-words.js';
 
 export type * from './model-types.js';
 
@@ -263,6 +263,7 @@ export class Model {
     if (result.is === 'unchanged' && sent.conditional) {
       if (held === undefined) return;
       this.#confirm(held, row, row.named);
+      cure(provider, row.key);
       return this.drop(row);
     }
     const { code, reach } = result.is === 'unchanged' ? { code: 611, reach: 'url' as const } : result;
@@ -338,6 +339,7 @@ export class Model {
     if (held === undefined && files + 1 > filesmax) return this.#report(row.pid, row.key, 202);
     if (growth > 0 && space + growth > spacemax) return this.#report(row.pid, row.key, 203);
     const { pid, key, named } = row;
+    cure(this.provider(pid), key);
     const isSame = held?.len === len;
     const kept = keptOf(row, len, held);
     // Bytes that are held are no change, and the new file is nobody's.
