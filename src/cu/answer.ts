@@ -79,7 +79,11 @@ export class Answer {
   }
 
   async #addParts(parts: Iterable<Part> | AsyncIterable<Part>): Promise<void> {
-    for await (const part of parts) {
+    if (Symbol.asyncIterator in parts) {
+      for await (const part of parts) await this.#batch.add(part);
+      return;
+    }
+    for (const part of parts) {
       const written = this.#batch.add(part);
       if (written !== undefined) await written;
     }

@@ -17,7 +17,7 @@ export class Batch {
   /** Adds a piece; a promise when it was time to write. Bytes are their owner's again afterwards. */
   add(part: string | Uint8Array): void | Promise<void> {
     if (typeof part !== 'string' && part.length >= BATCH_LENGTH) return this.#writeThrough(part);
-    this.#pieces.push(typeof part === 'string' ? Buffer.from(part) : Uint8Array.from(part));
+    this.#pieces.push(typeof part === 'string' ? Buffer.from(part) : Buffer.from(part));
     this.#length += part.length;
     if (this.#length >= BATCH_LENGTH) return this.flush();
   }

@@ -11,7 +11,7 @@ import type { Format, FormatContext, Writer } from './formats/types.js';
 import type { StreamSink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
 import type { Query } from './types.js';
-import { NO_NAME, openStored } from './stored-content.js';
+import { NO_NAME, openStored, ReadBuffer } from './stored-content.js';
 
 export type { Query } from './types.js';
 
@@ -150,6 +150,8 @@ export function contextOf(
   query: Query,
   rejects: Rejects,
   talk: QueryTalk,
+  // A record is written, or has made its own of the content, before the next one is begun.
+  buffer = new ReadBuffer(),
 ): FormatContext {
   return {
     storeId: reader.storeId,
@@ -167,7 +169,7 @@ export function contextOf(
         return undefined;
       }
       const file = `${query.storeDir}/${fileid}`;
-      const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5));
+      const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
       if (opened.ok) return opened.content;
       if (!reader.isHeldNow(String(fileid))) {
         // A slow reader meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).

@@ -6,11 +6,13 @@ import { Answer } from './answer.js';
 import { formatNamed } from './formats/index.js';
 import { addItem, contextOf, itemsOf, Rejects, type Query, type QueryTalk } from './query.js';
 import type { MadeRange, RangeAnswer, RangeRequest, RangeWorkerData, Span } from './ranges.js';
+import { ReadBuffer } from './stored-content.js';
 
 /** Serves the thread's owner until told to end. */
 export function serveRanges(): void {
   serveThread(({ dbPath, machineId, formatName, query, slots }: RangeWorkerData) => {
     const whole: Query = { ...query, format: formatNamed(formatName) };
+    const buffer = new ReadBuffer();
     let reader: CacheReader | undefined;
     let version = 0;
     return async (request: RangeRequest): Promise<RangeAnswer> => {
@@ -25,7 +27,7 @@ export function serveRanges(): void {
         return { looked: reader.dataVersion() === version };
       }
       const slot = new Slot(slots[request.slot] ?? new SharedArrayBuffer(0));
-      return { made: await makeRange(reader, whole, request, slot), length: slot.length };
+      return { made: await makeRange(reader, whole, request, slot, buffer), length: slot.length };
     };
   });
 }
@@ -36,6 +38,7 @@ async function makeRange(
   whole: Query,
   { since, to }: Span,
   slot: Slot,
+  buffer: ReadBuffer,
 ): Promise<Omit<MadeRange, 'bytes'>> {
   const rejects: string[] = [];
   const elsewhere: [string, string][] = [];
@@ -47,7 +50,7 @@ async function makeRange(
   };
   const query: Query = { ...whole, selection: { ...whole.selection, sinceSeq: since, toSeq: to } };
   const told = new Rejects(talk);
-  const answer = new Answer(whole.format, contextOf(reader, query, told, talk), notOpened, slot);
+  const answer = new Answer(whole.format, contextOf(reader, query, told, talk, buffer), notOpened, slot);
   let count = 0;
   for (const item of itemsOf(reader, query, answer.writer)) {
     count += item.count;
