@@ -51,6 +51,7 @@ describe('what a UNS says', () => {
         kind: 'initAccepted',
         status: {
           seq: 18,
+          numbering: undefined,
           lastIp: '192.0.2.7',
           isNew: false,
           mimes: ['text/*', 'application/pdf'],
