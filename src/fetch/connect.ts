@@ -24,7 +24,14 @@ export interface ConnectorOptions {
   http2: boolean;
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
   ca?: string | undefined;
+  /** Certificate and key (PEM) that this client shows to servers that ask. */
+  identity?: ClientIdentity | undefined;
   resolve?: Resolve | undefined;
+}
+
+export interface ClientIdentity {
+  cert: string | Buffer;
+  key: string | Buffer;
 }
 
 export type Connector = (
@@ -38,6 +45,7 @@ export function createConnector(options: ConnectorOptions): Connector {
   const connect = connectorOf({
     allowH2: options.http2,
     ...(options.ca !== undefined && { ca: options.ca }),
+    ...options.identity,
     // A backstop: undici's timer is coarse, the fetch has its own.
     timeout: options.connectTimeoutMs + 1000,
     lookup: guardedLookup(permits, options.resolve ?? systemLookup),

@@ -1,6 +1,6 @@
 /** The fetch engine: any number of fetches at a time over kept-alive connections, each with exactly one result. */
 import { systemClock, type Clock } from '../lib/clock.js';
-import { createConnector, type Resolve } from './connect.js';
+import { createConnector, type ClientIdentity, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
 import type { Cancellable, FetchContext, FetchEvents, FetchJob, FetchLimits } from './job.js';
 import { createAddressGuard } from './guard.js';
@@ -16,6 +16,8 @@ export interface EngineOptions extends FetchLimits {
   allowAddresses: readonly string[];
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
   ca?: string;
+  /** What this client shows to servers that ask who it is. */
+  identity?: ClientIdentity;
   maxIdleConnections: number;
   /** Fetches at a time from one host, those that a redirect leads there included. */
   maxConnectionsPerHost: number;
@@ -36,8 +38,9 @@ export class FetchEngine {
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
     const permits = createAddressGuard(options.allowAddresses);
-    const { connectTimeoutMs, resolve, ca } = options;
-    const connector = (http2: boolean) => createConnector({ permits, connectTimeoutMs, http2, ca, resolve });
+    const { connectTimeoutMs, resolve, ca, identity } = options;
+    const connector = (http2: boolean) =>
+      createConnector({ permits, connectTimeoutMs, http2, ca, identity, resolve });
     this.#clock = options.clock ?? systemClock;
     this.#context = {
       links: new Links({

@@ -87,8 +87,8 @@ describe('the line of a rail', () => {
   it('gives an entry of the backlog to what is to be done with the page anyway', () => {
     const queue = new RailQueue('r1');
     const unit = queue.add(clear('/a'));
-    assert.equal(queue.addEntry(clear('/a'), { seq: 7, attempts: 10 }), unit);
-    assert.deepEqual(unit.entry, { seq: 7, attempts: 10 });
+    assert.equal(queue.addEntry(clear('/a'), { seq: 7, attempts: 10, firstMs: 0 }), unit);
+    assert.deepEqual(unit.entry, { seq: 7, attempts: 10, firstMs: 0 });
   });
 
   it('can be looked at without taking from it', () => {

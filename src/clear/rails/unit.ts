@@ -49,6 +49,8 @@ export interface PageTask extends PageToClear {
 export interface BacklogEntry {
   seq: number;
   attempts: number;
+  /** Since when the rail lacks something for the page, milliseconds since 1970. */
+  firstMs: number;
 }
 
 /** Waits for a unit: it is done, or left to the backlog of its rail. */
@@ -64,6 +66,8 @@ export class RailUnit {
   /** Sent with no others in a request: one of them may be what a rail does not take. */
   isAlone = false;
   entry: BacklogEntry | undefined;
+  /** Entries of the backlog up to this number were there when its last request began. */
+  coveredSeq = 0;
   waiters: Waiter[] = [];
   /** When its last request began, monotonic. */
   startedMs = 0;

@@ -40,12 +40,16 @@ export interface BacklogCount {
 
 const COLUMNS = `rail, url, op, content_id AS contentId, body_sha AS bodySha, seq, first_ms AS firstMs, attempts,
   next_ms AS nextMs, dead, last_error AS lastError`;
-/** Nothing that is sent to a rail of a lower tier, which is up, is outstanding for the same url. */
+/** Nothing that is sent to a rail of a lower tier, which is up, is outstanding for the same url: looked up rail by rail. */
 const LOWER_TIERS_DONE = `NOT EXISTS (
   SELECT 1 FROM rail AS lower
-  JOIN rail_status ON rail_status.rail = lower.name AND rail_status.state = 'UP'
-  JOIN rail_backlog AS other ON other.rail = lower.name AND other.url = waiting.url AND other.dead = 0
+  CROSS JOIN rail_status ON rail_status.rail = lower.name AND rail_status.state = 'UP'
+  CROSS JOIN rail_backlog AS other ON other.rail = lower.name AND other.url = waiting.url AND other.dead = 0
   WHERE lower.tier < (SELECT tier FROM rail WHERE name = waiting.rail))`;
+
+export const DUE_ENTRIES = `SELECT ${COLUMNS} FROM rail_backlog AS waiting
+  WHERE rail = ? AND op = ? AND dead = 0 AND next_ms <= ? AND ${LOWER_TIERS_DONE}
+  ORDER BY next_ms, first_ms LIMIT ?`;
 
 export class BacklogStore {
   readonly #numbers: NumberStore;
@@ -64,11 +68,7 @@ export class BacklogStore {
          WHERE excluded.seq > seq`,
       ),
       isRail: db.prepare<[string], 1>('SELECT 1 FROM rail WHERE name = ?').pluck(),
-      due: db.prepare<[string, BacklogOp, number, number], BacklogRow>(
-        `SELECT ${COLUMNS} FROM rail_backlog AS waiting
-         WHERE rail = ? AND op = ? AND dead = 0 AND next_ms <= ? AND ${LOWER_TIERS_DONE}
-         ORDER BY next_ms, first_ms LIMIT ?`,
-      ),
+      due: db.prepare<[string, BacklogOp, number, number], BacklogRow>(DUE_ENTRIES),
       settle: db.prepare<[string, string, number]>(
         'DELETE FROM rail_backlog WHERE rail = ? AND url = ? AND seq <= ?',
       ),

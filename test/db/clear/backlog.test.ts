@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Parked } from '../../../src/db/clear/backlog.js';
+import { DUE_ENTRIES, type Parked } from '../../../src/db/clear/backlog.js';
+import { openClearDb } from '../../../src/db/clear/open.js';
 import { addTargets, newClearDb, railOf } from './support.js';
 
 function parked(rail: string, url: string, more: Partial<Parked> = {}): Parked {
@@ -77,6 +78,19 @@ describe('the backlog of a rail', () => {
     const [row] = db.backlog.due('r2', 'D', 0, 1);
     db.write(() => db.backlog.bury(row ?? assert.fail(), 'status 400'));
     assert.deepEqual(due('cache'), ['/a', '/b'], 'what is dead holds up nobody');
+  });
+
+  it('is read along its index, however long it is', () => {
+    const db = openClearDb(':memory:', 0);
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${DUE_ENTRIES}`).all('r1', 'D', 0, 9) as { detail: string }[];
+    db.close();
+    const details = plan.map(({ detail }) => detail);
+    assert.match(details[0] ?? '', /^SEARCH waiting USING (COVERING )?INDEX rail_backlog_due/);
+    assert.ok(
+      details.some(detail => detail.startsWith('SEARCH other USING PRIMARY KEY')),
+      details.join('\n'),
+    );
+    assert.ok(!details.some(detail => /SCAN (waiting|other)|TEMP B-TREE/.test(detail)), details.join('\n'));
   });
 
   it('keeps of two entries for one page the later one, and loses it only to who did that one: a model', () => {

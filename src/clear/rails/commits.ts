@@ -1,0 +1,117 @@
+/**
+ * What is to be on disk, in the order in which it happened: many changes in one transaction, none of which waits long. A commit
+ * that fails for want of room, or because others write for long, is made again, with all that has come since; nothing is
+ * forgotten as long as the process lives.
+ */
+import type { ClearDatabase } from '../../db/clear/database.js';
+import type { Clock } from '../../lib/clock.js';
+import { LccError, messageOf } from '../../lib/errors.js';
+import type { Log } from '../../lib/log.js';
+import { step } from '../../lib/steps.js';
+
+export interface CommitOptions {
+  db: Pick<ClearDatabase, 'write'>;
+  clock: Clock;
+  log: Log;
+  /** Changes of one transaction. */
+  maxChanges: number;
+  maxWaitMs: number;
+  /** How long commits may fail before the process ends. */
+  timeoutMs: number;
+  /** Commits have failed for that long, or in a way that no other try would mend. */
+  fail: (error: unknown) => void;
+}
+
+interface Change {
+  make: () => void;
+  after: (() => void) | undefined;
+}
+
+const RETRY_MS = 1000;
+const PASSING: readonly string[] = ['io.full', 'io', 'try.later'];
+
+export class Commits {
+  readonly #options: CommitOptions;
+  #changes: Change[] = [];
+  #cancel: (() => void) | undefined;
+  #trouble: { sinceMs: number; error: string } | undefined;
+
+  constructor(options: CommitOptions) {
+    this.#options = options;
+  }
+
+  /** Why nothing is written for now. */
+  get trouble(): string | undefined {
+    return this.#trouble?.error;
+  }
+
+  /** Changes that are not on disk yet. */
+  get waitingCount(): number {
+    return this.#changes.length;
+  }
+
+  /** @param after called when the change is on disk */
+  add(make: () => void, after?: () => void): void {
+    this.#changes.push({ make, after });
+    const { maxChanges, maxWaitMs, clock } = this.#options;
+    if (this.#trouble !== undefined) return;
+    if (this.#changes.length === maxChanges) {
+      // Not here: what makes the change goes on first.
+      this.#cancel?.();
+      this.#cancel = clock.after(0, () => this.#commit());
+    } else this.#cancel ??= clock.after(maxWaitMs, () => this.#commit());
+  }
+
+  /** Commits what there is now, if it can. @returns whether all is on disk */
+  flush(): boolean {
+    this.#cancel?.();
+    while (this.#changes.length > 0) if (!this.#commit()) return false;
+    return true;
+  }
+
+  /** @returns whether it was possible */
+  #commit(): boolean {
+    const { db, maxChanges } = this.#options;
+    this.#cancel = undefined;
+    const changes = this.#changes.slice(0, maxChanges);
+    if (changes.length === 0) return true;
+    try {
+      db.write(() => {
+        for (const { make } of changes) make();
+      });
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+    step('clear.batch.committed');
+    this.#recovered();
+    this.#changes.splice(0, changes.length);
+    for (const { after } of changes) after?.();
+    if (this.#changes.length > 0) this.#cancel ??= this.#options.clock.after(0, () => this.#commit());
+    return true;
+  }
+
+  #failed(error: unknown): void {
+    const { clock, log, timeoutMs, fail } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (!(error instanceof LccError) || !PASSING.includes(error.code)) return fail(error);
+    if (this.#trouble === undefined)
+      log.error('the database cannot be written to: nothing more is read until it can', {
+        error: messageOf(error),
+      });
+    this.#trouble = { sinceMs: this.#trouble?.sinceMs ?? nowMs, error: messageOf(error) };
+    if (nowMs - this.#trouble.sinceMs >= timeoutMs)
+      return fail(
+        new LccError('try.later', `${messageOf(error)}; given up after ${timeoutMs / 1000} s`, {
+          cause: error,
+        }),
+      );
+    this.#cancel = clock.after(RETRY_MS, () => this.#commit());
+  }
+
+  #recovered(): void {
+    if (this.#trouble === undefined) return;
+    this.#options.log.info('the database can be written to again', {});
+    this.#trouble = undefined;
+  }
+}

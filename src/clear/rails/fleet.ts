@@ -1,0 +1,251 @@
+/**
+ * All rails as they are set up, for one daemon: what is stored of them is read again and again, what they cannot take goes to
+ * their backlogs, and from there to them when they can.
+ */
+import type { BacklogOp, BacklogRow } from '../../db/clear/backlog.js';
+import type { ClearDatabase } from '../../db/clear/database.js';
+import type { RailRow } from '../../db/clear/rails.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Log } from '../../lib/log.js';
+import { step } from '../../lib/steps.js';
+import { Excluder } from '../excluder.js';
+import type { ClearOptions } from '../options.js';
+import { TargetMap } from '../target-map.js';
+import type { Commits } from './commits.js';
+import { Rail, type Leaving, type RailLedger } from './rail.js';
+import type { Secrets } from './secrets.js';
+import { senderFor, type Sender } from './sender.js';
+import type { BacklogEntry, PageBody, PageTask } from './unit.js';
+
+export interface FleetOptions {
+  db: ClearDatabase;
+  commits: Commits;
+  clock: Clock;
+  log: Log;
+  limits: Pick<ClearOptions, 'rail' | 'sender'>;
+  /** Which entries of backlogs this daemon replays. */
+  op: BacklogOp;
+  /** Reads the logins of rails. */
+  secrets: () => Secrets;
+  /** The content that an entry is to put; undefined: it is not there, and the entry stays. */
+  bodyOf?: (row: BacklogRow) => PageBody | undefined;
+  sender?: (rail: RailRow, secrets: Secrets) => Sender;
+  random?: () => number;
+}
+
+/** Entries of a backlog in the line of its rail: so many are read, and again when half of them are done. */
+const REPLAYED_PAGES = 256;
+/** A line that is as long as this gives pages to the backlog, where another rail has nothing to do for want of room. */
+const SPILLED_FROM_PAGES = 1000;
+
+export class Fleet implements RailLedger {
+  readonly #options: FleetOptions;
+  readonly #rails = new Map<string, Rail>();
+  #byTarget = new Map<string, Rail[]>();
+  /** Pages of backlogs that are in the lines of their rails. */
+  readonly #replayed = new Map<string, Set<string>>();
+  #secrets: Secrets;
+  #version: number | undefined;
+  #whenQuiet: (() => void) | undefined;
+  map = new TargetMap([], [], []);
+  excluder = new Excluder([], this.map);
+
+  /** @throws LccError `config` for the file of secrets; as ClearDatabase.read */
+  constructor(options: FleetOptions) {
+    this.#options = options;
+    this.#secrets = options.secrets();
+    this.refresh();
+  }
+
+  get rails(): readonly Rail[] {
+    return [...this.#rails.values()];
+  }
+
+  railsOf(target: string): readonly Rail[] {
+    return this.#byTarget.get(target) ?? [];
+  }
+
+  /** Reads what is stored: states, and whatever else has changed. @throws as ClearDatabase.read */
+  refresh(): void {
+    const { db } = this.#options;
+    db.read(() => {
+      const version = db.version();
+      this.#refreshRails(db.rails.all());
+      if (version !== this.#version) {
+        this.map = new TargetMap(db.targets.all(), db.targets.members(), db.targets.paths());
+        this.excluder = new Excluder(db.soft.rules(), this.map);
+      }
+      this.#version = version;
+    });
+    this.#compare();
+    for (const rail of this.#rails.values()) this.#replay(rail);
+  }
+
+  /** Reads the logins again. @throws LccError `config` */
+  reload(): void {
+    this.#secrets = this.#options.secrets();
+    for (const rail of this.#rails.values()) rail.changeSender(this.#senderFor(rail.row));
+  }
+
+  /** There is no room for more: what is ahead of rails that have nothing to do makes some. */
+  spill(): void {
+    const up = this.rails.filter(rail => !rail.isDown);
+    const isIdle = up.some(rail => rail.waitingCount === 0 && rail.sendingCount < rail.row.workers);
+    const longest = up.reduce<Rail | undefined>(
+      (most, rail) => (rail.waitingCount > (most?.waitingCount ?? 0) ? rail : most),
+      undefined,
+    );
+    if (!isIdle || longest === undefined || longest.waitingCount < SPILLED_FROM_PAGES) return;
+    this.#options.log.debug('pages go to the backlog: others wait for room', { rail: longest.name });
+    longest.spill(Math.ceil(longest.waitingCount / 2));
+  }
+
+  /** Sends nothing more; resolves when nothing is under way, or the time is up. */
+  stop(graceMs: number): Promise<void> {
+    for (const rail of this.#rails.values()) rail.stop();
+    return new Promise<void>(resolve => {
+      const cancel = this.#options.clock.after(graceMs, resolve);
+      this.#whenQuiet = () => {
+        if (this.rails.some(rail => rail.sendingCount > 0)) return;
+        cancel();
+        resolve();
+      };
+      this.#whenQuiet();
+    });
+  }
+
+  close(): void {
+    for (const rail of this.#rails.values()) rail.close();
+  }
+
+  // What rails have to have on disk.
+
+  quiet(): void {
+    this.#whenQuiet?.();
+  }
+
+  lastSeq(): number {
+    return this.#options.db.numbers.last('publish_seq');
+  }
+
+  park(rail: string, task: PageTask, { nextMs, dead, error, attempts }: Leaving): void {
+    const { db, clock, commits } = this.#options;
+    const { url, op, contentId, body } = task;
+    const entry = {
+      rail,
+      url,
+      op,
+      contentId,
+      bodySha: body?.sha ?? null,
+      attempts,
+      nextMs,
+      dead: dead ? 1 : 0,
+      error,
+    } as const;
+    commits.add(() => db.backlog.park(entry, clock.nowMs(), body?.seq));
+  }
+
+  settle(rail: string, url: string, seq: number): void {
+    const { db, commits } = this.#options;
+    commits.add(
+      () => db.backlog.settle(rail, url, seq),
+      () => this.released(rail, url),
+    );
+  }
+
+  failed(rail: string, url: string, { seq, firstMs }: BacklogEntry, { nextMs, dead, error }: Leaving): void {
+    const { db, clock, commits, limits } = this.#options;
+    const isOld = clock.nowMs() - firstMs >= limits.rail.backlogMaxAgeMs;
+    commits.add(
+      () => {
+        if (dead || isOld) db.backlog.bury({ rail, url, seq }, error);
+        else db.backlog.failed({ rail, url, seq }, nextMs, error);
+      },
+      () => this.released(rail, url),
+    );
+  }
+
+  released(rail: string, url: string): void {
+    const replayed = this.#replayed.get(rail);
+    if (replayed?.delete(url) !== true || replayed.size > REPLAYED_PAGES / 2) return;
+    const found = this.#rails.get(rail);
+    if (found !== undefined && !found.isDown) this.#replay(found);
+  }
+
+  down(rail: Rail, atMs: number, reason: string): void {
+    const { db, commits } = this.#options;
+    let stored: RailRow | undefined;
+    commits.add(
+      () => {
+        stored = db.rails.setDown(rail.name, atMs, reason) ? undefined : db.rails.get(rail.name);
+      },
+      () => {
+        step('clear.rail.down');
+        if (stored !== undefined) rail.state.gaveWay(stored.changeTimeMs);
+      },
+    );
+  }
+
+  #refreshRails(rows: readonly RailRow[]): void {
+    const { db, commits, op, clock, log, limits, random = Math.random } = this.#options;
+    const names = new Set(rows.map(row => row.name));
+    for (const [name, rail] of this.#rails) {
+      if (names.has(name)) continue;
+      this.#rails.delete(name);
+      this.#replayed.delete(name);
+      rail.remove();
+    }
+    const parts = { ledger: this, limits: limits.rail, clock, log, random };
+    const byTarget = new Map<string, Rail[]>();
+    for (const row of rows) {
+      let rail = this.#rails.get(row.name);
+      if (rail === undefined) {
+        rail = new Rail(row, this.#senderFor(row), parts);
+        this.#rails.set(row.name, rail);
+      } else {
+        const isOther = setupOf(rail.row) !== setupOf(row);
+        rail.refresh(row);
+        if (isOther) rail.changeSender(this.#senderFor(row));
+      }
+      // What is not on disk yet is not seen there.
+      rail.hasBacklog = db.backlog.has(row.name, op) || (rail.hasBacklog && commits.waitingCount > 0);
+      byTarget.set(row.target, [...(byTarget.get(row.target) ?? []), rail]);
+    }
+    this.#byTarget = byTarget;
+  }
+
+  #compare(): void {
+    for (const rails of this.#byTarget.values()) {
+      const up = rails.filter(rail => !rail.isDown);
+      const least = up.length < 2 ? undefined : Math.min(...up.map(rail => rail.waitingCount));
+      for (const rail of up) rail.compare(least);
+    }
+  }
+
+  /** Puts what is due into the line of a rail that is up, as long as that is short. */
+  #replay(rail: Rail): void {
+    const { db, clock, op, bodyOf } = this.#options;
+    if (rail.state.name !== 'up' || !rail.hasBacklog || rail.waitingCount >= REPLAYED_PAGES) return;
+    const replayed = this.#replayed.get(rail.name) ?? new Set();
+    this.#replayed.set(rail.name, replayed);
+    if (replayed.size > REPLAYED_PAGES / 2) return;
+    const rows = db.backlog.due(rail.name, op, clock.nowMs(), REPLAYED_PAGES + replayed.size);
+    for (const row of rows) {
+      const { url, contentId, seq, attempts, firstMs } = row;
+      const body = op === 'P' ? bodyOf?.(row) : undefined;
+      if (replayed.has(url) || (op === 'P' && body === undefined)) continue;
+      replayed.add(url);
+      rail.replay({ url, contentId, op, ...(body && { body }) }, { seq, attempts, firstMs });
+    }
+  }
+
+  #senderFor(row: RailRow): Sender {
+    const { sender, limits, clock } = this.#options;
+    return sender?.(row, this.#secrets) ?? senderFor(row, this.#secrets, limits.sender, clock);
+  }
+}
+
+/** All that matters to its sender. */
+function setupOf({ url, driver, workers, host, authRef, opts }: RailRow): string {
+  return JSON.stringify([url, driver, workers, host, authRef, opts]);
+}

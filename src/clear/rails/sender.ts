@@ -1,0 +1,234 @@
+/**
+ * Requests to one rail, over an engine of its own: connections, certificates and deadlines of rails have nothing to do with
+ * each other. What is asked is the driver's; what an answer means is the table's (outcomes.ts).
+ */
+import { lookup } from 'node:dns';
+import type { RailSetup } from '../../db/clear/rails.js';
+import { FetchEngine } from '../../fetch/engine.js';
+import type { FetchOutcome } from '../../fetch/outcome.js';
+import { CallbackSink } from '../../fetch/sink.js';
+import type { Clock } from '../../lib/clock.js';
+import { LccError, messageOf } from '../../lib/errors.js';
+import { driverOf } from '../drivers/index.js';
+import type { Ask, Driver, PageToClear, Way } from '../drivers/types.js';
+import type { SenderLimits } from '../options.js';
+import { outcomeOf, type RailOutcome } from '../outcomes.js';
+import type { Secret, Secrets } from './secrets.js';
+import type { PageTask } from './unit.js';
+
+export interface RailAnswer {
+  outcome: RailOutcome;
+  /** Whether it came from the rail: any status. */
+  isAnswered: boolean;
+  tookMs: number;
+}
+
+export interface Sender {
+  /** How pages may be sent together; undefined: one by one. */
+  batchOf(task: PageTask): Way | undefined;
+  /** Requests a second, where the rail limits them. */
+  readonly rate: Driver['rate'];
+  /** Sends what is to be done with the pages, in one request; `heard` is called once, maybe before this returns. */
+  send(tasks: readonly PageTask[], heard: (answer: RailAnswer) => void): void;
+  /** Gives up what is under way, which is heard of, and closes connections. */
+  close(): void;
+}
+
+/** Content of answers, which nobody reads. */
+const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+const DRAIN_TIMEOUT_MS = 1000;
+const USER_AGENT = 'lcc-clear/1';
+const EVERYWHERE = ['0.0.0.0/0', '::/0'];
+
+/** A rail that cannot be asked as it is set up answers everything with what is wrong. */
+export function senderFor(rail: RailSetup, secrets: Secrets, limits: SenderLimits, clock: Clock): Sender {
+  try {
+    return new HttpSender(rail, secretFor(rail, secrets), limits, clock);
+  } catch (error) {
+    if (!(error instanceof LccError)) throw error;
+    return brokenSender(messageOf(error));
+  }
+}
+
+function brokenSender(error: string): Sender {
+  const answer: RailAnswer = { outcome: { kind: 'config', error }, isAnswered: false, tookMs: 0 };
+  return { rate: undefined, batchOf: () => undefined, send: (_tasks, heard) => heard(answer), close() {} };
+}
+
+function secretFor({ name, authRef }: RailSetup, secrets: Secrets): Secret | undefined {
+  if (authRef === null) return undefined;
+  const secret = secrets.get(authRef);
+  if (secret === undefined)
+    throw new LccError(
+      'config',
+      `rail ${name}: the file of secrets has no [${authRef}] (clear.secrets_file)`,
+    );
+  return secret;
+}
+
+/** @throws LccError `usage` when plain text would leave this machine */
+export function requireSafeUrl({ name, url }: Pick<RailSetup, 'name' | 'url'>, allowPlain: boolean): void {
+  const { protocol, hostname } = new URL(url);
+  const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  if (protocol === 'http:' && !isLocal && !allowPlain)
+    throw new LccError('usage', `rail ${name}: ${url} is plain text; use https, or set clear.allow_plain`);
+}
+
+export class HttpSender implements Sender {
+  readonly #rail: RailSetup;
+  readonly #driver: Driver;
+  readonly #secret: Secret | undefined;
+  readonly #base: string;
+  readonly #engine: FetchEngine;
+
+  /** @throws LccError `usage` for what its driver does not take */
+  constructor(rail: RailSetup, secret: Secret | undefined, limits: SenderLimits, clock: Clock) {
+    requireSafeUrl(rail, limits.allowPlain);
+    this.#rail = rail;
+    this.#driver = driverOf(rail);
+    this.#secret = secret;
+    this.#base = rail.url.replace(/\/$/, '');
+    this.#engine = new FetchEngine({
+      connectTimeoutMs: limits.connectTimeoutMs,
+      headersTimeoutMs: limits.answerTimeoutMs,
+      idleTimeoutMs: limits.answerTimeoutMs,
+      totalTimeoutMs: limits.totalTimeoutMs,
+      drainTimeoutMs: DRAIN_TIMEOUT_MS,
+      keepAliveMs: limits.keepAliveMs,
+      minRateBytesPerS: 0,
+      minRateText: 'any',
+      minRateWindowMs: limits.totalTimeoutMs,
+      slowAfterMs: limits.totalTimeoutMs,
+      maxContentBytes: MAX_CONTENT_BYTES,
+      contentLimitText: '4 MB',
+      maxHeaderBytes: MAX_HEADER_BYTES,
+      headerLimitText: '64 KB',
+      maxRedirects: 0,
+      redirectLimitText: '0',
+      http2: false,
+      userAgent: USER_AGENT,
+      // Rails stand where the administrator says, also inside of a network.
+      allowAddresses: EVERYWHERE,
+      maxIdleConnections: rail.workers,
+      maxConnectionsPerHost: Infinity,
+      resolve: lookup,
+      clock,
+      ...(secret?.ca !== undefined && { ca: secret.ca }),
+      ...(secret?.identity !== undefined && { identity: secret.identity }),
+    });
+  }
+
+  get rate(): Driver['rate'] {
+    return this.#driver.rate;
+  }
+
+  batchOf(task: PageTask): Way | undefined {
+    const way = this.#wayOf(task);
+    return way?.most === undefined ? undefined : way;
+  }
+
+  send(tasks: readonly PageTask[], heard: (answer: RailAnswer) => void): void {
+    const [task] = tasks;
+    if (task === undefined) throw new LccError('bug', `rail ${this.#rail.name}: nothing to send`);
+    const way = this.#wayOf(task);
+    if (way !== undefined) this.#ask(way.ask(tasks), heard);
+    else this.#put(task, heard);
+  }
+
+  close(): void {
+    this.#engine.close();
+  }
+
+  /** Undefined: the page is put there. */
+  #wayOf({ op, body }: PageTask): Way | undefined {
+    const { clear, renew } = this.#driver;
+    if (op === 'D') return clear;
+    if (renew !== 'put') return renew ?? clear;
+    if (body === undefined) throw new LccError('bug', `rail ${this.#rail.name}: a page without its content`);
+    return undefined;
+  }
+
+  /** Puts a page; where its folder is missing that is made, with those above, and the page put once more. */
+  #put(task: PageTask, heard: (answer: RailAnswer) => void): void {
+    const ask: Ask = {
+      method: 'PUT',
+      path: task.url,
+      headers: [],
+      verb: 'put',
+      ...(task.body !== undefined && { body: task.body.bytes }),
+    };
+    this.#ask(ask, first => {
+      if (first.outcome.kind !== 'no-folder') return heard(first);
+      const { error } = first.outcome;
+      if (!this.#driver.makesFolders)
+        return heard({ ...first, outcome: { kind: 'config', error: `${error}: the folder is missing` } });
+      this.#makeFolders(foldersOf(task.url), made => {
+        if (made.outcome.kind !== 'done') return heard(made);
+        this.#ask(ask, second =>
+          heard(
+            second.outcome.kind === 'no-folder' ? { ...second, outcome: { kind: 'retry', error } } : second,
+          ),
+        );
+      });
+    });
+  }
+
+  #makeFolders(folders: readonly string[], heard: (answer: RailAnswer) => void): void {
+    const [folder, ...rest] = folders;
+    if (folder === undefined) return heard({ outcome: { kind: 'done' }, isAnswered: true, tookMs: 0 });
+    // 405: it is there. 404: the server has it some other way; the page will show.
+    const ask: Ask = { method: 'MKCOL', path: folder, headers: [], verb: 'put', done: [201, 404, 405] };
+    this.#ask(ask, answer =>
+      answer.outcome.kind === 'done' ? this.#makeFolders(rest, heard) : heard(answer),
+    );
+  }
+
+  #ask({ method, path, headers, body, verb, done }: Ask, heard: (answer: RailAnswer) => void): void {
+    this.#engine.fetch(
+      {
+        url: this.#base + path,
+        method,
+        roots: [],
+        headers: [...this.#hostFor(headers), ...headers, ...this.#secretHeaders()],
+        ...(body !== undefined && { body }),
+        ...(this.#secret?.basic !== undefined && { login: this.#secret.basic }),
+      },
+      new CallbackSink(() => undefined),
+      {
+        done: answer =>
+          heard({
+            outcome: outcomeOf(answer, verb, done),
+            isAnswered: isAnswered(answer),
+            tookMs: answer.elapsedMs,
+          }),
+      },
+    );
+  }
+
+  #hostFor(headers: readonly string[]): string[] {
+    const { host } = this.#rail;
+    return host === null || headers.includes('host') ? [] : ['host', host];
+  }
+
+  #secretHeaders(): readonly string[] {
+    if (this.#secret === undefined) return [];
+    const { bearer, headers } = this.#secret;
+    return bearer === undefined ? headers : [...headers, 'authorization', `Bearer ${bearer}`];
+  }
+}
+
+function isAnswered(answer: FetchOutcome): boolean {
+  return answer.status !== 'error' || answer.failure.kind === 'status';
+}
+
+/** `/a/`, `/a/b/` of `/a/b/c.html`. */
+function foldersOf(url: string): string[] {
+  const names = url.split('/').slice(1, -1);
+  return names.map((_, i) => `/${names.slice(0, i + 1).join('/')}/`);
+}
+
+/** The characters that pages add to a request. */
+export function charsOf(way: Way, page: PageToClear): number {
+  return way.charsOf?.(page) ?? page.url.length;
+}
