@@ -4,8 +4,8 @@
  */
 import type { Config } from '../config/load.js';
 
-/** Where a kind stands: readers beside the work, the others along its way, upstream first. */
-const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots'] as const;
+/** Where a kind stands: readers beside the work, the others along its way, upstream first; what is cleared comes last. */
+const PHASES = ['readers', 'intake', 'queue', 'managers', 'robots', 'clearing'] as const;
 
 export interface DaemonKind {
   /** Of its command, its control socket and in logs. */
@@ -60,6 +60,11 @@ export const KINDS: readonly DaemonKind[] = [
       const endpoints = config.get('cu.listen');
       return endpoints.length === 0 ? [] : [endpoints.map(endpoint => `--listen=${endpoint}`)];
     },
+  },
+  {
+    name: 'lccd-hard',
+    phase: 'clearing',
+    children: config => (config.get('clear.enabled') ? [[]] : []),
   },
 ];
 

@@ -40,9 +40,13 @@ export function reasonsOf(
   ];
 }
 
-/** A machine of Bot Managers and robots alone, which fetch for a Queue Manager elsewhere. */
+/** A machine of Bot Managers, robots and cache clearing alone, which has its Queue Manager elsewhere, or none. */
 export function isOutpost(looks: readonly Look[], queue: QueueSummary | undefined): boolean {
-  return queue === undefined && looks.length > 0 && looks.every(({ name }) => /^lccd-bm|^lccbot/.test(name));
+  return (
+    queue === undefined &&
+    looks.length > 0 &&
+    looks.every(({ name }) => /^lccd-(?:bm|hard|soft)|^lccbot/.test(name))
+  );
 }
 
 function ofProviders(queue: QueueSummary, nowMs: number): string[] {

@@ -10,6 +10,7 @@ import { RequestReader } from '../../src/clear/hard/reader.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { ClearDatabase } from '../../src/db/clear/database.js';
 import { ManualClock } from '../../src/lib/clock.js';
+import { addGroup, addTargets, newClearDb, railOf } from '../db/clear/support.js';
 import type { Log } from '../../src/lib/log.js';
 
 /** A request that a rail was sent and has not answered. */
@@ -104,13 +105,13 @@ export class Scene {
   }
 
   /** Lets a second pass, with all that is read, sent, answered and noted meanwhile. */
-  async pass(seconds = 1): Promise<void> {
+  async pass(seconds = 1, steps = 20): Promise<void> {
     for (let i = 0; i < seconds; i++) {
       this.fleet.refresh();
       this.reader.wake();
-      for (let steps = 0; steps < 20; steps++) {
+      for (let step = 0; step < steps; step++) {
         await new Promise(resolve => void setImmediate(resolve));
-        this.clock.advance(50);
+        this.clock.advance(1000 / steps);
       }
     }
   }
@@ -171,4 +172,18 @@ export class Scene {
     const kind = this.answers(rail, urls[0] ?? '');
     if (kind !== undefined) answer(outcome(kind));
   }
+}
+
+/** Targets us and eu in all, with rails us1, us2, eu1, and a path for all. */
+export function newFleet(): ClearDatabase {
+  const db = newClearDb(':memory:');
+  addTargets(db, 'us', 'eu');
+  addGroup(db, 'all', 'us', 'eu');
+  for (const name of ['us1', 'us2', 'eu1']) db.rails.add(railOf(name, name.slice(0, 2)), 1000);
+  db.targets.addPath({ contentType: 'page', target: 'all', path: '/', extension: '' });
+  return db;
+}
+
+export function newScene(options: SceneOptions = {}, db = newFleet()): Scene {
+  return new Scene(db, options);
 }

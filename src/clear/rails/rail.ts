@@ -187,20 +187,22 @@ export class Rail {
     // What is sent may be answered before `send` returns.
     if (this.#isPumping) return;
     this.#isPumping = true;
-    while (this.#mayBegin()) this.#begin();
+    let nextMs = this.#mayBeginAt();
+    for (; nextMs === 0; nextMs = this.#mayBeginAt()) this.#begin();
     this.#isPumping = false;
-    this.#plan();
+    this.#wakeAt(nextMs);
   }
 
-  #mayBegin(): boolean {
-    if (this.#isStopped || this.isDown) return false;
+  /** When another request may begin, monotonic: 0 now, Infinity when something else has to happen before. */
+  #mayBeginAt(): number {
+    const { probeAtMs, name } = this.state;
+    const most = name === 'suspect' ? 1 : this.row.workers;
+    if (this.#isStopped || this.isDown || this.sendingCount >= most) return Infinity;
     const nowMs = this.#parts.clock.monotonicMs();
-    const isSuspect = this.state.name === 'suspect';
-    if (isSuspect && nowMs < this.state.probeAtMs) return this.#wakeAt(this.state.probeAtMs);
-    if (this.sendingCount >= (isSuspect ? 1 : this.row.workers)) return false;
-    if (this.#queue.peek(nowMs) === undefined) return false;
+    if (name === 'suspect' && nowMs < probeAtMs) return probeAtMs;
+    if (this.#queue.peek(nowMs) === undefined) return this.#queue.nextDueMs ?? Infinity;
     const waitMs = this.#bucket?.take(nowMs) ?? 0;
-    return waitMs === 0 || this.#wakeAt(nowMs + waitMs);
+    return waitMs === 0 ? 0 : nowMs + waitMs;
   }
 
   #begin(): void {
@@ -378,21 +380,16 @@ export class Rail {
     this.#parts.log.error('rail refuses requests: see lccrail check', { rail: this.name, error });
   }
 
-  /** Comes back when the next unit is due, or what it waits for is over. */
-  #plan(): void {
-    const dueMs = this.#queue.nextDueMs;
-    if (dueMs !== undefined && !this.#isStopped && !this.isDown) this.#wakeAt(dueMs);
-  }
-
-  #wakeAt(atMs: number): false {
-    if (this.#timer !== undefined && this.#timer.atMs <= atMs) return false;
+  #wakeAt(atMs: number): void {
+    if (this.#timer?.atMs === atMs) return;
     this.#timer?.cancel();
+    this.#timer = undefined;
+    if (atMs === Infinity) return;
     const { clock } = this.#parts;
     const cancel = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
       this.#timer = undefined;
       this.#pump();
     });
     this.#timer = { atMs, cancel };
-    return false;
   }
 }

@@ -30,8 +30,8 @@ const REMEDY =
  * @throws LccError `config` when a newer LCC wrote it, `data.malformed` when it is damaged, `io`, `io.full`
  */
 export function openClearDb(path: string, busyMs: number): Db {
-  const isNew = !existsSync(path);
-  makeDirectoryDurably(dirname(path), 0o750);
+  const isNew = path !== ':memory:' && !existsSync(path);
+  if (isNew) makeDirectoryDurably(dirname(path), 0o750);
   try {
     const db = openWal(path, { synchronous: 'FULL', busyMs }, opened => {
       opened.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);

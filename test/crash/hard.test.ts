@@ -1,0 +1,83 @@
+/** lccd-hard killed at each durable step, with a rail that is down: nothing stale is left, and nothing is asked in vain. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { ClearHome, idsOf, pagesOf } from '../support/clear.js';
+import { noRails } from '../support/rails.js';
+import { until } from '../support/until.js';
+
+const homes: ClearHome[] = [];
+after(() => Promise.all(homes.map(home => home.end())));
+
+const IDS = idsOf(120);
+
+async function newHome(): Promise<ClearHome> {
+  // Small batches: there is something to be killed between.
+  const home = new ClearHome({ commit_requests: 16, window_requests: 50, suspect_ms: 20 });
+  homes.push(home);
+  const rails = await home.addRails(['nginx', 'nginx', 'nginx']);
+  for (const rail of rails) rail.write(pagesOf(IDS));
+  await rails[2]?.stop();
+  home.request([...IDS, ...IDS.slice(0, 40)]);
+  return home;
+}
+
+/** Ends with all rails up and nothing left. */
+async function finish(home: ClearHome): Promise<void> {
+  const { db, rails } = home;
+  await until(
+    'all but one rail is clear',
+    () => db.queue.count(1) === 0 && db.rails.get('r3')?.state === 'DOWN',
+  );
+  await rails[2]?.start();
+  db.rails.setByAdmin('r3', 'UP', Date.now());
+  await home.untilClear();
+  for (const rail of rails) assert.deepEqual(rail.pages(), [], rail.name);
+}
+
+describe('a kill', { skip: noRails }, () => {
+  for (const step of [
+    'clear.page.sent:1',
+    'clear.page.sent:57',
+    'clear.batch.committed:1',
+    'clear.batch.committed:3',
+    'clear.batch.committed:9',
+    'clear.rail.down',
+  ])
+    it(`after ${step} costs a few requests more`, async () => {
+      const home = await newHome();
+      const env = { LCC_CRASH_AT: step, LCC_CRASH_ONCE: join(home.dir, 'crashed') };
+      assert.equal(await home.startHard(env).ended, 'SIGKILL');
+      home.startHard(env);
+      await finish(home);
+      for (const rail of home.rails) {
+        const asked = await rail.requests(IDS.length);
+        assert.deepEqual(new Set(asked.map(line => line.split(' ')[1])), new Set(pagesOf(IDS)));
+        // What was under way or not noted: a window of requests.
+        assert.ok(asked.length <= IDS.length + 50, `${rail.name} was asked ${asked.length} times`);
+      }
+    });
+
+  it('again and again, also in the replay of a backlog, ends with every page cleared', async () => {
+    const home = await newHome();
+    for (const nth of [3, 11, 30, 70]) {
+      const daemon = home.startHard({ LCC_CRASH_AT: `clear.page.sent:${nth}` });
+      assert.equal(await daemon.ended, 'SIGKILL');
+    }
+    const [, , last] = home.rails;
+    const whole = home.startHard();
+    await until('nothing is queued', () => home.db.queue.count(1) === 0);
+    whole.child.kill('SIGKILL');
+    await whole.ended;
+    await last?.start();
+    home.db.rails.setByAdmin('r3', 'UP', Date.now());
+    for (const nth of [5, 40]) {
+      const daemon = home.startHard({ LCC_CRASH_AT: `clear.page.sent:${nth}` });
+      assert.equal(await daemon.ended, 'SIGKILL');
+      assert.ok(home.db.backlog.has('r3', 'D'));
+    }
+    home.startHard();
+    await home.untilClear();
+    for (const rail of home.rails) assert.deepEqual(rail.pages(), []);
+  });
+});
