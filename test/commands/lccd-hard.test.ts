@@ -154,12 +154,7 @@ describe('lccd-hard', { skip: noRails }, () => {
       assert.deepEqual(rail.pages(), ['/x.html', '/x/y.html']);
       assert.deepEqual(await rail.requests(1), [`DELETE /last.html 204`]);
     }
-    assert.ok(
-      daemon
-        .log()
-        .split('\n')
-        .every(line => line === '' || line.startsWith('{')),
-    );
+    assert.ok(daemon.log.split('\n').every(line => line === '' || line.startsWith('{')));
   });
 
   it('shows rails their login, which stands in no log', async () => {
@@ -191,13 +186,13 @@ Require user cachebot
     home.db.backlog.retry({ rail: 'r1' });
     await home.untilClear();
     assert.deepEqual(rail.pages(), []);
-    assert.doesNotMatch(daemon.log(), /secret word|wrong/);
+    assert.doesNotMatch(daemon.log, /secret word|wrong/);
     chmodSync(secrets, 0o644);
     daemon.child.kill('SIGTERM');
     await daemon.ended;
     const again = home.startHard();
     assert.equal(await again.ended, EXIT.config);
-    assert.match(again.log(), /others may read or write it; chmod 600/);
+    assert.match(again.log, /others may read or write it; chmod 600/);
   });
 
   it('has the figures of the manual, and is one for each home', async () => {
@@ -212,7 +207,7 @@ Require user cachebot
     assert.equal(status['idle'], true);
     const second = home.startHard();
     assert.equal(await second.ended, EXIT.unavailable);
-    assert.match(second.log(), /hard\.lock: held by lccd-hard \(process \d+\); stop that one first/);
+    assert.match(second.log, /hard\.lock: held by lccd-hard \(process \d+\); stop that one first/);
     const shown = spawnSync('bin/lccstat', { encoding: 'utf8', env: { ...process.env, LCC_HOME: home.dir } });
     assert.match(shown.stdout, /lccd-hard +idle .* 1 of 1 rail up/, shown.stderr);
   });

@@ -10,7 +10,7 @@ import { CallbackSink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { driverOf } from '../drivers/index.js';
-import type { Ask, Driver, PageToClear, Way } from '../drivers/types.js';
+import type { RailRequest, Driver, PageToClear, Way } from '../drivers/types.js';
 import type { SenderLimits } from '../options.js';
 import { outcomeOf, type RailOutcome } from '../outcomes.js';
 import type { Secret, Secrets } from './secrets.js';
@@ -151,7 +151,7 @@ export class HttpSender implements Sender {
 
   /** Puts a page; where its folder is missing that is made, with those above, and the page put once more. */
   #put(task: PageTask, heard: (answer: RailAnswer) => void): void {
-    const ask: Ask = {
+    const ask: RailRequest = {
       method: 'PUT',
       path: task.url,
       headers: [],
@@ -178,13 +178,19 @@ export class HttpSender implements Sender {
     const [folder, ...rest] = folders;
     if (folder === undefined) return heard({ outcome: { kind: 'done' }, isAnswered: true, tookMs: 0 });
     // 405: it is there. 404: the server has it some other way; the page will show.
-    const ask: Ask = { method: 'MKCOL', path: folder, headers: [], verb: 'put', done: [201, 404, 405] };
+    const ask: RailRequest = {
+      method: 'MKCOL',
+      path: folder,
+      headers: [],
+      verb: 'put',
+      done: [201, 404, 405],
+    };
     this.#ask(ask, answer =>
       answer.outcome.kind === 'done' ? this.#makeFolders(rest, heard) : heard(answer),
     );
   }
 
-  #ask({ method, path, headers, body, verb, done }: Ask, heard: (answer: RailAnswer) => void): void {
+  #ask({ method, path, headers, body, verb, done }: RailRequest, heard: (answer: RailAnswer) => void): void {
     this.#engine.fetch(
       {
         url: this.#base + path,
