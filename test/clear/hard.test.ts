@@ -129,7 +129,7 @@ describe('equal requests', () => {
     await scene.pass();
     scene.request(...Array.from({ length: 5000 }, () => 'a'));
     await scene.pass();
-    while (scene.answer('done') > 0) await scene.pass();
+    await scene.answerAll();
     assert.deepEqual([scene.left(), scene.sent.length], [[], 6]);
   });
 
@@ -213,7 +213,7 @@ describe('the window', () => {
     assert.equal(scene.sent.filter(line => line.startsWith('us1')).length, maxRequests + 5000);
     assert.ok(scene.db.backlog.has('us2', 'D'));
     scene.answers = () => 'done';
-    while (scene.answer('done') > 0) await scene.pass();
+    await scene.answerAll();
     await scene.pass(20);
     assert.deepEqual(scene.left(), []);
     const ofSlow = scene.sent.filter(line => line.startsWith('us2'));

@@ -123,6 +123,12 @@ export class Scene {
     return mine.length;
   }
 
+  /** Answers whatever is sent from now on, until no more is. */
+  async answerAll(): Promise<void> {
+    do await this.pass();
+    while (this.answer('done') > 0);
+  }
+
   /** The process is killed: nothing more of it has any effect. */
   kill(): void {
     this.#isOver = true;

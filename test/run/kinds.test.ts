@@ -8,11 +8,11 @@ import { FLOW, KINDS, STOP_ORDER } from '../../src/run/kinds.js';
 
 describe('The kinds of daemons', () => {
   it('are asked along the way of the work, which readers are not on', () => {
-    assert.deepEqual(FLOW, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
+    assert.deepEqual(FLOW, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd-hard']);
   });
 
   it('are stopped along the way of the work, readers before it, none left out', () => {
-    assert.deepEqual(STOP_ORDER, ['lccd-cu', 'lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
+    assert.deepEqual(STOP_ORDER, ['lccd-cu', ...FLOW]);
     assert.deepEqual([...STOP_ORDER].sort(), KINDS.map(({ name }) => name).sort());
   });
 
@@ -21,7 +21,7 @@ describe('The kinds of daemons', () => {
     t.after(() => rmSync(dir, { recursive: true }));
     const config = loadConfig({
       env: { LCC_HOME: dir },
-      overrides: { 'bm.bots': '2', 'cu.listen': ['127.0.0.1:0'] },
+      overrides: { 'bm.bots': '2', 'cu.listen': ['127.0.0.1:0'], 'clear.enabled': 'true' },
     });
     const listening = new Set<string>();
     const started: string[] = [];
@@ -35,6 +35,15 @@ describe('The kinds of daemons', () => {
           else assert.ok(listening.has(socket), `${kind.name} ${arg}`);
         }
       }
-    assert.deepEqual(started, ['lccd-qm', 'lccd-bm', 'lccbot', 'lccbot', 'lccd-uns', 'lccd-cu']);
+    assert.deepEqual(started, ['lccd-qm', 'lccd-bm', 'lccbot', 'lccbot', 'lccd-uns', 'lccd-cu', 'lccd-hard']);
+  });
+
+  it('that have not been asked for are not started', () => {
+    const config = loadConfig({ env: { LCC_HOME: '/nowhere' } });
+    const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);
+    assert.deepEqual(
+      left.map(({ name }) => name),
+      ['lccd-cu', 'lccd-hard'],
+    );
   });
 });
