@@ -6,12 +6,31 @@ import type { CommandSpec } from './run.js';
 export const command: CommandSpec = {
   name: 'lccd-hard',
   summary: 'Clears pages on all rails of their targets, as requests in the queue say.',
-  options: [CONFIG_OPTION],
-  example: 'lccd-hard',
-  run: context =>
-    runAsDaemon(context, {
-      name: 'lccd-hard',
-      metrics: { listen: 'clear.hard_metrics_listen', figures: HARD_FIGURES },
-      start: startHard,
-    }),
+  options: [
+    { flags: '--poll <TIME>', help: 'how often the queue is looked at (clear.poll_ms)' },
+    {
+      flags: '--dedupe <HOW>',
+      help: 'equal requests done together: watermark, those there before; paper, all (clear.dedupe)',
+    },
+    { flags: '--rebound <TIME>', help: 'send every clearing once more after this time (clear.rebound_ms)' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccd-hard --rebound=5s',
+  run(context) {
+    const { poll, dedupe, rebound } = context.options;
+    const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+    return runAsDaemon(
+      context,
+      {
+        name: 'lccd-hard',
+        metrics: { listen: 'clear.hard_metrics_listen', figures: HARD_FIGURES },
+        start: startHard,
+      },
+      {
+        'clear.poll_ms': textOf(poll),
+        'clear.dedupe': textOf(dedupe),
+        'clear.rebound_ms': textOf(rebound),
+      },
+    );
+  },
 };

@@ -30,6 +30,7 @@ export async function startHard(services: Services): Promise<Running> {
   let db: ClearDatabase | undefined;
   try {
     db = ClearDatabase.open(options.path, DAEMON_BUSY_MS);
+    db.requireSound();
     const running = run(services, options, db);
     return {
       ...running,

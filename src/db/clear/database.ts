@@ -1,5 +1,6 @@
 /** clear.db with all its stores, on one connection. */
 import type { Db } from '../../lib/sqlite.js';
+import { corrupt } from '../sqlite/damage.js';
 import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';
@@ -58,6 +59,14 @@ export class ClearDatabase {
   /** Another one after every commit of another process. */
   version(): number {
     return Number(this.#db.pragma('data_version', { simple: true }));
+  }
+
+  /** Looks at all of the database, which takes a second for some hundred megabytes. @throws LccError `data.malformed` */
+  requireSound(): void {
+    this.#guard(() => {
+      const found = String(this.#db.pragma('quick_check(1)', { simple: true }));
+      if (found !== 'ok') throw corrupt(found);
+    });
   }
 
   close(): void {

@@ -70,6 +70,29 @@ it('a damaged database is refused with what to do, and stays where it is', () =>
   assert.throws(() => ClearDatabase.openForReading(other), /damaged \(file is not a database\)/);
 });
 
+it('a page of the database that is damaged is found by those that look at all of it', () => {
+  const path = join(newHome(), 'clear/clear.db');
+  const db = newClearDb(path);
+  const request = { contentType: 'page', target: 'us', force: false, source: '' };
+  db.write(() => {
+    for (let i = 0; i < 5000; i++) db.queue.add({ contentId: `page/${i}`, ...request }, 1);
+  });
+  db.requireSound();
+  db.close();
+  const fd = openSync(path, 'r+');
+  writeSync(fd, Buffer.alloc(4096, 7), 0, 4096, 4096 * (Math.floor(statSync(path).size / 4096) - 3));
+  closeSync(fd);
+  const damaged = newClearDb(path);
+  assert.throws(
+    () => damaged.requireSound(),
+    (error: { code?: string; message?: string }) => {
+      assert.equal(error.code, 'data.malformed');
+      assert.match(String(error.message), /database damaged .*; stop what uses it and put back a backup/);
+      return true;
+    },
+  );
+});
+
 it('a writer waits for another, and says so when that takes too long', () => {
   const path = join(newHome(), 'clear/clear.db');
   const db = newClearDb(path);
