@@ -14,7 +14,7 @@ import type { SetKind } from '../wire/cp-uns/names.js';
 import { DeliveryInput } from './delivery-input.js';
 import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
 import { UnsSession, type SessionOptions } from './session.js';
-import { lastConnection, noteConnection, wentBack, type Connection } from './state/connection.js';
+import { lastConnection, noteConnection, wentBack, type NumberedConnection } from './state/connection.js';
 import { pendingPath } from './state/kept.js';
 import { isElsewhere, MadeSet, overtaken } from './state/made-set.js';
 import { openState } from './state/statefile.js';
@@ -95,7 +95,7 @@ interface Site {
   hasDelivered: boolean;
   /** Where the last connection is noted; undefined on another machine. */
   state: string | undefined;
-  last: Connection | undefined;
+  last: NumberedConnection | undefined;
 }
 
 /** @throws LccError `try.later` when another run has taken its place */
@@ -138,7 +138,7 @@ export async function askStatus(
 
 async function ship(
   session: UnsSession,
-  { status, now }: { status: ProviderReport; now: Connection },
+  { status, now }: { status: ProviderReport; now: NumberedConnection },
   urls: DeliveryInput,
   site: Site | undefined,
   options: DeliveryOptions,

@@ -5,7 +5,7 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
-export interface Connection {
+export interface NumberedConnection {
   /** Numbers with the same one can be compared. */
   numbering: string;
   pid: string;
@@ -15,7 +15,7 @@ export interface Connection {
 const FORM = /^(\w{1,64}) ([1-9]\d{0,14}) (\d{1,15})\n$/;
 
 /** Undefined where nothing is noted, or nothing that makes sense: then nothing can be noticed. */
-export function lastConnection(state: string): Connection | undefined {
+export function lastConnection(state: string): NumberedConnection | undefined {
   let text: string;
   try {
     text = readFileSync(fileOf(state), 'latin1');
@@ -27,12 +27,12 @@ export function lastConnection(state: string): Connection | undefined {
 }
 
 /** @param last noted before `now` began: another run may have connected since */
-export function wentBack(last: Connection | undefined, now: Connection): boolean {
+export function wentBack(last: NumberedConnection | undefined, now: NumberedConnection): boolean {
   return last?.numbering === now.numbering && last.pid === now.pid && now.seq <= last.seq;
 }
 
 /** Notes a connection. Where that cannot be written nothing depends on it. */
-export function noteConnection(state: string, { numbering, pid, seq }: Connection): void {
+export function noteConnection(state: string, { numbering, pid, seq }: NumberedConnection): void {
   const text = `${numbering} ${pid} ${seq}\n`;
   if (!FORM.test(text)) return;
   const temporary = `${fileOf(state)}.${process.pid}.tmp`;
