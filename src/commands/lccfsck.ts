@@ -19,11 +19,11 @@ export const command: CommandSpec = {
     },
     {
       flags: '--start-empty',
-      help: 'with --repair: begin anew when no provider can be read of the database',
+      help: 'with --repair: begin with an empty database when no provider can be read from it',
     },
     {
       flags: '--restored',
-      help: 'with --repair: lcc.db was put back from a backup; everybody begins anew with it',
+      help: 'with --repair: lcc.db was put back from a backup; providers and content users begin again',
     },
     {
       flags: '--remove-orphans',

@@ -32,7 +32,10 @@ export const TERM_OPTIONS: OptionSpec[] = [
   { flags: '--maxlen <BYTES>', help: 'longest content fetched from it; default = bot.max_content_bytes' },
   { flags: '--timeout <SECONDS>', help: 'for one fetch from it; default = bot.total_timeout_ms' },
   { flags: '--pace <TIME>', help: 'pause between two fetches from it, such as 500ms; default = qm.pace_ms' },
-  { flags: '--user-agent <TEXT>', help: 'what its site is told of the robot; default = bot.user_agent' },
+  {
+    flags: '--user-agent <TEXT>',
+    help: 'name under which the robot asks its site; default = bot.user_agent',
+  },
 ];
 
 /** The first of the terms that is given, as `--priority`. */

@@ -41,7 +41,7 @@ export function planFind(given: readonly string[], prints: FindPlan['prints']): 
   if (other !== undefined)
     throw new LccError('usage', `--find: ${other} does not print names; use -print, -print0 or no action`);
   if (given.includes('-delete'))
-    throw new LccError('usage', '--find: -delete would remove the files that are to be described');
+    throw new LccError('usage', '--find: -delete would remove the files that it describes');
   const doesPrint = given.some(word => word === '-print' || word === '-print0');
   const action = given.find(word => ACTIONS.has(word));
   if (!doesPrint && action !== undefined)

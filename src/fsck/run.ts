@@ -156,7 +156,8 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     const mender = options.repair ? menderOf(db, options) : undefined;
     if (options.recheck) mender?.recheck();
     if (options.restored) mender?.beginAnew();
-    if (options.restored) talk.note('every provider is asked for a full set, every content user begins anew');
+    if (options.restored)
+      talk.note('every provider is asked for a full set, every content user begins again');
     const { store, strange } = storeOf(options, db, mender, { ...talk, report });
     result.storeIsStrange = strange !== undefined;
     const live = !options.repair && isServed(options.dbPath);

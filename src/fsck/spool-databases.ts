@@ -15,7 +15,7 @@ export function* spoolDatabases({ unsSpoolDir, mender }: CheckContext): Generato
     yield { kind: 'spool', where, what, repaired: false };
   } else {
     const aside = basename(setDamagedAside(path));
-    const what = `damaged (${damage}); set aside as ${aside}, lccd-uns makes it anew: ${afterLoss}`;
+    const what = `damaged (${damage}); set aside as ${aside}, lccd-uns creates it again: ${afterLoss}`;
     yield { kind: 'spool', where, what, repaired: true };
   }
 }

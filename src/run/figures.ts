@@ -17,7 +17,7 @@ const OF_CHILDREN: readonly OfChild[] = [
   ],
   [
     'lcc_lccd_daemon_waiting',
-    'Whether it has ended and is to be started again: 1 or 0',
+    'Whether it has ended and waits for its next start: 1 or 0',
     ({ state }) => Number(state === 'waiting'),
   ],
   [

@@ -102,5 +102,5 @@ function takenText(id: string): string {
 }
 
 function replacedText(id: string): string {
-  return `machine "${id}": it has connected anew with the same store; if that was another machine, one of them has a copied store: give it an empty one`;
+  return `machine "${id}": it has connected again with the same store; if that was another machine, one of them has a copied store: give it an empty one`;
 }

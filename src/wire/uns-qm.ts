@@ -302,7 +302,10 @@ function readHead(attributes: Attributes): SetHead {
   const integer = (name: string) => requiredInteger('set', attributes, name);
   const received = integer('received');
   if (received > MAX_SET_URLS)
-    throw new LccError('peer.protocol', `<set>: attribute received="${received}": no set has so many urls`);
+    throw new LccError(
+      'peer.protocol',
+      `<set>: attribute received="${received}": a set has at most ${MAX_SET_URLS} urls`,
+    );
   return {
     entry: text('entry'),
     pid: integer('pid'),

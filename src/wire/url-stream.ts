@@ -91,7 +91,7 @@ export class UrlStreamReader {
     const place = this.#places.at(-1);
     if (this.#assembler.isOpen || place === 'init' || place === 'provider')
       this.#refuse('<url> is not accepted here');
-    if (this.#sawEnd) this.#refuse(`<url> behind <?${TARGET} ${END}?>; were two streams joined?`);
+    if (this.#sawEnd) this.#refuse(`<url> after <?${TARGET} ${END}?>; were two streams joined?`);
     if (empty) this.#events.url(recordOf(attributes), raw);
     else this.#assembler.open(attributes, raw);
   }

@@ -315,7 +315,7 @@ describe('a relay', () => {
       offered(0, 'm2 m3'),
       offered(0, 'm1 m2 m3'),
     ]);
-    assert.match((await old.hear()).at(-1) ?? '', /code="107">machine "m1": it has connected anew/);
+    assert.match((await old.hear()).at(-1) ?? '', /code="107">machine "m1": it has connected again/);
     await world.branch(0, 'm3');
     assert.deepEqual(await source.hear(), [
       '<synced id="6" status="away"/>',

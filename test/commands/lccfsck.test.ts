@@ -107,7 +107,7 @@ test('nor for names.db, which is left to lccd-bm', async () => {
   const path = join(lcc.home, 'store/names.db');
   const whole = readFileSync(path);
   writeFileSync(path, 'no database'.repeat(1000));
-  const line = `free-list\t${path}\tdamaged; lccd-bm sets it aside when it starts, and makes it anew\n`;
+  const line = `free-list\t${path}\tdamaged; lccd-bm sets it aside when it starts, and creates it again\n`;
   for (const option of ['', '--repair']) {
     const { status, stdout, stderr } = await fsck(`--quick ${option}`);
     assert.deepEqual([status, stdout], [1, line]);

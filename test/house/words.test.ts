@@ -15,7 +15,7 @@ const STILTED: readonly [pattern: RegExp, instead: string][] = [
 ];
 
 /** Places per thousand words, with little room: lower a number when it has fallen, never raise one. */
-const AT_MOST = { documents: 2.7, manual: 2.2, examples: 3.4, comments: 0.7, 'comments of tests': 0.5 };
+const AT_MOST = { documents: 2.7, manual: 0.2, examples: 3.4, comments: 0.7, 'comments of tests': 0.5 };
 /** How far a number may stay above what is measured. */
 const SLACK = 0.5;
 type Text = keyof typeof AT_MOST;

@@ -126,7 +126,7 @@ test('refuses what does not belong there, with line and column', () => {
     [`<url curl="a" mimetype="b/c">${URL_A}</url>`, /<url> is not accepted here$/],
     [`<n><init>${URL_A}</init></n>`, /<url> is not accepted here$/],
     [`<?lcc a="1"?><?lcc b="2"?>`, /a second <\?lcc …\?>; were two streams joined\?$/],
-    [`<?lcc?><?lcc end?>\n${URL_A}`, /^stdin:2:36: <url> behind <\?lcc end\?>; were two streams joined\?$/],
+    [`<?lcc?><?lcc end?>\n${URL_A}`, /^stdin:2:36: <url> after <\?lcc end\?>; were two streams joined\?$/],
     [`<?lcc?><?lcc end?><?lcc end?>`, /a second <\?lcc end\?>; were two streams joined\?$/],
     [`<?lcc end?>`, /<\?lcc end\?> without a beginning/],
     [`<?lcc a=1?>`, /^stdin:1:11: malformed <\?lcc …\?>$/],

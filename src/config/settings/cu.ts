@@ -5,7 +5,7 @@ import { bytes, count, flag, list, ms, text, type Section } from './rows.js';
 
 export const CU = {
   'cu.listen': list([], 'endpoints content users connect to; lccd starts lccd-cu where there are any'),
-  'cu.readers_file': text('', 'who may read over TCP and TLS; empty: $LCC_HOME/readers'),
+  'cu.readers_file': text('', 'file of the clients that may read over TCP and TLS; empty: $LCC_HOME/readers'),
   'cu.anonymous': flag(false, 'let clients over TCP and TLS read without credentials'),
   'cu.max_connections': count(256, 1, 60_000, 'connections at a time'),
   'cu.max_connections_per_address': count(32, 1, 60_000, 'connections at a time from one address'),

@@ -59,7 +59,7 @@ export const UNS = {
     16,
     1,
     64,
-    'connections to the Queue Manager: sets of so many providers sent at a time, one large one among them',
+    'connections to the Queue Manager: number of providers whose sets are sent at a time, one large set among them',
   ),
   'uns.qm_timeout_ms': ms(
     10 * MINUTE,

@@ -52,7 +52,7 @@ function head(context: FormatContext): string {
 function gapCheck({ storeId, sinceSeq }: FormatContext): string[] {
   return [
     'CREATE TEMP TABLE lcc_gap(seq INTEGER CONSTRAINT ' +
-      `"this index lacks changes before the cursor; remove the cursor file to load it anew" CHECK (seq >= ${sinceSeq}))`,
+      `"this index lacks changes before the cursor; remove the cursor file to load it again" CHECK (seq >= ${sinceSeq}))`,
     `INSERT INTO temp.lcc_gap SELECT coalesce(max(seq), 0) FROM lcc_cursor WHERE store = ${quote(storeId)}`,
     'DROP TABLE temp.lcc_gap',
   ];

@@ -68,7 +68,7 @@ export class SpoolDatabase {
     return this.guard(() => {
       if (inodeOf(this.#path) !== this.#inode)
         throw this.#ended(
-          new LccError('try.later', `${this.#path}: another one took its place; this process begins anew`),
+          new LccError('try.later', `${this.#path}: another file took its place; this process restarts`),
         );
       return this.db.transaction(change).immediate();
     });

@@ -39,7 +39,7 @@ export class SetPlaces implements Chore {
     const reason = retellReason(db) ?? this.#firstWrong(startPages);
     if (reason === undefined) return;
     const sets = db.transaction(() => retellSets(db, reason)).immediate();
-    log.warn('the sets of the queue were told anew from its urls', { reason, sets });
+    log.warn('sets of the queue: built again from its urls', { reason, sets });
   }
 
   run(): number {
@@ -66,7 +66,7 @@ export class SetPlaces implements Chore {
     const { db, log, fail } = this.#options;
     if (isRetoldFor(db, reason)) {
       if (this.#told !== reason)
-        log.error('the sets of the queue do not agree with its urls: stop lccd and run lccfsck --repair', {
+        log.error('sets of the queue: disagree with its urls; stop lccd and run lccfsck --repair', {
           reason,
         });
       this.#told = reason;
@@ -76,7 +76,7 @@ export class SetPlaces implements Chore {
     fail(
       new LccError(
         'data.malformed',
-        `the sets of the queue do not agree with its urls (${reason}); start anew`,
+        `the sets of the queue do not agree with its urls (${reason}); restarting to build them again`,
       ),
     );
   }
