@@ -195,6 +195,31 @@ Require user cachebot
     assert.match(again.log, /others may read or write it; chmod 600/);
   });
 
+  it('finishes what is under way when it is told to stop, as long as it has time, and goes on later with the rest', async () => {
+    const home = newHome({ grace_ms: 200 });
+    const [rail] = await home.addRails(['nginx']);
+    assert.ok(rail);
+    const ids = idsOf(30);
+    rail.write(pagesOf(ids));
+    rail.signal('SIGSTOP');
+    home.request(ids);
+    const daemon = home.startHard();
+    await until('pages are under way', async () => {
+      await daemon.ready;
+      return (await home.status())['pages_sending'] === 4;
+    });
+    daemon.child.kill('SIGTERM');
+    assert.equal(await daemon.ended, EXIT.ok);
+    assert.deepEqual([home.db.queue.count(100), home.db.backlog.counts()], [30, []]);
+    assert.doesNotMatch(daemon.log, /"level":"(error|warn)"/);
+    rail.signal('SIGCONT');
+    const again = home.startHard();
+    await home.untilClear();
+    again.child.kill('SIGTERM');
+    assert.equal(await again.ended, EXIT.ok);
+    assert.deepEqual(rail.pages(), []);
+  });
+
   it('has the figures of the manual, and is one for each home', async () => {
     const home = newHome();
     await home.addRails(['nginx']);

@@ -12,6 +12,7 @@ import { tryAgainMs } from '../backoff.js';
 import type { RailLimits } from '../options.js';
 import { Lag, Slowness } from '../rail-marks.js';
 import { RailState } from '../rail-state.js';
+import { RailLog } from './rail-log.js';
 import { RailQueue } from './rail-queue.js';
 import { charsOf, type RailAnswer, type Sender } from './sender.js';
 import { TokenBucket } from './token-bucket.js';
@@ -52,11 +53,10 @@ export interface RailParts {
   random: () => number;
 }
 
-const ALARM_MS = 60_000;
-
 export class Rail {
   readonly #parts: RailParts;
   readonly #queue: RailQueue;
+  readonly #log: RailLog;
   readonly state: RailState;
   readonly slowness: Slowness;
   readonly lag: Lag;
@@ -74,15 +74,16 @@ export class Rail {
   #sender: Sender;
   #bucket: TokenBucket | undefined;
   #timer: { atMs: number; cancel: () => void } | undefined;
-  #alarmedMs = -Infinity;
   #isPumping = false;
   #isStopped = false;
+  #isClosed = false;
 
   constructor(row: RailRow, sender: Sender, parts: RailParts) {
     const { limits } = parts;
     this.row = row;
     this.#parts = parts;
     this.#queue = new RailQueue(row.name);
+    this.#log = new RailLog(row.name, parts.log, parts.clock);
     this.state = new RailState(row, limits);
     this.slowness = new Slowness(limits.slowWindow, limits.slowMs);
     this.lag = new Lag(limits.delayedPages);
@@ -138,12 +139,7 @@ export class Rail {
   refresh(row: RailRow): 'up' | 'down' | undefined {
     this.row = row;
     const change = this.state.refresh(row);
-    if (change !== undefined)
-      this.#parts.log.info(change === 'up' ? 'rail is UP' : 'rail is DOWN', {
-        rail: this.name,
-        by: row.changedBy,
-        reason: row.reason,
-      });
+    if (change !== undefined) this.#log.became(change, row);
     if (change === 'down') this.#leaveAll(row.reason);
     if (change === 'up') this.#pump();
     return change;
@@ -163,15 +159,18 @@ export class Rail {
     this.#timer = undefined;
   }
 
-  /** Everything under way is given up. */
+  /** Everything under way is given up, and stays as it is noted. */
   close(): void {
     this.stop();
+    this.#isClosed = true;
     this.#sender.close();
   }
 
   /** It is there no more: nobody waits for it any longer. */
   remove(): void {
-    this.close();
+    this.stop();
+    // What is under way comes back to the line.
+    this.#sender.close();
     for (const unit of this.#queue.open()) {
       this.#queue.park(unit);
       unit.settle('parked');
@@ -237,21 +236,17 @@ export class Rail {
   }
 
   #heard(units: readonly RailUnit[], startedMs: number, { outcome, isAnswered, tookMs }: RailAnswer): void {
-    const { clock, log } = this.#parts;
+    if (this.#isClosed) return;
+    const { clock } = this.#parts;
     if (isAnswered) this.state.answered();
-    this.#mark('SLOW', this.slowness.add(tookMs), { mean_ms: this.slowness.meanMs });
+    this.#log.mark('SLOW', this.slowness.add(tookMs), { mean_ms: this.slowness.meanMs });
     if (outcome.kind === 'done') {
       step('clear.page.sent');
       this.lastError = '';
     } else {
       this.failedCount++;
       this.lastError = outcome.error;
-      log.debug('request failed', {
-        rail: this.name,
-        url: units[0]?.url,
-        kind: outcome.kind,
-        error: outcome.error,
-      });
+      this.#log.failed(units[0]?.url, outcome.kind, outcome.error);
     }
     let change: 'suspect' | 'down' | undefined;
     if (outcome.kind === 'unreachable') change = this.state.unreachable(startedMs, clock.monotonicMs());
@@ -273,7 +268,7 @@ export class Rail {
       case 'no-folder':
         return this.#tryAgain(unit, outcome);
       case 'config':
-        this.#alarm(outcome.error);
+        this.#log.refuses(outcome.error);
         return this.#park(unit, {
           nextMs: nextMs(),
           dead: false,
@@ -348,36 +343,18 @@ export class Rail {
   }
 
   #goDown(reason: string): void {
-    const { clock, log, ledger } = this.#parts;
+    const { clock, ledger } = this.#parts;
     const atMs = Math.max(clock.nowMs(), this.state.changedMs + 1);
     this.state.noted(atMs);
     this.row = { ...this.row, state: 'DOWN', changeTimeMs: atMs, changedBy: 'cachebot', reason };
-    log.error('rail is DOWN: mend it, then lccrail up', { rail: this.name, reason });
+    this.#log.foundDown(reason);
     ledger.down(this, atMs, reason);
     this.#leaveAll(reason);
   }
 
   /** Says how many pages wait for the best rail of its target. */
   compare(least: number | undefined): void {
-    this.#mark('DELAYED', this.lag.look(this.waitingCount, least), { waiting: this.waitingCount, least });
-  }
-
-  #mark(
-    name: string,
-    change: 'begins' | 'ends' | undefined,
-    fields: Record<string, number | undefined>,
-  ): void {
-    const { log } = this.#parts;
-    if (change === 'begins') log.warn(`rail is ${name}`, { rail: this.name, ...fields });
-    if (change === 'ends') log.info(`rail is not ${name} any more`, { rail: this.name, ...fields });
-  }
-
-  /** Somebody has to set it up; once a minute is often enough to say so. */
-  #alarm(error: string): void {
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (nowMs - this.#alarmedMs < ALARM_MS) return;
-    this.#alarmedMs = nowMs;
-    this.#parts.log.error('rail refuses requests: see lccrail check', { rail: this.name, error });
+    this.#log.mark('DELAYED', this.lag.look(this.waitingCount, least), { waiting: this.waitingCount, least });
   }
 
   #wakeAt(atMs: number): void {
