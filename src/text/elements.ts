@@ -1,6 +1,6 @@
 /** What elements of HTML mean to somebody who wants the words, and how they end each other (HTML, 13.2.6). */
 
-/** It does not separate words: `un<b>believ</b>able` is one. Every other tag does. */
+/** It does not separate words: `un<b>believ</b>able` is one. */
 export const INLINE = 1;
 /** It has no end tag, and no content. */
 export const VOID = 2;
@@ -22,13 +22,16 @@ export const HIDDEN = 512;
 export const PRE = 1024;
 /** For readers: it stands beside the content, or takes input. */
 export const BESIDE = 2048;
+/** It separates words, and no lines. Elements that are not known do the same; all others separate lines. */
+export const APART = 4096;
 
 const KINDS: readonly (readonly [kind: number, names: string])[] = [
   [
     INLINE,
-    'a abbr acronym b basefont bdi bdo bgsound big body cite code data del dfn em font head html i ins kbd label ' +
-      'link map mark meta nobr noscript output q rb rp rt rtc ruby s samp script slot small source span strike strong style sub sup template ' +
-      'time track tt u var wbr',
+    'a abbr acronym area audio b basefont bdi bdo bgsound big body cite code data del dfn em embed font frame head html ' +
+      'i iframe img input ins kbd keygen label link map mark meta meter nobr noembed noscript output param picture ' +
+      'progress q rb rp rt rtc ruby s samp script slot small source span strike strong style sub sup template textarea ' +
+      'time track tt u var video wbr',
   ],
   [
     VOID,
@@ -62,6 +65,7 @@ const KINDS: readonly (readonly [kind: number, names: string])[] = [
       'script source style template textarea title track video',
   ],
   [PRE, 'listing plaintext pre xmp'],
+  [APART, 'applet button canvas marquee math object optgroup option select svg'],
   [BESIDE, 'nav aside footer form button dialog menu select noscript object canvas svg'],
 ];
 

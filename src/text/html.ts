@@ -4,6 +4,7 @@
  */
 import { Tokenizer } from 'htmlparser2';
 import {
+  APART,
   BESIDE,
   BESIDE_ROLES,
   FORMATTING,
@@ -16,9 +17,24 @@ import {
   SVG_SHOWN,
 } from './elements.js';
 import { joined, leadsElsewhere, readableOf, type Blocks } from './readable.js';
+import { hiddenScriptEnd } from './script-end.js';
 import { TextParts } from './text-parts.js';
 import { tidy, tidyLines } from './tidy.js';
 import { Tree, type Beginning } from './tree.js';
+import {
+  ARTICLE,
+  bitsOfAttributes,
+  DRAWING,
+  FLEX,
+  isBoxByStyle,
+  isOther,
+  LINES,
+  LINK,
+  MAIN,
+  UNSEEN,
+  type Own,
+  type Within,
+} from './within.js';
 
 export interface PageText {
   title: string;
@@ -39,38 +55,16 @@ const ATTRIBUTES = new Set(
   'lang xml:lang role hidden aria-hidden style http-equiv content open popover'.split(' '),
 );
 
-/** What holds within an element. */
-const UNSEEN = 1;
-/** A drawing, whose elements show no words but for some. */
-const DRAWING = 2;
-/** Lines and blanks are content. */
-const LINES = 4;
-const LINK = 8;
-const MAIN = 16;
-const ARTICLE = 32;
-
-interface Within {
-  /** Of the above. */
-  bits: number;
-  /** The number of the innermost element that stands beside the content; 0: none. */
-  beside: number;
-  /** Where its blocks go. */
-  out: Blocks;
-  /** What the element itself says, whatever it is in. */
-  sets: number;
-  clears: number;
-  ownBeside: number | undefined;
-  /** Blocks that stand between the parts of a table. */
-  strays: Blocks | undefined;
-}
-
 /** Blocks, one after the other, that are content or not together: a page may have millions of them. */
 interface Run {
   out: Blocks;
   kind: number;
   isLinks: boolean;
   beside: number;
+  line: number;
+  lastLine: number;
   linkLength: number;
+  /** With what is between them. */
   texts: string[];
 }
 
@@ -105,6 +99,10 @@ class HtmlPage {
   #linkLength = 0;
   #began: Within | undefined;
   #run: Run | undefined;
+  #line = 0;
+  #boxes = 0;
+  /** Whether the last tag separated words, and no lines. */
+  #isApart = false;
   /** The tag being read. */
   #name = '';
   readonly #attributes = new Map<string, string>();
@@ -121,10 +119,12 @@ class HtmlPage {
     const outside: Within = {
       bits: 0,
       beside: 0,
+      box: 0,
       out: this.blocks,
       sets: 0,
       clears: 0,
       ownBeside: undefined,
+      ownBox: undefined,
       strays: undefined,
     };
     this.#tree = new Tree(
@@ -132,7 +132,7 @@ class HtmlPage {
       outside,
       xml,
     );
-    this.#read();
+    for (let from: number | undefined = 0; from !== undefined;) from = this.#readFrom(from);
     this.#endBlock();
     this.#endRun();
   }
@@ -141,8 +141,10 @@ class HtmlPage {
     return this.#title.take();
   }
 
-  #read(): void {
-    const source = this.#source;
+  /** @returns where to go on, after a script whose end the tokenizer does not see */
+  #readFrom(from: number): number | undefined {
+    const source = this.#source.slice(from);
+    let scriptEnd: number | undefined;
     const tokenizer = new Tokenizer(
       { decodeEntities: true, recognizeSelfClosing: this.#xml },
       {
@@ -154,11 +156,11 @@ class HtmlPage {
           if (this.#xml || this.#tree.isForeign) this.#add(source.slice(start, end - offset));
         },
         onopentagname: (start, end) => {
-          this.#name = this.#nameAt(start, end);
+          this.#name = nameIn(source, start, end);
           if (this.#attributes.size > 0) this.#attributes.clear();
         },
         onattribname: (start, end) => {
-          this.#attribute = this.#nameAt(start, end);
+          this.#attribute = nameIn(source, start, end);
           this.#value = '';
         },
         onattribdata: (start, end) => {
@@ -172,9 +174,14 @@ class HtmlPage {
           const name = this.#attribute;
           if (ATTRIBUTES.has(name) && !this.#attributes.has(name)) this.#attributes.set(name, this.#value);
         },
-        onopentagend: () => this.#open(false),
+        onopentagend: end => {
+          this.#open(false);
+          if (this.#name !== 'script' || this.#xml || this.#tree.isForeign) return;
+          scriptEnd = hiddenScriptEnd(source, end + 1);
+          if (scriptEnd !== undefined) tokenizer.pause();
+        },
         onselfclosingtag: () => this.#open(true),
-        onclosetag: (start, end) => this.#close(this.#nameAt(start, end)),
+        onclosetag: (start, end) => this.#close(nameIn(source, start, end)),
         oncomment: nothing,
         ondeclaration: nothing,
         onprocessinginstruction: nothing,
@@ -183,10 +190,7 @@ class HtmlPage {
     );
     tokenizer.write(source);
     tokenizer.end();
-  }
-
-  #nameAt(start: number, end: number): string {
-    return this.#source.slice(start, Math.min(end, start + LOOKED_AT)).toLowerCase();
+    return scriptEnd === undefined ? undefined : from + scriptEnd;
   }
 
   #add(text: string): void {
@@ -205,6 +209,12 @@ class HtmlPage {
       this.#isPreBegun = false;
       if (text.startsWith('\n')) text = text.slice(1);
     }
+    const began = this.#began;
+    if (began !== undefined && began !== state) {
+      if (began.box !== state.box) this.#endBlock();
+      else if (this.#isApart && isOther(began, state)) this.#endPart();
+    }
+    this.#isApart = false;
     this.#began ??= state;
     this.#text.add(text);
     if ((state.bits & LINK) !== 0) this.#linkLength += text.length;
@@ -225,7 +235,7 @@ class HtmlPage {
     const wasForeign = tree.isForeign;
     if (name === 'html') this.#isHtml = true;
     if (name === 'br' && (tree.state.bits & LINES) !== 0) this.#add('\n');
-    else if (!this.#isInline(name)) this.#endBlock();
+    else this.#part(name);
     this.#declare(name);
     // SVG has titles too; the document's own comes first.
     const isTitle = name === 'title' && this.#title.isEmpty && !wasForeign && !selfClosing;
@@ -236,7 +246,7 @@ class HtmlPage {
 
   #close(name: string): void {
     if (name === 'title') this.#inTitle = false;
-    if (!this.#isInline(name)) this.#endBlock();
+    this.#part(name);
     this.#tree.end(name);
   }
 
@@ -249,10 +259,10 @@ class HtmlPage {
   }
 
   #stateOf(element: Beginning, around: Within, old: Within | undefined, strayIn: Within | undefined): Within {
-    const { sets, clears, ownBeside } = old ?? this.#ownOf(element, around);
+    const { sets, clears, ownBeside, ownBox } = old ?? this.#ownOf(element, around);
     const isTable = element.name === 'table' && !this.#xml;
-    if (sets === 0 && clears === 0 && ownBeside === undefined && strayIn === undefined && !isTable)
-      return around;
+    const isSame = sets === 0 && clears === 0 && ownBeside === undefined && ownBox === undefined;
+    if (isSame && strayIn === undefined && !isTable) return around;
     const out = old?.out ?? strayIn?.strays ?? around.out;
     let strays = old?.strays;
     if (isTable && old === undefined) {
@@ -262,16 +272,18 @@ class HtmlPage {
     return {
       bits: (around.bits & ~clears) | sets,
       beside: ownBeside ?? around.beside,
+      box: ownBox ?? around.box,
       out,
       sets,
       clears,
       ownBeside,
+      ownBox,
       strays,
     };
   }
 
   /** What an element that begins says by itself. */
-  #ownOf({ name, kinds, foreign }: Beginning, around: Within): Pick<Within, 'sets' | 'clears' | 'ownBeside'> {
+  #ownOf({ name, kinds, foreign }: Beginning, around: Within): Own {
     let sets = 0;
     let clears = 0;
     let ownBeside: number | undefined;
@@ -287,27 +299,15 @@ class HtmlPage {
       else if (name === 'article') sets |= ARTICLE;
       else if (name === 'main') sets |= MAIN;
     }
-    if (this.#attributes.size > 0) sets |= this.#bitsOfAttributes();
+    if (this.#attributes.size > 0) sets |= bitsOfAttributes(this.#attributes);
     if (this.#readable && this.#isHtml && this.#isBeside(name, kinds, around.bits | sets)) {
       ownBeside = this.besides.length;
       this.besides.push(around.beside);
     }
-    return { sets, clears, ownBeside };
-  }
-
-  #bitsOfAttributes(): number {
-    const attributes = this.#attributes;
-    let bits = 0;
-    // Browsers let people search for `until-found`.
-    if ((attributes.get('hidden') ?? 'until-found') !== 'until-found' || attributes.has('popover'))
-      bits |= UNSEEN;
-    if (attributes.get('role') === 'main') bits |= MAIN;
-    const style = attributes.get('style');
-    if (style === undefined) return bits;
-    if (/(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b/i.test(style))
-      bits |= UNSEEN;
-    if (/(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)/i.test(style)) bits |= LINES;
-    return bits;
+    const isBox = (around.bits & FLEX) !== 0;
+    if (isBox) clears |= FLEX;
+    const ownBox = isBox || isBoxByStyle(this.#attributes) ? ++this.#boxes : undefined;
+    return { sets, clears, ownBeside, ownBox };
   }
 
   #isBeside(name: string, kinds: number, bits: number): boolean {
@@ -321,14 +321,29 @@ class HtmlPage {
     );
   }
 
-  /** Whether words on both sides of the tag may be one. */
-  #isInline(name: string): boolean {
-    if (this.#tree.isForeign) return SVG_INLINE.has(name);
+  /** A tag between words: they may be one, are two, or stand in two lines. */
+  #part(name: string): void {
     const kinds = kindsOf(name);
-    return this.#isHtml ? (kinds & INLINE) !== 0 : (kinds & FORMATTING) !== 0 || /^su[bp]$|^span$/.test(name);
+    if (this.#tree.isForeign) {
+      if (!SVG_INLINE.has(name)) this.#endWord();
+    } else if (!this.#isHtml) {
+      if ((kinds & FORMATTING) === 0 && !/^su[bp]$|^span$/.test(name)) this.#endBlock();
+    } else if ((kinds & APART) !== 0 || kinds === 0) this.#endWord();
+    else if ((kinds & INLINE) === 0) this.#endBlock();
+  }
+
+  #endWord(): void {
+    this.#isApart = true;
+    if (this.#began !== undefined && (this.#began.bits & LINES) === 0) this.#text.add(' ');
   }
 
   #endBlock(): void {
+    this.#endPart();
+    this.#line++;
+  }
+
+  /** What follows may stand in the same line. */
+  #endPart(): void {
     const began = this.#began;
     if (began === undefined) return;
     const lines = (began.bits & LINES) !== 0;
@@ -345,19 +360,24 @@ class HtmlPage {
     const run = this.#run;
     if (run?.out !== out || run.kind !== kind || run.isLinks !== isLinks || run.beside !== beside) {
       this.#endRun();
-      this.#run = { out, kind, isLinks, beside, linkLength: this.#linkLength, texts: [text] };
+      const [line, linkLength] = [this.#line, this.#linkLength];
+      this.#run = { out, kind, isLinks, beside, line, lastLine: line, linkLength, texts: [text] };
       return;
     }
     run.linkLength += this.#linkLength;
-    if (run.texts.push(text) === MAX_RUN) this.#endRun();
+    const isApart = !this.#readable || run.lastLine === this.#line;
+    run.lastLine = this.#line;
+    if (run.texts.push(isApart ? ' ' : '\n', text) > MAX_RUN) this.#endRun();
   }
 
   #endRun(): void {
     if (this.#run === undefined) return;
-    const { out, kind, isLinks, beside, linkLength, texts } = this.#run;
+    const { out, kind, isLinks, beside, line, lastLine, linkLength, texts } = this.#run;
     this.#run = undefined;
     out.push({
-      text: texts.join(this.#readable ? '\n' : ' '),
+      text: texts.join(''),
+      line,
+      lastLine,
       linkLength,
       isLinks,
       main: (kind & MAIN) !== 0,
@@ -365,6 +385,10 @@ class HtmlPage {
       beside,
     });
   }
+}
+
+function nameIn(source: string, start: number, end: number): string {
+  return source.slice(start, Math.min(end, start + LOOKED_AT)).toLowerCase();
 }
 
 function nothing(): void {}

@@ -3,6 +3,9 @@
 /** Paragraphs, headings, cells: text that a browser sets apart, alike in all that is said here. */
 export interface Block {
   text: string;
+  /** The numbers of its first and last line; a block may begin in the line that another ended in. */
+  line: number;
+  lastLine: number;
   /** How many characters of it are links. */
   linkLength: number;
   /** As `leadsElsewhere`, each of them. */
@@ -48,7 +51,18 @@ export function readableOf(blocks: Blocks, besides: readonly number[]): string {
   const inside = all.filter(block => isBeside[block.beside] !== true);
   const some = contentOf(inside.length > 0 ? inside : all);
   const words = some.filter(block => !block.isLinks);
-  return (words.length > 0 ? words : some).map(block => block.text).join('\n');
+  return inLines(words.length > 0 ? words : some);
+}
+
+function inLines(blocks: readonly Block[]): string {
+  const parts: string[] = [];
+  let lastLine: number | undefined;
+  for (const block of blocks) {
+    if (lastLine !== undefined) parts.push(block.line === lastLine ? ' ' : '\n');
+    parts.push(block.text);
+    lastLine = block.lastLine;
+  }
+  return parts.join('');
 }
 
 function contentOf(blocks: readonly Block[]): readonly Block[] {

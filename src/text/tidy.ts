@@ -1,7 +1,7 @@
 /** White space as a reader sees it. */
 
-/** What is in words, and none of them: NUL, and the hyphens that show only where a line is broken. */
-const NOT_IN_WORDS = /[\0\u00ad]/g;
+/** What is in words, and none of them: NUL, hyphens that show only where a line is broken, byte order marks. */
+const NOT_IN_WORDS = /[\0\u00ad\ufeff]/g;
 /** White space that is not one blank. */
 const WIDE = /[^\S ]\s*| \s+/g;
 const LINE_ENDS = new Set('\n\r\f');
@@ -63,7 +63,8 @@ function narrow(text: string): string {
 }
 
 function withoutUnseen(text: string): string {
-  return text.includes('\u00ad') || text.includes('\0') ? text.replace(NOT_IN_WORDS, '') : text;
+  const isIn = text.includes('\u00ad') || text.includes('\0') || text.includes('\ufeff');
+  return isIn ? text.replace(NOT_IN_WORDS, '') : text;
 }
 
 function isWhite(text: string, at: number): boolean {

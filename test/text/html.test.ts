@@ -53,6 +53,32 @@ describe('the text of a page', () => {
     ['passes over a form in a form', '<form>a<form hidden>b</form>c', 'a b c'],
     ['ends an item with the next one', '<ul><li hidden>x<li>y<ul><li hidden>z</ul>w</ul>', 'y w'],
     ['ends a cell with the next one', '<table><tr><td hidden>x<td>y<tr hidden><td>z</table>w', 'y w'],
+    [
+      'keeps words together over pictures and what shows no words',
+      'wo<img>rd a<picture><img></picture>b c<video>x</video>d',
+      'word ab cd',
+    ],
+    [
+      'keeps words apart at unknown elements, choices and formulas',
+      'a<x-y>b</x-y><select><option>c<option>d</select>',
+      'a b c d',
+    ],
+    ['has no byte order marks in its words', 'wo&#xFEFF;rd', 'word'],
+    [
+      'keeps words apart that style puts into boxes',
+      '<i style="display:block">a</i><i style="display:flex"><b>b</b><b>c<u>d</u></b></i>e<i style="display:inline-block">f</i>',
+      'a b cd ef',
+    ],
+    [
+      'leaves out what is found alone',
+      'a<p hidden=until-found>x</p><p style="content-visibility: hidden">y</p>b',
+      'a b',
+    ],
+    [
+      'leaves out a script whose comment has an end tag',
+      'a<script><!-- <script> "</script>"; x --></SCRIPT >b<script><!--<script>--></script>c<script><!--<script></script>',
+      'abc',
+    ],
     ['ends formatting across blocks', '<a hidden>x<div>y</a>z</div>', 'z'],
   ] as const) {
     it(what, () => assert.equal(pageText(html).text, text));
@@ -116,6 +142,10 @@ describe('the text of a page', () => {
       '<form><div></form>',
       '<ul><div></li>',
       '<template><select>',
+      '<script><!--<script></script></script>',
+      '<script><!--<script></script>',
+      'x<select> </select>',
+      '<i style=display:flex>x',
     ]) {
       pageText(piece.repeat(40_000), 'readable');
     }
@@ -207,6 +237,22 @@ describe('the readable text of a page', () => {
     assert.equal(pageText(html, 'readable').text, 'Say:\n  if (a)\n\n    b();\nx y\na\n b');
     assert.equal(pageText('<pre>a<br>  b</pre>', 'readable').text, 'a\n  b');
     assert.equal(pageText(html).text, 'Say: if (a) b(); x y a b');
+  });
+
+  it('is a line a paragraph, whatever stands inside of it', () => {
+    assert.equal(
+      pageText(
+        '<p>Press the <img src=ok.png alt=OK> button and wait for <math><mi>x</mi><mo>=</mo><mn>2</mn></math> seconds, ' +
+          'then pick <select><option>one<option>two</select> in the <x-list>list</x-list><iframe>x</iframe>.<p>Done.',
+        'readable',
+      ).text,
+      'Press the button and wait for x = 2 seconds, then pick in the list .\nDone.',
+    );
+  });
+
+  it('has an inline <main> and nothing of the line around it', () => {
+    const long = 'Water rises and falls with the moon. '.repeat(10).trim();
+    assert.equal(pageText(`Around <x-y role=main>${long}</x-y> it`, 'readable').text, long);
   });
 
   it('keeps a teaser of a <main> from hiding the page', () => {
