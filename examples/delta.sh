@@ -28,7 +28,7 @@ take_delta() {
     commit_delta
   fi
   if [ "$load" = changes ] && [ ! -e "$index" ]; then
-    echo "update: $dir: $index is gone, but not its cursor; remove lcc.cursor to load everything anew" >&2
+    echo "update: $dir: $index is gone, but not its cursor; remove lcc.cursor to load everything again" >&2
     exit 65
   fi
 }

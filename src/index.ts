@@ -1,5 +1,5 @@
 /**
- * The library behind `lccq`: what a Local Content Cache holds, what changed, what is gone, for programs.
+ * The library that `lccq` uses: what a Local Content Cache holds, what changed, what is gone, for programs.
  *
  *     import { openLcc, pageTextOf } from 'lcc';
  *     const lcc = openLcc();

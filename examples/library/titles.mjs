@@ -27,7 +27,7 @@ try {
     caughtUp: save,
   });
   for await (const change of changes) {
-    // Keyed by the row's id: a page whose URL changed leaves nothing behind.
+    // Keyed by the row's id: a page whose URL changed leaves no old entry.
     titles.delete(String(change.id));
     if (change.op === 'upsert' && change.burl !== '') titles.set(String(change.id), entryOf(change));
     reached = change.cursor;

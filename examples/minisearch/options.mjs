@@ -1,4 +1,4 @@
-/** What the index is made with; whoever loads it, a browser for one, needs the same. */
+/** What the index is made with; a program that loads it, such as a browser, needs the same. */
 export const OPTIONS = {
   idField: 'id',
   fields: ['title', 'text'],

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """External indexer of Recoll: `lcc-recoll.py CONFDIR <DELTA`, lines of lccq --format=jsonl --text=all on standard input.
 
-Documents are known by the id of their row (udi lcc:ID), so a page whose URL changed leaves nothing behind.
+Documents are known by the id of their row (udi lcc:ID), so a page whose URL changed leaves no old entry.
 """
 import json
 import sys
