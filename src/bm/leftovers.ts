@@ -43,7 +43,7 @@ export class Leftovers {
           this.#cancel = options.clock.after(options.attemptMs, () => this.#remove(found));
       },
       (error: unknown) => {
-        options.log.warn('cannot look for what robots left half-written', { error: messageOf(error) });
+        options.log.warn('cannot search the store for half-written files', { error: messageOf(error) });
       },
     );
   }
@@ -72,7 +72,7 @@ export class Leftovers {
     try {
       return readdirSync(join(this.#options.dir, folder)).filter(file => LEFTOVER.test(file));
     } catch (error) {
-      this.#options.log.warn('cannot look for what a robot left half-written', { error: messageOf(error) });
+      this.#options.log.warn('cannot search a folder for half-written files', { error: messageOf(error) });
       return [];
     }
   }
@@ -99,7 +99,7 @@ export class Leftovers {
         unlinkSync(join(dir, file));
       } catch (error) {
         if (errnoOf(error) !== 'ENOENT')
-          log.warn('cannot remove what a robot left half-written', { file, error: messageOf(error) });
+          log.warn('cannot remove a half-written file', { file, error: messageOf(error) });
       }
     }
   }

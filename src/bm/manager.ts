@@ -146,7 +146,7 @@ export class BotManager {
         },
         closed: reason => {
           if (!this.#robots.delete(worker)) return;
-          this.#log.warn('robot gone', { peer: where, reason: reason && messageOf(reason) });
+          this.#log.warn('robot disconnected', { peer: where, reason: reason && messageOf(reason) });
           if (reason !== undefined && !this.#stopping) this.#lostRobots.add(where, messageOf(reason));
           const names: Name[] = [];
           this.#losing = { mayLive: reason !== undefined && !isDeath(reason), names };
@@ -334,7 +334,7 @@ export class BotManager {
       this.#cancelRobotWait = undefined;
       const requests = this.#takeBack(() => true);
       this.#balance();
-      this.#log.warn('no robot: what waited goes back to the source', { requests });
+      this.#log.warn('no robot connected: waiting requests returned to the source', { requests });
     });
   }
 

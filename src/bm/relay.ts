@@ -112,7 +112,7 @@ export class Relay {
         hello: offer => this.#hello(branch, offer, where),
         fetched: result => {
           if (!this.#done(branch, result))
-            this.#log.warn('a result that was not asked for', { peer: where, id: result.id });
+            this.#log.warn('unexpected result ignored', { peer: where, id: result.id });
         },
         deleted: ({ id, status }) => {
           this.#errands.done(branch, id, status);
@@ -172,7 +172,7 @@ export class Relay {
     branch.offer(offer.slots);
     if (this.#branches.has(branch)) this.#distributor.pump();
     else {
-      this.#log.info(offer.relays ? 'a relay is here' : 'a Bot Manager is here', {
+      this.#log.info(offer.relays ? 'relay connected' : 'Bot Manager connected', {
         peer: where,
         slots: offer.slots,
         machines: offer.machineIds.join(' '),
@@ -194,7 +194,7 @@ export class Relay {
   #branchGone(branch: Branch, reason: LccError | undefined): void {
     this.#machines.remove(branch);
     if (!this.#branches.delete(branch)) return;
-    this.#log.warn('a Bot Manager is gone', {
+    this.#log.warn('Bot Manager disconnected', {
       peer: branch.peer.channel.where,
       reason: reason && messageOf(reason),
     });
@@ -315,7 +315,7 @@ export class Relay {
 
   #refuse(branch: Branch | undefined, machineId: string, why: string): void {
     if (branch === undefined) return;
-    this.#log.error('a Bot Manager is refused', {
+    this.#log.error('Bot Manager refused', {
       peer: branch.peer.channel.where,
       machine: machineId,
       error: why,
@@ -327,7 +327,7 @@ export class Relay {
 
   #rest(branch: Branch, restMs: number, reason: string): void {
     if (branch.offered === 0) return;
-    this.#log.warn('the store of a Bot Manager takes nothing', { peer: branch.peer.channel.where, reason });
+    this.#log.warn('Bot Manager cannot store content', { peer: branch.peer.channel.where, reason });
     branch.rest(true);
     this.#offer();
     this.#options.clock.after(restMs, () => {

@@ -46,7 +46,7 @@ export async function startRelay(services: Services, edge: Edge): Promise<Runnin
   const { store } = config.home;
   // It would be served if --store or --machineid were given.
   if (existsSync(join(store, 'machine-id')))
-    log.warn('relays without a store, although there is one here; --store or --machineid serve it', {
+    log.warn('running as a relay although a store exists; pass --store or --machineid to serve it', {
       store,
     });
   const relay = new Relay({

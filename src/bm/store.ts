@@ -185,7 +185,7 @@ export class Store {
   delete(fileId: string, done: () => void): void {
     const name = nameOf(fileId);
     if (name === undefined) {
-      this.#options.log.warn('not a file of this store, nothing deleted', { fileid: fileId.slice(0, 200) });
+      this.#options.log.warn('deletion ignored: not a file of this store', { fileid: fileId.slice(0, 200) });
       done();
       return;
     }
@@ -306,12 +306,14 @@ export class Store {
   #guarded<T>(work: () => T): T | undefined {
     try {
       const result = work();
-      if (this.#namesFull) this.#options.log.info('names can be noted again', { store: this.#options.dir });
+      if (this.#namesFull)
+        this.#options.log.info('names.db: can be written again', { store: this.#options.dir });
       this.#namesFull = false;
       return result;
     } catch (error) {
       if (error instanceof LccError && error.code === 'io.full') {
-        if (!this.#namesFull) this.#options.log.error('no room to note names', { error: messageOf(error) });
+        if (!this.#namesFull)
+          this.#options.log.error('names.db: disk full; free space on it', { error: messageOf(error) });
         this.#namesFull = true;
         return undefined;
       }
@@ -344,7 +346,9 @@ function openNames(options: StoreOptions): NamesDb {
   if (!existsSync(path)) {
     const highest = highestIdIn(dir);
     if (highest < 0) return new NamesDb(path, 0);
-    log.error('content without names.db; new ids begin far beyond it', { store: dir });
+    log.error('names.db: missing although there is content; new ids begin far beyond the existing ones', {
+      store: dir,
+    });
     return new NamesDb(path, highest + SALVAGE_GAP);
   }
   try {
@@ -353,7 +357,7 @@ function openNames(options: StoreOptions): NamesDb {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
     const aside = `${path}.damaged-${options.clock.nowMs()}`;
     moveAside(path, aside);
-    log.error('names damaged and set aside; new ids begin far beyond the old', {
+    log.error('names.db: damaged and set aside; new ids begin far beyond the existing ones', {
       error: messageOf(error),
       aside,
     });

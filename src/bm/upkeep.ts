@@ -77,7 +77,7 @@ export class StoreUpkeep {
       step('bm.store.synced');
       return 'ok';
     }
-    this.#log.error('the store cannot be synced', { store: this.#dir, error: problem });
+    this.#log.error('cannot sync the store', { store: this.#dir, error: problem });
     return this.#hasSynced && isRun ? 'bad' : 'unable';
   }
 }

@@ -104,7 +104,7 @@ export class Robot {
           recall: (lane, begun) => this.#recall(session, lane, begun),
           ...(asker === 'person' ? { ended: () => this.#ended(session) } : undefined),
           closed: reason => {
-            if (reason !== undefined) log.warn('connection ends', { peer: where, reason: messageOf(reason) });
+            if (reason !== undefined) log.warn('connection lost', { peer: where, reason: messageOf(reason) });
             this.#close(session);
             closed?.(reason);
           },

@@ -73,7 +73,7 @@ export class BmLinks {
           const done = this.#placed(link, result);
           // Its file may be one that a row points to (a result sent twice): left for lccfsck to judge.
           if (!dispatcher.fetched(id, done))
-            log.warn('a result that was not asked for', { peer: name, id: result.id });
+            log.warn('unexpected result ignored', { peer: name, id: result.id });
         },
         deleted: result => {
           deletions.answered(peer, result.id, result.status);
@@ -82,7 +82,7 @@ export class BmLinks {
         closed: reason => {
           const machines = this.#machines.of(link);
           if (this.#links.delete(id))
-            log.info('a Bot Manager is gone', {
+            log.info('Bot Manager disconnected', {
               peer: name,
               machines: machines.join(' '),
               reason: reason && messageOf(reason),
@@ -145,7 +145,7 @@ export class BmLinks {
     if (!link.peer.channel.open) return;
     this.#links.set(link.id, link);
     if (!link.greeted)
-      log.info(link.relays ? 'a relay is here' : 'a Bot Manager is here', {
+      log.info(link.relays ? 'relay connected' : 'Bot Manager connected', {
         peer: link.name,
         slots: offer.slots,
         machines: offer.machineIds.join(' '),
@@ -204,7 +204,7 @@ export class BmLinks {
 
   /** @param offer the offer that named the machine, when it has just come */
   #refuse(link: Link, machineId: string, why: string, offer?: Offer): void {
-    this.#options.log.error('a Bot Manager is refused', { peer: link.name, machine: machineId, error: why });
+    this.#options.log.error('Bot Manager refused', { peer: link.name, machine: machineId, error: why });
     this.#machines.drop(link, machineId);
     link.refused.add(machineId);
     this.#refusals.delete(machineId);

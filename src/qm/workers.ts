@@ -77,7 +77,7 @@ export class Workers {
     const waitMs = restMs * (isRefused ? 1 : Math.min(MAX_REST, 2 ** Math.max(0, entry.rests - 1)));
     const reason = `${result.message} (a url of provider ${pid})`;
     // Reported once, not for each of the requests that were on their way.
-    if (isNew) this.#log.warn('a Bot Manager cannot store content', { wait_ms: waitMs, pid, reason });
+    if (isNew) this.#log.warn('Bot Manager cannot store content', { wait_ms: waitMs, pid, reason });
     entry.restUntilMs = Math.max(entry.restUntilMs, nowMs + waitMs);
     entry.reason = reason;
     this.#table.setWorker(id, 0);

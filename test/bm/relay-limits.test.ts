@@ -22,7 +22,7 @@ describe('what a relay lets those below it do', () => {
     );
     await world.pass(30_000);
     assert.deepEqual(await source.hear(), [offered(0, 'm1'), recalled(1), offered(4, 'm1')]);
-    assert.deepEqual(warnings, ['the store of a Bot Manager takes nothing: cannot write']);
+    assert.deepEqual(warnings, ['Bot Manager cannot store content: cannot write']);
     await world.stop();
   });
 });

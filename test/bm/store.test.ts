@@ -207,7 +207,7 @@ describe('a store', () => {
     const { store, events } = open(dir);
     const name = store.take();
     assert.ok(name && name.id >= 2 ** 24);
-    assert.match(events.join(), /content without names.db/);
+    assert.match(events.join(), /names\.db: missing although there is content/);
     store.close();
   });
 
@@ -220,7 +220,7 @@ describe('a store', () => {
     const { store, events } = open(dir);
     const name = store.take();
     assert.ok(name && name.id >= 2 ** 24);
-    assert.match(events.join(), /names damaged and set aside/);
+    assert.match(events.join(), /names\.db: damaged and set aside/);
     assert.ok(readdirSync(dir).some(file => file.startsWith('names.db.damaged-')));
     store.close();
   });
@@ -297,7 +297,7 @@ describe('a store', () => {
       clock.advance(3000);
       assert.equal(done, 50);
       assert.ok(store.take());
-      assert.deepEqual(events, ['no room to note names']);
+      assert.deepEqual(events, ['names.db: disk full; free space on it']);
       store.close();
     } finally {
       unmount();

@@ -87,7 +87,7 @@ describe('the login of a site', () => {
       assert.match(answered, /<lococa:error /);
       holdsNothingOf(answered, message.slice(0, 90));
     }
-    await logged('connection ends', BROKEN.length);
+    await logged('connection lost', BROKEN.length);
     bot.child.kill('SIGTERM');
     assert.equal(await bot.exited, 0);
     holdsNothingOf(log, 'log');

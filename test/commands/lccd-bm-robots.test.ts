@@ -97,7 +97,7 @@ describe('lccd-bm and its robots', () => {
     const fetches = paths.map(path => bm.fetchOk(path));
     await until('every page is half written', () => halfWritten().length === paths.length);
     victim.child.kill('SIGKILL');
-    await manager.logged('robot gone');
+    await manager.logged('robot disconnected');
     bm.startRobot('heir', 2);
     for (const [i, result] of (await Promise.all(fetches)).entries()) {
       assert.ok(readFileSync(bm.fileOf(result), 'utf8') === large(paths[i] ?? ''), paths[i]);
@@ -122,7 +122,7 @@ describe('lccd-bm and its robots', () => {
     await hasAsked;
     hung.child.kill('SIGSTOP');
     finish();
-    await manager.logged('robot gone');
+    await manager.logged('robot disconnected');
     bm.site.answer = (_request, response) => void response.end('new');
     bm.startRobot('heir', 1);
     const stored = await result;
@@ -178,7 +178,7 @@ describe('lccd-bm and its robots', () => {
     await untilAsked(1);
     stopped.child.kill('SIGSTOP');
     const first = answers.get('/0');
-    await manager.logged('robot gone');
+    await manager.logged('robot disconnected');
     bm.startRobot('heir', 1);
     await untilAsked(2);
     answers.get('/0')?.();

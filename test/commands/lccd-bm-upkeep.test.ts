@@ -69,6 +69,6 @@ describe('lccd-bm looks after what is stored', () => {
     writeFileSync(script, fails);
     said.push(await sync());
     assert.deepEqual(statuses(said), ['unable', 'ok', 'bad']);
-    assert.match(manager.log, /the store cannot be synced.*Input\/output error/);
+    assert.match(manager.log, /cannot sync the store.*Input\/output error/);
   });
 });

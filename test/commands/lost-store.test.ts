@@ -29,7 +29,7 @@ async function refused(): Promise<{ status: number | string; log: string }> {
   );
   const status = await bm.ended;
   await qm.stop();
-  assert.match(qm.log, /a Bot Manager is refused/);
+  assert.match(qm.log, /Bot Manager refused/);
   return { status, log: bm.log };
 }
 

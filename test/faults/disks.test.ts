@@ -135,7 +135,7 @@ describe('a disk', { skip: noDisk('ext4') }, () => {
     await lcc.idle();
     await lcc.freed();
     assert.deepEqual(await lcc.holdings(), { rows: [], files: 0 });
-    assert.match(lcc.log, /no room to note names/);
+    assert.match(lcc.log, /names\.db: disk full/);
   });
 
   it('that is full under the whole LCC turns CPs away for later, loses nothing, and goes on by itself', async () => {

@@ -30,7 +30,7 @@ test('a machine that is away is told of, with the deletions that wait for it, un
   const beforeMs = Date.now();
   first.close();
   await qm.until(status => (status['bot_managers'] as unknown[]).length === 0);
-  assert.match(qm.log, /"event":"a Bot Manager is gone"[^\n]*"machines":"m2"/);
+  assert.match(qm.log, /"event":"Bot Manager disconnected"[^\n]*"machines":"m2"/);
   const [gone] = away(await qm.control('status'));
   assert.deepEqual([gone?.machine, gone?.files, gone?.pages], ['m2', 0, 0], 'its content cannot be read');
   await uns.set('e2', [{ ...url('p1'), op: 'delete' }]);

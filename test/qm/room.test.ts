@@ -67,7 +67,7 @@ describe('a store without room', () => {
     assert.deepEqual(qm.rows('SELECT * FROM pierr'), []);
     assert.match(
       qm.log,
-      /a Bot Manager cannot store content.*"reason":"store full: f \(ENOSPC\) \(a url of provider 7\)"/,
+      /Bot Manager cannot store content.*"reason":"store full: f \(ENOSPC\) \(a url of provider 7\)"/,
     );
   });
 
