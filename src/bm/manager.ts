@@ -27,7 +27,7 @@ import { ownerOf, Stops } from '../wire/stops.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';
-import { LostRobots } from './lost-robots.js';
+import { MissingRobots } from './missing-robots.js';
 import { storeFull, tooManyLosses } from './outcomes.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
@@ -61,7 +61,7 @@ export class BotManager {
   readonly #log: Log;
   readonly #distributor: Distributor<FetchTask>;
   readonly #robots = new Set<RobotWorker>();
-  readonly #lostRobots: LostRobots;
+  readonly #missingRobots: MissingRobots;
   /** The robot lost last: whether it may go on all the same, and the names it had been given. */
   #losing: { mayLive: boolean; names: Name[] } = { mayLive: false, names: [] };
   readonly #upstream: Upstream;
@@ -78,7 +78,7 @@ export class BotManager {
     this.#options = options;
     this.#store = options.store;
     this.#log = options.log;
-    this.#lostRobots = new LostRobots(options.clock);
+    this.#missingRobots = new MissingRobots(options.clock);
     this.#distributor = new Distributor<FetchTask>(options.laneWindow, (task, begun) =>
       this.#lost(task, begun),
     );
@@ -134,7 +134,7 @@ export class BotManager {
           if (this.#robots.has(worker)) this.#distributor.pump();
           else {
             this.#robots.add(worker);
-            this.#lostRobots.came(where);
+            this.#missingRobots.came(where);
             this.#distributor.join(worker);
           }
           this.#offer();
@@ -147,7 +147,7 @@ export class BotManager {
         closed: reason => {
           if (!this.#robots.delete(worker)) return;
           this.#log.warn('robot disconnected', { peer: where, reason: reason && messageOf(reason) });
-          if (reason !== undefined && !this.#stopping) this.#lostRobots.add(where, messageOf(reason));
+          if (reason !== undefined && !this.#stopping) this.#missingRobots.add(where, messageOf(reason));
           const names: Name[] = [];
           this.#losing = { mayLive: reason !== undefined && !isDeath(reason), names };
           this.#distributor.leave(worker);
@@ -176,7 +176,7 @@ export class BotManager {
       robots_silent: [...this.#robots]
         .filter(({ silentMs }) => silentMs > 0)
         .map(({ where: peer, silentMs }) => ({ peer, silent_ms: silentMs })),
-      robots_lost: this.#lostRobots.list(),
+      robots_lost: this.#missingRobots.list(),
       slots: this.#distributor.slots,
       waiting,
       fetching: given,

@@ -10,7 +10,7 @@ import { patienceOf } from '../wire/stops.js';
 import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
 import { InFlight, type Request } from './in-flight.js';
-import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known.js';
+import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known-providers.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
 import { Outdated } from './outdated.js';
 import { Pump, type PumpOptions } from './pump.js';

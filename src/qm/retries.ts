@@ -6,7 +6,7 @@ import { STORE_FULL } from '../wire/codes.js';
 import type { FetchDone } from '../wire/fetch.js';
 import type { BackoffRules } from './backoff.js';
 import { DelayTable, type DelayRules } from './schedule/delays.js';
-import type { ProviderOrder } from './schedule/order.js';
+import type { ProviderOrder } from './schedule/url-order.js';
 
 type Order = Pick<ProviderOrder<WaitingSet, WaitingRow>, 'nextDueMs' | 'soonestDueMs'>;
 

@@ -7,7 +7,7 @@ import { rowStateOf, type WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { InFlight } from './in-flight.js';
-import type { Known, KnownProviders } from './known.js';
+import type { Known, KnownProviders } from './known-providers.js';
 import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
 import type { ResultBatch } from './results.js';
 import type { Retries } from './retries.js';

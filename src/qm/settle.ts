@@ -1,6 +1,6 @@
 /** What the end of a fetch means for the order of its provider's urls. */
 import type { Outcome } from '../db/queue/results.js';
-import type { Known } from './known.js';
+import type { Known } from './known-providers.js';
 import type { Arrival } from './results.js';
 
 /**

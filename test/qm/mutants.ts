@@ -109,7 +109,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'knowing sets that are only in the database, when rows come back into them',
     edits: [edit('psetid > this.#end || this.#sets.has', 'this.#sets.has')],
     by: {
-      file: 'qm/schedule/order',
+      file: 'qm/schedule/url-order',
       test: 'rows that come back into a set that is only stored have none before it passed over',
     },
   },

@@ -86,7 +86,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     without: 'passing over what is begun when sets are met again',
     edits: [edit('if (!this.#isBegun(set))', '')],
     by: {
-      file: 'qm/schedule/order',
+      file: 'qm/schedule/url-order',
       test: 'urls that come back into a set before those that are begun are taken first, and nothing twice',
     },
   },

@@ -3,7 +3,7 @@
  * a `freed` row for each file no row points to any more. Every change takes the next number of the change sequence.
  * All methods run inside the caller's transaction.
  */
-import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/damage.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 import type { Db } from '../sqlite/open.js';
 import { beliefConfirmed, beliefOf, type Belief } from './belief.js';
 import { DeletionStore } from './deletions.js';

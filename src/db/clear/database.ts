@@ -1,6 +1,6 @@
 /** clear.db with all its stores, on one connection. */
 import type { Db } from '../../lib/sqlite.js';
-import { corrupt } from '../sqlite/damage.js';
+import { corrupt } from '../sqlite/row-checks.js';
 import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';

@@ -4,7 +4,7 @@
  */
 import { LccError, messageOf } from '../../lib/errors.js';
 import { inodeOf } from '../../lib/inode.js';
-import { corrupt, isInteger, isText } from '../sqlite/damage.js';
+import { corrupt, isInteger, isText } from '../sqlite/row-checks.js';
 import { openReadOnly, storageError, type Db } from '../sqlite/open.js';
 import { PROVIDER, providerOf, type Provider } from './pidb.js';
 import { MAX_SUMMED, WAITING_GROWTH } from '../queue/quota.js';

@@ -1,7 +1,7 @@
 /** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
 import { LccError } from '../../lib/errors.js';
 import type { Db } from '../sqlite/open.js';
-import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/damage.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 
 /** What an operator decides of a provider. */
 export interface ProviderTerms {

@@ -1,6 +1,6 @@
 /** What the Queue Manager reads of its providers, and what it writes about them besides the counters. */
 import type { Db } from '../sqlite/open.js';
-import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/damage.js';
+import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/row-checks.js';
 
 export interface ScheduledProvider {
   pid: number;

@@ -2,7 +2,7 @@
 import type { UrlRecord } from '../../wire/url.js';
 import type { Said } from '../cache/held.js';
 import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
-import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/damage.js';
+import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 
 export const FLAG_IFABSENT = 1;
 export const FLAG_DROP_OUTSIDE = 2;

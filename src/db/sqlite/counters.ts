@@ -1,5 +1,5 @@
 /** Numbers that are given out once: change sequence, places in the queue, set ids. */
-import { corrupt, isInteger } from './damage.js';
+import { corrupt, isInteger } from './row-checks.js';
 import type { Db } from '../../lib/sqlite.js';
 
 export type CounterName = 'seq' | 'pos' | 'psetid';

@@ -15,10 +15,10 @@ export interface OrderedSet {
   lastpos: number;
 }
 
-/** The states of a set that is begun, as order.ts draws them. */
+/** The states of a set that is begun, as url-order.ts draws them. */
 export type BegunSetState = 'reading' | 'waiting' | 'asleep' | 'gone';
 
-/** @throws Error for a transition that order.ts does not draw */
+/** @throws Error for a transition that url-order.ts does not draw */
 export const setBecomes = transitions<BegunSetState>('set', {
   reading: ['waiting'],
   waiting: ['reading', 'asleep', 'gone'],

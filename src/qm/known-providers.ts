@@ -20,7 +20,7 @@ import {
 import { hostOf } from './hosts-of.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
-import { ProviderOrder } from './schedule/order.js';
+import { ProviderOrder } from './schedule/url-order.js';
 import { SilentHosts } from './silent-hosts.js';
 import { SparingCount } from './sparing-count.js';
 import type { Delay, Paced, WaitOptions, Waits } from './waits.js';

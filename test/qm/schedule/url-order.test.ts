@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { looksAtEntries } from '../../support/looks.js';
-import { ProviderOrder, type RowSource } from '../../../src/qm/schedule/order.js';
+import { ProviderOrder, type RowSource } from '../../../src/qm/schedule/url-order.js';
 import type { OrderedSet, PlacedRow } from '../../../src/qm/schedule/progress.js';
 
 interface Row {

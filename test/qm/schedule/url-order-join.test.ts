@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProviderOrder, type RowSource } from '../../../src/qm/schedule/order.js';
+import { ProviderOrder, type RowSource } from '../../../src/qm/schedule/url-order.js';
 import type { OrderedSet } from '../../../src/qm/schedule/progress.js';
 
 interface Row {

@@ -16,7 +16,7 @@ interface Lost {
   reason: string;
 }
 
-export class LostRobots {
+export class MissingRobots {
   readonly #clock: Clock;
   #lost: Lost[] = [];
 
