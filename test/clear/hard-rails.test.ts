@@ -92,6 +92,34 @@ describe('a rail', () => {
     assert.deepEqual(scene.left(), []);
   });
 
+  it('that asks to be left alone is, for that long', async () => {
+    const scene = newScene({ answers: rail => (rail === 'us2' ? undefined : 'done') });
+    scene.request('a');
+    await scene.pass();
+    scene.open[0]?.answer({ kind: 'retry', error: 'status 503', afterMs: 30_000 });
+    await scene.pass(29);
+    assert.equal(scene.open.length, 0);
+    await scene.pass(2);
+    assert.equal(scene.answer('done', 'us2'), 1);
+    await scene.pass();
+    assert.deepEqual(scene.left(), []);
+  });
+
+  it('that was said to be UP as late as it is found down is UP: the administrator has the last word', async () => {
+    const scene = newScene({ answers: rail => (rail === 'us2' ? 'unreachable' : 'done') });
+    const { rails } = scene.db;
+    const setDown = rails.setDown.bind(rails);
+    rails.setDown = (name, atMs, reason) => {
+      rails.setByAdmin(name, 'UP', atMs);
+      scene.answers = () => 'done';
+      return setDown(name, atMs, reason);
+    };
+    scene.request('a');
+    await scene.pass(3);
+    assert.equal(rails.get('us2')?.state, 'UP');
+    assert.deepEqual([scene.left(), scene.fleet.rails.every(rail => !rail.isDown)], [[], true]);
+  });
+
   it('that is not set up gives its pages to the backlog at once, with one alarm a minute', async () => {
     const scene = newScene({ answers: rail => (rail === 'us2' ? 'config' : 'done') });
     scene.request('a', 'b', 'c');

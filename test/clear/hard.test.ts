@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { TargetMap } from '../../src/clear/target-map.js';
 import { LccError } from '../../src/lib/errors.js';
 import { railOf } from '../db/clear/support.js';
 import { newFleet, newScene } from './scene.js';
@@ -131,6 +132,17 @@ describe('equal requests', () => {
     await scene.pass();
     await scene.answerAll();
     assert.deepEqual([scene.left(), scene.sent.length], [[], 6]);
+  });
+
+  it('that came later are all rejected when there is no path for them any more', async () => {
+    const scene = newScene({ answers: () => undefined });
+    scene.request('a');
+    await scene.pass();
+    scene.request('a', 'a', 'a');
+    await scene.pass();
+    scene.fleet.map = new TargetMap([], [], []);
+    await scene.answerAll();
+    assert.deepEqual([scene.left(), scene.db.queue.rejections(0, 9).length], [[], 3]);
   });
 
   it('by page share what has not been sent, and are sent one after the other', async () => {
