@@ -1,6 +1,7 @@
 /** The text in content, by its type. */
 import { getBOMEncoding } from '@exodus/bytes/encoding-lite.js';
 import { decodeDocument, type Decoded } from './decode.js';
+import { isBinaryByte, wideCharset } from './detect.js';
 import { pageText, type PageText, type TextWanted } from './html.js';
 import { tidy, tidyLines } from './tidy.js';
 
@@ -43,9 +44,9 @@ export function textOf(
 /** The document as text, with its markup; undefined where it is not text. */
 export function decodedOf(bytes: Uint8Array, { mimetype, charset }: TextSource): Decoded | undefined {
   const markup = !isMarkup(mimetype) ? undefined : mimetype === 'text/html' ? 'html' : 'xml';
-  const isWide = charset?.startsWith('utf-16') === true;
-  if (!isWide && isBinary(bytes, markup !== undefined)) return undefined;
-  return decodeDocument(bytes, { markup, charset: charset ?? undefined });
+  const wide = charset?.startsWith('utf-16') === true ? charset : wideCharset(bytes);
+  if (wide === undefined && isBinary(bytes, markup !== undefined)) return undefined;
+  return decodeDocument(bytes, { markup, charset: wide ?? charset ?? undefined });
 }
 
 /** Whether content of this type is HTML or XML. */
@@ -59,16 +60,37 @@ const SNIFFED_BYTES = 1445;
 /** One that hardly stands in other bytes by chance. */
 const TAG = /<(?:!doctype|!--|\?xml|[a-z][\w:.-]{2,}|h1|a|b|br|p)[\s>/]/i;
 
+/** How documents, pictures, sounds, fonts and archives begin that may look like text from there on (6 and 7.1). */
+const SIGNATURE =
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  /^(?:%PDF-|%!PS-Adobe-|GIF8[79]a|\x89PNG\r\n\x1a\n|\xff\xd8\xff|RIFF.{4}(?:WEBPVP|WAVE|AVI )|OggS\0|\x1aE\xdf\xa3|wOF[F2]\0|\0\x01\0\0|\x1f\x8b\x08|PK\x03\x04|Rar!?\x1a\x07)/s;
+const SIGNATURE_BYTES = 16;
+
+/** Machine code and what is compressed have five times as many of their bytes in the control characters. */
+const BINARY_MOST_SHARE = 0.02;
+/** Any page may hold that many. */
+const BINARY_FEW = 4;
+
 /**
- * Whether bytes that are called text are none: control characters at their beginning that no text holds, and no byte
- * order mark. Markup may hold them, where there is a tag besides.
+ * Whether bytes that are called text are none: by their signature, by control characters at their beginning that no text
+ * holds, unless there is a tag besides and they are markup, or by the share of these characters in all of them. A byte
+ * order mark says that they are text.
  */
 function isBinary(bytes: Uint8Array, isMarkup: boolean): boolean {
   const start = bytes.subarray(0, SNIFFED_BYTES);
-  if (!start.some(isBinaryByte) || getBOMEncoding(start) !== null) return false;
-  return !isMarkup || !TAG.test(Buffer.from(start).toString('latin1'));
+  if (getBOMEncoding(start) !== null) return false;
+  if (SIGNATURE.test(latin1(start.subarray(0, SIGNATURE_BYTES)))) return true;
+  if (binaryBytesIn(start) > 0 && !(isMarkup && TAG.test(latin1(start)))) return true;
+  const count = binaryBytesIn(bytes);
+  return count > BINARY_FEW && count > BINARY_MOST_SHARE * bytes.length;
 }
 
-function isBinaryByte(byte: number): boolean {
-  return byte < 0x20 && (byte < 0x09 || byte === 0x0b || (byte > 0x0d && byte !== 0x1b));
+function binaryBytesIn(bytes: Uint8Array): number {
+  let count = 0;
+  for (let i = 0; i < bytes.length; i++) if (isBinaryByte(bytes[i] as number)) count++;
+  return count;
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }

@@ -2,6 +2,7 @@
  * Bytes of a stored document as text, in the encoding that the standards of the web give it (docs/design/text.md): its
  * byte order mark, what the server said, what it declares itself, else what it looks like.
  */
+import { isUtf8 } from 'node:buffer';
 import { getBOMEncoding, TextDecoder as StandardDecoder } from '@exodus/bytes/encoding.js';
 import sniffHtml from 'html-encoding-sniffer';
 import { charsetNamed } from '../lib/charset.js';
@@ -23,9 +24,10 @@ export interface Declared {
 
 /** How far a declaration after the 1024 bytes of the standard is looked for: browsers meet it as they read on. */
 const LATE_BYTES = 64 * 1024;
-const COMMENTS = /<!--.*?(?:-->|$)/gs;
+/** Comments, scripts and styles: what looks like a tag in them is none. */
+const NO_TAGS = /<!--(?:-?>|.*?(?:-->|$))|<(script|style)[\s>].*?(?:<\/\1|$)/gis;
 const XML_DECLARATION = /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/;
-/** Bytes of an XML declaration at most. */
+/** Bytes in which the standard looks for a declaration. */
 const DECLARATION_BYTES = 1024;
 /** A shift of ISO-2022-JP: its bytes are those of ASCII, and valid UTF-8. */
 const SHIFT = Buffer.from('\x1b$', 'latin1');
@@ -33,20 +35,20 @@ const SHIFT = Buffer.from('\x1b$', 'latin1');
 export function decodeDocument(bytes: Uint8Array, { markup, charset }: Declared): Decoded {
   const mark = getBOMEncoding(bytes);
   if (mark !== null) return decodeAs(mark, bytes);
-  let utf8: string | undefined;
+  let mostly: boolean | undefined;
   // UTF-8 is named by many documents that are in another encoding, and no other one is valid UTF-8 by chance.
-  const decodeUtf8 = () => (utf8 ??= new TextDecoder().decode(bytes));
+  const isMostly = () => (mostly ??= isMostlyUtf8(bytes));
   const declared = () => (markup === undefined ? undefined : declaredIn(bytes, markup));
   for (const named of [() => charset, declared]) {
     const name = named();
     if (name === undefined) continue;
     if (name !== 'utf-8') return decodeAs(name, bytes);
-    if (isMostly(decodeUtf8())) return { text: decodeUtf8(), charset: name };
+    if (isMostly()) return decodeAs(name, bytes);
   }
   const isShifted = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(SHIFT);
-  if (!isShifted && isMostly(decodeUtf8())) return { text: decodeUtf8(), charset: 'utf-8' };
+  if (!isShifted && isMostly()) return decodeAs('utf-8', bytes);
   const detected = detectCharset(bytes);
-  if (detected === undefined && isMostly(decodeUtf8())) return { text: decodeUtf8(), charset: 'utf-8' };
+  if (detected === undefined && isMostly()) return decodeAs('utf-8', bytes);
   return decodeAs(detected ?? 'windows-1252', bytes);
 }
 
@@ -58,20 +60,30 @@ function decodeAs(charset: string, bytes: Uint8Array): Decoded {
   return { text: new Decoder(charset).decode(bytes), charset };
 }
 
-/** Whether what was read as UTF-8 is: a page cut inside a character is, one in another encoding makes nothing but errors. */
-function isMostly(text: string): boolean {
-  if (!text.includes('\ufffd')) return true;
+/** Whether it is UTF-8: a page cut inside a character is, one in another encoding makes nothing but errors. */
+function isMostlyUtf8(bytes: Uint8Array): boolean {
+  if (isUtf8(bytes)) return true;
+  const decoder = new TextDecoder();
+  let balance = 0;
+  // The text of a large document that is not UTF-8 takes memory twice as large as it is.
+  for (let from = 0; from < bytes.length; from += LATE_BYTES)
+    balance += balanceOf(decoder.decode(bytes.subarray(from, from + LATE_BYTES), { stream: true }));
+  return balance + balanceOf(decoder.decode()) > 0;
+}
+
+/** Letters beyond ASCII, less those that are none. */
+function balanceOf(text: string): number {
   let balance = 0;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit > 0x7f) balance += unit === 0xfffd ? -1 : 1;
   }
-  return balance > 0;
+  return balance;
 }
 
 function declaredIn(bytes: Uint8Array, markup: 'html' | 'xml'): string | undefined {
   const label =
-    (markup === 'html' ? sniffHtml(bytes, { defaultEncoding: '' }) : '') ||
+    (markup === 'html' ? labelIn(Buffer.from(withoutScripts(bytes, DECLARATION_BYTES), 'latin1')) : '') ||
     xmlDeclaration(bytes) ||
     lateMeta(bytes);
   const name = charsetNamed(label);
@@ -85,12 +97,20 @@ function xmlDeclaration(bytes: Uint8Array): string {
 }
 
 function lateMeta(bytes: Uint8Array): string {
-  const late = Buffer.from(latin1(bytes, LATE_BYTES).replace(COMMENTS, '').toLowerCase(), 'latin1');
+  const late = Buffer.from(withoutScripts(bytes, LATE_BYTES).toLowerCase(), 'latin1');
   for (let at = late.indexOf('<meta'); at >= 0; at = late.indexOf('<meta', at + 1)) {
-    const label = sniffHtml(late.subarray(at, late.indexOf('>', at) + 1), { defaultEncoding: '' });
+    const label = labelIn(late.subarray(at, late.indexOf('>', at) + 1));
     if (label !== '') return label;
   }
   return '';
+}
+
+function labelIn(html: Uint8Array): string {
+  return sniffHtml(html, { defaultEncoding: '' });
+}
+
+function withoutScripts(bytes: Uint8Array, most: number): string {
+  return latin1(bytes, most).replace(NO_TAGS, '');
 }
 
 function latin1(bytes: Uint8Array, most: number): string {

@@ -12,11 +12,29 @@ const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufdd0-\uf
 /** They show only where a line is broken, and would part words. */
 const SOFT_HYPHENS = /\u00ad|&shy;?|&#(?:0*173|x0*ad);?/gi;
 
-/** HTML in ASCII: what is beyond as numeric references, what it declares itself to be set right, no control characters. */
-export function asciiHtml(document: string): Buffer {
+/** HTML in ASCII, in pieces: what is beyond as numeric references, what it declares itself to be set right, no control characters. */
+export function asciiHtml(document: string): Buffer[] {
   const head = document.slice(0, HEAD_LENGTH).replace(DECLARATION, '$1us-ascii');
   const text = (head + document.slice(HEAD_LENGTH)).replace(SOFT_HYPHENS, '').replace(CONTROLS, ' ');
-  return Buffer.from(asciiText(text), 'latin1');
+  return asciiPieces(text);
+}
+
+/** Replacing takes memory for each match: a long text is gone through in pieces. */
+const PIECE = 16 * 1024;
+
+/** `asciiText`, in pieces. */
+export function asciiPieces(text: string): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = from + PIECE;
+    if (isHighSurrogate(text.charCodeAt(to - 1))) to++;
+    pieces.push(Buffer.from(asciiText(text.slice(from, to)), 'latin1'));
+  }
+  return pieces;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
 }
 
 /** Everything beyond ASCII as numeric references; what is no character as U+FFFD. */

@@ -117,10 +117,10 @@ describe('lccq --format=scriptindex', () => {
 describe('lccq --format=ntvml', () => {
   it('is well-formed for any content', () => {
     const hostile = [
-      // Far enough from the beginning to be taken for text.
+      // Far enough from the beginning, and few enough, to be taken for text.
       `${'word '.repeat(300)}\u0000\u0001\u001b\u007f\u0085\ufffe\uffff]]><!-- & <b`,
       '&#xD800; &#0; &#x1F600; \ud83d\ude00 &bogus; &#xFFFFFFFF;',
-      Buffer.from(Array.from({ length: 4096 }, (_, i) => (i < 1500 ? 0x20 : i % 256))),
+      Buffer.from(Array.from({ length: 32_768 }, (_, i) => (i < 28_000 ? 0x20 : i % 256))),
       Buffer.from([0xed, 0xa0, 0x80, 0xff, 0xfe, 0xc0, 0x80]),
       '</text></document></ntv:docseq>',
     ];

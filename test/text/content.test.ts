@@ -48,4 +48,51 @@ describe('the text of content', () => {
     assert.equal(textOf(Buffer.from('a\0b\0', 'latin1'), { ...plain, charset: 'utf-16le' })?.text, 'ab');
     assert.equal(textOf(Buffer.from('\xff\xfea\0b\0', 'latin1'), plain)?.text, 'ab');
   });
+
+  it('is none where a tag stands among bytes of which too many are in no text', () => {
+    const object = Buffer.concat([Buffer.from('!<arch>\n/ 0 <module>'), Buffer.alloc(2000, '\0\x01a\xff')]);
+    assert.equal(textOf(object, { mimetype: 'text/html' }), undefined);
+    const page = Buffer.concat([Buffer.from(`<p>${'words '.repeat(100)}`), Buffer.from('\x01'.repeat(13))]);
+    assert.equal(textOf(page, { mimetype: 'text/html' }), undefined);
+    assert.ok(textOf(page.subarray(0, -5), { mimetype: 'text/html' }) !== undefined);
+  });
+
+  it('is none where such bytes come after the beginning', () => {
+    const bytes = Buffer.concat([
+      Buffer.from('good words here\n'.repeat(200)),
+      Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 89) % 256)),
+    ]);
+    for (const source of [plain, { mimetype: 'text/html' }]) assert.equal(textOf(bytes, source), undefined);
+  });
+
+  it('is none where the signature is that of a document, a picture or an archive', () => {
+    const rest = `<p>${'words '.repeat(1000)}`;
+    for (const start of [
+      '%PDF-1.4\n',
+      '%!PS-Adobe-3.0\n',
+      'GIF89a\x10\0',
+      '\x89PNG\r\n\x1a\n',
+      'PK\x03\x04',
+      'RIFF\n\n\n\nWEBPVP',
+    ])
+      assert.equal(textOf(Buffer.from(start + rest, 'latin1'), { mimetype: 'text/html' }), undefined, start);
+    assert.ok(textOf(Buffer.from('BMW, ID3, OTTO and RIFF'), plain) !== undefined);
+  });
+
+  it('is there in UTF-16 without its mark', () => {
+    for (const words of [
+      '<p>The sea rises and falls.',
+      '<p>\u041f\u0440\u0438\u043b\u0438\u0432\u044b \u0438 \u043e\u0442\u043b\u0438\u0432\u044b',
+    ]) {
+      const little = Buffer.from(words, 'utf16le');
+      for (const [bytes, charset] of [
+        [little, 'utf-16le'],
+        [Buffer.from(little).swap16(), 'utf-16be'],
+      ] as const) {
+        const found = textOf(bytes, { mimetype: 'text/html' });
+        assert.deepEqual([found?.text, found?.charset], [words.slice(3), charset]);
+      }
+    }
+    assert.equal(textOf(Buffer.alloc(100, '\x05\0'), plain), undefined);
+  });
 });

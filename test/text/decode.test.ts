@@ -71,6 +71,20 @@ describe('bytes as text', () => {
       'koi8-r',
     ],
     [
+      'UTF-8, whatever a script in it writes',
+      Buffer.from(`<script>s = "<meta charset=iso-8859-7>";</script><p>déjà`),
+      'html',
+      'déjà',
+      'utf-8',
+    ],
+    [
+      'the encoding a page names after a script that writes another',
+      koi8('<script>s = "<meta charset=iso-8859-7>";</script><meta charset=koi8-r>'),
+      'html',
+      READ,
+      'koi8-r',
+    ],
+    [
       'the encoding that comes late in the head',
       koi8(`<script>${'x'.repeat(3000)}</script><meta charset=koi8-r>`),
       'html',

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { asciiHtml, asciiText, latin1Text } from '../../src/text/encode.js';
 import { textOf } from '../../src/text/content.js';
 
-const html = (document: string) => asciiHtml(document).toString('latin1');
+const html = (document: string) => Buffer.concat(asciiHtml(document)).toString('latin1');
 
 describe('HTML in ASCII', () => {
   it('has references for all that is beyond, characters of two units in one', () => {
@@ -32,7 +32,7 @@ describe('HTML in ASCII', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), text => {
         const words = text.replace(/[<>&\p{C}]/gu, ' ');
-        const bytes = asciiHtml(`<p>${words}</p>`);
+        const bytes = Buffer.concat(asciiHtml(`<p>${words}</p>`));
         assert.ok(bytes.every(byte => byte < 0x80));
         assert.equal(
           textOf(bytes, { mimetype: 'text/html' })?.text,
@@ -43,7 +43,13 @@ describe('HTML in ASCII', () => {
   });
 
   it('takes time in proportion to a document that is nothing but beginnings', () => {
-    assert.equal(asciiHtml('<meta '.repeat(1_000_000)).length, 6_000_000);
+    assert.equal(html('<meta '.repeat(1_000_000)).length, 6_000_000);
+  });
+
+  it('comes in small pieces, with no character in two of them', () => {
+    const pieces = asciiHtml(`a${'\u{1f600}'.repeat(100_000)}`);
+    assert.ok(pieces.every(piece => piece.length < 150_000));
+    assert.equal(Buffer.concat(pieces).toString('latin1'), `a${'&#128512;'.repeat(100_000)}`);
   });
 });
 

@@ -6,7 +6,7 @@
  * document of one word. Within one index equal paths stay beside each other, so every page is told once.
  */
 import { decodedOf, textOf, type TextSource } from '../../text/content.js';
-import { asciiHtml, asciiText, latin1Text } from '../../text/encode.js';
+import { asciiHtml, asciiPieces, latin1Text } from '../../text/encode.js';
 import { escapeText } from '../../lib/xml/escape.js';
 import { PAGE_COLUMNS, pageOf, TextPages, type Page } from './page.js';
 import type { Format, Part } from './types.js';
@@ -28,7 +28,7 @@ export const swishE: Format = {
         const body = pages.read(page, values, bodyOf);
         if (body !== undefined) return document(page, ...body);
         // A first load has nothing to forget.
-        return isDelta ? document(page, 'TXT*', TOMBSTONE) : '';
+        return isDelta ? document(page, 'TXT*', [TOMBSTONE]) : '';
       },
       tail() {
         pages.end();
@@ -38,13 +38,14 @@ export const swishE: Format = {
   },
 };
 
-function* document({ burl, changedTime }: Page, type: string, body: Buffer): Generator<Part, void> {
-  yield `Path-Name: ${burl}\nContent-Length: ${body.length}\nLast-Mtime: ${changedTime}\nDocument-Type: ${type}\n\n`;
-  yield body;
+function* document({ burl, changedTime }: Page, type: string, body: Buffer[]): Generator<Part, void> {
+  const length = body.reduce((sum, piece) => sum + piece.length, 0);
+  yield `Path-Name: ${burl}\nContent-Length: ${length}\nLast-Mtime: ${changedTime}\nDocument-Type: ${type}\n\n`;
+  yield* body;
 }
 
 /** HTML as it is, for its headings and keywords count; of XML the text, for the parser gives up at the first mistake. */
-function bodyOf(bytes: Buffer, source: TextSource): [type: string, body: Buffer] | undefined {
+function bodyOf(bytes: Buffer, source: TextSource): [type: string, body: Buffer[]] | undefined {
   const { mimetype } = source;
   if (mimetype === 'text/html' || mimetype === 'application/xhtml+xml') {
     const document = decodedOf(bytes, source);
@@ -53,9 +54,9 @@ function bodyOf(bytes: Buffer, source: TextSource): [type: string, body: Buffer]
   const found = textOf(bytes, source);
   if (found === undefined) return undefined;
   const { title, text } = found;
-  if (!/[/+]xml$/.test(mimetype)) return ['TXT*', latin1Text(text)];
+  if (!/[/+]xml$/.test(mimetype)) return ['TXT*', [latin1Text(text)]];
   const xml =
     '<?xml version="1.0" encoding="us-ascii"?>\n' +
     `<page><swishtitle>${escapeText(title)}</swishtitle>\n${escapeText(text)}</page>\n`;
-  return ['XML*', Buffer.from(asciiText(xml), 'latin1')];
+  return ['XML*', asciiPieces(xml)];
 }
