@@ -54,7 +54,7 @@ export async function listenOn(
   const server = endpoint.kind === 'tls' ? tlsServer(context, accept) : createServer(accept);
   await listening(server, endpoint);
   if (endpoint.kind === 'unix') chmodSync(endpoint.path, 0o660);
-  server.on('error', error => context.log.error('listener fails', { error: messageOf(error) }));
+  server.on('error', error => context.log.error('listener failed', { error: messageOf(error) }));
   return {
     endpoint: boundEndpoint(endpoint, server),
     close: () => new Promise(resolve => void server.close(() => resolve())),
@@ -76,7 +76,7 @@ function refusePlainOutside(endpoint: Endpoint, context: ListenContext): void {
       `${where}: plain text beyond loopback; use tls:${where}, or set net.allow_plain = true`,
     );
   }
-  context.log.warn('listens for plain text beyond loopback', { endpoint: where });
+  context.log.warn('listening without TLS beyond loopback', { endpoint: where });
 }
 
 function isLoopback(host: string): boolean {
@@ -118,13 +118,13 @@ function tlsServer(context: ListenContext, accept: (socket: Socket) => void): Tl
   );
   boundHandshakes(server);
   server.on('tlsClientError', (error, socket) => {
-    context.log.debug('TLS handshake fails', { error: messageOf(error), peer: socket.remoteAddress ?? '' });
+    context.log.debug('TLS handshake failed', { error: messageOf(error), peer: socket.remoteAddress ?? '' });
     socket.destroy();
   });
   const forget = context.onReload(() => {
     try {
       server.setSecureContext(readCertificate(context));
-      context.log.info('TLS certificate read again');
+      context.log.info('TLS certificate reloaded');
     } catch (error) {
       context.log.error('TLS certificate not replaced', { error: messageOf(error) });
     }
@@ -162,7 +162,7 @@ function readCertificate({ config, log }: ListenContext): { cert: Buffer; key: B
   }
   const { cert, key, validToMs } = readIdentity(certPath, keyPath);
   if (validToMs < Date.now())
-    log.warn('the certificate has expired: nobody will trust it', {
+    log.warn('TLS certificate expired; replace it', {
       file: certPath,
       until: new Date(validToMs).toISOString(),
     });

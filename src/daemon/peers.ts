@@ -73,7 +73,7 @@ export function keepConnected(
       open();
     } catch (error) {
       if (socket === undefined || !(error instanceof LccError)) throw error;
-      log.error('cannot connect, trying on', { to, cause: error.message });
+      log.error('cannot connect, retrying', { to, cause: error.message });
       cancelRetry = clock.after(LONGEST_DELAY_MS, attempt);
     }
   };
@@ -122,7 +122,7 @@ export function keepConnected(
       if (alike >= TOLD_AFTER && server.up === 0 && !server.missed) {
         server.missed = true;
         const what = isOpened ? 'connections are closed at once' : 'cannot connect';
-        log.warn(`${what}, trying on`, { to, cause: cause === '' ? CLOSED : cause });
+        log.warn(`${what}, retrying`, { to, cause: cause === '' ? CLOSED : cause });
       }
       cancelRetry = clock.after(delayMs, attempt);
     });

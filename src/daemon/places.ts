@@ -112,7 +112,7 @@ export class Places {
   #full(peer: string, address: string, whose: string, limit: { key: NumberKey; most: number }): LccError {
     const why = tooMany(whose, limit);
     if (!this.#said.has(address))
-      this.#options.log.warn('connections are refused', { peer, reason: why.message });
+      this.#options.log.warn('connections refused', { peer, reason: why.message });
     this.#said.add(address);
     return why;
   }
@@ -156,7 +156,7 @@ export function placesOf(
   const wanted = config.get(bound.key);
   const most = Math.max(1, Math.min(wanted, Math.floor(openFilesLimit() / FILES_SHARE)));
   if (most < wanted)
-    log.warn('fewer connections than configured: ulimit -n', { connections: most, of: bound.whose });
+    log.warn('fewer connections than configured; raise ulimit -n', { connections: most, of: bound.whose });
   return new Places({ ...bound, most, clock, log });
 }
 

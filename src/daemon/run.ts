@@ -57,7 +57,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const named = (error: unknown) => (spec.failed === undefined ? error : spec.failed(error, config));
   const fail = (thrown: unknown) => {
     const error = named(thrown);
-    log.error('cannot go on', {
+    log.error('fatal error, exiting', {
       error: messageOf(error),
       stack: options.env['LCC_DEBUG'] === '1' ? stackOf(error) : undefined,
     });
@@ -66,7 +66,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   // What Node has to say would be text among lines of JSON.
   process.removeAllListeners('warning');
   process.on('warning', warning =>
-    log.warn('Node warns', { warning: warning.name, reason: warning.message }),
+    log.warn('Node warning', { warning: warning.name, reason: warning.message }),
   );
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
@@ -74,7 +74,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   const told = new AbortController();
   void ending.then(reason => {
     notifier.stopping();
-    log.info('stops', { reason });
+    log.info('stopping', { reason });
     told.abort();
   });
   const services = servicesOf(config, log, reloads, fail, told.signal);
@@ -104,7 +104,7 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   await ending;
   const stopped = await withTimeout(running.stop());
   await withTimeout(Promise.all([control.close(), beside?.close()]));
-  if (!stopped) log.warn('did not finish in time', { after_ms: STOP_TIMEOUT_MS });
+  if (!stopped) log.warn('stop timed out, exiting', { after_ms: STOP_TIMEOUT_MS });
   return endProcess(EXIT.ok);
 }
 
@@ -183,7 +183,7 @@ function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: ReadonlySet<() => v
     process.on('SIGTERM', () => resolve('SIGTERM'));
     process.on('SIGINT', () => resolve('SIGINT'));
     process.on('SIGHUP', () => {
-      if (reloads.size === 0) log.debug('SIGHUP: there is nothing to read again');
+      if (reloads.size === 0) log.debug('SIGHUP ignored: nothing to reload');
       for (const reload of reloads) reload();
     });
     const parentFd = Number(env['LCC_PARENT_FD'] ?? '');

@@ -12,13 +12,13 @@ export async function startUns(services: Services, qm: Endpoint | undefined): Pr
   const options = unsOptions(config, openFilesLimit());
   const maxConnections = options.limits['uns.max_connections'];
   if (maxConnections < config.get('uns.max_connections'))
-    log.warn('fewer connections than configured: ulimit -n', { connections: maxConnections });
+    log.warn('fewer connections than configured; raise ulimit -n', { connections: maxConnections });
   const uns = new UnsServer({ options, clock, log, fail: error => services.fail(error) });
   const endpoints = config.get('uns.listen').map(text => parseEndpoint(text));
   const listeners = await Promise.all(
     endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
   );
-  for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
+  for (const { endpoint } of listeners) log.info('listening', { endpoint: formatEndpoint(endpoint) });
   const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
     services.connect(to, connection => uns.serveQueueManager(connection)),
   );

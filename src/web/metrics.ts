@@ -40,7 +40,7 @@ export async function openMetrics(
     const server = await serveMetrics(endpoint, services, webLimitsOf(config), figures, version, () =>
       running.status(),
     );
-    for (const each of server.endpoints) log.info('metrics can be read', { endpoint: formatEndpoint(each) });
+    for (const each of server.endpoints) log.info('metrics: listening', { endpoint: formatEndpoint(each) });
     return server;
   } catch (error) {
     if (!(error instanceof LccError)) throw error;

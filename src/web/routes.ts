@@ -49,7 +49,7 @@ export function routed({ doors, elsewhere, limits, log }: RouteOptions): Request
       .catch((error: unknown): HttpAnswer => {
         const status = statusOf(error);
         if (status < 500) return line(status, messageOf(error));
-        log.error('request fails', { path, error: messageOf(error) });
+        log.error('request failed', { path, error: messageOf(error) });
         return line(
           status,
           status === 503 ? 'not for now; try again later' : 'this failed; the log says why',
@@ -57,7 +57,7 @@ export function routed({ doors, elsewhere, limits, log }: RouteOptions): Request
       })
       .then(answer => send(request, response, answer))
       .catch((error: unknown) => {
-        log.error('request fails', { path, error: messageOf(error) });
+        log.error('request failed', { path, error: messageOf(error) });
         response.destroy();
       });
   };

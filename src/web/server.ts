@@ -39,7 +39,7 @@ export async function serveWeb(
     try {
       listener(request, response);
     } catch (error) {
-      services.log.error('request fails', { error: messageOf(error) });
+      services.log.error('request failed', { error: messageOf(error) });
       response.destroy();
     }
   });

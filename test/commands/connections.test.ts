@@ -31,7 +31,7 @@ async function startQm(toml: string): Promise<Qm> {
 
 /** All that is said to one more, until it is closed. */
 const refusal = (path: string) => text(connect(path));
-const refusals = (log: string) => log.split('"event":"connections are refused"').length - 1;
+const refusals = (log: string) => log.split('"event":"connections refused"').length - 1;
 
 describe('lccd-qm', () => {
   it('refuses UNSes beyond qm.max_connections, names it, and takes another when one has gone', async () => {

@@ -342,7 +342,7 @@ describe('the daemon lccd-cu', () => {
     );
     const shown = execFileSync(join(ROOT, 'bin/lccstat'), { env: { ...process.env, LCC_HOME: cache.home } });
     assert.match(shown.toString(), /lccd-cu +idle .* 2 queries with 2 urls since the start, 1 refused/);
-    const endpoint = /metrics can be read","endpoint":"([^"]+)"/.exec(daemon.log)?.[1];
+    const endpoint = /metrics: listening","endpoint":"([^"]+)"/.exec(daemon.log)?.[1];
     const metrics = await (await fetch(`http://${endpoint}/metrics`)).text();
     assert.match(metrics, /^lcc_cu_queries_total 2$/m);
   });

@@ -80,7 +80,7 @@ describe('lccd', () => {
     assert.equal(run('lccq', '--count').stdout, '0\n');
     assert.equal(await daemon.stop(), 0);
     assert.deepEqual(pids.filter(runs), []);
-    const stops = [...daemon.log.matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    const stops = [...daemon.log.matchAll(/"daemon":"([\w-]+)","event":"stopping"/g)].map(found => found[1]);
     assert.deepEqual(stops.slice(0, 4), ['lccd', 'lccd-uns', 'lccd-qm', 'lccd-bm']);
   });
 
@@ -90,7 +90,7 @@ describe('lccd', () => {
     assert.match(run('lccstat').stdout, /^lccd-cu +idle +\d+ s +\d+ MB +0 connections$/m);
     assert.match(await ask(`${home}/cu.sock`, '<query/>'), /^<lococa:result [^>]+>\n<\/lococa:result>\n$/);
     await daemon.stop();
-    const stops = [...daemon.log.matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    const stops = [...daemon.log.matchAll(/"daemon":"([\w-]+)","event":"stopping"/g)].map(found => found[1]);
     assert.deepEqual(stops.slice(0, 3), ['lccd', 'lccd-cu', 'lccd-uns']);
   });
 
@@ -104,7 +104,7 @@ describe('lccd', () => {
     const pids = runningPids().filter(pid => pid !== other.child.pid);
     assert.equal(await starting.stop(), 0, starting.log);
     assert.deepEqual(pids.filter(runs), []);
-    assert.match(starting.log, /"daemon":"lccd","event":"stops","reason":"SIGTERM"/);
+    assert.match(starting.log, /"daemon":"lccd","event":"stopping","reason":"SIGTERM"/);
     assert.doesNotMatch(starting.log, /"daemon":"lccd","event":"ready"|was not ready/);
   });
 

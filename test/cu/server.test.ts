@@ -56,7 +56,7 @@ test('of a crowd that lccd-cu refuses only some stay to read why, and the log he
   clock.advance(1000);
   assert.ok(crowd.every(({ ours }) => ours.destroyed));
   const event = [
-    'connections are refused',
+    'connections refused',
     {
       peer: '192.0.2.7:1',
       reason:

@@ -92,7 +92,7 @@ describe('the connections to one server', () => {
     await until('peers have said so', () => lines.length > 0);
     await listen();
     await until('peers have said so', () => peers.every(peer => peer.connected));
-    assert.deepEqual(lines, [`warn cannot connect, trying on connect ENOENT ${path()}`, 'info connected']);
+    assert.deepEqual(lines, [`warn cannot connect, retrying connect ENOENT ${path()}`, 'info connected']);
   });
 
   it('are logged once while the server accepts and closes at once, and when one lives again', async () => {
@@ -121,7 +121,7 @@ describe('the connections to one server', () => {
     const told = [
       'info connected',
       'info connection lost closed by the other side',
-      'warn connections are closed at once, trying on closed by the other side',
+      'warn connections are closed at once, retrying closed by the other side',
     ];
     assert.deepEqual(lines, told);
     closes = false;

@@ -42,7 +42,7 @@ it('speaks TLS, and reads its certificate again on SIGHUP without dropping a con
     assert.equal(old.certificate.subject.CN, 'first');
     makeCertificate(home, 'second');
     echo.child.kill('SIGHUP');
-    await echo.logged('TLS certificate read again');
+    await echo.logged('TLS certificate reloaded');
     const fresh = await open(port, home);
     assert.equal(fresh.certificate.subject.CN, 'second');
     for (const { socket } of [old, fresh]) {
@@ -125,7 +125,7 @@ it('warns of a certificate that has expired', async () => {
     );
     configure(home, 'old.pem', 'key.pem');
     const { log } = await runUntilReady(home);
-    assert.match(log, /"level":"warn".*the certificate has expired.*old\.pem/);
+    assert.match(log, /"level":"warn".*TLS certificate expired.*old\.pem/);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }

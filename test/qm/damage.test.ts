@@ -85,7 +85,7 @@ test('damage that is met while it serves is logged with the name of the file and
     bm.close();
     assert.match(
       qm.log,
-      /"cannot go on","error":"[^"]*lcc\.db: database damaged \([^"]*\); stop lccd and run lccfsck --repair"/,
+      /"fatal error, exiting","error":"[^"]*lcc\.db: database damaged \([^"]*\); stop lccd and run lccfsck --repair"/,
     );
   } finally {
     await qm.close();

@@ -92,7 +92,7 @@ metrics_listen = "0"
 
   /** What a daemon says now: the value of a metric, of its only sample or of the one with these labels. */
   const of = async (daemon: string) => {
-    const endpoint = new RegExp(`"daemon":"${daemon}","event":"metrics can be read","endpoint":"([^"]+)"`);
+    const endpoint = new RegExp(`"daemon":"${daemon}","event":"metrics: listening","endpoint":"([^"]+)"`);
     const response = await fetch(`http://${endpoint.exec(lcc.log)?.[1]}/metrics`);
     const metrics = parseMetrics(await response.text());
     return (name: string, labels = '') =>
@@ -101,7 +101,7 @@ metrics_listen = "0"
 
   it('are those of the figures and of every process, both ways, each with a value and in the format of Prometheus', async () => {
     const endpoints = [
-      ...(lcc.log + relay.log).matchAll(/"event":"metrics can be read","endpoint":"(127\.0\.0\.1:\d+)"/g),
+      ...(lcc.log + relay.log).matchAll(/"event":"metrics: listening","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
     assert.equal(endpoints.length, 7);
     const all: Family[] = [];
@@ -243,7 +243,7 @@ describe('a metrics endpoint', () => {
       lccd.log,
       new RegExp(`"error":"lccd\\.metrics_listen: [^"]*${taken}: address in use by another process`),
     );
-    const stops = [...lccd.log.matchAll(/"daemon":"([\w-]+)","event":"stops"/g)].map(found => found[1]);
+    const stops = [...lccd.log.matchAll(/"daemon":"([\w-]+)","event":"stopping"/g)].map(found => found[1]);
     assert.deepEqual(stops, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot']);
     other.close();
     rmSync(home, { recursive: true });

@@ -20,11 +20,11 @@ export async function startCu(services: Services): Promise<Running> {
   const server = new CuServer({ options, clock, log, fail: error => services.fail(error) });
   const endpoints = texts.map(text => parseEndpoint(text, DEFAULT_PORT));
   if (options.anonymous && endpoints.some(({ kind }) => kind !== 'unix'))
-    log.warn('anybody who can connect may read everything (cu.anonymous)');
+    log.warn('anonymous reading: every client that can connect may read everything (cu.anonymous)');
   const listeners = await Promise.all(
     endpoints.map(endpoint => services.listen(endpoint, connection => server.accept(connection))),
   );
-  for (const { endpoint } of listeners) log.info('listens', { endpoint: formatEndpoint(endpoint) });
+  for (const { endpoint } of listeners) log.info('listening', { endpoint: formatEndpoint(endpoint) });
   return {
     status: (): CuStatus => ({
       ...server.status(),

@@ -41,7 +41,7 @@ export function survivesMachines(what: string, options: { relay: boolean; cuts: 
       });
 
     it('warns of plain text beyond loopback', () => {
-      assert.match(cluster.log(cluster.lcc), /listens for plain text beyond loopback.*:9010/);
+      assert.match(cluster.log(cluster.lcc), /listening without TLS beyond loopback.*:9010/);
     });
 
     it('fetches on all machines, as their slots are, one url of a provider at a time', async () => {
