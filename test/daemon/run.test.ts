@@ -196,7 +196,7 @@ describe('a daemon', () => {
     const allowed = startEcho(home, ['0.0.0.0:0']);
     await allowed.ready;
     assert.equal(await allowed.stop(), 0);
-    assert.match(allowed.log, /plain text beyond loopback/);
+    assert.match(allowed.log, /without TLS beyond loopback/);
   });
 
   it('refuses a tls: endpoint without a certificate', async () => {

@@ -23,7 +23,7 @@ test('sets that are missing at the start are told anew from the urls, and fetche
     db.exec('DELETE FROM qpsdb WHERE psetid <> 3; UPDATE qpsdb SET firstpos = 8');
     db.close();
     await qm.start();
-    assert.match(qm.log, /the sets of the queue were told anew/);
+    assert.match(qm.log, /sets of the queue: built again/);
     const bm = new Bm(qm, { slots: 1 });
     bm.onFetch = request => ({ ...ok(request.url), id: request.id });
     await qm.until(status => status['rows_queued'] === 0);
