@@ -167,6 +167,35 @@ describe('a rail', () => {
     assert.deepEqual([scene.left(), scene.sent.length], [[], 3]);
   });
 
+  it('is sent pages from its backlog with their content, and nothing where that is gone', async () => {
+    const db = newFleet();
+    const parked = {
+      rail: 'us2',
+      op: 'P',
+      contentId: '',
+      attempts: 0,
+      nextMs: 0,
+      dead: 0,
+      error: '',
+    } as const;
+    db.write(() => {
+      for (const [i, bodySha] of ['gone', 'here', 'gone'].entries())
+        db.backlog.park({ ...parked, url: `/p${i}`, bodySha }, 1);
+    });
+    const bodyOf = ({ bodySha, seq }: { bodySha: string | null; seq: number }) =>
+      bodySha === 'here' ? { bytes: { bytes: Buffer.from('page') }, sha: 'here', seq } : undefined;
+    const scene = newScene({ answers: () => undefined, replays: { op: 'P', bodyOf } }, db);
+    await scene.pass();
+    assert.deepEqual(
+      scene.open.map(one => one.tasks.map(({ url, body }) => `${url} ${body?.sha}`)),
+      [['/p1 here']],
+    );
+    scene.answer('done');
+    await scene.pass();
+    assert.deepEqual(scene.left(), ['us2 /p0', 'us2 /p2']);
+    assert.equal(db.backlog.get('us2', '/p0')?.lastError, 'the content to put is not in the spool');
+  });
+
   it('that goes away keeps nobody waiting', async () => {
     const scene = newScene({ answers: rail => (rail === 'us2' ? undefined : 'done') });
     scene.request('a', 'b', 'c', 'd', 'e', 'f');

@@ -3,7 +3,7 @@ import type { ClearOptions } from '../../src/clear/options.js';
 import { clearOptions } from '../../src/clear/options.js';
 import type { RailOutcome } from '../../src/clear/outcomes.js';
 import { Commits } from '../../src/clear/rails/commits.js';
-import { Fleet } from '../../src/clear/rails/fleet.js';
+import { Fleet, type FleetOptions } from '../../src/clear/rails/fleet.js';
 import type { RailAnswer, Sender } from '../../src/clear/rails/sender.js';
 import type { PageTask } from '../../src/clear/rails/unit.js';
 import { RequestReader } from '../../src/clear/hard/reader.js';
@@ -31,6 +31,8 @@ export interface SceneOptions {
   /** What rails answer at once; undefined: nothing yet. */
   answers?: (rail: string, url: string) => Answer | undefined;
   sender?: Partial<Sender>;
+  /** What is replayed, and with which content. */
+  replays?: Pick<FleetOptions, 'op' | 'bodyOf'>;
 }
 
 export function outcome(kind: Answer): RailOutcome {
@@ -54,7 +56,10 @@ export class Scene {
   answers: (rail: string, url: string) => Answer | undefined;
   #isOver = false;
 
-  constructor(db: ClearDatabase, { clock = new ManualClock(), limits, answers, sender }: SceneOptions = {}) {
+  constructor(
+    db: ClearDatabase,
+    { clock = new ManualClock(), limits, answers, sender, replays = { op: 'D' } }: SceneOptions = {},
+  ) {
     this.db = db;
     this.clock = clock;
     this.options = clearOptions(loadConfig({ env: { LCC_HOME: '/nowhere' } }));
@@ -71,7 +76,7 @@ export class Scene {
       clock,
       log,
       limits: this.options,
-      op: 'D',
+      ...replays,
       secrets: () => new Map(),
       sender: ({ name }) => ({ ...this.#senderOf(name), ...sender }),
       random: () => 0.5,

@@ -27,7 +27,7 @@ export interface FleetOptions {
   op: BacklogOp;
   /** Reads the logins of rails. */
   secrets: () => Secrets;
-  /** The content that an entry is to put; undefined: it is not there, and the entry stays. */
+  /** The content that an entry is to put; undefined: it is not there, and the entry is looked at again later. */
   bodyOf?: (row: BacklogRow) => PageBody | undefined;
   sender?: (rail: RailRow, secrets: Secrets) => Sender;
   random?: () => number;
@@ -35,6 +35,7 @@ export interface FleetOptions {
 
 /** Entries of a backlog in the line of its rail: so many are read, and again when half of them are done. */
 const REPLAYED_PAGES = 256;
+const NO_BODY = 'the content to put is not in the spool';
 /** A line that is as long as this gives pages to the backlog, where another rail has nothing to do for want of room. */
 const SPILLED_FROM_PAGES = 1000;
 
@@ -232,10 +233,17 @@ export class Fleet implements RailLedger {
     const rows = db.backlog.due(rail.name, op, clock.nowMs(), REPLAYED_PAGES + replayed.size);
     for (const row of rows) {
       const { url, contentId, seq, attempts, firstMs } = row;
+      if (replayed.has(url)) continue;
       const body = op === 'P' ? bodyOf?.(row) : undefined;
-      if (replayed.has(url) || (op === 'P' && body === undefined)) continue;
+      const entry = { seq, attempts, firstMs };
+      if (op === 'P' && body === undefined) {
+        // Others have their turn.
+        const nextMs = clock.nowMs() + this.#options.limits.rail.backlogRetryMs;
+        this.failed(rail.name, url, entry, { nextMs, dead: false, error: NO_BODY, attempts });
+        continue;
+      }
       replayed.add(url);
-      rail.replay({ url, contentId, op, ...(body && { body }) }, { seq, attempts, firstMs });
+      rail.replay({ url, contentId, op, ...(body && { body }) }, entry);
     }
   }
 
