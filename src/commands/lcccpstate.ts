@@ -1,14 +1,12 @@
 /** lcccpstate: the urls of a whole site → those that are new, changed or gone since the last accepted set. */
 import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
-import { commitLast, updateState, type StateResult, type DeletionLimit } from '../cp/lcccpstate.js';
+import { deletionLimitOf } from '../cp/deletion-limit.js';
+import { commitLast, updateState, type StateResult } from '../cp/lcccpstate.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import { streamHead } from '../wire/url-stream.js';
 import type { CommandSpec } from './run.js';
-
-/** A site of a few pages may well be replaced as a whole. */
-const EXEMPT_BELOW_URLS = 10;
 
 export const command: CommandSpec = {
   name: 'lcccpstate',
@@ -61,7 +59,7 @@ export const command: CommandSpec = {
           full: options['full'] === true,
           commitNow: options['commitNow'] === true,
           allowEmpty: options['allowEmpty'] === true,
-          maxDelete: deletionLimit(String(options['maxDelete'])),
+          maxDelete: deletionLimitOf(String(options['maxDelete'])),
           maxDoubtfulUrls: config.get('cp.max_doubtful_urls'),
           limits: xmlLimitsOf(config),
           progress: context.progress('urls'),
@@ -93,12 +91,4 @@ function telling(out: Output, work: () => StateResult): StateResult {
     }
     throw error;
   }
-}
-
-function deletionLimit(text: string): DeletionLimit {
-  const found = /^(\d{1,15}(?:\.\d+)?)(%?)$/.exec(text);
-  const amount = Number(found?.[1]);
-  if (found?.[2] === '%' && amount <= 100) return { percent: amount, exemptBelow: EXEMPT_BELOW_URLS };
-  if (found?.[2] === '' && Number.isInteger(amount)) return { urls: amount };
-  throw new LccError('usage', `--max-delete ${text}: write a number of urls, or a share like 50%`);
 }

@@ -8,6 +8,7 @@ import type { Advance } from '../lib/progress.js';
 import type { Output } from '../lib/stdio.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { STREAM_END, streamHead } from '../wire/url-stream.js';
+import { refuseMassDeletion, type DeletionLimit } from './deletion-limit.js';
 import { compare, type Changes, type Why } from './state/compare.js';
 import { Doubt } from './state/doubt.js';
 import { refuseEmpty, SiteInput } from './state/input.js';
@@ -33,10 +34,6 @@ export interface StateOptions {
   /** Told what is done, and of every url that goes out. */
   explain?: ((what: string) => void) | undefined;
 }
-
-/** How many urls of the old state may go at once: a number, or a share that small sites are exempt from. */
-export type DeletionLimit =
-  { urls: number } | { percent: number; /** States with fewer urls are not judged. */ exemptBelow: number };
 
 export interface StateResult extends Changes {
   /** Records without a key. */
@@ -95,7 +92,8 @@ export function updateState(
       sorter.sorted(),
       { state: line => made.writeState(line), delta },
     );
-    refuseMassDeletion(changes, options, urls === 0);
+    // Without a url, --allow-empty has permitted it.
+    if (urls > 0) refuseMassDeletion(changes, options.maxDelete);
     if (isSame && changes.added + changes.changed === 0) sendSame(out, options, old);
     else sendMade(out, options, old, made, changes);
     return { ...changes, ...base };
@@ -137,27 +135,6 @@ function readSite(
   }
   input.end();
   return { urls: seen.taken + others, rejected };
-}
-
-function refuseMassDeletion(changes: Changes, options: StateOptions, emptyIsPermitted: boolean): void {
-  const { maxDelete } = options;
-  if (emptyIsPermitted) return;
-  // What only sets in doubt name was there for a run or two; before the first that was accepted it is all there was.
-  const ofState = changes.deleted - changes.ghosts;
-  const isFirst = ofState + changes.changed + changes.unchanged === 0;
-  const deleted = isFirst ? changes.ghosts : ofState;
-  const before = deleted + (isFirst ? changes.added : changes.changed + changes.unchanged);
-  const isTooMuch =
-    'urls' in maxDelete
-      ? deleted > maxDelete.urls
-      : before >= maxDelete.exemptBelow && deleted * 100 > maxDelete.percent * before;
-  if (!isTooMuch) return;
-  const limit = 'urls' in maxDelete ? String(maxDelete.urls) : `${maxDelete.percent} %`;
-  throw new LccError(
-    'data.refused',
-    `${deleted} of ${before} urls would be deleted, more than ${limit}; ` +
-      'is the site all there? (--max-delete=N or N% permits more)',
-  );
 }
 
 /** @throws LccError `try.later` when too many urls are known by sets in doubt alone */
