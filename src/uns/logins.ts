@@ -101,7 +101,7 @@ export class Logins {
     }
     this.#backoff.succeeded(account, address);
     if (!provider.enabled) throw new Refusal(105);
-    this.#intake.demandRoom();
+    this.#intake.room.demand();
     takePlace(provider.pid);
     const begun = await this.#begin({
       pid: provider.pid,

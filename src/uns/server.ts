@@ -156,7 +156,7 @@ export class UnsServer {
       sets_spooled: this.#spool.entries.length,
       spool_bytes: this.#spool.bytes,
       max_spool_bytes: this.#options.limits['uns.max_spool_bytes'],
-      no_room: this.#intake.noRoom() ?? null,
+      no_room: this.#intake.room.shortage() ?? null,
       sets_bad: aside.entries,
       foreign_files: aside.foreign,
       qm_connected: this.#forwarder.connected,

@@ -58,7 +58,7 @@ export class SetSpooling {
   ) {
     const { provider, seq, errseen } = admission;
     if (start.set === 'full') rations.demand(provider);
-    intake.demandRoom();
+    intake.room.demand();
     this.#options = options;
     this.#intake = intake;
     this.#rations = rations;
@@ -92,7 +92,7 @@ export class SetSpooling {
     }
     if (this.#readBytes - this.#roomCheckedAt < ROOM_CHECK_BYTES) return;
     this.#roomCheckedAt = this.#readBytes;
-    this.#intake.demandRoom();
+    this.#intake.room.demand();
   }
 
   /**
