@@ -8,8 +8,9 @@
  *     parked ──a place at its host──▶ in the line ──a slot──▶ in a lane (lanes.ts)
  *        ▲─────a higher priority comes────╯
  */
+import { agedPriority } from './ageing.js';
 import { ANY_HOST, type Lane } from './lane.js';
-import { agedPriority, WaitingLine, type First } from './waiting.js';
+import { WaitingLine, type First } from './waiting.js';
 
 export interface HostLimits {
   /** Lanes at one host. */

@@ -1,20 +1,15 @@
 /**
  * The providers that wait for a slot: higher priorities first, among equals the one that has waited longest. A provider
- * counts one priority higher for every `ageingMs` that it has waited. Within one priority the first has waited longest, so
+ * counts more the longer it has waited (ageing.ts). Within one priority the first has waited longest, so
  * the first of all is one of three.
  */
+import { agedPriority } from './ageing.js';
 import { PRIORITIES } from './lane.js';
 
 export interface First {
   pid: number;
   /** What it counts as by now. */
   priority: number;
-}
-
-/** What a provider counts as that came with `priority`, and has waited since then. */
-export function agedPriority(priority: number, sinceMs: number, nowMs: number, ageingMs: number): number {
-  // safeguard: ageing
-  return Math.min(PRIORITIES - 1, priority + Math.floor((nowMs - sinceMs) / ageingMs));
 }
 
 export class WaitingLine {
