@@ -9,6 +9,7 @@
  * `place`: its host has as many fetches as it may have. `drain`: the outcome is known (an error status, a redirect) and a
  * short rest of the answer is read only to keep the connection. A cut or a deadline there changes nothing about the outcome.
  */
+import { allowanceBytes, flood } from './allowance.js';
 import { Body } from './body.js';
 import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
@@ -26,8 +27,6 @@ import { requestHeaders } from './request-headers.js';
 import type { Sink } from './sink.js';
 import { targetOf, targetOfUrl, type Target } from './target.js';
 
-/** What may come beside twice the content: headers, redirects, codings that make small things larger. */
-const OVERHEAD_BYTES = 64 * 1024;
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
 
@@ -163,11 +162,11 @@ export class Fetch {
   // What the exchange asks and reports.
 
   get allowance(): number {
-    return 2 * this.#maxBytes + OVERHEAD_BYTES - this.#wireBytesBefore;
+    return allowanceBytes(this.#maxBytes) - this.#wireBytesBefore;
   }
 
   tooMuch(): FetchFailure {
-    return fail('flood', `twice ${this.#limitText} and 64 KB have come, and there is no end`);
+    return flood(this.#limitText);
   }
 
   onHttp2(link: Link): void {
