@@ -1,5 +1,5 @@
 import { storageError } from '../db/sqlite/open.js';
-import { noteFailure } from '../db/sqlite/salvage.js';
+import { noteFailure } from '../db/sqlite/suspicion.js';
 import { startQueueManager } from '../qm/start.js';
 import { QM_FIGURES } from '../qm/figures.js';
 import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';

@@ -15,14 +15,8 @@ import { Mender } from '../db/mend.js';
 import { NamesDb } from '../db/names/names.js';
 import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/sqlite/open.js';
 import { QueueStore } from '../db/queue/store.js';
-import {
-  canSalvage,
-  finishSalvage,
-  NO_PROVIDER,
-  NOBODY_LEFT,
-  openOrSalvage,
-  suspectDatabase,
-} from '../db/sqlite/salvage.js';
+import { canSalvage, finishSalvage, NO_PROVIDER, NOBODY_LEFT, openOrSalvage } from '../db/sqlite/salvage.js';
+import { suspectDatabase } from '../db/sqlite/suspicion.js';
 import { hasVanished, wentBack } from '../db/sqlite/restored.js';
 import { readStoreMark } from '../db/names/store-mark.js';
 import { TemporaryNames } from '../db/names/temporary-names.js';

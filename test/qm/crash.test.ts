@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileIdOf } from '../../src/db/names/naming.js';
 import { openDatabase } from '../../src/db/sqlite/open.js';
-import { suspectDatabase } from '../../src/db/sqlite/salvage.js';
+import { suspectDatabase } from '../../src/db/sqlite/suspicion.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import { damageNote, sessionNote } from '../../src/wire/uns-qm.js';
 import { Bm, Qm, setText, Uns } from '../support/queue-manager.js';

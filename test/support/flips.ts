@@ -4,7 +4,8 @@ import { closeSync, copyFileSync, openSync, readSync, rmSync, writeSync } from '
 import { join } from 'node:path';
 import type { Db } from '../../src/db/sqlite/open.js';
 import { QueueStore } from '../../src/db/queue/store.js';
-import { noteFailure, openOrSalvage } from '../../src/db/sqlite/salvage.js';
+import { openOrSalvage } from '../../src/db/sqlite/salvage.js';
+import { noteFailure } from '../../src/db/sqlite/suspicion.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { mtimeOf } from '../../src/wire/mtime.js';

@@ -7,8 +7,8 @@
  *
  * A crash before it is noted that lcc.db leaves (aside.ts) begins again; after that the next start goes on.
  */
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
-import { renameDurably, writeFileDurably } from '../../lib/durable.js';
+import { existsSync, rmSync } from 'node:fs';
+import { renameDurably } from '../../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import type { Log } from '../../lib/log.js';
 import { openSqlite } from '../../lib/sqlite.js';
@@ -16,9 +16,10 @@ import { step } from '../../lib/steps.js';
 import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
 import { raiseCounters } from './counters.js';
 import { forgetMarks } from './marks.js';
-import { isDamage, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
+import { openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
 import { rebuildSets } from '../queue/ranges.js';
 import { beginAnew } from './restored.js';
+import { forgetSuspicion, isTrusted } from './suspicion.js';
 
 /** Tables copied, providers first; of qpsdb only what the urls do not tell is kept. */
 export const SALVAGED_TABLES = [
@@ -47,21 +48,6 @@ export const NO_PROVIDER = `damaged, and no provider can be read of it; ${START_
 export const NOBODY_LEFT =
   'a new database has been started; no provider is in it: add them again with lccpidb add';
 
-/** Found damaged again so soon after the check had found nothing, a database is not believed. */
-const BELIEVED_MS = 24 * 3600 * 1000;
-
-/** Notes that reading the database showed damage: the next opening looks at all of it. */
-export function suspectDatabase(path: string): void {
-  const note = `${path} showed damage: it is checked whole at the next start of lccd; lccd-qm(8) has more\n`;
-  writeFileDurably(suspectOf(path), note);
-}
-
-/** Suspects the database when what ended its Queue Manager cannot come from a sound one. */
-export function noteFailure(path: string, error: unknown): void {
-  const cause = error instanceof LccError ? error.cause : error;
-  if (isDamage(cause) || errnoOf(cause)?.startsWith('SQLITE_CONSTRAINT')) suspectDatabase(path);
-}
-
 /**
  * Opens the database for writing; one that is damaged is set aside and replaced by what can be read of it.
  * @param fromNothing begin again even when no provider can be read
@@ -71,11 +57,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
   finishSalvage(path);
   try {
     const db = openDatabase(path);
-    if (!existsSync(suspectOf(path))) return db;
-    if (!wasCleared(path, nowMs) && isSound(db)) {
-      renameSync(suspectOf(path), clearedOf(path));
-      return db;
-    }
+    if (isTrusted(db, path, nowMs)) return db;
     db.close();
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
@@ -114,24 +96,10 @@ export function finishSalvage(path: string): void {
   if (finishLeaving(path) === undefined) return;
   step('db.salvage.aside');
   if (!existsSync(path) && existsSync(newOf(path))) renameDurably(newOf(path), path);
-  for (const note of [suspectOf(path), clearedOf(path)]) rmSync(note, { force: true });
+  forgetSuspicion(path);
   // They are of the database that has left.
   forgetMarks(path);
   endLeaving(path);
-}
-
-/** A check that finds nothing must not let a Queue Manager meet the same damage for ever. */
-function wasCleared(path: string, nowMs: number): boolean {
-  const cleared = statSync(clearedOf(path), { throwIfNoEntry: false });
-  return cleared !== undefined && Math.abs(nowMs - cleared.mtimeMs) < BELIEVED_MS;
-}
-
-function isSound(db: Db): boolean {
-  try {
-    return db.pragma('integrity_check(1)', { simple: true }) === 'ok';
-  } catch {
-    return false;
-  }
 }
 
 /** @throws LccError `config` when no provider can be read, though there may have been some */
@@ -306,5 +274,3 @@ function freeName(path: string): string {
 }
 
 const newOf = (path: string) => `${path}.new`;
-const suspectOf = (path: string) => `${path}.suspect`;
-const clearedOf = (path: string) => `${path}.cleared`;

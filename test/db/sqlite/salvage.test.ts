@@ -14,12 +14,8 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openDatabase, openReadOnly } from '../../../src/db/sqlite/open.js';
-import {
-  noteFailure,
-  openOrSalvage,
-  SALVAGED_TABLES,
-  suspectDatabase,
-} from '../../../src/db/sqlite/salvage.js';
+import { openOrSalvage, SALVAGED_TABLES } from '../../../src/db/sqlite/salvage.js';
+import { noteFailure, suspectDatabase } from '../../../src/db/sqlite/suspicion.js';
 import type { LccError } from '../../../src/lib/errors.js';
 import { silentLog, type LogFields } from '../../../src/lib/log.js';
 import { onStep } from '../../../src/lib/steps.js';
