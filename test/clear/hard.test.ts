@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TargetMap } from '../../src/clear/target-map.js';
 import { LccError } from '../../src/lib/errors.js';
-import { railOf } from '../db/clear/support.js';
+import { addTargets, newClearDb, railOf } from '../db/clear/support.js';
 import { newFleet, newScene } from './scene.js';
 
 describe('a request', () => {
@@ -230,6 +230,31 @@ describe('the window', () => {
     assert.deepEqual(scene.left(), []);
     const ofSlow = scene.sent.filter(line => line.startsWith('us2'));
     assert.equal(ofSlow.length, new Set(ofSlow).size, 'each page once');
+  });
+});
+
+describe('what is set up while the daemon runs', () => {
+  it('counts for every request that comes after it, before the next look at the rails', async () => {
+    const db = newClearDb();
+    const scene = newScene({}, db);
+    const administrator = newClearDb(db.path);
+    const steps = async () => {
+      scene.reader.wake();
+      for (let i = 0; i < 20; i++) await new Promise(resolve => void setImmediate(resolve));
+    };
+    await steps();
+    administrator.write(() => {
+      addTargets(administrator, 'us');
+      administrator.targets.addPath({ contentType: 'page', target: 'us', path: '/', extension: '' });
+      administrator.rails.add(railOf('us1', 'us'), 1000);
+    });
+    const page = { contentId: 'a', contentType: 'page', target: 'us', force: false, source: '' };
+    administrator.write(() => administrator.queue.add(page, 1000));
+    await steps();
+    administrator.write(() => administrator.rails.add(railOf('us2', 'us'), 1000));
+    administrator.write(() => administrator.queue.add({ ...page, contentId: 'b' }, 1000));
+    await steps();
+    assert.deepEqual(scene.sent, ['us1 /a', 'us1 /b', 'us2 /b']);
   });
 });
 

@@ -99,7 +99,7 @@ export class RequestReader {
 
   /** @returns whether there may be more */
   #look(): boolean {
-    const { db } = this.#options;
+    const { db, fleet } = this.#options;
     const rows: RequestRow[] = [];
     const found = db.read(() => {
       for (const [key, request] of [...this.#again].slice(0, LOOK_ROWS)) {
@@ -109,6 +109,8 @@ export class RequestReader {
       }
       const read = db.queue.after(this.#lastId, Math.min(LOOK_ROWS, this.#room));
       rows.push(...read);
+      // A rail or a path that came before a request is there for it.
+      if (rows.length > 0) fleet.follow();
       return this.#worksOf(rows, read);
     });
     for (const work of found) this.#start(work);

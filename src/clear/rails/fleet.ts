@@ -68,18 +68,14 @@ export class Fleet implements RailLedger {
 
   /** Reads what is stored: states, and whatever else has changed. @throws as ClearDatabase.read */
   refresh(): void {
-    const { db } = this.#options;
-    db.read(() => {
-      const version = db.version();
-      this.#refreshRails(db.rails.all());
-      if (version !== this.#version) {
-        this.map = new TargetMap(db.targets.all(), db.targets.members(), db.targets.paths());
-        this.excluder = new Excluder(db.soft.rules(), this.map);
-      }
-      this.#version = version;
-    });
+    this.#options.db.read(() => this.#readSetup());
     this.#compare();
     for (const rail of this.#rails.values()) this.#replay(rail);
+  }
+
+  /** Within a read: what others have set up until then counts for the requests that it reads. */
+  follow(): void {
+    if (this.#options.db.version() !== this.#version) this.#readSetup();
   }
 
   /** Reads the logins again. @throws LccError `config` */
@@ -185,6 +181,17 @@ export class Fleet implements RailLedger {
         if (stored !== undefined) rail.state.gaveWay(stored.changeTimeMs);
       },
     );
+  }
+
+  #readSetup(): void {
+    const { db } = this.#options;
+    const version = db.version();
+    this.#refreshRails(db.rails.all());
+    if (version !== this.#version) {
+      this.map = new TargetMap(db.targets.all(), db.targets.members(), db.targets.paths());
+      this.excluder = new Excluder(db.soft.rules(), this.map);
+    }
+    this.#version = version;
   }
 
   #refreshRails(rows: readonly RailRow[]): void {
