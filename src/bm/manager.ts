@@ -27,8 +27,9 @@ import { ownerOf, Stops } from '../wire/stops.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';
+import { mayGoOn, tooManyLosses } from './losses.js';
 import { MissingRobots } from './missing-robots.js';
-import { storeFull, tooManyLosses } from './outcomes.js';
+import { storeFull } from './outcomes.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
 import { Upstream } from './upstream.js';
@@ -298,12 +299,11 @@ export class BotManager {
       this.#answer(task, { id: task.number, status: 'recalled' });
       return false;
     }
-    if (begun) task.losses++;
-    if (task.losses < this.#options.maxLosses) {
+    if (mayGoOn(task, begun, this.#options.maxLosses)) {
       if (this.#losing.mayLive) this.#rename(task);
       return true;
     }
-    this.#answer(task, tooManyLosses(task.number, `${task.losses} robots ended`));
+    this.#answer(task, tooManyLosses(task.number, task, 'robots ended'));
     return false;
   }
 

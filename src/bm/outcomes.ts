@@ -21,16 +21,3 @@ export function storeFull(id: number, room: string): FetchFailed {
     retryAfterMs: FULL_RETRY_MS,
   };
 }
-
-/** @param whom the workers lost, e.g. `2 robots ended`: they went one after the other, over this request maybe */
-export function tooManyLosses(id: number, whom: string): FetchFailed {
-  return {
-    id,
-    status: 'error',
-    code: 605,
-    message: `${whom} while fetching this`,
-    reach: 'url',
-    wireBytes: 0,
-    elapsedMs: 0,
-  };
-}

@@ -26,7 +26,7 @@ import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
 import type { RelayStatus } from './figures.js';
-import { tooManyLosses } from './outcomes.js';
+import { mayGoOn, tooManyLosses } from './losses.js';
 import { Upstream } from './upstream.js';
 
 export interface RelayOptions {
@@ -265,7 +265,7 @@ export class Relay {
   }
 
   #handedBack(branch: Branch, task: RelayTask): void {
-    if (++task.losses < this.#options.maxLosses) {
+    if (mayGoOn(task, true, this.#options.maxLosses)) {
       this.#distributor.again(branch, task.number);
       this.#distributor.pump();
       this.#returnStranded([task.lane]);
@@ -282,9 +282,8 @@ export class Relay {
       this.#answer(task, { id: 0, status: 'recalled' });
       return false;
     }
-    if (begun) task.losses++;
-    if (task.losses < this.#options.maxLosses) return true;
-    this.#answer(task, tooManyLosses(0, `${task.losses} Bot Managers vanished`));
+    if (mayGoOn(task, begun, this.#options.maxLosses)) return true;
+    this.#answer(task, tooManyLosses(0, task, 'Bot Managers vanished'));
     return false;
   }
 
