@@ -9,6 +9,7 @@ import type { FetchResult } from '../wire/fetch.js';
 import { patienceOf } from '../wire/stops.js';
 import { FetchCounts } from './fetch-counts.js';
 import { FinishedSets } from './finished-sets.js';
+import { flush } from './flush.js';
 import { InFlight, type Request } from './in-flight.js';
 import { KnownProviders, type Known, type KnownOptions, type WaitsFor } from './known-providers.js';
 import { LargeSets, type LargeSetOptions } from './large-sets.js';
@@ -227,7 +228,7 @@ export class Dispatcher {
 
   /** Forgets delays, of one provider or of all; what is written of them is forgotten already. */
   forgetDelays(pid?: number): void {
-    this.#providers.forgetDelays(pid);
+    flush({ providers: this.#providers, table: this.#table, waits: this.#waits }, pid);
     this.pump();
   }
 

@@ -118,7 +118,7 @@ export class KnownProviders {
 
   /** Reads the settings of one again, or of all, 100 000 of them in two seconds. */
   reload(pid?: number): void {
-    for (const known of this.#oneOrAll(pid)) this.#reload(known);
+    for (const known of this.oneOrAll(pid)) this.#reload(known);
     if (pid !== undefined) return;
     for (const lost of this.#lost) if (this.#options.store.providers.has(lost)) this.addStored(lost);
   }
@@ -128,15 +128,11 @@ export class KnownProviders {
     for (const known of this.#known.values()) this.#openOrClose(known);
   }
 
-  /** Forgets delays, of one provider or of all that have urls waiting; what is written of them is forgotten already. */
-  forgetDelays(pid?: number): void {
-    if (pid === undefined) this.#waits.forgetWhole();
-    for (const known of this.#oneOrAll(pid)) {
-      known.order.forgetDelays();
-      known.silent.clear();
-      this.#waits.forget(known);
-      this.#table.setHasUrls(known.provider.pid, true);
-    }
+  /** Those that have urls waiting, of one provider or of all. */
+  oneOrAll(pid: number | undefined): Iterable<Known> {
+    if (pid === undefined) return this.#known.values();
+    const known = this.#known.get(pid);
+    return known === undefined ? [] : [known];
   }
 
   /** The hours in which a url may be fetched. */
@@ -184,7 +180,7 @@ export class KnownProviders {
   /** Of one or of all that have urls waiting, those that a delay keeps from being fetched from. */
   delayed(pid?: number): number[] {
     const nowMs = this.#options.clock.monotonicMs();
-    return [...this.#oneOrAll(pid)]
+    return [...this.oneOrAll(pid)]
       .filter(known => this.#waits.delayOf(known, nowMs) !== undefined)
       .map(({ provider }) => provider.pid);
   }
@@ -206,12 +202,6 @@ export class KnownProviders {
     }
     if (isMore) sets += this.#elsewhere.value;
     return { sets, providers: this.#known.size, closed, neverOpen, isBusy };
-  }
-
-  #oneOrAll(pid: number | undefined): Iterable<Known> {
-    if (pid === undefined) return this.#known.values();
-    const known = this.#known.get(pid);
-    return known === undefined ? [] : [known];
   }
 
   #learn(pid: number): Known | undefined {
