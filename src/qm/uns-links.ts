@@ -1,6 +1,5 @@
 /**
- * Connections of UNSes. One that says anything wrong is cut; its set comes again. Overloaded (too many urls queued, or
- * the disk full), the Queue Manager says `busy`, closes the connections and its listeners, and opens them again when
+ * Connections of UNSes. One that says anything wrong is cut; its set comes again. Overloaded (overload.ts), the Queue Manager says `busy`, closes the connections and its listeners, and opens them again when
  * there is room.
  *
  * A set that was begun is taken to its end, however big: urls of half a set are not fetched, so a set that was cut for want
@@ -20,6 +19,7 @@ import type { XmlLimits } from '../lib/xml/types.js';
 import { errorElement } from '../wire/messages.js';
 import { formatQmAnswer, receiveFromUns, type QmAnswer, type UnsHandlers } from '../wire/uns-qm.js';
 import type { Intake } from './intake.js';
+import type { Overload } from './overload.js';
 import { isRefusal, type SetAbsorption } from './set-absorption.js';
 
 export interface UnsLinksOptions {
@@ -34,20 +34,12 @@ export interface UnsLinksOptions {
   helloTimeoutMs: number;
   /** Longest silence in the middle of a set: others of the provider wait for it. */
   stallTimeoutMs: number;
-  /** Urls queued now that will be fetched: those of complete sets. */
-  queued: () => number;
-  /** Shut out at this many … */
-  maxQueued: number;
-  /** … and let in below this many. */
-  reopenBelow: number;
+  overload: Overload;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
 }
 
-const CHECK_MS = 500;
 const LINGER_MS = 2000;
-/** Counting queued urls takes at most 1/100 of the time. */
-const COUNT_SHARE = 100;
 
 export class UnsLinks {
   readonly #options: UnsLinksOptions;
@@ -55,14 +47,7 @@ export class UnsLinks {
   #endpoints: readonly Endpoint[];
   #listeners: Listener[] = [];
   readonly #sessions = new Set<ConnectedUns>();
-  #shut = false;
-  #queued = 0;
-  /** Taken since that was counted, whatever of it has been fetched meanwhile. */
-  #taken = 0;
-  #countAgainMs = -Infinity;
-  #opening: Promise<void> | undefined;
   #stopped = false;
-  #cancelCheck: (() => void) | undefined;
   readonly #share = new FairShare();
 
   constructor(options: UnsLinksOptions) {
@@ -73,10 +58,6 @@ export class UnsLinks {
   /** UNSes that are there, however many connections each has. */
   get connected(): number {
     return new Set([...this.#sessions].map(session => session.uns)).size;
-  }
-  /** Shut because of overload. */
-  get shut(): boolean {
-    return this.#shut;
   }
   get endpoints(): readonly Endpoint[] {
     return this.#endpoints;
@@ -99,8 +80,7 @@ export class UnsLinks {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#cancelCheck?.();
-    await this.#opening;
+    await this.#options.overload.stop();
     this.#close('the Queue Manager stops');
   }
 
@@ -108,11 +88,7 @@ export class UnsLinks {
     const { clock, log, xml, helloTimeoutMs, maxHelloBytes } = this.#options;
     const where = `uns ${peer}`;
     const talk = new Conversation(socket, where, clock);
-    const session = new ConnectedUns(this.#options, talk, {
-      isFull: () => this.#isFull(),
-      took: urls => (this.#taken += urls),
-      overloaded: reason => this.#shutOut(reason, session),
-    });
+    const session = new ConnectedUns(this.#options, talk, reason => this.#shutOut(reason, session));
     this.#sessions.add(session);
     talk.limit(helloTimeoutMs, () => {
       const limit = limitText('wire.hello_timeout_ms', helloTimeoutMs);
@@ -121,7 +97,7 @@ export class UnsLinks {
     try {
       await receiveFromUns(talk, session.handlers(), { where, xml, maxHelloBytes, share: this.#share });
     } catch (error) {
-      if (error instanceof Overload) talk.say(formatQmAnswer({ kind: 'busy' }));
+      if (error instanceof Busy) talk.say(formatQmAnswer({ kind: 'busy' }));
       else if (!talk.isOver || !isDisconnect(error)) {
         log.warn('a UNS is cut off', { peer, error: messageOf(error) });
         if (error instanceof LccError) talk.say(errorElement(error));
@@ -136,31 +112,8 @@ export class UnsLinks {
     await talk.finish({ maxBytes: session.uns === '' ? maxHelloBytes : Infinity });
   }
 
-  #isFull(): boolean {
-    return this.#shut || this.#queuedLately() >= this.#options.maxQueued;
-  }
-
-  /**
-   * Asked for every set, and counted over all providers: as seldom as keeps it a small share of the time, but before
-   * anything is taken that there might be no room for.
-   */
-  #queuedLately(): number {
-    const { clock, queued, maxQueued } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const atMost = this.#queued + this.#taken;
-    if (nowMs < this.#countAgainMs && (atMost < maxQueued || this.#taken === 0)) return atMost;
-    this.#queued = queued();
-    this.#taken = 0;
-    this.#countAgainMs = nowMs + (clock.monotonicMs() - nowMs) * COUNT_SHARE;
-    return this.#queued;
-  }
-
   #shutOut(reason: string, told: ConnectedUns): void {
-    if (this.#shut || this.#stopped) return;
-    this.#shut = true;
-    this.#options.log.warn('UNSes are shut out', { reason });
-    this.#close(reason, told);
-    this.#checkLater();
+    if (this.#options.overload.begin(reason, () => this.open())) this.#close(reason, told);
   }
 
   /** @param except one that is being told already */
@@ -170,50 +123,27 @@ export class UnsLinks {
     for (const session of this.#sessions)
       if (session !== except && (!session.taking || this.#stopped)) session.sendAway(reason);
   }
-
-  #checkLater(): void {
-    this.#cancelCheck = this.#options.clock.after(CHECK_MS, () => {
-      if (this.#stopped) return;
-      if (this.#options.queued() >= this.#options.reopenBelow) return this.#checkLater();
-      this.#opening = this.open().then(
-        () => {
-          this.#shut = false;
-          this.#options.log.info('UNSes are let in again');
-        },
-        (error: unknown) => {
-          this.#options.log.error('cannot listen for UNSes', { error: messageOf(error) });
-          this.#checkLater();
-        },
-      );
-    });
-  }
 }
 
 /** The Queue Manager cannot take more for now. */
-class Overload extends Error {}
-
-interface Load {
-  isFull: () => boolean;
-  /** So many urls have become urls that will be fetched. */
-  took: (urls: number) => void;
-  overloaded: (reason: string) => void;
-}
+class Busy extends Error {}
 
 /** What one UNS says, carried out. */
 class ConnectedUns {
   readonly #options: UnsLinksOptions;
   readonly #talk: Conversation;
-  readonly #load: Load;
+  readonly #shutOut: (reason: string) => void;
   #uns = '';
   #set: SetAbsorption | undefined;
   #entry = '';
   /** A set has begun and not ended. */
   taking = false;
 
-  constructor(options: UnsLinksOptions, talk: Conversation, load: Load) {
+  /** @param shutOut it must be told to all */
+  constructor(options: UnsLinksOptions, talk: Conversation, shutOut: (reason: string) => void) {
     this.#options = options;
     this.#talk = talk;
-    this.#load = load;
+    this.#shutOut = shutOut;
   }
 
   /** Its name; '' until it has said it. */
@@ -222,16 +152,16 @@ class ConnectedUns {
   }
 
   handlers(): UnsHandlers {
-    const { intake } = this.#options;
+    const { intake, overload } = this.#options;
     return {
       hello: async id => {
         this.#uns = id;
         this.#talk.unlimited();
-        if (this.#load.isFull()) this.#overload('the queue is full');
+        if (overload.isFull()) this.#overload('the queue is full');
         await this.#say({ kind: 'qm' });
       },
       setBegins: async head => {
-        if (this.#load.isFull()) this.#overload('the queue is full');
+        if (overload.isFull()) this.#overload('the queue is full');
         this.#entry = head.entry;
         this.taking = true;
         this.#set = await intake.begin(this.#uns, head);
@@ -249,7 +179,7 @@ class ConnectedUns {
         const answer = await this.#try(() => set.end());
         this.#set = undefined;
         this.taking = false;
-        if (!isRefusal(answer)) this.#load.took(answer.queued);
+        if (!isRefusal(answer)) overload.took(answer.queued);
         await this.#say(
           isRefusal(answer)
             ? { kind: 'refused', entry: this.#entry, ...answer }
@@ -276,7 +206,7 @@ class ConnectedUns {
 
   /** Says busy as soon as nothing is under way, and closes. */
   sendAway(reason: string): void {
-    this.#talk.interrupt(new Overload(reason));
+    this.#talk.interrupt(new Busy(reason));
   }
 
   /** The rest of the set must come, or the connection goes. */
@@ -298,8 +228,8 @@ class ConnectedUns {
   }
 
   #overload(reason: string): never {
-    this.#load.overloaded(reason);
-    throw new Overload(reason);
+    this.#shutOut(reason);
+    throw new Busy(reason);
   }
 
   #say(answer: QmAnswer): Promise<void> {

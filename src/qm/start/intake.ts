@@ -4,6 +4,7 @@ import type { Bound, Services } from '../../daemon/types.js';
 import type { Endpoint } from '../../lib/endpoint.js';
 import { errorElement } from '../../wire/messages.js';
 import { Intake } from '../intake.js';
+import { Overload } from '../overload.js';
 import { UnsLinks } from '../uns-links.js';
 import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
@@ -14,6 +15,7 @@ const PLACES: Bound = { key: 'qm.max_connections', whose: 'UNSes', say: errorEle
 export interface TakingIn {
   intake: Intake;
   unsLinks: UnsLinks;
+  overload: Overload;
 }
 
 export function intakeOf(
@@ -39,7 +41,13 @@ export function intakeOf(
       dispatcher.resubmitted(pid, haveChanged);
     },
   });
-  const maxQueued = config.get('qm.max_queue_urls');
+  const overload = new Overload({
+    clock,
+    log,
+    queued: () => store.providers.waiting() - store.absorb.unfinished(),
+    maxQueued: config.get('qm.max_queue_urls'),
+    reopenPercent: config.get('qm.reopen_percent'),
+  });
   const unsLinks = new UnsLinks({
     intake,
     endpoints,
@@ -50,10 +58,8 @@ export function intakeOf(
     helloTimeoutMs: config.get('wire.hello_timeout_ms'),
     maxHelloBytes: config.get('wire.max_hello_bytes'),
     stallTimeoutMs: config.get('wire.stall_timeout_ms'),
-    queued: () => store.providers.waiting() - store.absorb.unfinished(),
-    maxQueued,
-    reopenBelow: Math.max(1, Math.floor((maxQueued * config.get('qm.reopen_percent')) / 100)),
+    overload,
     failed,
   });
-  return { intake, unsLinks };
+  return { intake, unsLinks, overload };
 }

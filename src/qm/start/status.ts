@@ -10,7 +10,7 @@ import type { Upkeep } from './upkeep.js';
 export function statusOf(
   { store, fullDisk }: OpenStore,
   { dispatcher, deletions, syncPoints, bmLinks }: Dispatch,
-  { intake, unsLinks }: TakingIn,
+  { intake, unsLinks, overload }: TakingIn,
   { fsm }: Upkeep,
 ): () => QmStatus {
   return () => {
@@ -23,7 +23,7 @@ export function statusOf(
       absorbing: intake.open,
       ...doing,
       unses: unsLinks.connected,
-      unses_shut_out: unsLinks.shut,
+      unses_shut_out: overload.isShut,
       bot_managers: bmLinks.status(),
       machines_refused: bmLinks.refused(),
       machines_away: machinesAway({
