@@ -1,5 +1,5 @@
 /** lcccp: ships `<url>` containers to a UNS. */
-import { fstatSync } from 'node:fs';
+import { fstatSync, statSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import {
@@ -14,7 +14,7 @@ import { statusLines } from '../cp/status-text.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
-import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../lib/errors.js';
+import { errnoOf, EXIT, LccError, reasonOf, type ExitStatus } from '../lib/errors.js';
 import { firstLineOf, MAX_LINE_BYTES } from '../lib/first-line.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
@@ -178,7 +178,7 @@ function pidOf(text: string | undefined): string | undefined {
 }
 
 /** From the command line, a file, or the environment, in this order. */
-function passwordOf({ options, env }: CommandContext): string | undefined {
+function passwordOf({ options, env, say }: CommandContext): string | undefined {
   const text = textOf(options);
   const file = text('pwdfile');
   const given = text('pwd');
@@ -187,6 +187,7 @@ function passwordOf({ options, env }: CommandContext): string | undefined {
   // An empty variable counts as none, as in a shell.
   if (file === undefined) return given ?? (env['LCC_PWD'] || undefined);
   const password = readPassword(file);
+  if (mayBeReadByOthers(file)) say(`${file}: other users may read this password; chmod 600 ${file}`);
   if (password === undefined)
     throw new LccError(
       'config',
@@ -197,14 +198,17 @@ function passwordOf({ options, env }: CommandContext): string | undefined {
   return password;
 }
 
+/** Of a file that is in the file system: a pipe is read once. */
+function mayBeReadByOthers(file: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats?.isFile() === true && (stats.mode & 0o004) !== 0;
+}
+
 function readPassword(file: string): string | undefined {
   try {
     return firstLineOf(file);
   } catch (error) {
-    throw new LccError(
-      'input.missing',
-      `--pwdfile ${file}: ${errnoOf(error) ?? messageOf(error)}; it cannot be read`,
-    );
+    throw new LccError('input.missing', `--pwdfile ${file}: ${reasonOf(error)}`);
   }
 }
 

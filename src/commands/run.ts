@@ -5,7 +5,7 @@
 import { fstatSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Command, CommanderError, Option } from 'commander';
-import { EXIT, exitStatusOf, LccError, messageOf } from '../lib/errors.js';
+import { EXIT, exitStatusOf, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
 import { VERSION } from './version.js';
@@ -132,7 +132,7 @@ async function execute(spec: CommandSpec, argv: string[], env: NodeJS.ProcessEnv
     complain(
       env['LCC_DEBUG'] === '1' && error instanceof Error
         ? (error.stack ?? error.message)
-        : `${messageOf(error).replace(/^error: /, '')}${status === EXIT.software ? ' (a bug; LCC_DEBUG=1 shows where)' : ''}`,
+        : `${whatAndWhere(error)}${status === EXIT.software ? ' (a bug; LCC_DEBUG=1 shows where)' : ''}`,
     );
     if (error instanceof CommanderError) complain(`try '${spec.name} --help'`);
     return status;
@@ -175,6 +175,7 @@ function parseArguments(
     if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), value]);
     if (row.once) option.argParser(single(row.flags));
     program.addOption(option);
+    if (option.negate) refuseBoth(program, option.name().replace(/^no-/, ''));
   }
   try {
     program.parse(own, { from: 'user' });
@@ -183,6 +184,17 @@ function parseArguments(
     throw error;
   }
   return { options: program.opts<OptionValues>(), operands: program.args, afterDashes: rest };
+}
+
+/** What is asked for and excluded at once is a mistake of who asks, and the last word would hide it. */
+function refuseBoth(program: Command, name: string): void {
+  const given = new Set<string>();
+  for (const each of [name, `no-${name}`]) {
+    program.on(`option:${each}`, () => {
+      if (given.add(each).size > 1)
+        throw new LccError('usage', `--${name} and --no-${name} exclude each other; give one of them`);
+    });
+  }
 }
 
 function single(flags: string): (value: string) => string {
@@ -209,6 +221,16 @@ function splitRest(spec: CommandSpec, argv: string[]): { own: string[]; rest: st
   return dashes < 0
     ? { own: argv, rest: undefined }
     : { own: argv.slice(0, dashes), rest: argv.slice(dashes + 1) };
+}
+
+/** Of a system error that nobody has explained, by the file that it names. */
+function whatAndWhere(error: unknown): string {
+  const isOfFile = error instanceof Error && 'path' in error && typeof error.path === 'string';
+  const reason = reasonOf(error);
+  const message = messageOf(error);
+  return isOfFile && reason !== message
+    ? `${error.path as string}: ${reason}`
+    : message.replace(/^error: /, '');
 }
 
 /** A reader that went away is no error of ours: `file2url | head` ends silently. */

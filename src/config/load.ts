@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
-import { errnoOf, LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, LccError, reasonOf } from '../lib/errors.js';
 import { formatAmount, parseAmount, type Unit } from './amounts.js';
 import { isNetwork, type Form } from './forms.js';
 import { checkTogether } from './pairs.js';
@@ -99,10 +99,7 @@ function readFile(
     const errno = errnoOf(error) ?? '';
     if (!required && (errno === 'ENOENT' || (mayBeUnreadable && UNREADABLE.includes(errno))))
       return undefined;
-    throw new LccError(
-      'input.missing',
-      `${path}: ${messageOf(error)}; the configuration file cannot be read`,
-    );
+    throw new LccError('input.missing', `configuration file ${path}: ${reasonOf(error)}`);
   }
   try {
     return { path, table: parse(text) };

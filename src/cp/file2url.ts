@@ -16,7 +16,7 @@ export interface ListingOptions extends DescribeOptions {
   separator: '\n' | '\0';
   /** Something else may stand among the names: what is not there may be none, and the listing not whole. */
   mayHoldOther?: boolean;
-  /** Whether lines are counted. */
+  /** Whether lines are counted, and every name reported. */
   counts?: boolean;
   /** Threads that hash, used once there is work for them; undefined to hash here. */
   startPool?: ((take: (answer: BatchAnswer) => void) => HashPool) | undefined;
@@ -24,6 +24,8 @@ export interface ListingOptions extends DescribeOptions {
 
 /** Names described at a time: small enough that output starts soon, large enough that a hand-over costs nothing. */
 const BATCH_NAMES = 256;
+/** Names outside of the document root that are reported each; a find(1) elsewhere has all of them there. */
+const OUTSIDE_NAMED = 5;
 /** Names described here before threads are started: below, starting them costs more than they save. */
 const NAMES_BEFORE_POOL = 1024;
 
@@ -39,6 +41,7 @@ export class Listing {
   /** Files that have their line, where these are counted. */
   described = 0;
   #failed = 0;
+  #outside = 0;
   /** Names that were refused or listed with less than was asked for. */
   rejected = 0;
   /** Names that were gone when looked at, or led nowhere. */
@@ -79,6 +82,7 @@ export class Listing {
   end(): void {
     this.add(this.#splitter.end());
     this.#pool?.end();
+    this.#tellRest();
     if (this.#failed > 0) {
       this.#out.flush();
       throw new LccError('io', `${this.#failed} names could not be looked at: the listing is not whole`);
@@ -90,7 +94,16 @@ export class Listing {
   /** Leaves off: what was described so far is written, the stream stays without its end. */
   abort(): void {
     this.#pool?.stop();
+    this.#tellRest();
     this.#out.flush();
+  }
+
+  #tellRest(): void {
+    const rest = this.#outside - OUTSIDE_NAMED;
+    if (rest > 0 && this.#options.counts !== true)
+      this.#complain(
+        `${rest} more ${rest === 1 ? 'name' : 'names'} not below the document root ${displayName(this.#options.docroot)}; -v reports each`,
+      );
   }
 
   #take(answer: BatchAnswer): void {
@@ -122,6 +135,8 @@ export class Listing {
         return this.#complain(`${name}: symbolic links that lead in a circle; skipped`);
       case 'outside':
         this.rejected += 1;
+        this.#outside += 1;
+        if (this.#outside > OUTSIDE_NAMED && this.#options.counts !== true) return;
         return this.#complain(
           `${name}: not below the document root ${displayName(this.#options.docroot)}; see --docroot`,
         );

@@ -9,7 +9,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { renameDurably, writeFileDurably } from '../lib/durable.js';
-import { errnoOf, isNoRoom, LccError, messageOf } from '../lib/errors.js';
+import { errnoOf, isNoRoom, LccError, reasonOf } from '../lib/errors.js';
 import { tryLock, type Lock } from '../lib/lock.js';
 import { writeFailure } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
@@ -50,7 +50,7 @@ export function readCursor(file: string): Cursor | undefined {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined;
-    throw new LccError('io', `${file}: ${messageOf(error)}`, { cause: error });
+    throw new LccError('io', `cursor ${file}: ${reasonOf(error)}`, { cause: error });
   }
   const [, storeId, seq] = LINE.exec(text) ?? [];
   if (storeId === undefined) {

@@ -107,6 +107,23 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** Of a system error about a file: what is wrong and what to do, to stand after its name. Of any other, its message. */
+export function reasonOf(error: unknown): string {
+  switch (errnoOf(error) ?? '') {
+    case 'ENOENT':
+      return 'there is no such file or directory; check the name';
+    case 'ENOTDIR':
+      return 'a part of its path is no directory; check the name';
+    case 'EISDIR':
+      return 'it is a directory; name a file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'this user may not use it; change its permissions, or run this as its owner';
+    default:
+      return messageOf(error);
+  }
+}
+
 /** Whether the system says that the disk is full, or this user's share of it. */
 export function isNoRoom(error: unknown): boolean {
   const errno = errnoOf(error);

@@ -106,6 +106,17 @@ test('curl is the name below the document root; a name outside is refused, the r
   );
   assert.equal(done.status, 1);
   assert.match(done.stderr, /^file2url: \/etc\/passwd: not below the document root .*\n.*\n.*\n$/);
+  const input = Array.from({ length: 40 }, (_, i) => `/etc/${i}\n`).join('');
+  const many = run(['--docroot', site], { cwd: '/', input });
+  assert.equal(many.status, 1);
+  assert.match(
+    many.stderr,
+    /^(?:file2url: \/etc\/\d: not below .*\n){5}file2url: 35 more names not below the document root .*; -v reports each\n$/,
+  );
+  assert.match(
+    run(['-v', '--docroot', site], { cwd: '/', input }).stderr,
+    /^(?:.*: not below .*\n){40}.* refused .*\n$/,
+  );
   assert.ok(done.stdout.endsWith(END));
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodePath, HOSTILE_NAMES } from '../support/hostile-names.js';
@@ -137,8 +137,28 @@ test('what cannot be meant is a usage error', async () => {
 test('a password file that cannot be read is exit 66, a provider that is no number 64', async () => {
   const directory = await lcccp(1, '', [`--pwdfile=${home.dir}`]);
   assert.equal(directory.status, 66);
-  assert.match(directory.stderr, /--pwdfile .*: EISDIR; it cannot be read/);
+  assert.match(directory.stderr, /^lcccp: --pwdfile .*: it is a directory; name a file\n$/);
   assert.equal((await lcccp(1, '', ['--pid=abc'])).status, 64);
+});
+
+test('a password file that all users may read is reported, and used', async () => {
+  const file = join(home.dir, 'open.pwd');
+  writeFileSync(file, `${passwords[1]}\n`);
+  for (const [mode, stderr] of [
+    [0o644, `lcccp: ${file}: other users may read this password; chmod 600 ${file}\n`],
+    [0o640, ''],
+  ] as const) {
+    chmodSync(file, mode);
+    const done = await lcccp(1, '', [`--pwdfile=${file}`]);
+    assert.equal(done.status, 0);
+    assert.equal(
+      done.stderr
+        .split(/(?<=\n)/)
+        .filter(line => line.includes(file))
+        .join(''),
+      stderr,
+    );
+  }
 });
 
 test('a password file without end is refused at once, with status 78', async () => {

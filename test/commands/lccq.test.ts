@@ -158,6 +158,8 @@ describe('lccq', () => {
     ['a cursor and a time', ['--cursor=x', '--since=1h'], 64],
     ['a time it cannot read', ['--since=soon'], 64],
     ['deletions as paths', ['--deleted', '--format=paths'], 64],
+    ['deletions and none', ['--deleted', '--no-deleted'], 64],
+    ['none and deletions', ['--no-deleted', '--deleted'], 64],
     ['a limit of nothing', ['--limit=0'], 64],
     ['no program behind the dashes', ['--'], 64],
     ['--commit with anything else', ['--commit=x', '--pid=1'], 64],

@@ -49,6 +49,11 @@ test('options are read as --opt value and --opt=value, short and repeated', () =
   }
 });
 
+test('a system error that names a file is reported by its name and what to do', () => {
+  const message = 'probe: /nowhere/at/all: there is no such file or directory; check the name\n';
+  assert.deepEqual(probe(['open']), { status: 66, stdout: '', stderr: message });
+});
+
 test('of a setting the last value counts, of what is acted on a second one is refused', () => {
   const { options } = JSON.parse(probe(['print', '--size=1', '--size', '2']).stdout) as { options: unknown };
   assert.deepEqual(options, { size: '2' });

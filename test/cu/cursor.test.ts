@@ -34,6 +34,11 @@ describe('a cursor', () => {
     assert.equal(startOf('f', undefined, { storeId: STORE, highWater: 9, purged: 5 }), 0);
   });
 
+  it('that is a directory is refused with what to do', () => {
+    const message = `cursor ${dir}: it is a directory; name a file`;
+    assert.throws(() => readCursor(dir), { code: 'io', message });
+  });
+
   it('that finds no room is told with its name', t => {
     const small = mkdtempSync(join(dir, 'small-'));
     const unmount = mountSmall(small, '64k');

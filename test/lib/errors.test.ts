@@ -7,6 +7,7 @@ import {
   exitStatusOf,
   LccError,
   messageOf,
+  reasonOf,
   type ErrorCode,
   tooManyFiles,
 } from '../../src/lib/errors.js';
@@ -54,6 +55,17 @@ test('a system error leads to the status its errno stands for', () => {
   assert.equal(withCode('EIO'), EXIT.ioerr);
   assert.equal(withCode('ECONNREFUSED'), EXIT.unavailable);
   assert.equal(withCode('EADDRINUSE'), EXIT.unavailable);
+});
+
+test('what is wrong with a file is said in words, with what to do', () => {
+  const reason = (code: string) => reasonOf(Object.assign(new Error('x y'), { code }));
+  assert.equal(reason('EISDIR'), 'it is a directory; name a file');
+  assert.equal(
+    reason('EACCES'),
+    'this user may not use it; change its permissions, or run this as its owner',
+  );
+  assert.equal(reason('ENOTDIR'), 'a part of its path is no directory; check the name');
+  assert.equal(reason('EIO'), 'x y');
 });
 
 test('where too many files are open, it is said whose limit was met', () => {

@@ -1,4 +1,5 @@
 /** A command for tests of commands/run.ts: does what its first operand says, with a real process around it. */
+import { readFileSync } from 'node:fs';
 import type { CommandSpec } from '../../src/commands/run.js';
 import { runCommand } from '../../src/commands/run.js';
 import { LccError } from '../../src/lib/errors.js';
@@ -37,6 +38,9 @@ const spec: CommandSpec = {
         throw new LccError('data.malformed', 'set.xml:3:7: bad\n  things; mend them');
       case 'break':
         throw new TypeError('undefined is not a function');
+      case 'open':
+        readFileSync('/nowhere/at/all');
+        return 0;
       case 'pour':
         for (let line = 0; line < 100_000; line++) process.stdout.write(`line ${line}\n`);
         return 0;

@@ -264,7 +264,7 @@ export function removeProvider(db: Db, pid: number): void {
     if (urls + queued > 0) {
       throw new LccError(
         'usage',
-        `provider ${pid} still has ${urls} ${urls === 1 ? 'url' : 'urls'} stored and ${queued} queued; have it send an empty full set first`,
+        `provider ${pid} still has ${urls} ${urls === 1 ? 'url' : 'urls'} stored and ${queued} queued; have it send an empty full set first, or send that yourself (lccpidb(8), rm)`,
       );
     }
     for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb'])
