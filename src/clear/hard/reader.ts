@@ -197,7 +197,7 @@ export class RequestReader {
       () => {
         const nowMs = clock.nowMs();
         for (const page of pages) db.journal.add({ ...page, op: 'D', contentId: key.contentId }, nowMs);
-        for (const page of published) db.soft.publish(page, nowMs);
+        for (const page of published) db.soft.publish({ ...page, contentId: key.contentId }, nowMs);
         db.queue.done(key, mark);
       },
       () => {

@@ -29,6 +29,8 @@ export interface FleetOptions {
   secrets: () => Secrets;
   /** The content that an entry is to put; undefined: it is not there, and the entry is looked at again later. */
   bodyOf?: (row: BacklogRow) => PageBody | undefined;
+  /** Has the content of a page where an entry of a backlog finds it. @returns its name; null when it cannot be kept */
+  keepBody?: (body: PageBody) => string | null;
   sender?: (rail: RailRow, secrets: Secrets) => Sender;
   random?: () => number;
 }
@@ -126,14 +128,14 @@ export class Fleet implements RailLedger {
   }
 
   park(rail: string, task: PageTask, { nextMs, dead, error, attempts }: Leaving): void {
-    const { db, clock, commits } = this.#options;
+    const { db, clock, commits, keepBody } = this.#options;
     const { url, op, contentId, body } = task;
     const entry = {
       rail,
       url,
       op,
       contentId,
-      bodySha: body?.sha ?? null,
+      bodySha: (body && keepBody?.(body)) ?? null,
       attempts,
       nextMs,
       dead: dead ? 1 : 0,

@@ -45,6 +45,8 @@ export class RailQueue {
   /** Adds an entry of the backlog. What is to be done with the page anyway counts for it, too. */
   addEntry(task: PageTask, entry: BacklogEntry): RailUnit {
     const open = this.#open.get(task.url);
+    // A page that was left for the rail may be newer than the one that waits.
+    if (open?.task.op === task.op) open.join(task);
     const unit = open ?? this.#unitFor(task);
     unit.entry = entry;
     return unit;

@@ -209,7 +209,8 @@ export class Rail {
     const startedMs = clock.monotonicMs();
     const units = this.#nextTogether(startedMs);
     const seq = this.hasBacklog ? ledger.lastSeq() : 0;
-    for (const unit of units) unit.coveredSeq = Math.max(seq, unit.entry?.seq ?? 0);
+    // A page that is put is as new as its publication: an entry that was left for a newer one stays.
+    for (const unit of units) unit.coveredSeq = unit.task.body?.seq ?? Math.max(seq, unit.entry?.seq ?? 0);
     this.#sender.send(
       units.map(({ task }) => task),
       answer => this.#heard(units, startedMs, answer),

@@ -23,6 +23,13 @@ export interface RailAnswer {
   tookMs: number;
 }
 
+/** It was to be told of a page, and is now one that pages are put on. */
+const WITHOUT_CONTENT: RailAnswer = {
+  outcome: { kind: 'config', error: 'its driver has changed: the page is generated for it' },
+  isAnswered: false,
+  tookMs: 0,
+};
+
 export interface Sender {
   /** How pages may be sent together; undefined: one by one. */
   batchOf(task: PageTask): Way | undefined;
@@ -133,6 +140,7 @@ export class HttpSender implements Sender {
     if (task === undefined) throw new LccError('bug', `rail ${this.#rail.name}: nothing to send`);
     const way = this.#wayOf(task);
     if (way !== undefined) this.#ask(way.ask(tasks), heard);
+    else if (task.body?.sha === '') heard(WITHOUT_CONTENT);
     else this.#put(task, heard);
   }
 

@@ -34,6 +34,7 @@ const NEXT: Readonly<Record<UnitState, readonly UnitState[]>> = {
 /** The content of a page, and which publication it is of. */
 export interface PageBody {
   bytes: BodyToSend;
+  /** sha256, hex; '' for a rail that is told of the page and gets its content itself. */
   sha: string;
   seq: number;
 }

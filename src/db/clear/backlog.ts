@@ -99,9 +99,7 @@ export class BacklogStore {
         `SELECT rail, sum(dead = 0) AS waiting, sum(dead) AS dead, min(CASE dead WHEN 0 THEN first_ms END) AS oldestMs
          FROM rail_backlog GROUP BY rail ORDER BY rail`,
       ),
-      bodies: db
-        .prepare<[], string>('SELECT DISTINCT body_sha FROM rail_backlog WHERE body_sha IS NOT NULL')
-        .pluck(),
+      needsBody: db.prepare<[string], 1>('SELECT 1 FROM rail_backlog WHERE body_sha = ? LIMIT 1').pluck(),
     };
   }
 
@@ -164,8 +162,8 @@ export class BacklogStore {
     return this.#statements.counts.all();
   }
 
-  /** Names of the bodies that are still needed. */
-  bodies(): string[] {
-    return this.#statements.bodies.all();
+  /** Whether an entry is to put the body of that name. */
+  needsBody(sha: string): boolean {
+    return this.#statements.needsBody.get(sha) !== undefined;
   }
 }

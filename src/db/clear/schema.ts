@@ -90,6 +90,7 @@ CREATE TABLE page_publish_info(
   target TEXT NOT NULL REFERENCES target(name) ON DELETE CASCADE,
   publish_seq INTEGER NOT NULL,
   published_ms INTEGER NOT NULL,
+  content_id TEXT NOT NULL DEFAULT '',          -- some caches are told that
   done_seq INTEGER NOT NULL DEFAULT 0,          -- the publication that is on every rail, or in its backlog
   done_ms INTEGER NOT NULL DEFAULT 0,
   attempts INTEGER NOT NULL DEFAULT 0,
@@ -115,15 +116,17 @@ CREATE TABLE rail_backlog(
   PRIMARY KEY (rail, url)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX rail_backlog_due ON rail_backlog(rail, op, next_ms, first_ms) WHERE dead = 0;
+CREATE INDEX rail_backlog_body ON rail_backlog(body_sha) WHERE body_sha IS NOT NULL;
 
 -- Every name with a timestamp, committed before it is asked for.
 CREATE TABLE generated_page(
   ts_url TEXT NOT NULL,
   target TEXT NOT NULL REFERENCES target(name) ON DELETE CASCADE,
   url TEXT NOT NULL,
-  made_ms INTEGER NOT NULL,
+  made_ms INTEGER NOT NULL,                     -- the timestamp in it
   PRIMARY KEY (ts_url, target)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX generated_page_page ON generated_page(target, url);
 
 -- What was cleared on all rails of a target, or left in their backlogs, lately.
 CREATE TABLE clear_journal(

@@ -20,6 +20,8 @@ export interface PageKey {
 }
 
 export interface PublishedPage extends PageKey {
+  /** '' where that is not known. */
+  contentId: string;
   publishSeq: number;
   publishedMs: number;
   doneSeq: number;
@@ -33,7 +35,7 @@ export interface GeneratedPage extends PageKey {
   tsUrl: string;
 }
 
-const PAGE = `url, target, publish_seq AS publishSeq, published_ms AS publishedMs, done_seq AS doneSeq, done_ms AS doneMs,
+const PAGE = `url, target, content_id AS contentId, publish_seq AS publishSeq, published_ms AS publishedMs, done_seq AS doneSeq, done_ms AS doneMs,
   attempts, next_try_ms AS nextTryMs, last_error AS lastError`;
 
 export class SoftStore {
@@ -53,9 +55,10 @@ export class SoftStore {
            min_interval_ms = excluded.min_interval_ms`,
       ),
       removeRule: db.prepare<[string, string]>('DELETE FROM soft_clear_cache WHERE url = ? AND target = ?'),
-      publish: db.prepare<[string, string, number, number]>(
-        `INSERT INTO page_publish_info(url, target, publish_seq, published_ms) VALUES (?, ?, ?, ?)
+      publish: db.prepare<[string, string, number, number, string]>(
+        `INSERT INTO page_publish_info(url, target, publish_seq, published_ms, content_id) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET publish_seq = excluded.publish_seq, published_ms = excluded.published_ms,
+           content_id = CASE excluded.content_id WHEN '' THEN content_id ELSE excluded.content_id END,
            attempts = 0, next_try_ms = 0`,
       ),
       due: db.prepare<[number, number], PublishedPage>(
@@ -69,6 +72,9 @@ export class SoftStore {
         `UPDATE page_publish_info SET attempts = attempts + 1, next_try_ms = ?, last_error = ?
          WHERE url = ? AND target = ? AND publish_seq = ?`,
       ),
+      postpone: db.prepare<[number, string, string, number]>(
+        'UPDATE page_publish_info SET next_try_ms = ? WHERE url = ? AND target = ? AND publish_seq = ?',
+      ),
       done: db.prepare<[number, number, string, string, number]>(
         `UPDATE page_publish_info SET done_seq = ?, done_ms = ?, attempts = 0, next_try_ms = 0, last_error = NULL
          WHERE url = ? AND target = ? AND done_seq < ?`,
@@ -76,10 +82,20 @@ export class SoftStore {
       waiting: db
         .prepare<[], number>('SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq')
         .pluck(),
-      note: db.prepare<[string, string, string, number]>('INSERT INTO generated_page VALUES (?, ?, ?, ?)'),
-      generated: db.prepare<[string, string], GeneratedPage>(
-        'SELECT ts_url AS tsUrl, target, url FROM generated_page WHERE (ts_url, target) > (?, ?) ORDER BY 1, 2 LIMIT 1000',
+      // Its target may have been removed.
+      note: db.prepare<GeneratedPage & { madeMs: number }>(
+        `INSERT INTO generated_page SELECT $tsUrl, $target, $url, $madeMs
+         WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)`,
       ),
+      generated: db.prepare<[string, string, number], GeneratedPage>(
+        `SELECT ts_url AS tsUrl, target, url FROM generated_page WHERE (ts_url, target) > (?, ?) AND made_ms <= ?
+         ORDER BY 1, 2 LIMIT 1000`,
+      ),
+      namesOf: db
+        .prepare<[string, string, number], string>(
+          'SELECT ts_url FROM generated_page WHERE url = ? AND target = ? ORDER BY made_ms LIMIT ?',
+        )
+        .pluck(),
       forget: db.prepare<[string, string]>('DELETE FROM generated_page WHERE ts_url = ? AND target = ?'),
     };
   }
@@ -98,9 +114,9 @@ export class SoftStore {
   }
 
   /** The page has changed. Inside a transaction. @returns the number of its publication */
-  publish({ url, target }: PageKey, nowMs: number): number {
+  publish({ url, target, contentId = '' }: PageKey & { contentId?: string }, nowMs: number): number {
     const seq = this.#numbers.next('publish_seq');
-    this.#statements.publish.run(url, target, seq, nowMs);
+    this.#statements.publish.run(url, target, seq, nowMs, contentId);
     return seq;
   }
 
@@ -118,6 +134,11 @@ export class SoftStore {
     this.#statements.failed.run(nextTryMs, error, url, target, publishSeq);
   }
 
+  /** The publication is not to be brought to the rails before a time. Inside a transaction; a later one is due at once. */
+  postpone({ url, target, publishSeq }: PublishedPage, untilMs: number): void {
+    this.#statements.postpone.run(untilMs, url, target, publishSeq);
+  }
+
   /** The publication is on all rails, or in their backlogs. Inside a transaction. */
   done({ url, target, publishSeq }: PublishedPage, nowMs: number): void {
     this.#statements.done.run(publishSeq, nowMs, url, target, publishSeq);
@@ -128,14 +149,22 @@ export class SoftStore {
     return this.#statements.waiting.get() ?? 0;
   }
 
-  /** Notes a name, before it is asked for. Inside a transaction. */
-  noteGenerated({ tsUrl, target, url }: GeneratedPage, nowMs: number): void {
-    this.#statements.note.run(tsUrl, target, url, nowMs);
+  /** Notes a name, before it is asked for. Inside a transaction. @param madeMs the timestamp in it */
+  noteGenerated({ tsUrl, target, url }: GeneratedPage, madeMs: number): void {
+    this.#statements.note.run({ tsUrl, target, url, madeMs });
   }
 
-  /** Names that may still be on rails, a page at a time. */
-  generated(after: Pick<GeneratedPage, 'tsUrl' | 'target'> = { tsUrl: '', target: '' }): GeneratedPage[] {
-    return this.#statements.generated.all(after.tsUrl, after.target);
+  /** Names that may still be on rails, a page at a time. @param untilMs those with later timestamps are left out */
+  generated(
+    after: Pick<GeneratedPage, 'tsUrl' | 'target'> = { tsUrl: '', target: '' },
+    untilMs = Number.MAX_SAFE_INTEGER,
+  ): GeneratedPage[] {
+    return this.#statements.generated.all(after.tsUrl, after.target, untilMs);
+  }
+
+  /** The same of one page, the oldest first. */
+  namesOf({ url, target }: PageKey, limit: number): string[] {
+    return this.#statements.namesOf.all(url, target, limit);
   }
 
   /** It is on no rail any more. Inside a transaction. */

@@ -52,7 +52,7 @@ describe('the backlog of a rail', () => {
     ]);
     assert.equal(db.backlog.retry({ rail: 'r1' }), 2);
     assert.deepEqual(due('r1', 0), ['/dead', '/failed', '/b', '/a']);
-    assert.deepEqual(db.backlog.bodies(), ['abc']);
+    assert.deepEqual([db.backlog.needsBody('abc'), db.backlog.needsBody('abd')], [true, false]);
     assert.deepEqual(
       db.backlog.list({ rail: 'r1', url: '/put' }, 9).map(row => row.url),
       ['/other'],

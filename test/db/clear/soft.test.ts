@@ -42,6 +42,17 @@ describe('publications', () => {
   });
 });
 
+it('a publication that is postponed is due at its time, and a later one at once', () => {
+  const { db, due } = scene();
+  const first = db.write(() => db.soft.publish({ ...page, contentId: 'a' }, 1));
+  const [row] = db.soft.due(1, 9);
+  db.write(() => db.soft.postpone(row ?? assert.fail(), 50));
+  assert.deepEqual([due(49), due(50)], [[], [first]]);
+  const second = db.write(() => db.soft.publish(page, 2));
+  assert.deepEqual([due(2), db.soft.get(page)?.attempts], [[second], 0]);
+  assert.equal(db.soft.get(page)?.contentId, 'a', 'that of the last one that had any');
+});
+
 it('rules are put, changed and removed', () => {
   const { db } = scene();
   const rule = { ...page, isPattern: 0, enabled: 1, minIntervalMs: 0 } as const;
@@ -57,6 +68,10 @@ it('names with a timestamp are noted until they are forgotten, and timestamps on
   db.write(() => names.forEach(name => db.soft.noteGenerated(name, 1)));
   assert.deepEqual(db.soft.generated(), names);
   assert.deepEqual(db.soft.generated(names[0]), names.slice(1));
+  assert.deepEqual(db.soft.generated(undefined, 0), []);
+  assert.deepEqual(db.soft.namesOf(page, 9), ['/a-1.html', '/a-2.html']);
+  db.write(() => db.soft.noteGenerated({ tsUrl: '/b-3.html', url: '/b.html', target: 'removed' }, 3));
+  assert.deepEqual(db.soft.namesOf({ url: '/b.html', target: 'removed' }, 9), []);
   db.write(() => db.soft.forgetGenerated(names[0] ?? assert.fail()));
   assert.deepEqual(db.soft.generated(), names.slice(1));
   const stamps = [100, 100, 50, 200].map(least => db.write(() => db.numbers.raise('last_stamp', least)));
