@@ -128,3 +128,28 @@ function ofRail(
     );
   return reasons;
 }
+
+export const SOFT_FIGURES = {
+  ...railFigures('lcc_soft'),
+  generation_error: field<string | null>({
+    reasons: ({ generation_error: error }) =>
+      typeof error === 'string' && `pages cannot be generated: ${error}; they stay as they are until then`,
+  }),
+  pages_to_publish: gauge(
+    'lcc_soft_waiting_pages',
+    'Pages whose last publication is not everywhere yet',
+    some('page to publish', 'pages to publish'),
+  ),
+  pages_generating: gauge('lcc_soft_generating_pages', 'Pages that are being generated'),
+  pages_on_rails: gauge('lcc_soft_sending_pages', 'Publications on their way to rails'),
+  memory_bytes: gauge('lcc_soft_memory_bytes', 'Contents of pages in memory'),
+  spool_bytes: gauge('lcc_soft_spool_bytes', 'Contents of pages in files'),
+  pages_generated: counter('lcc_soft_generated_pages_total', 'Pages generated'),
+  generations_failed: counter('lcc_soft_failed_generations_total', 'Pages that could not be generated'),
+  pages_gone: counter('lcc_soft_gone_pages_total', 'Pages that their load balancer does not have any more'),
+  publications_done: counter('lcc_soft_published_pages_total', 'Publications done', count =>
+    count === 0 ? '' : `${amount(count, 'page')} published since the start`,
+  ),
+};
+
+export type SoftStatus = StatusOf<typeof SOFT_FIGURES>;

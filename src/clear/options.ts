@@ -2,8 +2,11 @@
 import { join } from 'node:path';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
+import { LccError, messageOf } from '../lib/errors.js';
 
+/** @throws LccError `config` for a pattern that is none */
 export function clearOptions(config: Config) {
+  const maxPageBytes = config.get('clear.soft_max_page_bytes');
   const maxPages = config.get('clear.max_request_pages');
   return {
     path: join(config.home.clear, 'clear.db'),
@@ -51,7 +54,30 @@ export function clearOptions(config: Config) {
       keepAliveMs: config.get('clear.keep_alive_ms'),
       allowPlain: config.get('clear.allow_plain'),
     },
+    soft: {
+      bodiesDir: join(config.home.clear, 'bodies'),
+      generators: config.get('clear.soft_generators'),
+      windowPages: config.get('clear.soft_window_pages'),
+      answerTimeoutMs: config.get('clear.soft_answer_timeout_ms'),
+      totalTimeoutMs: config.get('clear.soft_total_timeout_ms'),
+      maxPageBytes,
+      maxPageText: limitText('clear.soft_max_page_bytes', maxPageBytes),
+      mustMatch: patternOf('clear.soft_must_match', config.get('clear.soft_must_match')),
+      onGone: config.get('clear.soft_on_gone') === 'keep' ? ('keep' as const) : ('delete' as const),
+      memoryPageBytes: config.get('clear.soft_memory_page_bytes'),
+      memoryBytes: config.get('clear.soft_memory_bytes'),
+      spoolBytes: config.get('clear.soft_spool_bytes'),
+    },
   };
+}
+
+function patternOf(key: string, pattern: string): RegExp | undefined {
+  if (pattern === '') return undefined;
+  try {
+    return new RegExp(pattern, 'u');
+  } catch (error) {
+    throw new LccError('config', `${key}: no regular expression: ${messageOf(error)}`);
+  }
 }
 
 export type ClearOptions = ReturnType<typeof clearOptions>;

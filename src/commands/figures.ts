@@ -1,7 +1,7 @@
 /** The figures of every kind of daemon, as lccstat needs them: reasons are given in this order of kinds. */
 import { BM_FIGURES } from '../bm/figures.js';
 import { BOT_FIGURES } from '../bot/figures.js';
-import { HARD_FIGURES } from '../clear/figures.js';
+import { HARD_FIGURES, SOFT_FIGURES } from '../clear/figures.js';
 import { CU_FIGURES } from '../cu/server/figures.js';
 import { QM_FIGURES } from '../qm/figures.js';
 import { LCCD_FIGURES } from '../run/figures.js';
@@ -16,4 +16,5 @@ export const FIGURES: FiguresByKind = {
   'lccd-uns': UNS_FIGURES,
   'lccd-cu': CU_FIGURES,
   'lccd-hard': HARD_FIGURES,
+  'lccd-soft': SOFT_FIGURES,
 };

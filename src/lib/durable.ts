@@ -44,7 +44,11 @@ export function writeFileDurably(path: string, data: string | Uint8Array, mode =
 }
 
 /** The same while the process goes on with other work. */
-export async function writeFileDurablyAside(path: string, data: string, mode = 0o644): Promise<void> {
+export async function writeFileDurablyAside(
+  path: string,
+  data: string | Uint8Array,
+  mode = 0o644,
+): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     await writeFile(temporary, data, { mode, flush: true });

@@ -66,6 +66,11 @@ export const KINDS: readonly DaemonKind[] = [
     phase: 'clearing',
     children: config => (config.get('clear.enabled') ? [[]] : []),
   },
+  {
+    name: 'lccd-soft',
+    phase: 'clearing',
+    children: config => (config.get('clear.enabled') ? [[]] : []),
+  },
 ];
 
 const namesOf = (phases: readonly string[]) =>

@@ -8,7 +8,7 @@ import { FLOW, KINDS, STOP_ORDER } from '../../src/run/kinds.js';
 
 describe('The kinds of daemons', () => {
   it('are asked along the way of the work, which readers are not on', () => {
-    assert.deepEqual(FLOW, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd-hard']);
+    assert.deepEqual(FLOW, ['lccd-uns', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd-hard', 'lccd-soft']);
   });
 
   it('are stopped along the way of the work, readers before it, none left out', () => {
@@ -35,7 +35,16 @@ describe('The kinds of daemons', () => {
           else assert.ok(listening.has(socket), `${kind.name} ${arg}`);
         }
       }
-    assert.deepEqual(started, ['lccd-qm', 'lccd-bm', 'lccbot', 'lccbot', 'lccd-uns', 'lccd-cu', 'lccd-hard']);
+    assert.deepEqual(started, [
+      'lccd-qm',
+      'lccd-bm',
+      'lccbot',
+      'lccbot',
+      'lccd-uns',
+      'lccd-cu',
+      'lccd-hard',
+      'lccd-soft',
+    ]);
   });
 
   it('that have not been asked for are not started', () => {
@@ -43,7 +52,7 @@ describe('The kinds of daemons', () => {
     const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);
     assert.deepEqual(
       left.map(({ name }) => name),
-      ['lccd-cu', 'lccd-hard'],
+      ['lccd-cu', 'lccd-hard', 'lccd-soft'],
     );
   });
 });

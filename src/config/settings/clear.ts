@@ -1,7 +1,7 @@
 /** `[clear]`: cache clearing. */
-import { DAY, HOUR, MINUTE, SECOND } from '../amounts.js';
+import { DAY, GB, HOUR, MB, MINUTE, SECOND } from '../amounts.js';
 import { METRICS_ENDPOINT } from '../forms.js';
-import { count, flag, ms, text, type Section } from './rows.js';
+import { bytes, count, flag, ms, text, type Section } from './rows.js';
 
 export const CLEAR = {
   'clear.enabled': flag(false, 'lccd starts lccd-hard and lccd-soft'),
@@ -82,4 +82,33 @@ export const CLEAR = {
   'clear.allow_plain': flag(false, 'rails with http:// urls on addresses other than loopback'),
   'clear.secrets_file': text('', 'logins of rails; empty: clear/secrets.toml below $LCC_HOME'),
   'clear.hard_metrics_listen': text('', 'endpoint where the metrics of lccd-hard are read', METRICS_ENDPOINT),
+  'clear.soft_generators': count(4, 1, 1000, 'pages that are generated at a time'),
+  'clear.soft_window_pages': count(
+    2000,
+    1,
+    1_000_000,
+    'pages on their way to rails at which no more are generated',
+  ),
+  'clear.soft_answer_timeout_ms': ms(
+    30 * SECOND,
+    10,
+    HOUR,
+    'time for a load balancer to answer, or between two bytes of the page',
+  ),
+  'clear.soft_total_timeout_ms': ms(2 * MINUTE, 10, HOUR, 'the generation of one page, from first to last'),
+  'clear.soft_max_page_bytes': bytes(16 * MB, 1, GB, 'content of a page'),
+  'clear.soft_must_match': text(
+    '',
+    'regular expression that a page has to have a match of, to be put on rails',
+  ),
+  'clear.soft_on_gone': {
+    type: 'string',
+    default: 'delete',
+    oneOf: ['delete', 'keep'],
+    doc: 'what becomes of a page that the load balancer does not have any more, asked twice',
+  },
+  'clear.soft_memory_page_bytes': bytes(MB, 0, GB, 'content of a page that is kept in memory, not in a file'),
+  'clear.soft_memory_bytes': bytes(64 * MB, 0, 64 * GB, 'contents of pages in memory, altogether'),
+  'clear.soft_spool_bytes': bytes(GB, 0, 1000 * GB, 'contents of pages in files'),
+  'clear.soft_metrics_listen': text('', 'endpoint where the metrics of lccd-soft are read', METRICS_ENDPOINT),
 } as const satisfies Section<'clear'>;

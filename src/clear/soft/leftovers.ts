@@ -1,0 +1,74 @@
+/** What an earlier life of the daemon left: names on rails, and entries of backlogs whose content is not there any more. */
+import type { BacklogRow } from '../../db/clear/backlog.js';
+import type { ClearDatabase } from '../../db/clear/database.js';
+import type { GeneratedPage } from '../../db/clear/soft.js';
+import type { Clock } from '../../lib/clock.js';
+import type { Commits } from '../rails/commits.js';
+import type { Fleet } from '../rails/fleet.js';
+import { countdown } from '../rails/tiers.js';
+import type { PageBody } from '../rails/unit.js';
+import type { Bodies } from './bodies.js';
+import { isPutOn, removeNames, untold } from './on-rails.js';
+
+/** Removes all names up to the last one of the earlier life from the rails, a thousand at a time. */
+export function removeLeftNames(db: ClearDatabase, fleet: Fleet, commits: Commits): void {
+  const untilMs = db.numbers.last('last_stamp');
+  const next = (after: GeneratedPage | undefined): void => {
+    const names = db.read(() => db.soft.generated(after, untilMs));
+    const last = names.at(-1);
+    if (last === undefined) return;
+    const over = countdown(names.length, () => {
+      commits.add(
+        () => {
+          for (const name of names) db.soft.forgetGenerated(name);
+        },
+        () => next(last),
+      );
+    });
+    for (const { target, url, tsUrl } of names) removeNames(fleet.railsOf(target), url, [tsUrl], over);
+  };
+  next(undefined);
+}
+
+/** What entries of backlogs are replayed with. */
+export class Replays {
+  readonly #db: ClearDatabase;
+  readonly #bodies: Bodies;
+  readonly #commits: Commits;
+  readonly #clock: Clock;
+  /** Entries whose pages are being published again. */
+  readonly #again = new Set<string>();
+
+  constructor(db: ClearDatabase, bodies: Bodies, commits: Commits, clock: Clock) {
+    this.#db = db;
+    this.#bodies = bodies;
+    this.#commits = commits;
+    this.#clock = clock;
+  }
+
+  /** Undefined: the content is not there any more, and the page is published again instead. */
+  bodyOf(row: BacklogRow): PageBody | undefined {
+    const { rail, bodySha, seq } = row;
+    const setup = this.#db.rails.get(rail);
+    if (setup === undefined) return undefined;
+    if (!isPutOn(setup)) return untold(seq);
+    const bytes = bodySha === null || bodySha === '' ? undefined : this.#bodies.find(bodySha);
+    if (bodySha !== null && bytes !== undefined) return { bytes, sha: bodySha, seq };
+    this.#publishAgain(row, setup.target);
+    return undefined;
+  }
+
+  #publishAgain({ rail, url, contentId, seq }: BacklogRow, target: string): void {
+    const key = `${rail}\0${url}`;
+    if (this.#again.has(key)) return;
+    this.#again.add(key);
+    this.#commits.add(
+      () => {
+        if (!this.#db.backlog.settle(rail, url, seq)) return;
+        if (this.#db.targets.get(target) !== undefined)
+          this.#db.soft.publish({ url, target, contentId }, this.#clock.nowMs());
+      },
+      () => this.#again.delete(key),
+    );
+  }
+}
