@@ -73,7 +73,7 @@ export class Upstream {
   serve(stream: Duplex, where: string): void {
     const earlier = this.#source;
     if (earlier !== undefined) {
-      this.#closed(earlier, new LccError('peer.unavailable', `${where}: another connection to it`));
+      this.#closed(earlier, new LccError('peer.unavailable', `${where}: replaced by another connection`));
       earlier.peer.channel.destroy();
     }
     const open = new Set<number>();

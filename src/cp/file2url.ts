@@ -85,7 +85,7 @@ export class Listing {
     this.#tellRest();
     if (this.#failed > 0) {
       this.#out.flush();
-      throw new LccError('io', `${this.#failed} names could not be looked at: the listing is not whole`);
+      throw new LccError('io', `${this.#failed} names could not be read: the listing is incomplete`);
     }
     this.#out.write(STREAM_END);
     this.#out.flush();

@@ -33,10 +33,7 @@ export async function serveControl(
     () => new LccError('peer.protocol', `a line of more than ${MAX_LINE_LENGTH} characters`),
   );
   const awaitMore = () =>
-    talk.limit(
-      IDLE_TIMEOUT_MS,
-      () => new LccError('peer.unavailable', `${peer}: says nothing, or reads nothing`),
-    );
+    talk.limit(IDLE_TIMEOUT_MS, () => new LccError('peer.unavailable', `${peer}: neither sends nor reads`));
   try {
     awaitMore();
     for (let chunk; (chunk = await talk.next()) !== undefined;)

@@ -102,10 +102,7 @@ async function removeStaleSocket(path: string): Promise<void> {
     );
   }
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false)
-    throw new LccError(
-      'peer.unavailable',
-      `unix:${path}: there is something else than a socket; name another`,
-    );
+    throw new LccError('peer.unavailable', `unix:${path}: exists and is not a socket; choose another path`);
   if (code !== 'ECONNREFUSED')
     throw new LccError('peer.unavailable', `unix:${path}: ${messageOf(error)}`, { cause: error });
   unlinkSync(path);

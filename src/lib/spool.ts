@@ -243,9 +243,9 @@ export class Spool {
     const path = join(dir, 'new', name);
     try {
       renameSync(path, join(dir, 'bad', name));
-      log?.error('a foreign file in a spool, set aside', { path });
+      log?.error('foreign file in a spool: set aside', { path });
     } catch (error) {
-      log?.error('a foreign file in a spool cannot be set aside', { path, error: messageOf(error) });
+      log?.error('cannot set aside a foreign file in a spool', { path, error: messageOf(error) });
     }
   }
 

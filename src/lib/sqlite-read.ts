@@ -76,7 +76,7 @@ export function openCopy(path: string): Db {
     db.pragma('journal_mode = DELETE');
     db.pragma('query_only = ON');
     copies.set(db, { path, state });
-    if (isOutdated(db)) throw new LccError('try.later', `${path}: somebody writes to it; run again`);
+    if (isOutdated(db)) throw new LccError('try.later', `${path}: another process writes to it; run again`);
     return db;
   } catch (error) {
     db?.close();

@@ -38,7 +38,7 @@ export function controlsOf(
       if (pid !== undefined && providers === 0)
         throw new LccError('usage', `no provider ${pid}; see lccpidb list`);
       const changed = changing(() => store.transaction(() => change(pid)));
-      log.info('told by the operator', { control: verb, pid, providers, changed });
+      log.info('operator command', { control: verb, pid, providers, changed });
       then(pid);
       const lccUntilMs = verb === 'flush' ? dispatcher.wholeDueAtMs : null;
       return { providers, changed, ...(lccUntilMs === null ? undefined : { lcc_until_ms: lccUntilMs }) };

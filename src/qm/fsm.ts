@@ -146,7 +146,7 @@ export class FsmSpool {
     } catch (error) {
       if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
       spool.setAside(entry.id);
-      log.error('damaged deletions, set aside; lccfsck finds the files', {
+      log.error('deletions damaged and set aside; run lccfsck to find the files', {
         entry: entry.id,
         machineid: entry.label,
         error: messageOf(error),

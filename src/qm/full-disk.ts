@@ -43,7 +43,7 @@ export class FullDisk {
       this.#look();
     }
     if (this.#reason === undefined || nowMs - this.#saidMs >= REMIND_MS) {
-      this.#log.error('the disk is full', { error, failures: this.#failures });
+      this.#log.error('disk full; free space on it', { error, failures: this.#failures });
       this.#saidMs = nowMs;
     }
     this.#reason = error;
@@ -58,7 +58,7 @@ export class FullDisk {
       const nowMs = this.#clock.monotonicMs();
       if (nowMs - this.#lastMs < QUIET_MS || !this.#hasRoom()) return this.#look();
       this.#reason = undefined;
-      this.#log.info('the disk has room again', {
+      this.#log.info('disk has room again', {
         after_s: Math.round((this.#lastMs - this.#sinceMs) / 1000),
         failures: this.#failures,
       });

@@ -255,7 +255,7 @@ export class KnownProviders {
     known.isSpread = hosts.size > 1;
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
-      log.warn('hours of the week are known here only as hours of the day: set qm.slots = 168', {
+      log.warn('hours of the week treated as hours of the day; set qm.slots = 168', {
         pid,
         never_open: isNever(hours),
       });

@@ -51,7 +51,7 @@ export class RefusedLogins {
       if (oldest !== undefined && this.#refusals.size >= MAX_PROVIDERS) this.#refusals.delete(oldest);
       this.#refusals.set(pid, { login, toldMs: nowMs, stands: true });
       this.#log.warn(
-        'the site refuses the login of a provider, what it refuses is removed: set another (lccpidb set --loginfile), then ask for all (lccctl want-full)',
+        'login of a provider refused by its site: what the site refuses is removed; set another login (lccpidb set --loginfile), then run lccctl want-full',
         { pid, code: UNAUTHORIZED },
       );
     }

@@ -258,7 +258,7 @@ export class SyncPoints {
     machine.sync = undefined;
     if (seq === undefined) return;
     if (status === 'unable') {
-      if (!machine.isUnableToSync) log.warn('a machine cannot sync its store', { machine: machine.id });
+      if (!machine.isUnableToSync) log.warn('machine cannot sync its store', { machine: machine.id });
       machine.isUnableToSync = true;
       return;
     }
@@ -275,7 +275,7 @@ export class SyncPoints {
 
   #mistrust(machine: Machine): void {
     const { store, log } = this.#options;
-    log.error('a machine has lost content; all since its last sync point is fetched again', {
+    log.error('machine lost content: everything since its last sync point is fetched again', {
       machine: machine.id,
     });
     machine.cancelPage();

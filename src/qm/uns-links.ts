@@ -92,14 +92,14 @@ export class UnsLinks {
     this.#sessions.add(session);
     talk.limit(helloTimeoutMs, () => {
       const limit = limitText('wire.hello_timeout_ms', helloTimeoutMs);
-      return new LccError('peer.protocol', `${where}: has not said who it is for ${limit}`);
+      return new LccError('peer.protocol', `${where}: no greeting for ${limit}`);
     });
     try {
       await receiveFromUns(talk, session.handlers(), { where, xml, maxHelloBytes, share: this.#share });
     } catch (error) {
       if (error instanceof Busy) talk.say(formatQmAnswer({ kind: 'busy' }));
       else if (!talk.isOver || !isDisconnect(error)) {
-        log.warn('a UNS is cut off', { peer, error: messageOf(error) });
+        log.warn('UNS connection closed', { peer, error: messageOf(error) });
         if (error instanceof LccError) talk.say(errorElement(error));
       }
     } finally {

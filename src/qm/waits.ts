@@ -230,7 +230,7 @@ export class Waits {
     this.#tell(paced);
     const { pid } = provider;
     this.#table.recallAll(pid);
-    log.info('provider is left alone', {
+    log.info('provider waits before its next fetch', {
       pid,
       wait_ms: waitMs,
       code: result.code,

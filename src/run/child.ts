@@ -156,7 +156,7 @@ export class Child {
     this.#state = 'stopping';
     const child = this.#process;
     const cancelKill = clock.after(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
-      log.warn('killed: it did not stop in time', { child: this.name });
+      log.warn('child killed: did not stop in time', { child: this.name });
       child.kill('SIGKILL');
     });
     await new Promise<void>(resolve => {
@@ -192,14 +192,14 @@ export class Child {
     }
     if (!this.#context.died()) {
       this.#state = 'stopped';
-      log.warn('child died, another start would not mend it', { child: this.name, what });
+      log.warn('child died, not restarted: a restart would not help', { child: this.name, what });
       return;
     }
     if (livedMs > restartMaxMs) this.#delayMs = restartMinMs;
     const delayMs = this.#delayMs;
     this.#delayMs = Math.min(restartMaxMs, delayMs * 2);
     this.#state = 'waiting';
-    log.warn('child died, starts again', { child: this.name, what, delay_ms: delayMs });
+    log.warn('child died, restarting', { child: this.name, what, delay_ms: delayMs });
     this.#cancelRestart = clock.after(delayMs, () => this.#again());
   }
 
@@ -209,7 +209,7 @@ export class Child {
     const reason = notNow?.(this.lastEnd?.status);
     if (reason !== undefined) {
       if (this.heldUp === undefined || clock.monotonicMs() - this.#remindedMs >= REMIND_MS) {
-        log.error('child is not started again for now', { child: this.name, reason });
+        log.error('child restart postponed', { child: this.name, reason });
         this.#remindedMs = clock.monotonicMs();
       }
       this.heldUp = reason;

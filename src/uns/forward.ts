@@ -222,7 +222,7 @@ export class Forwarder {
     const answer = await link.ask(last, 'absorbed', 'refused');
     step('uns.forwarded');
     if (answer.kind === 'refused') {
-      log.error('set refused by the Queue Manager, set aside', {
+      log.error('set refused by the Queue Manager: moved to bad/', {
         entry: entry.id,
         pid: head.pid,
         code: answer.code,
@@ -259,7 +259,7 @@ export class Forwarder {
     const { log } = this.#parts;
     const { entry, label } = damaged;
     const pid = label?.pid;
-    log.error('damaged set, set aside', { entry: entry.id, pid, error: messageOf(error) });
+    log.error('set damaged: moved to bad/', { entry: entry.id, pid, error: messageOf(error) });
     if (pid !== undefined) await link.ask(damageNote({ entry: entry.id, pid }), 'noted');
     await this.#done(damaged, 'setAside');
   }

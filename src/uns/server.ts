@@ -188,7 +188,7 @@ export class UnsServer {
       if (errseen > 0) await this.#logins.received(pid, errseen);
     } catch (error) {
       // The CP will be shown the same errors again: harmless.
-      this.#log.error('cannot remember which errors were received', { pid, error: messageOf(error) });
+      this.#log.error('cannot store which errors were received', { pid, error: messageOf(error) });
     }
     this.#forwarder.noteSession(pid);
   }

@@ -132,7 +132,7 @@ export class CpSession {
 
   async #parted({ provider: { pid }, seq }: Admission): Promise<void> {
     await this.#parts.parted(pid, this.#shownUpTo);
-    this.#parts.log.debug('CP parted', { pid, seq, errors_received: this.#shownUpTo > 0 });
+    this.#parts.log.debug('CP disconnected', { pid, seq, errors_received: this.#shownUpTo > 0 });
   }
 
   async #converse(): Promise<void> {
@@ -299,7 +299,7 @@ export class CpSession {
     if (!(error instanceof LccError)) return undefined;
     const fields = { peer: this.#peer, pid: this.#admission?.provider.pid, error: messageOf(error) };
     if (error.code === 'peer.unavailable') {
-      this.#parts.log.debug('CP lost', fields);
+      this.#parts.log.debug('CP connection lost', fields);
       return undefined;
     }
     this.#parts.log.error('cannot take a set', fields);

@@ -180,7 +180,7 @@ export abstract class UpperEnd {
     );
     const { clock, helloTimeoutMs } = options;
     this.#cancel = clock.after(helloTimeoutMs, () =>
-      refuseSilent(this.channel, 'has not said who it is', helloTimeoutMs),
+      refuseSilent(this.channel, 'no greeting', helloTimeoutMs),
     );
   }
 

@@ -46,7 +46,7 @@ async function look(uns: Daemon, password: string): Promise<[number, ...string[]
 async function parted(uns: Daemon, cp: Cp): Promise<string> {
   const reply = await cp.reply;
   const seq = /seq="(\d+)"/.exec(reply)?.[1];
-  await uns.logged(`"event":"CP parted","pid":7,"seq":${seq},`);
+  await uns.logged(`"event":"CP disconnected","pid":7,"seq":${seq},`);
   return reply;
 }
 
@@ -133,7 +133,7 @@ describe('errors of fetches', () => {
     dead.write(init(7, password) + set('partial', 'x'));
     await uns.logged('"event":"set accepted"');
     dead.resetAndDestroy();
-    await uns.logged('"event":"CP parted","pid":7,');
+    await uns.logged('"event":"CP disconnected","pid":7,');
     assert.deepEqual(await look(uns, password), [3, 'e1', 'e2']);
     await uns.stop();
   });

@@ -99,7 +99,7 @@ describe('lccd', () => {
     const other = start('lccd-uns', '--listen=127.0.0.1:0', `--qm=unix:${home}/none.sock`);
     await other.ready;
     const starting = start('lccd', '--listen=127.0.0.1:0');
-    await starting.logged('"event":"child died, starts again","child":"lccd-uns"');
+    await starting.logged('"event":"child died, restarting","child":"lccd-uns"');
     await starting.logged('"daemon":"lccd-qm","event":"ready"');
     const pids = runningPids().filter(pid => pid !== other.child.pid);
     assert.equal(await starting.stop(), 0, starting.log);

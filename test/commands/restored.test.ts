@@ -163,7 +163,7 @@ test('an empty database beside a store with content is warned of, with the way b
   const qm = lcc.startQueueManager();
   await qm.ready;
   assert.equal(await qm.stop(), 0);
-  assert.match(qm.log, /"level":"warn".*the database is empty and the store is not: .*--restored/);
+  assert.match(qm.log, /"level":"warn".*database empty, but not the store; .*--restored/);
 });
 
 function storedFiles(): string[] {

@@ -126,7 +126,7 @@ describe('a daemon', () => {
     writeFileSync(`${home}/file`, 'precious');
     const overFile = startEcho(home, [`unix:${home}/file`]);
     assert.equal(await overFile.ended, 69);
-    assert.match(overFile.log, /file: there is something else than a socket/);
+    assert.match(overFile.log, /file: exists and is not a socket/);
     assert.equal(readFileSync(`${home}/file`, 'utf8'), 'precious');
 
     const path = `${home}/busy.sock`;

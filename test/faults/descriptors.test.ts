@@ -119,7 +119,7 @@ describe('without a descriptor', () => {
     assert.equal(await sendAndNote('before'), '<set_accepted');
     await qm.until(({ sets }) => sets.length === 1);
 
-    await uns.logged('"CP parted"');
+    await uns.logged('"CP disconnected"');
     const lowest = await lowestFree(pid);
     const before = ticksOf(pid);
     limitFiles(pid, lowest);

@@ -266,7 +266,7 @@ describe('a spool', () => {
       spool.close();
     }
     assert.deepEqual(told, [
-      { event: 'a foreign file in a spool, set aside', path: join(dir, 'new', 'README') },
+      { event: 'foreign file in a spool: set aside', path: join(dir, 'new', 'README') },
     ]);
   });
 

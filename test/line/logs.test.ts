@@ -125,7 +125,7 @@ describe('the log of a whole LCC under load', () => {
       [[undefined, 1]],
     );
     assert.deepEqual(
-      of('child died, starts again').map(({ child }) => child),
+      of('child died, restarting').map(({ child }) => child),
       ['lccbot'],
     );
     // `pid` is a provider everywhere.

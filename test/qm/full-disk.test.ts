@@ -15,9 +15,9 @@ test('a full disk is told of when it begins, now and then, and when it is over',
     for (let i = 0; i < seconds; i++, clock.advance(1000)) disk.failed('lcc.db: database or disk is full');
   };
   failing(599);
-  assert.deepEqual(lines.splice(0), ['the disk is full 1']);
+  assert.deepEqual(lines.splice(0), ['disk full; free space on it 1']);
   failing(301);
-  assert.deepEqual(lines.splice(0), ['the disk is full 601']);
+  assert.deepEqual(lines.splice(0), ['disk full; free space on it 601']);
   clock.advance(60_000);
   assert.equal(disk.reason, 'lcc.db: database or disk is full', 'nobody tries, and there is no room');
   hasRoom = true;
@@ -25,8 +25,8 @@ test('a full disk is told of when it begins, now and then, and when it is over',
   assert.ok(disk.reason);
   clock.advance(10_000);
   assert.equal(disk.reason, undefined);
-  assert.deepEqual(lines.splice(0), ['the disk has room again 903']);
+  assert.deepEqual(lines.splice(0), ['disk has room again 903']);
   failing(1);
-  assert.deepEqual(lines, ['the disk is full 1']);
+  assert.deepEqual(lines, ['disk full; free space on it 1']);
   disk.stop();
 });

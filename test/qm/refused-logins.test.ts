@@ -39,7 +39,7 @@ test('the operator is told once that a site refuses the login of a provider, and
   await sim.send(1, urls(0, 30));
   await sim.pass(MINUTE);
   assert.equal(sim.bench.value("SELECT count(*) FROM pierr WHERE code = '401'"), 30, 'as it always was');
-  assert.match(warnings[0]?.event ?? '', /refuses the login .*\(lccpidb set --loginfile\)/);
+  assert.match(warnings[0]?.event ?? '', /refused by its site.*\(lccpidb set --loginfile\)/);
   assert.doesNotMatch(JSON.stringify(warnings), /wrong/, 'nobody reads the login in a log');
   await sim.send(1, urls(30, 30));
   await sim.send(2, urls(0, 3));

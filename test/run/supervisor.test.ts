@@ -188,7 +188,7 @@ describe('a supervisor', () => {
     await assert.rejects(supervisor.start(), { code: 'config', message: /wrong exited with 78/ });
     assert.deepEqual(
       lines.map(({ event, child }) => [event, child]),
-      [['child died, another start would not mend it', 'wrong']],
+      [['child died, not restarted: a restart would not help', 'wrong']],
     );
     await until('echo-a is gone', async () => (await pidOf('echo-a')) === undefined);
   });
@@ -212,7 +212,7 @@ describe('a supervisor', () => {
     );
     assert.deepEqual(
       lines.map(({ event }) => event),
-      ['child died, another start would not mend it'],
+      ['child died, not restarted: a restart would not help'],
     );
     assert.equal(await pidOf('echo-a'), undefined);
     assert.ok(supervisor.status().children.every(({ state }) => state === 'stopped'));

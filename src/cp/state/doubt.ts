@@ -111,7 +111,7 @@ function openAll(state: string): OpenSet[] {
       if (errnoOf(error) !== 'ENOENT') throw error;
     }
   }
-  throw new LccError('try.later', `${state}: other runs replace what lies beside it all the time; run again`);
+  throw new LccError('try.later', `${state}: other runs keep replacing the sets beside it; run again`);
 }
 
 function* keysOf(sets: readonly OpenSet[]): Generator<string, void, undefined> {

@@ -124,7 +124,7 @@ export class CuSession {
     backoff.succeeded(name, this.#address);
     this.#known = true;
     this.#reading.known();
-    log.debug('reader known', { peer: this.#peer, reader: name });
+    log.debug('reader logged in', { peer: this.#peer, reader: name });
   }
 
   async #answer(query: CuQuery): Promise<void> {

@@ -68,7 +68,10 @@ export class CacheReader {
   /** Looks at the database as it is now. @throws LccError `try.later` when it is outdated */
   renew(): void {
     if (this.isOutdated)
-      throw new LccError('try.later', `${this.#path}: it is written to again, on another way; run again`);
+      throw new LccError(
+        'try.later',
+        `${this.#path}: the database is in use again since this copy was made; run again`,
+      );
     this.rest();
     this.#types = undefined;
     this.#providers = undefined;

@@ -290,7 +290,7 @@ function openExclusively(path: string, firstId: number): Db {
 function openForLook(path: string): Db {
   const db = openCopy(path);
   try {
-    if (versionOf(db, path, STEPS) === 0) throw new LccError('data.malformed', `${path}: nothing is in it`);
+    if (versionOf(db, path, STEPS) === 0) throw new LccError('data.malformed', `${path}: empty`);
     requireSound(db, path);
     return db;
   } catch (error) {

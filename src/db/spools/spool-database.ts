@@ -163,7 +163,7 @@ export function damageOf(path: string, table: string): string | undefined {
       .filter(line => line !== 'ok');
     if (lines.length > 0) return lines.join(', ').replaceAll(/\s+/g, ' ');
     const has = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
-    return has === undefined ? 'nothing is in it: it was emptied, or its making was cut off' : undefined;
+    return has === undefined ? 'empty: it was emptied, or its creation was interrupted' : undefined;
   } catch (error) {
     if (isDamage(error)) return messageOf(error);
     throw storageError(path, error, REMEDY);

@@ -132,6 +132,6 @@ export class Checkpoints {
     if (this.#isOver) return;
     this.close();
     this.#db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    this.#log.warn('checkpoints are made between commits: their thread is lost', { reason });
+    this.#log.warn('checkpoint thread lost: commits make checkpoints from now on', { reason });
   }
 }

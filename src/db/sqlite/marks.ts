@@ -152,7 +152,7 @@ export class Marks {
   /** Nobody depends on a mark being there: without it an older copy that is put back may not be noticed. */
   #unable(error: unknown): void {
     if (!this.#isUnable)
-      this.#options.log.warn('how far the database has come cannot be noted beside it', {
+      this.#options.log.warn('cannot write the mark beside the database', {
         path: this.#path,
         error: messageOf(error),
       });

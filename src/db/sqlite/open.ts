@@ -63,7 +63,7 @@ export function openReadOnly(path: string): Db {
   try {
     db = openForReading(path, BUSY_TIMEOUT_MS);
     const version = versionOf(db, path, STEPS);
-    if (version === 0) throw new LccError('input.missing', `${path}: nothing is in it yet; start lccd`);
+    if (version === 0) throw new LccError('input.missing', `${path}: still empty; start lccd`);
     if (version < SCHEMA_VERSION)
       throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);
     return db;
@@ -75,7 +75,7 @@ export function openReadOnly(path: string): Db {
 
 function refuseUnserved(path: string): void {
   if (isLeaving(path))
-    throw new LccError('config', `${path}: damaged, and being replaced when that was cut off; ${GO_ON}`);
+    throw new LccError('config', `${path}: damaged, and its replacement was interrupted; ${GO_ON}`);
   const vanished = hasVanished(path);
   if (vanished !== undefined) throw new LccError('config', `${path}: ${vanished}; ${START_EMPTY}`);
 }

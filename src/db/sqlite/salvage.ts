@@ -61,7 +61,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
     db.close();
   } catch (error) {
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
-    log.error('the database is damaged', { path, error: messageOf(error.cause) });
+    log.error('database damaged', { path, error: messageOf(error.cause) });
   }
   const aside = freeName(`${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`);
   const copied = buildNew(path, log, fromNothing);
@@ -166,7 +166,7 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
     try {
       const there = columnsOf(old, table);
       if (there.length === 0) {
-        log.warn('a table is not found in the damaged database: nothing of it is kept', { table });
+        log.warn('table missing in the damaged database: its rows are lost', { table });
         return 0;
       }
       // A database of an older release has fewer.
@@ -191,10 +191,10 @@ function copyTable(old: Db, db: Db, table: string, log: Log): number {
         if (order === 'DESC' && changes === 0) break;
         copied += changes;
       }
-      if (leftOut > 0) log.warn('rows that cannot be are left out', { table, rows: leftOut });
+      if (leftOut > 0) log.warn('rows left out: the schema does not allow them', { table, rows: leftOut });
       return copied;
     } catch (error) {
-      log.warn('a table could not be read whole', { table, direction: order, error: messageOf(error) });
+      log.warn('cannot read the whole table', { table, direction: order, error: messageOf(error) });
     }
   }
   return copied;
@@ -230,7 +230,7 @@ function goOnNumberingErrors(old: Db, db: Db, log: Log): void {
     if (last !== undefined && last < MOST_ERRORS)
       db.prepare("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'pierr'").run(last);
   } catch (error) {
-    log.warn('how far errors were numbered could not be read', { error: messageOf(error) });
+    log.warn('cannot read the last number of an error', { error: messageOf(error) });
   }
 }
 

@@ -94,7 +94,7 @@ export class ContentAges implements Chore {
       for (const pid of pids) store.providers.wantFullSet(reason, pid);
     });
     step('qm.wanted.noted');
-    for (const pid of pids) log.info('a full set is wanted', { pid, reason });
+    for (const pid of pids) log.info('full set wanted', { pid, reason });
   }
 
   #mark(): void {

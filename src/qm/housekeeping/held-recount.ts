@@ -69,6 +69,6 @@ export class HeldRecount implements Chore {
     if (left.content === urls && urls > 0) return;
     const { store, log } = this.#options;
     if (!store.transaction(() => store.held.recount(psetid, left))) return;
-    log.info('held removals are given up: nothing is left to remove', { pid, psetid });
+    log.info('held removals dropped: nothing left to remove', { pid, psetid });
   }
 }

@@ -54,10 +54,13 @@ export function openStore(services: Services): OpenStore {
     lock.release();
     throw new LccError('config', `${path}: ${old}`);
   }
-  if (raised.length > 0) log.warn('numbers given out had been forgotten', { counters: raised.join(' ') });
+  if (raised.length > 0)
+    log.warn('counters raised: the database did not have all numbers given out', {
+      counters: raised.join(' '),
+    });
   if (lastGiven(db, 'seq') === 0 && hasContent(config.home.store))
     log.warn(
-      'the database is empty and the store is not: put back a backup of lcc.db and run lccfsck --repair --restored, or lccfsck --repair --remove-orphans empties the store',
+      'database empty, but not the store; put back a backup of lcc.db and run lccfsck --repair --restored, or empty the store with lccfsck --repair --remove-orphans',
       { path, store: config.home.store },
     );
   const setPlaces = new SetPlaces({ db, log, fail: error => services.fail(error) });

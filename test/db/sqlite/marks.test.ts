@@ -169,7 +169,7 @@ test('that no mark can be written is said once, and nothing waits for it', async
   await commit('a');
   clock.advance(1000);
   await marks.stop();
-  assert.deepEqual(warnings, ['how far the database has come cannot be noted beside it']);
+  assert.deepEqual(warnings, ['cannot write the mark beside the database']);
   rmSync(dir, { recursive: true });
 });
 

@@ -86,7 +86,7 @@ test('of a table whose description is lost nothing is kept, and that is said in 
     if ('table' in fields) said.push([message, fields]);
   };
   openOrSalvage(bench.path, NOW, { ...silentLog, warn }).close();
-  const lost = 'a table is not found in the damaged database: nothing of it is kept';
+  const lost = 'table missing in the damaged database: its rows are lost';
   assert.deepEqual(said, [[lost, { table: 'agemark' }]]);
   assert.equal(aside().length, 1);
 });
@@ -210,7 +210,7 @@ test('what salvages the database does not say that something should', () => {
   const error = (event: string, fields: LogFields = {}) => void said.push([event, fields['error']]);
   openOrSalvage(bench.path, NOW, { ...silentLog, error }, true).close();
   assert.deepEqual(said, [
-    ['the database is damaged', 'file is not a database'],
+    ['database damaged', 'file is not a database'],
     ['a new database has been started; no provider is in it: add them again with lccpidb add', undefined],
   ]);
 });
@@ -346,7 +346,7 @@ test('rows that the schema does not allow are not carried over, and that is said
   const warn = (message: string, fields: LogFields = {}) => void said.push([message, fields]);
   openOrSalvage(bench.path, NOW, { ...silentLog, warn }).close();
   assert.equal(aside().length, 1);
-  const leftOut = 'rows that cannot be are left out';
+  const leftOut = 'rows left out: the schema does not allow them';
   assert.deepEqual(said, [
     [leftOut, { table: 'lccurl', rows: 3 }],
     [leftOut, { table: 'qdb', rows: 2 }],
