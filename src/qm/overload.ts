@@ -60,7 +60,7 @@ export class Overload {
   begin(reason: string, reopen: () => Promise<void>): boolean {
     if (this.#shut || this.#stopped) return false;
     this.#shut = true;
-    this.#options.log.warn('UNSes are shut out', { reason });
+    this.#options.log.warn('all UNS connections closed', { reason });
     this.#checkLater(reopen);
     return true;
   }
@@ -95,10 +95,10 @@ export class Overload {
       this.#opening = reopen().then(
         () => {
           this.#shut = false;
-          log.info('UNSes are let in again');
+          log.info('UNS connections accepted again');
         },
         (error: unknown) => {
-          log.error('cannot listen for UNSes', { error: messageOf(error) });
+          log.error('cannot listen for UNS connections', { error: messageOf(error) });
           this.#checkLater(reopen);
         },
       );
