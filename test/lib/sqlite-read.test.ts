@@ -50,7 +50,10 @@ describe('a database on a read-only disk', { skip: noDisk('ext4') }, () => {
     const writer = openDatabase(path);
     writer.exec("UPDATE counter SET value = 7 WHERE name = 'seq'");
     assert.notEqual(reader.dataVersion(), seen, 'who follows is woken');
-    assert.throws(() => reader.renew(), { code: 'try.later', message: /in use again since this copy was made; run again$/ });
+    assert.throws(() => reader.renew(), {
+      code: 'try.later',
+      message: /in use again since this copy was made; run again$/,
+    });
     assert.notEqual(cache.reader(), first);
     cache.reader().renew();
     assert.equal(cache.reader().highWater, 7);
