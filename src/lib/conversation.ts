@@ -17,11 +17,6 @@ import type { PeerReading } from './fair-share.js';
 
 /** If the peer stopped sending before our last reply, its reset is waited for so long, so that the next write fails. */
 const PROBE_MS = 100;
-/** Read of a socket at a time. */
-const CHUNK_BYTES = 64 * 1024;
-
-/** A socket; of a pair of streams in one process nobody counts the bytes. */
-type Stream = Duplex & { readonly bytesRead?: number };
 
 export interface Parting {
   /** The time in which what the peer still says is read; left out: as it comes. */
@@ -33,14 +28,16 @@ export interface Parting {
 }
 
 export class Conversation {
-  readonly #stream: Stream;
+  readonly #stream: Duplex;
   readonly #peer: string;
   readonly #clock: Clock;
-  #chunks: Buffer[] = [];
   #heardBytes = 0;
   /** What has been said and not yet sent. */
   #unsent = '';
   #hasSpoken = false;
+  /** The peer has said its last word; it may not have been heard. */
+  #ends = false;
+  /** All that the peer has said has been heard. */
   #ended = false;
   /** Whether the peer's end came when everything we had said was on its way. */
   #endedAfterReplies = false;
@@ -54,17 +51,19 @@ export class Conversation {
   #wakes: (() => void)[] = [];
 
   /** @param peer its name, for messages */
-  constructor(stream: Stream, peer: string, clock: Clock) {
+  constructor(stream: Duplex, peer: string, clock: Clock) {
     this.#stream = stream;
     this.#peer = peer;
     this.#clock = clock;
     // A peer may say its last word and still read: its end is not ours.
     stream.allowHalfOpen = true;
-    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
+    stream.on('readable', this.#stirs);
     stream.on('end', () => {
-      this.#ended = true;
-      this.#endedAfterReplies = this.waitingBytes === 0 && this.#hasSpoken;
-      if (this.#hear !== undefined) this.#onLost(undefined);
+      this.#ends = true;
+      if (this.#hear !== undefined) {
+        this.#end();
+        this.#onLost(undefined);
+      }
       this.stir();
     });
     stream.on('error', (error: Error) => {
@@ -76,12 +75,11 @@ export class Conversation {
       this.unlimited();
       this.#onLost(undefined);
     });
-    stream.pause();
   }
 
-  /** Read of the peer, be it only into a buffer. */
+  /** Taken of what the peer has said. */
   get heardBytes(): number {
-    return this.#stream.bytesRead ?? this.#heardBytes;
+    return this.#heardBytes;
   }
 
   /** Bytes said that the peer has not taken. */
@@ -103,23 +101,36 @@ export class Conversation {
 
   /**
    * The next bytes; undefined when the peer has said its last word.
+   * @param reading whose: of a stranger a slice is taken, and the rest stays with the system, which holds the peer back
    * @throws what `interrupt` was given, or LccError `peer.unavailable` when the connection is broken
    */
-  async next(): Promise<Buffer | undefined> {
+  async next(reading?: PeerReading): Promise<Buffer | undefined> {
     for (;;) {
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) return chunk;
       if (this.#ended) return undefined;
       this.check();
+      const chunk =
+        reading === undefined ? (this.#stream.read() as Buffer | null) : reading.take(this.#stream);
+      if (chunk !== null) {
+        this.#heardBytes += chunk.length;
+        return chunk;
+      }
       this.#send();
-      this.#stream.resume();
-      await this.#stirred();
+      if (this.#ends) this.#end();
+      else await this.#stirred();
     }
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#endedAfterReplies = this.waitingBytes === 0 && this.#hasSpoken;
   }
 
   /** All that the peer says, in pieces that leave others their share. Throws like `next`. */
   async *slices(reading: PeerReading): AsyncGenerator<Buffer> {
-    for (let chunk; (chunk = await this.next()) !== undefined;) yield* reading.slices(chunk);
+    for (let slice; (slice = await this.next(reading)) !== undefined;) {
+      await reading.turn(slice.length);
+      yield slice;
+    }
   }
 
   /**
@@ -130,17 +141,16 @@ export class Conversation {
   listen(hear: (chunk: Buffer) => void, lost: (error: Error | undefined) => Error): void {
     this.#hear = hear;
     this.#lost = lost;
+    this.#stream.off('readable', this.#stirs);
+    this.#stream.on('data', (chunk: Buffer) => this.#onData(chunk));
     this.#stream.resume();
   }
 
   #onData(chunk: Buffer): void {
     this.#heardBytes += chunk.length;
-    if (this.#hear === undefined) {
-      this.#chunks.push(chunk);
-      this.#stream.pause();
-    } else if (this.#failure === undefined) {
+    if (this.#failure === undefined) {
       try {
-        this.#hear(chunk);
+        this.#hear?.(chunk);
       } catch (error) {
         this.interrupt(error instanceof Error ? error : new LccError('bug', messageOf(error)));
       }
@@ -277,12 +287,12 @@ export class Conversation {
    * @returns whether the peer has received everything we said, for all that is known
    */
   async finish({ reading, maxBytes = Infinity, isCertain = false }: Parting = {}): Promise<boolean> {
-    const mostBytes = this.heardBytes + maxBytes - CHUNK_BYTES;
+    const mostBytes = this.heardBytes + maxBytes;
     try {
       await this.said(0);
       if (isCertain && this.#ended && !this.#endedAfterReplies) await this.#probe();
       this.#stream.end();
-      for (let chunk; (chunk = await this.next()) !== undefined; await reading?.turn(chunk.length))
+      for (let chunk; (chunk = await this.next(reading)) !== undefined; await reading?.turn(chunk.length))
         if (this.heardBytes > mostBytes) return false;
       await this.until(() => this.#closed);
       return !this.#broken;

@@ -91,16 +91,6 @@ export class PeerReading {
     return stream.read(Math.min(stream.readableLength, STRANGER_SLICE_BYTES)) as Buffer | null;
   }
 
-  /** The chunk in slices, each when it may be read. */
-  async *slices(chunk: Buffer): AsyncGenerator<Buffer> {
-    for (let rest = chunk; rest.length > 0;) {
-      const slice = this.isKnown ? rest : rest.subarray(0, STRANGER_SLICE_BYTES);
-      await this.turn(slice.length);
-      yield slice;
-      rest = rest.subarray(slice.length);
-    }
-  }
-
   /** Resolves when `bytes` bytes may be read, or passed over. */
   async turn(bytes: number): Promise<void> {
     const rank = this.#rank;

@@ -16,7 +16,7 @@ import type { Conversation } from '../lib/conversation.js';
 import type { Counts } from '../lib/counts.js';
 import { LccError, messageOf, tooManyFiles } from '../lib/errors.js';
 import type { DutyCycle } from '../lib/duty-cycle.js';
-import type { FairShare, PeerReading } from '../lib/fair-share.js';
+import { STRANGER_REST_BYTES, type FairShare, type PeerReading } from '../lib/fair-share.js';
 import type { Log } from '../lib/log.js';
 import type { SharedLayouts } from '../lib/xml/layouts.js';
 import {
@@ -161,17 +161,16 @@ export class CpSession {
     for (;;) {
       this.#watch.waits();
       await this.#talk.said(this.#parts.options.limits['uns.max_reply_bytes']);
-      const chunk = await this.#talk.next();
-      this.#watch.heard(chunk?.length ?? 0);
-      if (chunk === undefined) break;
-      for await (const slice of this.#reading.slices(chunk)) {
-        this.#set?.countBytes(slice.length);
-        const startedMs = this.#parts.clock.monotonicMs();
-        yield* this.#reader.read(slice);
-        const workedMs = this.#parts.clock.monotonicMs() - startedMs;
-        await this.#set?.paced();
-        await this.#makeRoom(workedMs);
-      }
+      const slice = await this.#talk.next(this.#reading);
+      this.#watch.heard(slice?.length ?? 0);
+      if (slice === undefined) break;
+      await this.#reading.turn(slice.length);
+      this.#set?.countBytes(slice.length);
+      const startedMs = this.#parts.clock.monotonicMs();
+      yield* this.#reader.read(slice);
+      const workedMs = this.#parts.clock.monotonicMs() - startedMs;
+      await this.#set?.paced();
+      await this.#makeRoom(workedMs);
     }
     const [problem] = this.#reader.end();
     if (problem?.kind === 'problem' && this.#admission !== undefined) {
@@ -285,7 +284,9 @@ export class CpSession {
     try {
       // Who has not even tried to log in sends nothing that must not be cut off.
       const isNoise = this.#claimed === undefined;
-      const maxBytes = isNoise ? 2 * options.xml.maxHelloBytes - this.#talk.heardBytes : Infinity;
+      const maxBytes = isNoise
+        ? options.xml.maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes
+        : Infinity;
       const received = await this.#talk.finish({ reading: this.#reading, maxBytes, isCertain: true });
       this.#shownUpTo = received && !this.#isCut ? (this.#admission?.shownUpTo ?? 0) : 0;
     } finally {

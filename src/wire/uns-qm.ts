@@ -240,12 +240,9 @@ export async function receiveFromUns(
     flush();
     for (const call of calls.splice(0)) await call();
   };
-  for (let chunk; (chunk = await talk.next()) !== undefined;) {
-    if (!reading.isKnown) {
-      for await (const slice of reading.slices(chunk)) await read(slice);
-      continue;
-    }
-    await read(chunk);
+  for (let slice; (slice = await talk.next(reading)) !== undefined;) {
+    if (!reading.isKnown) await reading.turn(slice.length);
+    await read(slice);
     // A connection that always has more is read many chunks in a row: the other connections wait for all of them.
     if (state.inSet) await talk.turn();
   }

@@ -5,7 +5,8 @@ import { after, beforeEach, describe, it } from 'node:test';
 import { ManualClock } from '../../src/lib/clock.js';
 import { Conversation } from '../../src/lib/conversation.js';
 import { LccError } from '../../src/lib/errors.js';
-import { FairShare } from '../../src/lib/fair-share.js';
+import { FairShare, STRANGER_SLICE_BYTES } from '../../src/lib/fair-share.js';
+import { flooded, STRANGER_BYTES } from '../support/flood.js';
 import { until } from '../support/until.js';
 
 const server = createServer();
@@ -117,6 +118,15 @@ describe('a wait', () => {
     talk.destroy();
   });
 
+  it('is interrupted although the peer goes on and on', async () => {
+    peer.write(Buffer.alloc(256 * 1024));
+    const reading = new FairShare().join();
+    assert.ok(((await talk.next(reading)) ?? '').length > 0);
+    talk.interrupt(why);
+    await assert.rejects(talk.next(reading), why);
+    talk.destroy();
+  });
+
   it('ends with the connection', async () => {
     const waits = [talk.next(), talk.rest(1000), talk.until(() => false)];
     peer.resetAndDestroy();
@@ -175,8 +185,19 @@ describe('the end', () => {
     assert.equal(heard.join(''), 'last word');
   });
 
+  it('leaves with the system what a stranger sends beyond what is passed over', async () => {
+    talk.destroy();
+    const maxBytes = 172 * 1024;
+    const { readBytes } = await flooded(socket => {
+      const stranger = new Conversation(socket, 'stranger', clock);
+      void stranger.finish({ reading: new FairShare().join(), maxBytes });
+    });
+    assert.ok(readBytes > maxBytes && readBytes <= STRANGER_BYTES, String(readBytes));
+  });
+
   it('passes over so much of what the peer still says', async () => {
-    const finished = talk.finish({ maxBytes: 256 * 1024 });
+    const maxBytes = 64 * 1024;
+    const finished = talk.finish({ reading: new FairShare().join(), maxBytes });
     peer.on('error', () => undefined);
     const write = () => {
       while (!peer.destroyed && peer.write(Buffer.alloc(10_000)));
@@ -185,7 +206,8 @@ describe('the end', () => {
     peer.on('drain', write);
     write();
     assert.equal(await finished, false);
-    assert.ok(talk.heardBytes > 0 && talk.heardBytes <= 256 * 1024, String(talk.heardBytes));
+    const moreBytes = talk.heardBytes - maxBytes;
+    assert.ok(moreBytes > 0 && moreBytes <= STRANGER_SLICE_BYTES, String(talk.heardBytes));
   });
 
   it('can be known to be received by a peer that has said its last word before', async () => {

@@ -15,6 +15,7 @@ import {
   type UnsHandlers,
 } from '../../src/wire/uns-qm.js';
 import { ends, settle } from '../support/duplex.js';
+import { flooded, STRANGER_BYTES } from '../support/flood.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { Conversation } from '../../src/lib/conversation.js';
 import { FairShare } from '../../src/lib/fair-share.js';
@@ -140,6 +141,17 @@ describe('the QM hears', () => {
     });
     theirs.write('<!-- x -->\n'.repeat(1000));
     await heard;
+  });
+
+  it('256 KB of a stranger at most that goes on and on', async () => {
+    let answered: Promise<void> | undefined;
+    const { readBytes } = await flooded(socket => {
+      const talk = talkOver(socket);
+      const heard = receiveFromUns(talk, recorder([]), { ...OPTIONS, maxHelloBytes: 128 * 1024 });
+      answered = assert.rejects(heard, { code: 'limit' }).finally(() => talk.destroy());
+    });
+    await answered;
+    assert.ok(readBytes <= STRANGER_BYTES, String(readBytes));
   });
 
   it('everything of a UNS that has said which it is', async () => {
