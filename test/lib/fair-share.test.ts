@@ -22,7 +22,8 @@ function endless(reading: PeerReading, name: string, slices: string[]): { stop()
     },
   });
   const read = async (): Promise<void> => {
-    while (!isOver) {
+    for (;;) {
+      if (isOver) return;
       const { length } = reading.take(stream) ?? '';
       await reading.turn(length);
       if (length > 0) slices.push(length >= CHUNK.length ? name.toUpperCase() : name);
