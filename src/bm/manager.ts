@@ -15,7 +15,6 @@
  *                            its turn is answered with `recalled`, what has begun is finished
  */
 import type { Duplex } from 'node:stream';
-import { limitText } from '../config/settings/index.js';
 import type { Name } from '../db/names/names.js';
 import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
@@ -27,9 +26,11 @@ import { ownerOf, Stops } from '../wire/stops.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';
+import { cutHungRobots } from './hung-robots.js';
 import { mayGoOn, tooManyLosses } from './losses.js';
 import { MissingRobots } from './missing-robots.js';
 import { storeFull } from './outcomes.js';
+import { RobotWait } from './robot-wait.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
 import { Upstream } from './upstream.js';
@@ -73,7 +74,7 @@ export class BotManager {
   #full: boolean;
   #stopping = false;
   #cancelWatch: () => void;
-  #cancelRobotWait: (() => void) | undefined;
+  readonly #robotWait: RobotWait;
 
   constructor(options: BotManagerOptions) {
     this.#options = options;
@@ -83,6 +84,11 @@ export class BotManager {
     this.#distributor = new Distributor<FetchTask>(options.laneWindow, (task, begun) =>
       this.#lost(task, begun),
     );
+    this.#robotWait = new RobotWait(options.clock, options.robotWaitMs, () => {
+      const requests = this.#takeBack(() => true);
+      this.#balance();
+      this.#log.warn('no robot: what waited goes back to the source', { requests });
+    });
     this.#upstream = new Upstream(options, {
       fetch: (source, request) => this.#request(source, request),
       recall: (source, lane, begun) => {
@@ -200,7 +206,7 @@ export class BotManager {
     this.#takeBack(() => true);
     await this.#upstream.drain(this.#distributor.given);
     this.#cancelWatch();
-    this.#cancelRobotWait?.();
+    this.#robotWait.stop();
     this.#store.close();
     this.#upstream.end();
     for (const robot of this.#robots) robot.cut(undefined);
@@ -322,20 +328,8 @@ export class BotManager {
     this.#waitForRobots();
   }
 
-  /** What waits goes back to the source when no robot comes for a while; `lccd` starts one that died within seconds. */
   #waitForRobots(): void {
-    if (this.#distributor.slots > 0) {
-      this.#cancelRobotWait?.();
-      this.#cancelRobotWait = undefined;
-      return;
-    }
-    if (this.#distributor.waiting === 0) return;
-    this.#cancelRobotWait ??= this.#options.clock.after(this.#options.robotWaitMs, () => {
-      this.#cancelRobotWait = undefined;
-      const requests = this.#takeBack(() => true);
-      this.#balance();
-      this.#log.warn('no robot connected: waiting requests returned to the source', { requests });
-    });
+    this.#robotWait.look(this.#distributor.slots, this.#distributor.waiting);
   }
 
   /** Reads from the source only while there is room for what it asks. */
@@ -347,13 +341,7 @@ export class BotManager {
   #watch(): void {
     this.#cancelWatch = this.#options.clock.after(WATCH_INTERVAL_MS, () => this.#watch());
     const { attemptTimeoutMs, clock } = this.#options;
-    const startedBeforeMs = clock.monotonicMs() - attemptTimeoutMs;
-    for (const worker of this.#robots) {
-      const late = this.#distributor.turnOf(worker, task => task.startedMs <= startedBeforeMs);
-      if (late === undefined) continue;
-      const limit = limitText('bm.attempt_timeout_ms', attemptTimeoutMs);
-      worker.cut(new LccError('limit', `${worker.where}: no answer within ${limit} for ${late.request.url}`));
-    }
+    cutHungRobots(this.#robots, this.#distributor, { nowMs: clock.monotonicMs(), attemptTimeoutMs });
     this.#lookForRoom();
   }
 
