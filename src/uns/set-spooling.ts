@@ -8,9 +8,10 @@ import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
 import type { SpoolIntake } from './spool-intake.js';
-import { limitOf, type UnsOptions } from './options.js';
+import type { UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './rations.js';
+import { demandSetBytes, demandSetUrls } from './set-limits.js';
 import { Refusal } from '../wire/refusal.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 
@@ -84,12 +85,7 @@ export class SetSpooling {
   /** Counts what the CP has sent of the set. @throws Refusal 102 or 106 */
   countBytes(bytes: number): void {
     this.#readBytes += bytes;
-    if (this.#readBytes > this.#options.limits['uns.max_set_bytes']) {
-      throw new Refusal(
-        106,
-        `the set is too big: the limit is ${limitOf(this.#options, 'uns.max_set_bytes')}`,
-      );
-    }
+    demandSetBytes(this.#options, this.#readBytes);
     if (this.#readBytes - this.#roomCheckedAt < ROOM_CHECK_BYTES) return;
     this.#roomCheckedAt = this.#readBytes;
     this.#intake.room.demand();
@@ -176,12 +172,7 @@ export class SetSpooling {
 
   #demandWithinLimits(): void {
     const { filesmax, spacemax } = this.#provider;
-    if (this.#urls > this.#options.limits['uns.max_set_urls']) {
-      throw new Refusal(
-        106,
-        `too many urls in one set: the limit is ${limitOf(this.#options, 'uns.max_set_urls')}`,
-      );
-    }
+    demandSetUrls(this.#options, this.#urls);
     if (this.#updates > filesmax) {
       throw overFiles(this.#provider);
     }
