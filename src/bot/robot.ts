@@ -23,6 +23,7 @@ import type { FetchEngine } from '../fetch/engine.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import type { BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
+import { areEnough, sendResults, sendSoon } from './result-batch.js';
 import { BegunFetch, type Ahead, type Asker, type Session, type WaitingRequest } from './session.js';
 import { StoreFiles } from './store-files.js';
 import { verdictOf } from './verdict.js';
@@ -44,13 +45,6 @@ export interface RobotOptions {
 
 /** Time that fetches begun get when the robot is told to stop. */
 const STOP_GRACE_MS = 5000;
-/**
- * Results go together, since each message wakes two daemons up: as many as there are requests left to fetch meanwhile,
- * within these bounds, or what has come within the delay; at once when nothing else goes on.
- */
-const MIN_RESULT_BATCH = 8;
-const MAX_RESULT_BATCH = 32;
-const RESULT_DELAY_MS = 4;
 /** Slots that slow sites leave to others come and go: told together. */
 const OFFER_DELAY_MS = 500;
 /** Fetches under way from which on content is put in place by a thread of its own. */
@@ -160,7 +154,7 @@ export class Robot {
     this.#options.engine.close();
     this.#files.close();
     for (const session of this.#sessions) {
-      this.#send(session);
+      sendResults(session);
       session.peer.channel.end();
     }
   }
@@ -169,7 +163,7 @@ export class Robot {
     if (this.#stopping) return;
     if (request.lane !== undefined && session.stops.includes(request.lane, this.#nowMs())) {
       session.unsent.push({ id: request.id, status: 'recalled' });
-      this.#sendSoon(session);
+      sendSoon(session, this.#options.clock);
       return;
     }
     session.open++;
@@ -183,7 +177,7 @@ export class Robot {
     const lane = session.lanes.get(name);
     if (lane === undefined) return;
     this.#handBack(session, name, lane);
-    this.#send(session);
+    sendResults(session);
     // The fetch ends as an error; only the side that asked can say what that means.
     if (begun) session.asking.get(name)?.cancel();
     this.#endIfDone(session);
@@ -296,25 +290,11 @@ export class Robot {
   /** A result was noted, and the next fetch begun: sends now or a moment later. */
   #settle(session: Session, isAwaited: boolean): void {
     if (!session.closed) {
-      const enough = Math.min(Math.max(MIN_RESULT_BATCH, this.#lanes.waiting), MAX_RESULT_BATCH);
-      if (isAwaited || session.unsent.length >= enough || this.#running === 0) this.#send(session);
-      else this.#sendSoon(session);
+      if (isAwaited || areEnough(session, this.#lanes.waiting) || this.#running === 0) sendResults(session);
+      else sendSoon(session, this.#options.clock);
       this.#endIfDone(session);
     }
     if (this.#running === 0) this.#whenIdle?.();
-  }
-
-  #sendSoon(session: Session): void {
-    session.cancelSend ??= this.#options.clock.after(RESULT_DELAY_MS, () => this.#send(session));
-  }
-
-  /** Each write to a Bot Manager wakes it up: results go many a time. */
-  #send(session: Session): void {
-    session.cancelSend?.();
-    session.cancelSend = undefined;
-    const results = session.unsent;
-    session.unsent = [];
-    for (const result of results) session.peer.fetched(result);
   }
 
   #nowMs(): number {
@@ -333,7 +313,7 @@ export class Robot {
 
   #endIfDone(session: Session): void {
     if (!session.ended || session.open > 0) return;
-    this.#send(session);
+    sendResults(session);
     session.peer.channel.end();
   }
 
