@@ -25,12 +25,12 @@ import { Pace, type PaceState } from './pace.js';
 import { Redirects } from './redirects.js';
 import { requestHeaders } from './request-headers.js';
 import type { Sink } from './sink.js';
+import { timedOut, type Phase } from './timeouts.js';
+import { isVerified } from './verified.js';
 import { targetOf, targetOfUrl, type Target } from './target.js';
 
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
-
-type Phase = 'place' | 'connect' | 'headers' | 'body' | 'drain' | 'decode' | 'save' | 'over';
 
 export class Fetch {
   readonly #context: FetchContext;
@@ -91,34 +91,12 @@ export class Fetch {
   checkDeadlines(nowMs: number): void {
     const { limits } = this.#context;
     const waitedMs = nowMs - this.#sinceMs;
-    const late = nowMs >= this.#deadlineMs;
-    switch (this.#phase) {
-      case 'place':
-        if (late) this.#fail(fail('total-timeout', 'waiting for others at its host'));
-        break;
-      case 'connect':
-        if (late || waitedMs >= limits.connectTimeoutMs) this.#fail(fail('connect-timeout', 'connecting'));
-        break;
-      case 'headers':
-        if (late || waitedMs >= limits.headersTimeoutMs)
-          this.#fail(fail(late ? 'total-timeout' : 'headers-timeout', 'waiting for the answer'));
-        else this.#lookAtPace(nowMs);
-        break;
-      case 'body':
-        if (late || waitedMs >= limits.idleTimeoutMs)
-          this.#fail(fail(late ? 'total-timeout' : 'idle-timeout', 'receiving the content'));
-        else if (this.#lookAtPace(nowMs) === 'too-slow')
-          this.#fail(fail('too-slow', `receiving the content: slower than ${limits.minRateText}`));
-        break;
-      case 'drain':
-        if (late || waitedMs >= limits.drainTimeoutMs) this.#endDraining();
-        break;
-      case 'decode':
-        if (late) this.#fail(fail('total-timeout', 'decoding the content'));
-        break;
-      case 'save':
-      case 'over':
-    }
+    const found = timedOut(this.#phase, waitedMs, nowMs >= this.#deadlineMs, limits);
+    if (found === 'drained') this.#endDraining();
+    else if (found !== undefined) this.#fail(found);
+    else if (this.#phase === 'headers') this.#lookAtPace(nowMs);
+    else if (this.#phase === 'body' && this.#lookAtPace(nowMs) === 'too-slow')
+      this.#fail(fail('too-slow', `receiving the content: slower than ${limits.minRateText}`));
   }
 
   #lookAtPace(nowMs: number): PaceState {
@@ -311,8 +289,8 @@ export class Fetch {
     else if (enforce === true && md5 !== undefined && !md5Equal)
       this.#fail(fail('differs', `md5 ${md5} was announced, ${found} came`));
     else {
-      const framed = !head.endsByClose || this.#isBodiless(head);
-      this.#fetched(head, found, framed || md5Equal || len === this.#sink.length);
+      const equal = { isMd5Equal: md5Equal, isLengthEqual: len === this.#sink.length };
+      this.#fetched(head, found, isVerified(head, this.#isBodiless(head), equal));
     }
   }
 
