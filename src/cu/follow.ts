@@ -12,12 +12,12 @@ import {
   contextOf,
   isReachedTold,
   kindOf,
-  Rejects,
   selectionOf,
   type Query,
   type QueryResult,
   type QueryTalk,
 } from './query.js';
+import { Rejects } from './rejects.js';
 import type { StreamSink } from './sink.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 

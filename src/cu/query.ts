@@ -8,6 +8,7 @@ import { strangeStore } from '../db/names/store-mark.js';
 import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
+import { Rejects, type RejectTalk } from './rejects.js';
 import type { StreamSink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
 import type { Query } from './types.js';
@@ -16,13 +17,7 @@ import { NO_NAME, openStored, ReadBuffer } from './stored-content.js';
 export type { Query } from './types.js';
 
 /** Reports about single rows and the progress. */
-export interface QueryTalk {
-  /** A row that could not be written as it should. */
-  reject(message: string): void;
-  /** In place of `reject`, a row whose content is on another machine. */
-  elsewhere?: ((curl: string, machine: string) => void) | undefined;
-  /** Such rows are named one by one; otherwise the first of them is, and how many more there are. */
-  namesAll?: boolean | undefined;
+export interface QueryTalk extends RejectTalk {
   note(message: string): void;
   advance?: Advance | undefined;
 }
@@ -99,47 +94,6 @@ function* partsOf(
   const all = { since: query.selection.sinceSeq ?? 0, to: reader.highWater };
   for (const { since, to, made } of thread.ranges(all))
     yield { query: { ...query, selection: { ...query.selection, sinceSeq: since, toSeq: to } }, made };
-}
-
-/** Counts the rows that could not be written as they should. */
-export class Rejects {
-  count = 0;
-  /** Rows left out that the next query has: nothing is wrong with them. */
-  replaced = 0;
-  readonly #talk: QueryTalk;
-  /** Rows with their content on another machine, but for the first. */
-  readonly #elsewhere = new Map<string, number>();
-  #isElsewhereTold = false;
-
-  constructor(talk: QueryTalk) {
-    this.#talk = talk;
-  }
-
-  readonly add = (message: string): void => {
-    this.count++;
-    this.#talk.reject(message);
-  };
-
-  /** A store that is mostly elsewhere has thousands of such rows. */
-  elsewhere(curl: string, machine: string): void {
-    const { elsewhere, namesAll } = this.#talk;
-    if (elsewhere === undefined && (namesAll === true || !this.#isElsewhereTold)) {
-      this.#isElsewhereTold = true;
-      this.add(`${curl}: left out: its content is on machine ${machine}, not on this one`);
-      return;
-    }
-    this.count++;
-    if (elsewhere !== undefined) elsewhere(curl, machine);
-    else this.#elsewhere.set(machine, (this.#elsewhere.get(machine) ?? 0) + 1);
-  }
-
-  /** Says how many rows were left out unnamed. */
-  tellRest(): void {
-    if (this.#elsewhere.size === 0) return;
-    const each = [...this.#elsewhere].map(([machine, count]) => `${count} on machine ${machine}`);
-    this.#talk.reject(`left out in the same way: ${each.join(', ')}; -v names each`);
-    this.#elsewhere.clear();
-  }
 }
 
 /** Said to the operator of the LCC: the site may be somebody else's. */

@@ -4,7 +4,8 @@ import { LccError } from '../lib/errors.js';
 import { serveThread } from '../lib/thread.js';
 import { Answer } from './answer.js';
 import { formatNamed } from './formats/index.js';
-import { addItem, contextOf, itemsOf, Rejects, type Query, type QueryTalk } from './query.js';
+import { addItem, contextOf, itemsOf, type Query, type QueryTalk } from './query.js';
+import { Rejects } from './rejects.js';
 import type { MadeRange, RangeAnswer, RangeRequest, RangeWorkerData, Span } from './ranges.js';
 import { ReadBuffer } from './stored-content.js';
 
