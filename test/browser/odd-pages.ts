@@ -76,7 +76,7 @@ export const ODD_PAGES: readonly (readonly [what: string, html: string])[] = [
   ],
   [
     'what may be found, and is not shown',
-    'a<p hidden=until-found>x</p><p style="content-visibility:hidden">y</p>b',
+    '<p>a</p><p hidden=until-found>x</p><p style="content-visibility:hidden">y</p><p>b</p>',
   ],
   ['a script in a comment of a script', 'a<script><!-- <script> "</script>"; x --></script>b'],
   ['a script in a comment of a script that ends', 'a<script><!-- <script> --> x</script>b</script>c'],
