@@ -9,42 +9,32 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLeaving } from '../db/sqlite/aside.js';
 import { Audit } from '../db/audit.js';
-import { StoreRegister } from '../db/cache/stores.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
 import { Mender } from '../db/mend.js';
 import { NamesDb } from '../db/names/names.js';
-import { isDamage, openDatabase, openReadOnly, START_EMPTY, type Db } from '../db/sqlite/open.js';
+import { isDamage, openDatabase, START_EMPTY, type Db } from '../db/sqlite/open.js';
 import { QueueStore } from '../db/queue/store.js';
-import { canSalvage, finishSalvage, NO_PROVIDER, NOBODY_LEFT, openOrSalvage } from '../db/sqlite/salvage.js';
+import { finishSalvage, NOBODY_LEFT } from '../db/sqlite/salvage.js';
 import { suspectDatabase } from '../db/sqlite/suspicion.js';
 import { hasVanished, wentBack } from '../db/sqlite/restored.js';
 import { readStoreMark } from '../db/names/store-mark.js';
 import { TemporaryNames } from '../db/names/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock, type Lock } from '../lib/lock.js';
-import { silentLog, type LogFields } from '../lib/log.js';
 import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
 import { storeAlone } from './alone.js';
 import { content } from './content.js';
+import { openChecked, type DatabaseOptions } from './database.js';
 import { counters, sequence, sets } from './queue.js';
-import { dropSpooledDeletions, spools } from './spools.js';
+import { spools } from './spools.js';
 import { spoolDatabases } from './spool-databases.js';
 import { DAMAGED_NAMES, deletions, files, freeList, NO_NAMES } from './store.js';
+import { storeOf, type StorePlace } from './strange-store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
 
-export interface FsckOptions {
-  dbPath: string;
-  storeDir: string;
-  /** Machine whose files are below `storeDir`; undefined: as its machine-id says. */
-  machineId: string | undefined;
+export interface FsckOptions extends DatabaseOptions, StorePlace {
   unsSpoolDir: string;
-  fsmSpoolDir: string;
-  repair: boolean;
   quick: boolean;
-  /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is there. */
-  storeLost: boolean;
-  /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
-  startEmpty: boolean;
   /** With `repair`: the database was put back from a backup; it begins again with all peers. */
   restored: boolean;
   /** With `repair`: files without rows go, however many they are. */
@@ -53,7 +43,6 @@ export interface FsckOptions {
   recheck: boolean;
   /** Errors kept for one provider. */
   errorsKept: number;
-  nowMs: () => number;
 }
 
 export interface FsckTalk {
@@ -191,51 +180,6 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   }
 }
 
-/** The database, sound by SQLite's own standards; what is not is set aside and replaced, where that was asked for. */
-function openChecked(
-  options: FsckOptions,
-  talk: FsckTalk,
-  report: (finding: Finding) => void,
-): Db | undefined {
-  const { dbPath, repair, nowMs, startEmpty } = options;
-  const finding = (what: string, isLost = false) => {
-    report({
-      kind: 'database',
-      where: dbPath,
-      what,
-      repaired: repair,
-      ...(isLost ? { remains: true as const } : {}),
-    });
-  };
-  try {
-    const db = repair ? openDatabase(dbPath) : openReadOnly(dbPath);
-    const lines = new Audit(db).integrity();
-    const isLost = lines.length > 0 && !repair && !canSalvage(dbPath);
-    for (const line of lines) finding(line, isLost);
-    if (isLost) {
-      db.close();
-      finding(NO_PROVIDER, isLost);
-      return undefined;
-    }
-    if (lines.length === 0 || !repair) return db;
-    db.close();
-  } catch (error) {
-    if (!(error instanceof LccError && error.code === 'data.malformed') && !isDamage(error)) throw error;
-    // A repair would refuse this one.
-    const isLost = !repair && !canSalvage(dbPath);
-    finding(isLost ? NO_PROVIDER : messageOf(error), isLost);
-    if (!repair) return undefined;
-  }
-  suspectDatabase(dbPath);
-  const note = (event: string, fields: LogFields = {}) => talk.note(noteOf(event, fields));
-  return openOrSalvage(dbPath, nowMs(), { ...silentLog, warn: note, error: note }, startEmpty);
-}
-
-function noteOf(event: string, fields: LogFields): string {
-  const details = Object.entries(fields).map(([key, value]) => `${key} ${String(value)}`);
-  return `${event}: ${details.join(', ')}`;
-}
-
 function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
   const nowS = () => Math.floor(nowMs() / 1000);
   const store = new QueueStore(db, {
@@ -245,40 +189,6 @@ function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
     nowS,
   });
   return new Mender(db, store, nowS);
-}
-
-/**
- * The machine the store belongs to. A store that is not there, or a new one where there was another, may be a disk that is not mounted: its
- * rows are left alone, unless the operator says that it is lost.
- */
-function storeOf(
-  { storeDir, machineId, storeLost, fsmSpoolDir }: FsckOptions,
-  db: Db,
-  mender: Mender | undefined,
-  { note, report }: Pick<FsckTalk, 'note'> & { report: (finding: Finding) => void },
-): { store?: string | undefined; strange?: string } {
-  const mark = readStoreMark(storeDir);
-  if (mark !== undefined && machineId !== undefined && mark.machineId !== machineId)
-    throw new LccError('config', `${storeDir}: the store of machine "${mark.machineId}", not "${machineId}"`);
-  const whose = mark?.machineId ?? machineId;
-  if (whose === undefined) return {};
-  const fits =
-    mark === undefined
-      ? !new Audit(db).holds(whose)
-      : mark.storeId === undefined || new StoreRegister(db).fits(whose, mark.storeId);
-  if (storeLost && mender !== undefined) {
-    const files = mender.forgetStore(whose);
-    const pages = dropSpooledDeletions(fsmSpoolDir, whose);
-    note(
-      `the store of machine "${whose}" is given up, and with it the deletion of ${files} files and of ${pages} pages of them in spool/fsm`,
-    );
-    return { store: whose };
-  }
-  if (fits) return { store: mark?.machineId };
-  const is = mark === undefined ? 'has no machine-id' : 'is another store';
-  const what = `${is}, though rows point to files of "${whose}"; mount theirs, or if it is lost run lccfsck --repair --store-lost`;
-  report({ kind: 'store', where: storeDir, what, repaired: false });
-  return { strange: whose };
 }
 
 function openNames(

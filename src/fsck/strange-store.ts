@@ -1,0 +1,52 @@
+/** Whether the store is the one that rows point into (`--store-lost` where that is gone). */
+import { Audit } from '../db/audit.js';
+import { StoreRegister } from '../db/cache/stores.js';
+import type { Mender } from '../db/mend.js';
+import { readStoreMark } from '../db/names/store-mark.js';
+import type { Db } from '../db/sqlite/open.js';
+import { LccError } from '../lib/errors.js';
+import { dropSpooledDeletions } from './spools.js';
+import type { Finding } from './types.js';
+
+export interface StorePlace {
+  storeDir: string;
+  /** Machine whose files are below `storeDir`; undefined: as its machine-id says. */
+  machineId: string | undefined;
+  /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is there. */
+  storeLost: boolean;
+  fsmSpoolDir: string;
+}
+
+/**
+ * The machine the store belongs to. A store that is not there, or a new one where there was another, may be a disk that is not mounted: its
+ * rows are left alone, unless the operator says that it is lost.
+ */
+export function storeOf(
+  { storeDir, machineId, storeLost, fsmSpoolDir }: StorePlace,
+  db: Db,
+  mender: Mender | undefined,
+  { note, report }: { note: (message: string) => void; report: (finding: Finding) => void },
+): { store?: string | undefined; strange?: string } {
+  const mark = readStoreMark(storeDir);
+  if (mark !== undefined && machineId !== undefined && mark.machineId !== machineId)
+    throw new LccError('config', `${storeDir}: the store of machine "${mark.machineId}", not "${machineId}"`);
+  const whose = mark?.machineId ?? machineId;
+  if (whose === undefined) return {};
+  const fits =
+    mark === undefined
+      ? !new Audit(db).holds(whose)
+      : mark.storeId === undefined || new StoreRegister(db).fits(whose, mark.storeId);
+  if (storeLost && mender !== undefined) {
+    const files = mender.forgetStore(whose);
+    const pages = dropSpooledDeletions(fsmSpoolDir, whose);
+    note(
+      `the store of machine "${whose}" is given up, and with it the deletion of ${files} files and of ${pages} pages of them in spool/fsm`,
+    );
+    return { store: whose };
+  }
+  if (fits) return { store: mark?.machineId };
+  const is = mark === undefined ? 'has no machine-id' : 'is another store';
+  const what = `${is}, though rows point to files of "${whose}"; mount theirs, or if it is lost run lccfsck --repair --store-lost`;
+  report({ kind: 'store', where: storeDir, what, repaired: false });
+  return { strange: whose };
+}
