@@ -92,6 +92,24 @@ it('a rail ends with the newest page, in whatever order its requests go, fail an
   );
 });
 
+it('a page of the backlog that is newer than the one in the line takes its place, an older one does not', () => {
+  const task = (seq: number): PageTask => ({
+    url: '/a',
+    contentId: '',
+    op: 'P',
+    body: { bytes: { bytes: Buffer.of(1) }, sha: 'x', seq },
+  });
+  const queue = new RailQueue('r1');
+  const unit = queue.add(task(2));
+  for (const [seq, sent] of [
+    [1, 2],
+    [3, 3],
+  ] as const) {
+    queue.addEntry(task(seq), { seq, attempts: 0, firstMs: 0 });
+    assert.equal(unit.task.body?.seq, sent);
+  }
+});
+
 describe('contents of pages', () => {
   const dirs: string[] = [];
   after(() => dirs.forEach(dir => rmSync(dir, { recursive: true })));

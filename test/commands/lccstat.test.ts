@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { HARD_FIGURES, SOFT_FIGURES } from '../../src/clear/figures.js';
 import { pageOf } from '../support/mdoc.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { ROOT } from '../support/tree.js';
@@ -61,6 +62,9 @@ function fieldsOf(value: unknown): string[] {
 }
 
 /** What lccstat(1) lists under JSON. */
+/** Fields of a rail that those of other lists have not. */
+const OF_RAILS = 'target tier changed_ms sending done parked mean_ms last_error backlog dead'.split(' ');
+
 function documentedFields(): Set<string> {
   const lines = pageOf('lccstat')?.lines ?? [];
   const section = lines.slice(lines.indexOf('.Ss JSON'), lines.indexOf('.Sh ENVIRONMENT'));
@@ -164,6 +168,12 @@ describe('lccstat and an LCC whose site is away', () => {
 
   it('every field is in the manual', () => {
     const documented = documentedFields();
+    // The daemons of cache clearing do not run here.
+    const clearing = [...Object.keys(HARD_FIGURES), ...Object.keys(SOFT_FIGURES)];
+    assert.deepEqual(
+      clearing.filter(field => !documented.has(field)),
+      [],
+    );
     assert.ok(documented.size > 80);
     assert.deepEqual(
       [...seen].filter(field => !documented.has(field)),
@@ -191,6 +201,8 @@ describe('lccstat and an LCC whose site is away', () => {
       'later',
       'up',
       'uns',
+      ...clearing,
+      ...OF_RAILS,
     ]);
     const states = new Set(['fetching', 'waiting', 'retry', 'disabled', 'idle']);
     assert.deepEqual(
