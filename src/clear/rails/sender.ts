@@ -63,7 +63,7 @@ function brokenSender(error: string): Sender {
   return { rate: undefined, batchOf: () => undefined, send: (_tasks, heard) => heard(answer), close() {} };
 }
 
-function secretFor({ name, authRef }: RailSetup, secrets: Secrets): Secret | undefined {
+export function secretFor({ name, authRef }: RailSetup, secrets: Secrets): Secret | undefined {
   if (authRef === null) return undefined;
   const secret = secrets.get(authRef);
   if (secret === undefined)
@@ -82,6 +82,50 @@ export function requireSafeUrl({ name, url }: Pick<RailSetup, 'name' | 'url'>, a
     throw new LccError('usage', `rail ${name}: ${url} is plain text; use https, or set clear.allow_plain`);
 }
 
+/** An engine for one rail alone, with the certificates of its login. */
+export function railEngine(
+  rail: Pick<RailSetup, 'workers'>,
+  secret: Secret | undefined,
+  limits: SenderLimits,
+  clock: Clock,
+): FetchEngine {
+  return new FetchEngine({
+    connectTimeoutMs: limits.connectTimeoutMs,
+    headersTimeoutMs: limits.answerTimeoutMs,
+    idleTimeoutMs: limits.answerTimeoutMs,
+    totalTimeoutMs: limits.totalTimeoutMs,
+    drainTimeoutMs: DRAIN_TIMEOUT_MS,
+    keepAliveMs: limits.keepAliveMs,
+    minRateBytesPerS: 0,
+    minRateText: 'any',
+    minRateWindowMs: limits.totalTimeoutMs,
+    slowAfterMs: limits.totalTimeoutMs,
+    maxContentBytes: MAX_CONTENT_BYTES,
+    contentLimitText: '4 MB',
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    headerLimitText: '64 KB',
+    maxRedirects: 0,
+    redirectLimitText: '0',
+    http2: false,
+    userAgent: USER_AGENT,
+    // Rails stand where the administrator says, also inside of a network.
+    allowAddresses: EVERYWHERE,
+    maxIdleConnections: rail.workers,
+    maxConnectionsPerHost: Infinity,
+    resolve: lookup,
+    clock,
+    ...(secret?.ca !== undefined && { ca: secret.ca }),
+    ...(secret?.identity !== undefined && { identity: secret.identity }),
+  });
+}
+
+/** Headers of a login, besides what RFC 7617 has. */
+export function secretHeaders(secret: Secret | undefined): readonly string[] {
+  if (secret === undefined) return [];
+  const { bearer, headers } = secret;
+  return bearer === undefined ? headers : [...headers, 'authorization', `Bearer ${bearer}`];
+}
+
 export class HttpSender implements Sender {
   readonly #rail: RailSetup;
   readonly #driver: Driver;
@@ -96,34 +140,7 @@ export class HttpSender implements Sender {
     this.#driver = driverOf(rail);
     this.#secret = secret;
     this.#base = rail.url.replace(/\/$/, '');
-    this.#engine = new FetchEngine({
-      connectTimeoutMs: limits.connectTimeoutMs,
-      headersTimeoutMs: limits.answerTimeoutMs,
-      idleTimeoutMs: limits.answerTimeoutMs,
-      totalTimeoutMs: limits.totalTimeoutMs,
-      drainTimeoutMs: DRAIN_TIMEOUT_MS,
-      keepAliveMs: limits.keepAliveMs,
-      minRateBytesPerS: 0,
-      minRateText: 'any',
-      minRateWindowMs: limits.totalTimeoutMs,
-      slowAfterMs: limits.totalTimeoutMs,
-      maxContentBytes: MAX_CONTENT_BYTES,
-      contentLimitText: '4 MB',
-      maxHeaderBytes: MAX_HEADER_BYTES,
-      headerLimitText: '64 KB',
-      maxRedirects: 0,
-      redirectLimitText: '0',
-      http2: false,
-      userAgent: USER_AGENT,
-      // Rails stand where the administrator says, also inside of a network.
-      allowAddresses: EVERYWHERE,
-      maxIdleConnections: rail.workers,
-      maxConnectionsPerHost: Infinity,
-      resolve: lookup,
-      clock,
-      ...(secret?.ca !== undefined && { ca: secret.ca }),
-      ...(secret?.identity !== undefined && { identity: secret.identity }),
-    });
+    this.#engine = railEngine(rail, secret, limits, clock);
   }
 
   get rate(): Driver['rate'] {
@@ -204,7 +221,7 @@ export class HttpSender implements Sender {
         url: this.#base + path,
         method,
         roots: [],
-        headers: [...this.#hostFor(headers), ...headers, ...this.#secretHeaders()],
+        headers: [...this.#hostFor(headers), ...headers, ...secretHeaders(this.#secret)],
         ...(body !== undefined && { body }),
         ...(this.#secret?.basic !== undefined && { login: this.#secret.basic }),
       },
@@ -223,12 +240,6 @@ export class HttpSender implements Sender {
   #hostFor(headers: readonly string[]): string[] {
     const { host } = this.#rail;
     return host === null || headers.includes('host') ? [] : ['host', host];
-  }
-
-  #secretHeaders(): readonly string[] {
-    if (this.#secret === undefined) return [];
-    const { bearer, headers } = this.#secret;
-    return bearer === undefined ? headers : [...headers, 'authorization', `Bearer ${bearer}`];
   }
 }
 

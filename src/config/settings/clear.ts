@@ -19,6 +19,12 @@ export const CLEAR = {
     'pages, each for one rail, at which no more requests are read',
   ),
   'clear.max_request_pages': count(1000, 1, 100_000, 'pages of one request on one target'),
+  'clear.max_queued': count(
+    1_000_000,
+    1,
+    1_000_000_000,
+    'requests in the queue at which lccclear reads no more, until there are fewer',
+  ),
   'clear.utf8': flag(false, 'content ids may have letters of any script, which are percent-encoded'),
   'clear.dedupe': {
     type: 'string',

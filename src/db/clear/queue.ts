@@ -80,6 +80,9 @@ export class RequestStore {
           'SELECT count(*) FROM (SELECT 1 FROM clear_cache_queue WHERE id > ? LIMIT ?)',
         )
         .pluck(),
+      countBetween: db
+        .prepare<[number, number], number>('SELECT count(*) FROM clear_cache_queue WHERE id BETWEEN ? AND ?')
+        .pluck(),
       oldest: db.prepare<[], number>('SELECT enqueued_ms FROM clear_cache_queue ORDER BY id LIMIT 1').pluck(),
     };
   }
@@ -143,6 +146,11 @@ export class RequestStore {
   /** Requests after an id, counted up to `most`. */
   count(most: number, afterId = 0): number {
     return this.#statements.count.get(afterId, most) ?? 0;
+  }
+
+  /** Requests with ids from one to another, both included. */
+  countBetween(first: number, last: number): number {
+    return this.#statements.countBetween.get(first, last) ?? 0;
   }
 
   /** When the oldest came; undefined when there is none. */

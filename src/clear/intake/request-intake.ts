@@ -1,0 +1,133 @@
+/**
+ * Requests on their way into the queue, in slices of one transaction each: what a slice holds is durable, with the
+ * position of its feed, when `commit` returns.
+ */
+import type { ClearDatabase } from '../../db/clear/database.js';
+import type { NewRequest } from '../../db/clear/queue.js';
+import type { Clock } from '../../lib/clock.js';
+import { step } from '../../lib/steps.js';
+import { resolveRequest, type ResolveOptions } from '../resolve.js';
+import { TargetMap } from '../target-map.js';
+
+/** Requests of one transaction: a daemon waits no longer than for these. */
+export const SLICE_REQUESTS = 5000;
+/** What is remembered of its own requests, to find them among pages that are given up. */
+const REMEMBERED_IDS = 10_000;
+
+export interface IntakeTarget {
+  db: ClearDatabase;
+  clock: Clock;
+  /** Pages are published (replaced softly) instead. */
+  soft: ResolveOptions | undefined;
+  /** The feed whose position moves with the requests. */
+  cursor: string | undefined;
+}
+
+/** Ids of requests, in the order of coming; those of one transaction follow each other. */
+export interface IdRange {
+  first: number;
+  last: number;
+}
+
+export class RequestIntake {
+  readonly #target: IntakeTarget;
+  readonly #map: TargetMap;
+  readonly #ranges: IdRange[] = [];
+  readonly #contentIds = new Set<string>();
+  #slice: NewRequest[] = [];
+  #seq: number | undefined;
+  #isMoved = false;
+  #queued = 0;
+
+  constructor(target: IntakeTarget) {
+    this.#target = target;
+    const { targets } = target.db;
+    this.#map = target.db.read(() => new TargetMap(targets.all(), targets.members(), targets.paths()));
+    const known = target.cursor === undefined ? undefined : target.db.numbers.cursor(target.cursor);
+    this.#seq = known === undefined ? undefined : Number(known);
+  }
+
+  /** Requests that are durable, or pages that are published. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /** Where they are in the queue. */
+  get ranges(): readonly IdRange[] {
+    return this.#ranges;
+  }
+
+  /** Content ids of them, up to a number. */
+  get contentIds(): ReadonlySet<string> {
+    return this.#contentIds;
+  }
+
+  /** Taken, and not durable yet. */
+  get pending(): number {
+    return this.#slice.length;
+  }
+
+  get isSliceFull(): boolean {
+    return this.#slice.length >= SLICE_REQUESTS;
+  }
+
+  hasTarget(name: string): boolean {
+    return this.#map.get(name) !== undefined;
+  }
+
+  /** Whether a change of the feed was taken before. */
+  isKnown(seq: number): boolean {
+    return this.#target.cursor !== undefined && this.#seq !== undefined && seq <= this.#seq;
+  }
+
+  /** The feed has come so far. */
+  moveTo(seq: number): void {
+    if (this.#target.cursor === undefined) return;
+    this.#seq = seq;
+    this.#isMoved = true;
+  }
+
+  /**
+   * Takes a request; `commit` makes it durable.
+   * @returns why it cannot be done; undefined when it is taken
+   */
+  add(request: NewRequest): string | undefined {
+    const { soft } = this.#target;
+    if (soft !== undefined) {
+      const resolved = resolveRequest(this.#map, request, soft);
+      if ('rejected' in resolved) return resolved.rejected;
+    }
+    this.#slice.push(request);
+    return undefined;
+  }
+
+  /** @throws LccError of the database: nothing of the slice is in it then */
+  commit(): void {
+    const { db, clock, cursor, soft } = this.#target;
+    const slice = this.#slice;
+    if (slice.length === 0 && !this.#isMoved) return;
+    const nowMs = clock.nowMs();
+    const range = db.write(() => {
+      const ids: number[] = [];
+      for (const request of slice) {
+        if (soft !== undefined) this.#publish(request, soft, nowMs);
+        else ids.push(db.queue.add(request, nowMs));
+      }
+      if (cursor !== undefined && this.#seq !== undefined) db.numbers.moveCursor(cursor, String(this.#seq));
+      const [first] = ids;
+      return first === undefined ? undefined : { first, last: ids.at(-1) ?? first };
+    });
+    step('clear.request.queued');
+    this.#slice = [];
+    this.#isMoved = false;
+    this.#queued += slice.length;
+    if (range !== undefined) this.#ranges.push(range);
+    for (const { contentId } of slice)
+      if (this.#contentIds.size < REMEMBERED_IDS) this.#contentIds.add(contentId);
+  }
+
+  #publish(request: NewRequest, options: ResolveOptions, nowMs: number): void {
+    const resolved = resolveRequest(this.#map, request, options);
+    if ('pages' in resolved) for (const page of resolved.pages) this.#target.db.soft.publish(page, nowMs);
+  }
+}

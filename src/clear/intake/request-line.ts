@@ -1,0 +1,136 @@
+/** One request from one line, in each of the formats that lccclear reads. */
+import type { NewRequest } from '../../db/clear/queue.js';
+import { pathOfContentId, problemOfUrl } from '../page-url.js';
+import { URL_TYPE } from '../resolve.js';
+import type { FeedRules } from './rules.js';
+
+/** What a line leaves out. */
+export interface RequestDefaults {
+  target: string | undefined;
+  type: string | undefined;
+  force: boolean;
+  source: string;
+  /** Ids may have letters of any script. */
+  utf8: boolean;
+  /** Whether there is such a target. */
+  hasTarget: (name: string) => boolean;
+  rules: FeedRules | undefined;
+}
+
+/** `nothing`: a change that clears nothing. `seq`: the place of a change in its feed. */
+export type LineRequest =
+  | { request: NewRequest; seq?: number }
+  | { nothing: string; seq?: number }
+  /** `isBroken`: the line is not of its format. */
+  | { problem: string; isBroken: boolean };
+
+export type LineFormat = (text: string, defaults: RequestDefaults) => LineRequest;
+
+const MAX_NAME_BYTES = 255;
+
+export const LINE_FORMATS: Readonly<Record<string, LineFormat>> = {
+  /** `content_id TAB content_type TAB target`; what is left out at the end comes from the options. */
+  tsv(text, defaults) {
+    const [contentId = '', contentType, target, ...more] = text.split('\t');
+    if (more.length > 0) return broken(`${more.length + 3} fields; there are content id, type and target`);
+    return checked(contentId, contentType || undefined, target || undefined, defaults);
+  },
+  /** Paths of pages, or absolute urls, of which the path counts. */
+  urls(text, defaults) {
+    const path = pathOf(text);
+    return path === undefined
+      ? broken('no path and no absolute url')
+      : checked(path, URL_TYPE, undefined, defaults);
+  },
+  /** Objects: changes of `lccq --format=jsonl` with rules, else `{"id", "type", "target", "force"}`. */
+  jsonl(text, defaults) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return broken('no JSON');
+    }
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return broken('no JSON object');
+    const fields = value as Record<string, unknown>;
+    return defaults.rules === undefined ? plain(fields, defaults) : change(fields, defaults.rules, defaults);
+  },
+};
+
+/** A request as arguments have it: a path of a page, or a content id of a type. */
+export function requestOf(id: string, defaults: RequestDefaults): LineRequest {
+  if (defaults.type !== undefined && defaults.type !== URL_TYPE)
+    return checked(id, defaults.type, undefined, defaults);
+  const path = pathOf(id);
+  if (path !== undefined) return checked(path, URL_TYPE, undefined, defaults);
+  return wrong(`no path of a page; a content id needs --type: ${shown(id)}`);
+}
+
+function plain(fields: Record<string, unknown>, defaults: RequestDefaults): LineRequest {
+  const { id, type, target, force = defaults.force } = fields;
+  const other = Object.keys(fields).find(key => !['id', 'type', 'target', 'force'].includes(key));
+  if (other !== undefined) return broken(`no key "${other}"; changes of lccq need --rules`);
+  if (typeof id !== 'string') return broken('"id" is no text');
+  for (const [key, value] of Object.entries({ type, target }))
+    if (value !== undefined && typeof value !== 'string') return broken(`"${key}" is no text`);
+  if (typeof force !== 'boolean') return broken('"force" is neither true nor false');
+  return checked(id, type as string | undefined, target as string | undefined, { ...defaults, force });
+}
+
+function change(fields: Record<string, unknown>, rules: FeedRules, defaults: RequestDefaults): LineRequest {
+  const { op, pid, curl, seq } = fields;
+  if (typeof curl !== 'string' || typeof pid !== 'number' || (op !== 'upsert' && op !== 'delete'))
+    return broken('no change of lccq: it has op, pid and curl');
+  if (seq !== undefined && typeof seq !== 'number') return broken('"seq" is no number');
+  const place = seq === undefined ? {} : { seq };
+  const key = rules.requestOf(String(pid), curl);
+  if (key === undefined) return { nothing: `no rule for ${shown(curl)} of provider ${pid}`, ...place };
+  // What is gone must not stay anywhere, also where it is replaced otherwise.
+  const force = defaults.force || op === 'delete';
+  const found = checked(key.contentId, key.contentType, key.target, { ...defaults, force });
+  if ('request' in found) return { ...found, ...place };
+  // The feed must go on: what no rail can have is not to be cleared there.
+  return { nothing: 'problem' in found ? `${shown(curl)}: ${found.problem}` : found.nothing, ...place };
+}
+
+function checked(
+  contentId: string,
+  contentType: string | undefined,
+  target: string | undefined,
+  defaults: RequestDefaults,
+): LineRequest {
+  const type = contentType ?? defaults.type;
+  const name = target ?? defaults.target;
+  if (type === undefined) return wrong('no content type; give it in the line, or --type');
+  if (name === undefined) return wrong('no target; give it in the line, or --target');
+  for (const text of [type, name])
+    if (Buffer.byteLength(text) > MAX_NAME_BYTES || /\p{Cc}/u.test(text))
+      return wrong(`content type or target longer than ${MAX_NAME_BYTES} bytes, or with control characters`);
+  if (!defaults.hasTarget(name))
+    return wrong(`there is no target ${shown(name)}; lccrail target add makes one`);
+  const problem = type === URL_TYPE ? problemOfUrl(contentId) : idProblem(contentId, defaults.utf8);
+  if (problem !== undefined) return wrong(`${problem}: ${shown(contentId)}`);
+  const { force, source } = defaults;
+  return { request: { contentId, contentType: type, target: name, force, source } };
+}
+
+function idProblem(id: string, utf8: boolean): string | undefined {
+  const found = pathOfContentId(id, utf8);
+  return 'problem' in found ? found.problem : undefined;
+}
+
+function pathOf(text: string): string | undefined {
+  if (text.startsWith('/')) return text;
+  return /^https?:\/\/[^/?#\s]+(\/.*)$/is.exec(text)?.[1];
+}
+
+function broken(problem: string): LineRequest {
+  return { problem, isBroken: true };
+}
+
+function wrong(problem: string): LineRequest {
+  return { problem, isBroken: false };
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 200));
+}

@@ -1,0 +1,175 @@
+/**
+ * Whether a rail does what it is asked, and only for those who may ask: a file of ours is put there, read, and removed, and
+ * the same is tried without a login. Caches, which hold no files, are only asked to clear a page that they do not have.
+ */
+import { randomBytes } from 'node:crypto';
+import type { RailSetup } from '../db/clear/rails.js';
+import type { FetchEngine } from '../fetch/engine.js';
+import type { FetchJob } from '../fetch/job.js';
+import type { FetchOutcome } from '../fetch/outcome.js';
+import { CallbackSink } from '../fetch/sink.js';
+import type { Clock } from '../lib/clock.js';
+import { driverOf } from './drivers/index.js';
+import type { SenderLimits } from './options.js';
+import { outcomeOf } from './outcomes.js';
+import { railEngine, requireSafeUrl, secretFor, secretHeaders } from './rails/sender.js';
+import type { Secret, Secrets } from './rails/secrets.js';
+
+/** `open`: anybody may do it. `away`: the rail did not answer. */
+export interface ProbeFinding {
+  what: string;
+  result: 'ok' | 'failed' | 'open' | 'away';
+  text: string;
+}
+
+interface Reply {
+  /** Undefined when there was none. */
+  status: number | undefined;
+  text: string;
+  outcome: FetchOutcome;
+}
+
+const CONTENT = 'lccrail check\n';
+/** What a server answers to those who may not. */
+const REFUSED = [401, 403, 405];
+
+/**
+ * @param folder of the rail in which the file is put, such as `/news/`
+ * @throws LccError `usage` or `config` for a rail that cannot be asked as it is set up
+ */
+export async function probeRail(
+  rail: RailSetup,
+  folder: string,
+  secrets: Secrets,
+  limits: SenderLimits,
+  clock: Clock,
+): Promise<ProbeFinding[]> {
+  requireSafeUrl(rail, limits.allowPlain);
+  const secret = secretFor(rail, secrets);
+  const engine = railEngine(rail, secret, limits, clock);
+  const url = `${folder}.lccprobe-${clock.nowMs()}-${randomBytes(4).toString('hex')}.txt`;
+  try {
+    const probe = new RailProbe(rail, url, secret, engine);
+    return await (driverOf(rail).renew === 'put' ? probe.ofFiles() : probe.ofCache());
+  } finally {
+    engine.close();
+  }
+}
+
+/** Only whether anybody may put or remove a page, or clear one. */
+export function openFindings(findings: readonly ProbeFinding[]): ProbeFinding[] {
+  return findings.filter(({ result }) => result === 'open');
+}
+
+class RailProbe {
+  readonly #rail: RailSetup;
+  readonly #url: string;
+  readonly #secret: Secret | undefined;
+  readonly #engine: FetchEngine;
+  readonly #findings: ProbeFinding[] = [];
+
+  constructor(rail: RailSetup, url: string, secret: Secret | undefined, engine: FetchEngine) {
+    this.#rail = rail;
+    this.#url = url;
+    this.#secret = secret;
+    this.#engine = engine;
+  }
+
+  async ofFiles(): Promise<ProbeFinding[]> {
+    const body = { bytes: Buffer.from(CONTENT) };
+    const stranger = await this.#send({ method: 'PUT', body }, false);
+    this.#judgeStranger('PUT without a login', stranger);
+    if (stranger.status === undefined) return this.#findings;
+    if (this.#rail.authRef === null) {
+      if (isDone(stranger)) await this.#send({ method: 'DELETE' }, false);
+      return this.#findings;
+    }
+    const put = await this.#send({ method: 'PUT', body }, true);
+    this.#judge('PUT', put, isDone(put));
+    const got = await this.#send({ method: 'GET' }, true);
+    this.#judge('GET of what was put', got, got.status === 200 && got.text === CONTENT);
+    const removed = await this.#send({ method: 'DELETE' }, false);
+    this.#judgeStranger('DELETE without a login', removed);
+    const cleared = await this.#send({ method: 'DELETE' }, true);
+    this.#judge('DELETE', cleared, isDone(cleared) || cleared.status === 404);
+    const gone = await this.#send({ method: 'GET' }, true);
+    this.#judge('GET of what was removed', gone, gone.status === 404 || gone.status === 410);
+    return this.#findings;
+  }
+
+  async ofCache(): Promise<ProbeFinding[]> {
+    const page = { url: this.#url, contentId: this.#url.slice(1) };
+    const { method, path, headers, body, verb, done } = driverOf(this.#rail).clear.ask([page]);
+    const job = { method, path, headers, ...(body !== undefined && { body }) };
+    const isCleared = (reply: Reply) => {
+      // A page that the site does not have cannot be refreshed.
+      if (verb === 'refresh' && reply.status === 404) return true;
+      return outcomeOf(reply.outcome, verb, done).kind === 'done';
+    };
+    const own = await this.#send(job, true);
+    this.#judge(method, own, isCleared(own));
+    if (this.#rail.authRef === null || own.status === undefined) return this.#findings;
+    const stranger = await this.#send(job, false);
+    if (isCleared(stranger)) this.#find(`${method} without a login`, 'open', stranger.text);
+    else this.#find(`${method} without a login`, 'ok', textOf(stranger));
+    return this.#findings;
+  }
+
+  #judge(what: string, reply: Reply, isOk: boolean): void {
+    this.#find(what, reply.status === undefined ? 'away' : isOk ? 'ok' : 'failed', textOf(reply));
+  }
+
+  #judgeStranger(what: string, reply: Reply): void {
+    const { status } = reply;
+    if (status === undefined) return this.#find(what, 'away', textOf(reply));
+    this.#find(what, isDone(reply) ? 'open' : REFUSED.includes(status) ? 'ok' : 'failed', textOf(reply));
+  }
+
+  #find(what: string, result: ProbeFinding['result'], text: string): void {
+    this.#findings.push({ what, result, text });
+  }
+
+  #send(
+    { path = this.#url, headers = [], ...job }: Omit<FetchJob, 'url' | 'roots'> & { path?: string },
+    withLogin: boolean,
+  ): Promise<Reply> {
+    const secret = withLogin ? this.#secret : undefined;
+    const { host, url } = this.#rail;
+    const hostHeader = host === null || headers.includes('host') ? [] : ['host', host];
+    let text = '';
+    return new Promise(resolve => {
+      this.#engine.fetch(
+        {
+          ...job,
+          url: url.replace(/\/$/, '') + path,
+          roots: [],
+          headers: [...hostHeader, ...headers, ...secretHeaders(secret)],
+          ...(secret?.basic !== undefined && { login: secret.basic }),
+        },
+        new CallbackSink(piece => {
+          if (text.length <= CONTENT.length) text += Buffer.from(piece).toString('latin1');
+        }),
+        {
+          done: outcome => {
+            const status =
+              outcome.status === 'ok'
+                ? outcome.http
+                : outcome.status === 'error' && outcome.failure.kind === 'status'
+                  ? outcome.failure.status
+                  : undefined;
+            resolve({ status, text, outcome });
+          },
+        },
+      );
+    });
+  }
+}
+
+function isDone({ status }: Reply): boolean {
+  return status !== undefined && status >= 200 && status < 300;
+}
+
+function textOf({ status, outcome }: Reply): string {
+  if (status !== undefined) return `status ${status}`;
+  return outcome.status === 'error' && 'detail' in outcome.failure ? outcome.failure.detail : 'no answer';
+}

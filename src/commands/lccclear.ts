@@ -1,0 +1,267 @@
+/** lccclear(1): requests for clearing. Status 0 says that they are durable; two daemons carry them out. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clearOptions } from '../clear/options.js';
+import { loadConfig } from '../config/load.js';
+import { amount } from '../config/words.js';
+import { LineReader } from '../clear/intake/lines.js';
+import { RequestIntake } from '../clear/intake/request-intake.js';
+import {
+  LINE_FORMATS,
+  requestOf,
+  type LineRequest,
+  type RequestDefaults,
+} from '../clear/intake/request-line.js';
+import { readRules } from '../clear/intake/rules.js';
+import { waitForRequests } from '../clear/intake/wait.js';
+import { ClearDatabase } from '../db/clear/database.js';
+import { COMMAND_BUSY_MS } from '../db/clear/open.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { CHUNK_BYTES, readChunks } from '../lib/stdio.js';
+import { CONFIG_OPTION } from './daemon.js';
+import type { CommandContext, CommandSpec, OptionValues } from './run.js';
+
+/** Larger than what a pipe holds: a read that does not fill it has all there was. */
+const READ_BYTES = 2 * CHUNK_BYTES;
+const ROOM_POLL_MS = 200;
+/** Lines that are named, of those that clear nothing; the others are counted. */
+const SHOWN_LINES = 5;
+
+export const command: CommandSpec = {
+  name: 'lccclear',
+  summary: 'Have pages cleared from all rails of a target. Status 0: the request is durable.',
+  operands: '[ID...]',
+  options: [
+    { flags: '--target <NAME>', help: 'the target, or a group of targets, whose rails are cleared' },
+    {
+      flags: '--type <TYPE>',
+      help: 'content type of the ids; without it they are paths of pages, or absolute urls',
+    },
+    { flags: '--stdin <FORMAT>', help: 'requests from standard input: tsv, jsonl or urls' },
+    { flags: '--soft', help: 'have the pages replaced by new ones, instead of deleted' },
+    { flags: '--force', help: 'delete also those pages that a soft rule would have replaced' },
+    {
+      flags: '--wait [SECONDS]',
+      help: 'until they are carried out: 0 then; 75 when SECONDS are over, 65 when one cannot be',
+    },
+    { flags: '--rules <FILE>', help: 'with --stdin=jsonl: the changes of lccq(1), and what each means' },
+    {
+      flags: '--cursor <NAME>',
+      help: 'with --rules: changes up to the one taken last under NAME are passed over',
+    },
+    {
+      flags: '--show',
+      help: 'with --cursor: print the number of that change, 0 when there is none, and end',
+    },
+    CONFIG_OPTION,
+  ],
+  example:
+    'lccclear --target=www /news/index.html /news/4711.html\nlccq --cursor=clear.cursor --format=jsonl -- lccclear --stdin=jsonl --rules=rules.json',
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitStatus> {
+  const { options, operands } = context;
+  const text = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
+  checkOptions(context);
+  const config = loadConfig({ env: context.env, file: text('config') });
+  const { path, resolve } = clearOptions(config);
+  const cursor = text('cursor');
+  if (options['show'] === true) {
+    const db = ClearDatabase.openForReading(path);
+    process.stdout.write(`${db.numbers.cursor(cursor ?? '') ?? 0}\n`);
+    db.close();
+    return EXIT.ok;
+  }
+  const rules = text('rules') === undefined ? undefined : readRules(text('rules') ?? '');
+  const waitMs = waitMsOf(options['wait']);
+  const db = ClearDatabase.open(path, COMMAND_BUSY_MS);
+  try {
+    const intake = new RequestIntake({
+      db,
+      clock: systemClock,
+      cursor,
+      soft: options['soft'] === true ? resolve : undefined,
+    });
+    const defaults: RequestDefaults = {
+      target: text('target'),
+      type: text('type'),
+      force: options['force'] === true,
+      source: text('stdin') === undefined ? 'arguments' : (cursor ?? 'stdin'),
+      utf8: config.get('clear.utf8'),
+      hasTarget: name => intake.hasTarget(name),
+      rules,
+    };
+    for (const target of [
+      ...(rules?.targets ?? []),
+      ...(defaults.target === undefined ? [] : [defaults.target]),
+    ])
+      if (!intake.hasTarget(target))
+        throw new LccError('config', `there is no target ${target}; lccrail target add makes one`);
+    const room = new QueueRoom(db, config.get('clear.max_queued'), context.complain);
+    const reading = new RequestReading(context, intake, defaults, room);
+    for (const [i, id] of operands.entries()) reading.take(requestOf(id, defaults), `operand ${i + 1}`);
+    if (text('stdin') !== undefined) await reading.readInput(text('stdin') ?? '');
+    await reading.commit();
+    reading.report(options['soft'] === true);
+    if (reading.isRefused) return EXIT.dataerr;
+    return waitMs === undefined ? EXIT.ok : await waited(context, db, intake, waitMs);
+  } finally {
+    db.close();
+  }
+}
+
+/** What comes in, and what is said of it. */
+class RequestReading {
+  readonly #context: CommandContext;
+  readonly #intake: RequestIntake;
+  readonly #defaults: RequestDefaults;
+  readonly #room: QueueRoom;
+  #refused = 0;
+  #nothing = 0;
+  #known = 0;
+
+  constructor(context: CommandContext, intake: RequestIntake, defaults: RequestDefaults, room: QueueRoom) {
+    this.#context = context;
+    this.#intake = intake;
+    this.#defaults = defaults;
+    this.#room = room;
+  }
+
+  get isRefused(): boolean {
+    return this.#refused > 0;
+  }
+
+  async readInput(format: string): Promise<void> {
+    const parse = Object.hasOwn(LINE_FORMATS, format) ? LINE_FORMATS[format] : undefined;
+    if (parse === undefined)
+      throw new LccError('usage', `--stdin=${format}: there are ${Object.keys(LINE_FORMATS).join(', ')}`);
+    const lines = new LineReader();
+    for (const chunk of readChunks(0, 'standard input', READ_BYTES)) {
+      for (const line of lines.read(chunk)) await this.#line(line, parse);
+      if (chunk.length < READ_BYTES) await this.commit();
+    }
+    for (const line of lines.end()) await this.#line(line, parse);
+  }
+
+  async #line(
+    { number, text, problem }: { number: number; text?: string; problem?: string },
+    parse: (text: string, defaults: RequestDefaults) => LineRequest,
+  ): Promise<void> {
+    const where = `line ${number}`;
+    if (text === undefined) this.#refuse(where, problem ?? '');
+    else this.take(parse(text, this.#defaults), where);
+    if (this.#intake.isSliceFull) await this.commit();
+  }
+
+  take(found: LineRequest, where: string): void {
+    if ('problem' in found) return this.#refuse(where, found.problem);
+    const { seq } = found;
+    if (seq !== undefined && this.#intake.isKnown(seq)) {
+      this.#known += 1;
+      return;
+    }
+    if ('nothing' in found) {
+      this.#nothing += 1;
+      if (this.#nothing <= SHOWN_LINES) this.#context.say(`${where}: clears nothing: ${found.nothing}`);
+    } else {
+      const rejected = this.#intake.add(found.request);
+      if (rejected !== undefined) return this.#refuse(where, rejected);
+    }
+    if (seq !== undefined) this.#intake.moveTo(seq);
+  }
+
+  report(soft: boolean): void {
+    const { say, complain, verbose } = this.#context;
+    const { queued } = this.#intake;
+    if (this.#nothing > SHOWN_LINES) say(`${amount(this.#nothing, 'change')} cleared nothing`);
+    if (this.#known > 0 && queued === 0 && this.#nothing === 0)
+      complain(
+        `all ${this.#known} changes were taken before (--cursor); where the LCC has a new database, give another name`,
+      );
+    if (this.#refused > 0) complain(`${amount(this.#refused, 'request')} refused, ${queued} queued`);
+    else if (verbose)
+      say(soft ? `${amount(queued, 'request')} published` : `${amount(queued, 'request')} queued`);
+  }
+
+  #refuse(where: string, problem: string): void {
+    this.#refused += 1;
+    this.#context.complain(`${where}: ${problem}`);
+  }
+
+  async commit(): Promise<void> {
+    if (this.#intake.pending > 0) await this.#room.takeFor(this.#intake.pending);
+    this.#intake.commit();
+  }
+}
+
+/** Room in the queue: while it is full, whoever writes to us waits, too. */
+class QueueRoom {
+  readonly #db: ClearDatabase;
+  readonly #most: number;
+  readonly #complain: (message: string) => void;
+  /** Requests that fit in for certain, when the queue was counted last. */
+  #left = 0;
+
+  constructor(db: ClearDatabase, most: number, complain: (message: string) => void) {
+    this.#db = db;
+    this.#most = most;
+    this.#complain = complain;
+  }
+
+  async takeFor(requests: number): Promise<void> {
+    for (let isSaid = false; this.#left <= 0; isSaid = true) {
+      this.#left = this.#most - this.#db.read(() => this.#db.queue.count(this.#most));
+      if (this.#left > 0) break;
+      if (!isSaid)
+        this.#complain(
+          `the queue holds ${this.#most} requests (clear.max_queued); waiting for lccd-hard to carry some out`,
+        );
+      await sleep(ROOM_POLL_MS);
+    }
+    this.#left -= requests;
+  }
+}
+
+async function waited(
+  context: CommandContext,
+  db: ClearDatabase,
+  intake: RequestIntake,
+  timeoutMs: number,
+): Promise<ExitStatus> {
+  const { state, waiting, problems } = await waitForRequests(db, systemClock, intake, timeoutMs, sleep);
+  for (const problem of problems) context.complain(problem);
+  if (state === 'waiting')
+    context.complain(`${amount(waiting, 'request')} not carried out yet; see lccclearq, lccrail status`);
+  return state === 'done' ? EXIT.ok : state === 'rejected' ? EXIT.dataerr : EXIT.tempfail;
+}
+
+/** @throws LccError `usage` for what does not go together */
+function checkOptions({ options, operands }: CommandContext): void {
+  const refuse = (message: string): never => {
+    throw new LccError('usage', message);
+  };
+  const { stdin, rules, cursor, show, soft, force, wait, type } = options;
+  if (show === true) {
+    if (cursor === undefined) refuse('--show needs --cursor=NAME');
+    return;
+  }
+  if (operands.length === 0 && stdin === undefined)
+    refuse('nothing to clear; give paths of pages, ids with --type, or --stdin=FORMAT');
+  if (operands.length > 0 && stdin !== undefined)
+    refuse('ids and --stdin do not go together; run once for each');
+  if (rules !== undefined && stdin !== 'jsonl') refuse('--rules goes with --stdin=jsonl');
+  if (cursor !== undefined && rules === undefined)
+    refuse('--cursor goes with --rules: only changes of lccq have numbers');
+  if (soft === true && force === true) refuse('--soft and --force do not go together');
+  if (soft === true && wait !== undefined) refuse('--soft and --wait do not go together; see lccclearq');
+  if (type === '') refuse('--type is empty');
+}
+
+/** Undefined: no wait. */
+function waitMsOf(value: OptionValues[string]): number | undefined {
+  if (value === undefined) return undefined;
+  if (value === true) return Infinity;
+  if (typeof value === 'string' && /^\d{1,7}(\.\d{1,3})?$/.test(value)) return Number(value) * 1000;
+  throw new LccError('usage', `--wait=${String(value)}: give seconds, such as 10 or 0.5`);
+}

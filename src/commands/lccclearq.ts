@@ -1,0 +1,218 @@
+/** lccclearq(1): what of cache clearing is not done yet, on which rail, and why. */
+import { clearOptions } from '../clear/options.js';
+import { loadConfig } from '../config/load.js';
+import { amount, formatDuration } from '../config/words.js';
+import type { BacklogRow } from '../db/clear/backlog.js';
+import { ClearDatabase } from '../db/clear/database.js';
+import { COMMAND_BUSY_MS } from '../db/clear/open.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { CONFIG_OPTION } from './daemon.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+const PAGE_ROWS = 1000;
+const SHOWN_ROWS = 1000;
+const MAX_COUNT = 100_000_000;
+
+type Row = Record<string, string | number | null>;
+/** What each word lists, a page at a time. */
+const LISTS: Record<string, (db: ClearDatabase) => Generator<Row, void>> = {
+  pending: listPending,
+  backlog: db => listBacklog(db, false),
+  dead: db => listBacklog(db, true),
+  rejected: listRejected,
+};
+
+export const command: CommandSpec = {
+  name: 'lccclearq',
+  summary: 'What of cache clearing waits, is given up or was rejected: counts, or with a word its rows.',
+  operands: `[${Object.keys(LISTS).join('|')}]`,
+  options: [
+    { flags: '--rail <NAME>', help: 'backlog, dead, --retry, --drop: of this rail only', once: true },
+    { flags: '--url <PATH>', help: 'backlog, dead, --retry, --drop: this page only', once: true },
+    { flags: '--limit <N>', help: `rows at most (${SHOWN_ROWS})` },
+    { flags: '--json', help: 'one JSON object a line' },
+    { flags: '--retry', help: 'try at once what waits in backlogs, and again what is dead' },
+    {
+      flags: '--drop [ID]',
+      help: 'forget a request or a rejection by its number; without one what --rail and --url name',
+      once: true,
+    },
+    { flags: '--yes', help: 'with --drop: it is forgotten without being done' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccclearq backlog --rail=www3\nlccclearq --retry --rail=www3',
+  run,
+};
+
+function run(context: CommandContext): ExitStatus {
+  const { options, operands } = context;
+  const [word, ...more] = operands;
+  if (more.length > 0 || (word !== undefined && !Object.hasOwn(LISTS, word)))
+    throw new LccError(
+      'usage',
+      `"${operands.join(' ')}" is no list; give one of ${Object.keys(LISTS).join(', ')}`,
+    );
+  const isChange = options['retry'] === true || options['drop'] !== undefined;
+  if (isChange && (word !== undefined || (options['retry'] === true && options['drop'] !== undefined)))
+    throw new LccError('usage', 'a list, --retry and --drop do not go together; run once for each');
+  if (options['drop'] !== undefined && options['yes'] !== true)
+    throw new LccError('usage', '--drop forgets it without doing it; add --yes');
+  const file = options['config'];
+  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const { path } = clearOptions(config);
+  const db = isChange ? ClearDatabase.open(path, COMMAND_BUSY_MS) : ClearDatabase.openForReading(path);
+  try {
+    if (options['retry'] === true) retry(db, context);
+    else if (options['drop'] !== undefined) drop(db, context);
+    else if (word === undefined) summary(db, context);
+    else list(db, context, word);
+  } finally {
+    db.close();
+  }
+  return EXIT.ok;
+}
+
+function retry(db: ClearDatabase, context: CommandContext): void {
+  const where = whereOf(db, context);
+  const rows = db.write(() => db.backlog.retry(where));
+  context.say(rows === 0 ? 'nothing waits there' : `${amount(rows, 'page')} tried again at once`);
+}
+
+function drop(db: ClearDatabase, context: CommandContext): void {
+  const { drop: text } = context.options;
+  const { rail, url } = whereOf(db, context);
+  if (typeof text === 'string') {
+    if (!/^[1-9]\d{0,14}$/.test(text) || rail !== undefined || url !== undefined)
+      throw new LccError(
+        'usage',
+        `--drop=${text}: give the number of a request or a rejection, and neither rail nor url`,
+      );
+    const id = Number(text);
+    const found = db.write(() => db.queue.drop(id) ?? db.queue.dropRejected(id));
+    if (found === undefined)
+      throw new LccError('usage', `--drop=${text}: neither queued nor rejected; see lccclearq pending`);
+    context.say(`${found.contentId} (${found.contentType}) on ${found.target} is forgotten`);
+    return;
+  }
+  if (rail === undefined || url === undefined)
+    throw new LccError('usage', '--drop: give a number, or --rail and --url');
+  if (!db.write(() => db.backlog.drop(rail, url)))
+    throw new LccError('usage', `rail ${rail} has no ${url} in its backlog; see lccclearq backlog`);
+  context.say(`rail ${rail} keeps ${url} as it is`);
+}
+
+function summary(db: ClearDatabase, context: CommandContext): void {
+  const nowMs = systemClock.nowMs();
+  const { pending, oldestMs, backlogs, publications, rejected } = db.read(() => ({
+    pending: db.queue.count(MAX_COUNT),
+    oldestMs: db.queue.oldestMs(),
+    backlogs: db.backlog.counts(),
+    publications: db.soft.waitingCount(),
+    rejected: [...listRejected(db)].length,
+  }));
+  if (context.options['json'] === true) {
+    const rails = backlogs.map(({ rail, waiting, dead, oldestMs: oldest }) => ({
+      rail,
+      waiting,
+      dead,
+      oldest_ms: oldest,
+    }));
+    print({ pending, oldest_ms: oldestMs ?? null, publications, rejected, rails });
+    return;
+  }
+  const age =
+    oldestMs === undefined ? '' : `, the oldest for ${formatDuration(Math.max(0, nowMs - oldestMs) / 1000)}`;
+  const lines = [
+    `pending ${pending}${age}`,
+    `to be published ${publications}`,
+    ...backlogs.map(({ rail, waiting, dead, oldestMs: oldest }) => {
+      const since =
+        oldest === null ? '' : `, the oldest for ${formatDuration(Math.max(0, nowMs - oldest) / 1000)}`;
+      return `backlog of ${rail} ${waiting}${since}${dead > 0 ? `; dead ${dead}` : ''}`;
+    }),
+    `rejected ${rejected}`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function list(db: ClearDatabase, context: CommandContext, word: string): void {
+  const { rail, url } = whereOf(db, context);
+  const limit = limitOf(context);
+  const isJson = context.options['json'] === true;
+  let shown = 0;
+  for (const row of LISTS[word]?.(db) ?? []) {
+    if ((rail !== undefined && row['rail'] !== rail) || (url !== undefined && row['url'] !== url)) continue;
+    if (shown++ === limit) {
+      context.complain(`more than ${limit} rows; --limit=N shows more`);
+      return;
+    }
+    if (isJson) print(row);
+    else process.stdout.write(`${Object.values(row).map(fieldText).join('\t')}\n`);
+  }
+}
+
+function* listPending(db: ClearDatabase): Generator<Row, void> {
+  for (let after = 0; ;) {
+    const rows = db.queue.after(after, PAGE_ROWS);
+    for (const { id, contentId, contentType, target, force, enqueuedMs } of rows)
+      yield { id, content_id: contentId, content_type: contentType, target, force, enqueued_ms: enqueuedMs };
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_ROWS) return;
+    after = last.id;
+  }
+}
+
+function* listRejected(db: ClearDatabase): Generator<Row, void> {
+  for (let after = 0; ;) {
+    const rows = db.queue.rejections(after, PAGE_ROWS);
+    for (const { id, contentId, contentType, target, error, atMs } of rows)
+      yield { id, content_id: contentId, content_type: contentType, target, error, at_ms: atMs };
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_ROWS) return;
+    after = last.id;
+  }
+}
+
+function* listBacklog(db: ClearDatabase, dead: boolean): Generator<Row, void> {
+  for (let after: Pick<BacklogRow, 'rail' | 'url'> = { rail: '', url: '' }; ;) {
+    const rows = db.backlog.list(after, PAGE_ROWS);
+    for (const row of rows) if ((row.dead === 1) === dead) yield backlogRow(row);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_ROWS) return;
+    after = last;
+  }
+}
+
+function backlogRow({ rail, url, op, firstMs, attempts, nextMs, lastError }: BacklogRow): Row {
+  const what = op === 'D' ? 'clear' : 'put';
+  return { rail, url, op: what, first_ms: firstMs, attempts, next_ms: nextMs, last_error: lastError };
+}
+
+/** @throws LccError `usage` for a rail that is not there */
+function whereOf(
+  db: ClearDatabase,
+  { options }: CommandContext,
+): { rail: string | undefined; url: string | undefined } {
+  const text = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
+  const rail = text('rail');
+  if (rail !== undefined && db.rails.get(rail) === undefined)
+    throw new LccError('usage', `there is no rail ${rail}; lccrail status lists them`);
+  return { rail, url: text('url') };
+}
+
+function limitOf({ options }: CommandContext): number {
+  const text = options['limit'];
+  if (text === undefined) return SHOWN_ROWS;
+  if (typeof text === 'string' && /^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new LccError('usage', `--limit=${String(text)}: give a number from 1`);
+}
+
+function print(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+/** A value as a field of a line. */
+function fieldText(value: string | number | null): string {
+  return typeof value === 'string' ? value.replace(/[\t\n\r]/g, ' ') : String(value ?? '');
+}

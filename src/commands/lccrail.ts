@@ -1,0 +1,230 @@
+/** lccrail(8): targets and groups, their rails, where contents lie on them, which pages are replaced softly. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clearOptions } from '../clear/options.js';
+import { loadConfig } from '../config/load.js';
+import { resyncRail, waitForBacklog } from '../clear/resync.js';
+import { ClearDatabase } from '../db/clear/database.js';
+import { COMMAND_BUSY_MS } from '../db/clear/open.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { parseWhen } from '../lib/when.js';
+import { amount } from '../config/words.js';
+import { CONFIG_OPTION } from './daemon.js';
+import { addRail, checkRail, setRail } from './rail-setup.js';
+import { railLines, statusOf } from './rail-text.js';
+import type { CommandContext, CommandSpec } from './run.js';
+import { mapTerms, pathsIn, softRule, targetTerms, type RailAction } from './rail-terms.js';
+
+/** What each word does; the names that follow it. */
+const ACTIONS: Record<
+  string,
+  { names: string; action: (given: RailAction) => ExitStatus | void | Promise<ExitStatus | void> }
+> = {
+  'target add': { names: 'TARGET', action: addTarget },
+  'target group': { names: 'GROUP MEMBER...', action: addGroup },
+  'target rm': { names: 'TARGET [MEMBER...]', action: removeTarget },
+  'map add': { names: 'TARGET', action: ({ db, context, names }) => changeMap(db, context, names, true) },
+  'map rm': { names: 'TARGET', action: ({ db, context, names }) => changeMap(db, context, names, false) },
+  'soft add': { names: 'TARGET PATH', action: addSoft },
+  'soft rm': { names: 'TARGET PATH', action: removeSoft },
+  add: { names: 'RAIL', action: addRail },
+  set: { names: 'RAIL', action: setRail },
+  rm: { names: 'RAIL', action: ({ db, names }) => db.write(() => db.rails.remove(only(names, 'RAIL'))) },
+  up: { names: 'RAIL', action: up },
+  down: { names: 'RAIL', action: down },
+  check: { names: 'RAIL', action: checkRail },
+  resync: { names: 'RAIL', action: resync },
+  status: { names: '[RAIL]', action: status },
+};
+
+export const command: CommandSpec = {
+  name: 'lccrail',
+  summary: 'Targets, rails, paths and soft rules of cache clearing; rails up and down.',
+  operands: `${Object.keys(ACTIONS).join('|')} [NAME...]`,
+  options: [
+    { flags: '--target <NAME>', help: 'add, set: the elementary target whose pages the rail serves' },
+    { flags: '--url <URL>', help: 'add, set: where the rail is asked, http or https' },
+    { flags: '--driver <NAME>', help: 'add, set: what kind of server it is (apache-dav)' },
+    { flags: '--tier <N>', help: 'add, set: rails of lower tiers are cleared first (0)' },
+    { flags: '--workers <N>', help: 'add, set: requests at a time (4)' },
+    {
+      flags: '--host <NAME>',
+      help: 'add, set, target add: the Host that is asked for; none = that of the url',
+    },
+    { flags: '--auth <NAME>', help: 'add, set: its login in the file of secrets; none = no login' },
+    { flags: '--cleanup <HOW>', help: 'add, set: names of generated pages are removed exact or by wildcard' },
+    { flags: '--opts <JSON>', help: 'add, set: options of the driver' },
+    { flags: '--lb-url <URL>', help: 'target add: the load balancer that generates pages of the target' },
+    { flags: '--type <TYPE>', help: 'map: the content type' },
+    { flags: '--path <PATH>', help: 'map: what stands before the content id, such as /news/' },
+    { flags: '--extension <TEXT>', help: 'map: what stands after it, such as .html' },
+    { flags: '--pattern', help: 'soft add: PATH has * for any part of a name, ** for any part of a path' },
+    { flags: '--min-interval <TIME>', help: 'soft add: a page is generated at most once in this time' },
+    { flags: '--since <TIME>', help: 'resync: what was cleared since then, such as 2h' },
+    { flags: '--reason <TEXT>', help: 'up, down: shown with the state' },
+    {
+      flags: '--wait [SECONDS]',
+      help: 'up, resync: until nothing waits for the rail: 0 then, 75 when SECONDS are over',
+    },
+    { flags: '--force', help: 'add, set: also a rail that lets anybody change its pages' },
+    { flags: '--json', help: 'status: one JSON object a line' },
+    CONFIG_OPTION,
+  ],
+  example:
+    'lccrail target add www && lccrail map add www --type=@url --path=/\nlccrail add www1 --target=www --url=http://127.0.0.1:8081/ --driver=nginx-dav',
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitStatus> {
+  const { operands } = context;
+  const words = [operands.slice(0, 2).join(' '), operands[0] ?? ''].find(word =>
+    Object.hasOwn(ACTIONS, word),
+  );
+  const chosen = words === undefined ? undefined : ACTIONS[words];
+  if (words === undefined || chosen === undefined) {
+    const given = operands.join(' ');
+    throw new LccError(
+      'usage',
+      `${given === '' ? 'nothing to do' : `"${given}" is no action`}; give one of ${Object.keys(ACTIONS).join(', ')}`,
+    );
+  }
+  const names = operands.slice(words.split(' ').length);
+  checkCount(words, chosen.names, names);
+  const file = context.options['config'];
+  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const { path } = clearOptions(config);
+  const db =
+    words === 'status' ? ClearDatabase.openForReading(path) : ClearDatabase.open(path, COMMAND_BUSY_MS);
+  try {
+    return (await chosen.action({ db, context, config, names })) ?? EXIT.ok;
+  } finally {
+    db.close();
+  }
+}
+
+/** @throws LccError `usage` when there are fewer or more names than an action has */
+function checkCount(words: string, wanted: string, names: readonly string[]): void {
+  const parts = wanted.split(' ');
+  const least = parts.filter(part => !part.startsWith('[')).length;
+  const most = wanted.includes('...') ? Infinity : parts.length;
+  if (names.length < least || names.length > most)
+    throw new LccError(
+      'usage',
+      `lccrail ${words} ${wanted}: ${names.length === 0 ? 'no name is' : `${names.length} names are`} given`,
+    );
+}
+
+function only([name]: readonly string[], what: string): string {
+  if (name === undefined) throw new LccError('usage', `${what} is missing`);
+  return name;
+}
+
+function addTarget({ db, context, names }: RailAction): void {
+  const name = only(names, 'TARGET');
+  db.write(() =>
+    db.targets.put({ name, kind: 'elementary', ...targetTerms(name, context, db.targets.get(name)) }),
+  );
+}
+
+function addGroup({ db, names: [group = '', ...members] }: RailAction): void {
+  db.write(() => {
+    db.targets.put({ name: group, kind: 'group', ...targetTerms(group, undefined, undefined) });
+    for (const member of members) db.targets.join(group, member);
+  });
+}
+
+function removeTarget({ db, names: [name = '', ...members] }: RailAction): void {
+  db.write(() => {
+    if (members.length === 0) db.targets.remove(name);
+    for (const member of members)
+      if (!db.targets.leave(name, member)) throw new LccError('usage', `${member} is no member of ${name}`);
+  });
+}
+
+function changeMap(db: ClearDatabase, context: CommandContext, names: string[], adds: boolean): void {
+  const row = mapTerms(only(names, 'TARGET'), context);
+  db.write(() => {
+    if (adds) db.targets.addPath(row);
+    else if (!db.targets.removePath(row))
+      throw new LccError('usage', `target ${row.target} has no such path; lccrail status shows them`);
+  });
+}
+
+function addSoft({ db, context, names: [target = '', url = ''] }: RailAction): void {
+  const rule = softRule(target, url, context);
+  db.write(() => {
+    if (db.targets.get(target) === undefined)
+      throw new LccError('usage', `there is no target ${target}; lccrail target add makes one`);
+    db.soft.putRule(rule);
+  });
+  if (pathsIn(db, target).length === 0)
+    context.complain(`target ${target} has no paths yet: no page of it is cleared; lccrail map add`);
+}
+
+function removeSoft({ db, names: [target = '', url = ''] }: RailAction): void {
+  if (!db.write(() => db.soft.removeRule({ target, url })))
+    throw new LccError('usage', `target ${target} has no soft rule ${url}; lccrail status shows them`);
+}
+
+async function up({ db, context, names }: RailAction): Promise<ExitStatus> {
+  const rail = only(names, 'RAIL');
+  db.write(() => db.rails.setByAdmin(rail, 'UP', systemClock.nowMs(), reasonOf(context)));
+  return waited(db, context, rail);
+}
+
+function down({ db, context, names }: RailAction): void {
+  db.write(() => db.rails.setByAdmin(only(names, 'RAIL'), 'DOWN', systemClock.nowMs(), reasonOf(context)));
+}
+
+async function resync({ db, context, names }: RailAction): Promise<ExitStatus> {
+  const name = only(names, 'RAIL');
+  const { since } = context.options;
+  if (typeof since !== 'string')
+    throw new LccError('usage', '--since=TIME is missing: since when the rail may lack changes, such as 2h');
+  const nowMs = systemClock.nowMs();
+  const sinceMs = parseWhen(since, nowMs) * 1000;
+  const pages = resyncRail(db, name, sinceMs, nowMs);
+  context.say(
+    pages === 0
+      ? `nothing was cleared on the target of rail ${name} since then`
+      : `${amount(pages, 'page')} will be cleared again on rail ${name}`,
+  );
+  return waited(db, context, name);
+}
+
+async function waited(db: ClearDatabase, context: CommandContext, rail: string): Promise<ExitStatus> {
+  const { wait } = context.options;
+  if (wait === undefined) return EXIT.ok;
+  const seconds =
+    wait === true
+      ? Infinity
+      : typeof wait === 'string' && /^\d{1,7}(\.\d{1,3})?$/.test(wait)
+        ? Number(wait)
+        : NaN;
+  if (Number.isNaN(seconds))
+    throw new LccError('usage', `--wait=${String(wait)}: give seconds, such as 10 or 0.5`);
+  const left = await waitForBacklog(db, systemClock, rail, seconds * 1000, sleep);
+  if (left === 0) return EXIT.ok;
+  context.complain(
+    `rail ${rail}: ${amount(left, 'page')} still to be sent; see lccclearq backlog --rail=${rail}`,
+  );
+  return EXIT.tempfail;
+}
+
+function status({ db, context, names }: RailAction): void {
+  const [name] = names;
+  const rails = db.read(() => statusOf(db, systemClock.nowMs()));
+  const shown = name === undefined ? rails : rails.filter(rail => rail.name === name);
+  if (name !== undefined && shown.length === 0)
+    throw new LccError('usage', `there is no rail ${name}; lccrail status lists them`);
+  if (context.options['json'] === true) {
+    process.stdout.write(shown.map(rail => `${JSON.stringify(rail)}\n`).join(''));
+    return;
+  }
+  process.stdout.write(railLines(shown, name === undefined ? db : undefined));
+}
+
+function reasonOf({ options }: CommandContext): string {
+  const { reason } = options;
+  return typeof reason === 'string' ? reason.replace(/\p{Cc}/gu, ' ').slice(0, 500) : '';
+}

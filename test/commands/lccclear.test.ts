@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { ClearDatabase } from '../../src/db/clear/database.js';
+import { COMMAND_BUSY_MS } from '../../src/db/clear/open.js';
+import { runCommand } from '../support/command.js';
+import { ROOT } from '../support/tree.js';
+import { until } from '../support/until.js';
+
+const homes: string[] = [];
+after(() => {
+  for (const home of homes) rmSync(home, { recursive: true, force: true });
+});
+
+/** A home with target `www`, whose articles are at /news/ID.html, and group `all` with it. */
+function newHome(toml = ''): string {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-clear-'));
+  homes.push(home);
+  writeFileSync(join(home, 'lcc.toml'), toml);
+  for (const args of [
+    ['target', 'add', 'www'],
+    ['target', 'group', 'all', 'www'],
+    ['map', 'add', 'www', '--type=@url', '--path=/'],
+    ['map', 'add', 'www', '--type=article', '--path=/news/', '--extension=.html'],
+  ])
+    assert.equal(runCommand(home, 'lccrail', args).status, 0, args.join(' '));
+  return home;
+}
+
+function inDb<T>(home: string, look: (db: ClearDatabase) => T): T {
+  const db = ClearDatabase.open(join(home, 'clear/clear.db'), COMMAND_BUSY_MS);
+  try {
+    return look(db);
+  } finally {
+    db.close();
+  }
+}
+
+function queued(home: string): string[] {
+  return inDb(home, db =>
+    db.queue
+      .after(0, 100_000)
+      .map(row => `${row.contentId} ${row.contentType} ${row.target}${row.force === 1 ? ' forced' : ''}`),
+  );
+}
+
+describe('lccclear', () => {
+  it('queues paths of pages, the paths of urls, and content ids with their type', () => {
+    const home = newHome();
+    const clear = (...args: string[]) => runCommand(home, 'lccclear', ['--target=www', ...args]);
+    assert.deepEqual(clear('/a.html', 'https://www.example.org/b/c'), { status: 0, stdout: '', stderr: '' });
+    assert.equal(clear('--type=article', '--force', '4711').status, 0);
+    assert.match(clear('-v', '/d').stderr, /^lccclear: 1 request queued\n$/);
+    assert.deepEqual(queued(home), [
+      '/a.html @url www',
+      '/b/c @url www',
+      '4711 article www forced',
+      '/d @url www',
+    ]);
+  });
+
+  it('names each line that cannot be used, queues all others, and ends with 65', () => {
+    const home = newHome();
+    const input = Buffer.concat([
+      Buffer.from('a/b\tarticle\twww\r\n\nx\0y\tarticle\n'),
+      Buffer.from([0xff, 0x0a]),
+      Buffer.from(`../x\tarticle\n${'l'.repeat(70_000)}\n4\tarticle\tnone\n1\t2\t3\t4\n5\n9`),
+    ]);
+    const { status, stderr } = runCommand(
+      home,
+      'lccclear',
+      ['--stdin=tsv', '--target=all', '--type=article'],
+      {
+        input,
+      },
+    );
+    assert.equal(status, 65);
+    assert.deepEqual(stderr.split('\n'), [
+      'lccclear: line 3: a NUL byte',
+      'lccclear: line 4: not UTF-8',
+      'lccclear: line 5: the content id has two dots in a row: "../x"',
+      'lccclear: line 6: longer than 65536 bytes',
+      'lccclear: line 7: there is no target "none"; lccrail target add makes one',
+      'lccclear: line 8: 4 fields; there are content id, type and target',
+      'lccclear: 6 requests refused, 3 queued',
+      '',
+    ]);
+    assert.deepEqual(queued(home), ['a/b article www', '5 article all', '9 article all']);
+  });
+
+  it('refuses ids that a rail would take for something else (A9)', () => {
+    const home = newHome();
+    const hostile = [
+      '../x',
+      '%2e%2e/x',
+      'x/',
+      '.',
+      '*',
+      'a b',
+      '/x',
+      'a//b',
+      '-x',
+      'a\\b',
+      'a?b',
+      'a#b',
+      'é',
+    ];
+    const input = hostile.map(id => `${id}\tarticle\twww\n`).join('');
+    const asIds = runCommand(home, 'lccclear', ['--stdin=tsv'], { input });
+    assert.match(asIds.stderr, new RegExp(`${hostile.length} requests refused, 0 queued`));
+    const urls = [
+      '/../x',
+      '/%2e%2e/x',
+      '/x/',
+      '/',
+      '//x',
+      '/a%2fb',
+      '/a\\b',
+      '/a?b',
+      '/a#b',
+      '/*',
+      'x',
+      ' /x',
+    ];
+    const asUrls = runCommand(home, 'lccclear', ['--stdin=urls', '--target=www'], {
+      input: `${urls.join('\n')}\n`,
+    });
+    assert.match(asUrls.stderr, new RegExp(`${urls.length} requests refused, 0 queued`));
+    assert.deepEqual(queued(home), []);
+  });
+
+  it('takes objects, and says what is wrong with others', () => {
+    const home = newHome();
+    const input = [
+      '{"id":"1","type":"article","target":"www","force":true}',
+      '{"id":"/p.html"}',
+      '{"id":7}',
+      '[]',
+      '{"id":"x","kind":"article"}',
+      '{',
+    ].join('\n');
+    const { status, stderr } = runCommand(
+      home,
+      'lccclear',
+      ['--stdin=jsonl', '--target=all', '--type=@url'],
+      { input },
+    );
+    assert.equal(status, 65);
+    assert.deepEqual(stderr.trimEnd().split('\n'), [
+      'lccclear: line 3: "id" is no text',
+      'lccclear: line 4: no JSON object',
+      'lccclear: line 5: no key "kind"; changes of lccq need --rules',
+      'lccclear: line 6: no JSON',
+      'lccclear: 4 requests refused, 2 queued',
+    ]);
+    assert.deepEqual(queued(home), ['1 article www forced', '/p.html @url all']);
+  });
+
+  it('makes what has come durable while the input goes on', async () => {
+    const home = newHome();
+    const child = spawn(join(ROOT, 'bin/lccclear'), ['--stdin=urls', '--target=www'], {
+      env: { ...process.env, LCC_HOME: home },
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    child.stdin.write('/first.html\n/half');
+    await until('one request queued', () => queued(home).length === 1);
+    child.stdin.end('.html\n');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.deepEqual(queued(home), ['/first.html @url www', '/half.html @url www']);
+  });
+
+  it('killed after a commit has queued what that commit held, and nothing of what follows', () => {
+    const home = newHome();
+    const input = Array.from({ length: 12_000 }, (_, i) => `/${i}.html\n`).join('');
+    const file = join(home, 'input');
+    writeFileSync(file, input);
+    const fd = openSync(file, 'r');
+    const { status, signal } = spawnSync(join(ROOT, 'bin/lccclear'), ['--stdin=urls', '--target=www'], {
+      env: { ...process.env, LCC_HOME: home, LCC_CRASH_AT: 'clear.request.queued' },
+      stdio: [fd, 'ignore', 'ignore'],
+    });
+    closeSync(fd);
+    assert.deepEqual([status, signal], [null, 'SIGKILL']);
+    const rows = queued(home);
+    assert.equal(rows.length, 5000);
+    assert.equal(rows.at(-1), '/4999.html @url www');
+  });
+
+  it('waits until the requests are gone from the queue: 0, 75 when the time is over, 65 for what was rejected', async () => {
+    const home = newHome();
+    const late = runCommand(home, 'lccclear', ['--target=www', '--wait=0.1', '/x.html']);
+    assert.equal(late.status, 75);
+    assert.match(late.stderr, /1 request not carried out yet; see lccclearq, lccrail status/);
+    const wait = (id: string, carryOut: (db: ClearDatabase) => void) => {
+      const child = spawn(join(ROOT, 'bin/lccclear'), ['-q', '--target=www', '--wait=100', id], {
+        env: { ...process.env, LCC_HOME: home },
+        stdio: 'ignore',
+      });
+      const ended = once(child, 'exit');
+      return until(`${id} queued`, () =>
+        inDb(home, db => db.queue.after(0, 10).some(row => row.contentId === id)),
+      )
+        .then(() => inDb(home, db => db.write(() => carryOut(db))))
+        .then(() => ended);
+    };
+    const doneWith = (contentId: string) => (db: ClearDatabase) =>
+      void db.queue.done({ contentId, contentType: '@url', target: 'www' }, Infinity);
+    assert.deepEqual(await wait('/done.html', doneWith('/done.html')), [0, null]);
+    const rejected = await wait('/bad.html', db => {
+      const row = db.queue.first({ contentId: '/bad.html', contentType: '@url', target: 'www' });
+      db.queue.reject(row?.id ?? 0, 'no-path-map: none', Date.now());
+    });
+    assert.deepEqual(rejected, [65, null]);
+  });
+
+  it('reads no more than the queue may hold, and goes on when there is room', async () => {
+    const home = newHome('[clear]\nmax_queued = 2\n');
+    const child = spawn(join(ROOT, 'bin/lccclear'), ['--stdin=urls', '--target=www'], {
+      env: { ...process.env, LCC_HOME: home },
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (text: Buffer) => void (said += text.toString()));
+    child.stdin.write('/1\n/2\n');
+    await until('two requests queued', () => queued(home).length === 2);
+    child.stdin.write('/3\n');
+    await until('the full queue is reported', () =>
+      said.includes('the queue holds 2 requests (clear.max_queued)'),
+    );
+    assert.equal(queued(home).length, 2);
+    inDb(home, db => db.write(() => db.queue.drop(1)));
+    child.stdin.end();
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.deepEqual(queued(home), ['/2 @url www', '/3 @url www']);
+  });
+
+  it('publishes pages with --soft, and refuses those that no path leads to', () => {
+    const home = newHome();
+    const { status, stderr } = runCommand(home, 'lccclear', ['--soft', '--stdin=tsv', '--target=all'], {
+      input: '7\tarticle\n8\tpicture\n/x.html\t@url\n',
+    });
+    assert.equal(status, 65);
+    assert.match(stderr, /line 2: no-path-map/);
+    const due = inDb(home, db => db.soft.due(Date.now(), 10).map(({ url, target }) => `${target} ${url}`));
+    assert.deepEqual(due, ['www /news/7.html', 'www /x.html']);
+    assert.deepEqual(queued(home), []);
+  });
+
+  it('refuses what does not go together, and targets that are not there', () => {
+    const home = newHome();
+    const cases: [string[], number, RegExp][] = [
+      [[], 64, /nothing to clear/],
+      [['--target=www', '/x', '--stdin=tsv'], 64, /do not go together/],
+      [['--target=none', '/x'], 78, /there is no target none; lccrail target add/],
+      [['/x'], 65, /no target; give it in the line, or --target/],
+      [['--stdin=csv', '--target=www'], 64, /there are tsv, urls, jsonl/],
+      [['--rules=r', '--stdin=tsv'], 64, /--rules goes with --stdin=jsonl/],
+      [['--cursor=c', '--stdin=jsonl'], 64, /--cursor goes with --rules/],
+      [['--show'], 64, /--show needs --cursor/],
+      [['--soft', '--force', '/x'], 64, /do not go together/],
+      [['--target=www', '--wait=soon', '/x'], 64, /--wait=soon: give seconds/],
+    ];
+    for (const [args, expected, says] of cases) {
+      const { status, stderr } = runCommand(home, 'lccclear', args);
+      assert.equal(status, expected, args.join(' '));
+      assert.match(stderr, says);
+    }
+  });
+});
+
+describe('lccclear --rules', () => {
+  const rules = {
+    providers: {
+      7: {
+        target: 'www',
+        urls: [
+          { prefix: 'http://docs.example.org/', type: '@url', path: '/docs/' },
+          { prefix: 'http://docs.example.org/news/', type: 'article', strip: '.html' },
+        ],
+      },
+    },
+  };
+  const change = (seq: number, curl: string, op = 'upsert', pid = 7) =>
+    `${JSON.stringify({ op, seq, pid, curl, mimetype: 'text/html' })}\n`;
+
+  function withRules(value: unknown = rules): {
+    home: string;
+    feed: (input: string, ...args: string[]) => ReturnType<typeof runCommand>;
+  } {
+    const home = newHome();
+    const file = join(home, 'rules.json');
+    writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value));
+    return {
+      home,
+      feed: (input, ...args) =>
+        runCommand(home, 'lccclear', ['--stdin=jsonl', `--rules=${file}`, ...args], { input }),
+    };
+  }
+
+  it('clears what changes mean, by the longest prefix; what was removed is forced', () => {
+    const { home, feed } = withRules();
+    const { status, stderr } = feed(
+      change(1, 'http://docs.example.org/a.html') +
+        change(2, 'http://docs.example.org/news/4711.html') +
+        change(3, 'http://docs.example.org/b.html', 'delete') +
+        change(4, 'http://other.example.org/') +
+        change(5, 'http://docs.example.org/c?d') +
+        change(6, 'http://docs.example.org/a.html', 'upsert', 8),
+    );
+    assert.equal(status, 0);
+    assert.equal(stderr.split('\n').filter(line => line.includes('clears nothing')).length, 3);
+    assert.deepEqual(queued(home), [
+      '/docs/a.html @url www',
+      '4711 article www',
+      '/docs/b.html @url www forced',
+    ]);
+  });
+
+  it('moves its cursor with the requests, and passes over what was taken', () => {
+    const { home, feed } = withRules();
+    const show = () => runCommand(home, 'lccclear', ['--cursor=lcc', '--show']).stdout;
+    assert.equal(show(), '0\n');
+    const both = change(1, 'http://docs.example.org/a.html') + change(2, 'http://docs.example.org/b.html');
+    assert.equal(feed(both, '--cursor=lcc').status, 0);
+    assert.equal(show(), '2\n');
+    assert.equal(feed(both + change(5, 'http://elsewhere.example.org/'), '--cursor=lcc').status, 0);
+    assert.equal(show(), '5\n');
+    assert.deepEqual(queued(home), ['/docs/a.html @url www', '/docs/b.html @url www']);
+    assert.match(feed(both, '--cursor=lcc').stderr, /all 2 changes were taken before \(--cursor\)/);
+  });
+
+  it('ends with 65 for a line that is no change, so that the feed does not move', () => {
+    const { feed } = withRules();
+    const { status, stderr } = feed('{"op":"upsert"}\n{"curl":\n');
+    assert.equal(status, 65);
+    assert.match(stderr, /line 1: no change of lccq: it has op, pid and curl\n.*line 2: no JSON\n/);
+  });
+
+  it('says where rules are malformed: 78, or 66 when they are missing', () => {
+    const cases: [unknown, RegExp][] = [
+      ['{', /rules\.json: no JSON/],
+      [{ provider: {} }, /no key "provider"; there are providers/],
+      [{ providers: { x: {} } }, /provider x: no number/],
+      [{ providers: { 7: { target: 'www', urls: [] } } }, /provider 7: "urls" is a list/],
+      [
+        { providers: { 7: { target: 'www', urls: [{ prefix: 'x', type: '@url' }] } } },
+        /url 1: "prefix" is an absolute url/,
+      ],
+      [{ providers: { 7: { target: 'none', urls: rules.providers[7].urls } } }, /there is no target none/],
+    ];
+    for (const [value, says] of cases) {
+      const { status, stderr } = withRules(value).feed('');
+      assert.equal(status, 78);
+      assert.match(stderr, says);
+    }
+    const missing = runCommand(newHome(), 'lccclear', ['--stdin=jsonl', '--rules=/nowhere/rules.json']);
+    assert.equal(missing.status, 66);
+  });
+});
