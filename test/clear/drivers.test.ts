@@ -70,6 +70,7 @@ describe('a driver', () => {
     const refresh = driver('nginx-refresh', { header: 'X-Refresh', value: 'secret' }, 'www');
     const ask = refresh.clear.ask([page('/a')]);
     assert.deepEqual([line(ask), ask.verb], ['GET /a host www x-refresh secret', 'refresh']);
+    assert.ok(ask.done?.includes(404), 'a page that the site has no more is replaced by that');
     assert.throws(
       () => driver('nginx-refresh', { value: 'a\r\nb' }),
       /option value: give a text on one line/,
