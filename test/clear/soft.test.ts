@@ -89,6 +89,7 @@ it('a rail ends with the newest page, in whatever order its requests go, fail an
       for (let i = 0; i < 4; i++) (['replay', 'begin', 'done'] as const).forEach(step);
       assert.deepEqual([has, backlog], [published, 0]);
     }),
+    { examples: [[['publish', 'park', 'publish', 'begin']]] },
   );
 });
 

@@ -22,10 +22,11 @@ describe('lccd-uns', () => {
     const whole = await new Cp(daemon.port).send(document).reply;
     await daemon.logged('set absorbed');
     const dripped = await (await new Cp(daemon.port).drip(document)).reply;
+    const numbering = / numbering="([0-9a-f]{16})"/.exec(whole)?.[1] ?? assert.fail(whole);
     assert.equal(
       whole,
       `<lococa:init_accepted>
-<connect_info seq="1" lastConnectIP="" sets="0"/>
+<connect_info seq="1" lastConnectIP="" sets="0" numbering="${numbering}"/>
 <mime>*/*</mime>
 <quota>
 <files used="0" free="1000000"/>

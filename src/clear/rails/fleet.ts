@@ -47,6 +47,8 @@ export class Fleet implements RailLedger {
   #byTarget = new Map<string, Rail[]>();
   /** Pages of backlogs that are in the lines of their rails. */
   readonly #replayed = new Map<string, Set<string>>();
+  /** Entries of backlogs that are settled up to a number, and not on disk yet: by rail and page. */
+  readonly #settling = new Map<string, number>();
   #secrets: Secrets;
   #version: number | undefined;
   #whenQuiet: (() => void) | undefined;
@@ -146,9 +148,14 @@ export class Fleet implements RailLedger {
 
   settle(rail: string, url: string, seq: number): void {
     const { db, commits } = this.#options;
+    const key = `${rail} ${url}`;
+    this.#settling.set(key, Math.max(seq, this.#settling.get(key) ?? 0));
     commits.add(
       () => db.backlog.settle(rail, url, seq),
-      () => this.released(rail, url),
+      () => {
+        if (this.#settling.get(key) === seq) this.#settling.delete(key);
+        this.released(rail, url);
+      },
     );
   }
 
@@ -242,7 +249,7 @@ export class Fleet implements RailLedger {
     const rows = db.backlog.due(rail.name, op, clock.nowMs(), REPLAYED_PAGES + replayed.size);
     for (const row of rows) {
       const { url, contentId, seq, attempts, firstMs } = row;
-      if (replayed.has(url)) continue;
+      if (replayed.has(url) || seq <= (this.#settling.get(`${rail.name} ${url}`) ?? -1)) continue;
       const body = op === 'P' ? bodyOf?.(row) : undefined;
       const entry = { seq, attempts, firstMs };
       if (op === 'P' && body === undefined) {

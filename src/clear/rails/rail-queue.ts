@@ -42,9 +42,14 @@ export class RailQueue {
     return unit;
   }
 
-  /** Adds an entry of the backlog. What is to be done with the page anyway counts for it, too. */
+  /**
+   * Adds an entry of the backlog. What is to be done with the page anyway counts for it, too; one that is older than the page
+   * under way is settled or left by that.
+   */
   addEntry(task: PageTask, entry: BacklogEntry): RailUnit {
     const open = this.#open.get(task.url);
+    const running = this.#executing.get(task.url);
+    if (open === undefined && running !== undefined && isNewerPage(running.task, entry.seq)) return running;
     // A page that was left for the rail may be newer than the one that waits.
     if (open?.task.op === task.op) open.join(task);
     const unit = open ?? this.#unitFor(task);
@@ -167,4 +172,9 @@ export class RailQueue {
       this.#line.push(unit);
     }
   }
+}
+
+/** Whether what is put was published after the entry. */
+function isNewerPage({ body }: PageTask, seq: number): boolean {
+  return body !== undefined && body.seq >= seq;
 }

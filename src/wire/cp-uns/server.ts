@@ -216,7 +216,7 @@ export function initAccepted(status: InitAccepted): string {
   const wanted = { wanted: fullset.wanted === undefined ? 'no' : 'yes', reason: fullset.wanted };
   return [
     '<lococa:init_accepted>',
-    `<connect_info${formatAttributes({ seq: status.seq, numbering: status.numbering, lastConnectIP: status.lastIp, sets })}/>`,
+    `<connect_info${formatAttributes({ seq: status.seq, lastConnectIP: status.lastIp, sets, numbering: status.numbering })}/>`,
     ...status.mimes.map(mime => `<mime>${escapeText(mime)}</mime>`),
     '<quota>',
     `<files${formatAttributes(files)}/>`,
