@@ -14,7 +14,7 @@ let lcc: Lcc;
 
 before(async () => {
   site.pages.set('/a.html', '<p>one</p>').set('/b.html', '<p>two</p>');
-  lcc = await startLcc(`${site.url}/`);
+  lcc = await startLcc(`${site.url}/`, '[clear]\nenabled = true\n');
   mkdirSync(join(lcc.dir, 'docs'));
   for (const [path, page] of site.pages) writeFileSync(join(lcc.dir, 'docs', path), page);
   lcc.env['PIPE'] =
@@ -77,6 +77,19 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
       /id="1"[^>]*len="10"/,
     );
   },
+  async lccrail() {
+    await lcc.run('lccrail target add www && lccrail map add www --type=@url --path=/');
+    assert.match(await lcc.run('lccrail status'), /path of @url on www: \/ID/);
+  },
+  async lccclear() {
+    // A target without rails: there is nothing to wait for.
+    await lcc.run('lccclear --target=www --wait=60 /a.html');
+  },
+  async lccclearq() {
+    assert.match(await lcc.run('lccclearq'), /^pending 0\n/);
+  },
+  'lccd-hard': () => statusOf('lccd-hard'),
+  'lccd-soft': () => statusOf('lccd-soft'),
   async lccfsck() {
     await lcc.stop();
     await lcc.run('lccfsck');

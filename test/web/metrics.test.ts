@@ -77,7 +77,15 @@ listen = ["127.0.0.1:0"]
 metrics_listen = "0"
 [lccd]
 metrics_listen = "0"
+[clear]
+enabled = true
+refresh_ms = 10
+hard_metrics_listen = "0"
+soft_metrics_listen = "0"
 `,
+    );
+    await lcc.run(
+      'lccrail target add www; lccrail add -q --target=www --url=http://127.0.0.1:9/ --driver=nginx-dav www1',
     );
     relay = lcc.startDaemon(
       'lccd-bm',
@@ -85,16 +93,24 @@ metrics_listen = "0"
       `--listen=unix:${lcc.home}/relay.sock`,
     );
     await relay.ready;
+    for (const daemon of ['lccd-hard', 'lccd-soft'])
+      await until(`${daemon} has read of the rail`, async () =>
+        /rail="www1"/.test(await metricsText(daemon)),
+      );
   });
   after(async () => {
     await lcc.remove();
   });
 
-  /** What a daemon says now: the value of a metric, of its only sample or of the one with these labels. */
-  const of = async (daemon: string) => {
+  const metricsText = async (daemon: string) => {
     const endpoint = new RegExp(`"daemon":"${daemon}","event":"metrics: listening","endpoint":"([^"]+)"`);
     const response = await fetch(`http://${endpoint.exec(lcc.log)?.[1]}/metrics`);
-    const metrics = parseMetrics(await response.text());
+    return response.text();
+  };
+
+  /** What a daemon says now: the value of a metric, of its only sample or of the one with these labels. */
+  const of = async (daemon: string) => {
+    const metrics = parseMetrics(await metricsText(daemon));
     return (name: string, labels = '') =>
       metrics.get(name)?.samples.find(sample => sample.labels === labels)?.value;
   };
@@ -103,7 +119,7 @@ metrics_listen = "0"
     const endpoints = [
       ...(lcc.log + relay.log).matchAll(/"event":"metrics: listening","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
-    assert.equal(endpoints.length, 7);
+    assert.equal(endpoints.length, 9);
     const all: Family[] = [];
     for (const [, endpoint] of endpoints) {
       const response = await fetch(`http://${endpoint}/metrics`);
@@ -155,7 +171,7 @@ metrics_listen = "0"
   it('count a daemon that was killed -9 among those that were started again', async () => {
     const child = async (metric: string, daemon: string) =>
       (await of('lccd'))(`lcc_lccd_daemon_${metric}`, `{daemon="${daemon}"}`);
-    const daemons = ['lccd-qm', 'lccd-bm', 'lccbot', 'lccd-uns', 'lccd-cu'];
+    const daemons = ['lccd-qm', 'lccd-bm', 'lccbot', 'lccd-uns', 'lccd-cu', 'lccd-hard', 'lccd-soft'];
     for (const daemon of daemons) {
       assert.equal(await child('up', daemon), 1, daemon);
       assert.equal(await child('restarts_total', daemon), 0, daemon);
