@@ -10,16 +10,18 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { SETTINGS } from '../src/config/settings/index.js';
+import { noNginx } from './support/nginx.js';
 import { ROOT } from './support/tree.js';
 
 const SCRIPT = join(ROOT, 'scripts/demo/index.mjs');
 /** All that the demo needs of a system besides Node: no sqlite3 among it. */
-const PROGRAMS = ['bash', 'sh', 'env', 'find', 'rm', 'cp', 'cat'];
+const PROGRAMS = ['bash', 'sh', 'env', 'find', 'rm', 'cp', 'cat', 'mkdir', 'sed'];
 let dir: string;
 let temporary: string;
 
@@ -52,6 +54,18 @@ async function finish(child: ReturnType<typeof demo>) {
     once(child, 'exit') as Promise<[number]>,
   ]);
   return { status, output, complaints };
+}
+
+/** The reading goes on after it: the demo also ends, in another way, when its output is not read. @returns what came so far */
+function untilPrinted(child: ReturnType<typeof demo>, wanted: string): Promise<string> {
+  return new Promise<string>(resolve => {
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+      if (output.includes(wanted)) resolve(output);
+    });
+    child.stdout.on('close', () => resolve(output));
+  });
 }
 
 describe('the demo', () => {
@@ -111,18 +125,74 @@ describe('the demo', () => {
     it(`cleans up on ${signal}`, async () => {
       const child = demo();
       child.stderr.resume();
-      // The reading goes on after it: the demo also ends, in another way, when its output is not read.
-      await new Promise<void>(resolve => {
-        let output = '';
-        child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-          output += chunk;
-          if (output.includes('$ file2url')) resolve();
-        });
-        child.stdout.on('close', resolve);
-      });
+      await untilPrinted(child, '$ file2url');
       const exited = once(child, 'exit');
       child.kill(signal);
       assert.deepEqual(await exited, [128 + constants.signals[signal], null]);
       assert.deepEqual(readdirSync(temporary), []);
     });
+});
+
+describe('the demo of cache clearing', { skip: noNginx }, () => {
+  /** Of the servers: those of the rails, and that of the load balancer. */
+  const portsIn = (output: string) => [
+    ...new Set(
+      [...output.matchAll(/(?:--url=|load balancer, )http:\/\/127\.0\.0\.1:(\d+)/g)].map(m => Number(m[1])),
+    ),
+  ];
+  const isOpen = (port: number) =>
+    new Promise<boolean>(resolve => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true));
+      socket.on('error', () => resolve(false)).on('connect', () => socket.destroy());
+    });
+
+  it('clears three rails, one after it was away, and what a feed says; and ends its servers', async () => {
+    const { status, output, complaints } = await finish(demo('clear'));
+    assert.equal(status, 0, output + complaints);
+    const part = (title: string) => output.split('\n\n\n').find(text => text.startsWith(`== ${title}`)) ?? '';
+    const shown = (title: string) => part(title).match(/^(www\d|balancer) +\/\w+\.html: .*$/gm) ?? [];
+    const everywhere = (page: string, text: string) =>
+      ['www1    ', 'www2    ', 'www3    ', 'balancer'].map(name => `${name} /${page}.html: <p>${text}</p>`);
+
+    const changed = shown('One page changes');
+    assert.deepEqual(changed.slice(0, 3), everywhere('weather', 'rain').slice(0, 3), 'not cleared yet');
+    assert.deepEqual(changed.slice(3), everywhere('weather', 'sunshine'));
+    assert.match(part('A rail goes down'), /^www3\t\/weather\.html\tclear\t.*refused/m);
+    assert.match(part('A rail goes down'), /^www3 +www +DOWN .* 1 page for /m);
+    const [stale, ...fresh] = shown('It comes back');
+    assert.equal(stale, 'www3     /weather.html: <p>sunshine</p>');
+    assert.deepEqual(fresh, everywhere('weather', 'snow and ice'));
+    assert.match(
+      part('The feed'),
+      /^\$ lccq --cursor=\S+ --format=jsonl -- lccclear --stdin=jsonl --rules=\S+/m,
+    );
+    assert.deepEqual(shown('The feed').slice(3), everywhere('weather', 'fog in the morning'));
+    assert.match(part('Done'), /Every rail is fresh/);
+
+    const ports = portsIn(output);
+    assert.equal(ports.length, 4);
+    for (const port of ports) assert.equal(await isOpen(port), false, `${port}`);
+    assert.deepEqual(readdirSync(temporary), []);
+  });
+
+  it('says what nginx said when that does not start', async () => {
+    writeFileSync(join(dir, 'bin/nginx'), '#!/bin/sh\necho no such luck >&2\nexit 1\n', { mode: 0o755 });
+    const { status, complaints } = await finish(demo('clear'));
+    assert.equal(status, 1);
+    assert.equal(complaints, 'demo: www1: nginx has ended:\nno such luck\n');
+    assert.deepEqual(readdirSync(temporary), []);
+  });
+
+  it('ends its servers on SIGINT', async () => {
+    const child = demo('clear');
+    child.stderr.resume();
+    const output = await untilPrinted(child, '$ lccrail check');
+    const ports = portsIn(output);
+    assert.equal(ports.length, 4);
+    const exited = once(child, 'exit');
+    child.kill('SIGINT');
+    assert.deepEqual(await exited, [128 + constants.signals.SIGINT, null]);
+    for (const port of ports) assert.equal(await isOpen(port), false, `${port}`);
+    assert.deepEqual(readdirSync(temporary), []);
+  });
 });
