@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -120,9 +120,13 @@ describe('the README on cache clearing', { skip: noNginx }, () => {
       stdio: 'ignore',
     });
     const ended = once(following, 'exit');
+    const cursor = () => readFileSync(join(lcc.dir, 'clear.cursor'), 'utf8');
+    const before = cursor();
     for (const rail of rails) rail.write([PAGE]);
     await lcc.publish(site, { 'news/4711.html': 'fetched again' });
     await until('the page is cleared', () => rails.every(rail => !rail.pages().includes(PAGE)));
+    // Told to stop before that, it would end with what its command ended with.
+    await until('the cursor has moved', () => cursor() !== before);
     assert.equal(following.exitCode, null);
     following.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
