@@ -23,7 +23,7 @@ export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, now
       const some = db.journal.since(rail.target, sinceMs, after, SLICE_ROWS);
       for (const { url, contentId, op } of some) {
         // What was put is generated again, for all rails of the target.
-        if (op === 'P') db.soft.publish({ url, target: rail.target }, nowMs);
+        if (op === 'P') db.soft.publish({ url, target: rail.target, contentId }, nowMs);
         else db.backlog.park(againOn(name, url, contentId), nowMs);
       }
       return some;

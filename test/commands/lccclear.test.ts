@@ -245,8 +245,13 @@ describe('lccclear', () => {
     });
     assert.equal(status, 65);
     assert.match(stderr, /line 2: no-path-map/);
-    const due = inDb(home, db => db.soft.due(Date.now(), 10).map(({ url, target }) => `${target} ${url}`));
-    assert.deepEqual(due, ['www /news/7.html', 'www /x.html']);
+    const due = inDb(home, db =>
+      db.soft.due(Date.now(), 10).map(row => [row.target, row.url, row.contentId]),
+    );
+    assert.deepEqual(due, [
+      ['www', '/news/7.html', '7'],
+      ['www', '/x.html', '/x.html'],
+    ]);
     assert.deepEqual(queued(home), []);
   });
 

@@ -119,7 +119,7 @@ describe('lccrail', () => {
     db.write(() => {
       db.journal.add({ target: 'www', url: '/old', op: 'D', contentId: '' }, Date.now() - 7_200_000);
       db.journal.add({ target: 'www', url: '/a', op: 'D', contentId: 'a' }, Date.now());
-      db.journal.add({ target: 'www', url: '/p', op: 'P', contentId: '' }, Date.now());
+      db.journal.add({ target: 'www', url: '/p', op: 'P', contentId: 'p' }, Date.now());
     });
     const env = { LCC_CRASH_AT: 'clear.resync.parked' };
     assert.equal(runCommand(home, 'lccrail', ['resync', 'r1', '--since=1h'], { env }).status, null);
@@ -134,8 +134,8 @@ describe('lccrail', () => {
       [['r1', '/a', 'a']],
     );
     assert.deepEqual(
-      db.soft.due(Date.now(), 10).map(({ url }) => url),
-      ['/p'],
+      db.soft.due(Date.now(), 10).map(({ url, contentId }) => [url, contentId]),
+      [['/p', 'p']],
     );
     db.write(() => db.backlog.settle('r1', '/a', Infinity));
     ok(home, 'up', 'r1', '--wait=5');

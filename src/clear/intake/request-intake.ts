@@ -127,7 +127,9 @@ export class RequestIntake {
   }
 
   #publish(request: NewRequest, options: ResolveOptions, nowMs: number): void {
+    const { contentId } = request;
     const resolved = resolveRequest(this.#map, request, options);
-    if ('pages' in resolved) for (const page of resolved.pages) this.#target.db.soft.publish(page, nowMs);
+    if ('pages' in resolved)
+      for (const page of resolved.pages) this.#target.db.soft.publish({ ...page, contentId }, nowMs);
   }
 }
