@@ -110,8 +110,11 @@ class RailProbe {
     this.#judge(method, own, isCleared(own));
     if (this.#rail.authRef === null || own.status === undefined) return this.#findings;
     const stranger = await this.#send(job, false);
-    if (isCleared(stranger)) this.#find(`${method} without a login`, 'open', stranger.text);
-    else this.#find(`${method} without a login`, 'ok', textOf(stranger));
+    const what = `${method} without a login`;
+    // Some servers refuse with a 404; where the login has that answer, too, nothing says that strangers are refused.
+    const isRefused = !isCleared(stranger) || (isMissing(stranger) && !isMissing(own));
+    if (isRefused) this.#find(what, 'ok', textOf(stranger));
+    else this.#find(what, 'open', `${textOf(stranger)}${isMissing(stranger) ? ', as with the login' : ''}`);
     return this.#findings;
   }
 
@@ -167,6 +170,11 @@ class RailProbe {
 
 function isDone({ status }: Reply): boolean {
   return status !== undefined && status >= 200 && status < 300;
+}
+
+/** The page is not there, or is said not to be. */
+function isMissing({ status }: Reply): boolean {
+  return status === 404 || status === 410;
 }
 
 function textOf({ status, outcome }: Reply): string {

@@ -1,0 +1,48 @@
+/** What `lccrail check` finds at caches that answer as a test says. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { probeRail } from '../../src/clear/probe.js';
+import type { Secrets } from '../../src/clear/rails/secrets.js';
+import { systemClock } from '../../src/lib/clock.js';
+import { railOf } from '../db/clear/support.js';
+import { rawServer } from '../fetch/support.js';
+
+const LIMITS = {
+  connectTimeoutMs: 2000,
+  answerTimeoutMs: 2000,
+  totalTimeoutMs: 5000,
+  keepAliveMs: 4000,
+  allowPlain: false,
+};
+const secrets: Secrets = new Map([['cdn', { bearer: 'token', headers: [] }]]);
+
+/** @returns what was found with the login, and without */
+async function check(own: number, stranger: number, driver = 'varnish') {
+  const server = await rawServer((socket, request) => {
+    const status = /^authorization: Bearer token/im.test(request) ? own : stranger;
+    socket.write(`HTTP/1.1 ${status} Said\r\nContent-Length: 0\r\n\r\n`);
+  });
+  const rail = railOf('r1', 'us', { url: server.url, driver, authRef: 'cdn' });
+  const findings = await probeRail(rail, '/news/', secrets, LIMITS, systemClock);
+  return findings.map(({ result }) => result);
+}
+
+describe('a cache that a stranger asks to clear a page', () => {
+  it('is closed when it answers 404 to strangers only', async () => {
+    assert.deepEqual(await check(200, 404), ['ok', 'ok']);
+    assert.deepEqual(await check(204, 410), ['ok', 'ok']);
+    assert.deepEqual(await check(200, 404, 'nginx-refresh'), ['ok', 'ok']);
+  });
+
+  it('is open when it does as it was asked, or answers both alike', async () => {
+    assert.deepEqual(await check(200, 200), ['ok', 'open']);
+    assert.deepEqual(await check(404, 200), ['ok', 'open']);
+    assert.deepEqual(await check(404, 404), ['ok', 'open']);
+    assert.deepEqual(await check(404, 404, 'nginx-refresh'), ['ok', 'open']);
+  });
+
+  it('is closed when it refuses', async () => {
+    assert.deepEqual(await check(200, 403), ['ok', 'ok']);
+    assert.deepEqual(await check(404, 401), ['ok', 'ok']);
+  });
+});
