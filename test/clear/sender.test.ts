@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { SenderLimits } from '../../src/clear/options.js';
@@ -182,6 +182,37 @@ it('a rail over TLS is shown a certificate, and its own is checked', async () =>
   assert.equal((await send(rail, clear('/a'), known)).outcome.kind, 'done');
   const unknown: Secrets = new Map([['fleet', { ca, headers: [] }]]);
   assert.notEqual((await send(rail, clear('/a'), unknown)).outcome.kind, 'done');
+});
+
+describe('a page that a cache is made to get again', () => {
+  const refresh = (behave: Behaviour, limits = LIMITS) =>
+    rawServer(behave).then(({ url }) =>
+      send({ url, driver: 'nginx-refresh' }, clear('/a'), NO_SECRETS, limits),
+    );
+  const piece = Buffer.alloc(1024 * 1024, 'x');
+
+  it('is read to its end, however long it is', async () => {
+    const { outcome } = await refresh(socket => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${9 * piece.length}\r\n\r\n`);
+      for (let i = 0; i < 9; i++) socket.write(piece);
+    });
+    assert.deepEqual(outcome, { kind: 'done' });
+  });
+
+  it('has an end when the total time is over', async () => {
+    const goOn = (socket: Socket): void =>
+      void socket.write(piece, error => {
+        if (!error && !socket.destroyed) goOn(socket);
+      });
+    const { outcome } = await refresh(
+      socket => {
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffff0\r\n');
+        goOn(socket);
+      },
+      { ...LIMITS, totalTimeoutMs: 500 },
+    );
+    assert.ok(outcome.kind === 'unanswered' && /total-timeout/.test(outcome.error), JSON.stringify(outcome));
+  });
 });
 
 describe('a real rail', { skip: noRails }, () => {

@@ -41,7 +41,7 @@ export interface Sender {
   close(): void;
 }
 
-/** Content of answers, which nobody reads. */
+/** Content of answers, which nobody reads; a page that a cache gets again is dropped, however long it is. */
 const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 const DRAIN_TIMEOUT_MS = 1000;
@@ -100,8 +100,9 @@ export function railEngine(
     minRateText: 'any',
     minRateWindowMs: limits.totalTimeoutMs,
     slowAfterMs: limits.totalTimeoutMs,
-    maxContentBytes: MAX_CONTENT_BYTES,
-    contentLimitText: '4 MB',
+    // The answers say for themselves.
+    maxContentBytes: Infinity,
+    contentLimitText: 'any',
     maxHeaderBytes: MAX_HEADER_BYTES,
     headerLimitText: '64 KB',
     maxRedirects: 0,
@@ -223,6 +224,7 @@ export class HttpSender implements Sender {
         roots: [],
         headers: [...this.#hostFor(headers), ...headers, ...secretHeaders(this.#secret)],
         ...(body !== undefined && { body }),
+        ...(verb !== 'refresh' && { maxBytes: MAX_CONTENT_BYTES }),
         ...(this.#secret?.basic !== undefined && { login: this.#secret.basic }),
       },
       new CallbackSink(() => undefined),
