@@ -202,6 +202,19 @@ describe('a page that is replaced softly', () => {
   });
 });
 
+it('a page whose target is removed while it is cleared is passed over, and the daemon goes on', async () => {
+  const db = newFleet();
+  db.soft.putRule({ url: '/**', target: 'us', isPattern: 1, enabled: 1, minIntervalMs: 0 });
+  const scene = newScene({ answers: () => undefined }, db);
+  scene.request('a!');
+  await scene.pass();
+  db.rails.remove('us1');
+  db.rails.remove('us2');
+  db.targets.remove('us');
+  await scene.answerAll();
+  assert.deepEqual([scene.failures, scene.left(), db.soft.waitingCount()], [[], [], 0]);
+});
+
 describe('the window', () => {
   it('bounds what is in memory, and all gets its turn', async () => {
     const scene = newScene({

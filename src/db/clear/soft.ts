@@ -55,8 +55,9 @@ export class SoftStore {
            min_interval_ms = excluded.min_interval_ms`,
       ),
       removeRule: db.prepare<[string, string]>('DELETE FROM soft_clear_cache WHERE url = ? AND target = ?'),
-      publish: db.prepare<[string, string, number, number, string]>(
-        `INSERT INTO page_publish_info(url, target, publish_seq, published_ms, content_id) VALUES (?, ?, ?, ?, ?)
+      publish: db.prepare<[string, string, number, number, string, string]>(
+        `INSERT INTO page_publish_info(url, target, publish_seq, published_ms, content_id)
+         SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM target WHERE name = ?)
          ON CONFLICT DO UPDATE SET publish_seq = excluded.publish_seq, published_ms = excluded.published_ms,
            content_id = CASE excluded.content_id WHEN '' THEN content_id ELSE excluded.content_id END,
            attempts = 0, next_try_ms = 0`,
@@ -113,10 +114,10 @@ export class SoftStore {
     return this.#statements.removeRule.run(url, target).changes > 0;
   }
 
-  /** The page has changed. Inside a transaction. @returns the number of its publication */
+  /** The page has changed; passed over when its target was removed. Inside a transaction. @returns the number of its publication */
   publish({ url, target, contentId = '' }: PageKey & { contentId?: string }, nowMs: number): number {
     const seq = this.#numbers.next('publish_seq');
-    this.#statements.publish.run(url, target, seq, nowMs, contentId);
+    this.#statements.publish.run(url, target, seq, nowMs, contentId, target);
     return seq;
   }
 

@@ -28,6 +28,13 @@ describe('publications', () => {
     assert.equal(db.soft.get(page)?.doneSeq, second, 'the number never goes back');
   });
 
+  it('of a target that was removed are passed over', () => {
+    const { db, due } = scene();
+    db.targets.remove('us');
+    db.write(() => db.soft.publish(page, 1));
+    assert.deepEqual([due(1), db.soft.get(page)], [[], undefined]);
+  });
+
   it('that fail wait, but not those that come after them', () => {
     const { db, due } = scene();
     const first = db.write(() => db.soft.publish(page, 1));
