@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TargetMap } from '../../src/clear/target-map.js';
+import { ManualClock } from '../../src/lib/clock.js';
 import { LccError } from '../../src/lib/errors.js';
 import { addTargets, newClearDb, railOf } from '../db/clear/support.js';
 import { newFleet, newScene } from './scene.js';
@@ -199,6 +200,69 @@ describe('a page that is replaced softly', () => {
     await scene.pass();
     assert.deepEqual(scene.sent.toSorted(), ['eu1 /a', 'us1 /a', 'us2 /a']);
     assert.equal(db.soft.due(0, 9).length, 2);
+  });
+});
+
+describe('a page that is replaced softly, and cleared all the same', () => {
+  const rule = { url: '/a', target: 'us', isPattern: 0, enabled: 1, minIntervalMs: 0 } as const;
+
+  /** The entry of us1 is on its way; the other daemon has put the page meanwhile. */
+  async function replaying() {
+    const db = newFleet();
+    db.soft.putRule(rule);
+    db.rails.setByAdmin('us1', 'DOWN', 2000);
+    const scene = newScene({ clock: new ManualClock(10_000) }, db);
+    scene.request('a!');
+    await scene.pass();
+    const first = db.soft.get(rule) ?? assert.fail();
+    scene.answers = () => undefined;
+    db.rails.setByAdmin('us1', 'UP', 20_000);
+    await scene.pass();
+    assert.deepEqual(
+      scene.open.map(({ rail, urls }) => [rail, ...urls]),
+      [['us1', '/a']],
+    );
+    db.write(() => {
+      db.soft.done(first, 1);
+      db.backlog.settle('us1', '/a', first.publishSeq);
+    });
+    assert.deepEqual(db.soft.due(Infinity, 9), []);
+    return { db, scene };
+  }
+
+  for (const kind of ['done', 'retry', 'dead'] as const)
+    it(`is published again when an entry of a backlog came late: ${kind}`, async () => {
+      const { db, scene } = await replaying();
+      scene.answer(kind, 'us1');
+      await scene.pass();
+      assert.deepEqual(
+        db.soft.due(Number.MAX_SAFE_INTEGER, 9).map(({ url, contentId }) => [url, contentId]),
+        [['/a', 'a']],
+      );
+      assert.deepEqual(scene.left(), []);
+    });
+
+  it('is not when the entry is later than its last publication, or of a name that it was generated under', async () => {
+    const db = newFleet();
+    db.soft.putRule({ ...rule, url: '/**', isPattern: 1 });
+    const seq = db.write(() => db.soft.publish(rule, 1));
+    db.write(() => db.soft.done({ ...(db.soft.get(rule) ?? assert.fail()), publishSeq: seq }, 1));
+    const entry = {
+      rail: 'us1',
+      op: 'D',
+      contentId: '',
+      bodySha: null,
+      attempts: 0,
+      nextMs: 0,
+      dead: 0,
+    } as const;
+    db.write(() => {
+      for (const url of ['/a', '/a-20261123142647005']) db.backlog.park({ ...entry, url, error: '' }, 1);
+    });
+    const scene = newScene({}, db);
+    await scene.pass();
+    assert.deepEqual(scene.sent.toSorted(), ['us1 /a', 'us1 /a-20261123142647005']);
+    assert.deepEqual([scene.left(), db.soft.waitingCount()], [[], 0]);
   });
 });
 

@@ -146,12 +146,15 @@ export class Fleet implements RailLedger {
     commits.add(() => db.backlog.park(entry, clock.nowMs(), body?.seq));
   }
 
-  settle(rail: string, url: string, seq: number): void {
+  settle(rail: string, url: string, seq: number, entry: BacklogEntry | undefined): void {
     const { db, commits } = this.#options;
     const key = `${rail} ${url}`;
     this.#settling.set(key, Math.max(seq, this.#settling.get(key) ?? 0));
     commits.add(
-      () => db.backlog.settle(rail, url, seq),
+      () => {
+        db.backlog.settle(rail, url, seq);
+        if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);
+      },
       () => {
         if (this.#settling.get(key) === seq) this.#settling.delete(key);
         this.released(rail, url);
@@ -164,8 +167,10 @@ export class Fleet implements RailLedger {
     const isOld = clock.nowMs() - firstMs >= limits.rail.backlogMaxAgeMs;
     commits.add(
       () => {
+        let isLeft = false;
         if (dead || isOld) db.backlog.bury({ rail, url, seq }, error);
-        else db.backlog.failed({ rail, url, seq }, nextMs, error);
+        else isLeft = db.backlog.failed({ rail, url, seq }, nextMs, error);
+        if (!isLeft) this.#publishAgain(rail, url, seq);
       },
       () => this.released(rail, url),
     );
@@ -190,6 +195,13 @@ export class Fleet implements RailLedger {
         if (stored !== undefined) rail.state.gaveWay(stored.changeTimeMs);
       },
     );
+  }
+
+  /** The other daemon may have put a newer page on the rail before the clearing of an entry reached it. */
+  #publishAgain(rail: string, url: string, entrySeq: number): void {
+    const { db, clock, op } = this.#options;
+    const target = this.#rails.get(rail)?.row.target;
+    if (op === 'D' && target !== undefined) db.soft.publishAgain({ url, target }, entrySeq, clock.nowMs());
   }
 
   #readSetup(): void {

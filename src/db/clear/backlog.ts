@@ -123,9 +123,13 @@ export class BacklogStore {
     return this.#statements.settle.run(rail, url, seq).changes > 0;
   }
 
-  /** Another try did not help. Inside a transaction. */
-  failed({ rail, url, seq }: Pick<BacklogRow, 'rail' | 'url' | 'seq'>, nextMs: number, error: string): void {
-    this.#statements.failed.run(nextMs, error, rail, url, seq);
+  /** Another try did not help. Inside a transaction. @returns whether the entry is still there */
+  failed(
+    { rail, url, seq }: Pick<BacklogRow, 'rail' | 'url' | 'seq'>,
+    nextMs: number,
+    error: string,
+  ): boolean {
+    return this.#statements.failed.run(nextMs, error, rail, url, seq).changes > 0;
   }
 
   /** It is not tried any more until somebody says so. Inside a transaction. */

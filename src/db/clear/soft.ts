@@ -121,6 +121,18 @@ export class SoftStore {
     return seq;
   }
 
+  /**
+   * Something was done to the page that was to be done before its last publication: that is made again, if it is later than
+   * a number. Inside a transaction.
+   * @returns whether it was
+   */
+  publishAgain(page: PageKey, afterSeq: number, nowMs: number): boolean {
+    const last = this.get(page);
+    if (last === undefined || last.publishSeq <= afterSeq) return false;
+    this.publish(page, nowMs);
+    return true;
+  }
+
   /** Pages that are to be generated, those that failed last. */
   due(nowMs: number, limit: number): PublishedPage[] {
     return this.#statements.due.all(nowMs, limit);

@@ -35,6 +35,17 @@ describe('publications', () => {
     assert.deepEqual([due(1), db.soft.get(page)], [[], undefined]);
   });
 
+  it('are made again where there is one that is later than a number', () => {
+    const { db, due } = scene();
+    const again = (afterSeq: number) => db.write(() => db.soft.publishAgain(page, afterSeq, 2));
+    assert.deepEqual([again(0), due(2)], [false, []], 'never published');
+    const first = db.write(() => db.soft.publish({ ...page, contentId: 'a' }, 1));
+    const [row] = db.soft.due(1, 9);
+    db.write(() => db.soft.done(row ?? assert.fail(), 1));
+    assert.deepEqual([again(first), due(2)], [false, []]);
+    assert.deepEqual([again(first - 1), due(2), db.soft.get(page)?.contentId], [true, [first + 1], 'a']);
+  });
+
   it('that fail wait, but not those that come after them', () => {
     const { db, due } = scene();
     const first = db.write(() => db.soft.publish(page, 1));
