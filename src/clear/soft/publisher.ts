@@ -97,8 +97,11 @@ export class Publisher {
     if (free <= 0) return;
     const nowMs = clock.nowMs();
     const rows = db.read(() => {
+      const due = db.soft.due(nowMs, this.#pages.size + free);
+      // A rail or a rule that came before a publication is there for it.
+      if (due.length > 0) fleet.follow();
       this.#readRules();
-      return db.soft.due(nowMs, this.#pages.size + free);
+      return due;
     });
     for (const row of rows) {
       if (this.generatingCount >= limits.soft.generators) return;
