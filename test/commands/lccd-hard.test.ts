@@ -182,7 +182,7 @@ Require user cachebot
     assert.deepEqual(home.db.backlog.get('r1', '/a.html')?.lastError, 'status 401');
     write('[fleet]\nbasic = "cachebot:secret word"\n');
     daemon.child.kill('SIGHUP');
-    await daemon.logged('logins of rails are read again');
+    await daemon.logged('logins of rails reloaded');
     home.db.backlog.retry({ rail: 'r1' });
     await home.untilClear();
     assert.deepEqual(rail.pages(), []);

@@ -1,16 +1,8 @@
 /** lccd-hard put together: requests, rails, what is noted of them; and its end. */
-import { makeDirectoryDurably } from '../../lib/durable.js';
-import { LccError, messageOf } from '../../lib/errors.js';
-import { holderOf, tryLock } from '../../lib/lock.js';
 import type { Running, Services } from '../../daemon/types.js';
-import { ClearDatabase } from '../../db/clear/database.js';
-import { DAEMON_BUSY_MS } from '../../db/clear/open.js';
-import { DatabaseWatch } from '../../db/sqlite/watch.js';
+import { closeFleet, reloadLogins, Rounds, startClearing, type ClearParts } from '../daemon.js';
 import type { HardStatus } from '../figures.js';
-import { clearOptions, type ClearOptions } from '../options.js';
-import { Commits } from '../rails/commits.js';
 import { Fleet } from '../rails/fleet.js';
-import { readSecrets } from '../rails/secrets.js';
 import { RailsStatus } from '../rails/status.js';
 import { RequestReader } from './reader.js';
 
@@ -19,85 +11,26 @@ const UPKEEP_MS = 60_000;
 /** Between two pieces of a long upkeep. */
 const UPKEEP_REST_MS = 50;
 
-export async function startHard(services: Services): Promise<Running> {
-  const { config, log } = services;
-  const options = clearOptions(config);
-  makeDirectoryDurably(config.home.clear, 0o750);
-  const lockPath = options.lockPath('hard');
-  const lock = tryLock(lockPath);
-  if (lock === undefined)
-    throw new LccError('peer.unavailable', `${lockPath}: held by ${holderOf(lockPath)}; stop that one first`);
-  let db: ClearDatabase | undefined;
-  try {
-    db = ClearDatabase.open(options.path, DAEMON_BUSY_MS);
-    db.requireSound();
-    const running = run(services, options, db);
-    return {
-      ...running,
-      async stop() {
-        await running.stop();
-        db?.close();
-        lock.release();
-      },
-    };
-  } catch (error) {
-    log.debug('does not start', { error: messageOf(error) });
-    db?.close();
-    lock.release();
-    throw error;
-  }
+export function startHard(services: Services): Promise<Running> {
+  return startClearing(services, 'hard', run);
 }
 
-function run(services: Services, options: ClearOptions, db: ClearDatabase): Running {
+function run(parts: ClearParts): Running {
+  const { services, options, db, commits, secrets, fail } = parts;
   const { clock, log } = services;
-  const fail = (error: unknown) => services.fail(error);
-  const commits = new Commits({ db, clock, log, ...options.commits, fail });
-  const secrets = () => readSecrets(options.secretsFile);
+  db.requireSound();
   const fleet = new Fleet({ db, commits, clock, log, limits: options, op: 'D', secrets });
   const reader = new RequestReader({ db, fleet, commits, clock, log, limits: options, fail });
-  const ending = new AbortController();
+  const rounds = new Rounds(parts);
   const rails = new RailsStatus(db.backlog, clock);
 
-  every(options.refreshMs, () => fleet.refresh());
-  every(options.pollMs, () => reader.wake());
-  every(UPKEEP_MS, upkeep);
-  void watch().catch(fail);
-
-  /** Does something again and again, until the end. */
-  function every(ms: number, action: () => void): void {
-    clock.after(ms, () => {
-      if (ending.signal.aborted) return;
-      try {
-        action();
-      } catch (error) {
-        // Others write for long: the next time will do.
-        if (!(error instanceof LccError) || error.code !== 'try.later') fail(error);
-      }
-      every(ms, action);
-    });
-  }
-
-  /** Reads whatever others commit, soon after. */
-  async function watch(): Promise<void> {
-    const watcher = new DatabaseWatch(
-      db.path,
-      () => db.version(),
-      clock,
-      () => 'start lccd-hard again',
-    );
-    try {
-      while (!ending.signal.aborted) {
-        const seen = db.version();
-        reader.wake();
-        await watcher.changedSince(seen, ending.signal);
-      }
-    } finally {
-      watcher.close();
-    }
-  }
+  rounds.every(options.refreshMs, () => fleet.refresh());
+  rounds.every(options.pollMs, () => reader.wake());
+  rounds.every(UPKEEP_MS, upkeep);
+  rounds.watch('lccd-hard', () => reader.wake());
 
   function upkeep(): void {
-    if (ending.signal.aborted) return;
+    if (rounds.isOver) return;
     const nowMs = clock.nowMs();
     const { journalMs, maxJournalRows, rejectedMs } = options.upkeep;
     commits.add(() => {
@@ -126,20 +59,12 @@ function run(services: Services, options: ClearOptions, db: ClearDatabase): Runn
         pages_published: reader.publishedCount,
       };
     },
-    reload() {
-      try {
-        fleet.reload();
-        log.info('logins of rails are read again');
-      } catch (error) {
-        log.error('logins of rails stay as they were', { error: messageOf(error) });
-      }
-    },
+    reload: () => reloadLogins(parts, fleet),
     async stop() {
       reader.stop();
-      ending.abort();
+      rounds.end();
       await fleet.stop(options.graceMs);
-      if (!commits.flush()) log.warn('what is done could not be noted: it will be done once more');
-      fleet.close();
+      closeFleet(parts, fleet);
     },
   };
 }
