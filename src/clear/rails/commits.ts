@@ -96,7 +96,7 @@ export class Commits {
     const nowMs = clock.monotonicMs();
     if (!(error instanceof LccError) || !PASSING.includes(error.code)) return fail(error);
     if (this.#trouble === undefined)
-      log.error('the database cannot be written to: nothing more is read until it can', {
+      log.error('database not writable; requests wait until it is', {
         error: messageOf(error),
       });
     this.#trouble = { sinceMs: this.#trouble?.sinceMs ?? nowMs, error: messageOf(error) };
@@ -111,7 +111,7 @@ export class Commits {
 
   #recovered(): void {
     if (this.#trouble === undefined) return;
-    this.#options.log.info('the database can be written to again', {});
+    this.#options.log.info('database writable again', {});
     this.#trouble = undefined;
   }
 }

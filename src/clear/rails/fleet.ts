@@ -97,7 +97,7 @@ export class Fleet implements RailLedger {
       undefined,
     );
     if (!isIdle || longest === undefined || longest.waitingCount < SPILLED_FROM_PAGES) return;
-    this.#options.log.debug('pages go to the backlog: others wait for room', { rail: longest.name });
+    this.#options.log.debug('window full; rail leaves pages to its backlog', { rail: longest.name });
     longest.spill(Math.ceil(longest.waitingCount / 2));
   }
 

@@ -171,7 +171,7 @@ export class Bodies {
       this.#cannot(error);
     }
     if (!body.isDoubtful) return body;
-    this.#options.log.warn('content of a page is damaged: it is generated again', {
+    this.#options.log.warn('content of a page damaged; the page will be generated again', {
       file: this.#pathOf(sha),
     });
     this.#drop(sha, body);
@@ -214,11 +214,8 @@ export class Bodies {
   }
 
   #cannot(error: unknown): void {
-    this.#options.log.error(
-      'contents of pages cannot be kept: they are generated again when they are needed',
-      {
-        error: messageOf(error),
-      },
-    );
+    this.#options.log.error('contents of pages not stored; pages will be generated again', {
+      error: messageOf(error),
+    });
   }
 }

@@ -63,7 +63,7 @@ export const CLEAR = {
     1000,
     1,
     10_000_000,
-    'pages by which a rail may be behind the best of its target before it is logged as DELAYED',
+    'pages that wait for a rail beyond those of the best of its target before it is logged as DELAYED',
   ),
   'clear.backoff_min_ms': ms(250, 1, HOUR, 'wait before a page is tried again on a rail, doubled each time'),
   'clear.backoff_max_ms': ms(MINUTE, 1, DAY, 'longest such wait'),
