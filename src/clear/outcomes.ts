@@ -43,7 +43,7 @@ export function outcomeOf(
   const { failure } = answer;
   return failure.kind === 'status'
     ? ofStatus(failure.status, verb, done, failure.retryAfterMs)
-    : ofFailure(failure);
+    : ofFailure(failure, verb);
 }
 
 function ofStatus(
@@ -68,7 +68,7 @@ function kindOf(status: number, verb: PageVerb): Kind {
   return 'retry';
 }
 
-function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>): RailOutcome {
+function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: PageVerb): RailOutcome {
   if (failure.kind === 'sink' || failure.kind === 'source')
     return { kind: 'retry', error: `${failure.kind}: ${String(failure.error)}` };
   const error = `${failure.kind}: ${failure.detail}`;
@@ -82,9 +82,11 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>): RailOutc
       return { kind: 'unreachable', error };
     case 'headers-timeout':
     case 'idle-timeout':
-    case 'total-timeout':
     case 'too-slow':
       return { kind: 'unanswered', error };
+    case 'total-timeout':
+      // A rail that hangs meets a timeout above, as long as clear.answer_timeout_ms is the shorter one: a long page was coming.
+      return { kind: verb === 'refresh' ? 'retry' : 'unanswered', error };
     case 'bad-url':
       return { kind: 'dead', error };
     case 'guard':

@@ -81,6 +81,8 @@ it('a connection that is not made, an answer that does not come, and all else di
       const outcome = outcomeOf(failed({ kind: each, detail: 'why' }), 'remove');
       assert.deepEqual(outcome, { kind, error: `${each}: why` });
     }
+  const long = failed({ kind: 'total-timeout', detail: 'why' });
+  assert.equal(outcomeOf(long, 'refresh').kind, 'retry', 'a long page that was still coming');
   assert.equal(outcomeOf(failed({ kind: 'source', error: new Error('gone') }), 'put').kind, 'retry');
 });
 
