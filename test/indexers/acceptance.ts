@@ -278,7 +278,7 @@ export function keepsItsPromises(family: Family): void {
         cpSync(`${index.cursor}.before`, lost.cursor);
         const { status, stderr } = await lost.update();
         assert.notEqual(status, 0);
-        assert.match(stderr, /to load (it|everything) anew/);
+        assert.match(stderr, /to load (it|everything) again/);
         assert.equal(lost.cursorLine(), readFileSync(`${index.cursor}.before`, 'utf8'));
       });
 
