@@ -29,6 +29,7 @@ const LONG_ONLY = ['bot/endurance', 'qm/mutants'];
 const LONG = [
   ...LONG_ONLY,
   'commands/lcccp-histories',
+  'commands/lccd-hard-acceptance',
   'faults/kills',
   'faults/lost-answers',
   'faults/power-cuts',
@@ -52,6 +53,7 @@ export const AMOUNTS = {
   rest: {},
   long: {
     LCC_MODEL_RUNS: '20000',
+    LCC_TEST_CLEAR_IDS: '10000',
     LCC_TEST_FETCHES: '200000',
     LCC_TEST_HISTORIES: '30',
     LCC_TEST_KILLS: '500',
