@@ -68,7 +68,9 @@ function describe(outcome: Outcome): string {
   const rows = outcome.lines.map(line => {
     const ratio = line.ratio === undefined ? '' : line.ratio.toFixed(2);
     const floor =
-      line.atLeast === undefined ? '' : `${line.atLeast} ${(line.ratio ?? 0) >= line.atLeast ? '✓' : '✗'}`;
+      line.atLeast === undefined
+        ? ''
+        : `${Number(line.atLeast.toFixed(2))} ${(line.ratio ?? 0) >= line.atLeast ? '✓' : '✗'}`;
     const memory = memoryOf(line);
     return `| ${line.name.replaceAll('|', '\\|')} | ${formatRate(line.ratePerSecond)} | ${ratio} | ${floor} | ${memory} |`;
   });
