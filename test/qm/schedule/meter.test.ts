@@ -71,7 +71,7 @@ test('another limit makes what is to be paid take another time', () => {
   assert.ok(meter.dueMs <= 22_000, 'nothing is owed of a time without a limit');
 });
 
-test('whatever is fetched and however long it takes, no 60 s have more than 5 % too much', () => {
+test('whatever is fetched and however long it takes, no 60 s have more than 5 % too much, besides what their last fetch brings', () => {
   const fetches = fc.array(
     fc.record({
       bytes: fc.integer({ min: 1, max: 1200 }),
@@ -94,11 +94,11 @@ test('whatever is fetched and however long it takes, no 60 s have more than 5 % 
         meter.received(expected, bytes, nowMs);
       }
       sent.forEach(({ atMs }, index) => {
-        let bytes = 0;
-        for (let i = index; i < sent.length && (sent[i]?.atMs ?? 0) < atMs + 60_000; i++)
-          bytes += sent[i]?.bytes ?? 0;
-        // The last one counts whole, although most of it comes later.
-        assert.ok(bytes <= 63_000, `${bytes} bytes in the minute from ${atMs}`);
+        const minute = sent.slice(index).filter(fetch => fetch.atMs < atMs + 60_000);
+        const [last] = minute.splice(-1);
+        const bytes = minute.reduce((sum, fetch) => sum + fetch.bytes, 0);
+        // How much more the last one brings nobody knows when it begins, if all before it were small.
+        assert.ok(bytes <= 62_500, `${bytes} bytes, and then ${last?.bytes}, in the minute from ${atMs}`);
       });
     }),
   );
