@@ -2,12 +2,10 @@
  * A request that is being carried out: its pages, each for all rails of its target, tier by tier.
  *
  *     resolved ──start──▶ dispatched ──every page is done on every rail, or in its backlog──▶ complete
- *
- * Rails of one tier get a page together; those of the next when all of these have it behind them: a cache that is cleared
- * before the server it asks would have the old page again.
  */
 import type { RequestKey } from '../../db/clear/queue.js';
 import type { Rail } from '../rails/rail.js';
+import { countdown, throughTiers } from '../rails/tiers.js';
 import type { TargetPage } from '../resolve.js';
 
 export interface HardWork {
@@ -33,7 +31,6 @@ export class HardItem {
       if (rails === undefined) this.#rails.set(url, [...railsOf(target)]);
       else rails.push(...railsOf(target));
     }
-    for (const rails of this.#rails.values()) rails.sort((a, b) => a.row.tier - b.row.tier);
   }
 
   /** Pages, each for one rail. */
@@ -46,25 +43,9 @@ export class HardItem {
   /** @param complete called once, maybe before this returns */
   start(complete: () => void): void {
     const over = countdown(this.#rails.size, complete);
-    for (const [url, rails] of this.#rails) this.#nextTier(url, rails, 0, over);
+    for (const [url, rails] of this.#rails) {
+      const task = { url, contentId: this.work.key.contentId, op: 'D' } as const;
+      throughTiers(rails, (rail, next) => rail.add(task, next), over);
+    }
   }
-
-  #nextTier(url: string, rails: readonly Rail[], from: number, over: () => void): void {
-    const first = rails[from];
-    if (first === undefined) return over();
-    const end = rails.findIndex(({ row }, at) => at > from && row.tier !== first.row.tier);
-    const tier = rails.slice(from, end < 0 ? undefined : end);
-    const next = countdown(tier.length, () => this.#nextTier(url, rails, from + tier.length, over));
-    const task = { url, contentId: this.work.key.contentId, op: 'D' } as const;
-    for (const rail of tier) rail.add(task, next);
-  }
-}
-
-/** Calls `last` with the n-th call, at once if that is none. */
-function countdown(n: number, last: () => void): () => void {
-  let left = n;
-  if (left === 0) last();
-  return () => {
-    if (--left === 0) last();
-  };
 }
