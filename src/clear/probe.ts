@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.js';
 import { driverOf } from './drivers/index.js';
 import type { SenderLimits } from './options.js';
 import { outcomeOf } from './outcomes.js';
-import { railEngine, requireSafeUrl, secretFor, secretHeaders } from './rails/sender.js';
+import { railEngine, railJob, requireSafeUrl, secretFor } from './rails/rail-requests.js';
 import type { Secret, Secrets } from './rails/secrets.js';
 
 /** `open`: anybody may do it. `away`: the rail did not answer. */
@@ -133,22 +133,13 @@ class RailProbe {
   }
 
   #send(
-    { path = this.#url, headers = [], ...job }: Omit<FetchJob, 'url' | 'roots'> & { path?: string },
+    { path = this.#url, ...job }: Omit<FetchJob, 'url' | 'roots' | 'login'> & { path?: string },
     withLogin: boolean,
   ): Promise<Reply> {
-    const secret = withLogin ? this.#secret : undefined;
-    const { host, url } = this.#rail;
-    const hostHeader = host === null || headers.includes('host') ? [] : ['host', host];
     let text = '';
     return new Promise(resolve => {
       this.#engine.fetch(
-        {
-          ...job,
-          url: url.replace(/\/$/, '') + path,
-          roots: [],
-          headers: [...hostHeader, ...headers, ...secretHeaders(secret)],
-          ...(secret?.basic !== undefined && { login: secret.basic }),
-        },
+        railJob(this.#rail, withLogin ? this.#secret : undefined, { ...job, path }),
         new CallbackSink(piece => {
           if (text.length <= CONTENT.length) text += Buffer.from(piece).toString('latin1');
         }),

@@ -2,9 +2,8 @@
  * Requests to one rail, over an engine of its own: connections, certificates and deadlines of rails have nothing to do with
  * each other. What is asked is the driver's; what an answer means is the table's (outcomes.ts).
  */
-import { lookup } from 'node:dns';
 import type { RailSetup } from '../../db/clear/rails.js';
-import { FetchEngine } from '../../fetch/engine.js';
+import type { FetchEngine } from '../../fetch/engine.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { CallbackSink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
@@ -13,6 +12,7 @@ import { driverOf } from '../drivers/index.js';
 import type { RailRequest, Driver, PageToClear, Way } from '../drivers/types.js';
 import type { SenderLimits } from '../options.js';
 import { outcomeOf, type RailOutcome } from '../outcomes.js';
+import { railEngine, railJob, requireSafeUrl, secretFor } from './rail-requests.js';
 import type { Secret, Secrets } from './secrets.js';
 import type { PageTask } from './unit.js';
 
@@ -43,10 +43,6 @@ export interface Sender {
 
 /** Content of answers, which nobody reads; a page that a cache gets again is dropped, however long it is. */
 const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
-const MAX_HEADER_BYTES = 64 * 1024;
-const DRAIN_TIMEOUT_MS = 1000;
-const USER_AGENT = 'lcc-clear/1';
-const EVERYWHERE = ['0.0.0.0/0', '::/0'];
 
 /** A rail that cannot be asked as it is set up answers everything with what is wrong. */
 export function senderFor(rail: RailSetup, secrets: Secrets, limits: SenderLimits, clock: Clock): Sender {
@@ -63,75 +59,10 @@ function brokenSender(error: string): Sender {
   return { rate: undefined, batchOf: () => undefined, send: (_tasks, heard) => heard(answer), close() {} };
 }
 
-export function secretFor({ name, authRef }: RailSetup, secrets: Secrets): Secret | undefined {
-  if (authRef === null) return undefined;
-  const secret = secrets.get(authRef);
-  if (secret === undefined)
-    throw new LccError(
-      'config',
-      `rail ${name}: the file of secrets has no [${authRef}] (clear.secrets_file)`,
-    );
-  return secret;
-}
-
-/** @throws LccError `usage` when plain text would leave this machine */
-export function requireSafeUrl({ name, url }: Pick<RailSetup, 'name' | 'url'>, allowPlain: boolean): void {
-  const { protocol, hostname } = new URL(url);
-  const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
-  if (protocol === 'http:' && !isLocal && !allowPlain)
-    throw new LccError('usage', `rail ${name}: ${url} is plain text; use https, or set clear.allow_plain`);
-}
-
-/** An engine for one rail alone, with the certificates of its login. */
-export function railEngine(
-  rail: Pick<RailSetup, 'workers'>,
-  secret: Secret | undefined,
-  limits: SenderLimits,
-  clock: Clock,
-): FetchEngine {
-  return new FetchEngine({
-    connectTimeoutMs: limits.connectTimeoutMs,
-    headersTimeoutMs: limits.answerTimeoutMs,
-    idleTimeoutMs: limits.answerTimeoutMs,
-    totalTimeoutMs: limits.totalTimeoutMs,
-    drainTimeoutMs: DRAIN_TIMEOUT_MS,
-    keepAliveMs: limits.keepAliveMs,
-    minRateBytesPerS: 0,
-    minRateText: 'any',
-    minRateWindowMs: limits.totalTimeoutMs,
-    slowAfterMs: limits.totalTimeoutMs,
-    // The answers say for themselves.
-    maxContentBytes: Infinity,
-    contentLimitText: 'any',
-    maxHeaderBytes: MAX_HEADER_BYTES,
-    headerLimitText: '64 KB',
-    maxRedirects: 0,
-    redirectLimitText: '0',
-    http2: false,
-    userAgent: USER_AGENT,
-    // Rails stand where the administrator says, also inside of a network.
-    allowAddresses: EVERYWHERE,
-    maxIdleConnections: rail.workers,
-    maxConnectionsPerHost: Infinity,
-    resolve: lookup,
-    clock,
-    ...(secret?.ca !== undefined && { ca: secret.ca }),
-    ...(secret?.identity !== undefined && { identity: secret.identity }),
-  });
-}
-
-/** Headers of a login, besides what RFC 7617 has. */
-export function secretHeaders(secret: Secret | undefined): readonly string[] {
-  if (secret === undefined) return [];
-  const { bearer, headers } = secret;
-  return bearer === undefined ? headers : [...headers, 'authorization', `Bearer ${bearer}`];
-}
-
 export class HttpSender implements Sender {
   readonly #rail: RailSetup;
   readonly #driver: Driver;
   readonly #secret: Secret | undefined;
-  readonly #base: string;
   readonly #engine: FetchEngine;
 
   /** @throws LccError `usage` for what its driver does not take */
@@ -140,7 +71,6 @@ export class HttpSender implements Sender {
     this.#rail = rail;
     this.#driver = driverOf(rail);
     this.#secret = secret;
-    this.#base = rail.url.replace(/\/$/, '');
     this.#engine = railEngine(rail, secret, limits, clock);
   }
 
@@ -218,15 +148,13 @@ export class HttpSender implements Sender {
 
   #ask({ method, path, headers, body, verb, done }: RailRequest, heard: (answer: RailAnswer) => void): void {
     this.#engine.fetch(
-      {
-        url: this.#base + path,
+      railJob(this.#rail, this.#secret, {
         method,
-        roots: [],
-        headers: [...this.#hostFor(headers), ...headers, ...secretHeaders(this.#secret)],
+        path,
+        headers,
         ...(body !== undefined && { body }),
         ...(verb !== 'refresh' && { maxBytes: MAX_CONTENT_BYTES }),
-        ...(this.#secret?.basic !== undefined && { login: this.#secret.basic }),
-      },
+      }),
       new CallbackSink(() => undefined),
       {
         done: answer =>
@@ -237,11 +165,6 @@ export class HttpSender implements Sender {
           }),
       },
     );
-  }
-
-  #hostFor(headers: readonly string[]): string[] {
-    const { host } = this.#rail;
-    return host === null || headers.includes('host') ? [] : ['host', host];
   }
 }
 

@@ -2,11 +2,11 @@
  * Asks the load balancer of a target for a page under a name that no cache has. Only a whole page counts: status 200, a length
  * that was stated and came, neither empty nor larger than permitted, and, where a pattern is set, one that has it.
  */
-import { lookup } from 'node:dns';
-import { FetchEngine } from '../../fetch/engine.js';
+import type { FetchEngine } from '../../fetch/engine.js';
 import type { FetchOutcome } from '../../fetch/outcome.js';
 import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
+import { clearEngine, pageOn } from '../engine.js';
 import type { ClearOptions } from '../options.js';
 import { outcomeOf } from '../outcomes.js';
 import type { TargetMap } from '../target-map.js';
@@ -30,10 +30,6 @@ export interface PageSource {
   close(): void;
 }
 
-const MAX_HEADER_BYTES = 64 * 1024;
-const DRAIN_TIMEOUT_MS = 1000;
-const USER_AGENT = 'lcc-clear/1';
-const EVERYWHERE = ['0.0.0.0/0', '::/0'];
 const GONE: readonly number[] = [404, 410];
 
 /** The load balancer of a target, or of the nearest group above that has one. */
@@ -51,32 +47,17 @@ export class Generator implements PageSource {
 
   constructor(limits: ClearOptions['soft'], connect: ClearOptions['sender'], clock: Clock) {
     this.#limits = limits;
-    this.#engine = new FetchEngine({
-      connectTimeoutMs: connect.connectTimeoutMs,
-      headersTimeoutMs: limits.answerTimeoutMs,
-      idleTimeoutMs: limits.answerTimeoutMs,
-      totalTimeoutMs: limits.totalTimeoutMs,
-      drainTimeoutMs: DRAIN_TIMEOUT_MS,
-      keepAliveMs: connect.keepAliveMs,
-      minRateBytesPerS: 0,
-      minRateText: 'any',
-      minRateWindowMs: limits.totalTimeoutMs,
-      slowAfterMs: limits.totalTimeoutMs,
-      maxContentBytes: limits.maxPageBytes,
-      contentLimitText: limits.maxPageText,
-      maxHeaderBytes: MAX_HEADER_BYTES,
-      headerLimitText: '64 KB',
-      maxRedirects: 0,
-      redirectLimitText: '0',
-      http2: false,
-      userAgent: USER_AGENT,
-      // The load balancer stands where the administrator says, also inside of a network.
-      allowAddresses: EVERYWHERE,
-      maxIdleConnections: limits.generators,
-      maxConnectionsPerHost: Infinity,
-      resolve: lookup,
+    const { connectTimeoutMs, keepAliveMs } = connect;
+    const { answerTimeoutMs, totalTimeoutMs } = limits;
+    this.#engine = clearEngine(
+      { connectTimeoutMs, answerTimeoutMs, totalTimeoutMs, keepAliveMs },
+      {
+        maxContentBytes: limits.maxPageBytes,
+        contentLimitText: limits.maxPageText,
+        maxIdleConnections: limits.generators,
+      },
       clock,
-    });
+    );
   }
 
   /** Resolves whatever happens. */
@@ -84,7 +65,7 @@ export class Generator implements PageSource {
     const sink = new MemorySink();
     const headers = host === null ? [] : ['host', host];
     return new Promise(resolve => {
-      this.#engine.fetch({ url: lbUrl.replace(/\/$/, '') + url, roots: [], headers }, sink, {
+      this.#engine.fetch({ url: pageOn(lbUrl, url), roots: [], headers }, sink, {
         done: outcome => resolve(this.#generatedOf(outcome, sink)),
       });
     });

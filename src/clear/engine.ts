@@ -1,0 +1,54 @@
+/**
+ * The fetch engine as cache clearing needs it: servers that stand where the administrator says, also inside of a network, asked
+ * once each; no redirects, nothing that takes longer than its deadlines.
+ */
+import { lookup } from 'node:dns';
+import { FetchEngine, type EngineOptions } from '../fetch/engine.js';
+import type { Clock } from '../lib/clock.js';
+
+const MAX_HEADER_BYTES = 64 * 1024;
+const DRAIN_TIMEOUT_MS = 1000;
+const USER_AGENT = 'lcc-clear/1';
+const EVERYWHERE = ['0.0.0.0/0', '::/0'];
+
+export interface ClearTimes {
+  connectTimeoutMs: number;
+  /** To the answer, and between two bytes of it. */
+  answerTimeoutMs: number;
+  totalTimeoutMs: number;
+  keepAliveMs: number;
+}
+
+type Own = 'maxContentBytes' | 'contentLimitText' | 'maxIdleConnections' | 'ca' | 'identity';
+
+/** @param own what differs from one kind of server to the other */
+export function clearEngine(times: ClearTimes, own: Pick<EngineOptions, Own>, clock: Clock): FetchEngine {
+  return new FetchEngine({
+    connectTimeoutMs: times.connectTimeoutMs,
+    headersTimeoutMs: times.answerTimeoutMs,
+    idleTimeoutMs: times.answerTimeoutMs,
+    totalTimeoutMs: times.totalTimeoutMs,
+    drainTimeoutMs: DRAIN_TIMEOUT_MS,
+    keepAliveMs: times.keepAliveMs,
+    minRateBytesPerS: 0,
+    minRateText: 'any',
+    minRateWindowMs: times.totalTimeoutMs,
+    slowAfterMs: times.totalTimeoutMs,
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    headerLimitText: '64 KB',
+    maxRedirects: 0,
+    redirectLimitText: '0',
+    http2: false,
+    userAgent: USER_AGENT,
+    allowAddresses: EVERYWHERE,
+    maxConnectionsPerHost: Infinity,
+    resolve: lookup,
+    clock,
+    ...own,
+  });
+}
+
+/** The url of a page on a server whose url may end with a slash. */
+export function pageOn(server: string, path: string): string {
+  return server.replace(/\/$/, '') + path;
+}
