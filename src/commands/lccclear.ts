@@ -195,7 +195,7 @@ class RequestReading {
   }
 }
 
-/** Room in the queue: while it is full, whoever writes to us waits, too. */
+/** Room in the queue: while it is full nothing is read, so that the writer of standard input waits as well. */
 class QueueRoom {
   readonly #db: ClearDatabase;
   readonly #most: number;

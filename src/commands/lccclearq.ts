@@ -109,7 +109,7 @@ function summary(db: ClearDatabase, context: CommandContext): void {
     oldestMs: db.queue.oldestMs(),
     backlogs: db.backlog.counts(),
     publications: db.soft.waitingCount(),
-    rejected: [...listRejected(db)].length,
+    rejected: db.queue.rejectedCount(),
   }));
   if (context.options['json'] === true) {
     const rails = backlogs.map(({ rail, waiting, dead, oldestMs: oldest }) => ({

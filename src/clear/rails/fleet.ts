@@ -35,7 +35,7 @@ export interface FleetOptions {
   random?: () => number;
 }
 
-/** Entries of a backlog in the line of its rail: so many are read, and again when half of them are done. */
+/** Entries of a backlog that are read into the line of its rail; the next are when half of them are done. */
 const REPLAYED_PAGES = 256;
 const NO_BODY = 'the content to put is not in the spool';
 /** A line that is as long as this gives pages to the backlog, where another rail has nothing to do for want of room. */

@@ -70,6 +70,7 @@ export class RequestStore {
         `SELECT id, content_id AS contentId, content_type AS contentType, target, error, at_ms AS atMs
          FROM clear_rejected WHERE id > ? ORDER BY id LIMIT ?`,
       ),
+      rejectedCount: db.prepare<[], number>('SELECT count(*) FROM clear_rejected').pluck(),
       dropRejected: db.prepare<[number], RejectedRow>(
         `DELETE FROM clear_rejected WHERE id = ?
          RETURNING id, content_id AS contentId, content_type AS contentType, target, error, at_ms AS atMs`,
@@ -131,6 +132,10 @@ export class RequestStore {
 
   rejections(afterId: number, limit: number): RejectedRow[] {
     return this.#statements.rejections.all(afterId, limit);
+  }
+
+  rejectedCount(): number {
+    return this.#statements.rejectedCount.get() ?? 0;
   }
 
   /** @returns it, if it was there */
