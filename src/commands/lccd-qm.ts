@@ -11,12 +11,18 @@ export const command: CommandSpec = {
   options: [
     { flags: '--listen-uns <ENDPOINT>', help: 'where UNSes connect; may be repeated', repeat: true },
     { flags: '--listen-bm <ENDPOINT>', help: 'where Bot Managers connect; may be repeated', repeat: true },
+    {
+      flags: '--listen-rs <ENDPOINT>',
+      help: 'where the Registration Server connects; may be repeated',
+      repeat: true,
+    },
     CONFIG_OPTION,
   ],
   example: 'lccd-qm --listen-uns=unix:$LCC_HOME/run/qm-uns.sock --listen-bm=unix:$LCC_HOME/run/qm-bm.sock',
   run(context) {
     const uns = endpointsOf(context, 'listenUns');
     const bm = endpointsOf(context, 'listenBm');
+    const rs = context.options['listenRs'] === undefined ? [] : endpointsOf(context, 'listenRs');
     return runAsDaemon(context, {
       name: 'lccd-qm',
       metrics: { listen: 'qm.metrics_listen', figures: QM_FIGURES },
@@ -24,7 +30,7 @@ export const command: CommandSpec = {
         noteFailure(config.home.db, error);
         return storageError(config.home.db, error);
       },
-      start: services => startQueueManager(services, { uns, bm }),
+      start: services => startQueueManager(services, { uns, bm, rs }),
     });
   },
 };

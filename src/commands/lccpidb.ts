@@ -1,6 +1,7 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
 import { slotsOf, type Slots } from '../config/hours.js';
 import { loadConfig, type Config } from '../config/load.js';
+import { limitText } from '../config/settings/index.js';
 import {
   addProvider,
   addRoots,
@@ -104,6 +105,12 @@ async function run(context: CommandContext): Promise<ExitStatus> {
 
 function add(db: Db, context: CommandContext, slots: Slots, config: Config): void {
   const pid = pidOf(context);
+  const firstPid = config.get('rs.first_pid');
+  if (pid >= firstPid)
+    throw new LccError(
+      'usage',
+      `--pid=${pid}: numbers from ${limitText('rs.first_pid', firstPid)} on are of sites that register by themselves; give a lower one`,
+    );
   const roots = rootsOf(context);
   const terms = termsOf(context.options, slots);
   const login = loginOf(context);

@@ -1,4 +1,4 @@
-/** The Queue Manager put together of its five parts, each in a file of `start/`. */
+/** The Queue Manager put together of its six parts, each in a file of `start/`. */
 import type { Running, Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
@@ -7,6 +7,7 @@ import { dispatchOf } from './start/dispatch.js';
 import { statusOf } from './start/status.js';
 import { intakeOf } from './start/intake.js';
 import { openStore } from './start/open-store.js';
+import { registrationOf } from './start/registration.js';
 import { upkeepOf } from './start/upkeep.js';
 
 /**
@@ -15,7 +16,7 @@ import { upkeepOf } from './start/upkeep.js';
  */
 export async function startQueueManager(
   services: Services,
-  endpoints: { uns: readonly Endpoint[]; bm: readonly Endpoint[] },
+  endpoints: { uns: readonly Endpoint[]; bm: readonly Endpoint[]; rs: readonly Endpoint[] },
 ): Promise<Running> {
   const { log } = services;
   const zone = zoneNotUnderstood();
@@ -25,11 +26,13 @@ export async function startQueueManager(
   const dispatch = dispatchOf(services, opened);
   const taking = intakeOf(services, endpoints.uns, opened, dispatch);
   const upkeep = upkeepOf(services, opened, dispatch);
+  const rsLinks = registrationOf(services, endpoints.rs, opened, dispatch);
   const status = statusOf(opened, dispatch, taking, upkeep);
 
   dispatch.dispatcher.start();
   await taking.unsLinks.open();
   await dispatch.listen(endpoints.bm);
+  await rsLinks.open();
   upkeep.start();
 
   return {
@@ -38,6 +41,7 @@ export async function startQueueManager(
     // What brings work ends first, what it is written to last.
     async stop() {
       await upkeep.stop();
+      rsLinks.stop();
       await taking.unsLinks.stop();
       dispatch.stop();
       await opened.close();

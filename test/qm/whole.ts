@@ -61,6 +61,7 @@ export class Whole {
     this.#running = await startQueueManager(services, {
       uns: [{ kind: 'unix', path: this.unsPath }],
       bm: [{ kind: 'unix', path: this.bmPath }],
+      rs: [],
     });
     this.#uns = new Uns(this);
   }

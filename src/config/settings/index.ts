@@ -16,6 +16,7 @@ import { LCCD } from './lccd.js';
 import { NET } from './net.js';
 import { QM } from './qm.js';
 import type { SettingRow } from './rows.js';
+import { RS } from './rs.js';
 import { UNS } from './uns.js';
 import { WEB } from './web.js';
 import { WIRE } from './wire.js';
@@ -36,6 +37,7 @@ export const SETTINGS = {
   ...BM,
   ...BOT,
   ...CLEAR,
+  ...RS,
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;

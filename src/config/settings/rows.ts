@@ -25,6 +25,8 @@ export const ms = (value: number, min: number, max: number, doc: string) =>
   ({ type: 'number', unit: 'ms', default: value, min, max, doc }) as const;
 export const bytes = (value: number, min: number, max: number, doc: string) =>
   ({ type: 'number', unit: 'bytes', default: value, min, max, doc }) as const;
+export const bytesPerS = (value: number, min: number, max: number, doc: string) =>
+  ({ type: 'number', unit: 'bytes_per_s', default: value, min, max, doc }) as const;
 export const percent = (value: number, min: number, max: number, doc: string) =>
   ({ type: 'number', unit: 'percent', default: value, min, max, doc }) as const;
 export const flag = (value: boolean, doc: string) => ({ type: 'boolean', default: value, doc }) as const;

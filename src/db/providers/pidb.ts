@@ -231,7 +231,9 @@ export function changeProvider(db: Db, pid: number, terms: Partial<ProviderTerms
 
 /** @throws LccError `usage` for an unknown pid */
 export function changePassword(db: Db, pid: number, password: string): void {
-  change(db, pid, () => db.prepare('UPDATE pidb SET password = ? WHERE pid = ?').run(password, pid));
+  change(db, pid, () =>
+    db.prepare('UPDATE pidb SET password = ?, generation = generation + 1 WHERE pid = ?').run(password, pid),
+  );
 }
 
 /** @throws LccError `usage` for an unknown pid */

@@ -27,6 +27,7 @@ export const SALVAGED_TABLES = [
   'pidb',
   'proots',
   'sitelogin',
+  'rsop',
   'lccurl',
   'tombstone',
   'oldpath',

@@ -60,13 +60,28 @@ CREATE TABLE pidb(
   latestconnseq INTEGER NOT NULL DEFAULT 0,
   backoffs INTEGER NOT NULL DEFAULT 0,          -- failures of the site as a whole, one after the other
   backoffuntil INTEGER NOT NULL DEFAULT 0,      -- no fetch before this time
-  dueat INTEGER NOT NULL DEFAULT 0              -- bandwidth: no fetch before this time (milliseconds since 1970)
+  dueat INTEGER NOT NULL DEFAULT 0,             -- bandwidth: no fetch before this time (milliseconds since 1970)
+  origin TEXT NOT NULL DEFAULT 'operator' CHECK (origin IN ('operator', 'rs')), -- who added it: rs, it registered by itself
+  generation INTEGER NOT NULL DEFAULT 1         -- of the password: one more with each that replaces another
 ) STRICT;
 CREATE TABLE proots(
   pid INTEGER NOT NULL REFERENCES pidb ON DELETE CASCADE,
   root TEXT NOT NULL,
   PRIMARY KEY (pid, root)
 ) STRICT, WITHOUT ROWID;
+-- Providers with a root around a url.
+CREATE INDEX proots_root ON proots(root);
+
+-- Operations of the Registration Server, each with its answer: sent again, one is answered and not carried out again.
+CREATE TABLE rsop(
+  id TEXT PRIMARY KEY,                          -- a UUID
+  op TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  digest TEXT NOT NULL,                         -- of what it says
+  answer TEXT NOT NULL,                         -- JSON
+  at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX rsop_at ON rsop(at);
 
 -- The answer to a site that asks for a user and a password (RFC 7617): user:password, as it is. Not a column of pidb, so
 -- that listing providers does not show it.

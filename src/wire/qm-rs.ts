@@ -1,0 +1,203 @@
+/**
+ * RS → QM: what a Registration Server asks for, over `run/qm-rs.sock`. A line of JSON each way, answered in order:
+ *
+ *     RS  {"op":"register","id":UUID,"pid":100007,"password":"sha256:…","roots":["http://www.example.org/"],"bandwidth":…,"timeofday":"…"}
+ *     RS  {"op":"password","id":UUID,"pid":100007,"password":"sha256:…","generation":1}      the one that it replaces
+ *     RS  {"op":"root-add","id":UUID,"pid":100007,"roots":[…]}   {"op":"terms","id":UUID,"pid":100007,"filesmax":…,…}
+ *     RS  {"op":"find","url":"http://…"}   {"op":"show","pid":100007}   {"op":"status"}
+ *          QM  {"ok":{…}}                                        done, or done before under this id
+ *          QM  {"refused":"taken","text":"…"}                    it never will be
+ *          QM  {"later":"…"}                                     again after a while, under the same id
+ *          QM  {"error":"…"} and close: too many connections, or a breach of this
+ *
+ * The id of a changing operation is remembered with its answer for `REMEMBERED_MS`: sent again, it changes nothing and is answered
+ * as before. There are no secrets in answers.
+ */
+import { hash } from 'node:crypto';
+import { LccError } from '../lib/errors.js';
+
+/** For which an operation is known again. */
+export const REMEMBERED_MS = 30 * 86_400_000;
+/** Longest line: a provider with all its roots. */
+export const MAX_RS_LINE_LENGTH = 256 * 1024;
+const MAX_URL_LENGTH = 8192;
+const MAX_ROOTS = 1000;
+
+/** What a provider may be given; left out: as it is, or what the Queue Manager gives to new ones. */
+export interface RsTerms {
+  filesmax?: number;
+  /** Bytes. */
+  spacemax?: number;
+  fullsetsallowed?: number;
+  /** Bytes per second, 0 = unlimited. */
+  bandwidth?: number;
+  priority?: number;
+  /** 24 or 168 characters 0/1, '' = always. */
+  timeofday?: string;
+}
+
+/** An operation that changes something. */
+export type RsChange =
+  | ({ op: 'register'; pid: number; password: string; roots: readonly string[] } & RsTerms)
+  | { op: 'password'; pid: number; password: string; generation: number }
+  | { op: 'root-add'; pid: number; roots: readonly string[] }
+  | ({ op: 'terms'; pid: number } & RsTerms);
+
+export type RsQuestion = { op: 'find'; url: string } | { op: 'show'; pid: number } | { op: 'status' };
+
+/** A change has an id, a question none. */
+export type RsAsk = { id: string; change: RsChange } | { id: undefined; question: RsQuestion };
+
+/** Why a change is refused for good. */
+export const RS_REFUSALS = [
+  /** The number is another provider's, or was. */
+  'taken',
+  /** No provider of this number registered by itself. */
+  'unknown',
+  /** A root is none, there are too many, or too many providers have it. */
+  'roots',
+  /** More than a provider that registered by itself may be given. */
+  'terms',
+  /** Another password than the one that would be replaced. */
+  'generation',
+  /** The id was that of another operation. */
+  'id',
+] as const;
+export type RsRefusal = (typeof RS_REFUSALS)[number];
+
+export type RsAnswer =
+  { ok: Readonly<Record<string, unknown>> } | { refused: RsRefusal; text: string } | { later: string };
+
+/** @param id of a change: a UUID that no other operation has */
+export function formatRsAsk(asked: RsChange | RsQuestion, id?: string): string {
+  const { op, ...rest } = asked;
+  return `${JSON.stringify({ op, ...(id === undefined ? {} : { id }), ...rest })}\n`;
+}
+
+export function formatRsAnswer(answer: RsAnswer | { error: string }): string {
+  return `${JSON.stringify(answer)}\n`;
+}
+
+/** What an operation says, for comparison with another one of the same id. */
+export function digestOf(change: RsChange): string {
+  const fields = Object.entries(change).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify(fields));
+}
+
+// The Queue Manager's side
+
+/** @throws LccError `peer.protocol` naming what is wrong; nothing that may be a secret is repeated */
+export function readRsAsk(line: string): RsAsk {
+  const fields = new Fields(line);
+  const op = fields.text('op', /^[a-z-]{1,20}$/);
+  switch (op) {
+    case 'register': {
+      const { pid, roots } = { pid: fields.pid(), roots: fields.roots() };
+      return fields.change({ op, pid, password: fields.password(), roots, ...fields.terms() });
+    }
+    case 'password':
+      return fields.change({
+        op,
+        pid: fields.pid(),
+        password: fields.password(),
+        generation: fields.number('generation'),
+      });
+    case 'root-add':
+      return fields.change({ op, pid: fields.pid(), roots: fields.roots() });
+    case 'terms':
+      return fields.change({ op, pid: fields.pid(), ...fields.terms() });
+    case 'find':
+      return { id: undefined, question: { op, url: fields.text('url', /^.+$/s) } };
+    case 'show':
+      return { id: undefined, question: { op, pid: fields.pid() } };
+    case 'status':
+      return { id: undefined, question: { op } };
+    default:
+      throw breach(`unknown op "${op}"`);
+  }
+}
+
+const TERM_NUMBERS = ['filesmax', 'spacemax', 'fullsetsallowed', 'bandwidth', 'priority'] as const;
+
+/** The members of one line. */
+class Fields {
+  readonly #members: Readonly<Record<string, unknown>>;
+
+  constructor(line: string) {
+    this.#members = membersOf(line);
+  }
+
+  change(change: RsChange): RsAsk {
+    return { id: this.text('id', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/), change };
+  }
+
+  text(name: string, form: RegExp): string {
+    const value = this.#members[name];
+    if (typeof value !== 'string' || value.length > MAX_URL_LENGTH || !form.test(value))
+      throw breach(`${name} is missing or malformed`);
+    return value;
+  }
+
+  password(): string {
+    return this.text('password', /^sha256:[0-9a-f]{32}:[0-9a-f]{64}$/);
+  }
+
+  number(name: string): number {
+    const value = this.#members[name];
+    if (!Number.isSafeInteger(value) || Number(value) < 0) throw breach(`${name} is no whole number`);
+    return Number(value);
+  }
+
+  pid(): number {
+    const pid = this.number('pid');
+    if (pid === 0) throw breach('pid is 0');
+    return pid;
+  }
+
+  roots(): string[] {
+    const value = this.#members['roots'];
+    if (!Array.isArray(value) || value.length === 0 || value.length > MAX_ROOTS)
+      throw breach('roots is no list of urls');
+    return value.map(root => {
+      if (typeof root !== 'string' || root.length > MAX_URL_LENGTH) throw breach('a root is no url');
+      return root;
+    });
+  }
+
+  terms(): RsTerms {
+    const terms: RsTerms = {};
+    for (const name of TERM_NUMBERS) if (this.#members[name] !== undefined) terms[name] = this.number(name);
+    if (this.#members['timeofday'] !== undefined)
+      terms.timeofday = this.text('timeofday', /^(?:[01]{24}|[01]{168})?$/);
+    return terms;
+  }
+}
+
+// The Registration Server's side
+
+/** @throws LccError `peer.protocol`; `peer.rejected` for an error, after which the connection closes */
+export function readRsAnswer(line: string): RsAnswer {
+  const members = membersOf(line);
+  const { ok, refused, later, text, error } = members;
+  if (typeof error === 'string') throw new LccError('peer.rejected', `the Queue Manager: ${error}`);
+  if (typeof ok === 'object' && ok !== null) return { ok: ok as Record<string, unknown> };
+  if (typeof later === 'string') return { later };
+  const why = RS_REFUSALS.find(one => one === refused);
+  if (why === undefined) throw breach('an answer that is none');
+  return { refused: why, text: typeof text === 'string' ? text : why };
+}
+
+function membersOf(line: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // What a parser says may quote the line.
+  }
+  throw breach('a line is no JSON object');
+}
+
+function breach(what: string): LccError {
+  return new LccError('peer.protocol', `qm-rs: ${what}`);
+}

@@ -1,0 +1,79 @@
+/** lccd-qm and operations of a Registration Server over its socket: kills, bad input, silence. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { hashPassword } from '../../src/lib/password.js';
+import { formatRsAsk, type RsChange } from '../../src/wire/qm-rs.js';
+import { startDaemon, type Daemon } from '../support/daemon.js';
+import { Qm } from '../support/queue-manager.js';
+import { within } from '../support/until.js';
+
+const qms: Qm[] = [];
+after(() => Promise.all(qms.map(qm => qm.close())));
+
+async function start(qm: Qm, env: NodeJS.ProcessEnv = {}): Promise<Daemon> {
+  const listening = ['uns', 'bm', 'rs'].map(kind => `--listen-${kind}=unix:${qm.home}/run/${kind}.sock`);
+  const daemon = startDaemon('lccd-qm', qm.home, listening, env);
+  await daemon.ready;
+  return (qm.daemon = daemon);
+}
+
+/** All that is answered until the connection closes. */
+function talk(qm: Qm, say: (socket: Socket) => void): Promise<string> {
+  const socket = connect(join(qm.home, 'run/rs.sock'));
+  let text = '';
+  socket.setEncoding('utf8').on('data', data => (text += String(data)));
+  say(socket);
+  return within(
+    'the Queue Manager closes the connection',
+    new Promise(resolve => void socket.on('error', () => undefined).on('close', () => resolve(text))),
+  );
+}
+
+const asking = (qm: Qm, ...lines: string[]) => talk(qm, socket => void socket.end(lines.join('')));
+
+const registration: RsChange = {
+  op: 'register',
+  pid: 100_000,
+  password: hashPassword('first'),
+  roots: ['http://www.example.org/'],
+};
+
+describe('the socket of the Registration Server', () => {
+  it('has one provider and one password after a kill between the commit and the answer', async () => {
+    const qm = new Qm();
+    qms.push(qm);
+    const id = randomUUID();
+    const daemon = await start(qm, { LCC_CRASH_AT: 'qm.rs.committed' });
+    assert.equal(await asking(qm, formatRsAsk(registration, id)), '');
+    assert.equal(await daemon.ended, 'SIGKILL');
+    const [before] = qm.rows('SELECT * FROM pidb WHERE pid = 100000');
+    assert.ok(before !== undefined);
+    await start(qm);
+    const once = '{"ok":{"pid":100000,"generation":1}}\n';
+    // Sent twice by two connections at once.
+    const answers = [1, 2].map(() => asking(qm, formatRsAsk(registration, id)));
+    assert.deepEqual(await Promise.all(answers), [once, once]);
+    assert.deepEqual(qm.rows('SELECT * FROM pidb WHERE pid = 100000'), [before]);
+    assert.doesNotMatch(qm.log, /sha256:/);
+  });
+
+  it('answers lines in their order, and closes after one that is no operation', async () => {
+    const qm = new Qm('[rs]\nidle_timeout_ms = "1s"\n');
+    qms.push(qm);
+    await start(qm);
+    const status = formatRsAsk({ op: 'status' });
+    assert.equal(await asking(qm, status, status), '{"ok":{"providers":0}}\n'.repeat(2));
+    assert.match(await asking(qm, 'rubbish\n', status), /^\{"error":"qm-rs: a line is no JSON object"\}\n$/);
+    assert.match(
+      await asking(qm, 'x'.repeat(300_000)),
+      /^\{"error":"a line of more than 262144 characters"\}\n$/,
+    );
+    assert.match(
+      await talk(qm, socket => void socket.write(status)),
+      /^\{"ok":.*\}\n\{"error":"silent for 1 s \(rs\.idle_timeout_ms\)"\}\n$/,
+    );
+  });
+});

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, test } from 'node:test';
+import { silentLog } from '../../src/lib/log.js';
+import { hashPassword, passwordMatches } from '../../src/lib/password.js';
+import { loadConfig } from '../../src/config/load.js';
+import { RsOperations, rsBoundsOf } from '../../src/qm/rs-operations.js';
+import { REMEMBERED_MS, type RsAnswer, type RsChange, type RsTerms } from '../../src/wire/qm-rs.js';
+import { Bench } from './support.js';
+
+const PID = 100_000;
+const ROOT = 'http://www.example.org/docs/';
+const HOUR_MS = 3_600_000;
+let bench: Bench;
+let changed: number[];
+let operations: RsOperations;
+
+function begin(overrides: Record<string, string> = {}): void {
+  const config = loadConfig({ env: { LCC_HOME: bench.dir }, overrides });
+  const { db, store, clock } = bench;
+  changed = [];
+  operations = new RsOperations({
+    db,
+    store,
+    clock,
+    log: silentLog,
+    bounds: rsBoundsOf(config),
+    changed: pid => void changed.push(pid),
+  });
+}
+
+beforeEach(() => {
+  bench = new Bench();
+  begin();
+});
+afterEach(() => bench.close());
+
+const registering = (pid = PID, more: RsTerms = {}, roots = [ROOT]): RsChange => ({
+  op: 'register',
+  pid,
+  password: hashPassword('first'),
+  roots,
+  ...more,
+});
+const ask = (change: RsChange, id: string = randomUUID()): RsAnswer => operations.answer({ id, change });
+const refusalOf = (answer: RsAnswer) => ('refused' in answer ? answer.refused : JSON.stringify(answer));
+const passwordOf = (pid: number) => String(bench.value(`SELECT password FROM pidb WHERE pid = ${pid}`));
+const columns = (pid = PID) =>
+  bench.all(
+    `SELECT origin, filesmax, spacemax, fullsetsallowed, bandwidth, priority, timeofday FROM pidb WHERE pid = ${pid}`,
+  )[0];
+
+test('a registration makes a provider with the first terms, of which it may ask for less and not for more', () => {
+  assert.deepEqual(ask(registering()), { ok: { pid: PID, generation: 1 } });
+  const first = {
+    origin: 'rs',
+    filesmax: 10_000,
+    spacemax: 2 ** 30,
+    fullsetsallowed: 3,
+    bandwidth: 2 ** 20,
+    priority: 0,
+    timeofday: '',
+  };
+  assert.deepEqual(columns(), first);
+  const hours = `${'1'.repeat(7)}${'0'.repeat(17)}`;
+  ask(registering(PID + 1, { bandwidth: 1000, filesmax: 10_001, priority: 2, timeofday: hours }));
+  assert.deepEqual(columns(PID + 1), { ...first, bandwidth: 1000, timeofday: hours });
+  ask(registering(PID + 2, { bandwidth: 0 }));
+  assert.deepEqual(columns(PID + 2), first, '0 would be unlimited');
+  assert.deepEqual(changed, [PID, PID + 1, PID + 2]);
+});
+
+test('an operation that is sent again is answered as before and changes nothing, also after a restart', () => {
+  const id = randomUUID();
+  const change = registering();
+  const answer = ask(change, id);
+  const stored = passwordOf(PID);
+  bench.reopen();
+  begin();
+  assert.deepEqual(ask(change, id), answer);
+  assert.equal(passwordOf(PID), stored);
+  assert.equal(bench.value('SELECT count(*) FROM pidb'), 1);
+  assert.deepEqual(changed, []);
+});
+
+test('a refusal is kept as well: what was refused does not happen later by itself', () => {
+  const id = randomUUID();
+  const change: RsChange = { op: 'terms', pid: PID, filesmax: 5 };
+  assert.equal(refusalOf(ask(change, id)), 'unknown');
+  ask(registering());
+  assert.equal(refusalOf(ask(change, id)), 'unknown');
+});
+
+test('an id that was of another operation is refused', () => {
+  const id = randomUUID();
+  ask(registering(), id);
+  assert.equal(refusalOf(ask(registering(PID + 1), id)), 'id');
+  assert.equal(bench.value('SELECT count(*) FROM pidb'), 1);
+});
+
+test('a number is given once: not below the first one, not that of a provider, not one that was used', () => {
+  bench.provider(PID + 5);
+  for (const pid of [PID - 1, PID + 5]) assert.equal(refusalOf(ask(registering(pid))), 'taken');
+  ask(registering());
+  bench.db.exec(`DELETE FROM pidb WHERE pid = ${PID}`);
+  assert.equal(refusalOf(ask(registering())), 'taken', 'it was removed');
+});
+
+test('a provider that the operator added is none of a Registration Server’s', () => {
+  bench.provider(PID + 7);
+  bench.provider(7);
+  for (const pid of [7, PID + 7])
+    for (const change of [
+      { op: 'password', pid, password: hashPassword('x'), generation: 1 },
+      { op: 'root-add', pid, roots: [ROOT] },
+      { op: 'terms', pid, filesmax: 1 },
+    ] as RsChange[])
+      assert.equal(refusalOf(ask(change)), 'unknown', `${change.op} ${pid}`);
+  assert.equal(passwordOf(7), 'x');
+});
+
+test('a password replaces the one it names, and no other', () => {
+  ask(registering());
+  const change = { op: 'password', pid: PID, password: hashPassword('second') } as const;
+  assert.equal(refusalOf(ask({ ...change, generation: 2 })), 'generation');
+  assert.ok(passwordMatches('first', passwordOf(PID)));
+  assert.deepEqual(ask({ ...change, generation: 1 }), { ok: { pid: PID, generation: 2 } });
+  assert.ok(passwordMatches('second', passwordOf(PID)));
+  assert.equal(refusalOf(ask({ ...change, generation: 1 })), 'generation');
+});
+
+test('roots: usable directories, as many as allowed, each shared by as many as allowed', () => {
+  begin({ 'rs.max_roots': '2', 'rs.providers_per_root': '2' });
+  const unusable = [
+    'ftp://www.example.org/',
+    'http://www.example.org/docs',
+    'http://www.example.org/a/../b/',
+    'http://user@www.example.org/',
+    'http://WWW.example.org/',
+    'http://www.example.org:80/',
+    'http://www.example.org/?a/',
+  ];
+  for (const root of unusable) assert.equal(refusalOf(ask(registering(PID, {}, [root]))), 'roots', root);
+  ask(registering());
+  assert.deepEqual(ask({ op: 'root-add', pid: PID, roots: ['https://www.example.org/docs/'] }), {
+    ok: { pid: PID, generation: 1 },
+  });
+  assert.equal(refusalOf(ask({ op: 'root-add', pid: PID, roots: ['https://other.example.org/'] })), 'roots');
+  assert.ok('ok' in ask(registering(PID + 1)));
+  assert.equal(refusalOf(ask(registering(PID + 2))), 'roots', 'two have it');
+  bench.provider(7);
+  bench.db.prepare('INSERT INTO proots VALUES (7, ?)').run('http://alone.example.org/');
+  assert.ok(
+    'ok' in ask(registering(PID + 3, {}, ['http://alone.example.org/'])),
+    'those of operators do not count',
+  );
+});
+
+test('an approval may give as much as the settings say, and a refused one changes nothing', () => {
+  begin({ 'rs.most_filesmax': '20000', 'rs.most_bandwidth_bytes_per_s': '2MB' });
+  ask(registering());
+  const before = columns();
+  for (const terms of [
+    { filesmax: 20_001 },
+    { bandwidth: 0 },
+    { bandwidth: 3 * 2 ** 20 },
+    { priority: 2, filesmax: 1 },
+  ])
+    assert.equal(refusalOf(ask({ op: 'terms', pid: PID, ...terms })), 'terms');
+  assert.deepEqual(columns(), before);
+  ask({ op: 'terms', pid: PID, filesmax: 20_000, bandwidth: 2 ** 21, timeofday: '0'.repeat(24) });
+  assert.deepEqual(columns(), {
+    ...(before as object),
+    filesmax: 20_000,
+    bandwidth: 2 ** 21,
+    timeofday: '0'.repeat(24),
+  });
+});
+
+test('registrations a day and operations an hour are counted in the database, and what is too much waits', () => {
+  begin({ 'rs.registrations_per_day': '2', 'rs.operations_per_hour': '4' });
+  ask(registering(PID));
+  ask(registering(PID + 1));
+  bench.reopen();
+  begin({ 'rs.registrations_per_day': '2', 'rs.operations_per_hour': '4' });
+  const id = randomUUID();
+  assert.match(JSON.stringify(ask(registering(PID + 2), id)), /"later".*2 \(rs\.registrations_per_day\)/);
+  const terms: RsChange = { op: 'terms', pid: PID, filesmax: 1 };
+  ask(terms);
+  ask(terms);
+  assert.match(JSON.stringify(ask(terms)), /"later".*4 \(rs\.operations_per_hour\)/);
+  bench.clock.advance(HOUR_MS + 1000);
+  assert.ok('ok' in ask(terms));
+  bench.clock.advance(24 * HOUR_MS);
+  assert.ok('ok' in ask(registering(PID + 2), id));
+});
+
+test('operations are forgotten after their time', () => {
+  ask(registering());
+  bench.clock.advance(REMEMBERED_MS + 2000);
+  ask({ op: 'terms', pid: PID, filesmax: 1 });
+  assert.equal(bench.value('SELECT count(*) FROM rsop'), 1);
+});
+
+test('questions: the provider without its password, providers around a url, how many there are', () => {
+  ask(registering());
+  bench.provider(7);
+  const tell = (question: Parameters<typeof operations.answer>[0] & { id: undefined }) =>
+    operations.answer(question);
+  const shown = JSON.stringify(tell({ id: undefined, question: { op: 'show', pid: PID } }));
+  assert.match(shown, /"origin":"rs","generation":1,"errors":\[\]/);
+  assert.doesNotMatch(shown, /sha256|password/);
+  assert.deepEqual(tell({ id: undefined, question: { op: 'show', pid: 9 } }), { ok: { provider: null } });
+  const around = (url: string) => tell({ id: undefined, question: { op: 'find', url } });
+  assert.deepEqual(around(`${ROOT}a/b.html?x=1`), { ok: { pids: [PID] } });
+  assert.deepEqual(around('http://127.0.0.1/x'), { ok: { pids: [7] } });
+  for (const url of ['http://www.example.org/doc', `${ROOT}../x`, 'no url'])
+    assert.deepEqual(around(url), { ok: { pids: [] } }, url);
+  assert.deepEqual(tell({ id: undefined, question: { op: 'status' } }), { ok: { providers: 1 } });
+});
