@@ -17,6 +17,7 @@ import { NET } from './net.js';
 import { QM } from './qm.js';
 import type { SettingRow } from './rows.js';
 import { RS } from './rs.js';
+import { SPIDER } from './spider.js';
 import { UNS } from './uns.js';
 import { WEB } from './web.js';
 import { WIRE } from './wire.js';
@@ -38,6 +39,7 @@ export const SETTINGS = {
   ...BOT,
   ...CLEAR,
   ...RS,
+  ...SPIDER,
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingKey = keyof typeof SETTINGS;
