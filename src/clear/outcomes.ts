@@ -74,6 +74,7 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: Pag
   const error = `${failure.kind}: ${failure.detail}`;
   switch (failure.kind) {
     case 'dns':
+    case 'dns-temporary':
     case 'refused':
     case 'unreachable':
     case 'connect-timeout':
@@ -91,14 +92,24 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: Pag
       return { kind: 'dead', error };
     case 'guard':
     case 'redirect-loop':
+    case 'too-many-redirects':
     case 'redirect-outside':
+    case 'redirect-downgrade':
       return { kind: 'config', error };
     case 'exhausted':
     case 'reset':
     case 'cut':
     case 'too-large':
     case 'flood':
+    case 'headers-flood':
     case 'malformed':
+    case 'headers-too-big':
+    case 'content-length':
+    case 'framing':
+    case 'interim':
+    case 'coding':
+    case 'no-location':
+    case 'bad-location':
     case 'unexpected-status':
     case 'other-type':
     case 'differs':

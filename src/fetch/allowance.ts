@@ -9,7 +9,10 @@ export function allowanceBytes(maxContentBytes: number): number {
   return 2 * maxContentBytes + OVERHEAD_BYTES;
 }
 
-/** @param limitText the limit of the content, as it is set */
-export function flood(limitText: string): FetchFailure {
-  return fail('flood', `twice ${limitText} and 64 KB have come, and there is no end`);
+/** @param limitText the limit of the content, as it is set @param hasHead headers were among it */
+export function flood(limitText: string, hasHead: boolean): FetchFailure {
+  return fail(
+    hasHead ? 'flood' : 'headers-flood',
+    `twice ${limitText} and 64 KB have come, and there is no end`,
+  );
 }

@@ -10,6 +10,8 @@ export interface BodyEvents {
   onReady(): void;
   /** All of it has been taken. */
   onWhole(): void;
+  /** As much of it as may be has been taken, there is more: nothing comes after this. */
+  onCut(): void;
   onFailure(failure: FetchFailure): void;
 }
 
@@ -20,6 +22,8 @@ export interface BodyOptions {
   maxBytes: number;
   /** The limit for the message that refuses. */
   limitText: string;
+  /** Of content beyond the limit the beginning is taken; otherwise it is a failure. */
+  isCut: boolean;
 }
 
 export class Body {
@@ -112,17 +116,24 @@ export class Body {
   }
 
   #store(chunk: Uint8Array): void {
-    const { sink, maxBytes } = this.#options;
+    const { sink, maxBytes, isCut } = this.#options;
     if (this.#over || chunk.length === 0) return;
-    if (sink.length + chunk.length > maxBytes) {
+    const room = maxBytes - sink.length;
+    const isTooLarge = chunk.length > room;
+    if (isTooLarge && !isCut) {
       this.#tooLarge();
       return;
     }
     try {
-      sink.write(chunk);
+      if (!isTooLarge) sink.write(chunk);
+      else if (room > 0) sink.write(chunk.subarray(0, room));
     } catch (error) {
       this.#fail({ kind: 'sink', error });
+      return;
     }
+    if (!isTooLarge) return;
+    this.destroy();
+    this.#events.onCut();
   }
 
   #whole(): void {
@@ -142,7 +153,7 @@ export class Body {
   }
 
   #malformed(error: unknown): void {
-    this.#fail(fail('malformed', `content coding ${this.#options.coding}: ${messageOf(error)}`));
+    this.#fail(fail('coding', `content coding ${this.#options.coding}: ${messageOf(error)}`));
   }
 
   #fail(reason: FetchFailure): void {

@@ -5,6 +5,7 @@
  */
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import type { buildConnector } from 'undici';
 import connectorOf from 'undici/lib/core/connect.js';
 import { connectFailure, fail, FetchError } from './failure.js';
@@ -26,6 +27,8 @@ export interface ConnectorOptions {
   ca?: string | undefined;
   /** Certificate and key (PEM) that this client shows to servers that ask. */
   identity?: ClientIdentity | undefined;
+  /** A server's certificate is not looked at. */
+  isInsecure?: boolean | undefined;
   resolve?: Resolve | undefined;
 }
 
@@ -34,17 +37,19 @@ export interface ClientIdentity {
   key: string | Buffer;
 }
 
+/** @param options with the address that is connected to, where that is not what `hostname` resolves to */
 export type Connector = (
-  options: buildConnector.Options,
+  options: buildConnector.Options & { address?: string | undefined },
   callback: (error: Error | null, socket: Socket | null) => void,
 ) => void;
 
 /** Makes what undici connects with. Errors are FetchErrors. */
 export function createConnector(options: ConnectorOptions): Connector {
   const { permits } = options;
-  const connect = connectorOf({
+  const settings = {
     allowH2: options.http2,
     ...(options.ca !== undefined && { ca: options.ca }),
+    ...(options.isInsecure === true && { rejectUnauthorized: false }),
     ...options.identity,
     // A backstop: undici's timer is coarse, the fetch has its own.
     timeout: options.connectTimeoutMs + 1000,
@@ -52,14 +57,26 @@ export function createConnector(options: ConnectorOptions): Connector {
     // Node's default of 250 ms would give up on distant addresses of hosts that have several.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: Math.max(250, Math.floor(options.connectTimeoutMs / 4)),
-  });
+  };
+  const connectToHost = connectorOf(settings);
 
-  return (target, callback) => {
+  return ({ address, ...asked }, callback) => {
+    const target = address === undefined ? asked : { ...asked, hostname: address };
     const peer = `${target.hostname}:${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
     if (isIP(target.hostname) !== 0 && !permits(target.hostname)) {
       callback(notPermitted(target.hostname), null);
       return;
     }
+    // Of a name the certificate is asked for, and checked, whatever is connected to. An address is no name: the one in the
+    // url must be the certificate's.
+    const connect =
+      address === undefined || asked.protocol !== 'https:' || isIP(asked.hostname) === 0
+        ? connectToHost
+        : connectorOf({
+            ...settings,
+            checkServerIdentity: (_host: string, shown: PeerCertificate) =>
+              checkServerIdentity(asked.hostname, shown),
+          });
     connect(target, (error, socket) => {
       if (error !== null) {
         callback(new FetchError(connectFailure(error, peer, target.protocol === 'https:')), null);

@@ -13,7 +13,12 @@ export type Coded = 'gzip' | 'br' | 'zstd';
 export type Coding = 'identity' | Coded;
 
 /** The coding a Content-Encoding header names; undefined for one that was not asked for, and for several. */
-export function codingOf(header: string | undefined): Coding | undefined {
+export function codingOf(header: string | undefined, asked: 'all' | 'gzip' = 'all'): Coding | undefined {
+  const coding = namedBy(header);
+  return asked === 'all' || coding === 'gzip' || coding === 'identity' ? coding : undefined;
+}
+
+function namedBy(header: string | undefined): Coding | undefined {
   switch (header) {
     case undefined:
     case '':

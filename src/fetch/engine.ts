@@ -6,21 +6,27 @@ import type { Cancellable, FetchContext, FetchEvents, FetchJob, FetchLimits } fr
 import { createAddressGuard } from './guard.js';
 import { HostPlaces } from './host-places.js';
 import { Links } from './links.js';
+import { MANNERS_OF_A_CACHE, type Manners } from './manners.js';
 import type { Sink } from './sink.js';
 
 export interface EngineOptions extends FetchLimits {
   /** Speak HTTP/2 with https sites that offer it. */
   http2: boolean;
   userAgent: string;
+  /** Left out: those of a cache. */
+  manners?: Manners;
   /** Networks (CIDR) fetched from although they are not public. */
   allowAddresses: readonly string[];
   /** Certificates (PEM) of those who may sign a server's, instead of those Node comes with. */
   ca?: string;
+  /** A server's certificate is not looked at. */
+  isInsecure?: boolean;
   /** What this client shows to servers that ask who it is. */
   identity?: ClientIdentity;
   maxIdleConnections: number;
   /** Fetches at a time from one host, those that a redirect leads there included. */
   maxConnectionsPerHost: number;
+  /** 0: each request has a connection of its own. */
   keepAliveMs: number;
   clock?: Clock;
   resolve?: Resolve;
@@ -38,9 +44,10 @@ export class FetchEngine {
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
     const permits = createAddressGuard(options.allowAddresses);
-    const { connectTimeoutMs, resolve, ca, identity } = options;
+    const { connectTimeoutMs, resolve, ca, identity, isInsecure } = options;
     const connector = (http2: boolean) =>
-      createConnector({ permits, connectTimeoutMs, http2, ca, identity, resolve });
+      createConnector({ permits, connectTimeoutMs, http2, ca, identity, isInsecure, resolve });
+    const manners = options.manners ?? MANNERS_OF_A_CACHE;
     this.#clock = options.clock ?? systemClock;
     this.#context = {
       links: new Links({
@@ -52,7 +59,8 @@ export class FetchEngine {
       }),
       places: new HostPlaces(options.maxConnectionsPerHost),
       limits: options,
-      userAgent: options.userAgent,
+      manners,
+      wording: { userAgent: options.userAgent, manners, isKept: options.keepAliveMs > 0 },
       clock: this.#clock,
       ended: fetch => this.#active.delete(fetch as Fetch),
     };

@@ -20,6 +20,8 @@ export interface ExchangeOwner {
   onSent(): void;
   /** A piece of what is sent with it has gone. */
   onProgress(): void;
+  /** A status before the real one: 1xx. */
+  onInterim(status: number): void;
   onHead(head: ResponseHead): void;
   onBody(chunk: Buffer): void;
   onEnd(): void;
@@ -54,9 +56,15 @@ export function endWith(exchange: Cancellable, owner: ExchangeOwner, reason: Fet
 }
 
 /** @param interim 1xx answers so far, with the one that has just come */
-export function checkInterim(exchange: Cancellable, owner: ExchangeOwner, interim: number): void {
+export function checkInterim(
+  exchange: Cancellable,
+  owner: ExchangeOwner,
+  interim: number,
+  status: number,
+): void {
+  owner.onInterim(status);
   if (interim > MAX_INTERIM_ANSWERS)
-    endWith(exchange, owner, fail('malformed', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
+    endWith(exchange, owner, fail('interim', `more than ${MAX_INTERIM_ANSWERS} interim answers`));
 }
 
 /** An exception in what the owner does would end up in a parser or in an event of a socket, and the fetch without a result. */

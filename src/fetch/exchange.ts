@@ -19,9 +19,11 @@ import {
 } from './exchange-owner.js';
 import { fail, FetchError, responseFailure, type FetchFailure } from './failure.js';
 import { readHead } from './head.js';
-import { readable, type Question } from './question.js';
-import { takeContinue } from './interim.js';
 import type { Link, Links } from './links.js';
+import { mendParser } from './parser.js';
+import { readable, type Question } from './question.js';
+
+const SWITCHED = 101;
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #links: Links;
@@ -80,8 +82,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#abort = abort;
     this.#bytesBefore = this.#link.intake?.bytes ?? 0;
     this.#sent = true;
-    if (this.#link.intake !== undefined) takeContinue(this.#link.intake.socket);
-    watchIntake(this.#link.intake, this, this.#owner);
+    const { intake } = this.#link;
+    if (intake !== undefined) this.#link.notes = mendParser(intake.socket) ?? this.#link.notes;
+    watchIntake(intake, this, this.#owner);
     if (!this.#over) this.#owner.onSent();
   }
 
@@ -92,7 +95,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onHeaders(status: number, raw: Buffer[]): boolean {
     if (this.#over) return true;
     if (status < 200) {
-      checkInterim(this, this.#owner, ++this.#interim);
+      checkInterim(this, this.#owner, ++this.#interim, this.#link.notes?.interim ?? status);
       return true;
     }
     this.#inBody = true;
@@ -135,6 +138,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#links.discard(this.#link);
+    if (this.#link.notes?.interim === SWITCHED) this.#owner.onInterim(SWITCHED);
     const broken = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errnoOf(error) ?? '');
     const stale = this.#link.reused && this.#sent && !this.#answered && broken;
     const failure: FetchFailure =
@@ -146,7 +150,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onUpgrade(_status: number, _raw: Buffer[] | string[] | null, socket: { destroy(): unknown }): void {
     socket.destroy();
-    endWith(this, this.#owner, fail('malformed', 'the server switched protocols'));
+    endWith(this, this.#owner, fail('unexpected-status', 'the server switched protocols'));
   }
 
   #finish(): void {

@@ -6,8 +6,9 @@ import { errnoOf, messageOf } from '../lib/errors.js';
 export type PlainKind =
   /** Not an http or https url, or nothing that a request can be made of. */
   | 'bad-url'
-  /** Names of hosts, and what they lead to. */
+  /** Names of hosts: there is none, or nobody could say now; and what they lead to. */
   | 'dns'
+  | 'dns-temporary'
   | 'guard'
   /** The connection: refused, no way there, not in time, closed as soon as it was accepted, otherwise not made. */
   | 'refused'
@@ -25,15 +26,26 @@ export type PlainKind =
   /** The connection went before an answer or in the middle of one; the body ended early. */
   | 'reset'
   | 'cut'
-  /** The content is larger than permitted; all that came is more than any such content takes. */
+  /** The content is larger than permitted; all that came is more than any such content takes, or there are no headers in it. */
   | 'too-large'
   | 'flood'
-  /** Not HTTP, or not as asked for: framing, headers, codings. */
+  | 'headers-flood'
+  /** Not HTTP; headers beyond their limit, their Content-Length, how the body is framed, too many 1xx, how it is coded. */
   | 'malformed'
+  | 'headers-too-big'
+  | 'content-length'
+  | 'framing'
+  | 'interim'
+  | 'coding'
   /** A status that is no answer to what was asked. */
   | 'unexpected-status'
+  /** Redirects: without Location, with one that leads nowhere, in a circle, too many, where none may go, from https to http. */
+  | 'no-location'
+  | 'bad-location'
   | 'redirect-loop'
+  | 'too-many-redirects'
   | 'redirect-outside'
+  | 'redirect-downgrade'
   /** Another type than announced; another md5 or length, where these are enforced. */
   | 'other-type'
   | 'differs'
@@ -88,10 +100,11 @@ export function connectFailure(error: unknown, peer: string, tls: boolean): Fetc
   switch (errno) {
     case 'ENOTFOUND':
     case 'ENODATA':
-    case 'EAI_AGAIN':
-    case 'EAI_FAIL':
     case 'EAI_NONAME':
       return fail('dns', `${peer} (${errno})`);
+    case 'EAI_AGAIN':
+    case 'EAI_FAIL':
+      return fail('dns-temporary', `${peer} (${errno})`);
     case 'ECONNREFUSED':
       return fail('refused', `${peer} (${errno})`);
     case 'EHOSTUNREACH':
@@ -130,17 +143,26 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
   if (error instanceof FetchError) return error.failure;
   const errno = errnoOf(error) ?? '';
   const message = messageOf(error);
-  if (errno === 'UND_ERR_HEADERS_OVERFLOW') return fail('malformed', `headers larger than ${maxHeaderText}`);
-  // undici says this, too, of anything wrong in headers that have a Content-Length among them.
-  if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
-    return inBody ? fail('cut', 'the body ended early') : fail('malformed', 'headers');
+  if (errno === 'UND_ERR_HEADERS_OVERFLOW')
+    return fail('headers-too-big', `headers larger than ${maxHeaderText}`);
+  if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return fail('cut', 'the body ended early');
   // undici's parser errors have a name but not always a code.
   if (errno.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError'))
-    return fail('malformed', message);
-  if (message === 'bad response' || message === 'bad upgrade') return fail('malformed', message);
+    return parserFailure(message, inBody);
+  if (message === 'bad upgrade') return fail('unexpected-status', 'the server switched protocols');
+  if (message === 'bad response') return fail('malformed', message);
   if (errno === 'UND_ERR_INVALID_ARG') return fail('bad-url', message);
   if (errno.startsWith('ERR_SSL_') || errno === 'EPROTO') return fail('tls', tlsReason(error));
   return fail(inBody ? 'cut' : 'reset', message);
+}
+
+/** @param message as llhttp has it, in a sentence of undici's */
+function parserFailure(message: string, inBody: boolean): FetchFailure {
+  if (/\((?:Invalid EOF state|.* EOF)\)/.test(message)) return fail(inBody ? 'cut' : 'reset', message);
+  // What can be wrong after the headers is a chunk, or what follows the last one.
+  if (inBody || /\((?:Request has invalid `)?Transfer-Encoding|chunk/i.test(message))
+    return fail('framing', message);
+  return fail(/Content-Length/i.test(message) ? 'content-length' : 'malformed', message);
 }
 
 /** Whether a reset code means a breach of the protocol. Not a table: that would load all of HTTP/2. */

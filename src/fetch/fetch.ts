@@ -8,29 +8,32 @@
  *
  * `place`: its host has as many fetches as it may have. `drain`: the outcome is known (an error status, a redirect) and a
  * short rest of the answer is read only to keep the connection. A cut or a deadline there changes nothing about the outcome.
+ * With lenient manners an answer that is no HTTP/1.1 leads from `headers` back to `place`, once for each url.
  */
 import { allowanceBytes, flood } from './allowance.js';
 import { Body } from './body.js';
-import { codingOf } from './decode.js';
 import { Exchange } from './exchange.js';
 import { fail, failedStatus, type FetchFailure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
-import { essenceOf, isBodiless, retryAfterMs, type ResponseHead } from './head.js';
+import { isBodiless, isContent, isRedirect, retryAfterMs, type ResponseHead } from './head.js';
 import type { HostPlace } from './host-places.js';
 import type { FetchContext, FetchEvents, FetchJob, Method } from './job.js';
+import { LenientExchange } from './lenient-exchange.js';
 import type { Link } from './links.js';
-import { contradicts } from './mimetype.js';
-import { fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
+import { failedOf, fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
 import { Pace, type PaceState } from './pace.js';
 import { Redirects } from './redirects.js';
 import { requestHeaders } from './request-headers.js';
 import type { Sink } from './sink.js';
+import { takenAs } from './taking.js';
 import { timedOut, type Phase } from './timeouts.js';
 import { isVerified } from './verified.js';
 import { targetOf, targetOfUrl, type Target } from './target.js';
 
 /** Rest of an answer that is read to keep its connection. */
 const DRAINED_BYTES = 64 * 1024;
+
+type AnyExchange = Exchange | Http2Exchange | LenientExchange;
 
 export class Fetch {
   readonly #context: FetchContext;
@@ -48,16 +51,21 @@ export class Fetch {
   /** Where the login is for. */
   #origin = '';
   #redirects: Redirects | undefined;
-  #exchange: Exchange | Http2Exchange | undefined;
+  #exchange: AnyExchange | undefined;
   #place: HostPlace | undefined;
   #wireBytesBefore = 0;
   #head: ResponseHead | undefined;
+  /** The last that came, of any answer; 0: none did. */
+  #status = 0;
+  /** Why the answer of this url is no HTTP/1.1: it is asked for once more, in a lenient way. */
+  #odd: FetchFailure | undefined;
   #body: Body | undefined;
   /** What happens once the answer is drained. */
   #next: (() => void) | undefined;
   #drained = 0;
   readonly #pace: Pace;
   #isSlow = false;
+  #isCut = false;
 
   constructor(context: FetchContext, job: FetchJob, sink: Sink, nowMs: number, events: FetchEvents) {
     const { limits } = context;
@@ -123,13 +131,16 @@ export class Fetch {
     this.#pace.restart(this.#sinceMs, this.wireBytes);
     // A process that was stopped meanwhile must not ask once more: its time, and its work, is another's.
     if (this.#sinceMs >= this.#deadlineMs) return this.#fail(fail('total-timeout', 'before it was asked'));
-    const link = links.take(url.origin, fresh);
+    const address = this.#redirects === undefined ? this.#job.address : undefined;
+    if (this.#odd !== undefined)
+      return this.#ask(url, new LenientExchange(links.connect, url.origin, address, this, limits));
+    const link = links.take(url.origin, fresh, address);
     this.#ask(url, link.session === undefined ? new Exchange(links, link, this, limits) : this.#http2(link));
   }
 
-  #ask(url: Target, exchange: Exchange | Http2Exchange): void {
+  #ask(url: Target, exchange: AnyExchange): void {
     this.#exchange = exchange;
-    const headers = requestHeaders(this.#job, url.origin, this.#origin, this.#context.userAgent);
+    const headers = requestHeaders(this.#job, url.origin, this.#origin, this.#context.wording);
     exchange.start({ method: this.#method, path: url.path, headers, body: this.#job.body });
   }
 
@@ -144,7 +155,7 @@ export class Fetch {
   }
 
   tooMuch(): FetchFailure {
-    return flood(this.#limitText);
+    return flood(this.#limitText, this.#head !== undefined);
   }
 
   onHttp2(link: Link): void {
@@ -160,9 +171,14 @@ export class Fetch {
     if (this.#phase === 'headers') this.#sinceMs = this.#context.clock.monotonicMs();
   }
 
+  onInterim(status: number): void {
+    this.#status = status;
+  }
+
   onHead(head: ResponseHead): void {
     this.#head = head;
     const { status } = head;
+    this.#status = status;
     if (this.#isRead ? isContent(status) : status >= 200 && status <= 299) this.#receive(head);
     else if (status === 304 && this.#isConditional())
       this.#drain(head, () => this.#settle(unchangedOf(head, this.#cost())));
@@ -197,7 +213,17 @@ export class Fetch {
     else if (stale && this.#url !== undefined) {
       this.#leaveExchange();
       this.#request(this.#url, true);
-    } else this.#fail(reason);
+    } else if (this.#url !== undefined && this.#mayBeOdd(reason, this.#url)) {
+      this.#leaveExchange();
+      this.#odd = reason;
+      this.#request(this.#url, true);
+    } else this.#fail(this.#odd !== undefined && reason.kind === 'reset' ? this.#odd : reason);
+  }
+
+  #mayBeOdd({ kind }: FetchFailure, { origin }: Target): boolean {
+    const isNew = this.#odd === undefined && this.#head === undefined;
+    const { isLenient } = this.#context.manners;
+    return isLenient && kind === 'malformed' && isNew && this.#isRead && origin.startsWith('http:');
   }
 
   // What the body reports; its failures come to onFailure too.
@@ -210,6 +236,12 @@ export class Fetch {
     this.#sinceMs = this.#context.clock.monotonicMs();
     this.#pace.restart(this.#sinceMs, this.wireBytes);
     this.#exchange?.release();
+  }
+
+  onCut(): void {
+    this.#isCut = true;
+    this.#leaveExchange();
+    this.onWhole();
   }
 
   onWhole(): void {
@@ -231,27 +263,18 @@ export class Fetch {
   }
 
   #receive(head: ResponseHead): void {
-    const coding = codingOf(head.contentCoding);
-    const essence = essenceOf(head.contentType);
-    const announced = essenceOf(this.#job.mimetype);
-    if (head.transferCoding !== undefined && head.transferCoding !== 'chunked')
-      this.#fail(fail('malformed', `transfer coding ${head.transferCoding} was not asked for`));
-    else if (coding === undefined)
-      this.#fail(fail('malformed', `content coding ${head.contentCoding} was not asked for`));
-    else if (announced !== undefined && essence !== undefined && contradicts(announced, essence))
-      this.#fail(fail('other-type', `${announced} was announced, ${essence} is served`));
-    else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !this.#isBodiless(head))
+    const coding = takenAs(head, this.#job, this.#context.manners);
+    const isCut = this.#context.manners.cutsContent;
+    const isBodiless = this.#isBodiless(head);
+    if (typeof coding !== 'string') this.#fail(coding);
+    else if (isBodiless) this.#drain(head, () => this.onWhole());
+    else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isCut)
       this.#fail(fail('too-large', `${head.contentLength} bytes, more than ${this.#limitText}`));
     else {
-      if (this.#isBodiless(head)) this.#drain(head, () => this.onWhole());
-      else {
-        this.#phase = 'body';
-        this.#pace.restart(this.#context.clock.monotonicMs(), this.wireBytes);
-        this.#body = new Body(
-          { coding, sink: this.#sink, maxBytes: this.#maxBytes, limitText: this.#limitText },
-          this,
-        );
-      }
+      this.#phase = 'body';
+      this.#pace.restart(this.#context.clock.monotonicMs(), this.wireBytes);
+      const bounds = { maxBytes: this.#maxBytes, limitText: this.#limitText, isCut };
+      this.#body = new Body({ coding, sink: this.#sink, ...bounds }, this);
     }
   }
 
@@ -261,7 +284,9 @@ export class Fetch {
     this.#next = next;
     this.#drained = 0;
     const bodiless = head.status === 204 || head.status === 304 || this.#method === 'HEAD';
-    if (!bodiless && (head.endsByClose || (head.contentLength ?? 0) > DRAINED_BYTES)) this.#endDraining();
+    const isKept = this.#context.links.areKept;
+    if (!isKept || (!bodiless && (head.endsByClose || (head.contentLength ?? 0) > DRAINED_BYTES)))
+      this.#endDraining();
   }
 
   #endDraining(): void {
@@ -274,8 +299,9 @@ export class Fetch {
   #redirect(head: ResponseHead): void {
     const from = this.#url;
     if (from === undefined) return;
-    const { maxRedirects, redirectLimitText } = this.#context.limits;
-    this.#redirects ??= new Redirects(from, this.#job.roots, maxRedirects, redirectLimitText);
+    const { limits, manners } = this.#context;
+    this.#redirects ??= new Redirects(from, this.#job.roots, limits, manners);
+    this.#odd = undefined;
     const to = this.#redirects.next(head, from);
     if (to instanceof URL) this.#request(targetOfUrl(to), false);
     else this.#fail(to);
@@ -297,6 +323,8 @@ export class Fetch {
   #fetched(head: ResponseHead, md5: string, verified: boolean): void {
     const outcome = fetchedOf(head, { md5, len: this.#sink.length, verified, ...this.#cost() });
     if (this.#redirects !== undefined && this.#url !== undefined) outcome.finalUrl = this.#url.href;
+    if (this.#redirects?.moved !== undefined) outcome.movedTo = this.#redirects.moved;
+    if (this.#isCut) outcome.isCut = true;
     if (this.#method === 'HEAD' && head.contentLength !== undefined)
       outcome.contentLength = head.contentLength;
     this.#settle(outcome);
@@ -311,7 +339,7 @@ export class Fetch {
     } catch {
       // The failure that led here is the one to report.
     }
-    this.#settle({ status: 'error', failure: reason, ...this.#cost() });
+    this.#settle(failedOf(reason, this.#cost(), this.#status, this.#redirects));
   }
 
   #settle(outcome: FetchOutcome): void {
@@ -357,12 +385,4 @@ export class Fetch {
     const elapsedMs = Math.round(this.#context.clock.monotonicMs() - this.#startMs);
     return { wireBytes: this.wireBytes, elapsedMs };
   }
-}
-
-function isContent(status: number): boolean {
-  return status === 200 || status === 203 || status === 204 || status === 205;
-}
-
-function isRedirect(status: number): boolean {
-  return status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306;
 }

@@ -1,6 +1,9 @@
 /** The head of a response, as far as it matters here. */
 import { parseMtime } from '../wire/mtime.js';
 
+/** Stands for the status of an answer that has none: HTTP/0.9. */
+export const HTTP_0_9 = 9;
+
 export interface ResponseHead {
   status: number;
   contentType: string | undefined;
@@ -157,4 +160,12 @@ function addLocation(head: ResponseHead, said: string): void {
 /** 204 and 205 have no body whatever they claim. */
 export function isBodiless({ status }: ResponseHead): boolean {
   return status === 204 || status === 205;
+}
+
+export function isContent(status: number): boolean {
+  return status === 200 || status === 203 || status === 204 || status === 205 || status === HTTP_0_9;
+}
+
+export function isRedirect(status: number): boolean {
+  return status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306;
 }

@@ -69,7 +69,7 @@ export class Http2Exchange {
     watchIntake(this.#link.intake, this, this.#owner);
     this.#watchEnd(stream);
     stream
-      .on('headers', () => this.#onInterim())
+      .on('headers', (fields: IncomingHttpHeaders) => this.#onInterim(Number(fields[':status'])))
       .on('response', (fields: IncomingHttpHeaders, _flags: number, raw?: string[]) =>
         this.#onResponse(Number(fields[':status']), raw ?? []),
       )
@@ -140,9 +140,9 @@ export class Http2Exchange {
     setImmediate(() => this.#fail(http2Failure(this.#stream?.rstCode, this.#hasHead, this.#reason)));
   }
 
-  #onInterim(): void {
+  #onInterim(status: number): void {
     this.#answered = true;
-    if (!this.#over) checkInterim(this, this.#owner, ++this.#interim);
+    if (!this.#over) checkInterim(this, this.#owner, ++this.#interim, status);
   }
 
   #onResponse(status: number, fields: readonly string[]): void {
@@ -151,7 +151,11 @@ export class Http2Exchange {
     const raw = fields.map(text => Buffer.from(text, 'latin1'));
     const bytes = raw.reduce((sum, part) => sum + part.length + 2, 0);
     if (bytes > this.#limits.maxHeaderBytes) {
-      endWith(this, this.#owner, fail('malformed', `headers larger than ${this.#limits.headerLimitText}`));
+      endWith(
+        this,
+        this.#owner,
+        fail('headers-too-big', `headers larger than ${this.#limits.headerLimitText}`),
+      );
       return;
     }
     this.#hasHead = true;

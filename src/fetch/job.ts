@@ -4,6 +4,7 @@ import type { FetchTerms } from '../wire/fetch.js';
 import type { ExchangeLimits } from './exchange-owner.js';
 import type { HostPlaces } from './host-places.js';
 import type { Links } from './links.js';
+import type { Manners, Wording } from './manners.js';
 import type { FetchOutcome } from './outcome.js';
 import type { PaceLimits } from './pace.js';
 
@@ -21,6 +22,8 @@ export interface FetchJob extends FetchTerms {
   /** Left out: GET. */
   method?: Method;
   body?: BodyToSend;
+  /** IP address that is connected to, whatever the host of the url resolves to; redirects lead where they say. */
+  address?: string;
   /** More header fields, names in lower case and values by turns. `host` is who is meant, where the url only leads there. */
   headers?: readonly string[];
 }
@@ -55,7 +58,8 @@ export interface FetchContext {
   links: Links;
   places: HostPlaces;
   limits: FetchLimits;
-  userAgent: string;
+  manners: Manners;
+  wording: Wording;
   clock: Clock;
   /** It has its outcome. */
   ended(fetch: Cancellable): void;

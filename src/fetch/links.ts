@@ -8,6 +8,7 @@ import Client from 'undici/lib/dispatcher/client.js';
 import { fail, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
 import { openSession, speaksHttp2 } from './http2-session.js';
+import type { ParserNotes } from './parser.js';
 import { ReceivingEnd } from './receiving-end.js';
 
 /** Connections made for one request before it is given up: a peer that accepts and closes must not go on for ever. */
@@ -24,15 +25,18 @@ export interface LinksOptions {
   maxHeaderBytes: number;
   /** Idle links kept over all origins. */
   maxIdle: number;
-  /** How long an idle one is kept unless the server asks for less. */
+  /** How long an idle one is kept unless the server asks for less; 0: none is. */
   keepAliveMs: number;
 }
 
 export interface Link {
   readonly origin: string;
+  /** That it is connected to, where that is not for the name in `origin` to say; such a link is used once. */
+  readonly address: string | undefined;
   readonly client: Client;
   /** Intake of the connection in use now; undefined before the first. */
   intake: ReceivingEnd | undefined;
+  notes: ParserNotes | undefined;
   /** Once the other side has chosen HTTP/2; `client` is of no use then. */
   session: ClientHttp2Session | undefined;
   /** When an idle session is closed; undici does that for HTTP/1.1. */
@@ -55,10 +59,20 @@ export class Links {
     this.#options = options;
   }
 
-  /** An idle link to `origin`, or a new one. `fresh`: a new one in any case. */
-  take(origin: string, fresh: boolean): Link {
-    const link = fresh ? undefined : this.#idle.get(origin)?.pop();
-    if (link === undefined) return this.#create(origin);
+  /** What connects for those who want no link. */
+  get connect(): Connector {
+    return this.#options.connect;
+  }
+
+  /** Whether links are kept for later. */
+  get areKept(): boolean {
+    return this.#options.keepAliveMs > 0;
+  }
+
+  /** An idle link to `origin`, or a new one. `fresh`, or with an address: a new one in any case. */
+  take(origin: string, fresh: boolean, address?: string): Link {
+    const link = fresh || address !== undefined ? undefined : this.#idle.get(origin)?.pop();
+    if (link === undefined) return this.#create(origin, address);
     this.#order.delete(link);
     clearTimeout(link.expiry);
     link.idle = false;
@@ -70,6 +84,10 @@ export class Links {
   /** Takes back a link after its answer was read to the end. */
   release(link: Link): void {
     const { session } = link;
+    if (!this.areKept || link.address !== undefined) {
+      this.discard(link);
+      return;
+    }
     if (session !== undefined) {
       if (session.closed || session.destroyed) {
         this.discard(link);
@@ -118,7 +136,7 @@ export class Links {
     for (const link of this.#order) this.discard(link);
   }
 
-  #create(origin: string): Link {
+  #create(origin: string, address: string | undefined): Link {
     const { maxHeaderBytes, keepAliveMs } = this.#options;
     const connectHttp2 = this.#http1Only.has(origin) ? undefined : this.#options.connectHttp2;
     const connect = connectHttp2 ?? this.#options.connect;
@@ -128,15 +146,15 @@ export class Links {
       // The fetch has one deadline over everything; undici's timers neither end a drip nor endless 1xx.
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMs,
+      keepAliveTimeout: Math.max(1, keepAliveMs),
+      keepAliveMaxTimeout: Math.max(1, keepAliveMs),
       connect: (options, callback) => {
         if (++link.connects > MAX_CONNECTS) {
           callback(new FetchError(fail('reset', `${link.origin} accepts connections and closes them`)), null);
           return;
         }
         link.reused = false;
-        connect(options, (error, socket) => {
+        connect(address === undefined ? options : { ...options, address }, (error, socket) => {
           if (error !== null || socket === null) {
             callback(error ?? new FetchError(fail('connect-failed', link.origin)), null);
             return;
@@ -156,8 +174,10 @@ export class Links {
     });
     const link: Link = {
       origin,
+      address,
       client,
       intake: undefined,
+      notes: undefined,
       session: undefined,
       expiry: undefined,
       reused: false,

@@ -3,6 +3,7 @@ import type { FetchUnchanged, RobotOk } from '../wire/fetch.js';
 import { charsetOf } from './charset.js';
 import type { FetchFailure } from './failure.js';
 import { essenceOf, type ResponseHead } from './head.js';
+import type { Redirects } from './redirects.js';
 
 /** What it took: bytes received over the wire, headers and all hops included, and time. */
 export type Cost = Pick<RobotOk, 'wireBytes' | 'elapsedMs'>;
@@ -11,6 +12,10 @@ export type Cost = Pick<RobotOk, 'wireBytes' | 'elapsedMs'>;
 export interface Fetched extends Omit<RobotOk, 'id'> {
   /** The length that the server states, of the content as coded: all that HEAD reports of it. */
   contentLength?: number;
+  /** There was more of it than may be taken. */
+  isCut?: boolean;
+  /** The url that stands for the one asked for from now on, as the site says (301, 308). */
+  movedTo?: string;
 }
 
 /** What the caller has is still the same. */
@@ -19,6 +24,10 @@ export type Unchanged = Omit<FetchUnchanged, 'id'>;
 export interface Failed extends Cost {
   status: 'error';
   failure: FetchFailure;
+  /** The last status that came, 1xx included; left out: none did. */
+  http?: number;
+  /** A redirect was followed. */
+  isRedirected?: boolean;
 }
 
 export type FetchOutcome = Fetched | Unchanged | Failed;
@@ -42,5 +51,18 @@ export function unchangedOf(head: ResponseHead, cost: Cost): Unchanged {
   const outcome: Unchanged = { status: 'unchanged', ...cost, http: 304 };
   if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
   if (head.etag !== undefined) outcome.etag = head.etag;
+  return outcome;
+}
+
+/** @param http the last status that came; 0: none did */
+export function failedOf(
+  failure: FetchFailure,
+  { wireBytes, elapsedMs }: Cost,
+  http: number,
+  redirects: Redirects | undefined,
+): Failed {
+  const outcome: Failed = { status: 'error', failure, wireBytes, elapsedMs };
+  if (http > 0) outcome.http = http;
+  if (redirects?.wereFollowed === true) outcome.isRedirected = true;
   return outcome;
 }

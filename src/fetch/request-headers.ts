@@ -1,10 +1,11 @@
 /** What a server is told with a request. */
 import { acceptEncoding } from './decode.js';
 import type { FetchJob } from './job.js';
+import type { Wording } from './manners.js';
 import { lengthOf } from './question.js';
 
 /** What is said with every request for this type as this agent: the same as last time, mostly. */
-let usual: { mimetype: string | undefined; agent: string; headers: string[] } | undefined;
+let usual: { mimetype: string | undefined; agent: string; wording: Wording; headers: string[] } | undefined;
 
 /**
  * Header names, in lower case, and values by turns; not to be changed.
@@ -15,12 +16,17 @@ export function requestHeaders(
   job: FetchJob,
   origin: string,
   loginOrigin: string,
-  userAgent: string,
+  wording: Wording,
 ): string[] {
   const { mimetype, lastModified, etag, login, headers: more, body } = job;
-  const agent = job.userAgent !== undefined && isPlain(job.userAgent) ? job.userAgent : userAgent;
-  if (usual === undefined || usual.mimetype !== mimetype || usual.agent !== agent)
-    usual = { mimetype, agent, headers: usualHeaders(mimetype, agent) };
+  const agent = job.userAgent !== undefined && isPlain(job.userAgent) ? job.userAgent : wording.userAgent;
+  if (
+    usual === undefined ||
+    usual.mimetype !== mimetype ||
+    usual.agent !== agent ||
+    usual.wording !== wording
+  )
+    usual = { mimetype, agent, wording, headers: usualHeaders(mimetype, agent, wording) };
   if (
     lastModified === undefined &&
     etag === undefined &&
@@ -48,11 +54,14 @@ function addPlain(headers: string[], more: readonly string[]): void {
   }
 }
 
-function usualHeaders(mimetype: string | undefined, agent: string): string[] {
+function usualHeaders(mimetype: string | undefined, agent: string, wording: Wording): string[] {
   const wanted = mimetype !== undefined && isPlain(mimetype) ? `${mimetype},*/*;q=0.1` : '*/*';
   // What is asked for was announced: what a cache on the way has of it may be what was there before.
-  const fresh = ['cache-control', 'no-cache'];
-  return ['user-agent', agent, 'accept', wanted, 'accept-encoding', acceptEncoding(), ...fresh];
+  const { manners, isKept } = wording;
+  const fresh = manners.asksFresh ? ['cache-control', 'no-cache'] : [];
+  const close = isKept ? [] : ['connection', 'close'];
+  const coding = manners.codings === 'gzip' ? 'gzip' : acceptEncoding();
+  return ['user-agent', agent, 'accept', wanted, 'accept-encoding', coding, ...fresh, ...close];
 }
 
 /** RFC 7617, section 2, with the charset that sites ask for if they ask for any. */

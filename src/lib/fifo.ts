@@ -14,6 +14,11 @@ export class Fifo<T> {
     else this.#items.push(item);
   }
 
+  /** The first, which stays; undefined when there is none. */
+  peek(): T | undefined {
+    return this.#items[this.#head];
+  }
+
   /** Takes the first; undefined when there is none. */
   shift(): T | undefined {
     if (this.length === 0) return undefined;

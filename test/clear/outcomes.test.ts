@@ -60,20 +60,36 @@ it('a rail may ask to be left alone, for five minutes at most', () => {
 
 it('a connection that is not made, an answer that does not come, and all else differ', () => {
   const table: Record<string, PlainKind[]> = {
-    unreachable: ['dns', 'refused', 'unreachable', 'connect-timeout', 'connect-failed', 'tls'],
+    unreachable: [
+      'dns',
+      'dns-temporary',
+      'refused',
+      'unreachable',
+      'connect-timeout',
+      'connect-failed',
+      'tls',
+    ],
     unanswered: ['headers-timeout', 'idle-timeout', 'total-timeout', 'too-slow'],
     retry: [
       'exhausted',
       'reset',
       'cut',
       'malformed',
+      'headers-too-big',
+      'content-length',
+      'framing',
+      'interim',
+      'coding',
+      'no-location',
+      'bad-location',
       'too-large',
       'flood',
+      'headers-flood',
       'unexpected-status',
       'cancelled',
       'bug',
     ],
-    config: ['guard', 'redirect-loop', 'redirect-outside'],
+    config: ['guard', 'redirect-loop', 'too-many-redirects', 'redirect-outside', 'redirect-downgrade'],
     dead: ['bad-url'],
   };
   for (const [kind, kinds] of Object.entries(table))

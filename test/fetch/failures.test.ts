@@ -23,17 +23,27 @@ const HEAD = 'HTTP/1.1 200 OK\r\n';
 const say = (text: string) => (socket: Socket) => void socket.write(text);
 const redirect = (to: string) => say(`HTTP/1.1 302 Found\r\nLocation: ${to}\r\nContent-Length: 0\r\n\r\n`);
 
+const failingLookup = (code: string): Partial<EngineOptions> => ({
+  resolve: (_name, _options, found) =>
+    setImmediate(found, Object.assign(new Error('no answer'), { code }), []),
+});
+
 const CASES: Record<
-  Exclude<FetchFailure['kind'], 'unreachable' | 'connect-failed' | 'exhausted' | 'bug' | 'source'>,
+  Exclude<
+    FetchFailure['kind'],
+    'unreachable' | 'connect-failed' | 'exhausted' | 'bug' | 'source' | 'redirect-downgrade'
+  >,
   Case
 > = {
   'bad-url': { url: () => 'ftp://127.0.0.1/', told: '611 real' },
   dns: {
     url: port => `http://nowhere.example:${port}/`,
-    limits: {
-      resolve: (_name, _options, found) =>
-        setImmediate(found, Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), []),
-    },
+    limits: failingLookup('ENOTFOUND'),
+    told: '601 provider',
+  },
+  'dns-temporary': {
+    url: port => `http://nowhere.example:${port}/`,
+    limits: failingLookup('EAI_AGAIN'),
     told: '601 provider',
   },
   guard: { limits: { allowAddresses: [] }, told: '610 real' },
@@ -81,12 +91,29 @@ const CASES: Record<
     job: { maxBytes: 10 },
     told: '606 real',
   },
+  'headers-flood': {
+    serve: socket => {
+      socket.write('HTTP/1.1 200 ');
+      flood(socket, 'O'.repeat(10_000));
+    },
+    job: { maxBytes: 10 },
+    told: '606 real',
+  },
+  'headers-too-big': { serve: say(`${HEAD}X: ${'x'.repeat(20_000)}\r\n\r\n`), told: '611 url' },
+  // Also where a length stands beside what is wrong.
+  'content-length': { serve: say(`${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`), told: '611 url' },
+  framing: { serve: say(`${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n`), told: '611 url' },
+  interim: { serve: say('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(21)), told: '611 url' },
+  coding: { serve: say(`${HEAD}Content-Encoding: gzip, gzip\r\nContent-Length: 2\r\n\r\n`), told: '611 url' },
   malformed: { serve: say('SSH-2.0-OpenSSH_9.2\r\n'), told: '611 url' },
   'unexpected-status': {
     serve: say('HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\n\r\n'),
     told: '611 url',
   },
   'redirect-loop': { serve: redirect('/'), told: '608 real' },
+  'too-many-redirects': { serve: redirect('/2'), limits: { maxRedirects: 0 }, told: '608 real' },
+  'no-location': { serve: say('HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n'), told: '611 url' },
+  'bad-location': { serve: redirect('http://[::g]/'), told: '611 url' },
   'redirect-outside': {
     serve: redirect('/there'),
     job: { roots: ['http://elsewhere.example/'] },

@@ -34,6 +34,7 @@ describe('what goes in first', () => {
             expected = expected.filter(wanted);
           }
           assert.equal(fifo.length, expected.length);
+          assert.equal(fifo.peek(), expected[0]);
           assert.deepEqual(fifo.toArray(), expected);
         }
       }),

@@ -1,0 +1,162 @@
+/**
+ * One request over http as HTTP/1.0, and its answer as far as it can be read, on a connection of its own: for servers that
+ * undici does not understand. The same promises as `Exchange`.
+ */
+import type { Socket } from 'node:net';
+import { messageOf } from '../lib/errors.js';
+import type { Connector } from './connect.js';
+import {
+  checkInterim,
+  endWith,
+  guarded,
+  watchIntake,
+  type ExchangeLimits,
+  type ExchangeOwner,
+} from './exchange-owner.js';
+import { connectFailure, fail, type FetchFailure } from './failure.js';
+import { readOddHead } from './lenient-head.js';
+import type { Question } from './question.js';
+import { ReceivingEnd } from './receiving-end.js';
+
+const SWITCHED = 101;
+
+export class LenientExchange {
+  readonly #connect: Connector;
+  readonly #origin: string;
+  readonly #address: string | undefined;
+  readonly #owner: ExchangeOwner;
+  readonly #limits: ExchangeLimits;
+  #intake: ReceivingEnd | undefined;
+  /** What came and is no whole head yet; undefined once there was one. */
+  #early: Buffer | undefined = Buffer.alloc(0);
+  /** Bytes of the body that must still come; undefined: it ends with the connection. */
+  #left: number | undefined;
+  #interim = 0;
+  #received = 0;
+  #over = false;
+
+  constructor(
+    connect: Connector,
+    origin: string,
+    address: string | undefined,
+    owner: ExchangeOwner,
+    limits: ExchangeLimits,
+  ) {
+    this.#connect = connect;
+    this.#origin = origin;
+    this.#address = address;
+    this.#owner = owner;
+    this.#limits = limits;
+  }
+
+  start(question: Question): void {
+    const { hostname, host, port, protocol } = new URL(this.#origin);
+    // As the system wants it: IPv6 without brackets.
+    const name = hostname.replace(/^\[|\]$/g, '');
+    const target = { hostname: name, host, port, protocol, address: this.#address };
+    this.#connect(target, (error, socket) => {
+      if (this.#over) socket?.destroy();
+      else if (error !== null || socket === null) this.#fail(connectFailure(error, host, false));
+      else this.#ask(socket, host, question);
+    });
+  }
+
+  get wireBytes(): number {
+    return this.#over ? this.#received : (this.#intake?.bytes ?? 0);
+  }
+
+  cancel(): void {
+    if (!this.#over) this.#finish();
+  }
+
+  hold(): void {
+    this.#intake?.socket.pause();
+  }
+
+  release(): void {
+    if (!this.#over) this.#intake?.socket.resume();
+  }
+
+  #ask(socket: Socket, host: string, { method, path, headers }: Question): void {
+    this.#intake = new ReceivingEnd(socket);
+    watchIntake(this.#intake, this, this.#owner);
+    let text = `${method} ${path} HTTP/1.0\r\nHost: ${host}\r\n`;
+    for (let i = 0; i + 1 < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+    socket
+      .on('data', (chunk: Buffer) => guarded(this, this.#owner, () => this.#onData(chunk)))
+      .on('end', () => this.#onEnd())
+      // The listener stays for good: an error event nobody listens to ends the process.
+      .on('error', error => this.#lose(messageOf(error)))
+      .on('close', () => this.#lose('the connection closed'));
+    socket.write(`${text}\r\n`, 'latin1');
+    this.#owner.onSent();
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#over) return;
+    if (this.#early === undefined) return this.#onBody(chunk);
+    this.#early = Buffer.concat([this.#early, chunk]);
+    while (!this.#over && this.#early !== undefined) {
+      const early: Buffer = this.#early;
+      const found = readOddHead(early);
+      const headBytes = found !== undefined && 'head' in found ? found.bodyAt : early.length;
+      if (headBytes > this.#limits.maxHeaderBytes)
+        return endWith(
+          this,
+          this.#owner,
+          fail('headers-too-big', `headers larger than ${this.#limits.headerLimitText}`),
+        );
+      if (found === undefined) return;
+      if (!('head' in found)) return endWith(this, this.#owner, found);
+      const { head, bodyAt } = found;
+      const rest = early.subarray(bodyAt);
+      if (head.status >= 100 && head.status < 200) {
+        this.#early = rest;
+        checkInterim(this, this.#owner, ++this.#interim, head.status);
+        if (head.status === SWITCHED)
+          endWith(this, this.#owner, fail('unexpected-status', 'the server switched protocols'));
+        continue;
+      }
+      this.#early = undefined;
+      this.#left = head.contentLength;
+      this.#owner.onHead(head);
+      this.#onBody(rest);
+    }
+  }
+
+  #onBody(chunk: Buffer): void {
+    if (this.#over) return;
+    const part = this.#left === undefined ? chunk : chunk.subarray(0, this.#left);
+    if (this.#left !== undefined) this.#left -= part.length;
+    if (part.length > 0) this.#owner.onBody(part);
+    if (this.#left === 0) this.#end();
+  }
+
+  #onEnd(): void {
+    if (this.#early === undefined && this.#left === undefined) this.#end();
+    else this.#lose('the connection ended');
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#finish();
+    guarded(this, this.#owner, () => this.#owner.onEnd());
+  }
+
+  #lose(why: string): void {
+    this.#fail(fail(this.#early === undefined ? 'cut' : 'reset', why));
+  }
+
+  #fail(reason: FetchFailure): void {
+    if (this.#over) return;
+    this.#finish();
+    guarded(this, this.#owner, () => this.#owner.onFailure(reason, false));
+  }
+
+  #finish(): void {
+    this.#received = this.#intake?.bytes ?? 0;
+    this.#over = true;
+    this.#early = undefined;
+    this.#intake?.socket.destroy();
+  }
+}
