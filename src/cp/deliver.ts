@@ -16,7 +16,8 @@ import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
 import { UnsSession, type SessionOptions } from './session.js';
 import { lastConnection, noteConnection, wentBack, type NumberedConnection } from './state/connection.js';
 import { pendingPath } from './state/kept.js';
-import { isElsewhere, MadeSet, overtaken } from './state/made-set.js';
+import { isElsewhere } from './state/elsewhere.js';
+import { MadeSet, overtaken } from './state/outcome.js';
 import { openState } from './state/statefile.js';
 
 export interface DeliveryOptions extends SessionOptions {

@@ -4,7 +4,7 @@ import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { setKindOf, type SetKind } from '../wire/cp-uns/names.js';
 import { UrlStreamReader } from '../wire/url-stream.js';
 import type { SiteSize } from './quota.js';
-import type { NamedState } from './state/made-set.js';
+import type { NamedState } from './state/elsewhere.js';
 
 export class DeliveryInput {
   readonly #chunks: AsyncIterator<Buffer>;

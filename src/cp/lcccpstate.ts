@@ -14,7 +14,7 @@ import { Doubt } from './state/doubt.js';
 import { refuseEmpty, SiteInput } from './state/input.js';
 import { tidy } from './state/kept.js';
 import { keyOf } from './state/lines.js';
-import { MadeSet } from './state/made-set.js';
+import { MadeSet } from './state/outcome.js';
 import { PendingWriter } from './state/pending.js';
 import { Seen } from './state/seen.js';
 import { LineSorter } from './state/sorter.js';

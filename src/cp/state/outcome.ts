@@ -1,14 +1,13 @@
 /**
- * A set that lcccpstate made, in the hands of what delivers it: named by the first line of the stream, sent, and then
- * accepted (its state becomes the statefile), not accepted, or in doubt.
+ * What becomes of a set that lcccpstate made, in the hands of what delivers it: accepted (its state becomes the statefile),
+ * not accepted (the statefile stays as it was), or in doubt.
  */
-import { closeSync, existsSync, openSync, readSync, renameSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { dirname } from 'node:path';
+import { closeSync, openSync, readSync, renameSync } from 'node:fs';
 import { renameDurably } from '../../lib/durable.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
 import { ownMark } from '../../lib/process-mark.js';
 import { step } from '../../lib/steps.js';
+import type { NamedState } from './elsewhere.js';
 import {
   doubtfulSets,
   forget,
@@ -22,18 +21,6 @@ import {
   type KeptSet,
 } from './kept.js';
 import type { Origin } from './pending.js';
-
-/** What the first line of a stream says of the state that the set in it leads to. */
-export interface NamedState {
-  /** The statefile, absolute. */
-  state: string;
-  /** '' when it is its own successor: there is nothing to commit then. */
-  id: string;
-  /** Identity of the statefile it was made from; '' where there was none. */
-  base: string;
-  /** Where lcccpstate ran. */
-  host?: string | undefined;
-}
 
 /** More than the first line of a set has. */
 const HEAD_BYTES = 4096;
@@ -147,23 +134,6 @@ export class MadeSet {
   /** Nobody has got it to its end. */
   forget(): void {
     for (const set of keptSets(this.#state)) if (set.id === this.#id) forget(this.#state, set);
-  }
-}
-
-/**
- * Whether a state is on another machine: it is not here, and lcccpstate ran there. Machines may have one name; a folder that
- * is not here settles it.
- */
-export function isElsewhere({ state, id, base, host }: NamedState): boolean {
-  if (host === undefined) return false;
-  if (!existsSync(dirname(state))) return true;
-  if (host === hostname()) return false;
-  try {
-    const isHere = id === '' ? statefileId(state) === base : keptSets(state).some(set => set.id === id);
-    return !isHere;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return true;
-    throw error;
   }
 }
 
