@@ -1,7 +1,4 @@
-/**
- * From credentials to an admission: back-off, password, spool room, connection number, what the CP is told; and which of
- * it has been received.
- */
+/** From credentials to an admission: back-off, password, spool room, connection number, what the CP is told. */
 import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import type { AdmittedLogin, SessionBegun, SessionStore } from '../db/spools/sessions.js';
@@ -16,10 +13,10 @@ import { LoginBackoff } from '../lib/login-backoff.js';
 import type { SpoolIntake } from './spool-intake.js';
 import type { UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
+import { shownErrors } from './shown-errors.js';
 import { Refusal } from '../wire/refusal.js';
 
 const LOGINS_AT_A_TIME = 1000;
-const NO_ERRORS = { shown: [], total: 0 } as const;
 
 export interface Credentials {
   id: string;
@@ -111,16 +108,6 @@ export class Logins {
     return this.#describe(provider, begun);
   }
 
-  /**
-   * The provider's last set in the queue, now that another is about to be accepted; 0 = none.
-   * @throws Refusal 101: nobody would fetch for a provider that was removed since
-   */
-  latestSet(pid: number): number {
-    const psetid = this.#pidb.latestSet(pid);
-    if (psetid === undefined) throw new Refusal(101, 'the provider was removed');
-    return psetid;
-  }
-
   /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */
   async received(pid: number, errseen: number): Promise<void> {
     await this.#commits.add(() => this.#sessions.received(pid, errseen));
@@ -175,17 +162,15 @@ export class Logins {
   }
 
   #describe(provider: Provider, begun: SessionBegun): Admission {
-    const { pid, filesmax, filesused, spacemax, spaceused, nurlerrs } = provider;
-    const { shown, total } =
-      nurlerrs === 0
-        ? NO_ERRORS
-        : this.#pidb.errorsAbove(pid, begun.errseen, this.#options.limits['uns.errors_shown']);
+    const { pid, filesmax, filesused, spacemax, spaceused } = provider;
+    const most = this.#options.limits['uns.errors_shown'];
+    const { shown, total, upTo } = shownErrors(this.#pidb, provider, begun.errseen, most);
     const waiting = this.#intake.waiting(pid);
     return {
       provider,
       seq: begun.seq,
       errseen: begun.errseen,
-      shownUpTo: shown.at(-1)?.errseq ?? 0,
+      shownUpTo: upTo,
       status: {
         seq: begun.seq,
         numbering: this.#sessions.numbering,

@@ -5,9 +5,7 @@
  *         │                  │ CP leaves: parted   │ anything wrong: the spool file goes
  *         ╰── refused ◀──────┴─────────────────────╯
  *
- * A set counts only when its end has been read and it is durable. The errors shown at the beginning count as received
- * only when the CP has parted in good order after everything that was said, be that a refusal. Two sessions at a time
- * are shown the same ones: which of them will receive any is not known.
+ * When a set counts is said in acceptance.ts, when the errors that were shown count as received in shown-errors.ts.
  */
 import type { Place } from '../daemon/places.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
@@ -28,12 +26,14 @@ import {
   setRejected,
   type CpEvent,
 } from '../wire/cp-uns/server.js';
+import { acceptSet } from './acceptance.js';
 import type { SpoolIntake } from './spool-intake.js';
 import { pidOf, type Admission, type Logins } from './logins.js';
 import { LARGE_SET_URLS, limitOf, type UnsOptions } from './options.js';
 import type { Rations } from './rations.js';
 import { Refusal } from '../wire/refusal.js';
 import { SetSpooling } from './set-spooling.js';
+import { receivedUpTo } from './shown-errors.js';
 import { Watch } from './watch.js';
 
 export interface SessionParts {
@@ -73,8 +73,8 @@ export class CpSession {
   #claimed: string | undefined;
   #set: SetSpooling | undefined;
   /** Errors the CP has certainly received now. */
-  #shownUpTo = 0;
-  /** The CP has left in the middle of a set: that is not in good order, for instance because it could not keep the errors. */
+  #receivedUpTo = 0;
+  /** The CP has left in the middle of a set. */
   #isCut = false;
   /** What has been said of a set: nothing, the beginning of the result, all of it. */
   #result: 'none' | 'begun' | 'complete' = 'none';
@@ -131,8 +131,8 @@ export class CpSession {
   }
 
   async #parted({ provider: { pid }, seq }: Admission): Promise<void> {
-    await this.#parts.parted(pid, this.#shownUpTo);
-    this.#parts.log.debug('CP disconnected', { pid, seq, errors_received: this.#shownUpTo > 0 });
+    await this.#parts.parted(pid, this.#receivedUpTo);
+    this.#parts.log.debug('CP disconnected', { pid, seq, errors_received: this.#receivedUpTo > 0 });
   }
 
   async #converse(): Promise<void> {
@@ -232,7 +232,7 @@ export class CpSession {
   async #accept(): Promise<void> {
     const set = this.#set;
     if (set === undefined || this.#admission === undefined) throw new Refusal(104);
-    await set.commit(this.#parts.logins.latestSet(this.#admission.provider.pid));
+    await acceptSet(set, this.#parts);
     this.#set = undefined;
     this.#reader.share(this.#parts.layouts);
     const { provider, seq } = this.#admission;
@@ -288,7 +288,7 @@ export class CpSession {
         ? options.xml.maxHelloBytes + STRANGER_REST_BYTES - this.#talk.heardBytes
         : Infinity;
       const received = await this.#talk.finish({ reading: this.#reading, maxBytes, isCertain: true });
-      this.#shownUpTo = received && !this.#isCut ? (this.#admission?.shownUpTo ?? 0) : 0;
+      this.#receivedUpTo = receivedUpTo(this.#admission?.shownUpTo ?? 0, { received, isCut: this.#isCut });
     } finally {
       cancel();
     }

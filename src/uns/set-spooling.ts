@@ -12,7 +12,6 @@ import type { UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './rations.js';
 import { demandSetBytes, demandSetUrls } from './set-limits.js';
-import { Refusal } from '../wire/refusal.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 
 /** Bytes that may wait for the disk before the CP has to. */
@@ -34,12 +33,11 @@ export interface SetStart {
 export class SetSpooling {
   readonly #options: UnsOptions;
   readonly #intake: SpoolIntake;
-  readonly #rations: Rations;
   readonly #pidb: PidbReader;
-  readonly #provider: Provider;
+  readonly provider: Provider;
   readonly #urlprefix: string;
   readonly #seq: number;
-  readonly #set: SetKind;
+  readonly kind: SetKind;
   readonly #check: (record: UrlRecord) => UrlVerdict;
   readonly #writer: SpoolWriter;
   #urls = 0;
@@ -62,12 +60,11 @@ export class SetSpooling {
     intake.room.demand();
     this.#options = options;
     this.#intake = intake;
-    this.#rations = rations;
     this.#pidb = pidb;
     this.#urlprefix = start.urlprefix;
-    this.#provider = provider;
+    this.provider = provider;
     this.#seq = seq;
-    this.#set = start.set;
+    this.kind = start.set;
     this.#check = createUrlChecker({
       mimes: options.mimes,
       roots: provider.roots,
@@ -75,6 +72,11 @@ export class SetSpooling {
       maxUrlBytes: options.maxUrlBytes,
     });
     this.#writer = intake.begin({ pid: provider.pid, seq, errseen, ...start });
+  }
+
+  /** Urls so far, acceptable or not. */
+  get urls(): number {
+    return this.#urls;
   }
 
   /** Valid urls so far. */
@@ -128,31 +130,25 @@ export class SetSpooling {
   /**
    * Makes the set durable.
    * @param after the provider's last set in the queue
-   * @throws Refusal 201 to 204; LccError `io.full` or `io`
+   * @throws LccError `io.full` or `io`
    */
   async commit(after: number): Promise<void> {
-    // It would remove all that is held; a wrong urlprefix is likelier than a site that has become all wrong.
-    if (this.#set === 'full' && this.#urls > 0 && this.#received === 0)
-      throw new Refusal(204, 'not one url of the full set was acceptable: nothing was changed');
-    if (this.#set === 'partial') await this.#demandQuota();
-    const commit = () =>
-      this.#intake.commit(this.#writer, {
-        pid: this.#provider.pid,
-        seq: this.#seq,
-        set: this.#set,
-        received: this.#received,
-        deletes: this.#deletes,
-        after,
-      });
-    // safeguard: the acknowledgement of a set waiting for the disk
-    await (this.#set === 'full' ? this.#rations.accept(this.#provider, commit) : commit());
+    await this.#intake.commit(this.#writer, {
+      pid: this.provider.pid,
+      seq: this.#seq,
+      set: this.kind,
+      received: this.#received,
+      deletes: this.#deletes,
+      after,
+    });
   }
 
-  async #demandQuota(): Promise<void> {
-    if (certainlyFits(this.#provider, { updates: this.#updates, bytes: this.#announcedBytes })) return;
+  /** Looks whether a partial set fits, url by url where that is not certain. @throws Refusal 202 or 203 */
+  async demandQuota(): Promise<void> {
+    if (certainlyFits(this.provider, { updates: this.#updates, bytes: this.#announcedBytes })) return;
     try {
       // As it is now: what was free at the login may have been used.
-      const provider = this.#pidb.provider(this.#provider.pid) ?? this.#provider;
+      const provider = this.#pidb.provider(this.provider.pid) ?? this.provider;
       const growth = new SetGrowth(this.#pidb, provider, this.#urlprefix, this.#options.xml);
       for await (const piece of this.#writer.content()) {
         growth.count(piece);
@@ -171,13 +167,13 @@ export class SetSpooling {
   }
 
   #demandWithinLimits(): void {
-    const { filesmax, spacemax } = this.#provider;
+    const { filesmax, spacemax } = this.provider;
     demandSetUrls(this.#options, this.#urls);
     if (this.#updates > filesmax) {
-      throw overFiles(this.#provider);
+      throw overFiles(this.provider);
     }
     if (this.#announcedBytes > spacemax) {
-      throw overSpace(this.#provider);
+      throw overSpace(this.provider);
     }
   }
 }

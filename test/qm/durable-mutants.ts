@@ -54,7 +54,7 @@ export const DURABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the acknowledgement of a set waiting for the disk',
-    edits: [edit('await (this.#set', 'void (this.#set')],
+    edits: [edit('await (kind', 'void (kind')],
     by: { file: 'uns/server', test: 'is told to the CP at once, and what was accepted before stays' },
   },
 ];

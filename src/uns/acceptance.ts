@@ -1,0 +1,29 @@
+/**
+ * When a set counts as accepted: its end has been read, some of it can be taken, it fits into what its provider may have, and
+ * its file, name and folder are on disk. The CP is told so afterwards, and not before.
+ */
+import type { PidbReader } from '../db/providers/pidb-reader.js';
+import { Refusal } from '../wire/refusal.js';
+import type { Rations } from './rations.js';
+import type { SetSpooling } from './set-spooling.js';
+
+/**
+ * Makes a set durable whose end has been read.
+ * @throws Refusal 101 or 201 to 204; LccError `io.full` or `io`
+ */
+export async function acceptSet(
+  set: SetSpooling,
+  { pidb, rations }: { pidb: PidbReader; rations: Rations },
+): Promise<void> {
+  const { kind, provider } = set;
+  const after = pidb.latestSet(provider.pid);
+  // Nobody would fetch for it.
+  if (after === undefined) throw new Refusal(101, 'the provider was removed');
+  // It would remove all that is held; a wrong urlprefix is likelier than a site that has become all wrong.
+  if (kind === 'full' && set.urls > 0 && set.received === 0)
+    throw new Refusal(204, 'not one url of the full set was acceptable: nothing was changed');
+  if (kind === 'partial') await set.demandQuota();
+  const commit = () => set.commit(after);
+  // safeguard: the acknowledgement of a set waiting for the disk
+  await (kind === 'full' ? rations.accept(provider, commit) : commit());
+}
