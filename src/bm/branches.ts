@@ -2,6 +2,7 @@
 import type { FetchRequest } from '../wire/fetch.js';
 import type { BotManagerPeer } from '../wire/qm-bm.js';
 import type { Task, Worker } from './distribute.js';
+import { lanesFor } from './overbooking.js';
 
 /** A request of the source on its way to a branch. */
 export interface RelayTask extends Task {
@@ -30,9 +31,9 @@ export class Branch implements Worker<RelayTask> {
   get offered(): number {
     return this.#rests ? 0 : this.#offered;
   }
-  /** Lanes it is given: some more, so that a slot that falls free finds work. */
+  /** Lanes it is given. */
   get slots(): number {
-    return Math.ceil(this.offered * (1 + this.#overbookPercent / 100));
+    return lanesFor(this.offered, this.#overbookPercent);
   }
 
   offer(slots: number): void {

@@ -6,12 +6,12 @@
  *       └──────────────────────┴──── redirect ◀────┘                  │
  *     any of them but save: failure, deadline, cancel ──────╯
  *
- * `place`: its host has as many fetches as it may have. `drain`: the outcome is known (an error status, a redirect) and a
- * short rest of the answer is read only to keep the connection. A cut or a deadline there changes nothing about the outcome.
+ * `place`: its host has as many fetches as it may have. `drain`: the outcome is known; see drain.ts.
  * With lenient manners an answer that is no HTTP/1.1 leads from `headers` back to `place`, once for each url.
  */
 import { allowanceBytes, flood } from './allowance.js';
 import { Body } from './body.js';
+import { Drain, isWorthReading } from './drain.js';
 import { Exchange } from './exchange.js';
 import { fail, failedStatus, type FetchFailure } from './failure.js';
 import { Http2Exchange } from './http2-exchange.js';
@@ -29,9 +29,6 @@ import { takenAs } from './taking.js';
 import { timedOut, type Phase } from './timeouts.js';
 import { isVerified } from './verified.js';
 import { targetOf, targetOfUrl, type Target } from './target.js';
-
-/** Rest of an answer that is read to keep its connection. */
-const DRAINED_BYTES = 64 * 1024;
 
 type AnyExchange = Exchange | Http2Exchange | LenientExchange;
 
@@ -60,9 +57,7 @@ export class Fetch {
   /** Why the answer of this url is no HTTP/1.1: it is asked for once more, in a lenient way. */
   #odd: FetchFailure | undefined;
   #body: Body | undefined;
-  /** What happens once the answer is drained. */
-  #next: (() => void) | undefined;
-  #drained = 0;
+  #drain: Drain | undefined;
   readonly #pace: Pace;
   #isSlow = false;
   #isCut = false;
@@ -181,12 +176,13 @@ export class Fetch {
     this.#status = status;
     if (this.#isRead ? isContent(status) : status >= 200 && status <= 299) this.#receive(head);
     else if (status === 304 && this.#isConditional())
-      this.#drain(head, () => this.#settle(unchangedOf(head, this.#cost())));
-    else if (this.#isRead && isRedirect(status)) this.#drain(head, () => this.#redirect(head));
+      this.#afterDraining(head, () => this.#settle(unchangedOf(head, this.#cost())));
+    else if (this.#isRead && isRedirect(status)) this.#afterDraining(head, () => this.#redirect(head));
     else if ((status >= 400 && status <= 599) || (status >= 300 && !this.#isRead)) {
       const waitMs = retryAfterMs(head.retryAfter, this.#context.clock.nowMs());
-      this.#drain(head, () => this.#fail(failedStatus(status, waitMs)));
-    } else this.#drain(head, () => this.#fail(fail('unexpected-status', `unexpected status ${status}`)));
+      this.#afterDraining(head, () => this.#fail(failedStatus(status, waitMs)));
+    } else
+      this.#afterDraining(head, () => this.#fail(fail('unexpected-status', `unexpected status ${status}`)));
   }
 
   onBody(chunk: Buffer): void {
@@ -194,8 +190,7 @@ export class Fetch {
       this.#sinceMs = this.#context.clock.monotonicMs();
       this.#body?.write(chunk);
     } else if (this.#phase === 'drain') {
-      this.#drained += chunk.length;
-      if (this.#drained > DRAINED_BYTES) this.#endDraining();
+      if (this.#drain?.isTooMuch(chunk.length) === true) this.#endDraining();
     }
   }
 
@@ -267,7 +262,7 @@ export class Fetch {
     const isCut = this.#context.manners.cutsContent;
     const isBodiless = this.#isBodiless(head);
     if (typeof coding !== 'string') this.#fail(coding);
-    else if (isBodiless) this.#drain(head, () => this.onWhole());
+    else if (isBodiless) this.#afterDraining(head, () => this.onWhole());
     else if (coding === 'identity' && (head.contentLength ?? 0) > this.#maxBytes && !isCut)
       this.#fail(fail('too-large', `${head.contentLength} bytes, more than ${this.#limitText}`));
     else {
@@ -278,22 +273,20 @@ export class Fetch {
     }
   }
 
-  #drain(head: ResponseHead, next: () => void): void {
+  /** Goes on when the rest of the answer is read, or is not worth reading. */
+  #afterDraining(head: ResponseHead, next: () => void): void {
     this.#phase = 'drain';
     this.#sinceMs = this.#context.clock.monotonicMs();
-    this.#next = next;
-    this.#drained = 0;
-    const bodiless = head.status === 204 || head.status === 304 || this.#method === 'HEAD';
-    const isKept = this.#context.links.areKept;
-    if (!isKept || (!bodiless && (head.endsByClose || (head.contentLength ?? 0) > DRAINED_BYTES)))
-      this.#endDraining();
+    this.#drain = new Drain(next);
+    const isKept = this.#context.links.areKept && isWorthReading(head, this.#method);
+    if (!isKept) this.#endDraining();
   }
 
   #endDraining(): void {
-    const next = this.#next;
-    this.#next = undefined;
+    const drain = this.#drain;
+    this.#drain = undefined;
     this.#leaveExchange();
-    next?.();
+    drain?.next();
   }
 
   #redirect(head: ResponseHead): void {
