@@ -6,12 +6,11 @@
  * locks of the Queue Manager and the Bot Manager.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { isLeaving } from '../db/sqlite/aside.js';
 import { Audit } from '../db/audit.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
 import { Mender } from '../db/mend.js';
-import { NamesDb } from '../db/names/names.js';
+import type { NamesDb } from '../db/names/names.js';
 import { isDamage, openDatabase, START_EMPTY, type Db } from '../db/sqlite/open.js';
 import { QueueStore } from '../db/queue/store.js';
 import { finishSalvage, NOBODY_LEFT } from '../db/sqlite/salvage.js';
@@ -20,15 +19,15 @@ import { hasVanished, wentBack } from '../db/sqlite/restored.js';
 import { readStoreMark } from '../db/names/store-mark.js';
 import { TemporaryNames } from '../db/names/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
-import { holderOf, tryLock, type Lock } from '../lib/lock.js';
-import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
 import { storeAlone } from './alone.js';
 import { content } from './content.js';
 import { openChecked, type DatabaseOptions } from './database.js';
+import { isServed, lockQueue } from './lock.js';
+import { openNames } from './names-database.js';
 import { counters, sequence, sets } from './queue.js';
 import { spools } from './spools.js';
 import { spoolDatabases } from './spool-databases.js';
-import { DAMAGED_NAMES, deletions, files, freeList, NO_NAMES } from './store.js';
+import { deletions, files, freeList } from './store.js';
 import { storeOf, type StorePlace } from './strange-store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
 
@@ -144,7 +143,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     const { store, strange } = storeOf(options, db, mender, { ...talk, report });
     result.storeIsStrange = strange !== undefined;
     const live = !options.repair && isServed(options.dbPath);
-    names = store === undefined ? undefined : openNames(options, live, talk, report);
+    names = store === undefined ? undefined : openNames(options, live, { ...talk, report });
     const context: CheckContext = {
       db,
       audit: new Audit(db),
@@ -189,53 +188,4 @@ function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
     nowS,
   });
   return new Mender(db, store, nowS);
-}
-
-function openNames(
-  { storeDir, repair, storeLost }: FsckOptions,
-  live: boolean,
-  talk: FsckTalk,
-  report: (finding: Finding) => void,
-): NamesDb | undefined {
-  const path = join(storeDir, 'names.db');
-  const leftOut =
-    'the LCC runs: files without rows and the free list are looked at only while lccd is stopped';
-  if (live) {
-    talk.note(leftOut);
-    return undefined;
-  }
-  if (!existsSync(path)) {
-    if (!storeLost) report({ kind: 'store', where: path, what: NO_NAMES, repaired: false, remains: true });
-    return undefined;
-  }
-  try {
-    return new NamesDb(path, 0, !repair);
-  } catch (error) {
-    if (!(error instanceof LccError)) throw error;
-    if (error.code === 'data.malformed') {
-      report({ kind: 'free-list', where: path, what: DAMAGED_NAMES, repaired: false, remains: true });
-      return undefined;
-    }
-    if (error.code !== 'try.later' || repair) throw error;
-    talk.note(leftOut);
-    return undefined;
-  }
-}
-
-function lockQueue(dbPath: string): Lock {
-  const lock = tryLock(`${dbPath}.lock`);
-  if (lock === undefined) {
-    const holder = holderOf(`${dbPath}.lock`);
-    const what = holder.startsWith('lccd') ? 'lccd' : 'that';
-    throw new LccError('try.later', `${dbPath}: ${holder} has it open; stop ${what} before a repair`);
-  }
-  return lock;
-}
-
-function isServed(dbPath: string): boolean {
-  // Nobody can take a lock on a disk that is read-only from here, nor ask for it.
-  if (!existsSync(`${dbPath}.lock`) || isOnReadOnlyDisk(dbPath)) return false;
-  const lock = tryLock(`${dbPath}.lock`);
-  lock?.release();
-  return lock === undefined;
 }

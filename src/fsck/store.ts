@@ -12,9 +12,6 @@ import type { CheckContext, Finding } from './types.js';
 const PAGE_ROWS = 1000;
 /** Files without rows that are never too many to be removed; beyond, half of the store is: the database may be a wrong one. */
 const FEW_ORPHANS = 100;
-/** What is said of names.db as a whole: new ids begin far beyond those of the old one, which only lccd-bm can give out. */
-export const NO_NAMES = 'there is none; lccd-bm creates it when it starts';
-export const DAMAGED_NAMES = 'damaged; lccd-bm sets it aside when it starts, and creates it again';
 /** What belongs into a store besides folders of content. */
 export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*)?)$/;
 

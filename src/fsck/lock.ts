@@ -1,0 +1,25 @@
+/** Whether the LCC runs: a repair keeps it from being started meanwhile, and is refused while it is. */
+import { existsSync } from 'node:fs';
+import { LccError } from '../lib/errors.js';
+import { holderOf, tryLock, type Lock } from '../lib/lock.js';
+import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
+
+/** @throws LccError `try.later` when something has the database open */
+export function lockQueue(dbPath: string): Lock {
+  const lock = tryLock(`${dbPath}.lock`);
+  if (lock === undefined) {
+    const holder = holderOf(`${dbPath}.lock`);
+    const what = holder.startsWith('lccd') ? 'lccd' : 'that';
+    throw new LccError('try.later', `${dbPath}: ${holder} has it open; stop ${what} before a repair`);
+  }
+  return lock;
+}
+
+/** Whether the Queue Manager runs. */
+export function isServed(dbPath: string): boolean {
+  // Nobody can take a lock on a disk that is read-only from here, nor ask for it.
+  if (!existsSync(`${dbPath}.lock`) || isOnReadOnlyDisk(dbPath)) return false;
+  const lock = tryLock(`${dbPath}.lock`);
+  lock?.release();
+  return lock === undefined;
+}

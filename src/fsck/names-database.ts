@@ -1,0 +1,44 @@
+/** names.db, which has the owner of each name in the store and the names that are free: opened, or reported as it is. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { NamesDb } from '../db/names/names.js';
+import { LccError } from '../lib/errors.js';
+import type { Finding } from './types.js';
+
+// What is said of it as a whole: new ids begin far beyond those of the old one, which only lccd-bm can give out.
+export const NO_NAMES = 'there is none; lccd-bm creates it when it starts';
+export const DAMAGED_NAMES = 'damaged; lccd-bm sets it aside when it starts, and creates it again';
+const LEFT_OUT =
+  'the LCC runs: files without rows and the free list are looked at only while lccd is stopped';
+
+/**
+ * @param live the LCC runs: the Bot Manager alone knows whereabouts of names then
+ * @returns undefined where it is not looked at; what is reported or noted says why
+ */
+export function openNames(
+  { storeDir, repair, storeLost }: { storeDir: string; repair: boolean; storeLost: boolean },
+  live: boolean,
+  { report, note }: { report: (finding: Finding) => void; note: (message: string) => void },
+): NamesDb | undefined {
+  const path = join(storeDir, 'names.db');
+  if (live) {
+    note(LEFT_OUT);
+    return undefined;
+  }
+  if (!existsSync(path)) {
+    if (!storeLost) report({ kind: 'store', where: path, what: NO_NAMES, repaired: false, remains: true });
+    return undefined;
+  }
+  try {
+    return new NamesDb(path, 0, !repair);
+  } catch (error) {
+    if (!(error instanceof LccError)) throw error;
+    if (error.code === 'data.malformed') {
+      report({ kind: 'free-list', where: path, what: DAMAGED_NAMES, repaired: false, remains: true });
+      return undefined;
+    }
+    if (error.code !== 'try.later' || repair) throw error;
+    note(LEFT_OUT);
+    return undefined;
+  }
+}
