@@ -6,7 +6,7 @@ import { deliver, type Delivery } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer } from '../cu/consumer.js';
-import type { TableSide } from '../db/cache/columns.js';
+import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
 import { constants } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /** What one format writes into one sink: head, records, tail; the sink is asked for when the first of it is there. */
-import type { ColumnValue } from '../db/cache/columns.js';
+import type { ColumnValue } from '../db/cache/fields.js';
 import { Batch } from './batch.js';
 import type { Format, FormatContext, Part, RowWriter, Writer } from './formats/types.js';
 import type { EncodedSink, StreamSink } from './sink.js';

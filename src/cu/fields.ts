@@ -1,6 +1,6 @@
-/** The fields a content user sees, by the names `--fields` takes, and the column each comes from. */
+/** The fields a content user sees, by the names `--fields` takes; what each comes from is in db/cache/fields.ts. */
 import { LccError } from '../lib/errors.js';
-import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
+import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
 
 /** In the order in which tsv and jsonl print them. */
 export const FIELDS = {

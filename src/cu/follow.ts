@@ -4,7 +4,7 @@
  * is no look at one moment, but complete along the change sequence: what is changed again before it was read is met
  * again, further on.
  */
-import type { ColumnValue } from '../db/cache/columns.js';
+import type { ColumnValue } from '../db/cache/fields.js';
 import type { CacheReader, LineBlock } from '../db/cache/read.js';
 import type { DatabaseWatch } from '../db/sqlite/watch.js';
 import { Answer } from './answer.js';

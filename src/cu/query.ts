@@ -1,18 +1,16 @@
 /** One answer: from a snapshot of the LCC DB, through a format, into a sink. */
 import type { Advance } from '../lib/progress.js';
-import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
+import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
 import type { CacheReader, Selection } from '../db/cache/read.js';
 import { giveBack } from '../lib/memory.js';
-import { nameOf } from '../db/names/naming.js';
-import { strangeStore } from '../db/names/store-mark.js';
-import { LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
+import { contentOpener } from './missing-content.js';
 import { Rejects, type RejectTalk } from './rejects.js';
 import type { StreamSink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
 import type { Query } from './types.js';
-import { NO_NAME, openStored, ReadBuffer } from './stored-content.js';
+import { ReadBuffer } from './stored-content.js';
 
 export type { Query } from './types.js';
 
@@ -96,9 +94,6 @@ function* partsOf(
     yield { query: { ...query, selection: { ...query.selection, sinceSeq: since, toSeq: to } }, made };
 }
 
-/** Said to the operator of the LCC: the site may be somebody else's. */
-const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched again';
-
 export function contextOf(
   reader: CacheReader,
   query: Query,
@@ -117,25 +112,7 @@ export function contextOf(
     content: query.content ?? false,
     text: query.text,
     maxTextBytes: query.maxTextBytes,
-    openContent([curl, fileid, machine, md5]) {
-      if (fileid === null || fileid === undefined) {
-        rejects.elsewhere(String(curl), String(machine));
-        return undefined;
-      }
-      const file = `${query.storeDir}/${fileid}`;
-      const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
-      if (opened.ok) return opened.content;
-      if (!reader.isHeldNow(String(fileid))) {
-        // A slow reader meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).
-        rejects.replaced++;
-        return undefined;
-      }
-      // To fetch again what is only not mounted would be the wrong advice, thousands of times.
-      if (!reader.canPointInto(query.storeDir))
-        throw new LccError('config', `${query.storeDir}: ${strangeStore(reader.machineId)}`);
-      rejects.add(`${curl}: left out: ${file} is ${opened.why}; ${FETCH_AGAIN}`);
-      return undefined;
-    },
+    openContent: contentOpener(reader, query.storeDir, rejects, buffer),
     formerTypes: query.selection.sides.includes('gone')
       ? (burl, mimetype) => reader.typesUnder(query.selection, burl).filter(type => type !== mimetype)
       : undefined,

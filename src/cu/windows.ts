@@ -5,7 +5,7 @@
  * What changes while it is read moves after the end that was fixed at the beginning, and comes with the next reading:
  * a row may be missing from one answer and is then in the next, never in none.
  */
-import type { ColumnName, ColumnValue } from '../db/cache/columns.js';
+import type { ColumnName, ColumnValue } from '../db/cache/fields.js';
 import type { CacheReader, LineBlock, Selection } from '../db/cache/read.js';
 import type { LineTemplate } from '../db/cache/template.js';
 import { LccError } from '../lib/errors.js';

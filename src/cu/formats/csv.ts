@@ -1,5 +1,5 @@
 /** RFC 4180: a line with the names of the fields, then one a row; text always quoted, so that '' is not NULL. */
-import { COLUMNS } from '../../db/cache/columns.js';
+import { COLUMNS } from '../../db/cache/fields.js';
 import type { Piece } from '../../db/cache/template.js';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../fields.js';
 import type { Format } from './types.js';

@@ -3,7 +3,7 @@
  * text once decoded, else `base64`, the last key, so that a line that was cut is no object. With text: `title`,
  * `language`, `charset` and the readable `text` of it, or all of it, null where there is none.
  */
-import type { ColumnValue } from '../../db/cache/columns.js';
+import type { ColumnValue } from '../../db/cache/fields.js';
 import { fieldValue, FIELD_NAMES, FIELDS } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';
 import { decodedOf, holdsText, textOf, type TextSource } from '../../text/content.js';

@@ -1,5 +1,5 @@
 /** What formats for indexers share: the text of a row's page, or why there is none. */
-import type { ColumnValue } from '../../db/cache/columns.js';
+import type { ColumnValue } from '../../db/cache/fields.js';
 import { limitText } from '../../config/settings/index.js';
 import { holdsText, textOf, type DocumentText, type TextSource } from '../../text/content.js';
 import type { StoredContent } from '../stored-content.js';

@@ -2,7 +2,7 @@
  * Archives that tar(1) restores: a file a page, at the path of `archive/path.ts` with the time of the document, and lists
  * of what is gone (`archive/deleted.ts`). Cut ones lack the end that tar looks for, compressed ones that of the compression.
  */
-import type { ColumnValue } from '../../db/cache/columns.js';
+import type { ColumnValue } from '../../db/cache/fields.js';
 import { gzipInto, zstdInto } from '../archive/compress.js';
 import { DeletedPaths, type DeletedList } from '../archive/deleted.js';
 import { archivePath } from '../archive/path.js';

@@ -1,5 +1,5 @@
 /** The one interface of all output formats; a format is one file beside this and one row in `index.ts`. */
-import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
+import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/fields.js';
 import type { LineTemplate } from '../../db/cache/template.js';
 import type { TextWanted } from '../../text/html.js';
 import type { FieldName } from '../fields.js';

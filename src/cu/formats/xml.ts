@@ -3,7 +3,7 @@
  * content, `<url …>` holds it as base64.
  */
 import { escapeAttribute } from '../../lib/xml/escape.js';
-import type { ColumnName, ColumnValue } from '../../db/cache/columns.js';
+import type { ColumnName, ColumnValue } from '../../db/cache/fields.js';
 import { columnsOf, type Piece } from '../../db/cache/template.js';
 import type { FieldName } from '../fields.js';
 import type { StoredContent } from '../stored-content.js';

@@ -1,6 +1,6 @@
 /** An LCC as programs read it. */
 import { SETTINGS } from '../../config/settings/index.js';
-import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/columns.js';
+import type { ColumnName, ColumnValue, TableSide } from '../../db/cache/fields.js';
 import { CacheReader, type Selection } from '../../db/cache/read.js';
 import { storageError } from '../../db/sqlite/open.js';
 import { DatabaseWatch } from '../../db/sqlite/watch.js';

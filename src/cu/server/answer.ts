@@ -1,6 +1,6 @@
 /** The answer to one query, window by window: nothing of the database is held while the client reads. */
 import type { CacheReader, Selection } from '../../db/cache/read.js';
-import type { ColumnValue, TableSide } from '../../db/cache/columns.js';
+import type { ColumnValue, TableSide } from '../../db/cache/fields.js';
 import { nameOf } from '../../db/names/naming.js';
 import { parseWhen } from '../../lib/when.js';
 import { omitted, RESULT_END, resultLimited, resultStart, type CuQuery } from '../../wire/cu.js';

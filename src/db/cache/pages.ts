@@ -12,7 +12,7 @@
  *
  * and of several deletions of one URL only the last is looked at, so that every URL is told once.
  */
-import { COLUMNS, type ColumnName, type ColumnValue } from './columns.js';
+import { COLUMNS, type ColumnName, type ColumnValue } from './fields.js';
 import { Conditions, type Selection } from './selection.js';
 import type { Statements } from './statements.js';
 

@@ -8,7 +8,7 @@ import { openReadOnly, type Db } from '../sqlite/open.js';
 import { purgedOf } from '../sqlite/counters.js';
 import { readStoreMark } from '../names/store-mark.js';
 import { corrupt } from '../sqlite/row-checks.js';
-import { COLUMNS, type ColumnName, type ColumnValue } from './columns.js';
+import { COLUMNS, type ColumnName, type ColumnValue } from './fields.js';
 import { Pages, Providers, TypesUnder } from './pages.js';
 import { inOrder, oldPathsSql, union, type Selection } from './selection.js';
 import { Statements } from './statements.js';

@@ -1,5 +1,5 @@
 /** Which rows of lccurl and tombstone a content user asks for, as SQL. */
-import { COLUMNS, type ColumnValue, type TableSide } from './columns.js';
+import { COLUMNS, type ColumnValue, type TableSide } from './fields.js';
 
 /** What to read; what is undefined does not restrict. */
 export interface Selection {

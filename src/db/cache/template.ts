@@ -6,7 +6,7 @@
  * Escaping all characters in every value takes 1.4 × the time (tsv; xml 1.2 ×), and few values need it. So lines are
  * first composed without; once a value holds a character that needs escaping, that one is replaced from there on.
  */
-import { COLUMNS, isAlways, type ColumnName, type TableSide } from './columns.js';
+import { COLUMNS, isAlways, type ColumnName, type TableSide } from './fields.js';
 
 /** Text that is always there, or a column with what surrounds it, left out as a whole where the column is NULL. */
 export type Piece = string | { before: string; column: ColumnName; after: string };

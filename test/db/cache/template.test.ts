@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { ColumnName } from '../../../src/db/cache/columns.js';
+import type { ColumnName } from '../../../src/db/cache/fields.js';
 import { CacheReader } from '../../../src/db/cache/read.js';
 import type { LineTemplate, Piece } from '../../../src/db/cache/template.js';
 import { escapeAttribute } from '../../../src/lib/xml/escape.js';

@@ -1,6 +1,6 @@
 /**
- * What content users can ask of a row of lccurl or of a tombstone, each name with the SQL that yields it from either
- * table (NULL where the table does not have it), and what is known of its values.
+ * The fields of a record, that of a content held (`held`, a row of lccurl) and that of a deletion (`gone`, a tombstone): which
+ * of the two has each, the SQL that yields it, and what is known of its values.
  */
 
 export type TableSide = 'held' | 'gone';

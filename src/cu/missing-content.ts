@@ -1,0 +1,39 @@
+/** What becomes of a record whose content is elsewhere, replaced meanwhile, missing, or not the one that was fetched. */
+import type { CacheReader } from '../db/cache/read.js';
+import { nameOf } from '../db/names/naming.js';
+import { strangeStore } from '../db/names/store-mark.js';
+import { LccError } from '../lib/errors.js';
+import type { FormatContext } from './formats/types.js';
+import type { Rejects } from './rejects.js';
+import { NO_NAME, openStored, type ReadBuffer } from './stored-content.js';
+
+/** Said to the operator of the LCC: the site may be somebody else's. */
+const FETCH_AGAIN = 'stop lccd and run lccfsck --repair, which has it fetched again';
+
+/** Opens contents; what cannot be had is left out, and counted or reported. */
+export function contentOpener(
+  reader: CacheReader,
+  storeDir: string,
+  rejects: Rejects,
+  buffer: ReadBuffer,
+): FormatContext['openContent'] {
+  return ([curl, fileid, machine, md5]) => {
+    if (fileid === null || fileid === undefined) {
+      rejects.elsewhere(String(curl), String(machine));
+      return undefined;
+    }
+    const file = `${storeDir}/${fileid}`;
+    const opened = nameOf(String(fileid)) === undefined ? NO_NAME : openStored(file, String(md5), buffer);
+    if (opened.ok) return opened.content;
+    if (!reader.isHeldNow(String(fileid))) {
+      // A slow reader meets files of rows that have been replaced since, and their grace is over (bm.grace_ms).
+      rejects.replaced++;
+      return undefined;
+    }
+    // To fetch again what is only not mounted would be the wrong advice, thousands of times.
+    if (!reader.canPointInto(storeDir))
+      throw new LccError('config', `${storeDir}: ${strangeStore(reader.machineId)}`);
+    rejects.add(`${curl}: left out: ${file} is ${opened.why}; ${FETCH_AGAIN}`);
+    return undefined;
+  };
+}
