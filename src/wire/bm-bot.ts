@@ -30,7 +30,7 @@ import {
 } from './fetch-messages.js';
 import type { FetchTerms, RobotRequest, RobotResult } from './fetch.js';
 import { optionalFlag, requiredSlots } from './fields.js';
-import { LowerEnd, UpperEnd, type LowerOptions } from './link-ends.js';
+import { LowerEnd, UpperEnd } from './link-ends.js';
 import type { LinkOptions } from './messages.js';
 
 /** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */
@@ -44,24 +44,10 @@ export interface ManagerHandlers {
 }
 
 /** The robot's end. */
-export class ManagerPeer extends LowerEnd {
-  readonly #handlers: ManagerHandlers;
-
-  constructor(stream: Duplex, handlers: ManagerHandlers, options: LowerOptions) {
-    super(
-      stream,
-      {
-        ...(handlers.ended === undefined ? undefined : { ended: () => handlers.ended?.() }),
-        closed: reason => handlers.closed(reason),
-      },
-      options,
-    );
-    this.#handlers = handlers;
-  }
-
+export class ManagerPeer extends LowerEnd<ManagerHandlers> {
   protected message(name: string, attributes: Attributes): void {
-    if (name === 'fetch') this.#handlers.fetch(readRobotFetch(attributes));
-    else if (name === 'recall') this.#handlers.recall(...readRecall(attributes));
+    if (name === 'fetch') this.handlers.fetch(readRobotFetch(attributes));
+    else if (name === 'recall') this.handlers.recall(...readRecall(attributes));
     else
       throw this.channel.violation(
         `<${name}> is nothing a robot does; <fetch id url file/> and <recall lane/> are`,
@@ -89,23 +75,20 @@ export interface RobotHandlers {
 }
 
 /** The Bot Manager's end. */
-export class RobotPeer extends UpperEnd {
-  readonly #handlers: RobotHandlers;
-
+export class RobotPeer extends UpperEnd<RobotHandlers> {
   constructor(stream: Duplex, handlers: RobotHandlers, options: LinkOptions) {
-    super(stream, 'bot', reason => handlers.closed(reason), options);
-    this.#handlers = handlers;
+    super(stream, 'bot', handlers, options);
   }
 
   protected greeted(attributes: Attributes): boolean {
-    this.#handlers.hello(requiredSlots('bot', attributes));
+    this.handlers.hello(requiredSlots('bot', attributes));
     return optionalFlag('bot', attributes, 'pings') === true;
   }
 
   protected message(name: string, attributes: Attributes, text: string): void {
     if (name !== 'fetched')
       throw this.channel.violation(`<${name}> is nothing a robot says; bot, fetched and pong are`);
-    this.#handlers.fetched(readRobotFetched(attributes, text));
+    this.handlers.fetched(readRobotFetched(attributes, text));
   }
 
   /** Asks for a request of the source, under the id the robot is to answer with. */

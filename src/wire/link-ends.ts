@@ -33,8 +33,12 @@ export interface LowerOptions extends ChannelOptions {
   firstWordMs?: number | undefined;
 }
 
-export abstract class LowerEnd {
+/** What the code is told that serves an end. */
+export type EndHandlers = Pick<ChannelHandlers, 'closed' | 'ended'>;
+
+export abstract class LowerEnd<H extends EndHandlers> {
   readonly channel: MessageChannel;
+  protected readonly handlers: H;
   readonly #options: LowerOptions;
   #held = false;
   #heard = false;
@@ -45,12 +49,13 @@ export abstract class LowerEnd {
   /** Of the one wait there is: for the first word, or for a ping. */
   #cancel: (() => void) | undefined;
 
-  constructor(stream: Duplex, handlers: Omit<ChannelHandlers, 'message'>, options: LowerOptions) {
+  constructor(stream: Duplex, handlers: H, options: LowerOptions) {
+    this.handlers = handlers;
     this.#options = options;
     this.channel = new MessageChannel(
       stream,
       {
-        ...handlers,
+        ...(handlers.ended !== undefined && { ended: () => handlers.ended?.() }),
         message: (name, attributes, text) => {
           this.#heard = true;
           if (this.isOver()) return;
@@ -141,8 +146,9 @@ export abstract class LowerEnd {
   }
 }
 
-export abstract class UpperEnd {
+export abstract class UpperEnd<H extends EndHandlers> {
   readonly channel: MessageChannel;
+  protected readonly handlers: H;
   readonly #greeting: string;
   readonly #options: LinkOptions;
   #greeted = false;
@@ -154,12 +160,8 @@ export abstract class UpperEnd {
   #cancel: () => void;
 
   /** @param greeting name of the lower side's first message */
-  constructor(
-    stream: Duplex,
-    greeting: string,
-    closed: (reason: LccError | undefined) => void,
-    options: LinkOptions,
-  ) {
+  constructor(stream: Duplex, greeting: string, handlers: H, options: LinkOptions) {
+    this.handlers = handlers;
     this.#greeting = greeting;
     this.#options = options;
     this.channel = new MessageChannel(
@@ -173,7 +175,7 @@ export abstract class UpperEnd {
         },
         closed: reason => {
           this.#cancel();
-          closed(reason);
+          handlers.closed(reason);
         },
       },
       options,

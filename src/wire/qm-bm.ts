@@ -27,7 +27,7 @@ import {
   readRecall,
 } from './fetch-messages.js';
 import { LowerEnd, UpperEnd } from './link-ends.js';
-import type { ChannelOptions, LinkOptions } from './messages.js';
+import type { LinkOptions } from './messages.js';
 import {
   formatUpkeep,
   formatUpkept,
@@ -61,14 +61,7 @@ export interface Offer {
 }
 
 /** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
-export class SourcePeer extends LowerEnd {
-  readonly #handlers: SourceHandlers;
-
-  constructor(stream: Duplex, handlers: SourceHandlers, options: ChannelOptions) {
-    super(stream, { closed: reason => handlers.closed(reason) }, options);
-    this.#handlers = handlers;
-  }
-
+export class SourcePeer extends LowerEnd<SourceHandlers> {
   /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
   hello({ machineIds, slots, storeIds, relays }: Offer): void {
     const store = formatAttribute('store', storeIds.length === 0 ? undefined : storeIds.join(' '));
@@ -90,20 +83,20 @@ export class SourcePeer extends LowerEnd {
   protected message(name: string, attributes: Attributes, text: string): void {
     switch (name) {
       case 'fetch':
-        return this.#handlers.fetch(readFetch(attributes));
+        return this.handlers.fetch(readFetch(attributes));
       case 'recall':
-        return this.#handlers.recall(...readRecall(attributes));
+        return this.handlers.recall(...readRecall(attributes));
       case 'delete':
-        return this.#handlers.delete({
+        return this.handlers.delete({
           id: requiredInteger(name, attributes, 'id'),
           machineId: requiredText(name, attributes, 'machineid'),
           fileId: requiredText(name, attributes, 'fileid'),
         });
       case 'refuse':
-        return this.#handlers.refused(requiredText(name, attributes, 'machineid'), text);
+        return this.handlers.refused(requiredText(name, attributes, 'machineid'), text);
       default: {
         const request = readUpkeep(name, attributes);
-        if (request !== undefined) return this.#handlers.upkeep(request);
+        if (request !== undefined) return this.handlers.upkeep(request);
         throw this.channel.violation(
           `<${name}> is not a message of a source; fetch, recall, delete, check, sync and ping are`,
         );
@@ -123,12 +116,9 @@ export interface BotManagerHandlers {
 }
 
 /** The upper side's end: a QM (or a relaying Bot Manager) talking to a Bot Manager below it. */
-export class BotManagerPeer extends UpperEnd {
-  readonly #handlers: BotManagerHandlers;
-
+export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
   constructor(stream: Duplex, handlers: BotManagerHandlers, options: LinkOptions) {
-    super(stream, 'bm', reason => handlers.closed(reason), options);
-    this.#handlers = handlers;
+    super(stream, 'bm', handlers, options);
   }
 
   fetch(request: FetchRequest): void {
@@ -158,7 +148,7 @@ export class BotManagerPeer extends UpperEnd {
       throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
     const slots = requiredSlots('bm', attributes);
     const relays = optionalFlag('bm', attributes, 'relay') === true;
-    this.#handlers.hello({ machineIds, slots, storeIds, relays });
+    this.handlers.hello({ machineIds, slots, storeIds, relays });
     return true;
   }
 
@@ -173,15 +163,15 @@ export class BotManagerPeer extends UpperEnd {
   protected message(name: string, attributes: Attributes, text: string): void {
     switch (name) {
       case 'fetched':
-        return this.#handlers.fetched(readFetched(attributes, text));
+        return this.handlers.fetched(readFetched(attributes, text));
       case 'deleted':
-        return this.#handlers.deleted({
+        return this.handlers.deleted({
           id: requiredInteger(name, attributes, 'id'),
           status: requiredWord(name, attributes, 'status', ['ok', 'away']),
         });
       default: {
         const result = readUpkept(name, attributes);
-        if (result !== undefined) return this.#handlers.upkept(result);
+        if (result !== undefined) return this.handlers.upkept(result);
         throw this.channel.violation(
           `<${name}> is not a message of a Bot Manager; fetched, deleted, checked and synced are`,
         );
