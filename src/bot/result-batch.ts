@@ -9,7 +9,7 @@ const MIN_RESULT_BATCH = 8;
 const MAX_RESULT_BATCH = 32;
 const RESULT_DELAY_MS = 4;
 
-/** Whether there are enough to be sent, with so many requests waiting for a slot. */
+/** @param waiting requests that wait for a slot: while they are fetched, more results come */
 export function areEnough({ unsent }: Session, waiting: number): boolean {
   return unsent.length >= Math.min(Math.max(MIN_RESULT_BATCH, waiting), MAX_RESULT_BATCH);
 }

@@ -13,7 +13,7 @@ const LEAST_CONFIDENCE = 12;
 
 /** Fewer bytes could be of anything. */
 const LEAST_WIDE_BYTES = 16;
-/** One character of so many is ASCII, whatever the language: blanks, tags. */
+/** At least this share of the characters is ASCII, whatever the language: blanks, tags. */
 const LEAST_NARROW_SHARE = 1 / 8;
 /** Of the bytes that are zero, at most those of letters like U+0400 are not the high byte of a character. */
 const LOW_ZEROS_MOST_SHARE = 1 / 16;
