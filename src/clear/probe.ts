@@ -56,11 +56,6 @@ export async function probeRail(
   }
 }
 
-/** Only whether anybody may put or remove a page, or clear one. */
-export function openFindings(findings: readonly ProbeFinding[]): ProbeFinding[] {
-  return findings.filter(({ result }) => result === 'open');
-}
-
 class RailProbe {
   readonly #rail: RailSetup;
   readonly #url: string;

@@ -1,6 +1,7 @@
 /** From a request to the pages it is about: on each elementary target below the one that was named, path + id + extension. */
 import type { RequestKey } from '../db/clear/queue.js';
-import { isBelow, pathOfContentId, problemOfUrl } from './page-url.js';
+import { pathOfContentId, problemOfUrl } from './page-url.js';
+import { isOnPath, pathsFor } from './path-map.js';
 import type { TargetMap } from './target-map.js';
 
 /** A page of an elementary target. */
@@ -49,7 +50,7 @@ function asUrl(map: TargetMap, url: string): Urls {
   const problem = problemOfUrl(url);
   if (problem !== undefined) return { rejected: `bad-url: ${problem}: ${shown(url)}` };
   return {
-    of: elementary => (map.allPathsOf(elementary).some(path => isBelow(url, path)) ? [url] : []),
+    of: elementary => (isOnPath(map, elementary, url) ? [url] : []),
     none: `outside: ${shown(url)} is below no path of the target (lccrail map add)`,
   };
 }
@@ -63,7 +64,9 @@ function asContent(
   if ('problem' in id) return { rejected: `bad-content-id: ${id.problem}: ${shown(contentId)}` };
   return {
     of: elementary =>
-      map.pathsFor(contentType, elementary, target).map(({ path, extension }) => path + id.part + extension),
+      pathsFor(map, contentType, { elementary, asked: target }).map(
+        ({ path, extension }) => path + id.part + extension,
+      ),
     none: `no-path-map: no path for contents of type ${shown(contentType)} on ${shown(target)} (lccrail map add)`,
   };
 }

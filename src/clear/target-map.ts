@@ -44,21 +44,14 @@ export class TargetMap {
     return found;
   }
 
-  /**
-   * Where contents of a type lie on an elementary target: its own paths, else those of the target that was asked for, else those of
-   * the nearest group above that has any.
-   */
-  pathsFor(contentType: string, elementary: string, asked: string): readonly PathRow[] {
-    for (const target of [elementary, asked, ...this.groupsAbove(elementary)]) {
-      const rows = this.#paths.get(keyOf(contentType, target));
-      if (rows !== undefined) return rows;
-    }
-    return [];
+  /** Where contents of a type lie on a target, those of its groups left out; undefined where nothing is set up. */
+  pathsOf(contentType: string, name: string): readonly PathRow[] | undefined {
+    return this.#paths.get(keyOf(contentType, name));
   }
 
-  /** Paths of any type that count for an elementary target. */
-  allPathsOf(elementary: string): readonly string[] {
-    return [elementary, ...this.groupsAbove(elementary)].flatMap(name => this.#pathsOfTarget.get(name) ?? []);
+  /** Paths of any type on a target, those of its groups left out. */
+  allPathsOf(name: string): readonly string[] {
+    return this.#pathsOfTarget.get(name) ?? [];
   }
 }
 

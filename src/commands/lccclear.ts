@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
 import { loadConfig } from '../config/load.js';
 import { amount } from '../config/words.js';
-import { LineReader } from '../clear/intake/lines.js';
+import { LineReader } from '../clear/intake/line-reader.js';
 import { RequestIntake } from '../clear/intake/request-intake.js';
 import {
   LINE_FORMATS,

@@ -1,7 +1,8 @@
 /** lccrail add, set and check: a rail is tried before it is one. */
 import { readSecrets } from '../clear/rails/secrets.js';
 import { clearOptions } from '../clear/options.js';
-import { openFindings, probeRail, type ProbeFinding } from '../clear/probe.js';
+import { refuseOpen } from '../clear/open-rail.js';
+import { probeRail, type ProbeFinding } from '../clear/probe.js';
 import type { RailSetup } from '../db/clear/rails.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
@@ -10,7 +11,7 @@ import { pathsIn, railTerms, type RailAction } from './rail-terms.js';
 export async function addRail(given: RailAction): Promise<void> {
   const { db, context, names } = given;
   const rail = railTerms(names[0] ?? '', context, undefined);
-  await refuseOpen(given, rail);
+  await demandClosed(given, rail);
   db.write(() => db.rails.add(rail, systemClock.nowMs()));
 }
 
@@ -20,7 +21,7 @@ export async function setRail(given: RailAction): Promise<void> {
   const known = db.rails.get(name);
   if (known === undefined) throw new LccError('usage', `there is no rail ${name}; lccrail add makes one`);
   const { name: _name, ...rail } = railTerms(name, context, known);
-  await refuseOpen(given, { name, ...rail });
+  await demandClosed(given, { name, ...rail });
   db.write(() => db.rails.change(name, rail));
 }
 
@@ -39,21 +40,9 @@ export async function checkRail(given: RailAction): Promise<ExitStatus> {
   return findings.every(({ result }) => result === 'ok') ? EXIT.ok : EXIT.dataerr;
 }
 
-/** @throws LccError `config` for a rail whose pages anybody may change, unless --force is given */
-async function refuseOpen(given: RailAction, rail: RailSetup): Promise<void> {
-  const { context } = given;
-  const findings = await probe(given, rail);
-  const away = findings.find(({ result }) => result === 'away');
-  if (away !== undefined)
-    context.complain(
-      `rail ${rail.name} does not answer (${away.text}); lccrail check ${rail.name} tries it again`,
-    );
-  const [open] = openFindings(findings);
-  if (open === undefined) return;
-  const what = `rail ${rail.name}: ${open.what} succeeds (${open.text}): anybody may change its pages`;
-  if (context.options['force'] !== true)
-    throw new LccError('config', `${what}; have the server ask for a login, or give --force`);
-  context.complain(what);
+async function demandClosed(given: RailAction, rail: RailSetup): Promise<void> {
+  const { complain, options } = given.context;
+  refuseOpen(rail.name, await probe(given, rail), options['force'] === true, complain);
 }
 
 function probe({ db, config }: RailAction, rail: RailSetup): Promise<ProbeFinding[]> {

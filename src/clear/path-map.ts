@@ -1,0 +1,24 @@
+/** The map of paths: where contents of a type lie on an elementary target, and which paths it has at all. */
+import type { PathRow } from '../db/clear/targets.js';
+import { isBelow } from './page-url.js';
+import type { TargetMap } from './target-map.js';
+
+/** Its own paths, else those of the target that was asked for, else those of the nearest group above that has any. */
+export function pathsFor(
+  map: TargetMap,
+  contentType: string,
+  { elementary, asked }: { elementary: string; asked: string },
+): readonly PathRow[] {
+  for (const target of [elementary, asked, ...map.groupsAbove(elementary)]) {
+    const rows = map.pathsOf(contentType, target);
+    if (rows !== undefined) return rows;
+  }
+  return [];
+}
+
+/** Whether a page is below a path of an elementary target, or of a group above it, of any type. */
+export function isOnPath(map: TargetMap, elementary: string, url: string): boolean {
+  return [elementary, ...map.groupsAbove(elementary)].some(name =>
+    map.allPathsOf(name).some(path => isBelow(url, path)),
+  );
+}
