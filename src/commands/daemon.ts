@@ -1,17 +1,13 @@
-/** What the command files of all daemons share: `--config`, endpoints, and the way into the skeleton. */
+/** What the command files of all daemons share: endpoints, and the way into the skeleton. */
 import type { ConfigSources } from '../config/load.js';
 import { runDaemon } from '../daemon/run.js';
 import type { DaemonSpec } from '../daemon/types.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, type ExitStatus } from '../lib/errors.js';
 import { openMetrics, type Metrics } from '../web/metrics.js';
-import type { CommandContext, OptionSpec } from './run.js';
+import { textOf } from './options.js';
+import type { CommandContext } from './run.js';
 import { VERSION } from './version.js';
-
-export const CONFIG_OPTION: OptionSpec = {
-  flags: '--config <FILE>',
-  help: 'read settings from FILE (default: $LCC_CONFIG, else $LCC_HOME/lcc.toml)',
-};
 
 /** Runs a daemon, and its metrics, with a command's options; settings given as options win over the file. */
 export function runAsDaemon(
@@ -19,11 +15,10 @@ export function runAsDaemon(
   spec: DaemonSpec & { metrics: Metrics },
   overrides: ConfigSources['overrides'] = {},
 ): Promise<ExitStatus> {
-  const configFile = context.options['config'];
   return runDaemon(spec, {
     beside: (services, running, instance) => openMetrics(spec.metrics, VERSION, services, running, instance),
     env: context.env,
-    configFile: typeof configFile === 'string' ? configFile : undefined,
+    configFile: textOf(context.options, 'config'),
     overrides,
     quiet: context.quiet,
     verbose: context.verbose,

@@ -1,12 +1,12 @@
 import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
-import { loadConfig } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog } from '../lib/log.js';
 import { BOT_FIGURES } from '../bot/figures.js';
 import { robotOf, startRobot } from '../bot/start.js';
-import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
+import { endpointsOf, runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION, configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -37,8 +37,8 @@ export const command: CommandSpec = {
     const ways = ['bm', 'listen', 'stdio'].filter(option => context.options[option] !== undefined);
     if (ways.length !== 1)
       throw new LccError('usage', 'give one of --bm=ENDPOINT, --listen=ENDPOINT, --stdio');
-    const { name, slots } = context.options;
-    const overrides = { 'bm.slots': typeof slots === 'string' ? slots : undefined };
+    const { name } = context.options;
+    const overrides = { 'bm.slots': textOf(context.options, 'slots') };
     // Names are looked up, files synced and large bodies decoded in libuv's pool; its four threads would let a few dead
     // name servers hold up everything. Must be set before the pool is first used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
@@ -75,12 +75,7 @@ async function serveStdio(
   context: CommandContext,
   overrides: Parameters<typeof runAsDaemon>[2],
 ): Promise<ExitStatus> {
-  const file = context.options['config'];
-  const config = loadConfig({
-    env: context.env,
-    file: typeof file === 'string' ? file : undefined,
-    overrides: overrides ?? {},
-  });
+  const config = configOf(context, { overrides: overrides ?? {} });
   const level = context.quiet ? 'error' : context.verbose ? 'debug' : 'info';
   const log = createLog({ name: context.name, level, human: process.stderr.isTTY });
   const robot = robotOf(config, { allowed: allowedOf(context), clock: systemClock, log });

@@ -1,7 +1,6 @@
 /** lccclear(1): requests for clearing. Status 0 says that they are durable; two daemons carry them out. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
-import { loadConfig } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { LineReader } from '../clear/intake/line-reader.js';
 import { RequestIntake } from '../clear/intake/request-intake.js';
@@ -18,8 +17,8 @@ import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { CHUNK_BYTES, readChunks } from '../lib/stdio.js';
-import { CONFIG_OPTION } from './daemon.js';
-import type { CommandContext, CommandSpec, OptionValues } from './run.js';
+import { CONFIG_OPTION, configOf, textOf, waitMsOf } from './options.js';
+import type { CommandContext, CommandSpec } from './run.js';
 
 /** Larger than what a pipe holds: a read that does not fill it has all there was. */
 const READ_BYTES = 2 * CHUNK_BYTES;
@@ -62,9 +61,9 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const { options, operands } = context;
-  const text = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
+  const text = (name: string) => textOf(options, name);
   checkOptions(context);
-  const config = loadConfig({ env: context.env, file: text('config') });
+  const config = configOf(context);
   const { path, resolve } = clearOptions(config);
   const cursor = text('cursor');
   if (options['show'] === true) {
@@ -74,7 +73,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     return EXIT.ok;
   }
   const rules = text('rules') === undefined ? undefined : readRules(text('rules') ?? '');
-  const waitMs = waitMsOf(options['wait']);
+  const waitMs = waitMsOf('--wait', options['wait']);
   const db = ClearDatabase.open(path, COMMAND_BUSY_MS);
   try {
     const intake = new RequestIntake({
@@ -256,12 +255,4 @@ function checkOptions({ options, operands }: CommandContext): void {
   if (soft === true && force === true) refuse('--soft and --force do not go together');
   if (soft === true && wait !== undefined) refuse('--soft and --wait do not go together; see lccclearq');
   if (type === '') refuse('--type is empty');
-}
-
-/** Undefined: no wait. */
-function waitMsOf(value: OptionValues[string]): number | undefined {
-  if (value === undefined) return undefined;
-  if (value === true) return Infinity;
-  if (typeof value === 'string' && /^\d{1,7}(\.\d{1,3})?$/.test(value)) return Number(value) * 1000;
-  throw new LccError('usage', `--wait=${String(value)}: give seconds, such as 10 or 0.5`);
 }

@@ -1,13 +1,12 @@
 /** lccclearq(1): what of cache clearing is not done yet, on which rail, and why. */
 import { clearOptions } from '../clear/options.js';
-import { loadConfig } from '../config/load.js';
 import { amount, formatDuration } from '../config/words.js';
 import type { BacklogRow } from '../db/clear/backlog.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
-import { CONFIG_OPTION } from './daemon.js';
+import { CONFIG_OPTION, configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const PAGE_ROWS = 1000;
@@ -58,9 +57,7 @@ function run(context: CommandContext): ExitStatus {
     throw new LccError('usage', 'a list, --retry and --drop do not go together; run once for each');
   if (options['drop'] !== undefined && options['yes'] !== true)
     throw new LccError('usage', '--drop forgets it without doing it; add --yes');
-  const file = options['config'];
-  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
-  const { path } = clearOptions(config);
+  const { path } = clearOptions(configOf(context));
   const db = isChange ? ClearDatabase.open(path, COMMAND_BUSY_MS) : ClearDatabase.openForReading(path);
   try {
     if (options['retry'] === true) retry(db, context);
@@ -194,11 +191,10 @@ function whereOf(
   db: ClearDatabase,
   { options }: CommandContext,
 ): { rail: string | undefined; url: string | undefined } {
-  const text = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
-  const rail = text('rail');
+  const rail = textOf(options, 'rail');
   if (rail !== undefined && db.rails.get(rail) === undefined)
     throw new LccError('usage', `there is no rail ${rail}; lccrail status lists them`);
-  return { rail, url: text('url') };
+  return { rail, url: textOf(options, 'url') };
 }
 
 function limitOf({ options }: CommandContext): number {

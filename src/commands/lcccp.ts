@@ -1,7 +1,6 @@
 /** lcccp: ships `<url>` containers to a UNS. */
 import { fstatSync, statSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
-import { loadConfig } from '../config/load.js';
 import {
   askStatus,
   deliver,
@@ -19,6 +18,7 @@ import { firstLineOf, MAX_LINE_BYTES } from '../lib/first-line.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
 import { formatUrl, type UrlRecord } from '../wire/url.js';
+import { configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -137,8 +137,8 @@ function commonOptions({
   options,
   env,
 }: CommandContext): Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'> {
-  const text = textOf(options);
-  const config = loadConfig({ env, file: text('config'), mayBeUnreadable: true });
+  const text = (name: string) => textOf(options, name);
+  const config = configOf({ env, options }, { mayBeUnreadable: true });
   const set = text('set');
   if (set !== undefined && setKindOf(set) === undefined)
     throw new LccError('usage', `--set ${set}: full or partial`);
@@ -149,7 +149,7 @@ function commonOptions({
 }
 
 function deliveryOptions(context: CommandContext, errors: ErrorOutput): DeliveryOptions {
-  const text = textOf(context.options);
+  const text = (name: string) => textOf(context.options, name);
   const uns = text('uns');
   if (uns === undefined) throw new LccError('usage', '--uns=ENDPOINT is required');
   const seconds = Number(text('timeout'));
@@ -179,7 +179,7 @@ function pidOf(text: string | undefined): string | undefined {
 
 /** From the command line, a file, or the environment, in this order. */
 function passwordOf({ options, env, say }: CommandContext): string | undefined {
-  const text = textOf(options);
+  const text = (name: string) => textOf(options, name);
   const file = text('pwdfile');
   const given = text('pwd');
   if (given !== undefined && file !== undefined)
@@ -210,13 +210,6 @@ function readPassword(file: string): string | undefined {
   } catch (error) {
     throw new LccError('input.missing', `--pwdfile ${file}: ${reasonOf(error)}`);
   }
-}
-
-function textOf(options: CommandContext['options']): (name: string) => string | undefined {
-  return name => {
-    const value = options[name];
-    return typeof value === 'string' ? value : undefined;
-  };
 }
 
 /** Urls in error on the standard output. The UNS forgets what it has told: a delivery fails when they cannot be written. */

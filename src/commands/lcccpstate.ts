@@ -1,11 +1,11 @@
 /** lcccpstate: the urls of a whole site → those that are new, changed or gone since the last accepted set. */
 import { xmlLimitsOf } from '../config/limits.js';
-import { loadConfig } from '../config/load.js';
 import { deletionLimitOf } from '../cp/deletion-limit.js';
 import { commitLast, updateState, type StateResult } from '../cp/lcccpstate.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import { streamHead } from '../wire/url-stream.js';
+import { configOf } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -43,12 +43,7 @@ export const command: CommandSpec = {
         );
       return EXIT.ok;
     }
-    const file = options['config'];
-    const config = loadConfig({
-      env: context.env,
-      file: typeof file === 'string' ? file : undefined,
-      mayBeUnreadable: true,
-    });
+    const config = configOf(context, { mayBeUnreadable: true });
     const out = new Output(1, { encoding: 'latin1' });
     const result = telling(out, () =>
       updateState(

@@ -4,6 +4,7 @@ import { AS_ITS_USER, errnoOf, EXIT, LccError, type ExitStatus } from '../lib/er
 import { ANSWER_TIMEOUT_MS, controlSocket, tell } from '../run/ask.js';
 import { formatUntil } from '../config/words.js';
 import { systemClock } from '../lib/clock.js';
+import { actionOf } from './actions.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 interface Verb {
@@ -79,16 +80,8 @@ export const command: CommandSpec = {
 };
 
 async function run(context: CommandContext): Promise<ExitStatus> {
-  const [word = '', ...more] = context.operands;
-  const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
-  if (verb === undefined || more.length > 0) {
-    const given = context.operands.join(' ');
-    const verbs = Object.keys(VERBS).join(', ');
-    throw new LccError(
-      'usage',
-      `${given === '' ? 'nothing to do' : `"${given}" is no action`}; give one of ${verbs}`,
-    );
-  }
+  const word = context.operands.join(' ');
+  const verb = actionOf(VERBS, word);
   const pid = pidOf(context);
   const timeoutMs = timeoutMsOf(context);
   const answer = await ask(homeOf(context.env).run, pid === undefined ? word : `${word} ${pid}`, timeoutMs);

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { BM_FIGURES } from '../bm/figures.js';
 import { startManager, startRelay, type Edge } from '../bm/start.js';
-import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
+import { endpointsOf, runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION, textOf } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -23,7 +24,7 @@ export const command: CommandSpec = {
   run(context) {
     const [source] = endpointsOf(context, 'source');
     const listens = endpointsOf(context, 'listen');
-    const { store, machineid } = context.options;
+    const [store, machineid] = ['store', 'machineid'].map(name => textOf(context.options, name));
     const edge: Edge = { source, listens };
     if (store === undefined && machineid === undefined)
       return runAsDaemon(context, {
@@ -38,13 +39,9 @@ export const command: CommandSpec = {
         name: 'lccd-bm',
         metrics: { listen: 'bm.metrics_listen', figures: BM_FIGURES },
         start: services =>
-          startManager(
-            services,
-            edge,
-            typeof store === 'string' ? resolve(store) : services.config.home.store,
-          ),
+          startManager(services, edge, store === undefined ? services.config.home.store : resolve(store)),
       },
-      { 'bm.machine_id': typeof machineid === 'string' ? machineid : undefined },
+      { 'bm.machine_id': machineid },
     );
   },
 };

@@ -1,11 +1,11 @@
 /** lccd-cu(8): answers the queries of content users over sockets, and keeps the list of who may ask. */
-import { loadConfig } from '../config/load.js';
 import { CU_FIGURES } from '../cu/server/figures.js';
 import { readersFileOf } from '../cu/server/options.js';
 import { addReader, readReaders, removeReader } from '../cu/server/readers.js';
 import { DEFAULT_PORT, startCu } from '../cu/server/start.js';
 import { EXIT, LccError } from '../lib/errors.js';
-import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
+import { runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION, configOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -52,10 +52,7 @@ function administer(
   context: CommandContext,
   { added, removed }: { added: unknown; removed: unknown },
 ): number {
-  const { config: file } = context.options;
-  const readers = readersFileOf(
-    loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined }),
-  );
+  const readers = readersFileOf(configOf(context));
   if (typeof added === 'string') process.stdout.write(`${addReader(readers, added)}\n`);
   else if (typeof removed === 'string') removeReader(readers, removed);
   else for (const name of [...readReaders(readers).keys()].sort()) process.stdout.write(`${name}\n`);

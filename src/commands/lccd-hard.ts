@@ -1,6 +1,7 @@
 import { HARD_FIGURES } from '../clear/figures.js';
 import { startHard } from '../clear/hard/start.js';
-import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
+import { runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION, textOf } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -17,8 +18,7 @@ export const command: CommandSpec = {
   ],
   example: 'lccd-hard --rebound=5s',
   run(context) {
-    const { poll, dedupe, rebound } = context.options;
-    const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+    const { options } = context;
     return runAsDaemon(
       context,
       {
@@ -27,9 +27,9 @@ export const command: CommandSpec = {
         start: startHard,
       },
       {
-        'clear.poll_ms': textOf(poll),
-        'clear.dedupe': textOf(dedupe),
-        'clear.rebound_ms': textOf(rebound),
+        'clear.poll_ms': textOf(options, 'poll'),
+        'clear.dedupe': textOf(options, 'dedupe'),
+        'clear.rebound_ms': textOf(options, 'rebound'),
       },
     );
   },

@@ -2,7 +2,8 @@ import { storageError } from '../db/sqlite/open.js';
 import { noteFailure } from '../db/sqlite/suspicion.js';
 import { startQueueManager } from '../qm/start.js';
 import { QM_FIGURES } from '../qm/figures.js';
-import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
+import { endpointsOf, runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {

@@ -1,6 +1,7 @@
 import { SOFT_FIGURES } from '../clear/figures.js';
 import { startSoft } from '../clear/soft/start.js';
-import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
+import { runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {

@@ -1,6 +1,7 @@
 import { UNS_FIGURES } from '../uns/figures.js';
 import { startUns } from '../uns/start.js';
-import { CONFIG_OPTION, endpointsOf, runAsDaemon } from './daemon.js';
+import { endpointsOf, runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION, textOf, textsOf } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -22,8 +23,7 @@ export const command: CommandSpec = {
     // Files are synced in libuv's pool, and the file system makes those durable together that are synced at the same
     // time: with four threads a crowd of small sets takes more than twice as long. Must be set before the pool is used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
-    const { listen } = context.options;
-    const id = typeof context.options['id'] === 'string' ? context.options['id'] : undefined;
+    const id = textOf(context.options, 'id');
     return runAsDaemon(
       context,
       {
@@ -33,7 +33,7 @@ export const command: CommandSpec = {
         start: services => startUns(services, qm),
       },
       {
-        'uns.listen': Array.isArray(listen) ? listen : undefined,
+        'uns.listen': textsOf(context.options, 'listen'),
         'uns.id': id,
       },
     );

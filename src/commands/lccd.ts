@@ -1,7 +1,7 @@
 /** lccd(8): a whole LCC on one machine. */
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { loadConfig, printConfig, type Config, type ConfigSources } from '../config/load.js';
+import { printConfig, type Config, type ConfigSources } from '../config/load.js';
 import type { Running, Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { roomlessness } from '../lib/disk-room.js';
@@ -14,7 +14,8 @@ import { KINDS, STOP_ORDER } from '../run/kinds.js';
 import { LCCD_FIGURES } from '../run/figures.js';
 import { supervisorTimes } from '../run/options.js';
 import { Supervisor } from '../run/supervisor.js';
-import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
+import { runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION, configOf, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 /**
@@ -55,18 +56,16 @@ export const command: CommandSpec = {
 function run(context: CommandContext): Promise<number> | number {
   const { options } = context;
   for (const name of ['listen', 'cuListen'])
-    for (const endpoint of listOf(options[name]) ?? []) parseEndpoint(endpoint);
+    for (const endpoint of textsOf(options, name) ?? []) parseEndpoint(endpoint);
   const overrides: ConfigSources['overrides'] = {
-    'uns.listen': listOf(options['listen']),
-    'cu.listen': listOf(options['cuListen']),
-    'bm.bots': textOf(options['bots']),
-    'bm.slots': textOf(options['slots']),
-    'bot.allow_addresses': listOf(options['allowAddress']),
+    'uns.listen': textsOf(options, 'listen'),
+    'cu.listen': textsOf(options, 'cuListen'),
+    'bm.bots': textOf(options, 'bots'),
+    'bm.slots': textOf(options, 'slots'),
+    'bot.allow_addresses': textsOf(options, 'allowAddress'),
   };
   if (options['printConfig'] === true) {
-    process.stdout.write(
-      printConfig(loadConfig({ env: context.env, file: textOf(options['config']), overrides })),
-    );
+    process.stdout.write(printConfig(configOf(context, { overrides })));
     return EXIT.ok;
   }
   const metrics = { listen: 'lccd.metrics_listen', figures: LCCD_FIGURES } as const;
@@ -148,12 +147,4 @@ function childrenOf(config: Config, context: CommandContext): ChildSpec[] {
 function childEnvironment(env: NodeJS.ProcessEnv, instance: string | undefined): NodeJS.ProcessEnv {
   const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...rest } = env;
   return instance === undefined ? rest : { ...rest, LCC_INSTANCE: instance };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function listOf(value: unknown): string[] | undefined {
-  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : undefined;
 }

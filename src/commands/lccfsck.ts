@@ -1,11 +1,10 @@
 /** lccfsck(8): whether rows, files, queue, counters and names agree; and making them. */
 import { resolve } from 'node:path';
-import { loadConfig } from '../config/load.js';
 import { runFsck, type FsckResult } from '../fsck/run.js';
 import type { Finding } from '../fsck/types.js';
 import { errnoOf, EXIT, LccError } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
-import { CONFIG_OPTION } from './daemon.js';
+import { CONFIG_OPTION, configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -57,17 +56,9 @@ async function run(context: CommandContext): Promise<number> {
     if (options[name] === true && options['repair'] !== true)
       throw new LccError('usage', `${flag} goes with --repair`);
   }
-  const text = (name: string) => {
-    const value = options[name];
-    return typeof value === 'string' ? value : undefined;
-  };
-  const config = loadConfig({
-    env: context.env,
-    file: text('config'),
-    overrides: { 'bm.machine_id': text('machineid') },
-  });
+  const config = configOf(context, { overrides: { 'bm.machine_id': textOf(options, 'machineid') } });
   const { home } = config;
-  const store = text('store');
+  const store = textOf(options, 'store');
   const isRepair = options['repair'] === true;
   const print = printerOf(new Output(1), isRepair);
   // All that a backup does not know is found: as many lines as there are pages that came since.

@@ -1,6 +1,6 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
 import { slotsOf, type Slots } from '../config/hours.js';
-import { loadConfig, type Config } from '../config/load.js';
+import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import {
   addProvider,
@@ -29,7 +29,8 @@ import { writeFully } from '../lib/stdio.js';
 import { failuresNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { setsInSpools } from '../uns/spooled.js';
 import { rootProblem } from '../wire/roots.js';
-import { CONFIG_OPTION } from './daemon.js';
+import { actionOf } from './actions.js';
+import { CONFIG_OPTION, configOf } from './options.js';
 import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
 import { providerLine, providerText } from './pidb-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -79,17 +80,10 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const words = context.operands.join(' ');
-  const chosen = Object.hasOwn(ACTIONS, words) ? ACTIONS[words] : undefined;
-  if (chosen === undefined) {
-    throw new LccError(
-      'usage',
-      `${words === '' ? 'nothing to do' : `"${words}" is no action`}; give one of ${Object.keys(ACTIONS).join(', ')}`,
-    );
-  }
+  const chosen = actionOf(ACTIONS, words);
   const term = words === 'add' || words === 'set' ? undefined : termGiven(context.options);
   if (term !== undefined) throw new LccError('usage', `${term} is for add and set, not for ${words}`);
-  const file = context.options['config'];
-  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const config = configOf(context);
   if (chosen.write) makeDirectoryDurably(config.home.dir, 0o750);
   let db: Db | undefined;
   try {

@@ -1,10 +1,10 @@
 /** lccq-resolve(1): paths of the store, which an indexer found, as browse URLs. */
-import { loadConfig } from '../config/load.js';
 import { Resolver } from '../cu/resolve.js';
 import { FileOwners } from '../db/cache/owners.js';
 import { readingError } from '../db/sqlite/open.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
+import { configOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -24,10 +24,7 @@ function run(context: CommandContext): number {
   const { options } = context;
   if (context.operands.length > 0 || context.afterDashes !== undefined)
     throw new LccError('usage', 'paths come on standard input; there are no operands');
-  const config = loadConfig({
-    env: context.env,
-    file: typeof options['config'] === 'string' ? options['config'] : undefined,
-  });
+  const config = configOf(context);
   const owners = openOwners(config.home.db, config.get('bm.machine_id'));
   const output = new Output(1);
   const resolver = new Resolver({

@@ -1,5 +1,4 @@
 /** lccq(1): what the LCC holds and what changed, for people, programs and indexers. */
-import { loadConfig } from '../config/load.js';
 import type { TextWanted } from '../text/html.js';
 import { commitNext } from '../cu/cursor.js';
 import { deliver, type Delivery } from '../cu/deliver.js';
@@ -15,6 +14,7 @@ import { EXIT, LccError } from '../lib/errors.js';
 import { watchReader } from '../lib/pipe-reader.js';
 import { Output, writeFullyLater } from '../lib/stdio.js';
 import { parseWhen } from '../lib/when.js';
+import { configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -152,10 +152,7 @@ function commit(context: CommandContext, file: string): number {
 
 /** @throws LccError `usage` for options that contradict each other */
 function deliveryOf(context: CommandContext): Delivery {
-  const text = (name: string): string | undefined => {
-    const value = context.options[name];
-    return typeof value === 'string' ? value : undefined;
-  };
+  const text = (name: string) => textOf(context.options, name);
   const cursor = text('cursor');
   const format = formatNamed(text('format') ?? 'xml');
   const fields = text('fields');
@@ -187,7 +184,7 @@ function deliveryOf(context: CommandContext): Delivery {
     const value = text(name);
     return value === undefined ? undefined : parseWhen(value, nowMs);
   };
-  const config = loadConfig({ env: context.env, file: text('config') });
+  const config = configOf(context);
   return {
     dbPath: config.home.db,
     machineId: config.get('bm.machine_id'),

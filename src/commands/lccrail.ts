@@ -1,7 +1,6 @@
 /** lccrail(8): targets and groups, their rails, where contents lie on them, which pages are replaced softly. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
-import { loadConfig } from '../config/load.js';
 import { resyncRail, waitForBacklog } from '../clear/resync.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
@@ -9,7 +8,8 @@ import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { parseWhen } from '../lib/when.js';
 import { amount } from '../config/words.js';
-import { CONFIG_OPTION } from './daemon.js';
+import { actionOf } from './actions.js';
+import { CONFIG_OPTION, configOf, waitMsOf } from './options.js';
 import { addRail, checkRail, setRail } from './rail-setup.js';
 import { railLines, statusOf } from './rail-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
@@ -77,21 +77,13 @@ export const command: CommandSpec = {
 
 async function run(context: CommandContext): Promise<ExitStatus> {
   const { operands } = context;
-  const words = [operands.slice(0, 2).join(' '), operands[0] ?? ''].find(word =>
-    Object.hasOwn(ACTIONS, word),
-  );
-  const chosen = words === undefined ? undefined : ACTIONS[words];
-  if (words === undefined || chosen === undefined) {
-    const given = operands.join(' ');
-    throw new LccError(
-      'usage',
-      `${given === '' ? 'nothing to do' : `"${given}" is no action`}; give one of ${Object.keys(ACTIONS).join(', ')}`,
-    );
-  }
+  const words =
+    [operands.slice(0, 2).join(' '), operands[0] ?? ''].find(word => Object.hasOwn(ACTIONS, word)) ??
+    operands.join(' ');
+  const chosen = actionOf(ACTIONS, words);
   const names = operands.slice(words.split(' ').length);
   checkCount(words, chosen.names, names);
-  const file = context.options['config'];
-  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const config = configOf(context);
   const { path } = clearOptions(config);
   const db =
     words === 'status' ? ClearDatabase.openForReading(path) : ClearDatabase.open(path, COMMAND_BUSY_MS);
@@ -122,13 +114,13 @@ function only([name]: readonly string[], what: string): string {
 function addTarget({ db, context, names }: RailAction): void {
   const name = only(names, 'TARGET');
   db.write(() =>
-    db.targets.put({ name, kind: 'elementary', ...targetTerms(name, context, db.targets.get(name)) }),
+    db.targets.put({ name, kind: 'elementary', ...targetTerms(name, context.options, db.targets.get(name)) }),
   );
 }
 
 function addGroup({ db, names: [group = '', ...members] }: RailAction): void {
   db.write(() => {
-    db.targets.put({ name: group, kind: 'group', ...targetTerms(group, undefined, undefined) });
+    db.targets.put({ name: group, kind: 'group', ...targetTerms(group, {}, undefined) });
     for (const member of members) db.targets.join(group, member);
   });
 }
@@ -193,17 +185,9 @@ async function resync({ db, context, names }: RailAction): Promise<ExitStatus> {
 }
 
 async function waited(db: ClearDatabase, context: CommandContext, rail: string): Promise<ExitStatus> {
-  const { wait } = context.options;
-  if (wait === undefined) return EXIT.ok;
-  const seconds =
-    wait === true
-      ? Infinity
-      : typeof wait === 'string' && /^\d{1,7}(\.\d{1,3})?$/.test(wait)
-        ? Number(wait)
-        : NaN;
-  if (Number.isNaN(seconds))
-    throw new LccError('usage', `--wait=${String(wait)}: give seconds, such as 10 or 0.5`);
-  const left = await waitForBacklog(db, systemClock, rail, seconds * 1000, sleep);
+  const waitMs = waitMsOf('--wait', context.options['wait']);
+  if (waitMs === undefined) return EXIT.ok;
+  const left = await waitForBacklog(db, systemClock, rail, waitMs, sleep);
   if (left === 0) return EXIT.ok;
   context.complain(
     `rail ${rail}: ${amount(left, 'page')} still to be sent; see lccclearq backlog --rail=${rail}`,

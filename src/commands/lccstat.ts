@@ -1,6 +1,6 @@
 /** lccstat(1): what each daemon of this LCC is doing, and its queue; or waiting until it is done. */
 import { slotsOf, type Slots } from '../config/hours.js';
-import { loadConfig, type Home } from '../config/load.js';
+import type { Home } from '../config/load.js';
 import { amount } from '../config/words.js';
 import { isDamaged, openReadOnly, readingError, type Db } from '../db/sqlite/open.js';
 import { AGE_MINUTES } from '../db/queue/ages.js';
@@ -17,8 +17,8 @@ import { isOutpost, reasonsOf } from '../run/reasons.js';
 import { fitScreen } from '../run/screen.js';
 import { formatOverview } from '../run/table.js';
 import { setsInSpools } from '../uns/spooled.js';
-import { CONFIG_OPTION } from './daemon.js';
 import { FIGURES } from './figures.js';
+import { CONFIG_OPTION, configOf, waitMsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 const WATCH_MS = 1000;
@@ -53,15 +53,15 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const { options } = context;
   if (options['limit'] !== undefined && options['queue'] !== true)
     throw new LccError('usage', '--limit goes with --queue: it says how many providers are shown');
-  const file = options['config'];
-  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const config = configOf(context);
   const { home } = config;
   const slots = slotsOf(config.get('qm.slots'));
   const look = async () => {
     const looks = await lookAround(home.run);
     return [...looks, ...withoutUns(home.unsSpool, looks)];
   };
-  if (options['untilIdle'] !== undefined) {
+  const waitMs = waitMsOf('--until-idle', options['untilIdle']);
+  if (waitMs !== undefined) {
     for (const other of ['watch', 'queue', 'json'])
       if (options[other] === true)
         throw new LccError(
@@ -76,7 +76,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
         said.add(reason);
       }
     };
-    const status = await alive(untilIdle(look, systemClock, limitMsOf(options['untilIdle']), isLong));
+    const status = await alive(untilIdle(look, systemClock, waitMs, isLong));
     if (status === EXIT.unavailable) throw noneRuns(home.run);
     if (status === EXIT.tempfail) {
       context.say(`still busy after ${String(options['untilIdle'])} s`);
@@ -233,13 +233,6 @@ function limitOf(value: CommandContext['options'][string]): number {
   if (typeof value !== 'string' || !/^[1-9]\d{0,5}$/.test(value))
     throw new LccError('usage', `--limit=${String(value)}: give a number of providers, 1 or more`);
   return Number(value);
-}
-
-function limitMsOf(value: unknown): number | undefined {
-  if (value === true) return undefined;
-  if (typeof value !== 'string' || !/^\d{1,7}(\.\d+)?$/.test(value))
-    throw new LccError('usage', `--until-idle=${String(value)}: give a number of seconds`);
-  return Number(value) * 1000;
 }
 
 function noneRuns(runDir: string): LccError {

@@ -9,6 +9,7 @@ import type { RailSetup } from '../db/clear/rails.js';
 import type { SoftRule } from '../db/clear/soft.js';
 import type { PathRow, TargetRow } from '../db/clear/targets.js';
 import { LccError } from '../lib/errors.js';
+import { textOf } from './options.js';
 import type { CommandContext, OptionValues } from './run.js';
 
 export interface RailAction {
@@ -29,14 +30,14 @@ const MAX_TIER = 100;
 /** @throws LccError `usage` for a name that is none, or an option that is malformed */
 export function targetTerms(
   name: string,
-  context: CommandContext | undefined,
+  options: OptionValues,
   known: TargetRow | undefined,
 ): Pick<TargetRow, 'lbUrl' | 'host'> {
   checkName('target', name);
-  const lbUrl = textOf(context?.options, 'lbUrl');
+  const lbUrl = textOf(options, 'lbUrl');
   return {
     lbUrl: lbUrl === undefined ? (known?.lbUrl ?? null) : httpUrl('--lb-url', lbUrl),
-    host: hostOf(context?.options) ?? known?.host ?? null,
+    host: hostOf(options) ?? known?.host ?? null,
   };
 }
 
@@ -144,7 +145,7 @@ function httpUrl(option: string, text: string): string {
   return url.href.endsWith('/') ? url.href : `${url.href}/`;
 }
 
-function hostOf(options: OptionValues | undefined): string | undefined {
+function hostOf(options: OptionValues): string | undefined {
   const host = textOf(options, 'host');
   if (host === undefined || host === 'none') return undefined;
   if (!HOST.test(host))
@@ -158,11 +159,6 @@ function numberOf(options: OptionValues, key: string, otherwise: number, min: nu
   const value = /^\d{1,4}$/.test(text) ? Number(text) : NaN;
   if (value >= min && value <= max) return value;
   throw new LccError('usage', `--${key}=${text}: give a number from ${min} to ${max}`);
-}
-
-function textOf(options: OptionValues | undefined, key: string): string | undefined {
-  const value = options?.[key];
-  return typeof value === 'string' ? value : undefined;
 }
 
 function missing(option: string, what: string): LccError {

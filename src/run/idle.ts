@@ -51,14 +51,14 @@ export function wordFor(
 /**
  * Waits until the LCC is idle in two consecutive looks by the same processes: what arrived between two daemons during
  * the first look is seen by the second.
- * @param limitMs undefined: for ever
+ * @param limitMs Infinity: as long as it takes
  * @param isLong told what was seen, every ten seconds that it takes
  * @returns `ok`; `tempfail` when the time is up; `unavailable` when no daemon answers at all
  */
 export async function untilIdle(
   look: () => Promise<Look[]>,
   clock: Clock,
-  limitMs: number | undefined,
+  limitMs: number,
   isLong: (looks: readonly Look[]) => void = () => undefined,
 ): Promise<ExitStatus> {
   const startMs = clock.monotonicMs();
@@ -73,8 +73,8 @@ export async function untilIdle(
     if (idle && processes === before) return EXIT.ok;
     before = idle ? processes : '';
     const waitedMs = clock.monotonicMs() - startMs;
-    if (!everAnswered && waitedMs >= Math.min(FIRST_ANSWER_MS, limitMs ?? Infinity)) return EXIT.unavailable;
-    if (limitMs !== undefined && waitedMs >= limitMs) return EXIT.tempfail;
+    if (!everAnswered && waitedMs >= Math.min(FIRST_ANSWER_MS, limitMs)) return EXIT.unavailable;
+    if (waitedMs >= limitMs) return EXIT.tempfail;
     if (waitedMs >= longMs) {
       longMs += LONG_MS;
       isLong(looks);

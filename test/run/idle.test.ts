@@ -15,7 +15,7 @@ const IDLE = [says('lccd-uns', true), says('lccd-qm', true)];
 /** Shows `looks` one after the other, the last for ever, time passing between them. */
 async function wait(
   looks: Look[][],
-  limitMs?: number,
+  limitMs = Infinity,
   isLong?: (atMs: number) => void,
 ): Promise<{ status: number; looked: number; tookMs: number }> {
   const clock = new ManualClock();

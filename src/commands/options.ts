@@ -1,0 +1,40 @@
+/** Values of options, as more than one command reads them. */
+import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
+import { LccError } from '../lib/errors.js';
+import type { CommandContext, OptionSpec, OptionValues } from './run.js';
+
+export const CONFIG_OPTION: OptionSpec = {
+  flags: '--config <FILE>',
+  help: 'read settings from FILE (default: $LCC_CONFIG, else $LCC_HOME/lcc.toml)',
+};
+
+/** Undefined where it is not given, or is one that takes no value. */
+export function textOf(options: OptionValues, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Of an option that may be repeated; undefined where it is not given. */
+export function textsOf(options: OptionValues, name: string): string[] | undefined {
+  const value = options[name];
+  return Array.isArray(value) ? value : undefined;
+}
+
+/** The configuration that `--config` names, or that of the environment. @throws LccError as `loadConfig` */
+export function configOf(
+  { env, options }: Pick<CommandContext, 'env' | 'options'>,
+  more: Omit<ConfigSources, 'env' | 'file'> = {},
+): Config {
+  return loadConfig({ env, file: textOf(options, 'config'), ...more });
+}
+
+/**
+ * How long to wait, in milliseconds: Infinity where no seconds are given, undefined where the option is not.
+ * @throws LccError `usage` for what is no time
+ */
+export function waitMsOf(flag: string, value: OptionValues[string]): number | undefined {
+  if (value === undefined) return undefined;
+  if (value === true) return Infinity;
+  if (typeof value === 'string' && /^\d{1,7}(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  throw new LccError('usage', `${flag}=${String(value)}: give seconds, such as 10 or 0.5`);
+}
