@@ -99,7 +99,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
         throw new LccError('config', `there is no target ${target}; lccrail target add makes one`);
     const room = new QueueRoom(db, config.get('clear.max_queued'), context.complain);
     const reading = new RequestReading(context, intake, defaults, room);
-    for (const [i, id] of operands.entries()) reading.take(requestOf(id, defaults), `operand ${i + 1}`);
+    for (const [i, id] of operands.entries()) await reading.take(requestOf(id, defaults), `operand ${i + 1}`);
     if (text('stdin') !== undefined) await reading.readInput(text('stdin') ?? '');
     await reading.commit();
     reading.report(options['soft'] === true);
@@ -149,11 +149,10 @@ class RequestReading {
   ): Promise<void> {
     const where = `line ${number}`;
     if (text === undefined) this.#refuse(where, problem ?? '');
-    else this.take(parse(text, this.#defaults), where);
-    if (this.#intake.isSliceFull) await this.commit();
+    else await this.take(parse(text, this.#defaults), where);
   }
 
-  take(found: LineRequest, where: string): void {
+  async take(found: LineRequest, where: string): Promise<void> {
     if ('problem' in found) return this.#refuse(where, found.problem);
     const { seq } = found;
     if (seq !== undefined && this.#intake.isKnown(seq)) {
@@ -168,6 +167,7 @@ class RequestReading {
       if (rejected !== undefined) return this.#refuse(where, rejected);
     }
     if (seq !== undefined) this.#intake.moveTo(seq);
+    if (this.#intake.isSliceFull) await this.commit();
   }
 
   report(soft: boolean): void {

@@ -6,11 +6,11 @@ import type { ClearDatabase } from '../../db/clear/database.js';
 import type { NewRequest } from '../../db/clear/queue.js';
 import type { Clock } from '../../lib/clock.js';
 import { step } from '../../lib/steps.js';
-import { resolveRequest, type ResolveOptions } from '../resolve.js';
+import { resolveRequest, type ResolveOptions, type TargetPage } from '../resolve.js';
 import { TargetMap } from '../target-map.js';
 
-/** Requests of one transaction: a daemon waits no longer than for these. */
-export const SLICE_REQUESTS = 5000;
+/** Requests, or pages to publish, of one transaction, and those of one request more: a daemon waits no longer than for these. */
+const SLICE_ROWS = 5000;
 /** What is remembered of its own requests, to find them among pages that are given up. */
 const REMEMBERED_IDS = 10_000;
 
@@ -29,12 +29,20 @@ export interface IdRange {
   last: number;
 }
 
+/** `pages`: to be published; undefined for a request that is queued. */
+interface Taken {
+  request: NewRequest;
+  pages: readonly TargetPage[] | undefined;
+}
+
 export class RequestIntake {
   readonly #target: IntakeTarget;
   readonly #map: TargetMap;
   readonly #ranges: IdRange[] = [];
   readonly #contentIds = new Set<string>();
-  #slice: NewRequest[] = [];
+  #slice: Taken[] = [];
+  /** What it writes. */
+  #sliceRows = 0;
   #seq: number | undefined;
   #isMoved = false;
   #queued = 0;
@@ -68,7 +76,7 @@ export class RequestIntake {
   }
 
   get isSliceFull(): boolean {
-    return this.#slice.length >= SLICE_REQUESTS;
+    return this.#sliceRows >= SLICE_ROWS;
   }
 
   hasTarget(name: string): boolean {
@@ -93,25 +101,25 @@ export class RequestIntake {
    */
   add(request: NewRequest): string | undefined {
     const { soft } = this.#target;
-    if (soft !== undefined) {
-      const resolved = resolveRequest(this.#map, request, soft);
-      if ('rejected' in resolved) return resolved.rejected;
-    }
-    this.#slice.push(request);
+    const resolved = soft === undefined ? { pages: undefined } : resolveRequest(this.#map, request, soft);
+    if ('rejected' in resolved) return resolved.rejected;
+    const { pages } = resolved;
+    this.#slice.push({ request, pages });
+    this.#sliceRows += pages?.length ?? 1;
     return undefined;
   }
 
   /** @throws LccError of the database: nothing of the slice is in it then */
   commit(): void {
-    const { db, clock, cursor, soft } = this.#target;
+    const { db, clock, cursor } = this.#target;
     const slice = this.#slice;
     if (slice.length === 0 && !this.#isMoved) return;
     const nowMs = clock.nowMs();
     const range = db.write(() => {
       const ids: number[] = [];
-      for (const request of slice) {
-        if (soft !== undefined) this.#publish(request, soft, nowMs);
-        else ids.push(db.queue.add(request, nowMs));
+      for (const { request, pages } of slice) {
+        if (pages === undefined) ids.push(db.queue.add(request, nowMs));
+        else for (const page of pages) db.soft.publish({ ...page, contentId: request.contentId }, nowMs);
       }
       if (cursor !== undefined && this.#seq !== undefined) db.numbers.moveCursor(cursor, String(this.#seq));
       const [first] = ids;
@@ -119,17 +127,11 @@ export class RequestIntake {
     });
     step('clear.request.queued');
     this.#slice = [];
+    this.#sliceRows = 0;
     this.#isMoved = false;
     this.#queued += slice.length;
     if (range !== undefined) this.#ranges.push(range);
-    for (const { contentId } of slice)
-      if (this.#contentIds.size < REMEMBERED_IDS) this.#contentIds.add(contentId);
-  }
-
-  #publish(request: NewRequest, options: ResolveOptions, nowMs: number): void {
-    const { contentId } = request;
-    const resolved = resolveRequest(this.#map, request, options);
-    if ('pages' in resolved)
-      for (const page of resolved.pages) this.#target.db.soft.publish({ ...page, contentId }, nowMs);
+    for (const { request } of slice)
+      if (this.#contentIds.size < REMEMBERED_IDS) this.#contentIds.add(request.contentId);
   }
 }
