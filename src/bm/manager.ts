@@ -7,7 +7,7 @@
  *   robot cut off          → the same, under another name: it may live and write to the one it was given
  *   error, unchanged       → answered; its name goes back unused
  *   lane recalled          → what has not begun is answered with `recalled`, what has is finished
- *   site wants patience    → the same of all lanes of its provider, and of what still comes (stops.ts)
+ *   site wants patience    → the same of all lanes of its provider, and of what still comes (retry-after.ts)
  *   no robots for a while  → what waits is answered with `recalled`: another machine may have slots
  *   source gone            → dropped, also at robots: another machine may be asked for it now, and a site must not be by
  *                            both; what ends nevertheless has no answer (its lane stays shut that long), its file goes
@@ -22,7 +22,7 @@ import type { Log } from '../lib/log.js';
 import { RobotPeer } from '../wire/bm-bot.js';
 import type { FetchFailed, FetchRequest, RobotResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
-import { ownerOf, Stops } from '../wire/stops.js';
+import { ownerOf, Stops } from '../wire/retry-after.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';

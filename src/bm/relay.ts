@@ -7,7 +7,7 @@
  *   branch gone             → given to another branch that has a slot, else answered with `recalled`
  *   handed back unasked     → the same (its Bot Manager stops, or has no robots)
  *   store full (613)        → the same, and the branch is given nothing until it has room
- *   site wants patience     → what waits of its provider is answered with `recalled`, and what still comes (stops.ts)
+ *   site wants patience     → what waits of its provider is answered with `recalled`, and what still comes (retry-after.ts)
  *   lane recalled           → what waits is answered with `recalled`, the branch is asked for the rest
  *   source gone             → recalled, also what has begun; what is stored nevertheless is deleted where it lies
  * A deletion or check goes to the branch of its machine; when that is not there, or vanishes, it is answered with `away`.
@@ -21,7 +21,7 @@ import type { FetchRequest, FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, type RefusedMachine } from '../wire/machines.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
-import { ownerOf, Stops } from '../wire/stops.js';
+import { ownerOf, Stops } from '../wire/retry-after.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';

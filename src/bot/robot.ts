@@ -4,7 +4,7 @@
  * request without a lane is a lane of its own.
  *
  * A lane that is recalled gives back what waits in it; what is being fetched is finished, unless that must be given up. So
- * do the lanes of a provider with a site that asks to be left alone (stops.ts), until one of them is recalled.
+ * do the lanes of a provider with a site that asks to be left alone (retry-after.ts), until one of them is recalled.
  *
  * A connection that closes takes its requests with it: what waits is forgotten, what is being fetched is cancelled, for
  * the manager gives it to another robot. A Bot Manager that hangs is given up, too: its source gives its lanes to others. A
@@ -18,7 +18,7 @@ import { ManagerPeer } from '../wire/bm-bot.js';
 import type { RobotDone, RobotRequest } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
-import { ownerOf, Stops } from '../wire/stops.js';
+import { ownerOf, Stops } from '../wire/retry-after.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import type { BotStatus } from './figures.js';

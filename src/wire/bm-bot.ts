@@ -9,10 +9,10 @@
  *           <ping intervalms="15000"/>                        the next comes after that time
  *
  * A robot that is pinged gives up a Bot Manager that is silent for two intervals, and with it what it fetches; it is given
- * up, and its lanes go to others, when it has not answered three pings (link-ends.ts).
+ * up, and its lanes go to others, when it has not answered three pings (pinged-link.ts).
  *
  * A result with `retryafter` stops all lanes of its provider: what has not begun of them comes back as `recalled`, also what
- * still arrives, until one of them is recalled (stops.ts).
+ * still arrives, until one of them is recalled (retry-after.ts).
  *
  * Requests of one lane are carried out one after the other, in the order in which they come; one without a lane stands
  * alone. Of a `fetch` only `id`, `url` and `file` must be there; a typed `mtime` may have any form of a date.
@@ -30,7 +30,7 @@ import {
 } from './fetch-messages.js';
 import type { FetchTerms, RobotRequest, RobotResult } from './fetch.js';
 import { optionalFlag, requiredSlots } from './fields.js';
-import { LowerEnd, UpperEnd } from './link-ends.js';
+import { LowerEnd, UpperEnd } from './pinged-link.js';
 import type { LinkOptions } from './messages.js';
 
 /** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */

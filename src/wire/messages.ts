@@ -62,7 +62,7 @@ export interface ChannelOptions extends ChannelLimits {
 export interface LinkLimits extends ChannelLimits {
   /** How long a new connection may take to identify itself. */
   helloTimeoutMs: number;
-  /** How often it is pinged (link-ends.ts), where it wants that. */
+  /** How often it is pinged (pinged-link.ts), where it wants that. */
   pingIntervalMs: number;
 }
 

@@ -10,7 +10,7 @@
  *           <check …/>  <sync …/> (upkeep.ts)
  *           <refuse machineid="m2">why</refuse>           to a relay: that machine is not to be one of this LCC
  *
- * A link can be cut without either side being told: both notice by pings (link-ends.ts).
+ * A link can be cut without either side being told: both notice by pings (pinged-link.ts).
  */
 import type { Duplex } from 'node:stream';
 import type { LccError } from '../lib/errors.js';
@@ -26,7 +26,7 @@ import {
   readFetched,
   readRecall,
 } from './fetch-messages.js';
-import { LowerEnd, UpperEnd } from './link-ends.js';
+import { LowerEnd, UpperEnd } from './pinged-link.js';
 import type { LinkOptions } from './messages.js';
 import {
   formatUpkeep,
