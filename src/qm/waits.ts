@@ -12,7 +12,7 @@ import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { LastEnds } from './schedule/pace.js';
 import { Announced } from './schedule/announced.js';
-import { Meter } from './schedule/meter.js';
+import { Meter } from './schedule/bandwidth.js';
 
 /** The wall clock was set when it has moved by more than this beside the one that only counts. */
 const JUMP_MS = 1000;

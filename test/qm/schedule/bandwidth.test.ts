@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Meter } from '../../../src/qm/schedule/meter.js';
+import { Meter } from '../../../src/qm/schedule/bandwidth.js';
 
 const DAY = 86_400_000;
 
