@@ -6,7 +6,6 @@
  * daemon stops as on SIGTERM. `LCC_INSTANCE=TEXT` tells apart several daemons of one kind on one machine: `lccbot` logs
  * and listens for controls as `lccbot-TEXT`.
  */
-import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { systemClock } from '../lib/clock.js';
@@ -15,9 +14,10 @@ import { EXIT, exitStatusOf, messageOf, type ExitStatus } from '../lib/errors.js
 import { createLog, type Log } from '../lib/log.js';
 import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
+import { whenTold } from './ending.js';
 import { boundReadAhead, listenOn } from './listeners.js';
 import { createNotifier } from './notify.js';
-import { keepConnected, type ConnectContext } from './peers.js';
+import { keepConnected, type ConnectContext } from './reconnect.js';
 import { bounded, placesOf, type Places } from './places.js';
 import type { Bound, Control, DaemonSpec, Running, Services } from './types.js';
 
@@ -175,26 +175,6 @@ function openControl(name: string, services: Services, running: Running): Promis
     connection => void serveControl(connection, controls, services.clock),
     CONTROL_PLACES,
   );
-}
-
-/** Resolves with the reason when a signal or the parent's end tells this process to stop. */
-function whenTold(env: NodeJS.ProcessEnv, log: Log, reloads: ReadonlySet<() => void>): Promise<string> {
-  return new Promise(resolve => {
-    process.on('SIGTERM', () => resolve('SIGTERM'));
-    process.on('SIGINT', () => resolve('SIGINT'));
-    process.on('SIGHUP', () => {
-      if (reloads.size === 0) log.debug('SIGHUP ignored: nothing to reload');
-      for (const reload of reloads) reload();
-    });
-    const parentFd = Number(env['LCC_PARENT_FD'] ?? '');
-    if (Number.isInteger(parentFd) && parentFd > 2) {
-      const pipe = new Socket({ fd: parentFd, readable: true, writable: false });
-      pipe.on('error', () => undefined);
-      pipe.on('close', () => resolve('the parent ended'));
-      pipe.resume();
-      pipe.unref();
-    }
-  });
 }
 
 /** Whether the promise settled in time; its failure is the caller's to have logged. */

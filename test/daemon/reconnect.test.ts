@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/load.js';
-import { keepConnected } from '../../src/daemon/peers.js';
+import { keepConnected } from '../../src/daemon/reconnect.js';
 import type { Peer } from '../../src/daemon/types.js';
 import { ManualClock, systemClock } from '../../src/lib/clock.js';
 import { createLog } from '../../src/lib/log.js';
