@@ -16,7 +16,7 @@ const OWN_FILE: ReadonlySet<Finding['kind']> = new Set(['missing-file', 'altered
 type Trouble = Pick<Finding, 'kind' | 'what'>;
 
 export function* content(context: CheckContext): Generator<Finding> {
-  const { audit, machineId, strangeMachineId, known, extent, mender, live, storeLost } = context;
+  const { audit, machineId, strangeMachineId, known, extent, repairs, live, storeLost } = context;
   const buffer = Buffer.allocUnsafe(CONTENT_READ_BYTES);
   for (const page of audit.content(PAGE_ROWS)) {
     const bad: { row: ContentRow; trouble: Trouble }[] = [];
@@ -30,9 +30,9 @@ export function* content(context: CheckContext): Generator<Finding> {
       // While the LCC runs, what was replaced since it was read is not missing.
       if (trouble !== undefined && (!live || isStillSo(context, row, trouble))) bad.push({ row, trouble });
       const name = nameOf(row.fetched_fileid);
-      if (name !== undefined && (trouble === undefined || mender === undefined)) known.add(name, 'held');
+      if (name !== undefined && (trouble === undefined || repairs === undefined)) known.add(name, 'held');
     }
-    mender?.fetchAgain(
+    repairs?.fetchAgain(
       bad.map(({ row, trouble }) => ({
         row,
         file: OWN_FILE.has(trouble.kind) && !storeLost ? 'freed' : 'kept',
@@ -41,7 +41,7 @@ export function* content(context: CheckContext): Generator<Finding> {
     context.advance?.(page.length);
     for (const { row, trouble } of bad) {
       const where = `${row.fetched_fileid} (lccurl ${row.id}, ${row.curl})`;
-      yield { ...trouble, where, repaired: mender !== undefined };
+      yield { ...trouble, where, repaired: repairs !== undefined };
     }
   }
 }

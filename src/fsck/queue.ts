@@ -3,10 +3,10 @@ import { disagreement, strayRows } from '../db/queue/ranges.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { CheckContext, Finding } from './types.js';
 
-export function* sets({ db, audit, live, mender }: CheckContext): Generator<Finding> {
-  const look = () => wrongSets(db, mender !== undefined);
+export function* sets({ db, audit, live, repairs }: CheckContext): Generator<Finding> {
+  const look = () => wrongSets(db, repairs !== undefined);
   yield* live ? audit.surely(look) : look();
-  mender?.rebuildSets();
+  repairs?.rebuildSets();
 }
 
 function* wrongSets(db: Db, repaired: boolean): Generator<Finding> {
@@ -19,20 +19,20 @@ function* wrongSets(db: Db, repaired: boolean): Generator<Finding> {
   if (other !== undefined) yield { kind: 'set', where: 'qpsdb', what: other, repaired };
 }
 
-export function* sequence({ audit, live, mender }: CheckContext): Generator<Finding> {
+export function* sequence({ audit, live, repairs }: CheckContext): Generator<Finding> {
   let wrong = false;
   for (const { where, what } of live ? audit.surely(() => audit.wrongNumbers()) : audit.wrongNumbers()) {
     wrong = true;
-    yield { kind: 'sequence', where, what, repaired: mender !== undefined };
+    yield { kind: 'sequence', where, what, repaired: repairs !== undefined };
   }
-  if (wrong) mender?.mendNumbers();
+  if (wrong) repairs?.mendNumbers();
 }
 
-export function* counters({ audit, mender }: CheckContext): Generator<Finding> {
+export function* counters({ audit, repairs }: CheckContext): Generator<Finding> {
   const wrong = audit.wrongCounts();
-  mender?.setCounts(wrong);
+  repairs?.setCounts(wrong);
   for (const { pid, column, is, should } of wrong) {
     const what = `${column} is ${is}, the tables say ${should}`;
-    yield { kind: 'counter', where: `provider ${pid}`, what, repaired: mender !== undefined };
+    yield { kind: 'counter', where: `provider ${pid}`, what, repaired: repairs !== undefined };
   }
 }

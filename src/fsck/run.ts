@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { isLeaving } from '../db/sqlite/aside.js';
 import { Audit } from '../db/audit.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
-import { Mender } from '../db/mend.js';
+import { Repairs } from '../db/repairs.js';
 import type { NamesDb } from '../db/names/names.js';
 import { isDamage, openDatabase, START_EMPTY, type Db } from '../db/sqlite/open.js';
 import { QueueStore } from '../db/queue/store.js';
@@ -135,19 +135,19 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
       });
     // What it does not know of is not without an owner: the newer copy may be put back yet.
     if (old !== undefined && !options.restored) return result;
-    const mender = options.repair ? menderOf(db, options) : undefined;
-    if (options.recheck) mender?.recheck();
-    if (options.restored) mender?.beginAnew();
+    const repairs = options.repair ? repairsOf(db, options) : undefined;
+    if (options.recheck) repairs?.recheck();
+    if (options.restored) repairs?.beginAnew();
     if (options.restored)
       talk.note('every provider is asked for a full set, every content user begins again');
-    const { store, strange } = storeOf(options, db, mender, { ...talk, report });
+    const { store, strange } = storeOf(options, db, repairs, { ...talk, report });
     result.storeIsStrange = strange !== undefined;
     const live = !options.repair && isServed(options.dbPath);
     names = store === undefined ? undefined : openNames(options, live, { ...talk, report });
     const context: CheckContext = {
       db,
       audit: new Audit(db),
-      mender,
+      repairs,
       live,
       storeLost: options.storeLost,
       removeOrphans: options.removeOrphans,
@@ -179,7 +179,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
   }
 }
 
-function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
+function repairsOf(db: Db, { errorsKept, nowMs }: FsckOptions): Repairs {
   const nowS = () => Math.floor(nowMs() / 1000);
   const store = new QueueStore(db, {
     errorsKept,
@@ -187,5 +187,5 @@ function menderOf(db: Db, { errorsKept, nowMs }: FsckOptions): Mender {
     mtimeOf: text => text,
     nowS,
   });
-  return new Mender(db, store, nowS);
+  return new Repairs(db, store, nowS);
 }

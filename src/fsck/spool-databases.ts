@@ -4,13 +4,13 @@ import { SESSIONS_DB } from '../db/spools/sessions.js';
 import { damageOf, setDamagedAside } from '../db/spools/spool-database.js';
 import type { CheckContext, Finding } from './types.js';
 
-export function* spoolDatabases({ unsSpoolDir, mender }: CheckContext): Generator<Finding> {
+export function* spoolDatabases({ unsSpoolDir, repairs }: CheckContext): Generator<Finding> {
   const { file, table, afterLoss } = SESSIONS_DB;
   const path = join(unsSpoolDir, file);
   const damage = damageOf(path, table);
   if (damage === undefined) return;
   const where = `spool/uns/${file}`;
-  if (mender === undefined) {
+  if (repairs === undefined) {
     const what = `damaged (${damage}); lccd-uns sets it aside when it starts: ${afterLoss}`;
     yield { kind: 'spool', where, what, repaired: false };
   } else {

@@ -17,7 +17,7 @@ export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.
 
 /** Deletions that wait in lcc.db: none may name a file that a row holds. */
 export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
-  const { audit, machineId, known, mender, fsmSpoolDir, extent } = context;
+  const { audit, machineId, known, repairs, fsmSpoolDir, extent } = context;
   if (machineId === undefined) return;
   extent.leaving += context.names?.goneCount ?? 0;
   for (const { fid, fileid } of audit.freed(machineId, PAGE_ROWS)) {
@@ -26,9 +26,9 @@ export async function* deletions(context: CheckContext): AsyncGenerator<Finding>
     if (known.useOf(name) === 'held') {
       // The row was read a while ago: while the LCC runs it may have gone, and its file been freed, since.
       if (!audit.isHeldThough(fid)) continue;
-      mender?.keepFile(fid);
+      repairs?.keepFile(fid);
       const what = 'waits to be deleted, but a row points to it';
-      yield { kind: 'free-list', where: fileid, what, repaired: mender !== undefined };
+      yield { kind: 'free-list', where: fileid, what, repaired: repairs !== undefined };
     } else {
       known.add(name, 'freed');
       extent.leaving++;
@@ -43,21 +43,21 @@ export async function* deletions(context: CheckContext): AsyncGenerator<Finding>
 }
 
 export function* files(context: CheckContext): Generator<Finding> {
-  const { storeDir, names, mender } = context;
+  const { storeDir, names, repairs } = context;
   if (names === undefined) return;
   const doubt = context.removeOrphans ? undefined : tooManyOrphans(context);
   if (doubt !== undefined) {
     yield { kind: 'orphan', where: storeDir, what: doubt, repaired: false, remains: true };
-    if (mender !== undefined) return;
+    if (repairs !== undefined) return;
   }
   for (const entry of readdirSync(storeDir, { withFileTypes: true })) {
     if (!isFolderName(entry.name) || !entry.isDirectory()) {
-      if (!OWN_FILES.test(entry.name)) yield leftover(storeDir, mender !== undefined, '', entry);
+      if (!OWN_FILES.test(entry.name)) yield leftover(storeDir, repairs !== undefined, '', entry);
       continue;
     }
     for (const inner of readdirSync(join(storeDir, entry.name), { withFileTypes: true })) {
       if (!isFolderName(inner.name) || !inner.isDirectory())
-        yield leftover(storeDir, mender !== undefined, entry.name, inner);
+        yield leftover(storeDir, repairs !== undefined, entry.name, inner);
       else yield* folder(context, `${entry.name}/${inner.name}`, doubt !== undefined);
     }
   }
@@ -65,29 +65,29 @@ export function* files(context: CheckContext): Generator<Finding> {
 
 /** @param stay whether files without rows would not be removed by a repair */
 function* folder(context: CheckContext, path: string, stay: boolean): Generator<Finding> {
-  const { storeDir, known, names, mender } = context;
+  const { storeDir, known, names, repairs } = context;
   const gone: Name[] = [];
   for (const entry of readdirSync(join(storeDir, path), { withFileTypes: true })) {
     const fileid = `${path}/${entry.name}`;
     const name = nameOf(fileid);
     if (name === undefined || !entry.isFile()) {
-      yield leftover(storeDir, mender !== undefined, path, entry);
+      yield leftover(storeDir, repairs !== undefined, path, entry);
       continue;
     }
     if (!isOrphan(context, name)) continue;
     const noted = names?.row(name.id);
-    if (mender !== undefined) unlinkSync(join(storeDir, fileid));
+    if (repairs !== undefined) unlinkSync(join(storeDir, fileid));
     // Its id may be given out again, under the next generation.
     if (noted === undefined || (noted.state === 'taken' && noted.gen === name.gen)) gone.push(name);
     yield {
       kind: 'orphan',
       where: fileid,
       what: 'no row points to it',
-      repaired: mender !== undefined,
+      repaired: repairs !== undefined,
       ...(stay ? { remains: true as const } : {}),
     };
   }
-  if (mender === undefined || gone.length === 0 || names === undefined) return;
+  if (repairs === undefined || gone.length === 0 || names === undefined) return;
   const current = gone.filter(name => name.id < names.nextId && known.heldGenerations(name.id).length === 0);
   // An id without a row may have files of several generations: the newest is the one that it goes on from.
   const newest = [
@@ -139,17 +139,17 @@ export function leftover(storeDir: string, isRepair: boolean, path: string, entr
 }
 
 /** Names that rows hold must be noted as in use, at that generation. */
-export function* freeList({ names, known, mender }: CheckContext): Generator<Finding> {
+export function* freeList({ names, known, repairs }: CheckContext): Generator<Finding> {
   if (names === undefined) return;
   const claims: Name[] = [];
   for (const name of known.held()) {
     const what = wrongOf(name, names.row(name.id), names.nextId);
     if (what === undefined) continue;
     claims.push(name);
-    if (mender !== undefined && claims.length >= PAGE_ROWS) names.claim(claims.splice(0));
-    yield { kind: 'free-list', where: fileIdOf(name), what, repaired: mender !== undefined };
+    if (repairs !== undefined && claims.length >= PAGE_ROWS) names.claim(claims.splice(0));
+    yield { kind: 'free-list', where: fileIdOf(name), what, repaired: repairs !== undefined };
   }
-  if (mender !== undefined) names.claim(claims);
+  if (repairs !== undefined) names.claim(claims);
 }
 
 function wrongOf(name: Name, noted: NameRow | undefined, nextId: number): string | undefined {

@@ -1,7 +1,7 @@
 /** Whether the store is the one that rows point into (`--store-lost` where that is gone). */
 import { Audit } from '../db/audit.js';
 import { StoreRegister } from '../db/cache/stores.js';
-import type { Mender } from '../db/mend.js';
+import type { Repairs } from '../db/repairs.js';
 import { readStoreMark } from '../db/names/store-mark.js';
 import type { Db } from '../db/sqlite/open.js';
 import { LccError } from '../lib/errors.js';
@@ -24,7 +24,7 @@ export interface StorePlace {
 export function storeOf(
   { storeDir, machineId, storeLost, fsmSpoolDir }: StorePlace,
   db: Db,
-  mender: Mender | undefined,
+  repairs: Repairs | undefined,
   { note, report }: { note: (message: string) => void; report: (finding: Finding) => void },
 ): { store?: string | undefined; strange?: string } {
   const mark = readStoreMark(storeDir);
@@ -36,8 +36,8 @@ export function storeOf(
     mark === undefined
       ? !new Audit(db).holds(whose)
       : mark.storeId === undefined || new StoreRegister(db).fits(whose, mark.storeId);
-  if (storeLost && mender !== undefined) {
-    const files = mender.forgetStore(whose);
+  if (storeLost && repairs !== undefined) {
+    const files = repairs.forgetStore(whose);
     const pages = dropSpooledDeletions(fsmSpoolDir, whose);
     note(
       `the store of machine "${whose}" is given up, and with it the deletion of ${files} files and of ${pages} pages of them in spool/fsm`,

@@ -1,6 +1,6 @@
 /** What a check is. */
 import type { Audit } from '../db/audit.js';
-import type { Mender } from '../db/mend.js';
+import type { Repairs } from '../db/repairs.js';
 import type { NamesDb } from '../db/names/names.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { TemporaryNames } from '../db/names/temporary-names.js';
@@ -45,7 +45,7 @@ export interface CheckContext {
   db: Db;
   audit: Audit;
   /** Undefined: look only. */
-  mender: Mender | undefined;
+  repairs: Repairs | undefined;
   /** The daemons run: what is found must be found twice, and what only they know is left out. */
   live: boolean;
   /** Files of this machine's former store are gone: their names are the new store's to give. */

@@ -54,7 +54,7 @@ async function found(...checks: Check[]): Promise<string[]> {
   const context = {
     db,
     audit: new Audit(db),
-    mender: undefined,
+    repairs: undefined,
     live: true,
     quick: false,
     storeDir: cache.store,

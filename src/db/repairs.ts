@@ -8,7 +8,7 @@ import type { Spoilt } from './queue/refetch.js';
 import type { QueueStore } from './queue/store.js';
 import { beginAnew } from './sqlite/restored.js';
 
-export class Mender {
+export class Repairs {
   readonly #db: Db;
   readonly #store: QueueStore;
   readonly #nowS: () => number;
