@@ -10,6 +10,7 @@
  * With lenient manners an answer that is no HTTP/1.1 leads from `headers` back to `place`, once for each url.
  */
 import { allowanceBytes, flood } from './allowance.js';
+import { demandedMd5, otherLength, otherMd5 } from './announced.js';
 import { Body } from './body.js';
 import { Drain, isWorthReading } from './drain.js';
 import { Exchange } from './exchange.js';
@@ -240,21 +241,16 @@ export class Fetch {
   }
 
   onWhole(): void {
-    const { enforce, md5, len } = this.#job;
     const head = this.#head;
     if (head === undefined) return;
     if (this.#method === 'HEAD') {
       this.#fetched(head, '', true);
       return;
     }
-    const length = this.#sink.length;
-    if (enforce === true && len !== undefined && len !== length) {
-      this.#fail(fail('differs', `${len} bytes were announced, ${length} came`));
-      return;
-    }
+    const other = otherLength(this.#job, this.#sink.length);
+    if (other !== undefined) return this.#fail(other);
     this.#phase = 'save';
-    const expected = enforce === true ? md5?.toLowerCase() : undefined;
-    this.#sink.finish(expected, (error, found) => this.#saved(head, found, error));
+    this.#sink.finish(demandedMd5(this.#job), (error, found) => this.#saved(head, found, error));
   }
 
   #receive(head: ResponseHead): void {
@@ -302,13 +298,12 @@ export class Fetch {
 
   /** The content is in its place, or never will be. */
   #saved(head: ResponseHead, found: string, error: unknown): void {
-    const { enforce, md5, len } = this.#job;
-    const md5Equal = md5 !== undefined && md5.toLowerCase() === found;
+    const { md5, len } = this.#job;
+    const other = otherMd5(this.#job, found);
     if (error !== undefined) this.#fail({ kind: 'sink', error });
-    else if (enforce === true && md5 !== undefined && !md5Equal)
-      this.#fail(fail('differs', `md5 ${md5} was announced, ${found} came`));
+    else if (other !== undefined) this.#fail(other);
     else {
-      const equal = { isMd5Equal: md5Equal, isLengthEqual: len === this.#sink.length };
+      const equal = { isMd5Equal: md5?.toLowerCase() === found, isLengthEqual: len === this.#sink.length };
       this.#fetched(head, found, isVerified(head, this.#isBodiless(head), equal));
     }
   }

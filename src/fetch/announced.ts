@@ -1,0 +1,26 @@
+/** What was announced of a content against what comes: its type, and its length and md5 where these are enforced. */
+import { fail, type FetchFailure } from './failure.js';
+import { essenceOf, type ResponseHead } from './head.js';
+import type { FetchJob } from './job.js';
+import { contradicts } from './mimetype.js';
+
+export function otherType({ mimetype }: FetchJob, { contentType }: ResponseHead): FetchFailure | undefined {
+  const [announced, served] = [essenceOf(mimetype), essenceOf(contentType)];
+  if (announced === undefined || served === undefined || !contradicts(announced, served)) return undefined;
+  return fail('other-type', `${announced} was announced, ${served} is served`);
+}
+
+export function otherLength({ enforce, len }: FetchJob, length: number): FetchFailure | undefined {
+  if (enforce !== true || len === undefined || len === length) return undefined;
+  return fail('differs', `${len} bytes were announced, ${length} came`);
+}
+
+/** The md5 that a content must have; undefined: any. */
+export function demandedMd5({ enforce, md5 }: FetchJob): string | undefined {
+  return enforce === true ? md5?.toLowerCase() : undefined;
+}
+
+export function otherMd5({ enforce, md5 }: FetchJob, found: string): FetchFailure | undefined {
+  if (enforce !== true || md5 === undefined || md5.toLowerCase() === found) return undefined;
+  return fail('differs', `md5 ${md5} was announced, ${found} came`);
+}
