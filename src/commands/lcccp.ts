@@ -10,14 +10,14 @@ import {
   type DeliveryOptions,
 } from '../cp/deliver.js';
 import { statusLines } from '../cp/status-text.js';
+import { UrlErrors } from '../cp/url-errors.js';
 import { readAuthorities } from '../lib/authorities.js';
 import { systemClock } from '../lib/clock.js';
 import { parseEndpoint } from '../lib/endpoint.js';
-import { errnoOf, EXIT, LccError, reasonOf, type ExitStatus } from '../lib/errors.js';
+import { EXIT, LccError, reasonOf, type ExitStatus } from '../lib/errors.js';
 import { firstLineOf, MAX_LINE_BYTES } from '../lib/first-line.js';
 import { Output } from '../lib/stdio.js';
 import { setKindOf } from '../wire/cp-uns/names.js';
-import { formatUrl, type UrlRecord } from '../wire/url.js';
 import { configOf, textOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -61,7 +61,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const out = new Output(1);
   if (options['dryRun'] === true) return dryRun(context, out);
 
-  const errors = new ErrorOutput(out);
+  const errors = new UrlErrors(out);
   const delivery = deliveryOptions(context, errors);
   if (options['status'] === true) {
     const { pid, password } = delivery;
@@ -148,7 +148,7 @@ function commonOptions({
   return { limits: xmlLimitsOf(config), set: setKindOf(set), urlprefix };
 }
 
-function deliveryOptions(context: CommandContext, errors: ErrorOutput): DeliveryOptions {
+function deliveryOptions(context: CommandContext, errors: UrlErrors): DeliveryOptions {
   const text = (name: string) => textOf(context.options, name);
   const uns = text('uns');
   if (uns === undefined) throw new LccError('usage', '--uns=ENDPOINT is required');
@@ -209,42 +209,6 @@ function readPassword(file: string): string | undefined {
     return firstLineOf(file);
   } catch (error) {
     throw new LccError('input.missing', `--pwdfile ${file}: ${reasonOf(error)}`);
-  }
-}
-
-/** Urls in error on the standard output. The UNS forgets what it has told: a delivery fails when they cannot be written. */
-class ErrorOutput {
-  readonly #out: Output;
-  #failure: unknown;
-  count = 0;
-
-  constructor(out: Output) {
-    this.#out = out;
-  }
-
-  print(record: UrlRecord): void {
-    this.count += 1;
-    this.#try(() => this.#out.write(formatUrl(record)));
-  }
-
-  /** Has all of them written. @throws LccError `io` or `io.full` when one could not be, now or before */
-  keep(): void {
-    this.#try(() => this.#out.flush());
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  #try(action: () => void): void {
-    if (this.#failure !== undefined) return;
-    try {
-      action();
-    } catch (error) {
-      this.#failure =
-        errnoOf(error) === 'EPIPE'
-          ? new LccError('io', 'cannot write standard output: nobody reads the urls in error', {
-              cause: error,
-            })
-          : error;
-    }
   }
 }
 
