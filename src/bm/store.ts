@@ -10,10 +10,9 @@
  * room to note it the file goes all the same when its grace is over: its id is taken until that can be noted, so nothing
  * new gets the name, and a disk that deletions alone can empty does not have to be emptied by hand.
  */
-import { existsSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
+import { mkdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { goOnLeaving, moveAside } from '../db/sqlite/aside.js';
-import { NamesDb, type Name } from '../db/names/names.js';
+import type { Name, NamesDb } from '../db/names/names.js';
 import { markStore, readStoreMark } from '../db/names/store-mark.js';
 import { describeRoom, type FreeDisk } from '../config/free-disk.js';
 import type { Clock } from '../lib/clock.js';
@@ -24,6 +23,7 @@ import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { fileIdOf, folderOf, nameOf } from '../db/names/naming.js';
 import { Leftovers } from './leftovers.js';
+import { openNames } from './names-database.js';
 import { Room } from './room.js';
 import { StoreUpkeep } from './upkeep.js';
 
@@ -55,8 +55,6 @@ const NOTE_FEW = 32;
 const SWEEP_BATCH = 200;
 const SWEEP_INTERVAL_MS = 500;
 const FULL_RETRY_MS = 1000;
-/** Ids skipped when names.db was lost: generations are not known, so nothing given out before may come again. */
-const SALVAGE_GAP = 2 ** 24;
 
 interface Noting {
   name: Name;
@@ -336,41 +334,4 @@ function claim(dir: string, machineId: string): string {
   const id = markStore(dir, machineId);
   step('bm.store.claimed');
   return id;
-}
-
-/** Opens names.db; one that is damaged is set aside, one that is missing beside content is not believed to be new. */
-function openNames(options: StoreOptions): NamesDb {
-  const { dir, log } = options;
-  const path = join(dir, 'names.db');
-  goOnLeaving(path);
-  if (!existsSync(path)) {
-    const highest = highestIdIn(dir);
-    if (highest < 0) return new NamesDb(path, 0);
-    log.error('names.db: missing although there is content; new ids begin far beyond the existing ones', {
-      store: dir,
-    });
-    return new NamesDb(path, highest + SALVAGE_GAP);
-  }
-  try {
-    return new NamesDb(path, 0);
-  } catch (error) {
-    if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
-    const aside = `${path}.damaged-${options.clock.nowMs()}`;
-    moveAside(path, aside);
-    log.error('names.db: damaged and set aside; new ids begin far beyond the existing ones', {
-      error: messageOf(error),
-      aside,
-    });
-    return new NamesDb(path, Math.max(0, highestIdIn(dir)) + SALVAGE_GAP);
-  }
-}
-
-/** The highest id of any file in the store, -1 when there is none. */
-function highestIdIn(dir: string): number {
-  let highest = -1;
-  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
-    const id = entry.isFile() ? /^([0-9a-f]{8,13})\./.exec(entry.name)?.[1] : undefined;
-    if (id !== undefined) highest = Math.max(highest, parseInt(id, 16));
-  }
-  return highest;
 }
