@@ -1,0 +1,100 @@
+/** A whole LCC put together: one lccd for each home, its children, how they are called, and who answers for them. */
+import { join } from 'node:path';
+import type { Config } from '../config/load.js';
+import type { Running, Services } from '../daemon/types.js';
+import { parseEndpoint } from '../lib/endpoint.js';
+import { LccError } from '../lib/errors.js';
+import { tryLock } from '../lib/lock.js';
+import { askStatus, controlSocket } from './ask.js';
+import type { ChildSpec } from './child.js';
+import { fullDiskTrap } from './full-disk-trap.js';
+import { heldUp } from './held-up.js';
+import { KINDS, STOP_ORDER } from './kinds.js';
+import { supervisorTimes } from './options.js';
+import { Supervisor } from './supervisor.js';
+
+/**
+ * Each daemon collects its young garbage with one thread. V8 would have four threads search together for the few objects
+ * that live on; beside five other busy processes their help costs more than it gives: 10 µs of 215 µs CPU a url (one
+ * provider alone, two cores).
+ */
+const NODE_FLAGS = ['--no-parallel-scavenge'];
+
+/** How lccd was called, as far as it concerns its children. */
+export interface LccdCall {
+  /** The folder of the launchers. */
+  bin: string;
+  /** Options that all of them are given. */
+  words: readonly string[];
+  env: NodeJS.ProcessEnv;
+}
+
+/** @throws LccError `peer.unavailable` when another lccd runs this LCC */
+export async function startLcc(services: Services, call: LccdCall): Promise<Running> {
+  const { config, clock, log } = services;
+  const { dir, run: runDir } = config.home;
+  const lock = tryLock(join(runDir, 'lccd.lock'));
+  if (lock === undefined)
+    throw new LccError('peer.unavailable', `${dir}: another lccd runs this LCC; stop that one first`);
+  const trap = fullDiskTrap(config);
+  if (trap !== undefined) log.warn('a full disk could not be emptied', { reason: trap });
+  const supervisor = new Supervisor({
+    children: childrenOf(config, call),
+    stopOrder: STOP_ORDER,
+    clock,
+    log,
+    ...supervisorTimes(config),
+    failed: error => services.fail(error),
+    notNow: status => heldUp(status, config.home),
+    isReady: async (name, pid) => {
+      try {
+        // An orphan of an earlier lccd may still answer here: its successor is ready when it answers itself.
+        return (await askStatus(controlSocket(runDir, name))).pid === pid;
+      } catch {
+        return false;
+      }
+    },
+    answers: name =>
+      askStatus(controlSocket(runDir, name)).then(
+        () => true,
+        // One that takes long is there.
+        error => error instanceof LccError && error.code === 'try.later',
+      ),
+  });
+  services.told.addEventListener('abort', () => void supervisor.stop());
+  await supervisor.start();
+  return {
+    status: () => supervisor.status(),
+    reload: () => supervisor.reload(),
+    async stop() {
+      await supervisor.stop();
+      lock.release();
+    },
+  };
+}
+
+/** In starting order, as the kinds are. */
+function childrenOf(config: Config, { bin, words, env }: LccdCall): ChildSpec[] {
+  const { run: runDir } = config.home;
+  const unix = (file: string) => `unix:${join(runDir, file)}`;
+  // The longest path below run/: a home that is too deep is refused here, with a message that says so.
+  parseEndpoint(unix(`lccbot-${config.get('bm.bots')}.ctl.sock`));
+  const common = [...(config.file === undefined ? [] : [`--config=${config.file}`]), ...words];
+  const child = (command: string, args: string[], instance?: string): ChildSpec => ({
+    name: instance === undefined ? command : `${command}-${instance}`,
+    file: process.execPath,
+    args: [...NODE_FLAGS, join(bin, command), ...args, ...common],
+    env: childEnvironment(env, instance),
+  });
+  return KINDS.flatMap(({ name, children }) =>
+    children(config, unix).map((args, i, { length }) =>
+      child(name, args, length === 1 ? undefined : String(i + 1)),
+    ),
+  );
+}
+
+/** systemd talks to lccd alone: a child that said READY or fed the watchdog would speak for all. */
+function childEnvironment(env: NodeJS.ProcessEnv, instance: string | undefined): NodeJS.ProcessEnv {
+  const { NOTIFY_SOCKET: _notify, WATCHDOG_USEC: _usec, WATCHDOG_PID: _pid, ...rest } = env;
+  return instance === undefined ? rest : { ...rest, LCC_INSTANCE: instance };
+}
