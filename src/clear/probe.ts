@@ -12,7 +12,8 @@ import type { Clock } from '../lib/clock.js';
 import { driverOf } from './drivers/index.js';
 import type { SenderLimits } from './options.js';
 import { outcomeOf } from './outcomes.js';
-import { railEngine, railJob, requireSafeUrl, secretFor } from './rails/rail-requests.js';
+import { requireSafeUrl } from './rails/plain-http.js';
+import { railEngine, railJob, secretFor } from './rails/rail-requests.js';
 import type { Secret, Secrets } from './rails/secrets.js';
 
 /** `open`: anybody may do it. `away`: the rail did not answer. */

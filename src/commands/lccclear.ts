@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
 import { amount } from '../config/words.js';
+import { readRules } from '../clear/intake/feed-rules.js';
 import { LineReader } from '../clear/intake/line-reader.js';
+import { QueueRoom } from '../clear/intake/queue-room.js';
 import { RequestIntake } from '../clear/intake/request-intake.js';
 import {
   LINE_FORMATS,
@@ -10,7 +12,6 @@ import {
   type LineRequest,
   type RequestDefaults,
 } from '../clear/intake/request-line.js';
-import { readRules } from '../clear/intake/rules.js';
 import { waitForRequests } from '../clear/intake/wait.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
@@ -22,7 +23,6 @@ import type { CommandContext, CommandSpec } from './run.js';
 
 /** Larger than what a pipe holds: a read that does not fill it has all there was. */
 const READ_BYTES = 2 * CHUNK_BYTES;
-const ROOM_POLL_MS = 200;
 /** Lines that are named, of those that clear nothing; the others are counted. */
 const SHOWN_LINES = 5;
 
@@ -97,7 +97,7 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     ])
       if (!intake.hasTarget(target))
         throw new LccError('config', `there is no target ${target}; lccrail target add makes one`);
-    const room = new QueueRoom(db, config.get('clear.max_queued'), context.complain);
+    const room = new QueueRoom(db, config.get('clear.max_queued'), { complain: context.complain, sleep });
     const reading = new RequestReading(context, intake, defaults, room);
     for (const [i, id] of operands.entries()) await reading.take(requestOf(id, defaults), `operand ${i + 1}`);
     if (text('stdin') !== undefined) await reading.readInput(text('stdin') ?? '');
@@ -191,34 +191,6 @@ class RequestReading {
   async commit(): Promise<void> {
     if (this.#intake.pending > 0) await this.#room.takeFor(this.#intake.pending);
     this.#intake.commit();
-  }
-}
-
-/** Room in the queue: while it is full nothing is read, so that the writer of standard input waits as well. */
-class QueueRoom {
-  readonly #db: ClearDatabase;
-  readonly #most: number;
-  readonly #complain: (message: string) => void;
-  /** Requests that fit in for certain, when the queue was counted last. */
-  #left = 0;
-
-  constructor(db: ClearDatabase, most: number, complain: (message: string) => void) {
-    this.#db = db;
-    this.#most = most;
-    this.#complain = complain;
-  }
-
-  async takeFor(requests: number): Promise<void> {
-    for (let isSaid = false; this.#left <= 0; isSaid = true) {
-      this.#left = this.#most - this.#db.read(() => this.#db.queue.count(this.#most));
-      if (this.#left > 0) break;
-      if (!isSaid)
-        this.#complain(
-          `the queue holds ${this.#most} requests (clear.max_queued); waiting for lccd-hard to carry some out`,
-        );
-      await sleep(ROOM_POLL_MS);
-    }
-    this.#left -= requests;
   }
 }
 

@@ -2,7 +2,7 @@
 import type { NewRequest } from '../../db/clear/queue.js';
 import { pathOfContentId, problemOfUrl } from '../page-url.js';
 import { URL_TYPE } from '../resolve.js';
-import type { FeedRules } from './rules.js';
+import type { FeedRules } from './feed-rules.js';
 
 /** What a line leaves out. */
 export interface RequestDefaults {

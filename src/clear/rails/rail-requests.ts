@@ -20,14 +20,6 @@ export function secretFor({ name, authRef }: RailSetup, secrets: Secrets): Secre
   return secret;
 }
 
-/** @throws LccError `usage` when plain text would leave this machine */
-export function requireSafeUrl({ name, url }: Pick<RailSetup, 'name' | 'url'>, allowPlain: boolean): void {
-  const { protocol, hostname } = new URL(url);
-  const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
-  if (protocol === 'http:' && !isLocal && !allowPlain)
-    throw new LccError('usage', `rail ${name}: ${url} is plain text; use https, or set clear.allow_plain`);
-}
-
 /** An engine for one rail alone, with the certificates of its login. */
 export function railEngine(
   rail: Pick<RailSetup, 'workers'>,

@@ -12,7 +12,8 @@ import { driverOf } from '../drivers/index.js';
 import type { RailRequest, Driver, PageToClear, Way } from '../drivers/types.js';
 import type { SenderLimits } from '../options.js';
 import { outcomeOf, type RailOutcome } from '../outcomes.js';
-import { railEngine, railJob, requireSafeUrl, secretFor } from './rail-requests.js';
+import { requireSafeUrl } from './plain-http.js';
+import { railEngine, railJob, secretFor } from './rail-requests.js';
 import type { Secret, Secrets } from './secrets.js';
 import type { PageTask } from './unit.js';
 
