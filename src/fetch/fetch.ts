@@ -22,7 +22,7 @@ import type { FetchContext, FetchEvents, FetchJob, Method } from './job.js';
 import { LenientExchange } from './lenient-exchange.js';
 import type { Link } from './links.js';
 import { failedOf, fetchedOf, unchangedOf, type Cost, type FetchOutcome } from './outcome.js';
-import { Pace, type PaceState } from './pace.js';
+import { Speed, type SpeedState } from './speed.js';
 import { Redirects } from './redirects.js';
 import { requestHeaders } from './request-headers.js';
 import type { Sink } from './sink.js';
@@ -59,7 +59,7 @@ export class Fetch {
   #odd: FetchFailure | undefined;
   #body: Body | undefined;
   #drain: Drain | undefined;
-  readonly #pace: Pace;
+  readonly #speed: Speed;
   #isSlow = false;
   #isCut = false;
 
@@ -72,7 +72,7 @@ export class Fetch {
     this.#method = job.method ?? 'GET';
     this.#startMs = nowMs;
     this.#sinceMs = nowMs;
-    this.#pace = new Pace(limits, nowMs, 0);
+    this.#speed = new Speed(limits, nowMs, 0);
     this.#deadlineMs = nowMs + Math.min(limits.totalTimeoutMs, job.timeoutMs ?? Infinity);
     this.#maxBytes = Math.min(limits.maxContentBytes, job.maxBytes ?? Infinity);
   }
@@ -98,13 +98,13 @@ export class Fetch {
     const found = timedOut(this.#phase, waitedMs, nowMs >= this.#deadlineMs, limits);
     if (found === 'drained') this.#endDraining();
     else if (found !== undefined) this.#fail(found);
-    else if (this.#phase === 'headers') this.#lookAtPace(nowMs);
-    else if (this.#phase === 'body' && this.#lookAtPace(nowMs) === 'too-slow')
+    else if (this.#phase === 'headers') this.#lookAtSpeed(nowMs);
+    else if (this.#phase === 'body' && this.#lookAtSpeed(nowMs) === 'too-slow')
       this.#fail(fail('too-slow', `receiving the content: slower than ${limits.minRateText}`));
   }
 
-  #lookAtPace(nowMs: number): PaceState {
-    const state = this.#pace.look(nowMs, this);
+  #lookAtSpeed(nowMs: number): SpeedState {
+    const state = this.#speed.look(nowMs, this);
     if (state !== 'fine' && !this.#isSlow) {
       this.#isSlow = true;
       this.#events.slow?.();
@@ -124,7 +124,7 @@ export class Fetch {
     const { links, limits, clock } = this.#context;
     this.#phase = 'connect';
     this.#sinceMs = clock.monotonicMs();
-    this.#pace.restart(this.#sinceMs, this.wireBytes);
+    this.#speed.restart(this.#sinceMs, this.wireBytes);
     // A process that was stopped meanwhile must not ask once more: its time, and its work, is another's.
     if (this.#sinceMs >= this.#deadlineMs) return this.#fail(fail('total-timeout', 'before it was asked'));
     const address = this.#redirects === undefined ? this.#job.address : undefined;
@@ -230,7 +230,7 @@ export class Fetch {
 
   onReady(): void {
     this.#sinceMs = this.#context.clock.monotonicMs();
-    this.#pace.restart(this.#sinceMs, this.wireBytes);
+    this.#speed.restart(this.#sinceMs, this.wireBytes);
     this.#exchange?.release();
   }
 
@@ -263,7 +263,7 @@ export class Fetch {
       this.#fail(fail('too-large', `${head.contentLength} bytes, more than ${this.#limitText}`));
     else {
       this.#phase = 'body';
-      this.#pace.restart(this.#context.clock.monotonicMs(), this.wireBytes);
+      this.#speed.restart(this.#context.clock.monotonicMs(), this.wireBytes);
       const bounds = { maxBytes: this.#maxBytes, limitText: this.#limitText, isCut };
       this.#body = new Body({ coding, sink: this.#sink, ...bounds }, this);
     }

@@ -6,7 +6,7 @@ import type { HostPlaces } from './host-places.js';
 import type { Links } from './links.js';
 import type { Manners, Wording } from './manners.js';
 import type { FetchOutcome } from './outcome.js';
-import type { PaceLimits } from './pace.js';
+import type { SpeedLimits } from './speed.js';
 
 /** As it is sent: GET, HEAD, PUT, DELETE, PURGE, MKCOL, … Of all but GET and HEAD the answer says what was done. */
 export type Method = Uppercase<string>;
@@ -36,7 +36,7 @@ export interface FetchEvents {
   slow?(): void;
 }
 
-export interface FetchLimits extends ExchangeLimits, PaceLimits {
+export interface FetchLimits extends ExchangeLimits, SpeedLimits {
   connectTimeoutMs: number;
   headersTimeoutMs: number;
   idleTimeoutMs: number;

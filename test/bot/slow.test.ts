@@ -5,37 +5,37 @@ import { describe, it } from 'node:test';
 import { Robot } from '../../src/bot/robot.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
-import { Pace } from '../../src/fetch/pace.js';
+import { Speed } from '../../src/fetch/speed.js';
 import { channelOptions, ends } from '../support/duplex.js';
 import { answer, drip, fetchOnce, newEngine, newFolder, PATIENT, rawServer } from '../fetch/support.js';
 import { until } from '../support/until.js';
 
 const LIMITS = { minRateBytesPerS: 100, minRateWindowMs: 30_000, slowAfterMs: 5000 };
 
-describe('the pace of an answer', () => {
+describe('the speed of an answer', () => {
   it('is slow after a while below the rate, and too slow after the window', () => {
-    const pace = new Pace(LIMITS, 1000, 50);
+    const speed = new Speed(LIMITS, 1000, 50);
     for (const [atMs, wireBytes, expected] of [
       [5999, 50, 'fine'],
       [6000, 549, 'slow'],
       [30_999, 2000, 'slow'],
       [31_000, 3049, 'too-slow'],
     ] as const)
-      assert.equal(pace.look(atMs, { wireBytes }), expected, String(atMs));
+      assert.equal(speed.look(atMs, { wireBytes }), expected, String(atMs));
   });
 
   it('begins a new window whenever enough has come, and when the site was not waited for', () => {
-    const pace = new Pace(LIMITS, 0, 0);
-    assert.equal(pace.look(29_000, { wireBytes: 2900 }), 'fine');
-    assert.equal(pace.look(33_999, { wireBytes: 2900 }), 'fine');
-    assert.equal(pace.look(34_000, { wireBytes: 2900 }), 'slow');
-    pace.restart(40_000, 2900);
-    assert.equal(pace.look(44_999, { wireBytes: 2900 }), 'fine');
+    const speed = new Speed(LIMITS, 0, 0);
+    assert.equal(speed.look(29_000, { wireBytes: 2900 }), 'fine');
+    assert.equal(speed.look(33_999, { wireBytes: 2900 }), 'fine');
+    assert.equal(speed.look(34_000, { wireBytes: 2900 }), 'slow');
+    speed.restart(40_000, 2900);
+    assert.equal(speed.look(44_999, { wireBytes: 2900 }), 'fine');
   });
 
   it('is anything where no rate is asked for', () => {
-    const pace = new Pace({ ...LIMITS, minRateBytesPerS: 0 }, 0, 0);
-    assert.equal(pace.look(1e9, { wireBytes: 0 }), 'fine');
+    const speed = new Speed({ ...LIMITS, minRateBytesPerS: 0 }, 0, 0);
+    assert.equal(speed.look(1e9, { wireBytes: 0 }), 'fine');
   });
 });
 

@@ -2,7 +2,7 @@
  * How fast an answer comes. One that brings less than it should for a while is slow; one that does so for the whole window
  * is given up. What has come in time begins a new window.
  */
-export interface PaceLimits {
+export interface SpeedLimits {
   /** Bytes a second; 0: whatever there is. */
   minRateBytesPerS: number;
   /** How long less may come before the answer is given up. */
@@ -11,15 +11,15 @@ export interface PaceLimits {
   slowAfterMs: number;
 }
 
-export type PaceState = 'fine' | 'slow' | 'too-slow';
+export type SpeedState = 'fine' | 'slow' | 'too-slow';
 
-export class Pace {
-  readonly #limits: PaceLimits;
+export class Speed {
+  readonly #limits: SpeedLimits;
   #sinceMs: number;
   #bytes: number;
 
   /** @param bytes received so far, over the whole fetch */
-  constructor(limits: PaceLimits, nowMs: number, bytes: number) {
+  constructor(limits: SpeedLimits, nowMs: number, bytes: number) {
     this.#limits = limits;
     this.#sinceMs = nowMs;
     this.#bytes = bytes;
@@ -31,7 +31,7 @@ export class Pace {
     this.#bytes = bytes;
   }
 
-  look(nowMs: number, fetch: { readonly wireBytes: number }): PaceState {
+  look(nowMs: number, fetch: { readonly wireBytes: number }): SpeedState {
     const { minRateBytesPerS, minRateWindowMs, slowAfterMs } = this.#limits;
     const waitedMs = nowMs - this.#sinceMs;
     if (minRateBytesPerS === 0 || waitedMs < Math.min(slowAfterMs, minRateWindowMs)) return 'fine';
