@@ -34,7 +34,7 @@ import type { Rations } from './rations.js';
 import { Refusal } from '../wire/refusal.js';
 import { SetSpooling } from './set-spooling.js';
 import { receivedUpTo } from './shown-errors.js';
-import { Watch } from './watch.js';
+import { TimeLimits } from './time-limits.js';
 
 export interface SessionParts {
   options: UnsOptions;
@@ -63,7 +63,7 @@ export class CpSession {
   readonly #place: Place;
   readonly #peer: string;
   readonly #address: string;
-  readonly #watch: Watch;
+  readonly #timeLimits: TimeLimits;
   readonly #reader: CpReader;
   readonly #reading: PeerReading;
   #admission: Admission | undefined;
@@ -92,7 +92,7 @@ export class CpSession {
     this.#address = from.address;
     this.#reader = new CpReader(parts.options.xml, from.peer, parts.layouts);
     this.#reading = parts.share.join();
-    this.#watch = new Watch(parts.options, parts.clock, why => this.#talk.interrupt(why));
+    this.#timeLimits = new TimeLimits(parts.options, parts.clock, why => this.#talk.interrupt(why));
   }
 
   /** Whether a set is being read or made durable. */
@@ -123,7 +123,7 @@ export class CpSession {
       if (refusal !== undefined) await this.#reject(refusal);
       else if (!(error instanceof LccError)) throw error;
     } finally {
-      this.#watch.stop();
+      this.#timeLimits.stop();
       this.#talk.destroy();
       if (this.#pid !== undefined) this.#parts.perProvider.change(this.#pid, -1);
       if (this.#admission !== undefined) await this.#parted(this.#admission);
@@ -159,10 +159,10 @@ export class CpSession {
 
   async *#events(): AsyncGenerator<CpEvent> {
     for (;;) {
-      this.#watch.waits();
+      this.#timeLimits.waits();
       await this.#talk.said(this.#parts.options.limits['uns.max_reply_bytes']);
       const slice = await this.#talk.next(this.#reading);
-      this.#watch.heard(slice?.length ?? 0);
+      this.#timeLimits.heard(slice?.length ?? 0);
       if (slice === undefined) break;
       await this.#reading.turn(slice.length);
       this.#set?.countBytes(slice.length);
@@ -196,7 +196,7 @@ export class CpSession {
       delayMs => this.#talk.rest(delayMs),
     );
     this.#reading.known();
-    this.#watch.loggedIn();
+    this.#timeLimits.loggedIn();
     const { provider, seq, status } = this.#admission;
     log.debug('CP connected', { peer: this.#peer, pid: provider.pid, seq });
     this.#talk.say(initAccepted(status));
@@ -224,7 +224,7 @@ export class CpSession {
       atS: Math.floor(clock.nowMs() / 1000),
     });
     this.#parts.duty.note(this.#admission.provider.pid);
-    this.#watch.setOpened();
+    this.#timeLimits.setOpened();
     this.#talk.say(SET_RESULT_START);
     this.#result = 'begun';
   }
@@ -250,7 +250,7 @@ export class CpSession {
 
   /** The end in good order: the CP has left, or has been told that its set is accepted. */
   async #part(): Promise<void> {
-    this.#watch.stop();
+    this.#timeLimits.stop();
     await this.#lastWords();
   }
 
@@ -265,7 +265,7 @@ export class CpSession {
       code: why.code,
       reason: why.message,
     });
-    this.#watch.stop();
+    this.#timeLimits.stop();
     if (this.#admission === undefined) this.#talk.say(initRejected(why.code, why.message));
     else if (this.#result !== 'complete') {
       this.#talk.say(setRejected(why.code, why.message, this.#result === 'begun'));

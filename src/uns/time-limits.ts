@@ -9,7 +9,7 @@ import { Refusal } from '../wire/refusal.js';
 /** Slowness is looked at this many times within one idle timeout. */
 const RATE_LOOKS = 4;
 
-export class Watch {
+export class TimeLimits {
   readonly #options: UnsOptions;
   readonly #clock: Clock;
   readonly #onExpired: (why: Refusal) => void;

@@ -5,7 +5,7 @@ import { ManualClock } from '../../src/lib/clock.js';
 import { LoginBackoff } from '../../src/lib/login-backoff.js';
 import { unsOptions } from '../../src/uns/options.js';
 import type { Refusal } from '../../src/wire/refusal.js';
-import { Watch } from '../../src/uns/watch.js';
+import { TimeLimits } from '../../src/uns/time-limits.js';
 import { configOf } from '../support/settings.js';
 
 function options(overrides: Partial<Record<SettingKey, string>> = {}, openFiles = Infinity) {
@@ -25,7 +25,7 @@ describe('the patience with a CP', () => {
   function watched(overrides: Partial<Record<SettingKey, string>> = {}) {
     const clock = new ManualClock();
     const ends: Refusal[] = [];
-    const watch = new Watch(options(overrides), clock, why => void ends.push(why));
+    const watch = new TimeLimits(options(overrides), clock, why => void ends.push(why));
     return { clock, watch, ends: () => ends.map(({ code, message }) => `${code} ${message}`) };
   }
 
@@ -101,7 +101,7 @@ describe('the patience with a CP', () => {
       return clock.after(delayMs, action);
     };
     const counted = { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), after: set };
-    const soonOver = new Watch(options(), counted, () => assert.fail('nobody is to be cut off'));
+    const soonOver = new TimeLimits(options(), counted, () => assert.fail('nobody is to be cut off'));
     soonOver.loggedIn();
     soonOver.setOpened();
     soonOver.stop();
