@@ -15,6 +15,7 @@ import type { ClearOptions } from '../options.js';
 import type { Commits } from '../rails/commits.js';
 import type { Fleet } from '../rails/fleet.js';
 import { resolveRequest, type TargetPage } from '../resolve.js';
+import { doneTogether, type Together } from './dedupe.js';
 import { HardItem, type HardWork } from './item.js';
 
 export interface ReaderOptions {
@@ -125,8 +126,7 @@ export class RequestReader {
       const key = keyOf(row);
       const mark = works.get(key)?.mark ?? this.#inFlight.get(key)?.work.mark;
       if (mark === undefined) {
-        const covered = db.queue.covered(row) ?? { mark: row.id, force: row.force === 1 };
-        const work = this.#workOf(row, limits.isPaper ? Infinity : covered.mark, covered.force);
+        const work = this.#workOf(row, doneTogether(db, row, limits.isPaper));
         if (work !== undefined) works.set(key, work);
       } else if (row.id > mark) {
         const item = this.#inFlight.get(key);
@@ -138,7 +138,7 @@ export class RequestReader {
   }
 
   /** Undefined: it was rejected. */
-  #workOf(row: RequestRow, mark: number, isForced: boolean): HardWork | undefined {
+  #workOf(row: RequestRow, { mark, isForced }: Together): HardWork | undefined {
     const { fleet, limits } = this.#options;
     const resolved = resolveRequest(fleet.map, row, limits.resolve);
     if ('rejected' in resolved) {
