@@ -15,6 +15,8 @@ const PAIRS: readonly Pair[] = [
   { above: 'bm.attempt_timeout_ms', below: 'bot.total_timeout_ms' },
   { above: 'qm.backoff_max_ms', below: 'qm.backoff_min_ms', orEqual: true },
   { above: 'clear.backoff_max_ms', below: 'clear.backoff_min_ms', orEqual: true },
+  // A rail that hangs must not be taken for one that sends a long page.
+  { above: 'clear.total_timeout_ms', below: 'clear.answer_timeout_ms' },
   // The reach of cells of which not one fits in.
   { above: 'qm.delay_horizon_ms', below: 'qm.delay_grid_ms', orEqual: true },
   // A url that is too long must be refused alone, not with all of its set as markup that is too long.

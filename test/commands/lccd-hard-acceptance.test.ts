@@ -70,7 +70,7 @@ describe('lccd-hard', { skip: noRails }, () => {
   });
 
   it('asks each rail twice at most in a storm of 100,000 equal requests (A15)', async () => {
-    const home = newHome({ answer_timeout_ms: 100_000, total_timeout_ms: 100_000 });
+    const home = newHome({ answer_timeout_ms: 100_000, total_timeout_ms: 110_000 });
     const rails = await home.addRails(['apache', 'nginx']);
     for (const rail of rails) {
       rail.write(pagesOf(['a']));

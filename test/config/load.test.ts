@@ -259,6 +259,11 @@ test('settings that contradict each other are refused with both keys, the defaul
       'lccd.restart_min_ms = "10s"',
       /: lccd\.restart_max_ms = 5000 \(default\) must not be less than lccd\.restart_min_ms = 10000 \(/,
     ],
+    // A rail that hangs would be taken for one that sends a long page, and never be DOWN.
+    [
+      'clear.answer_timeout_ms = "1min"',
+      /: clear\.total_timeout_ms = 60000 \(default\) must be more than clear\.answer_timeout_ms = 60000 \(/,
+    ],
   ] as const)
     assert.throws(() => home(t, `${toml}\n`).load(), refusal('config', message), toml);
   for (const toml of ['backoff_min_ms = "1h"\nbackoff_max_ms = "1h"', 'expire_ms = "10d"'])
