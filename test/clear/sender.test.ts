@@ -185,6 +185,20 @@ it('a rail over TLS is shown a certificate, and its own is checked', async () =>
   assert.notEqual((await send(rail, clear('/a'), unknown)).outcome.kind, 'done');
 });
 
+it('a rail over TLS that is asked for another host has a certificate for that one, not for the name in its url', async () => {
+  const authority = new Authority();
+  const port = await tlsServer(authority.issue());
+  const logins: Secrets = new Map([['fleet', { ca: authority.ca, headers: [] }]]);
+  const askedFor = (host: string) =>
+    send({ url: `https://localhost:${port}/`, authRef: 'fleet', host }, clear('/a'), logins);
+  assert.equal((await askedFor('localhost')).outcome.kind, 'done');
+  const { outcome } = await askedFor('www.example.org');
+  assert.ok(
+    outcome.kind === 'unreachable' && /www\.example\.org/.test(outcome.error),
+    JSON.stringify(outcome),
+  );
+});
+
 describe('a page that a cache is made to get again', () => {
   const refresh = (behave: Behaviour, limits = LIMITS) =>
     rawServer(behave).then(({ url }) =>
