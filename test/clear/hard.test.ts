@@ -224,7 +224,7 @@ describe('a page that is replaced softly, and cleared all the same', () => {
     );
     db.write(() => {
       db.soft.done(first, 1);
-      db.backlog.settle('us1', '/a', first.publishSeq);
+      db.backlog.overtake('us1', '/a', first.publishSeq);
     });
     assert.deepEqual(db.soft.due(Infinity, 9), []);
     return { db, scene };
@@ -241,6 +241,18 @@ describe('a page that is replaced softly, and cleared all the same', () => {
       );
       assert.deepEqual(scene.left(), []);
     });
+
+  it('is published again when the daemon was killed before it knew that an entry came late', async () => {
+    const { db, scene } = await replaying();
+    scene.kill();
+    const next = newScene({ clock: scene.clock }, db);
+    await next.pass();
+    assert.deepEqual(
+      db.soft.due(Number.MAX_SAFE_INTEGER, 9).map(({ url }) => url),
+      ['/a'],
+    );
+    assert.deepEqual([next.sent, next.left()], [[], []], 'the page is newer than what was to be cleared');
+  });
 
   it('is not when the entry is later than its last publication, or of a name that it was generated under', async () => {
     const db = newFleet();

@@ -69,7 +69,17 @@ export class Scene {
       void this.logged.push(`${event} ${JSON.stringify(fields)}`);
     const log: Log = { error: say, warn: say, info: say, debug() {} };
     const fail = (error: unknown) => void this.failures.push(error);
-    this.commits = new Commits({ db, clock, log, ...this.options.commits, fail });
+    // What was not on disk when the process was killed never gets there.
+    const write = (change: () => void) => {
+      if (!this.#isOver) db.write(change);
+    };
+    this.commits = new Commits({
+      db: { write } as Pick<ClearDatabase, 'write'>,
+      clock,
+      log,
+      ...this.options.commits,
+      fail,
+    });
     this.fleet = new Fleet({
       db,
       commits: this.commits,

@@ -54,7 +54,8 @@ function scene() {
     commits.flush();
   };
   const left = () => db.backlog.get('r1', page.url)?.seq;
-  return { db, clock, commits, fleet, sent, put, publish, turn, left };
+  const isOvertaken = () => db.backlog.isOvertaken('r1', page.url, Number.MAX_SAFE_INTEGER);
+  return { db, clock, commits, fleet, sent, put, publish, turn, left, isOvertaken };
 }
 
 it('an older page that was under way when the rail went down does not settle the newer one', () => {
@@ -107,21 +108,26 @@ it('a newer page of the backlog takes the place of an older one that is tried ag
   assert.deepEqual([sent.length, left()], [2, undefined]);
 });
 
-it('a page that is put settles what was to be cleared before, and not what is to be cleared since', () => {
-  const { db, commits, clock, sent, put, publish, left } = scene();
+it('a page that is put overtakes what was to be cleared before, which lccd-hard settles, and not what is to be cleared since', () => {
+  const { db, commits, clock, sent, put, publish, left, isOvertaken } = scene();
   const clearing = { rail: 'r1', url: page.url, op: 'D', contentId: '', bodySha: null } as const;
-  const park = () =>
-    db.write(() =>
-      db.backlog.park({ ...clearing, attempts: 0, nextMs: 0, dead: 0, error: '' }, clock.nowMs()),
-    );
+  const park = (dead: 0 | 1 = 0) =>
+    db.write(() => db.backlog.park({ ...clearing, attempts: 0, nextMs: 0, dead, error: '' }, clock.nowMs()));
   park();
   put(publish());
   const later = park();
   sent[0]?.done();
   commits.flush();
-  assert.equal(left(), later);
+  assert.deepEqual([left(), isOvertaken()], [later, false]);
   put(publish());
   sent[1]?.done();
   commits.flush();
-  assert.equal(left(), undefined);
+  assert.deepEqual([left(), isOvertaken()], [later, true], 'it may be on its way');
+  const last = park();
+  assert.deepEqual([left(), isOvertaken()], [last, false]);
+  park(1);
+  put(publish());
+  sent[2]?.done();
+  commits.flush();
+  assert.equal(left(), undefined, 'what is dead is on no way');
 });

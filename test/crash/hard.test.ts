@@ -1,9 +1,12 @@
 /** lccd-hard killed at each durable step, with a rail that is down: nothing stale is left, and nothing is asked in vain. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ClearHome, idsOf, pagesOf } from '../support/clear.js';
 import { noRails } from '../support/rails.js';
+import { SoftHome } from '../support/soft.js';
 import { until } from '../support/until.js';
 
 const homes: ClearHome[] = [];
@@ -80,4 +83,58 @@ describe('a kill', { skip: noRails }, () => {
     await home.untilClear();
     for (const rail of home.rails) assert.deepEqual(rail.pages(), []);
   });
+});
+
+/** A rail that takes its time over the clearing of a page, and does not give it up when nobody waits any more. */
+async function startSlowRail(page: string) {
+  const pages = new Map<string, string>();
+  let clear: () => void = () => undefined;
+  let arrived: () => void = () => undefined;
+  const arrival = new Promise<void>(resolve => (arrived = resolve));
+  const server = createServer(async (request, response) => {
+    const url = request.url ?? '';
+    const bytes = await request.toArray();
+    if (request.method === 'PUT') pages.set(url, Buffer.concat(bytes as Buffer[]).toString());
+    else if (url === page) {
+      const cleared = new Promise<void>(resolve => (clear = resolve));
+      arrived();
+      await cleared;
+      pages.delete(url);
+    }
+    response.writeHead(204).end();
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  after(() => server.close().closeAllConnections());
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    pages,
+    arrival,
+    clear: () => clear(),
+  };
+}
+
+it('a kill between a late clearing and its commit does not leave the page missing that was put before', async () => {
+  const home = new SoftHome({ poll_ms: 50, refresh_ms: 50 });
+  homes.push(home);
+  const { db } = home;
+  await home.begin([]);
+  const rail = await startSlowRail('/a.html');
+  home.addRail('r1', { url: rail.url });
+  db.rails.setByAdmin('r1', 'DOWN', Date.now());
+  home.request(['a'], { force: true });
+  const hard = home.startHard();
+  await until('the clearing is left to the backlog', () => db.queue.count(1) === 0);
+  db.rails.setByAdmin('r1', 'UP', Date.now());
+  await rail.arrival;
+  home.startSoft();
+  await home.untilPublished();
+  assert.equal(rail.pages.get('/a.html'), 'new /a.html');
+  hard.child.kill('SIGKILL');
+  await hard.ended;
+  rail.clear();
+  await until('the page is missing', () => !rail.pages.has('/a.html'));
+  home.startHard();
+  await until('the page is there again', () => rail.pages.has('/a.html'));
+  await home.untilPublished();
+  await until('nothing is left', () => !db.backlog.has('r1', 'D'));
 });

@@ -146,13 +146,15 @@ export class Fleet implements RailLedger {
     commits.add(() => db.backlog.park(entry, clock.nowMs(), body?.seq));
   }
 
-  settle(rail: string, url: string, seq: number, entry: BacklogEntry | undefined): void {
+  settle(rail: string, { url, op, body }: PageTask, seq: number, entry: BacklogEntry | undefined): void {
     const { db, commits } = this.#options;
+    const isPut = op === 'P' && body?.sha !== '';
     const key = `${rail} ${url}`;
     this.#settling.set(key, Math.max(seq, this.#settling.get(key) ?? 0));
     commits.add(
       () => {
-        db.backlog.settle(rail, url, seq);
+        if (isPut) db.backlog.overtake(rail, url, seq);
+        else db.backlog.settle(rail, url, seq);
         if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);
       },
       () => {
@@ -168,7 +170,8 @@ export class Fleet implements RailLedger {
     commits.add(
       () => {
         let isLeft = false;
-        if (dead || isOld) db.backlog.bury({ rail, url, seq }, error);
+        if (db.backlog.isOvertaken(rail, url, seq)) db.backlog.settle(rail, url, seq);
+        else if (dead || isOld) db.backlog.bury({ rail, url, seq }, error);
         else isLeft = db.backlog.failed({ rail, url, seq }, nextMs, error);
         if (!isLeft) this.#publishAgain(rail, url, seq);
       },
@@ -264,6 +267,12 @@ export class Fleet implements RailLedger {
       if (replayed.has(url) || seq <= (this.#settling.get(`${rail.name} ${url}`) ?? -1)) continue;
       const body = op === 'P' ? bodyOf?.(row) : undefined;
       const entry = { seq, attempts, firstMs };
+      if (op === 'D' && row.bodySha === '') {
+        // Overtaken. It may have been sent, after the page: by a process that was killed before it could note that.
+        replayed.add(url);
+        this.settle(rail.name, { url, contentId, op }, seq, entry);
+        continue;
+      }
       if (op === 'P' && body === undefined) {
         // Others have their turn.
         const nextMs = clock.nowMs() + this.#options.limits.rail.backlogRetryMs;

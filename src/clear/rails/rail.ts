@@ -33,7 +33,7 @@ export interface RailLedger {
   lastSeq(): number;
   park(rail: string, task: PageTask, how: Leaving): void;
   /** The page was sent: entries up to that number are done. `entry`: the one that was sent. */
-  settle(rail: string, url: string, seq: number, entry: BacklogEntry | undefined): void;
+  settle(rail: string, task: PageTask, seq: number, entry: BacklogEntry | undefined): void;
   /** An entry was tried in vain. */
   failed(rail: string, url: string, entry: BacklogEntry, how: Leaving): void;
   /** An entry was not tried. */
@@ -301,7 +301,7 @@ export class Rail {
     }
     this.doneCount++;
     this.#queue.done(unit);
-    if (unit.coveredSeq > 0) ledger.settle(this.name, unit.url, unit.coveredSeq, unit.entry);
+    if (unit.coveredSeq > 0) ledger.settle(this.name, unit.task, unit.coveredSeq, unit.entry);
     unit.settle('done');
   }
 

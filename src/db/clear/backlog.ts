@@ -1,7 +1,8 @@
 /**
  * What a rail has still to be sent: one entry for each rail and url. Entries are numbered in one order with publications
- * (`publish_seq`), and of two for one rail and url the later one counts: a page put where it was to be cleared settles both,
- * and so does a clearing where a page was to be put.
+ * (`publish_seq`), and of two for one rail and url the later one counts: a clearing where a page was to be put settles both.
+ * A page that is put overtakes what was to be cleared before: that entry stays for lccd-hard, which may have sent it, and is
+ * marked (`body_sha` is empty) until it is settled by a new publication of the page.
  */
 import type { Db } from '../../lib/sqlite.js';
 import type { NumberStore } from './numbers.js';
@@ -14,7 +15,7 @@ export interface Parked {
   url: string;
   op: BacklogOp;
   contentId: string;
-  /** Name of the body in the spool. */
+  /** Name of the body in the spool; of a clearing null, or '' where it was overtaken. */
   bodySha: string | null;
   attempts: number;
   /** Not tried before; 0 at once. */
@@ -72,6 +73,17 @@ export class BacklogStore {
       settle: db.prepare<[string, string, number]>(
         'DELETE FROM rail_backlog WHERE rail = ? AND url = ? AND seq <= ?',
       ),
+      settlePut: db.prepare<[string, string, number]>(
+        "DELETE FROM rail_backlog WHERE rail = ? AND url = ? AND seq <= ? AND (op = 'P' OR dead = 1)",
+      ),
+      overtake: db.prepare<[string, string, number]>(
+        "UPDATE rail_backlog SET body_sha = '' WHERE rail = ? AND url = ? AND seq <= ? AND op = 'D'",
+      ),
+      isOvertaken: db
+        .prepare<[string, string, number], 1>(
+          "SELECT 1 FROM rail_backlog WHERE rail = ? AND url = ? AND seq <= ? AND op = 'D' AND body_sha = ''",
+        )
+        .pluck(),
       failed: db.prepare<[number, string, string, string, number]>(
         `UPDATE rail_backlog SET attempts = attempts + 1, next_ms = ?, last_error = ?
          WHERE rail = ? AND url = ? AND seq <= ?`,
@@ -121,6 +133,21 @@ export class BacklogStore {
   /** It was sent. Inside a transaction. @param seq later entries stay @returns whether there was one */
   settle(rail: string, url: string, seq: number): boolean {
     return this.#statements.settle.run(rail, url, seq).changes > 0;
+  }
+
+  /**
+   * A page was put. Inside a transaction. What was to be put is settled, and so is a clearing that nobody sends any more; another
+   * one may be on its way to the rail, and arrive after the page: it stays, overtaken.
+   * @param seq later entries stay as they are
+   */
+  overtake(rail: string, url: string, seq: number): void {
+    this.#statements.settlePut.run(rail, url, seq);
+    this.#statements.overtake.run(rail, url, seq);
+  }
+
+  /** Whether a page was put after a clearing up to that number had been left. */
+  isOvertaken(rail: string, url: string, seq: number): boolean {
+    return this.#statements.isOvertaken.get(rail, url, seq) !== undefined;
   }
 
   /** Another try did not help. Inside a transaction. @returns whether the entry is still there */
