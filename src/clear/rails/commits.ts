@@ -1,7 +1,7 @@
 /**
- * What is to be on disk, in the order in which it happened: many changes in one transaction, none of which waits long. A commit
- * that fails for want of room, or because others write for long, is made again, with all that has come since; nothing is
- * forgotten as long as the process lives.
+ * What is to be on disk, in the order in which it happened: many changes in one transaction, none of which waits long, and the
+ * first after a rest not at all. A commit that fails for want of room, or because others write for long, is made again, with all
+ * that has come since; nothing is forgotten as long as the process lives.
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { Clock } from '../../lib/clock.js';
@@ -35,6 +35,8 @@ export class Commits {
   #changes: Change[] = [];
   #cancel: (() => void) | undefined;
   #trouble: { sinceMs: number; error: string } | undefined;
+  /** The last one that succeeded, monotonic. */
+  #committedMs = -Infinity;
 
   constructor(options: CommitOptions) {
     this.#options = options;
@@ -53,13 +55,13 @@ export class Commits {
   /** @param after called when the change is on disk */
   add(make: () => void, after?: () => void): void {
     this.#changes.push({ make, after });
-    const { maxChanges, maxWaitMs, clock } = this.#options;
+    const { maxChanges, clock } = this.#options;
     if (this.#trouble !== undefined) return;
     if (this.#changes.length === maxChanges) {
       // Not here: what makes the change goes on first.
       this.#cancel?.();
       this.#cancel = clock.after(0, () => this.#commit());
-    } else this.#cancel ??= clock.after(maxWaitMs, () => this.#commit());
+    } else this.#cancel ??= clock.after(this.#waitMs(), () => this.#commit());
   }
 
   /** Commits what there is now, if it can. @returns whether all is on disk */
@@ -69,9 +71,15 @@ export class Commits {
     return true;
   }
 
+  /** Until the next commit: where the last one was long ago, only until what makes changes now has made all. */
+  #waitMs(): number {
+    const { clock, maxWaitMs } = this.#options;
+    return Math.max(0, this.#committedMs + maxWaitMs - clock.monotonicMs());
+  }
+
   /** @returns whether it was possible */
   #commit(): boolean {
-    const { db, maxChanges } = this.#options;
+    const { db, maxChanges, clock } = this.#options;
     this.#cancel = undefined;
     const changes = this.#changes.slice(0, maxChanges);
     if (changes.length === 0) return true;
@@ -83,6 +91,7 @@ export class Commits {
       this.#failed(error);
       return false;
     }
+    this.#committedMs = clock.monotonicMs();
     step('clear.batch.committed');
     this.#recovered();
     this.#changes.splice(0, changes.length);

@@ -33,13 +33,13 @@ export function removeLeftNames(db: ClearDatabase, fleet: Fleet, commits: Commit
 /** What entries of backlogs are replayed with. */
 export class Replays {
   readonly #db: ClearDatabase;
-  readonly #bodies: Bodies;
+  readonly #bodies: Pick<Bodies, 'find'>;
   readonly #commits: Commits;
   readonly #clock: Clock;
   /** Entries whose pages are being published again. */
   readonly #again = new Set<string>();
 
-  constructor(db: ClearDatabase, bodies: Bodies, commits: Commits, clock: Clock) {
+  constructor(db: ClearDatabase, bodies: Pick<Bodies, 'find'>, commits: Commits, clock: Clock) {
     this.#db = db;
     this.#bodies = bodies;
     this.#commits = commits;

@@ -1,17 +1,19 @@
 /**
  * Publications brought to the rails.
  *
- *     due ──name noted──▶ generating ──▶ on its way to the rails ──on each of them, or in its backlog──▶ commit ──▶ done
- *      ▲                      │
- *      ╰──in vain, later──────┴──gone, the second time──▶ removed from the rails ──▶ commit ──▶ done
+ *     due ──name noted──▶ ready ──▶ generating ──▶ on its way to the rails ──on each of them, or in its backlog──▶ commit ──▶ done
+ *      ▲                                │
+ *      ╰──in vain, later────────────────┴──gone, the second time──▶ removed from the rails ──▶ commit ──▶ done
  *
+ * Names are noted for many pages in one commit, ahead of their generation: a page that is generated never waits for the disk.
  * A page is generated once at a time. While it is on its way it may be published, and generated, again: the newer content takes
  * the place of the older one wherever that waits (rails/unit.ts), and each publication is done when every rail has it, or a
  * newer one, or an entry in its backlog.
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
-import type { PublishedPage } from '../../db/clear/soft.js';
+import type { PageKey, PublishedPage } from '../../db/clear/soft.js';
 import type { Clock } from '../../lib/clock.js';
+import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { tryAgainMs } from '../backoff.js';
@@ -21,7 +23,8 @@ import type { Fleet } from '../rails/fleet.js';
 import type { PageBody } from '../rails/unit.js';
 import type { TargetMap } from '../target-map.js';
 import type { Bodies } from './bodies.js';
-import { originOf, type Generated, type PageSource } from './generator.js';
+import { DuePages } from './due-pages.js';
+import { originOf, type Generated, type PageOrigin, type PageSource } from './generator.js';
 import { stampedUrl } from './names.js';
 import { isPutOn, publishOn, removeNames, removeOn } from './on-rails.js';
 import { SoftRules } from './rules.js';
@@ -30,24 +33,36 @@ export interface PublisherOptions {
   db: ClearDatabase;
   fleet: Fleet;
   commits: Commits;
-  bodies: Bodies;
+  bodies: Pick<Bodies, 'take' | 'release'>;
   source: PageSource;
   clock: Clock;
   log: Log;
-  limits: Pick<ClearOptions, 'soft' | 'rail'>;
+  limits: Pick<ClearOptions, 'soft' | 'rail' | 'commits'>;
   fail: (error: unknown) => void;
   random?: () => number;
 }
 
 /** A page of which something is under way. */
 interface PageAtWork {
-  /** It is being generated, or what came of that is being noted. */
+  /** It is being generated, or is about to be, or what came of that is being noted. */
   isBusy: boolean;
+  /** The publication that it is, or was, busy with. */
+  takenSeq: number;
+  /** It was published again meanwhile. */
+  isWantedAgain: boolean;
   /** The last publication that was sent to the rails. */
   sentSeq: number;
   sentMs: number;
   /** Publications on their way. */
   onRails: number;
+}
+
+/** A page that is to be generated under a name. */
+interface Naming {
+  row: PublishedPage;
+  page: PageAtWork;
+  origin: PageOrigin;
+  tsUrl: string;
 }
 
 /** Names of a page that is never generated, before they are removed all the same. */
@@ -59,6 +74,18 @@ const GONE = 'gone: ';
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #pages = new Map<string, PageAtWork>();
+  readonly #due: DuePages;
+  /** Pages that were published again while they were busy, and are not any more. */
+  readonly #again = new Map<string, PageKey>();
+  /** Named, and not being generated yet. */
+  readonly #ready = new Fifo<Naming>();
+  /** Pages whose names are being noted. */
+  #namingCount = 0;
+  #busyCount = 0;
+  /** Pages whose contents are being stored. */
+  #storingCount = 0;
+  /** There may be more that is due. */
+  #hasMore = true;
   #rules: { map: TargetMap; rules: SoftRules } | undefined;
   #isStopped = false;
   generatingCount = 0;
@@ -73,41 +100,80 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
+    this.#due = new DuePages(options.db.soft);
   }
 
-  /** Begins whatever is due, as far as there is room. */
+  /** Something may have been published: begins whatever is due, as far as there is room. */
   wake(): void {
-    try {
-      this.#look();
-    } catch (error) {
-      this.#options.fail(error);
-    }
+    this.#hasMore = true;
+    this.#go();
+  }
+
+  /** Time has passed: the same, also of what is tried again. */
+  poll(): void {
+    this.#due.rewind(this.#pages.size === 0);
+    this.wake();
   }
 
   stop(): void {
     this.#isStopped = true;
   }
 
+  #go(): void {
+    if (this.#isStopped) return;
+    try {
+      this.#look();
+      this.#generateNext();
+    } catch (error) {
+      this.#options.fail(error);
+    }
+  }
+
   #look(): void {
     const { db, commits, clock, limits, fleet } = this.#options;
-    if (this.#isStopped || commits.trouble !== undefined) return;
-    const room = limits.soft.windowPages - this.onRailsCount;
-    if (room <= 0) fleet.spill();
-    const free = Math.min(limits.soft.generators - this.generatingCount, room);
-    if (free <= 0) return;
+    if (!this.#hasMore || commits.trouble !== undefined) return;
+    const ahead = limits.commits.maxChanges;
+    const named = this.#namingCount + this.#ready.length;
+    if (named > ahead / 2) return;
+    const room = limits.soft.windowPages - this.#busyCount - this.onRailsCount;
+    if (room <= 0) return fleet.spill();
     const nowMs = clock.nowMs();
     const rows = db.read(() => {
-      const due = db.soft.due(nowMs, this.#pages.size + free);
+      const due = this.#readDue(nowMs, Math.min(room, ahead - named));
       // A rail or a rule that came before a publication is there for it.
       if (due.length > 0) fleet.follow();
       this.#readRules();
       return due;
     });
-    for (const row of rows) {
-      if (this.generatingCount >= limits.soft.generators) return;
-      const page = this.#pages.get(keyOf(row));
-      if (page === undefined || (!page.isBusy && page.sentSeq < row.publishSeq)) this.#consider(row, nowMs);
+    const namings: Naming[] = [];
+    for (const row of rows) this.#consider(row, nowMs, namings);
+    if (namings.length > 0) this.#name(namings);
+  }
+
+  /** Publications with which something is to be done, each page once. */
+  #readDue(nowMs: number, most: number): PublishedPage[] {
+    const found = new Map<string, PublishedPage>();
+    for (const [key, page] of this.#again) {
+      if (found.size === most) break;
+      this.#again.delete(key);
+      const row = this.#options.db.soft.get(page);
+      if (row !== undefined && row.nextTryMs <= nowMs && this.#isToDo(row)) found.set(key, row);
     }
+    while (found.size < most) {
+      const rows = this.#due.read(nowMs, most - found.size);
+      for (const row of rows) if (this.#isToDo(row)) found.set(keyOf(row), row);
+      if (rows.length > 0) continue;
+      this.#hasMore = this.#again.size > 0;
+      break;
+    }
+    return [...found.values()];
+  }
+
+  #isToDo(row: PublishedPage): boolean {
+    const page = this.#pages.get(keyOf(row));
+    if (page === undefined) return row.publishSeq > row.doneSeq;
+    if (page.isBusy && row.publishSeq > page.takenSeq) page.isWantedAgain = true;
+    return !page.isBusy && row.publishSeq > page.sentSeq;
   }
 
   #readRules(): void {
@@ -116,8 +182,9 @@ export class Publisher {
       this.#rules = { map: fleet.map, rules: new SoftRules(db.soft.rules(), fleet.map) };
   }
 
-  #consider(row: PublishedPage, nowMs: number): void {
-    const { db } = this.#options;
+  /** @param namings where it is put if it is to be generated */
+  #consider(row: PublishedPage, nowMs: number, namings: Naming[]): void {
+    const { db, fleet } = this.#options;
     const page = this.#enter(row);
     const intervalMs = this.#rules?.rules.intervalMs(row) ?? 0;
     if (intervalMs === 'disabled')
@@ -126,68 +193,102 @@ export class Publisher {
       );
     const dueMs = Math.max(row.doneMs, page.sentMs) + intervalMs;
     if (intervalMs > 0 && dueMs > nowMs) return this.#note(row, page, () => db.soft.postpone(row, dueMs));
-    this.#generate(row, page);
+    if (!fleet.railsOf(row.target).some(rail => isPutOn(rail.row))) return this.#send(row, page, undefined);
+    const origin = originOf(fleet.map, row.target);
+    if (origin !== undefined) namings.push({ row, page, origin, tsUrl: '' });
+    else
+      this.#failed(row, page, {
+        kind: 'failed',
+        error: `target ${row.target} has no load balancer: lccrail target add --lb-url`,
+      });
   }
 
   #enter(row: PublishedPage): PageAtWork {
     const key = keyOf(row);
-    const page = this.#pages.get(key) ?? { isBusy: false, sentSeq: 0, sentMs: 0, onRails: 0 };
+    const page = this.#pages.get(key) ?? newPage();
     page.isBusy = true;
+    page.takenSeq = row.publishSeq;
+    page.isWantedAgain = false;
+    this.#busyCount++;
     this.#pages.set(key, page);
     return page;
   }
 
+  /** Nothing is being generated or noted of it any more. */
+  #rest(row: PublishedPage, page: PageAtWork): void {
+    page.isBusy = false;
+    this.#busyCount--;
+    if (!page.isWantedAgain) return;
+    this.#again.set(keyOf(row), row);
+    this.#hasMore = true;
+  }
+
   #leave(row: PublishedPage, page: PageAtWork): void {
     if (!page.isBusy && page.onRails === 0) this.#pages.delete(keyOf(row));
-    this.wake();
+    this.#go();
   }
 
   /** Notes something of a page that is not generated now. */
   #note(row: PublishedPage, page: PageAtWork, change: () => void): void {
     this.#options.commits.add(change, () => {
-      page.isBusy = false;
+      this.#rest(row, page);
       this.#leave(row, page);
     });
   }
 
-  #generate(row: PublishedPage, page: PageAtWork): void {
-    const { db, fleet, commits, clock, source, fail } = this.#options;
-    this.generatingCount++;
-    if (!fleet.railsOf(row.target).some(rail => isPutOn(rail.row))) return this.#send(row, page, undefined);
-    const origin = originOf(fleet.map, row.target);
-    if (origin === undefined)
-      return this.#failed(row, page, {
-        kind: 'failed',
-        error: `target ${row.target} has no load balancer: lccrail target add --lb-url`,
-      });
-    let tsUrl = '';
+  #name(namings: readonly Naming[]): void {
+    const { db, commits, clock } = this.#options;
+    this.#namingCount += namings.length;
     commits.add(
       () => {
-        const stampMs = db.numbers.raise('last_stamp', clock.nowMs());
-        tsUrl = stampedUrl(row.url, stampMs);
-        db.soft.noteGenerated({ tsUrl, url: row.url, target: row.target }, stampMs);
+        for (const naming of namings) {
+          const { url, target } = naming.row;
+          const stampMs = db.numbers.raise('last_stamp', clock.nowMs());
+          naming.tsUrl = stampedUrl(url, stampMs);
+          db.soft.noteGenerated({ tsUrl: naming.tsUrl, url, target }, stampMs);
+        }
       },
       () => {
-        step('clear.soft.named');
-        if (this.#isStopped) return;
-        source
-          .generate(origin, tsUrl)
-          .then(generated => this.#generated(row, page, generated))
-          .catch(fail);
+        this.#namingCount -= namings.length;
+        for (const naming of namings) {
+          step('clear.soft.named');
+          this.#ready.push(naming);
+        }
+        this.#go();
       },
     );
   }
 
-  async #generated(row: PublishedPage, page: PageAtWork, generated: Generated): Promise<void> {
+  /** Has as many pages generated as may be at a time; none while as many contents wait for the disk. */
+  #generateNext(): void {
+    const { limits, source, fail } = this.#options;
+    const { generators } = limits.soft;
+    while (this.generatingCount < generators && this.#storingCount < generators) {
+      const naming = this.#ready.shift();
+      if (naming === undefined) return;
+      this.generatingCount++;
+      source
+        .generate(naming.origin, naming.tsUrl)
+        .then(generated => this.#generated(naming, generated))
+        .catch(fail);
+    }
+  }
+
+  async #generated({ row, page }: Naming, generated: Generated): Promise<void> {
     const { bodies, fleet } = this.#options;
+    this.generatingCount--;
     if (this.#isStopped) return;
+    if (generated.kind === 'page') this.#storingCount++;
+    this.#go();
     if (generated.kind === 'gone' && row.attempts > 0 && row.lastError?.startsWith(GONE) === true)
       return this.#gone(row, page, generated.error);
     if (generated.kind !== 'page') return this.#failed(row, page, generated);
     step('clear.soft.generated');
     const mustSpool = fleet.railsOf(row.target).some(rail => rail.isDown);
     const taken = await bodies.take(generated.bytes, mustSpool);
+    this.#storingCount--;
     if (this.#isStopped) return;
+    this.#go();
     if (taken === undefined)
       return this.#failed(row, page, {
         kind: 'failed',
@@ -212,7 +313,7 @@ export class Publisher {
       () => db.soft.failed(row, clock.nowMs() + waitMs, error),
       () => {
         step('clear.soft.failed');
-        this.#notGenerating(page);
+        this.#rest(row, page);
         const names = db.soft.namesOf(row, READ_NAMES);
         if (names.length >= MOST_NAMES)
           removeNames(fleet.railsOf(row.target), row.url, names, () => this.#forget(row.target, names));
@@ -221,16 +322,11 @@ export class Publisher {
     );
   }
 
-  #notGenerating(page: PageAtWork): void {
-    page.isBusy = false;
-    this.generatingCount--;
-  }
-
   #send(row: PublishedPage, page: PageAtWork, body: PageBody | undefined): void {
     const { db, fleet, clock } = this.#options;
     const { url, target, contentId, publishSeq: seq } = row;
     const names = db.soft.namesOf(row, READ_NAMES);
-    this.#notGenerating(page);
+    this.#rest(row, page);
     page.sentSeq = seq;
     page.sentMs = clock.nowMs();
     page.onRails++;
@@ -259,7 +355,7 @@ export class Publisher {
     const names = db.soft.namesOf(row, READ_NAMES);
     const complete = () =>
       this.#complete(row, names, () => {
-        this.#notGenerating(page);
+        this.#rest(row, page);
         this.#leave(row, page);
       });
     if (limits.soft.onGone === 'keep') removeNames(fleet.railsOf(target), url, names, complete);
@@ -294,4 +390,8 @@ export class Publisher {
 
 function keyOf({ url, target }: PublishedPage): string {
   return `${target}\0${url}`;
+}
+
+function newPage(): PageAtWork {
+  return { isBusy: false, takenSeq: 0, isWantedAgain: false, sentSeq: 0, sentMs: 0, onRails: 0 };
 }

@@ -44,7 +44,7 @@ function run(parts: ClearParts): Running {
     fleet.refresh();
     bodies.sweep();
   });
-  rounds.every(options.pollMs, () => publisher.wake());
+  rounds.every(options.pollMs, () => publisher.poll());
   rounds.watch('lccd-soft', () => publisher.wake());
 
   return {

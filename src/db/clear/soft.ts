@@ -38,6 +38,10 @@ export interface GeneratedPage extends PageKey {
 const PAGE = `url, target, content_id AS contentId, publish_seq AS publishSeq, published_ms AS publishedMs, done_seq AS doneSeq, done_ms AS doneMs,
   attempts, next_try_ms AS nextTryMs, last_error AS lastError`;
 
+export const DUE_PAGES = `SELECT ${PAGE} FROM page_publish_info
+  WHERE publish_seq > done_seq AND next_try_ms <= ? AND (next_try_ms, publish_seq) > (?, ?)
+  ORDER BY next_try_ms, publish_seq LIMIT ?`;
+
 export class SoftStore {
   readonly #numbers: NumberStore;
   readonly #statements;
@@ -62,10 +66,7 @@ export class SoftStore {
            content_id = CASE excluded.content_id WHEN '' THEN content_id ELSE excluded.content_id END,
            attempts = 0, next_try_ms = 0`,
       ),
-      due: db.prepare<[number, number], PublishedPage>(
-        `SELECT ${PAGE} FROM page_publish_info WHERE publish_seq > done_seq AND next_try_ms <= ?
-         ORDER BY next_try_ms, publish_seq LIMIT ?`,
-      ),
+      due: db.prepare<[number, number, number, number], PublishedPage>(DUE_PAGES),
       get: db.prepare<[string, string], PublishedPage>(
         `SELECT ${PAGE} FROM page_publish_info WHERE url = ? AND target = ?`,
       ),
@@ -76,9 +77,11 @@ export class SoftStore {
       postpone: db.prepare<[number, string, string, number]>(
         'UPDATE page_publish_info SET next_try_ms = ? WHERE url = ? AND target = ? AND publish_seq = ?',
       ),
-      done: db.prepare<[number, number, string, string, number]>(
-        `UPDATE page_publish_info SET done_seq = ?, done_ms = ?, attempts = 0, next_try_ms = 0, last_error = NULL
-         WHERE url = ? AND target = ? AND done_seq < ?`,
+      // What failed of a later one stays.
+      done: db.prepare<PageKey & { seq: number; nowMs: number }>(
+        `UPDATE page_publish_info SET done_seq = $seq, done_ms = $nowMs, attempts = iif(publish_seq > $seq, attempts, 0),
+           next_try_ms = iif(publish_seq > $seq, next_try_ms, 0), last_error = iif(publish_seq > $seq, last_error, NULL)
+         WHERE url = $url AND target = $target AND done_seq < $seq`,
       ),
       waiting: db
         .prepare<[], number>('SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq')
@@ -133,9 +136,13 @@ export class SoftStore {
     return true;
   }
 
-  /** Pages that are to be generated, those that failed last. */
-  due(nowMs: number, limit: number): PublishedPage[] {
-    return this.#statements.due.all(nowMs, limit);
+  /** Pages that are to be generated, those that failed last. @param after from there on */
+  due(
+    nowMs: number,
+    limit: number,
+    after: Pick<PublishedPage, 'nextTryMs' | 'publishSeq'> = { nextTryMs: 0, publishSeq: 0 },
+  ): PublishedPage[] {
+    return this.#statements.due.all(nowMs, after.nextTryMs, after.publishSeq, limit);
   }
 
   get({ url, target }: PageKey): PublishedPage | undefined {
@@ -154,7 +161,7 @@ export class SoftStore {
 
   /** The publication is on all rails, or in their backlogs. Inside a transaction. */
   done({ url, target, publishSeq }: PublishedPage, nowMs: number): void {
-    this.#statements.done.run(publishSeq, nowMs, url, target, publishSeq);
+    this.#statements.done.run({ url, target, seq: publishSeq, nowMs });
   }
 
   /** Pages that are not everywhere as they were published last. */

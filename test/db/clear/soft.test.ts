@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openClearDb } from '../../../src/db/clear/open.js';
+import { DUE_PAGES } from '../../../src/db/clear/soft.js';
 import { addTargets, newClearDb } from './support.js';
 
 const page = { url: '/a.html', target: 'us' };
@@ -26,6 +28,33 @@ describe('publications', () => {
     assert.deepEqual([due(4), db.soft.waitingCount(), db.soft.get(page)?.doneMs], [[], 0, 4]);
     db.write(() => db.soft.done(row ?? assert.fail(), 5));
     assert.equal(db.soft.get(page)?.doneSeq, second, 'the number never goes back');
+  });
+
+  it('that fail keep their time when an older one of the page is done', () => {
+    const { db, due } = scene();
+    db.write(() => db.soft.publish(page, 1));
+    const [older] = db.soft.due(1, 9);
+    const second = db.write(() => db.soft.publish(page, 2));
+    const [newer] = db.soft.due(2, 9);
+    db.write(() => db.soft.failed(newer ?? assert.fail(), 100, 'status 503'));
+    db.write(() => db.soft.done(older ?? assert.fail(), 3));
+    assert.deepEqual([due(99), due(100)], [[], [second]]);
+    assert.deepEqual([db.soft.get(page)?.attempts, db.soft.get(page)?.lastError], [1, 'status 503']);
+  });
+
+  it('are read from one on, along their index, however many are under way', () => {
+    const { db } = scene();
+    const seqs = ['/a', '/b', '/c'].map(url => db.write(() => db.soft.publish({ url, target: 'us' }, 1)));
+    const [first] = db.soft.due(1, 1);
+    assert.deepEqual(
+      db.soft.due(1, 9, first).map(row => row.publishSeq),
+      seqs.slice(1),
+    );
+    const raw = openClearDb(':memory:', 0);
+    const plan = raw.prepare(`EXPLAIN QUERY PLAN ${DUE_PAGES}`).all(0, 0, 0, 9) as { detail: string }[];
+    raw.close();
+    assert.equal(plan.length, 1);
+    assert.match(plan[0]?.detail ?? '', /^SEARCH page_publish_info USING INDEX page_publish_info_due/);
   });
 
   it('of a target that was removed are passed over', () => {
