@@ -1,6 +1,6 @@
 /** lccd-hard killed at each durable step, with a rail that is down: nothing stale is left, and nothing is asked in vain. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -91,7 +91,7 @@ async function startSlowRail(page: string) {
   let clear: () => void = () => undefined;
   let arrived: () => void = () => undefined;
   const arrival = new Promise<void>(resolve => (arrived = resolve));
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const url = request.url ?? '';
     const bytes = await request.toArray();
     if (request.method === 'PUT') pages.set(url, Buffer.concat(bytes as Buffer[]).toString());
@@ -102,7 +102,8 @@ async function startSlowRail(page: string) {
       pages.delete(url);
     }
     response.writeHead(204).end();
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response));
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   after(() => server.close().closeAllConnections());
   return {
