@@ -229,7 +229,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the hours of a url',
-    edits: [edit('this.#parts.slots.permits(hours) ?', 'true ?')],
+    edits: [edit('slots.permits(hours) ?', 'true ?')],
   },
   {
     without: 'the hours of a provider',
