@@ -101,11 +101,11 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     notifier.ready();
   }
 
-  await ending;
+  const status = await firstOf(ending, running, log);
   const stopped = await withTimeout(running.stop());
   await withTimeout(Promise.all([control.close(), beside?.close()]));
   if (!stopped) log.warn('stop timed out, exiting', { after_ms: STOP_TIMEOUT_MS });
-  return endProcess(EXIT.ok);
+  return endProcess(status);
 }
 
 /** The log on stderr. However the process ends, but by SIGKILL, what was said is written. */
@@ -118,6 +118,17 @@ function openLog(name: string, { quiet, verbose }: DaemonOptions): Log {
     human: process.stderr.isTTY,
     write: (line, level) => lines.add(line, level === 'error' || level === 'warn'),
   });
+}
+
+/** The status to end with: that of a daemon that has finished, or 0 of one that was told to stop. */
+function firstOf(ending: Promise<string>, { finished }: Running, log: Log): Promise<ExitStatus> {
+  const told = ending.then((): ExitStatus => EXIT.ok);
+  if (finished === undefined) return told;
+  const ended = finished.then(status => {
+    log.info('finished', { exit_status: status });
+    return status;
+  });
+  return Promise.race([told, ended]);
 }
 
 /** What is left (idle sockets, timers) must not keep a stopped daemon alive. */
