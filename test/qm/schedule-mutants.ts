@@ -161,7 +161,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the pace of a provider',
-    edits: [edit('meter.dueMs, this.#pacedUntilMs(paced)', 'meter.dueMs')],
+    edits: [edit('meter.dueMs, pacedUntilMs)', 'meter.dueMs)')],
     by: {
       file: 'qm/pace',
       test: 'a provider with a pace is left alone for as long between two fetches, whatever else it may have; others are not',
