@@ -6,6 +6,7 @@ import { CU_FIGURES } from '../cu/server/figures.js';
 import { QM_FIGURES } from '../qm/figures.js';
 import { LCCD_FIGURES } from '../run/figures.js';
 import type { FiguresByKind } from '../run/table.js';
+import { SPIDER_FIGURES } from '../spider/transaction/figures.js';
 import { URLD_FIGURES } from '../spider/url-server/figures.js';
 import { UNS_FIGURES } from '../uns/figures.js';
 
@@ -18,5 +19,6 @@ export const FIGURES: FiguresByKind = {
   'lccd-cu': CU_FIGURES,
   'lccd-hard': HARD_FIGURES,
   'lccd-soft': SOFT_FIGURES,
+  lccspider: SPIDER_FIGURES,
   lccurld: URLD_FIGURES,
 };

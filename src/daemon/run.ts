@@ -102,9 +102,10 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
   }
 
   const status = await firstOf(ending, running, log);
-  const stopped = await withTimeout(running.stop());
+  const stopTimeoutMs = running.stopTimeoutMs ?? STOP_TIMEOUT_MS;
+  const stopped = await withTimeout(running.stop(), stopTimeoutMs);
   await withTimeout(Promise.all([control.close(), beside?.close()]));
-  if (!stopped) log.warn('stop timed out, exiting', { after_ms: STOP_TIMEOUT_MS });
+  if (!stopped) log.warn('stop timed out, exiting', { after_ms: stopTimeoutMs });
   return endProcess(status);
 }
 
@@ -189,9 +190,9 @@ function openControl(name: string, services: Services, running: Running): Promis
 }
 
 /** Whether the promise settled in time; its failure is the caller's to have logged. */
-async function withTimeout(work: Promise<unknown>): Promise<boolean> {
+async function withTimeout(work: Promise<unknown>, limitMs = STOP_TIMEOUT_MS): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>(resolve => (timer = setTimeout(() => resolve(false), STOP_TIMEOUT_MS)));
+  const late = new Promise<boolean>(resolve => (timer = setTimeout(() => resolve(false), limitMs)));
   const done = await Promise.race([work.then(() => true), late]);
   clearTimeout(timer);
   return done;

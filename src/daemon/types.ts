@@ -65,6 +65,8 @@ export interface Running {
   status(): { idle: boolean; [name: string]: unknown };
   /** Finishes what is begun, within a few seconds, and releases everything. */
   stop(): Promise<void>;
+  /** What `stop` may take, where that is set and not a few seconds. */
+  stopTimeoutMs?: number;
   /** Resolves when nothing is left to do: then it is stopped, and ends with this status. Left out: there is always more. */
   finished?: Promise<ExitStatus>;
   /** Told by SIGHUP to read again what it reads from files; certificates of listeners are read again without it. */

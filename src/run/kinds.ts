@@ -74,7 +74,7 @@ export const KINDS: readonly DaemonKind[] = [
 ];
 
 /** Daemons that lccd does not start: they may be anywhere, and end when there is nothing left to do. */
-export const ALONE: readonly string[] = ['lccurld'];
+export const ALONE: readonly string[] = ['lccspider', 'lccurld'];
 
 const namesOf = (phases: readonly string[]) =>
   phases.flatMap(phase => KINDS.filter(kind => kind.phase === phase).map(({ name }) => name));

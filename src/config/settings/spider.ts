@@ -1,6 +1,6 @@
 /** `[spider]`: spiders, their URL servers and store servers. */
-import { DAY, HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
-import { METRICS_ENDPOINT } from '../forms.js';
+import { DAY, GB, HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
+import { HEADER, METRICS_ENDPOINT } from '../forms.js';
 import { bytes, count, flag, ms, text, type Section } from './rows.js';
 
 export const SPIDER = {
@@ -48,6 +48,70 @@ export const SPIDER = {
     'urls that have ended before the journal of a list is synced',
   ),
   'spider.sync_ms': ms(SECOND, 1, HOUR, 'longest wait for more of them'),
-  'spider.grace_ms': ms(5 * SECOND, 0, HOUR, 'time for what is under way when a URL server is told to stop'),
+  'spider.grace_ms': ms(
+    5 * SECOND,
+    0,
+    HOUR,
+    'time for what is under way when a URL server or a spider is told to stop',
+  ),
   'spider.urld_metrics_listen': text('', 'endpoint where the metrics of lccurld are read', METRICS_ENDPOINT),
+  'spider.slots': count(64, 1, 65_535, 'urls that a spider has under way at a time'),
+  'spider.timeout_req_ms': ms(
+    MINUTE,
+    10,
+    DAY,
+    'Timeout_Req: one url, from first to last, redirects included',
+  ),
+  'spider.max_doc_bytes': bytes(
+    10 * MB,
+    0,
+    4 * GB - 1,
+    'Max_Doc_Size: a document, decoded; of a longer one the beginning is taken; 0 = what a record has room for',
+  ),
+  'spider.connect_timeout_ms': ms(10 * SECOND, 10, 10 * MINUTE, 'time to connect to a site'),
+  'spider.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
+  'spider.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the document'),
+  'spider.max_header_bytes': bytes(16 * KB, KB, MB, 'response headers'),
+  'spider.max_redirects': count(10, 0, 100, 'redirects followed'),
+  'spider.downgrade': flag(true, 'redirects from https to http are followed'),
+  'spider.user_agent': text('lccspider/1', 'User-Agent; robots.txt is read for its first word', HEADER),
+  'spider.allow_addresses': {
+    type: 'list',
+    default: [],
+    doc: 'networks (CIDR) that a spider fetches from although they are not public',
+    of: 'networks',
+  },
+  'spider.allow_private': flag(false, 'a spider fetches from private, loopback and link-local addresses'),
+  'spider.insecure': flag(false, 'the certificates of https sites are not looked at'),
+  'spider.memory_doc_bytes': bytes(
+    16 * MB,
+    0,
+    4 * GB - 1,
+    'document that is kept in memory until a store server has it; a longer one goes into a file',
+  ),
+  'spider.memory_bytes': bytes(128 * MB, 0, 64 * GB, 'documents in memory, altogether; others go into files'),
+  'spider.spool_dir': text('', 'folder of these files; empty: spider/spool below $LCC_HOME'),
+  'spider.max_unsent_bytes': bytes(
+    MB,
+    KB,
+    GB,
+    'lines that a URL server has not read at which a spider connects to it again',
+  ),
+  'spider.store_hello_timeout_ms': ms(
+    2 * SECOND,
+    1,
+    MINUTE,
+    'time for a store server to say that it acknowledges; then it is taken for one that does not',
+  ),
+  'spider.store_ack_timeout_ms': ms(
+    MINUTE,
+    10,
+    HOUR,
+    'time in which nothing moves on a connection to a store server before a spider connects to it again',
+  ),
+  'spider.spider_metrics_listen': text(
+    '',
+    'endpoint where the metrics of lccspider are read',
+    METRICS_ENDPOINT,
+  ),
 } as const satisfies Section<'spider'>;
