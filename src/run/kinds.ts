@@ -20,8 +20,12 @@ export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-qm',
     phase: 'queue',
-    children: (_config, socket) => [
-      [`--listen-uns=${socket('qm-uns.sock')}`, `--listen-bm=${socket('qm-bm.sock')}`],
+    children: (config, socket) => [
+      [
+        `--listen-uns=${socket('qm-uns.sock')}`,
+        `--listen-bm=${socket('qm-bm.sock')}`,
+        ...(config.get('rs.listen').length === 0 ? [] : [`--listen-rs=${socket('qm-rs.sock')}`]),
+      ],
     ],
   },
   {
@@ -58,6 +62,14 @@ export const KINDS: readonly DaemonKind[] = [
     phase: 'readers',
     children: config => {
       const endpoints = config.get('cu.listen');
+      return endpoints.length === 0 ? [] : [endpoints.map(endpoint => `--listen=${endpoint}`)];
+    },
+  },
+  {
+    name: 'lccd-rs',
+    phase: 'readers',
+    children: config => {
+      const endpoints = config.get('rs.listen');
       return endpoints.length === 0 ? [] : [endpoints.map(endpoint => `--listen=${endpoint}`)];
     },
   },
