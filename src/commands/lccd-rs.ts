@@ -1,6 +1,7 @@
 import { RS_FIGURES } from '../rs/figures.js';
 import { DEFAULT_RS_PORT, startRs } from '../rs/start.js';
-import { CONFIG_OPTION, runAsDaemon } from './daemon.js';
+import { runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {

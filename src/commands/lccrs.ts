@@ -11,7 +11,7 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { rsOptions } from '../rs/options.js';
 import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
-import { CONFIG_OPTION } from './daemon.js';
+import { CONFIG_OPTION } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
 import { auditLine, registrationLine, registrationText } from './rs-text.js';
 import type { CommandContext, CommandSpec } from './run.js';

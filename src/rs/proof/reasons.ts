@@ -66,6 +66,7 @@ export function codeOfFailure(failure: FetchFailure): ProofCode {
     case 'status':
       return codeOfStatus(failure.status);
     case 'dns':
+    case 'dns-temporary':
     case 'guard':
     case 'refused':
     case 'unreachable':
@@ -86,12 +87,22 @@ export function codeOfFailure(failure: FetchFailure): ProofCode {
       return 'long';
     case 'redirect-outside':
     case 'redirect-loop':
+    case 'redirect-downgrade':
+    case 'too-many-redirects':
       return 'elsewhere';
     case 'unexpected-status':
       return 'status';
     case 'reset':
     case 'cut':
     case 'malformed':
+    case 'headers-flood':
+    case 'headers-too-big':
+    case 'content-length':
+    case 'framing':
+    case 'interim':
+    case 'coding':
+    case 'no-location':
+    case 'bad-location':
     case 'bad-url':
     case 'other-type':
     case 'differs':
