@@ -1,6 +1,6 @@
 /**
  * What is to be on disk, in the order in which it happened: many changes in one transaction, none of which waits long, and the
- * first after a rest not at all. A commit that fails for want of room, or because others write for long, is made again, with all
+ * first after a rest not at all. A slow disk gets more of them at a time: everything else stands still meanwhile. A commit that fails for want of room, or because others write for long, is made again, with all
  * that has come since; nothing is forgotten as long as the process lives.
  */
 import type { ClearDatabase } from '../../db/clear/database.js';
@@ -28,6 +28,9 @@ interface Change {
 }
 
 const RETRY_MS = 1000;
+/** How much longer than a commit took is the time until the next; at most that many times the wait that is set. */
+const REST_SHARE = 9;
+const MOST_WAITS = 10;
 const PASSING: readonly string[] = ['io.full', 'io', 'try.later'];
 
 export class Commits {
@@ -37,6 +40,7 @@ export class Commits {
   #trouble: { sinceMs: number; error: string } | undefined;
   /** The last one that succeeded, monotonic. */
   #committedMs = -Infinity;
+  #tookMs = 0;
 
   constructor(options: CommitOptions) {
     this.#options = options;
@@ -74,7 +78,8 @@ export class Commits {
   /** Until the next commit: where the last one was long ago, only until what makes changes now has made all. */
   #waitMs(): number {
     const { clock, maxWaitMs } = this.#options;
-    return Math.max(0, this.#committedMs + maxWaitMs - clock.monotonicMs());
+    const waitMs = Math.min(Math.max(maxWaitMs, REST_SHARE * this.#tookMs), MOST_WAITS * maxWaitMs);
+    return Math.max(0, this.#committedMs + waitMs - clock.monotonicMs());
   }
 
   /** @returns whether it was possible */
@@ -83,6 +88,7 @@ export class Commits {
     this.#cancel = undefined;
     const changes = this.#changes.slice(0, maxChanges);
     if (changes.length === 0) return true;
+    const begunMs = clock.monotonicMs();
     try {
       db.write(() => {
         for (const { make } of changes) make();
@@ -92,6 +98,7 @@ export class Commits {
       return false;
     }
     this.#committedMs = clock.monotonicMs();
+    this.#tookMs = this.#committedMs - begunMs;
     step('clear.batch.committed');
     this.#recovered();
     this.#changes.splice(0, changes.length);
