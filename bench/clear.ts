@@ -1,34 +1,33 @@
 /**
  * Cache clearing against what it takes the place of. Hard: pages deleted from three rails of nginx by lccd-hard, by a bare
  * undici pool, by curl in parallel and by one curl a url; each starts as a process of its own and has as many connections.
- * Soft: pages put on them by lccd-soft, which also generates them and removes their generated names, and by curl -T. And
- * what it costs to queue, to wait, and to have a rail that is slow or down.
+ * Soft: pages put on them by lccd-soft, which runs, as a daemon does, and also generates them and removes their generated
+ * names, and by curl -T. And what it costs to queue, to wait, and to have a rail that is slow or down.
  */
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { idsOf, pagesOf } from '../test/support/clear.js';
-import { startRail } from '../test/support/rails.js';
 import { ROOT } from '../test/support/tree.js';
-import { amountOf, countPages, endHomes, newHome, QUIET, RAILS, timeDaemon, WORKERS } from './clear/homes.js';
-import { besideSlow, idle, memory } from './clear/waits.js';
 import {
-  compare,
-  requireProgram,
-  shell,
-  timeShell,
-  type Contender,
-  type Outcome,
-  type Sample,
-} from './harness.js';
+  amountOf,
+  countPages,
+  CURL,
+  endHomes,
+  newHome,
+  QUIET,
+  RAILS,
+  timeDaemon,
+  WORKERS,
+} from './clear/homes.js';
+import { soft } from './clear/soft.js';
+import { besideSlow, idle, memory } from './clear/waits.js';
+import { compare, requireProgram, timeShell, type Contender, type Outcome, type Sample } from './harness.js';
 
 const HARD_IDS = amountOf(10_000);
 /** Urls that have a curl each. */
 const SAMPLE_URLS = amountOf(900);
 const REQUESTS = amountOf(200_000);
-const SOFT_PAGES = amountOf(1000);
-const PAGE_BYTES = 20_000;
-const CURL = 'curl -s -Z --parallel-max 50';
 const peers = join(dirname(fileURLToPath(import.meta.url)), 'peers');
 
 export async function bench(): Promise<Outcome[]> {
@@ -154,58 +153,4 @@ async function queueing(): Promise<Outcome> {
     ],
     rounds: 3,
   });
-}
-
-async function soft(): Promise<Outcome> {
-  const home = newHome();
-  const rails = await home.addRails(RAILS, { workers: WORKERS }, QUIET);
-  const pages = pagesOf(idsOf(SOFT_PAGES));
-  const site = await startRail(
-    'nginx',
-    join(home.dir, 'site'),
-    `${QUIET} rewrite "^(.*)-[0-9]{17}([.]html)$" $1$2 break;`,
-  );
-  try {
-    site.write(pages, 'x'.repeat(PAGE_BYTES));
-    home.db.targets.put({ name: 'www', kind: 'elementary', lbUrl: site.url, host: null });
-    home.db.soft.putRule({ url: '/**', target: 'www', isPattern: 1, enabled: 1, minIntervalMs: 0 });
-    const [puts, gets] = [join(home.dir, 'soft.puts'), join(home.dir, 'soft.gets')];
-    writeFileSync(
-      puts,
-      pages
-        .flatMap(page =>
-          rails.map(rail => `upload-file=${site.docroot}${page}\nurl=${rail.url}${page.slice(1)}\n`),
-        )
-        .join(''),
-    );
-    writeFileSync(gets, pages.map(page => `url=${site.url}${page.slice(1)}\noutput=/dev/null\n`).join(''));
-    return await compare({
-      work: `clear: ${SOFT_PAGES.toLocaleString('en-US')} pages of 20 KB put on 3 rails`,
-      amount: SOFT_PAGES * RAILS.length,
-      unit: 'puts',
-      ours: {
-        name: 'lccd-soft, which generates them and removes their generated names',
-        prepare() {
-          home.db.write(() => {
-            for (const url of pages) home.db.soft.publish({ url, target: 'www' }, Date.now());
-          });
-        },
-        async run() {
-          const daemon = home.daemons.start('lccd-soft', home.dir, []);
-          const sample = await timeDaemon(daemon, () => home.db.soft.waitingCount() === 0);
-          const found = rails.map(countPages);
-          if (found.some(count => count !== SOFT_PAGES))
-            throw new Error(`lccd-soft: ${found.join(', ')} pages`);
-          return sample;
-        },
-      },
-      peers: [
-        { contender: shell('curl -Z -T', `${CURL} -K ${puts}`), atLeast: 0.7 },
-        { contender: shell('curl -Z, then curl -Z -T', `${CURL} -K ${gets} && ${CURL} -K ${puts}`) },
-      ],
-      rounds: 3,
-    });
-  } finally {
-    await site.stop();
-  }
 }

@@ -17,6 +17,7 @@ export const RAILS = ['nginx', 'nginx', 'nginx'] as const;
 export const WORKERS = 16;
 /** For a rail: its logs would be as long as all that is asked. */
 export const QUIET = 'access_log off; error_log /dev/null crit;';
+export const CURL = 'curl -s -Z --parallel-max 50';
 export const WAIT_MS = 3_600_000;
 
 const homes: ClearHome[] = [];
