@@ -10,8 +10,6 @@ export interface Home {
   store: string;
   /** The folder of cache clearing. */
   clear: string;
-  /** The folder of registration. */
-  rs: string;
   run: string;
 }
 

@@ -1,5 +1,5 @@
 /** Where the content of an answer goes: into memory, to somebody who wants it piece by piece, or into a file (file-sink.ts). */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 
 export interface Sink {
   /** Bytes so far. */
@@ -18,12 +18,13 @@ export interface Sink {
 /** Gives each piece on as it comes. What was given counts only if the fetch ends well. */
 export class CallbackSink implements Sink {
   readonly #take: (chunk: Uint8Array) => void;
-  readonly #hash = createHash('md5');
+  readonly #hash: Hash | undefined;
   #length = 0;
 
-  /** @param take what it throws ends the fetch */
-  constructor(take: (chunk: Uint8Array) => void) {
+  /** @param take what it throws ends the fetch @param takesMd5 else the md5 is ''; it costs more than a small answer */
+  constructor(take: (chunk: Uint8Array) => void, takesMd5 = true) {
     this.#take = take;
+    if (takesMd5) this.#hash = createHash('md5');
   }
 
   get length(): number {
@@ -32,12 +33,12 @@ export class CallbackSink implements Sink {
 
   write(chunk: Uint8Array): void {
     this.#length += chunk.length;
-    this.#hash.update(chunk);
+    this.#hash?.update(chunk);
     this.#take(chunk);
   }
 
   finish(_expected: string | undefined, done: (error: unknown, md5: string) => void): void {
-    done(undefined, this.#hash.digest('hex'));
+    done(undefined, this.#hash?.digest('hex') ?? '');
   }
 
   discard(): void {
@@ -49,9 +50,10 @@ export class CallbackSink implements Sink {
 export class MemorySink extends CallbackSink {
   readonly #chunks: Uint8Array[];
 
-  constructor() {
+  /** @param takesMd5 else the md5 is '' */
+  constructor(takesMd5 = true) {
     const chunks: Uint8Array[] = [];
-    super(chunk => void chunks.push(chunk));
+    super(chunk => void chunks.push(chunk), takesMd5);
     this.#chunks = chunks;
   }
 

@@ -156,7 +156,7 @@ export class HttpSender implements Sender {
         ...(body !== undefined && { body }),
         ...(verb !== 'refresh' && { maxBytes: MAX_CONTENT_BYTES }),
       }),
-      new CallbackSink(() => undefined),
+      new CallbackSink(() => undefined, false),
       {
         done: answer =>
           heard({

@@ -62,7 +62,7 @@ export class Generator implements PageSource {
 
   /** Resolves whatever happens. */
   generate({ lbUrl, host }: PageOrigin, url: string): Promise<Generated> {
-    const sink = new MemorySink();
+    const sink = new MemorySink(false);
     const headers = host === null ? [] : ['host', host];
     return new Promise(resolve => {
       this.#engine.fetch({ url: pageOn(lbUrl, url), roots: [], headers }, sink, {

@@ -63,6 +63,8 @@ interface Naming {
   page: PageAtWork;
   origin: PageOrigin;
   tsUrl: string;
+  /** All that the page was generated under, and that may still be on rails. */
+  names: readonly string[];
 }
 
 /** Names of a page that is never generated, before they are removed all the same. */
@@ -193,9 +195,10 @@ export class Publisher {
       );
     const dueMs = Math.max(row.doneMs, page.sentMs) + intervalMs;
     if (intervalMs > 0 && dueMs > nowMs) return this.#note(row, page, () => db.soft.postpone(row, dueMs));
-    if (!fleet.railsOf(row.target).some(rail => isPutOn(rail.row))) return this.#send(row, page, undefined);
+    if (!fleet.railsOf(row.target).some(rail => isPutOn(rail.row)))
+      return this.#send(row, page, undefined, []);
     const origin = originOf(fleet.map, row.target);
-    if (origin !== undefined) namings.push({ row, page, origin, tsUrl: '' });
+    if (origin !== undefined) namings.push({ row, page, origin, tsUrl: '', names: [] });
     else
       this.#failed(row, page, {
         kind: 'failed',
@@ -246,6 +249,7 @@ export class Publisher {
           const stampMs = db.numbers.raise('last_stamp', clock.nowMs());
           naming.tsUrl = stampedUrl(url, stampMs);
           db.soft.noteGenerated({ tsUrl: naming.tsUrl, url, target }, stampMs);
+          naming.names = db.soft.namesOf(naming.row, READ_NAMES);
         }
       },
       () => {
@@ -274,14 +278,14 @@ export class Publisher {
     }
   }
 
-  async #generated({ row, page }: Naming, generated: Generated): Promise<void> {
+  async #generated({ row, page, names }: Naming, generated: Generated): Promise<void> {
     const { bodies, fleet } = this.#options;
     this.generatingCount--;
     if (this.#isStopped) return;
     if (generated.kind === 'page') this.#storingCount++;
     this.#go();
     if (generated.kind === 'gone' && row.attempts > 0 && row.lastError?.startsWith(GONE) === true)
-      return this.#gone(row, page, generated.error);
+      return this.#gone(row, page, names, generated.error);
     if (generated.kind !== 'page') return this.#failed(row, page, generated);
     step('clear.soft.generated');
     const mustSpool = fleet.railsOf(row.target).some(rail => rail.isDown);
@@ -296,7 +300,7 @@ export class Publisher {
       });
     this.generatedCount++;
     this.lastError = '';
-    this.#send(row, page, { ...taken, seq: row.publishSeq });
+    this.#send(row, page, { ...taken, seq: row.publishSeq }, names);
   }
 
   #failed(row: PublishedPage, page: PageAtWork, how: Exclude<Generated, { kind: 'page' }>): void {
@@ -322,10 +326,9 @@ export class Publisher {
     );
   }
 
-  #send(row: PublishedPage, page: PageAtWork, body: PageBody | undefined): void {
-    const { db, fleet, clock } = this.#options;
+  #send(row: PublishedPage, page: PageAtWork, body: PageBody | undefined, names: readonly string[]): void {
+    const { fleet, clock } = this.#options;
     const { url, target, contentId, publishSeq: seq } = row;
-    const names = db.soft.namesOf(row, READ_NAMES);
     this.#rest(row, page);
     page.sentSeq = seq;
     page.sentMs = clock.nowMs();
@@ -342,8 +345,8 @@ export class Publisher {
   }
 
   /** The load balancer does not have it any more; nothing newer is generated until that is done. */
-  #gone(row: PublishedPage, page: PageAtWork, error: string): void {
-    const { db, fleet, limits, log } = this.#options;
+  #gone(row: PublishedPage, page: PageAtWork, names: readonly string[], error: string): void {
+    const { fleet, limits, log } = this.#options;
     const { url, target, contentId } = row;
     const rails = limits.soft.onGone === 'keep' ? [] : fleet.railsOf(target);
     log.info(rails.length === 0 ? 'page is gone, and kept' : 'page is gone: it is removed', {
@@ -352,7 +355,6 @@ export class Publisher {
       error,
     });
     this.goneCount++;
-    const names = db.soft.namesOf(row, READ_NAMES);
     const complete = () =>
       this.#complete(row, names, () => {
         this.#rest(row, page);
