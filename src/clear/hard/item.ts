@@ -16,6 +16,8 @@ export interface HardWork {
   pages: readonly TargetPage[];
   /** What is published instead, or besides. */
   published: readonly TargetPage[];
+  /** The last publication of any page when it was read. */
+  readSeq: number;
 }
 
 export class HardItem {

@@ -139,7 +139,7 @@ export class RequestReader {
 
   /** Undefined: it was rejected. */
   #workOf(row: RequestRow, { mark, isForced }: Together): HardWork | undefined {
-    const { fleet, limits } = this.#options;
+    const { db, fleet, limits } = this.#options;
     const resolved = resolveRequest(fleet.map, row, limits.resolve);
     if ('rejected' in resolved) {
       this.#reject(row, resolved.rejected);
@@ -150,10 +150,11 @@ export class RequestReader {
     const pages = resolved.pages.filter(page => {
       const isSoft = fleet.excluder.isSoft(page);
       // One that is cleared all the same is published, too: what the other daemon puts last is newer then.
-      if (isSoft) published.push(page);
+      if (isSoft || db.soft.isUnderWay(page)) published.push(page);
       return isForced || !isSoft;
     });
-    return { key: { contentId, contentType, target }, mark, pages, published };
+    const readSeq = db.numbers.last('publish_seq');
+    return { key: { contentId, contentType, target }, mark, pages, published, readSeq };
   }
 
   #reject({ id, contentId, contentType, target }: RequestRow, error: string): void {
@@ -192,10 +193,13 @@ export class RequestReader {
 
   #complete(item: HardItem): void {
     const { db, commits, clock } = this.#options;
-    const { key, mark, pages, published } = item.work;
+    const { key, mark, pages, published, readSeq } = item.work;
     commits.add(
       () => {
         const nowMs = clock.nowMs();
+        // What was published meanwhile may have been put on a rail before that was asked to clear it.
+        if (db.numbers.last('publish_seq') > readSeq)
+          for (const page of pages) if (!published.includes(page)) db.soft.publishAgain(page, readSeq, nowMs);
         for (const page of pages) db.journal.add({ ...page, op: 'D', contentId: key.contentId }, nowMs);
         for (const page of published) db.soft.publish({ ...page, contentId: key.contentId }, nowMs);
         db.queue.done(key, mark);

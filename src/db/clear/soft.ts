@@ -136,6 +136,12 @@ export class SoftStore {
     return true;
   }
 
+  /** Whether its last publication is not on all rails, or in their backlogs, yet. */
+  isUnderWay(page: PageKey): boolean {
+    const last = this.get(page);
+    return last !== undefined && last.publishSeq > last.doneSeq;
+  }
+
   /** Pages that are to be generated, those that failed last. @param after from there on */
   due(
     nowMs: number,
