@@ -33,6 +33,16 @@ export function driverOf(rail: { name: string; driver: string; host: string | nu
   return make({ name: rail.name, host: rail.host ?? undefined, opts: optionsOf(rail) });
 }
 
+/** Whether pages are put on a rail, as against a cache that is told to get them. */
+export function isPutOn(rail: Parameters<typeof driverOf>[0]): boolean {
+  try {
+    return driverOf(rail).renew === 'put';
+  } catch (error) {
+    if (error instanceof LccError) return false;
+    throw error;
+  }
+}
+
 function optionsOf({ name, opts }: { name: string; opts: string }): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {

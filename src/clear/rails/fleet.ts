@@ -8,6 +8,7 @@ import type { RailRow } from '../../db/clear/rails.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
+import { isPutOn } from '../drivers/index.js';
 import { Excluder } from '../excluder.js';
 import type { ClearOptions } from '../options.js';
 import { TargetMap } from '../target-map.js';
@@ -45,6 +46,7 @@ export class Fleet implements RailLedger {
   readonly #options: FleetOptions;
   readonly #rails = new Map<string, Rail>();
   #byTarget = new Map<string, Rail[]>();
+  #highestTier = 0;
   /** Pages of backlogs that are in the lines of their rails. */
   readonly #replayed = new Map<string, Set<string>>();
   /** Entries of backlogs that are settled up to a number, and not on disk yet: by rail and page. */
@@ -131,7 +133,7 @@ export class Fleet implements RailLedger {
 
   park(rail: string, task: PageTask, { nextMs, dead, error, attempts }: Leaving): void {
     const { db, clock, commits, keepBody } = this.#options;
-    const { url, op, contentId, body } = task;
+    const { url, op, contentId, body, seq = body?.seq } = task;
     const entry = {
       rail,
       url,
@@ -143,19 +145,26 @@ export class Fleet implements RailLedger {
       dead: dead ? 1 : 0,
       error,
     } as const;
-    commits.add(() => db.backlog.park(entry, clock.nowMs(), body?.seq));
+    commits.add(() => db.backlog.park(entry, clock.nowMs(), seq));
   }
 
-  settle(rail: string, { url, op, body }: PageTask, seq: number, entry: BacklogEntry | undefined): void {
+  settle(rail: string, task: PageTask, seq: number, entry: BacklogEntry | undefined): void {
     const { db, commits } = this.#options;
+    const { url, op, body } = task;
     const isPut = op === 'P' && body?.sha !== '';
+    const above = entry === undefined ? [] : this.#railsAbove(rail, op);
+    for (const one of above) one.hasBacklog = true;
     const key = `${rail} ${url}`;
     this.#settling.set(key, Math.max(seq, this.#settling.get(key) ?? 0));
     commits.add(
       () => {
+        const left = db.backlog.get(rail, url);
         if (isPut) db.backlog.overtake(rail, url, seq);
         else db.backlog.settle(rail, url, seq);
-        if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);
+        // What was to be put may be on its way, and arrive after the clearing.
+        if (left?.op === 'P' && left.seq <= seq) this.#publishAgain(rail, url, left.seq - 1);
+        else if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);
+        for (const { name } of above) this.#tellAgain(name, task, rail);
       },
       () => {
         if (this.#settling.get(key) === seq) this.#settling.delete(key);
@@ -207,6 +216,28 @@ export class Fleet implements RailLedger {
     if (op === 'D' && target !== undefined) db.soft.publishAgain({ url, target }, entrySeq, clock.nowMs());
   }
 
+  /** Rails of higher tiers that may have got the old page from this one, while that was in its backlog. */
+  #railsAbove(name: string, op: BacklogOp): Rail[] {
+    const below = this.#rails.get(name)?.row;
+    if (below === undefined || below.tier >= this.#highestTier) return [];
+    const around = (target: string) => [target, ...this.map.groupsAbove(target)];
+    const targets = new Set(around(below.target));
+    return this.rails.filter(
+      ({ row }) =>
+        row.tier > below.tier &&
+        (op === 'D' || !isPutOn(row)) &&
+        around(row.target).some(target => targets.has(target)),
+    );
+  }
+
+  #tellAgain(rail: string, { url, contentId, op, body }: PageTask, late: string): void {
+    const { db, clock } = this.#options;
+    const bodySha = op === 'P' ? '' : null;
+    const error = `once more, after rail ${late} of a lower tier`;
+    const entry = { rail, url, op, contentId, bodySha, attempts: 0, nextMs: 0, dead: 0, error } as const;
+    db.backlog.park(entry, clock.nowMs(), body?.seq);
+  }
+
   #readSetup(): void {
     const { db } = this.#options;
     const version = db.version();
@@ -219,7 +250,7 @@ export class Fleet implements RailLedger {
   }
 
   #refreshRails(rows: readonly RailRow[]): void {
-    const { db, commits, op, clock, log, limits, random = Math.random } = this.#options;
+    const { db, commits, clock, log, limits, random = Math.random } = this.#options;
     const names = new Set(rows.map(row => row.name));
     for (const [name, rail] of this.#rails) {
       if (names.has(name)) continue;
@@ -240,10 +271,11 @@ export class Fleet implements RailLedger {
         if (isOther) rail.changeSender(this.#senderFor(row));
       }
       // What is not on disk yet is not seen there.
-      rail.hasBacklog = db.backlog.has(row.name, op) || (rail.hasBacklog && commits.waitingCount > 0);
+      rail.hasBacklog = db.backlog.hasAny(row.name) || (rail.hasBacklog && commits.waitingCount > 0);
       byTarget.set(row.target, [...(byTarget.get(row.target) ?? []), rail]);
     }
     this.#byTarget = byTarget;
+    this.#highestTier = Math.max(0, ...rows.map(({ tier }) => tier));
   }
 
   #compare(): void {

@@ -61,7 +61,7 @@ export class Rail {
   readonly slowness: Slowness;
   readonly lag: Lag;
   row: RailRow;
-  /** Whether its backlog may have entries for what is sent. */
+  /** Whether its backlog may have entries. */
   hasBacklog = false;
   /** Pages that were cleared or put. */
   doneCount = 0;

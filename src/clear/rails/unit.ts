@@ -44,6 +44,8 @@ export interface PageTask extends PageToClear {
   op: BacklogOp;
   /** Of what is put. */
   body?: PageBody;
+  /** Of a clearing that a publication asks for: its number, as against later than all that was left so far. */
+  seq?: number;
 }
 
 /** An entry of the backlog that is done with a unit. */

@@ -3,12 +3,13 @@ import type { BacklogRow } from '../../db/clear/backlog.js';
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { GeneratedPage } from '../../db/clear/soft.js';
 import type { Clock } from '../../lib/clock.js';
+import { isPutOn } from '../drivers/index.js';
 import type { Commits } from '../rails/commits.js';
 import type { Fleet } from '../rails/fleet.js';
 import { countdown } from '../rails/tiers.js';
 import type { PageBody } from '../rails/unit.js';
 import type { Bodies } from './bodies.js';
-import { isPutOn, removeNames, untold } from './on-rails.js';
+import { removeNames, untold } from './on-rails.js';
 
 /** Removes all names up to the last one of the earlier life from the rails, a thousand at a time. */
 export function removeLeftNames(db: ClearDatabase, fleet: Fleet, commits: Commits): void {

@@ -1,7 +1,5 @@
 /** Requests of soft clearing to rails: pages are put, caches are told to get them, names are removed. */
-import type { RailSetup } from '../../db/clear/rails.js';
-import { LccError } from '../../lib/errors.js';
-import { driverOf } from '../drivers/index.js';
+import { isPutOn } from '../drivers/index.js';
 import type { Rail } from '../rails/rail.js';
 import { countdown, throughTiers } from '../rails/tiers.js';
 import type { PageBody } from '../rails/unit.js';
@@ -16,16 +14,6 @@ export interface Publication {
   body: PageBody | undefined;
   /** Names that it, and those before it, were generated under. */
   names: readonly string[];
-}
-
-/** Whether pages are put on a rail, as against a cache that is told to get them. */
-export function isPutOn(rail: RailSetup): boolean {
-  try {
-    return driverOf(rail).renew === 'put';
-  } catch (error) {
-    if (error instanceof LccError) return false;
-    throw error;
-  }
 }
 
 /** What a rail is told with that gets the content itself. */
@@ -43,14 +31,14 @@ export function publishOn(rails: readonly Rail[], publication: Publication, comp
   throughTiers(rails, send, complete);
 }
 
-/** Removes a page that is no more, with its other names. */
+/** Removes a page that is no more, with its other names. What a rail cannot take now is as late as the publication that said so. */
 export function removeOn(
   rails: readonly Rail[],
-  { url, contentId, names }: Omit<Publication, 'seq' | 'body'>,
+  { url, contentId, seq, names }: Omit<Publication, 'body'>,
   complete: () => void,
 ): void {
   const send = (rail: Rail, over: () => void) =>
-    rail.add({ url, contentId, op: 'D' }, () => removeNames([rail], url, names, over));
+    rail.add({ url, contentId, op: 'D', seq }, () => removeNames([rail], url, names, over));
   throughTiers(rails, send, complete);
 }
 

@@ -17,6 +17,7 @@ import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { tryAgainMs } from '../backoff.js';
+import { isPutOn } from '../drivers/index.js';
 import type { ClearOptions } from '../options.js';
 import type { Commits } from '../rails/commits.js';
 import type { Fleet } from '../rails/fleet.js';
@@ -26,7 +27,7 @@ import type { Bodies } from './bodies.js';
 import { DuePages } from './due-pages.js';
 import { originOf, type Generated, type PageOrigin, type PageSource } from './generator.js';
 import { stampedUrl } from './names.js';
-import { isPutOn, publishOn, removeNames, removeOn } from './on-rails.js';
+import { publishOn, removeNames, removeOn } from './on-rails.js';
 import { SoftRules } from './rules.js';
 
 export interface PublisherOptions {
@@ -361,7 +362,7 @@ export class Publisher {
         this.#leave(row, page);
       });
     if (limits.soft.onGone === 'keep') removeNames(fleet.railsOf(target), url, names, complete);
-    else removeOn(rails, { url, contentId, names }, complete);
+    else removeOn(rails, { url, contentId, seq: row.publishSeq, names }, complete);
   }
 
   #complete(row: PublishedPage, names: readonly string[], after: () => void): void {

@@ -107,6 +107,7 @@ export class BacklogStore {
           'SELECT 1 FROM rail_backlog WHERE rail = ? AND op = ? AND dead = 0 LIMIT 1',
         )
         .pluck(),
+      hasAny: db.prepare<[string], 1>('SELECT 1 FROM rail_backlog WHERE rail = ? LIMIT 1').pluck(),
       counts: db.prepare<[], BacklogCount>(
         `SELECT rail, sum(dead = 0) AS waiting, sum(dead) AS dead, min(CASE dead WHEN 0 THEN first_ms END) AS oldestMs
          FROM rail_backlog GROUP BY rail ORDER BY rail`,
@@ -188,6 +189,11 @@ export class BacklogStore {
   /** Whether a rail has anything left of a kind, be it due or not. */
   has(rail: string, op: BacklogOp): boolean {
     return this.#statements.has.get(rail, op) !== undefined;
+  }
+
+  /** Whether a rail has anything left of any kind, be it due, dead or neither. */
+  hasAny(rail: string): boolean {
+    return this.#statements.hasAny.get(rail) !== undefined;
   }
 
   /** Of rails that have any; reads all of them. */
