@@ -1,7 +1,7 @@
 /** One file name → one `<url>` line, or why there is none. */
 import { Md5Lanes } from '../lib/md5-lanes.js';
 import { escapeAttribute } from '../lib/xml/escape.js';
-import { formatMtime } from '../wire/mtime.js';
+import { printedOf } from '../wire/mtime.js';
 import { belowRoot } from './docroot.js';
 import { factsOf, nameOf } from './find.js';
 import { mimeTable } from './mime-types.js';
@@ -38,7 +38,6 @@ export function createDescribe(options: DescribeOptions): Describe {
   const below = belowRoot(options.docroot, options.cwd);
   const typeOf = typeAttribute(options);
   const hashFiles = options.md5 ? createHasher(Md5Lanes.start()) : undefined;
-  const mtimeText = createMtimeText();
 
   return (names, onProblem) => {
     const paths = names.map(entry => below(options.facts === true ? nameOf(entry) : entry));
@@ -71,7 +70,7 @@ export function createDescribe(options: DescribeOptions): Describe {
       }
       text += `<url curl="${encodePathForXml(path)}"${typeOf(path)}`;
       if (facts.md5 !== undefined) text += ` md5="${facts.md5}"`;
-      text += ` len="${facts.len}" mtime="${mtimeText(facts.mtimeMs)}"/>\n`;
+      text += ` len="${facts.len}" mtime="${printedOf(Math.floor(facts.mtimeMs / 1000))}"/>\n`;
     }
     return text;
   };
@@ -100,24 +99,5 @@ function typeAttribute(options: DescribeOptions): (path: string) => string {
     const attribute = type === undefined ? byDefault : ` mimetype="${escapeAttribute(type)}"`;
     if (type !== undefined) known.set(extension, attribute);
     return attribute;
-  };
-}
-
-const DAY_S = 86_400;
-const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
-
-/** RFC 3339 in UTC, seconds cut off; the day's part is kept because files of a site share few days. */
-function createMtimeText(): (ms: number) => string {
-  const days = new Map<number, string>();
-  return ms => {
-    const seconds = Math.floor(ms / 1000);
-    const day = Math.floor(seconds / DAY_S);
-    let date = days.get(day);
-    if (date === undefined) {
-      date = formatMtime(day * DAY_S).slice(0, 11);
-      if (days.size < 10_000) days.set(day, date);
-    }
-    const rest = seconds - day * DAY_S;
-    return `${date}${TWO_DIGITS[(rest / 3600) | 0]}:${TWO_DIGITS[((rest / 60) | 0) % 60]}:${TWO_DIGITS[rest % 60]}Z`;
   };
 }

@@ -58,16 +58,23 @@ export function formatMtime(seconds: number): string {
 
 /** Of each number below 60. */
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
-let printedDay = { number: NaN, text: '' };
+/** The days printed so far. */
+const printedDays = new Map<number, string>();
+const MOST_DAYS = 10_000;
+let lastPrinted = NaN;
+let lastPrintedText = '';
 
-/** As `formatMtime`, for the queue: a third of the time where days repeat. */
+/** As `formatMtime`, for queues and sites, whose times share few days: a third of the time. */
 export function printedOf(seconds: number): string {
   const day = Math.floor(seconds / DAY_SECONDS);
-  if (day !== printedDay.number)
-    printedDay = { number: day, text: formatMtime(day * DAY_SECONDS).slice(0, 11) };
+  if (day !== lastPrinted) {
+    lastPrintedText = printedDays.get(day) ?? formatMtime(day * DAY_SECONDS).slice(0, 11);
+    lastPrinted = day;
+    if (printedDays.size < MOST_DAYS) printedDays.set(day, lastPrintedText);
+  }
   const minutes = Math.floor((seconds - day * DAY_SECONDS) / 60);
   const hour = TWO_DIGITS[Math.floor(minutes / 60)];
-  return `${printedDay.text}${hour}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds - day * DAY_SECONDS - minutes * 60]}Z`;
+  return `${lastPrintedText}${hour}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds - day * DAY_SECONDS - minutes * 60]}Z`;
 }
 
 let lastDay = { text: '', seconds: 0 };
