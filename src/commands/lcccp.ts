@@ -1,6 +1,7 @@
 /** lcccp: ships `<url>` containers to a UNS. */
 import { fstatSync, statSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
+import { amount } from '../config/words.js';
 import {
   askStatus,
   deliver,
@@ -89,7 +90,7 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
   const part = rehearse(process.stdin, commonOptions(context));
   for (let next = await part.next(); ; next = await part.next()) {
     if (next.done === true) {
-      context.say(`${urlsText(next.value.urls)} would be sent`);
+      context.say(`${amount(next.value.urls, 'url')} would be sent`);
       break;
     }
     out.write(next.value);
@@ -114,8 +115,8 @@ function conclude(
   if (sent === undefined && wasBlank)
     context.complain('standard input was empty, without even <?lcc?>: nothing sent; was its writer killed?');
   else if (sent === undefined) context.say('nothing to send');
-  else context.say(`${sent.set} set of ${urlsText(sent.urls)} sent, ${sent.accepted} accepted`);
-  if (errors > 0) context.say(`${urlsText(errors)} in error, see the standard output`);
+  else context.say(`${sent.set} set of ${amount(sent.urls, 'url')} sent, ${sent.accepted} accepted`);
+  if (errors > 0) context.say(`${amount(errors, 'url')} in error, see the standard output`);
   if (committed === true && context.verbose) context.say('the state was kept');
   if (committed === false)
     context.complain(
@@ -210,8 +211,4 @@ function readPassword(file: string): string | undefined {
   } catch (error) {
     throw new LccError('input.missing', `--pwdfile ${file}: ${reasonOf(error)}`);
   }
-}
-
-function urlsText(n: number): string {
-  return n === 1 ? '1 url' : `${n} urls`;
 }

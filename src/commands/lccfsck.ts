@@ -1,5 +1,6 @@
 /** lccfsck(8): whether rows, files, queue, counters and names agree; and making them. */
 import { resolve } from 'node:path';
+import { amount } from '../config/words.js';
 import { runFsck, type FsckResult } from '../fsck/run.js';
 import type { Finding } from '../fsck/types.js';
 import { errnoOf, EXIT, LccError } from '../lib/errors.js';
@@ -149,10 +150,7 @@ function summaryOf(
   const elsewhere =
     extent.elsewhere === 0 ? '' : `, ${extent.elsewhere} of them with content on other machines`;
   const strange = storeIsStrange ? ', their store is not here' : '';
-  const leaving =
-    extent.leaving === 0
-      ? ''
-      : `, ${extent.leaving} ${extent.leaving === 1 ? 'deletion' : 'deletions'} waiting`;
+  const leaving = extent.leaving === 0 ? '' : `, ${amount(extent.leaving, 'deletion')} waiting`;
   const looked = `${extent.rows} rows${elsewhere}${strange}, ${extent.files} files${leaving}, ${extent.bytes} bytes read`;
   return `${looked}: ${found === 0 ? 'nothing found' : `${found} found, ${repaired} repaired${next}`}`;
 }

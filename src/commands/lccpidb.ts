@@ -1,6 +1,7 @@
 /** lccpidb(8): providers and their roots. Works while the daemons run; they see every change at once. */
 import { slotsOf, type Slots } from '../config/hours.js';
 import type { Config } from '../config/load.js';
+import { amount } from '../config/words.js';
 import { limitText } from '../config/settings/index.js';
 import {
   addProvider,
@@ -180,7 +181,7 @@ function remove(db: Db, pid: number, unsSpool: string): void {
     const sets = spooled.reduce((sum, each) => sum + each.sets, 0);
     throw new LccError(
       'usage',
-      `provider ${pid} still has ${sets} accepted ${sets === 1 ? 'set' : 'sets'} in the spool of ${first.uns}${spooled.length > 1 ? ' and others' : ''}; that UNS and lccd-qm must run (see lccstat)`,
+      `provider ${pid} still has ${amount(sets, 'accepted set')} in the spool of ${first.uns}${spooled.length > 1 ? ' and others' : ''}; that UNS and lccd-qm must run (see lccstat)`,
     );
   }
   removeProvider(db, pid);

@@ -2,6 +2,7 @@
  * File names in, `<url>` lines out. The stream ends with the end instruction only if every name was looked at: a
  * listing that is not whole must not look like one, because what it lacks would be deleted downstream.
  */
+import { amount } from '../config/words.js';
 import { LccError } from '../lib/errors.js';
 import type { Advance } from '../lib/progress.js';
 import type { Output } from '../lib/stdio.js';
@@ -102,7 +103,7 @@ export class Listing {
     const rest = this.#outside - OUTSIDE_NAMED;
     if (rest > 0 && this.#options.counts !== true)
       this.#complain(
-        `${rest} more ${rest === 1 ? 'name' : 'names'} not below the document root ${displayName(this.#options.docroot)}; -v reports each`,
+        `${amount(rest, 'more name', 'more names')} not below the document root ${displayName(this.#options.docroot)}; -v reports each`,
       );
   }
 

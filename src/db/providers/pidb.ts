@@ -1,4 +1,5 @@
 /** PIDB, the provider information database: what lccpidb reads and writes. What the UNS reads of it: pidb-reader.ts. */
+import { amount } from '../../config/words.js';
 import { LccError } from '../../lib/errors.js';
 import type { Db } from '../sqlite/open.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
@@ -266,7 +267,7 @@ export function removeProvider(db: Db, pid: number): void {
     if (urls + queued > 0) {
       throw new LccError(
         'usage',
-        `provider ${pid} still has ${urls} ${urls === 1 ? 'url' : 'urls'} stored and ${queued} queued; have it send an empty full set first, or send that yourself (lccpidb(8), rm)`,
+        `provider ${pid} still has ${amount(urls, 'url')} stored and ${queued} queued; have it send an empty full set first, or send that yourself (lccpidb(8), rm)`,
       );
     }
     for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb'])
