@@ -2,7 +2,6 @@
 import type { Parked } from '../db/clear/backlog.js';
 import type { ClearDatabase } from '../db/clear/database.js';
 import type { Clock } from '../lib/clock.js';
-import { LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 
 /** Pages of one transaction. */
@@ -15,8 +14,7 @@ const POLL_MS = 50;
  * @throws LccError `usage` when there is no such rail
  */
 export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, nowMs: number): number {
-  const rail = db.rails.get(name);
-  if (rail === undefined) throw new LccError('usage', `there is no rail ${name}; lccrail status lists them`);
+  const rail = db.rails.demand(name);
   const pages = new Set<string>();
   for (let after = 0; ;) {
     const rows = db.write(() => {

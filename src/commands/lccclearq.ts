@@ -192,8 +192,7 @@ function whereOf(
   { options }: CommandContext,
 ): { rail: string | undefined; url: string | undefined } {
   const rail = textOf(options, 'rail');
-  if (rail !== undefined && db.rails.get(rail) === undefined)
-    throw new LccError('usage', `there is no rail ${rail}; lccrail status lists them`);
+  if (rail !== undefined) db.rails.demand(rail);
   return { rail, url: textOf(options, 'url') };
 }
 

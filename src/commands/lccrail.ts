@@ -145,8 +145,7 @@ function changeMap(db: ClearDatabase, context: CommandContext, names: string[], 
 function addSoft({ db, context, names: [target = '', url = ''] }: RailAction): void {
   const rule = softRule(target, url, context);
   db.write(() => {
-    if (db.targets.get(target) === undefined)
-      throw new LccError('usage', `there is no target ${target}; lccrail target add makes one`);
+    db.targets.demand(target);
     db.soft.putRule(rule);
   });
   if (pathsIn(db, target).length === 0)
@@ -197,10 +196,10 @@ async function waited(db: ClearDatabase, context: CommandContext, rail: string):
 
 function status({ db, context, names }: RailAction): void {
   const [name] = names;
-  const rails = db.read(() => statusOf(db, systemClock.nowMs()));
-  const shown = name === undefined ? rails : rails.filter(rail => rail.name === name);
-  if (name !== undefined && shown.length === 0)
-    throw new LccError('usage', `there is no rail ${name}; lccrail status lists them`);
+  const shown = db.read(() => {
+    if (name !== undefined) db.rails.demand(name);
+    return statusOf(db, systemClock.nowMs()).filter(rail => name === undefined || rail.name === name);
+  });
   if (context.options['json'] === true) {
     process.stdout.write(shown.map(rail => `${JSON.stringify(rail)}\n`).join(''));
     return;

@@ -5,7 +5,7 @@ import { refuseOpen } from '../clear/open-rail.js';
 import { probeRail, type ProbeFinding } from '../clear/probe.js';
 import type { RailSetup } from '../db/clear/rails.js';
 import { systemClock } from '../lib/clock.js';
-import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { EXIT, type ExitStatus } from '../lib/errors.js';
 import { pathsIn, railTerms, type RailAction } from './rail-terms.js';
 
 export async function addRail(given: RailAction): Promise<void> {
@@ -18,8 +18,7 @@ export async function addRail(given: RailAction): Promise<void> {
 export async function setRail(given: RailAction): Promise<void> {
   const { db, context, names } = given;
   const name = names[0] ?? '';
-  const known = db.rails.get(name);
-  if (known === undefined) throw new LccError('usage', `there is no rail ${name}; lccrail add makes one`);
+  const known = db.rails.demand(name);
   const { name: _name, ...rail } = railTerms(name, context, known);
   await demandClosed(given, { name, ...rail });
   db.write(() => db.rails.change(name, rail));
@@ -28,9 +27,7 @@ export async function setRail(given: RailAction): Promise<void> {
 /** Status 0 when all is as it must be, 69 when the rail does not answer, 65 otherwise. */
 export async function checkRail(given: RailAction): Promise<ExitStatus> {
   const { db, names } = given;
-  const rail = db.rails.get(names[0] ?? '');
-  if (rail === undefined)
-    throw new LccError('usage', `there is no rail ${names[0] ?? ''}; lccrail status lists them`);
+  const rail = db.rails.demand(names[0] ?? '');
   const findings = await probe(given, rail);
   for (const { what, result, text } of findings)
     process.stdout.write(

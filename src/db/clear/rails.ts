@@ -69,6 +69,13 @@ export class RailStore {
     return this.#statements.get.get(name);
   }
 
+  /** @throws LccError `usage` when there is none of that name */
+  demand(name: string): RailRow {
+    const rail = this.get(name);
+    if (rail === undefined) throw missing(name);
+    return rail;
+  }
+
   /** Adds a rail, which is UP. @throws LccError `usage` when its name or url is another's, or its target is not elementary */
   add(rail: RailSetup, nowMs: number): void {
     if (this.get(rail.name) !== undefined)
@@ -80,13 +87,7 @@ export class RailStore {
 
   /** @throws LccError `usage` when there is none of that name, or as `add` */
   change(name: string, changes: Partial<Omit<RailSetup, 'name'>>): void {
-    const {
-      state: _state,
-      changeTimeMs: _ms,
-      changedBy: _by,
-      reason: _reason,
-      ...setup
-    } = this.#require(name);
+    const { state: _state, changeTimeMs: _ms, changedBy: _by, reason: _reason, ...setup } = this.demand(name);
     const rail = { ...setup, ...changes };
     this.#check(rail);
     this.#statements.update.run(rail);
@@ -118,12 +119,6 @@ export class RailStore {
       );
     const holder = this.#statements.holderOf.get(url, name);
     if (holder !== undefined) throw new LccError('usage', `rail ${name}: ${url} is rail ${holder} already`);
-  }
-
-  #require(name: string): RailRow {
-    const rail = this.get(name);
-    if (rail === undefined) throw missing(name);
-    return rail;
   }
 }
 

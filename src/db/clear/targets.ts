@@ -73,6 +73,13 @@ export class TargetStore {
     return this.#statements.get.get(name);
   }
 
+  /** @throws LccError `usage` when there is none of that name */
+  demand(name: string): TargetRow {
+    const target = this.get(name);
+    if (target === undefined) throw missing(name);
+    return target;
+  }
+
   /** Makes a target, or gives one another address. @throws LccError `usage` when it is there as the other kind */
   put({ name, kind, lbUrl, host }: TargetRow): void {
     const known = this.get(name);
@@ -95,9 +102,8 @@ export class TargetStore {
    *   deeper than MAX_DEPTH
    */
   join(group: string, member: string): void {
-    const above = this.get(group);
-    if (above === undefined) throw missing(group);
-    if (this.get(member) === undefined) throw missing(member);
+    const above = this.demand(group);
+    this.demand(member);
     if (above.kind !== 'group')
       throw new LccError('usage', `target ${group} is ${described(above.kind)}: only a group has members`);
     const members = this.members();
@@ -116,7 +122,7 @@ export class TargetStore {
 
   /** @throws LccError `usage` when the target is not there */
   addPath({ contentType, target, path, extension }: PathRow): void {
-    if (this.get(target) === undefined) throw missing(target);
+    this.demand(target);
     this.#statements.addPath.run(contentType, target, path, extension);
   }
 
