@@ -7,12 +7,13 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const target = join(root, 'dist/lcc-cp');
 
-const CP_COMMANDS = ['file2url', 'lcccpstate', 'lcccp'];
+const CP_COMMANDS = ['file2url', 'lcccpstate', 'lcccp', 'lccregister'];
 /** What the manuals of these refer to is there as well. */
 const MANUALS = [
   'file2url.1',
   'lcccpstate.1',
   'lcccp.1',
+  'lccregister.1',
   'lcc.7',
   'lcc-codes.7',
   'lcc-protocol.5',
@@ -22,7 +23,7 @@ const MANUALS = [
 const README = `# lcc-cp
 
 The commands of a site whose pages an LCC (Local Content Cache) holds: \`file2url\` describes files, \`lcccpstate\` tells what
-changed since the last accepted delivery, \`lcccp\` delivers it. They need Node 20.19 or later, and nothing else.
+changed since the last accepted delivery, \`lcccp\` delivers it, \`lccregister\` makes a site a provider. They need Node 20.19 or later, and nothing else.
 
     npm install -g ./lcc-cp-VERSION.tgz
     man lcccp
@@ -43,7 +44,9 @@ export function writeCpPackage() {
     mkdirSync(join(target, folder), { recursive: true });
   const copy = path => copyFileSync(join(root, path), join(target, path));
   for (const name of [...CP_COMMANDS, 'not-built.cjs', 'package.json']) copy(`bin/${name}`);
-  for (const name of CP_COMMANDS) for (const part of ['cjs', 'bundle.cjs']) copy(`dist/bin/${name}.${part}`);
+  for (const name of CP_COMMANDS) copy(`dist/bin/${name}.cjs`);
+  // Those that start with cached code.
+  for (const name of ['file2url', 'lcccpstate', 'lcccp']) copy(`dist/bin/${name}.bundle.cjs`);
   for (const name of ['hash-worker.cjs', 'package.json']) copy(`dist/bin/${name}`);
   for (const page of MANUALS) copy(`man/${page}`);
   copy('examples/cron');

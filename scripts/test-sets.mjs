@@ -28,12 +28,15 @@ const LONG_ONLY = ['bot/endurance', 'qm/mutants'];
 /** Tests that the long set has with larger amounts than another. */
 const LONG = [
   ...LONG_ONLY,
+  'acceptance/clear-kills',
+  'acceptance/clear-readers',
   'commands/lcccp-histories',
   'commands/lccd-hard-acceptance',
   'faults/kills',
   'faults/lost-answers',
   'faults/power-cuts',
   'faults/safeguards',
+  'line/clear-feed',
   'qm/model',
   'qm/quota',
 ];
@@ -54,6 +57,8 @@ export const AMOUNTS = {
   long: {
     LCC_MODEL_RUNS: '20000',
     LCC_TEST_CLEAR_IDS: '10000',
+    LCC_TEST_CLEAR_KILLS: '100',
+    LCC_TEST_CLEAR_PUTS: '1000',
     LCC_TEST_FETCHES: '200000',
     LCC_TEST_HISTORIES: '30',
     LCC_TEST_KILLS: '500',

@@ -17,11 +17,11 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { SETTINGS } from '../src/config/settings/index.js';
 import { noNginx } from './support/nginx.js';
-import { ROOT } from './support/tree.js';
+import { readProjectFile, ROOT } from './support/tree.js';
 
 const SCRIPT = join(ROOT, 'scripts/demo/index.mjs');
 /** All that the demo needs of a system besides Node: no sqlite3 among it. */
-const PROGRAMS = ['bash', 'sh', 'env', 'find', 'rm', 'cp', 'cat', 'mkdir', 'sed'];
+const PROGRAMS = ['bash', 'sh', 'env', 'find', 'rm', 'cp', 'cat', 'mkdir', 'sed', 'sort'];
 let dir: string;
 let temporary: string;
 
@@ -167,7 +167,34 @@ describe('the demo of cache clearing', { skip: noNginx }, () => {
       /^\$ lccq --cursor=\S+ --format=jsonl -- lccclear --stdin=jsonl --rules=\S+/m,
     );
     assert.deepEqual(shown('The feed').slice(3), everywhere('weather', 'fog in the morning'));
+    const soft = part('A page that readers never miss');
+    assert.deepEqual(shown('A page that readers never miss'), everywhere('about', 'rain, or no rain'));
+    assert.match(
+      soft,
+      /^[1-9]\d* times it was the old page, [1-9]\d* times the new one, 0 times anything else\.$/m,
+    );
+    assert.deepEqual(soft.match(/^www\d\/pages\/.*$/gm), [
+      'www1/pages/about.html',
+      'www1/pages/weather.html',
+      'www2/pages/about.html',
+      'www2/pages/weather.html',
+      'www3/pages/about.html',
+      'www3/pages/weather.html',
+    ]);
     assert.match(part('Done'), /Every rail is fresh/);
+    assert.ok(Number(/^All of it took (\d+) seconds/m.exec(output)?.[1]) < 60);
+
+    /** Without what differs from run to run. */
+    const alike = (text: string) =>
+      text
+        .replace(/127\.0\.0\.1:\d+|:\d{4}(?=[;/ ])/g, 'PORT')
+        .replace(/\b\d{13}\b/g, 'TIME')
+        .replace(/ for \d+ s\b/g, ' for N s')
+        .replace(/^\d+ times it was the old page, \d+ times/gm, 'N times it was the old page, N times');
+    const recorded = readProjectFile('README.md').match(/(?<=^```text\n)== A rail goes down[^]*?(?=^```$)/m);
+    for (const scene of (recorded?.[0] ?? '').split('\n\n\n'))
+      assert.ok(alike(output).includes(alike(scene.trimEnd())), `README: the demo does not print:\n${scene}`);
+    assert.match(recorded?.[0] ?? '', /^== A page that readers never miss$/m);
 
     const ports = portsIn(output);
     assert.equal(ports.length, 4);

@@ -14,7 +14,16 @@ let lcc: Lcc;
 
 before(async () => {
   site.pages.set('/a.html', '<p>one</p>').set('/b.html', '<p>two</p>');
-  lcc = await startLcc(`${site.url}/`, '[clear]\nenabled = true\n');
+  lcc = await startLcc(
+    `${site.url}/`,
+    `[clear]
+enabled = true
+[rs]
+listen = ["127.0.0.1:0"]
+url = "http://127.0.0.1/"
+ports = ["${new URL(site.url).port}"]
+`,
+  );
   mkdirSync(join(lcc.dir, 'docs'));
   for (const [path, page] of site.pages) writeFileSync(join(lcc.dir, 'docs', path), page);
   lcc.env['PIPE'] =
@@ -87,6 +96,20 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
   async lccclearq() {
     assert.match(await lcc.run('lccclearq'), /^pending 0\n/);
+  },
+  'lccd-rs': () => statusOf('lccd-rs'),
+  async lccregister() {
+    const { port = '' } =
+      /"daemon":"lccd-rs","event":"listening","endpoint":"127\.0\.0\.1:(?<port>\d+)"/.exec(lcc.log)?.groups ??
+      {};
+    const begun = await lcc.sh(
+      `lccregister new --server=http://127.0.0.1:${port}/ --url=${site.url}/ --pwdfile=password`,
+    );
+    assert.equal(begun.status, 66, begun.stderr);
+    assert.match(begun.stdout, /^printf .* > lcc-[0-9a-f]+\.txt\n$/);
+  },
+  async lccrs() {
+    assert.match(await lcc.run('lccrs list'), /^1 +issued +100000 /);
   },
   'lccd-hard': () => statusOf('lccd-hard'),
   'lccd-soft': () => statusOf('lccd-soft'),

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileOn, makeBalancer, makeRail, read } from './rails.mjs';
+import { fileOn, makeBalancer, makeRail, read, Reader } from './rails.mjs';
 import { freePort, say, title } from './scene.mjs';
 
 const PORT = 8180;
@@ -99,6 +99,7 @@ export async function showClearing(scene) {
     await sh(deliver);
     await sh('lccstat --until-idle=60');
     await sh(clear);
+    await sh('lccstat --until-idle=60', { quiet: true });
   };
   await publish();
   await expect('about.html', 'rain', rails);
@@ -112,7 +113,34 @@ export async function showClearing(scene) {
   await expect('weather.html', 'fog in the morning');
   await sh('lccclearq');
 
+  title('A page that readers never miss');
+  say(
+    'A page with a soft rule is not removed: lccd-soft has the load balancer make the new one, under a name that',
+  );
+  say('no rail has yet, and puts it in the place of the old one on each of them.');
+  await sh(`lccrail target add www --lb-url=${balancer.url}`);
+  await sh('lccrail soft add www /about.html');
+  await sh(`echo '<p>rain, or no rain</p>' >site/about.html`);
+  const reader = new Reader(`${balancer.url}about.html`);
+  await publish();
+  await expect('about.html', 'rain, or no rain');
+  sayWhatWasRead(await reader.end(), ['<p>rain</p>', '<p>rain, or no rain</p>']);
+  say('The names under which it was made are gone:');
+  await sh('find www1/pages www2/pages www3/pages -type f | sort');
+
   title('Done');
-  say('Every rail is fresh; /about.html, which did not change, has stayed on each of them.');
+  say('Every rail is fresh, and no reader has missed /about.html.');
   scene.sayTheEnd();
+}
+
+/** @param counts how often each text was read @throws Error for texts other than the old and the new one */
+function sayWhatWasRead(counts, [before, after]) {
+  const [old = 0, fresh = 0] = [counts.get(before), counts.get(after)];
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  say('A reader asked the load balancer for /about.html all the time:');
+  say(
+    `${old} times it was the old page, ${fresh} times the new one, ${all - old - fresh} times anything else.`,
+  );
+  if (all !== old + fresh || old === 0 || fresh === 0)
+    throw new Error(`a reader got: ${JSON.stringify([...counts])}`);
 }

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, show } from './scene.mjs';
 
 const START_TIMEOUT_MS = 10_000;
+const READ_PAUSE_MS = 20;
 
 /** Of one nginx: `folder` below the directory of the scene, with its configuration and all that it writes. */
 export class Nginx {
@@ -55,7 +56,7 @@ export class Nginx {
   }
 }
 
-/** A rail: what it does not have as a file it gets from the site, and keeps. */
+/** A rail: what it does not have as a file it gets from the site, and keeps; a name with a timestamp is that of the page without. */
 export function makeRail(scene, name, port, site, password) {
   const rail = new Nginx(scene, name, port);
   rail.write('passwords', `cachebot:{PLAIN}${password}\n`);
@@ -73,7 +74,9 @@ export function makeRail(scene, name, port, site, password) {
     }
     location @site {
       if ($request_method !~ ^(GET|HEAD)$) { return 404; }
-      proxy_pass ${site};
+      set $page $uri;
+      if ($uri ~ "^(.+)-\\d{17}(\\.html)$") { set $page $1$2; }
+      proxy_pass ${site}$page;
       proxy_store on;
     }
   }`),
@@ -118,6 +121,33 @@ export async function read(url) {
   let text = '';
   for await (const piece of answer.setEncoding('utf8')) text += piece;
   return answer.statusCode === 200 ? text.trim() : `(status ${answer.statusCode})`;
+}
+
+/** Reads a page again and again. */
+export class Reader {
+  #counts = new Map();
+  #isOver = false;
+  #ended;
+
+  constructor(url) {
+    this.#ended = this.#readAll(url);
+    // It is looked at in `end`.
+    this.#ended.catch(() => undefined);
+  }
+
+  /** @returns how often each text was read */
+  async end() {
+    this.#isOver = true;
+    await this.#ended;
+    return this.#counts;
+  }
+
+  async #readAll(url) {
+    for (; !this.#isOver; await delay(READ_PAUSE_MS)) {
+      const text = await read(url);
+      this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
+    }
+  }
 }
 
 /** A page as it lies on a rail; undefined when it is not there. */

@@ -23,6 +23,7 @@ import type { FetchEngine } from '../fetch/engine.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
 import type { BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
+import { OfferedSlots } from './offered-slots.js';
 import { areEnough, sendResults, sendSoon } from './result-batch.js';
 import { BegunFetch, type Ahead, type Asker, type Session, type WaitingRequest } from './session.js';
 import { StoreFiles } from './store-files.js';
@@ -45,8 +46,6 @@ export interface RobotOptions {
 
 /** Time that fetches begun get when the robot is told to stop. */
 const STOP_GRACE_MS = 5000;
-/** Slots that slow sites leave to others come and go: told together. */
-const OFFER_DELAY_MS = 500;
 /** Fetches under way from which on content is put in place by a thread of its own. */
 const BUSY_FETCHES = 8;
 /**
@@ -62,9 +61,7 @@ export class Robot {
   readonly #lanes: BotLanes<WaitingRequest>;
   /** Fetches begun and not over; some have left their lane and wait for the disk. */
   #running = 0;
-  /** Slots last offered to Bot Managers. */
-  #offered: number;
-  #cancelOffer: (() => void) | undefined;
+  readonly #offered: OfferedSlots;
   #held = false;
   #filling = false;
   #stopping = false;
@@ -82,7 +79,7 @@ export class Robot {
 
   constructor(options: RobotOptions) {
     this.#options = options;
-    this.#offered = options.slots;
+    this.#offered = new OfferedSlots(options.slots, options.clock, slots => this.#offer(slots));
     this.#lanes = new BotLanes(options.slots);
     this.#files = new StoreFiles(options.syncContent === true, options.clock);
   }
@@ -119,7 +116,7 @@ export class Robot {
     this.#sessions.add(session);
     if (this.#stopping) session.peer.channel.end();
     else {
-      session.peer.hello(asker === 'manager' ? this.#offered : slots, asker === 'manager');
+      session.peer.hello(asker === 'manager' ? this.#offered.last : slots, asker === 'manager');
       session.peer.hold(this.#held);
     }
   }
@@ -141,7 +138,7 @@ export class Robot {
   /** Finishes the fetches begun, for a few seconds, sends their results and closes everything. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#cancelOffer?.();
+    this.#offered.stop();
     for (const session of this.#sessions) {
       this.#forget(session);
       session.peer.hello(0);
@@ -253,18 +250,16 @@ export class Robot {
   /** The lane's site hardly answers: another lane may have its slot meanwhile, also one that is not here yet. */
   #park(lane: BotLane<WaitingRequest>): void {
     this.#lanes.park(lane);
-    this.#offerSoon();
+    this.#lookAtSlots();
     this.#fill();
   }
 
-  #offerSoon(): void {
-    this.#cancelOffer ??= this.#options.clock.after(OFFER_DELAY_MS, () => {
-      this.#cancelOffer = undefined;
-      const slots = this.#options.slots + this.#lanes.parked;
-      if (slots === this.#offered || this.#stopping) return;
-      this.#offered = slots;
-      for (const { peer, asker } of this.#sessions) if (asker === 'manager') peer.hello(slots, true);
-    });
+  #lookAtSlots(): void {
+    this.#offered.look(() => this.#lanes.parked);
+  }
+
+  #offer(slots: number): void {
+    for (const { peer, asker } of this.#sessions) if (asker === 'manager') peer.hello(slots, true);
   }
 
   #leaveLane(begun: BegunFetch): void {
@@ -274,7 +269,7 @@ export class Robot {
     const { lane: name } = request;
     if (name !== undefined) session.asking.delete(name);
     if (!this.#lanes.end(lane) && name !== undefined) session.lanes.delete(name);
-    if (this.#offered !== this.#options.slots) this.#offerSoon();
+    if (this.#offered.last !== this.#options.slots) this.#lookAtSlots();
     this.#fill();
   }
 

@@ -59,7 +59,7 @@ function metricOf(prefix: string, [name, help, number]: OfRail): Metric {
 }
 
 /** @param prefix of its metrics */
-export function railFigures(prefix: string) {
+function railFigures(prefix: string) {
   return {
     database_trouble: field<string | null>({
       reasons: ({ daemon, database_trouble: error }) =>

@@ -26,12 +26,12 @@ export function runAsDaemon(
 }
 
 /** The endpoints of a repeatable option. @throws LccError `usage` when it is missing or one is malformed */
-export function endpointsOf(context: CommandContext, option: string): Endpoint[] {
+export function endpointsOf(context: CommandContext, option: string, defaultPort?: number): Endpoint[] {
   const given = context.options[option];
   const texts = Array.isArray(given) ? given : typeof given === 'string' ? [given] : [];
   if (texts.length === 0) {
     const flag = option.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`);
     throw new LccError('usage', `--${flag}=ENDPOINT is missing; write host:port or unix:/path`);
   }
-  return texts.map(text => parseEndpoint(text));
+  return texts.map(text => parseEndpoint(text, defaultPort));
 }

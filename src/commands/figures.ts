@@ -4,8 +4,11 @@ import { BOT_FIGURES } from '../bot/figures.js';
 import { HARD_FIGURES, SOFT_FIGURES } from '../clear/figures.js';
 import { CU_FIGURES } from '../cu/server/figures.js';
 import { QM_FIGURES } from '../qm/figures.js';
+import { RS_FIGURES } from '../rs/figures.js';
 import { LCCD_FIGURES } from '../run/figures.js';
 import type { FiguresByKind } from '../run/table.js';
+import { SPIDER_FIGURES } from '../spider/transaction/figures.js';
+import { URLD_FIGURES } from '../spider/url-server/figures.js';
 import { UNS_FIGURES } from '../uns/figures.js';
 
 export const FIGURES: FiguresByKind = {
@@ -15,6 +18,9 @@ export const FIGURES: FiguresByKind = {
   lccbot: BOT_FIGURES,
   'lccd-uns': UNS_FIGURES,
   'lccd-cu': CU_FIGURES,
+  'lccd-rs': RS_FIGURES,
   'lccd-hard': HARD_FIGURES,
   'lccd-soft': SOFT_FIGURES,
+  lccspider: SPIDER_FIGURES,
+  lccurld: URLD_FIGURES,
 };

@@ -28,7 +28,7 @@ import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
 import { generatePassword, hashPassword } from '../lib/password.js';
 import { writeFully } from '../lib/stdio.js';
 import { failuresNow, retriesNow, waitingNow } from '../run/providers-now.js';
-import { setsInSpools } from '../uns/spooled.js';
+import { setsInSpools } from '../uns/spool-names.js';
 import { rootProblem } from '../wire/roots.js';
 import { actionOf } from './actions.js';
 import { CONFIG_OPTION, configOf } from './options.js';

@@ -16,7 +16,7 @@ import { ratesOf, type Moment } from '../run/rates.js';
 import { isOutpost, reasonsOf } from '../run/reasons.js';
 import { fitScreen } from '../run/screen.js';
 import { formatOverview } from '../run/table.js';
-import { setsInSpools } from '../uns/spooled.js';
+import { setsInSpools } from '../uns/spool-names.js';
 import { FIGURES } from './figures.js';
 import { CONFIG_OPTION, configOf, waitMsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';

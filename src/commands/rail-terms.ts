@@ -37,7 +37,7 @@ export function targetTerms(
   const lbUrl = textOf(options, 'lbUrl');
   return {
     lbUrl: lbUrl === undefined ? (known?.lbUrl ?? null) : httpUrl('--lb-url', lbUrl),
-    host: hostOf(options) ?? known?.host ?? null,
+    host: hostOf(options, known?.host),
   };
 }
 
@@ -106,7 +106,7 @@ export function railTerms(
     driver: textOf(options, 'driver') ?? known?.driver ?? 'apache-dav',
     tier: numberOf(options, 'tier', known?.tier ?? 0, 0, MAX_TIER),
     workers: numberOf(options, 'workers', known?.workers ?? 4, 1, MAX_WORKERS),
-    host: options['host'] === 'none' ? null : (hostOf(options) ?? known?.host ?? null),
+    host: hostOf(options, known?.host),
     authRef: auth === 'none' ? null : (auth ?? known?.authRef ?? null),
     cleanup,
     opts: textOf(options, 'opts') ?? known?.opts ?? '{}',
@@ -145,9 +145,11 @@ function httpUrl(option: string, text: string): string {
   return url.href.endsWith('/') ? url.href : `${url.href}/`;
 }
 
-function hostOf(options: OptionValues): string | undefined {
+/** `none`, or none that is known: that of the url. */
+function hostOf(options: OptionValues, known: string | null = null): string | null {
   const host = textOf(options, 'host');
-  if (host === undefined || host === 'none') return undefined;
+  if (host === undefined) return known;
+  if (host === 'none') return null;
   if (!HOST.test(host))
     throw new LccError('usage', `--host=${host}: give the name of a host, with a port where it has one`);
   return host;

@@ -31,6 +31,18 @@ export const METRICS_ENDPOINT: Form = {
   says: 'write host:port or unix:/path; empty: none',
 };
 
+/** An http or https url without user, query and fragment, or nothing. */
+export const HTTP_URL: Form = {
+  accepts: text =>
+    text === '' || (/^https?:\/\/[^@?#\s]+$/.test(text) && readBy(each => new URL(each), text) !== undefined),
+  says: 'write an http or https url without user, query and fragment',
+};
+
+export const PORT: Form = {
+  accepts: text => /^[1-9]\d{0,4}$/.test(text) && Number(text) < 65_536,
+  says: 'write ports as texts, such as "443"',
+};
+
 export function isNetwork(text: string): boolean {
   return readBy(parseNetwork, text) !== undefined;
 }

@@ -11,7 +11,7 @@ export type Slots = 24 | 168;
 export type Hours = string;
 
 export const ALWAYS: Hours = '';
-export const DAY_SLOTS = 24;
+const DAY_SLOTS = 24;
 export const WEEK_SLOTS = 168;
 const DAYS = 7;
 const HOUR_MS = 3_600_000;

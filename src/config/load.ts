@@ -32,6 +32,7 @@ export function homeOf(env: NodeJS.ProcessEnv): Home {
     fsmSpool: join(dir, 'spool/fsm'),
     store: join(dir, 'store'),
     clear: join(dir, 'clear'),
+    rs: join(dir, 'rs'),
     run: join(dir, 'run'),
   };
 }

@@ -10,6 +10,8 @@ export interface Home {
   store: string;
   /** The folder of cache clearing. */
   clear: string;
+  /** The folder of registration. */
+  rs: string;
   run: string;
 }
 

@@ -8,15 +8,8 @@ import type { ColumnValue } from '../db/cache/fields.js';
 import type { CacheReader, LineBlock } from '../db/cache/read.js';
 import type { DatabaseWatch } from '../db/sqlite/watch.js';
 import { Answer } from './answer.js';
-import {
-  contextOf,
-  isReachedTold,
-  kindOf,
-  selectionOf,
-  type Query,
-  type QueryResult,
-  type QueryTalk,
-} from './query.js';
+import { contextOf, kindOf, selectionOf, type Query, type QueryResult, type QueryTalk } from './query.js';
+import { isReachedTold } from './nothing-new.js';
 import { Rejects } from './rejects.js';
 import type { StreamSink } from './sink.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';

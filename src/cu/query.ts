@@ -6,6 +6,7 @@ import { giveBack } from '../lib/memory.js';
 import { Answer } from './answer.js';
 import type { Format, FormatContext, Writer } from './formats/types.js';
 import { contentOpener } from './missing-content.js';
+import { isReachedTold } from './nothing-new.js';
 import { Rejects, type RejectTalk } from './rejects.js';
 import type { StreamSink } from './sink.js';
 import type { MadeRange, RangeThread } from './ranges.js';
@@ -75,11 +76,6 @@ export async function runQuery(
     answer.destroy();
     throw error;
   }
-}
-
-/** Whether a stream must be written, were it without a record: there are changes, and it says how far it came. */
-export function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
-  return format.tellsReached === true && reachedSeq > (selection.sinceSeq ?? 0);
 }
 
 /** Records to write, in order: read here, or in ranges some of which a thread has made. */

@@ -101,11 +101,12 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
     notifier.ready();
   }
 
-  await ending;
-  const stopped = await withTimeout(running.stop());
+  const status = await firstOf(ending, running, log);
+  const stopTimeoutMs = running.stopTimeoutMs ?? STOP_TIMEOUT_MS;
+  const stopped = await withTimeout(running.stop(), stopTimeoutMs);
   await withTimeout(Promise.all([control.close(), beside?.close()]));
-  if (!stopped) log.warn('stop timed out, exiting', { after_ms: STOP_TIMEOUT_MS });
-  return endProcess(EXIT.ok);
+  if (!stopped) log.warn('stop timed out, exiting', { after_ms: stopTimeoutMs });
+  return endProcess(status);
 }
 
 /** The log on stderr. However the process ends, but by SIGKILL, what was said is written. */
@@ -118,6 +119,17 @@ function openLog(name: string, { quiet, verbose }: DaemonOptions): Log {
     human: process.stderr.isTTY,
     write: (line, level) => lines.add(line, level === 'error' || level === 'warn'),
   });
+}
+
+/** The status to end with: that of a daemon that has finished, or 0 of one that was told to stop. */
+function firstOf(ending: Promise<string>, { finished }: Running, log: Log): Promise<ExitStatus> {
+  const told = ending.then((): ExitStatus => EXIT.ok);
+  if (finished === undefined) return told;
+  const ended = finished.then(status => {
+    log.info('finished', { exit_status: status });
+    return status;
+  });
+  return Promise.race([told, ended]);
 }
 
 /** What is left (idle sockets, timers) must not keep a stopped daemon alive. */
@@ -178,9 +190,9 @@ function openControl(name: string, services: Services, running: Running): Promis
 }
 
 /** Whether the promise settled in time; its failure is the caller's to have logged. */
-async function withTimeout(work: Promise<unknown>): Promise<boolean> {
+async function withTimeout(work: Promise<unknown>, limitMs = STOP_TIMEOUT_MS): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>(resolve => (timer = setTimeout(() => resolve(false), STOP_TIMEOUT_MS)));
+  const late = new Promise<boolean>(resolve => (timer = setTimeout(() => resolve(false), limitMs)));
   const done = await Promise.race([work.then(() => true), late]);
   clearTimeout(timer);
   return done;

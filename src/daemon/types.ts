@@ -4,7 +4,7 @@ import type { NumberKey } from '../config/keys.js';
 import type { Config } from '../config/load.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
-import type { LccError } from '../lib/errors.js';
+import type { ExitStatus, LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 
 /** A connection of any kind (TCP, TLS, Unix); TLS ones are handed over after the handshake. */
@@ -65,6 +65,10 @@ export interface Running {
   status(): { idle: boolean; [name: string]: unknown };
   /** Finishes what is begun, within a few seconds, and releases everything. */
   stop(): Promise<void>;
+  /** What `stop` may take, where that is set and not a few seconds. */
+  stopTimeoutMs?: number;
+  /** Resolves when nothing is left to do: then it is stopped, and ends with this status. Left out: there is always more. */
+  finished?: Promise<ExitStatus>;
   /** Told by SIGHUP to read again what it reads from files; certificates of listeners are read again without it. */
   reload?(): void;
   controls?: Record<string, Control>;

@@ -30,6 +30,8 @@ export interface ConnectorOptions {
   /** A server's certificate is not looked at. */
   isInsecure?: boolean | undefined;
   resolve?: Resolve | undefined;
+  /** Called with the address of each connection that is made. */
+  connected?: ((address: string) => void) | undefined;
 }
 
 export interface ClientIdentity {
@@ -87,6 +89,7 @@ export function createConnector(options: ConnectorOptions): Connector {
         callback(notPermitted(socket.remoteAddress ?? peer), null);
         return;
       }
+      options.connected?.(socket.remoteAddress ?? '');
       callback(null, socket);
     });
   };

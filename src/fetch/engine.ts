@@ -30,6 +30,8 @@ export interface EngineOptions extends FetchLimits {
   keepAliveMs: number;
   clock?: Clock;
   resolve?: Resolve;
+  /** Called with the address of each connection that is made. */
+  connected?: (address: string) => void;
 }
 
 /** How late a deadline may be noticed. */
@@ -44,9 +46,9 @@ export class FetchEngine {
   /** @throws LccError `usage` for a malformed network in `allowAddresses` */
   constructor(options: EngineOptions) {
     const permits = createAddressGuard(options.allowAddresses);
-    const { connectTimeoutMs, resolve, ca, identity, isInsecure } = options;
+    const { connectTimeoutMs, resolve, ca, identity, isInsecure, connected } = options;
     const connector = (http2: boolean) =>
-      createConnector({ permits, connectTimeoutMs, http2, ca, identity, isInsecure, resolve });
+      createConnector({ permits, connectTimeoutMs, http2, ca, identity, isInsecure, resolve, connected });
     const manners = options.manners ?? MANNERS_OF_A_CACHE;
     this.#clock = options.clock ?? systemClock;
     this.#context = {

@@ -264,7 +264,7 @@ export class KnownProviders {
       // safeguard: the priority of providers
       pid,
       priority: provider.priority,
-      parallel: this.#waits.isPaced(provider) ? 1 : provider.parallel,
+      parallel: this.#waits.pace.parallelOf(provider),
       window: this.#waits.isLimited(provider) ? 1 : window,
       host: hosts.size === 1 ? hosts.values().next().value : undefined,
     });

@@ -3,7 +3,7 @@
  * passed on to the batch of results: it was deleted, waits for its hours, or is outside its provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import { rowStateOf, type WaitingRow } from '../db/queue/row.js';
+import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { InFlight } from './in-flight.js';
@@ -16,6 +16,7 @@ import type { Lane } from './schedule/lane.js';
 import type { LaneTable } from './schedule/lanes.js';
 import type { Taken } from './schedule/progress.js';
 import type { TimeSlots } from './time-slots.js';
+import { turnOf, type Turn } from './turn.js';
 import type { Waits } from './waits.js';
 import type { FetchWorker, Workers } from './workers.js';
 
@@ -42,12 +43,6 @@ interface Way {
   known: Known;
   nowMs: number;
 }
-
-/**
- * What a url is whose turn has come: one to fetch, or one that leaves its place without a request (docs/design/states.md).
- * `later`: its own hours do not include the present.
- */
-type Turn = 'fetch' | 'cancelled' | 'outside-roots' | 'later';
 
 /** Readings of the queue for one filling of a lane. */
 const MAX_ROUNDS = 16;
@@ -83,7 +78,7 @@ export class Sending {
       for (const [index, { set, row }] of taken.entries()) {
         if (!isLeft && known.silent.has(row) && known.order.behind(set, row.pos)) continue;
         const hours = row.tod === null ? ALWAYS : providers.hoursOf(known, row.tod);
-        const turn = this.#turnOf(known, row, hours);
+        const turn = turnOf(row, known, hours, this.#parts.slots);
         if (turn !== 'fetch') {
           this.#pass(turn, set, row, hours);
           continue;
@@ -100,14 +95,6 @@ export class Sending {
     }
     if (known.order.isCutShort) finish(known);
     return { sent, more: true };
-  }
-
-  #turnOf(known: Known, row: WaitingRow, hours: Hours): Turn {
-    if (rowStateOf(row) === 'cancelled') return 'cancelled';
-    // safeguard: the roots a provider has when the turn of a url comes
-    if (!known.isInside(row.furl ?? row.curl)) return 'outside-roots';
-    // safeguard: the hours of a url
-    return this.#parts.slots.permits(hours) ? 'fetch' : 'later';
   }
 
   /** Nothing is sent for the row. */

@@ -10,7 +10,7 @@ import type { FetchFailed } from '../wire/fetch.js';
 import { backoffMs, type BackoffRules } from './backoff.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
-import { LastEnds } from './schedule/pace.js';
+import { LastEnds, Pace } from './schedule/pace.js';
 import { Announced } from './schedule/announced.js';
 import { Meter } from './schedule/bandwidth.js';
 
@@ -64,6 +64,7 @@ export class Waits {
   readonly #table: LaneTable;
   readonly #whole: Meter;
   readonly #ends: LastEnds;
+  readonly pace: Pace;
   /** Providers with results in this transaction. */
   readonly #moved = new Set<Paced>();
   /** A back-off was written in this transaction. */
@@ -79,6 +80,7 @@ export class Waits {
     const { clock } = options;
     this.#offsetMs = clock.nowMs() - clock.monotonicMs();
     this.#ends = new LastEnds(clock.monotonicMs());
+    this.pace = new Pace(options.paceMs);
     this.#takeUp();
     const dueMs = this.#fromWall(options.store.providers.wholeDueMs);
     this.#whole = new Meter(options.bandwidthBytesPerS, dueMs, options.backoff.maxMs);
@@ -121,12 +123,7 @@ export class Waits {
 
   /** Whether what is sent to the provider must not run ahead of what is fetched. */
   isLimited(provider: ScheduledProvider): boolean {
-    return provider.bandwidth > 0 || this.#whole.isLimited || this.isPaced(provider);
-  }
-
-  /** Whether there is a pause between two fetches from the provider: one at a time then, whatever else it is allowed. */
-  isPaced(provider: ScheduledProvider): boolean {
-    return this.#paceMs(provider) > 0;
+    return provider.bandwidth > 0 || this.#whole.isLimited || this.pace.isKept(provider);
   }
 
   /** The provider may have another limit now. */
@@ -172,7 +169,7 @@ export class Waits {
 
   /** A fetch of the provider has ended, or nobody knows more of it. */
   ended(pid: number, paced: Paced | undefined, nowMs: number): void {
-    if (paced === undefined || !this.isPaced(paced.provider)) return;
+    if (paced === undefined || !this.pace.isKept(paced.provider)) return;
     this.#ends.note(pid, nowMs);
     paced.endedMs = nowMs;
     this.#tell(paced);
@@ -192,7 +189,7 @@ export class Waits {
     const delays: Delay[] = [
       { why: 'back-off', untilMs: backoffUntilMs },
       { why: 'bandwidth', untilMs: meter.dueMs },
-      { why: 'pace', untilMs: this.#pacedUntilMs(paced) },
+      { why: 'pace', untilMs: this.pace.untilMs(paced.provider, paced.endedMs) },
       { why: 'lcc-bandwidth', untilMs: this.#whole.dueMs },
     ];
     return delays.filter(({ untilMs }) => untilMs > nowMs).toSorted((a, b) => b.untilMs - a.untilMs)[0];
@@ -309,20 +306,12 @@ export class Waits {
     this.#tell(paced);
   }
 
-  #paceMs({ pacems }: ScheduledProvider): number {
-    return pacems ?? this.#options.paceMs;
-  }
-
-  #pacedUntilMs({ provider, endedMs }: Paced): number {
-    const paceMs = this.#paceMs(provider);
-    return paceMs === 0 ? -Infinity : endedMs + paceMs;
-  }
-
   #tell(paced: Paced): void {
-    const { provider, meter, backoffUntilMs } = paced;
+    const { provider, meter, backoffUntilMs, endedMs } = paced;
+    const pacedUntilMs = this.pace.untilMs(provider, endedMs);
     // safeguard: leaving alone a site that does not answer
     // safeguard: the pace of a provider
-    this.#table.delay(provider.pid, Math.max(backoffUntilMs, meter.dueMs, this.#pacedUntilMs(paced)));
+    this.#table.delay(provider.pid, Math.max(backoffUntilMs, meter.dueMs, pacedUntilMs));
     // safeguard: trying such a site with one url
     this.#table.setProbing(provider.pid, provider.backoffs > 0);
   }

@@ -20,8 +20,12 @@ export const KINDS: readonly DaemonKind[] = [
   {
     name: 'lccd-qm',
     phase: 'queue',
-    children: (_config, socket) => [
-      [`--listen-uns=${socket('qm-uns.sock')}`, `--listen-bm=${socket('qm-bm.sock')}`],
+    children: (config, socket) => [
+      [
+        `--listen-uns=${socket('qm-uns.sock')}`,
+        `--listen-bm=${socket('qm-bm.sock')}`,
+        ...(config.get('rs.listen').length === 0 ? [] : [`--listen-rs=${socket('qm-rs.sock')}`]),
+      ],
     ],
   },
   {
@@ -62,6 +66,14 @@ export const KINDS: readonly DaemonKind[] = [
     },
   },
   {
+    name: 'lccd-rs',
+    phase: 'readers',
+    children: config => {
+      const endpoints = config.get('rs.listen');
+      return endpoints.length === 0 ? [] : [endpoints.map(endpoint => `--listen=${endpoint}`)];
+    },
+  },
+  {
     name: 'lccd-hard',
     phase: 'clearing',
     children: config => (config.get('clear.enabled') ? [[]] : []),
@@ -72,6 +84,9 @@ export const KINDS: readonly DaemonKind[] = [
     children: config => (config.get('clear.enabled') ? [[]] : []),
   },
 ];
+
+/** Daemons that lccd does not start: they may be anywhere, and end when there is nothing left to do. */
+export const ALONE: readonly string[] = ['lccspider', 'lccurld'];
 
 const namesOf = (phases: readonly string[]) =>
   phases.flatMap(phase => KINDS.filter(kind => kind.phase === phase).map(({ name }) => name));

@@ -50,7 +50,7 @@ export function decodedOf(bytes: Uint8Array, { mimetype, charset }: TextSource):
 }
 
 /** Whether content of this type is HTML or XML. */
-export function isMarkup(mimetype: string): boolean {
+function isMarkup(mimetype: string): boolean {
   return /^(text\/(html|xml)|application\/xml|.*\+xml)$/.test(mimetype);
 }
 

@@ -7,7 +7,7 @@
  */
 import type { SpoolEntry } from '../lib/spool-frames.js';
 import { LARGE_SET_URLS } from './options.js';
-import { parseLabel, type EntryLabel } from './spooled.js';
+import { parseLabel, type EntryLabel } from './spool-names.js';
 
 export interface SpooledSet {
   entry: SpoolEntry;

@@ -23,7 +23,7 @@ import type { UnsOptions } from './options.js';
 import { Rations } from './rations.js';
 import { Refusal } from '../wire/refusal.js';
 import { CpSession, type SessionParts } from './session.js';
-import { setsInSpools } from './spooled.js';
+import { setsInSpools } from './spool-names.js';
 
 const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
 

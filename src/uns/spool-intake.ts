@@ -7,7 +7,7 @@ import type { SetKind } from '../wire/cp-uns/names.js';
 import type { WaitingSets } from './backlog.js';
 import type { UnsOptions } from './options.js';
 import { SpoolRoom } from './room.js';
-import { formatLabel, type EntryLabel } from './spooled.js';
+import { formatLabel, type EntryLabel } from './spool-names.js';
 
 /** What is said of a set when it begins to be written. */
 export interface IntakeHeader {

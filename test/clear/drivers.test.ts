@@ -27,7 +27,7 @@ describe('a driver', () => {
       ['nginx-dav', false],
     ] as const) {
       const dav = driver(name);
-      assert.equal(line(dav.clear.ask([page('/a/b.html')])), 'DELETE /a/b.html');
+      assert.equal(line(dav.clear.ask([page('/a/b.html')])), 'DELETE /a/b.html depth 0');
       assert.equal(dav.clear.ask([page('/a')]).body, undefined);
       assert.deepEqual([dav.renew, dav.makesFolders, dav.clear.most], ['put', makesFolders, undefined]);
     }

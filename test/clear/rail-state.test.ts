@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Lag, Slowness } from '../../src/clear/rail-marks.js';
+import { Lag, Slowness } from '../../src/clear/slow-or-delayed.js';
 import { RailState } from '../../src/clear/rail-state.js';
 
 const LIMITS = { suspectMs: 200, hungAfter: 3 };

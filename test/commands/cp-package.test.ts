@@ -28,7 +28,7 @@ const NPM_ENV = {
   npm_config_fund: 'false',
   npm_config_update_notifier: 'false',
 };
-const COMMANDS = ['file2url', 'lcccp', 'lcccpstate'];
+const COMMANDS = ['file2url', 'lcccp', 'lcccpstate', 'lccregister'];
 
 function npm(...args: string[]): string {
   const done = spawnSync('npm', args, { cwd: dir, env: NPM_ENV, encoding: 'utf8' });
@@ -73,7 +73,9 @@ test('the package for sites has the commands of a site, their manual, no depende
     assert.equal(manifest[key], undefined);
   assert.deepEqual(Object.keys(manifest['bin'] as object).sort(), COMMANDS);
   assert.ok(cp.names.length < 30, cp.names.join(' '));
-  for (const name of cp.names.filter(path => path.endsWith('.bundle.cjs') || path.includes('worker'))) {
+  for (const name of cp.names.filter(path =>
+    /\.bundle\.cjs$|worker|^dist\/bin\/lccregister\.cjs$/.test(path),
+  )) {
     const code = readFileSync(join(ROOT, 'dist/lcc-cp', name), 'utf8');
     const required = [...code.matchAll(/\brequire\d*\("([^".][^"]*)"\)/g)].map(([, module = '']) => module);
     const foreign = required.filter(module => !builtinModules.includes(module.replace(/^node:/, '')));

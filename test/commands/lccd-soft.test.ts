@@ -257,41 +257,6 @@ describe('lccd-soft', { skip: noRails }, () => {
     },
   );
 
-  it('has readers see whole pages only, old or new (A7)', async () => {
-    const home = newHome();
-    const balancer = await home.begin(['apache', 'nginx']);
-    const size = 2_000_000;
-    const pageOf = (letter: string) => Buffer.alloc(size, letter);
-    for (const rail of home.rails) {
-      rail.write(['/page.html'], 'a'.repeat(size));
-      rail.write(['/page-sports.html']);
-    }
-    let version = 0;
-    balancer.answer = url => {
-      if (++version < 25) home.publish(url);
-      return { body: pageOf('bcde'[version % 4] ?? 'b') };
-    };
-    home.publish('/page.html');
-    home.startSoft();
-    const over = new AbortController();
-    let reads = 0;
-    const read = async (url: string) => {
-      while (!over.signal.aborted) {
-        const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
-        assert.equal(bytes.length, size);
-        assert.ok(bytes.equals(Buffer.alloc(size, bytes[0])), 'a torn page');
-        reads++;
-      }
-    };
-    const readers = home.rails.flatMap(rail => [1, 2].map(() => read(`${rail.url}page.html`)));
-    await until('all versions generated', () => version === 25);
-    await home.untilPublished();
-    over.abort();
-    await Promise.all(readers);
-    assert.ok(reads > 10);
-    for (const rail of home.rails) assert.deepEqual(rail.pages(), ['/page-sports.html', '/page.html']);
-  });
-
   it('has the figures of the manual, and is one for each home', async () => {
     const home = newHome();
     await home.begin(['nginx']);

@@ -37,6 +37,7 @@ test('everything lives below LCC_HOME, else XDG_DATA_HOME/lcc, else ~/.local/sha
     unsSpool: '/a/spool/uns',
     fsmSpool: '/a/spool/fsm',
     clear: '/a/clear',
+    rs: '/a/rs',
     store: '/a/store',
     run: '/a/run',
   });

@@ -60,29 +60,6 @@ describe('a kill', { skip: noRails }, () => {
         assert.ok(asked.length <= IDS.length + 50, `${rail.name} was asked ${asked.length} times`);
       }
     });
-
-  it('again and again, also in the replay of a backlog, ends with every page cleared', async () => {
-    const home = await newHome();
-    for (const nth of [3, 11, 30, 70]) {
-      const daemon = home.startHard({ LCC_CRASH_AT: `clear.page.sent:${nth}` });
-      assert.equal(await daemon.ended, 'SIGKILL');
-    }
-    const [, , last] = home.rails;
-    const whole = home.startHard();
-    await until('nothing is queued', () => home.db.queue.count(1) === 0);
-    whole.child.kill('SIGKILL');
-    await whole.ended;
-    await last?.start();
-    home.db.rails.setByAdmin('r3', 'UP', Date.now());
-    for (const nth of [5, 40]) {
-      const daemon = home.startHard({ LCC_CRASH_AT: `clear.page.sent:${nth}` });
-      assert.equal(await daemon.ended, 'SIGKILL');
-      assert.ok(home.db.backlog.has('r3', 'D'));
-    }
-    home.startHard();
-    await home.untilClear();
-    for (const rail of home.rails) assert.deepEqual(rail.pages(), []);
-  });
 });
 
 /** A rail that takes its time over the clearing of a page, and does not give it up when nobody waits any more. */

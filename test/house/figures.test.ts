@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FIGURES } from '../../src/commands/figures.js';
-import { KINDS } from '../../src/run/kinds.js';
+import { ALONE, KINDS } from '../../src/run/kinds.js';
 import { readProjectFile } from '../support/tree.js';
 
 /** `NAME kind` or `NAME kind, label LABEL` of every metric of a kind of daemon → its help. */
@@ -47,8 +47,8 @@ function listedFields(kind: string): string[] {
   return [...fields];
 }
 
-test('every daemon that lccd starts has figures, and lccd has', () => {
-  const kinds = ['lccd', ...KINDS.map(({ name }) => name)];
+test('every daemon has figures: lccd, those that it starts and those that it does not', () => {
+  const kinds = ['lccd', ...KINDS.map(({ name }) => name), ...ALONE];
   assert.deepEqual(Object.keys(FIGURES).toSorted(), kinds.toSorted());
 });
 

@@ -161,7 +161,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the pace of a provider',
-    edits: [edit('meter.dueMs, this.#pacedUntilMs(paced)', 'meter.dueMs')],
+    edits: [edit('meter.dueMs, pacedUntilMs)', 'meter.dueMs)')],
     by: {
       file: 'qm/pace',
       test: 'a provider with a pace is left alone for as long between two fetches, whatever else it may have; others are not',
@@ -229,7 +229,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the hours of a url',
-    edits: [edit('this.#parts.slots.permits(hours) ?', 'true ?')],
+    edits: [edit('slots.permits(hours) ?', 'true ?')],
   },
   {
     without: 'the hours of a provider',

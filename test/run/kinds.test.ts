@@ -12,7 +12,7 @@ describe('The kinds of daemons', () => {
   });
 
   it('are stopped along the way of the work, readers before it, none left out', () => {
-    assert.deepEqual(STOP_ORDER, ['lccd-cu', ...FLOW]);
+    assert.deepEqual(STOP_ORDER, ['lccd-cu', 'lccd-rs', ...FLOW]);
     assert.deepEqual([...STOP_ORDER].sort(), KINDS.map(({ name }) => name).sort());
   });
 
@@ -21,7 +21,12 @@ describe('The kinds of daemons', () => {
     t.after(() => rmSync(dir, { recursive: true }));
     const config = loadConfig({
       env: { LCC_HOME: dir },
-      overrides: { 'bm.bots': '2', 'cu.listen': ['127.0.0.1:0'], 'clear.enabled': 'true' },
+      overrides: {
+        'bm.bots': '2',
+        'cu.listen': ['127.0.0.1:0'],
+        'rs.listen': ['127.0.0.1:0'],
+        'clear.enabled': 'true',
+      },
     });
     const listening = new Set<string>();
     const started: string[] = [];
@@ -42,6 +47,7 @@ describe('The kinds of daemons', () => {
       'lccbot',
       'lccd-uns',
       'lccd-cu',
+      'lccd-rs',
       'lccd-hard',
       'lccd-soft',
     ]);
@@ -52,7 +58,7 @@ describe('The kinds of daemons', () => {
     const left = KINDS.filter(kind => kind.children(config, file => file).length === 0);
     assert.deepEqual(
       left.map(({ name }) => name),
-      ['lccd-cu', 'lccd-hard', 'lccd-soft'],
+      ['lccd-cu', 'lccd-rs', 'lccd-hard', 'lccd-soft'],
     );
   });
 });

@@ -161,6 +161,7 @@ http {
   client_body_temp_path ${dir}/t1; proxy_temp_path ${dir}/t2; fastcgi_temp_path ${dir}/t3;
   uwsgi_temp_path ${dir}/t4; scgi_temp_path ${dir}/t5;
   keepalive_requests 100000;
+  client_max_body_size 16m;
   server {
     listen 127.0.0.1:${port};
     location / { root "${docroot}"; dav_methods PUT DELETE; create_full_put_path on; ${directives} }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { SpoolEntry } from '../../src/lib/spool-frames.js';
 import { Backlog, type SpooledSet } from '../../src/uns/backlog.js';
-import { formatLabel, type EntryLabel } from '../../src/uns/spooled.js';
+import { formatLabel, type EntryLabel } from '../../src/uns/spool-names.js';
 
 const LARGE = 20_000;
 let entries: SpoolEntry[];

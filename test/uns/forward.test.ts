@@ -12,7 +12,7 @@ import { silentLog } from '../../src/lib/log.js';
 import { Spool } from '../../src/lib/spool.js';
 import { Forwarder } from '../../src/uns/forward.js';
 import type { UnsOptions } from '../../src/uns/options.js';
-import { formatLabel } from '../../src/uns/spooled.js';
+import { formatLabel } from '../../src/uns/spool-names.js';
 import { formatQmAnswer, receiveFromUns, type SetHead } from '../../src/wire/uns-qm.js';
 import { occupyThreads } from '../lib/spools.js';
 import { ends, settle } from '../support/duplex.js';

@@ -77,6 +77,10 @@ listen = ["127.0.0.1:0"]
 metrics_listen = "0"
 [lccd]
 metrics_listen = "0"
+[rs]
+listen = ["127.0.0.1:0"]
+url = "http://127.0.0.1/"
+metrics_listen = "0"
 [clear]
 enabled = true
 refresh_ms = 10
@@ -119,7 +123,7 @@ soft_metrics_listen = "0"
     const endpoints = [
       ...(lcc.log + relay.log).matchAll(/"event":"metrics: listening","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
-    assert.equal(endpoints.length, 9);
+    assert.equal(endpoints.length, 10);
     const all: Family[] = [];
     for (const [, endpoint] of endpoints) {
       const response = await fetch(`http://${endpoint}/metrics`);
@@ -171,7 +175,16 @@ soft_metrics_listen = "0"
   it('count a daemon that was killed -9 among those that were started again', async () => {
     const child = async (metric: string, daemon: string) =>
       (await of('lccd'))(`lcc_lccd_daemon_${metric}`, `{daemon="${daemon}"}`);
-    const daemons = ['lccd-qm', 'lccd-bm', 'lccbot', 'lccd-uns', 'lccd-cu', 'lccd-hard', 'lccd-soft'];
+    const daemons = [
+      'lccd-qm',
+      'lccd-bm',
+      'lccbot',
+      'lccd-uns',
+      'lccd-cu',
+      'lccd-rs',
+      'lccd-hard',
+      'lccd-soft',
+    ];
     for (const daemon of daemons) {
       assert.equal(await child('up', daemon), 1, daemon);
       assert.equal(await child('restarts_total', daemon), 0, daemon);

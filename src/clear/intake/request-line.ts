@@ -131,6 +131,9 @@ function wrong(problem: string): LineRequest {
   return { problem, isBroken: false };
 }
 
+/** In quotes, without what a terminal would obey or hide. */
 function shown(text: string): string {
-  return JSON.stringify(text.slice(0, 200));
+  return JSON.stringify(text.slice(0, 200)).replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, char =>
+    char.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
 }

@@ -2,7 +2,7 @@
 import type { RailRow } from '../../db/clear/rails.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log, LogFields } from '../../lib/log.js';
-import type { MarkChange } from '../rail-marks.js';
+import type { MarkChange } from '../slow-or-delayed.js';
 
 const ALARM_MS = 60_000;
 

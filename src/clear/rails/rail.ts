@@ -10,7 +10,7 @@ import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { tryAgainMs } from '../backoff.js';
 import type { RailLimits } from '../options.js';
-import { Lag, Slowness } from '../rail-marks.js';
+import { Lag, Slowness } from '../slow-or-delayed.js';
 import { RailState } from '../rail-state.js';
 import { RailLog } from './rail-log.js';
 import { RailQueue } from './rail-queue.js';

@@ -1,8 +1,44 @@
 /** `[rs]`: registration of providers by themselves. */
-import { GB, HOUR, MB, MINUTE, SECOND } from '../amounts.js';
-import { bytes, bytesPerS, count, ms, type Section } from './rows.js';
+import { DAY, GB, HOUR, MB, MINUTE, SECOND } from '../amounts.js';
+import { HTTP_URL, METRICS_ENDPOINT, PORT } from '../forms.js';
+import { bytes, bytesPerS, count, list, ms, text, type Section } from './rows.js';
 
 export const RS = {
+  'rs.listen': list([], 'endpoints of the Registration Server; lccd starts lccd-rs where there are any'),
+  'rs.url': text(
+    '',
+    'public address of the Registration Server with its base path; required with rs.listen',
+    HTTP_URL,
+  ),
+  'rs.uns': text('', 'endpoint that providers are told to deliver to; empty: the first of uns.listen'),
+  'rs.contact': text('', 'what applicants are told when they need a person: an address or a url'),
+  'rs.mode': {
+    type: 'string',
+    default: 'approve',
+    oneOf: ['open', 'approve', 'closed'],
+    doc: 'a site that is proven is a provider at once, or when the operator approves; closed: no new pairs',
+  },
+  'rs.ports': list(['80', '443'], 'ports of sites that may register', PORT),
+  'rs.proxies': {
+    ...list([], 'networks whose X-Forwarded-For is believed, its last address'),
+    of: 'networks',
+  },
+  'rs.pair_ms': ms(7 * DAY, MINUTE, 365 * DAY, 'time for which a pair can be proven'),
+  'rs.wait_ms': ms(30 * DAY, MINUTE, 365 * DAY, 'time for which a proven site waits for the operator'),
+  'rs.keep_ms': ms(30 * DAY, 0, 3650 * DAY, 'time for which a registration is kept when it is over'),
+  'rs.audit_ms': ms(365 * DAY, DAY, 3650 * DAY, 'time for which the audit is kept'),
+  'rs.max_open_pairs': count(10_000, 1, 1_000_000, 'pairs that are neither proven nor over'),
+  'rs.pairs_per_network': count(5, 1, 100_000, 'pairs a day for one network: /24 or /48'),
+  'rs.pairs_per_host': count(20, 1, 100_000, 'such pairs for one host of sites'),
+  'rs.check_interval_ms': ms(10 * SECOND, 0, HOUR, 'time between two checks of a pair'),
+  'rs.checks_per_hour': count(5, 1, 10_000, 'checks of a pair in an hour'),
+  'rs.max_checks': count(30, 1, 10_000, 'checks of a pair in all'),
+  'rs.max_checking': count(4, 1, 1000, 'checks at a time; one at a time of a host'),
+  'rs.check_timeout_ms': ms(15 * SECOND, 100, 10 * MINUTE, 'longest check, with all its fetches'),
+  'rs.fetch_timeout_ms': ms(10 * SECOND, 100, 10 * MINUTE, 'longest fetch of a check'),
+  'rs.qm_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time for an answer of the Queue Manager'),
+  'rs.retry_ms': ms(10 * SECOND, 10, HOUR, 'wait before an operation that was not answered is sent again'),
+  'rs.metrics_listen': text('', 'endpoint where the metrics of lccd-rs are read', METRICS_ENDPOINT),
   'rs.first_pid': count(
     100_000,
     1,

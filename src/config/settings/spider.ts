@@ -1,6 +1,7 @@
 /** `[spider]`: spiders, their URL servers and store servers. */
-import { DAY, SECOND } from '../amounts.js';
-import { ms, type Section } from './rows.js';
+import { DAY, GB, HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
+import { HEADER, METRICS_ENDPOINT } from '../forms.js';
+import { bytes, count, flag, ms, text, type Section } from './rows.js';
 
 export const SPIDER = {
   'spider.timeout_update_ms': ms(
@@ -8,5 +9,109 @@ export const SPIDER = {
     10,
     DAY,
     'Timeout_Update: a spider says WORKING four times in it; after three of them a URL server gives a url up',
+  ),
+  'spider.max_tries': count(
+    3,
+    1,
+    1000,
+    'spiders that are silent about a url, one after the other, before it has failed',
+  ),
+  'spider.max_losses': count(20, 1, 1_000_000, 'connections that are lost with a url before it has failed'),
+  'spider.per_host': count(1, 1, 65_535, 'urls of a host under way at a time'),
+  'spider.host_delay_ms': ms(0, 0, DAY, 'from the end of a fetch to the next from the same host'),
+  'spider.shuffle': flag(false, 'a URL server takes hosts, and the urls of a host, in any order'),
+  'spider.window_urls': count(
+    10_000,
+    1,
+    10_000_000,
+    'urls that a URL server has in memory, waiting or under way',
+  ),
+  'spider.window_bytes': bytes(16 * MB, 128 * KB, 16 * 1024 * MB, 'their length altogether'),
+  'spider.max_spiders': count(64, 1, 60_000, 'spiders connected to a URL server at a time'),
+  'spider.max_waiting_bytes': bytes(
+    256 * KB,
+    KB,
+    1024 * MB,
+    'lines that a spider has not taken at which it is sent no more',
+  ),
+  'spider.stall_timeout_ms': ms(
+    MINUTE,
+    10,
+    HOUR,
+    'time without a byte that a spider takes, before it is cut off',
+  ),
+  'spider.max_bad_lines': count(100, 0, 1_000_000, 'bad lines of a connection before it is closed'),
+  'spider.sync_urls': count(
+    1000,
+    1,
+    1_000_000,
+    'urls that have ended before the journal of a list is synced',
+  ),
+  'spider.sync_ms': ms(SECOND, 1, HOUR, 'longest wait for more of them'),
+  'spider.grace_ms': ms(
+    5 * SECOND,
+    0,
+    HOUR,
+    'time for what is under way when a URL server or a spider is told to stop',
+  ),
+  'spider.urld_metrics_listen': text('', 'endpoint where the metrics of lccurld are read', METRICS_ENDPOINT),
+  'spider.slots': count(64, 1, 65_535, 'urls that a spider has under way at a time'),
+  'spider.timeout_req_ms': ms(
+    MINUTE,
+    10,
+    DAY,
+    'Timeout_Req: one url, from first to last, redirects included',
+  ),
+  'spider.max_doc_bytes': bytes(
+    10 * MB,
+    0,
+    4 * GB - 1,
+    'Max_Doc_Size: a document, decoded; of a longer one the beginning is taken; 0 = what a record has room for',
+  ),
+  'spider.connect_timeout_ms': ms(10 * SECOND, 10, 10 * MINUTE, 'time to connect to a site'),
+  'spider.headers_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time to the response headers'),
+  'spider.idle_timeout_ms': ms(30 * SECOND, 10, 10 * MINUTE, 'time without a byte of the document'),
+  'spider.max_header_bytes': bytes(16 * KB, KB, MB, 'response headers'),
+  'spider.max_redirects': count(10, 0, 100, 'redirects followed'),
+  'spider.downgrade': flag(true, 'redirects from https to http are followed'),
+  'spider.user_agent': text('lccspider/1', 'User-Agent; robots.txt is read for its first word', HEADER),
+  'spider.allow_addresses': {
+    type: 'list',
+    default: [],
+    doc: 'networks (CIDR) that a spider fetches from although they are not public',
+    of: 'networks',
+  },
+  'spider.allow_private': flag(false, 'a spider fetches from private, loopback and link-local addresses'),
+  'spider.insecure': flag(false, 'the certificates of https sites are not looked at'),
+  'spider.memory_doc_bytes': bytes(
+    16 * MB,
+    0,
+    4 * GB - 1,
+    'document that is kept in memory until a store server has it; a longer one goes into a file',
+  ),
+  'spider.memory_bytes': bytes(128 * MB, 0, 64 * GB, 'documents in memory, altogether; others go into files'),
+  'spider.spool_dir': text('', 'folder of these files; empty: spider/spool below $LCC_HOME'),
+  'spider.max_unsent_bytes': bytes(
+    MB,
+    KB,
+    GB,
+    'lines that a URL server has not read at which a spider connects to it again',
+  ),
+  'spider.store_hello_timeout_ms': ms(
+    2 * SECOND,
+    1,
+    MINUTE,
+    'time for a store server to say that it acknowledges; then it is taken for one that does not',
+  ),
+  'spider.store_ack_timeout_ms': ms(
+    MINUTE,
+    10,
+    HOUR,
+    'time in which nothing moves on a connection to a store server before a spider connects to it again',
+  ),
+  'spider.spider_metrics_listen': text(
+    '',
+    'endpoint where the metrics of lccspider are read',
+    METRICS_ENDPOINT,
   ),
 } as const satisfies Section<'spider'>;

@@ -151,3 +151,8 @@ export class RegisteredStore {
     return { ...rest, ...standing, errors: readErrorCodes(this.#db, pid) };
   }
 }
+
+/** Numbers of the providers that registered by themselves, ascending. */
+export function readRegisteredPids(db: Db): number[] {
+  return db.prepare<[], number>("SELECT pid FROM pidb WHERE origin = 'rs' ORDER BY pid").pluck().all();
+}

@@ -100,7 +100,7 @@ export interface Grant {
 export type Hindrance = 'stopped' | 'closed' | 'joining';
 
 /** @param n which of the provider's lanes, from 0 */
-export function laneName(pid: number, n: number): string {
+function laneName(pid: number, n: number): string {
   return n === 0 ? String(pid) : `${pid}.${n}`;
 }
 

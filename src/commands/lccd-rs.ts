@@ -1,0 +1,31 @@
+import { RS_FIGURES } from '../rs/figures.js';
+import { DEFAULT_RS_PORT, startRs } from '../rs/start.js';
+import { runAsDaemon } from './daemon.js';
+import { CONFIG_OPTION } from './options.js';
+import type { CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccd-rs',
+  summary: 'Registration Server: sites prove that they are theirs, and become providers.',
+  options: [
+    {
+      flags: '--listen <ENDPOINT>',
+      help: `where applicants connect; may be repeated (rs.listen; port ${DEFAULT_RS_PORT})`,
+      repeat: true,
+    },
+    CONFIG_OPTION,
+  ],
+  example: 'lccd-rs --listen=tls:0.0.0.0:9080',
+  run(context) {
+    const { listen } = context.options;
+    return runAsDaemon(
+      context,
+      {
+        name: 'lccd-rs',
+        metrics: { listen: 'rs.metrics_listen', figures: RS_FIGURES },
+        start: startRs,
+      },
+      { 'rs.listen': Array.isArray(listen) ? listen : undefined },
+    );
+  },
+};

@@ -1,0 +1,157 @@
+/** lccregister(1): a site becomes a provider of an LCC, without a browser. */
+import { dirname, resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { crontabLine } from '../cp/register/crontab.js';
+import {
+  continueRegistration,
+  register,
+  type Registered,
+  type RegisterOptions,
+} from '../cp/register/register.js';
+import { pendingFileOf, readPending, type PendingRegistration } from '../cp/register/pending.js';
+import { RegistrationServer } from '../cp/register/server.js';
+import { readAuthorities } from '../lib/authorities.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+export const command: CommandSpec = {
+  name: 'lccregister',
+  summary: 'Register a site with an LCC: new begins, check goes on.',
+  operands: 'new|check',
+  options: [
+    { flags: '--server <URL>', help: 'the Registration Server' },
+    { flags: '--url <URL>', help: 'new: the directory of the site, as high as possible; ends with a slash' },
+    { flags: '--pwdfile <FILE>', help: 'where the password goes; FILE.pair is there until all is done' },
+    {
+      flags: '--docroot <DIR>',
+      help: 'new: where that directory lies here: the file is put there, and taken away',
+    },
+    { flags: '--bandwidth <BYTES>', help: 'new: bytes a second at most that are fetched, such as 500KB' },
+    { flags: '--hours <HOURS>', help: 'new: hours in which is fetched, in the time of the LCC: 0-7,22-23' },
+    { flags: '--wait [SECONDS]', help: 'wait for approval: as long as that takes, or SECONDS' },
+    { flags: '--timeout <SECONDS>', help: 'longest wait for an answer of the server', default: '60' },
+    { flags: '--cafile <FILE>', help: 'certificates (PEM) to trust instead of the system ones' },
+  ],
+  example: `lccregister new --server=https://lcc.example.org/ --url=http://www.example.org/ \\
+    --docroot=/var/www --pwdfile=$HOME/.lcc-password`,
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitStatus> {
+  const { operands } = context;
+  const [verb = ''] = operands;
+  if (operands.length !== 1 || (verb !== 'new' && verb !== 'check'))
+    throw new LccError(
+      'usage',
+      `${operands.length === 0 ? 'nothing to do' : `"${operands.join(' ')}" is no action`}; give new or check`,
+    );
+  const pending = verb === 'check' ? pendingOf(context) : undefined;
+  const options = optionsOf(context, pending);
+  if (new URL(options.serverUrl).protocol === 'http:' && !isLocal(options.serverUrl))
+    context.complain(
+      `${options.serverUrl}: asked without TLS, so that others may read the password on its way`,
+    );
+  const done = pending === undefined ? register(options) : continueRegistration(pending, options);
+  return conclude(context, await done, options);
+}
+
+/** @throws LccError `input.missing` when no registration is under way */
+function pendingOf(context: CommandContext): PendingRegistration {
+  const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
+  const pending = readPending(pwdfile);
+  if (pending === undefined)
+    throw new LccError(
+      'input.missing',
+      `${pendingFileOf(pwdfile)}: no registration is under way; begin one with lccregister new`,
+    );
+  return pending;
+}
+
+function conclude(
+  context: CommandContext,
+  { status, message, pending, standing }: Registered,
+  options: RegisterOptions,
+): ExitStatus {
+  if (message !== undefined) context.complain(message);
+  if (standing?.state === 'issued' && pending.docroot === undefined) {
+    process.stdout.write(`printf '%s\\n' ${pending.secret} > ${pending.file.slice(pending.url.length)}\n`);
+    context.say(
+      `the line puts the file into the directory that ${pending.url} is, where it is run; then: lccregister check`,
+    );
+  }
+  if (status !== EXIT.ok || standing === undefined) return status;
+  context.say(
+    `${pending.url} is provider ${standing.pid}; the password is in ${options.pwdfile}; the line for crontab(5):`,
+  );
+  process.stdout.write(
+    `${crontabLine({
+      bin: dirname(realpathSync(process.argv[1] ?? '')),
+      docroot: pending.docroot ?? '/WHERE/THE/PAGES/ARE',
+      pwdfile: resolve(options.pwdfile),
+      pid: standing.pid,
+      uns: standing.uns,
+      urlprefix: pending.url,
+    })}\n`,
+  );
+  return status;
+}
+
+function textOf({ options }: CommandContext, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function demand(context: CommandContext, name: string, what: string): string {
+  const value = textOf(context, name);
+  if (value === undefined || value === '') throw new LccError('usage', `--${name} is missing: ${what}`);
+  return value;
+}
+
+function optionsOf(context: CommandContext, pending: PendingRegistration | undefined): RegisterOptions {
+  const text = (name: string) => textOf(context, name);
+  const given = (name: string, what: string) => httpUrl(name, demand(context, name, what));
+  const serverUrl = pending?.server ?? given('server', 'the address of the Registration Server');
+  const url = pending?.asked ?? given('url', 'the directory of the site');
+  const pwdfile = demand(context, 'pwdfile', 'the file that the password goes to');
+  const wait = context.options['wait'];
+  const cafile = text('cafile');
+  const [bandwidth, hours] = [text('bandwidth'), text('hours')];
+  const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile);
+  return {
+    server: new RegistrationServer({
+      url: serverUrl,
+      timeoutMs: secondsOf('timeout', text('timeout')) * 1000,
+      ca,
+    }),
+    serverUrl,
+    url,
+    pwdfile,
+    docroot: text('docroot'),
+    wishes: { ...(bandwidth !== undefined && { bandwidth }), ...(hours !== undefined && { hours }) },
+    waitMs: wait === undefined ? 0 : wait === true ? Infinity : secondsOf('wait', text('wait')) * 1000,
+    nowMs: () => systemClock.monotonicMs(),
+    sleep: ms => sleep(ms),
+  };
+}
+
+function httpUrl(option: string, text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new LccError('usage', `--${option}=${text}: give an http or https url`);
+  return text;
+}
+
+function isLocal(url: string): boolean {
+  return /^(?:localhost|\[::1\]|127(?:\.\d+){3})$/.test(new URL(url).hostname);
+}
+
+function secondsOf(option: string, text: string | undefined): number {
+  if (
+    text === undefined ||
+    !/^\d{1,7}(\.\d{1,3})?$/.test(text) ||
+    (Number(text) === 0 && option === 'timeout')
+  )
+    throw new LccError('usage', `--${option}=${text}: give seconds, such as 10 or 0.5`);
+  return Number(text);
+}

@@ -1,0 +1,215 @@
+/** lccrs(8): the operator's hand on registration. Works while lccd-rs runs, and while it does not. */
+import { existsSync } from 'node:fs';
+import { slotsOf } from '../config/hours.js';
+import { loadConfig, type Config } from '../config/load.js';
+import { readRegisteredPids } from '../db/providers/registered.js';
+import { RsDatabase } from '../db/rs/database.js';
+import type { RegistrationState } from '../db/rs/registrations.js';
+import { openReadOnly, readingError } from '../db/sqlite/open.js';
+import { systemClock } from '../lib/clock.js';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { rsOptions } from '../rs/options.js';
+import { Transitions } from '../rs/transitions.js';
+import type { RsTerms } from '../wire/qm-rs.js';
+import { CONFIG_OPTION } from './options.js';
+import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
+import { auditLine, registrationLine, registrationText } from './rs-text.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+interface Given {
+  db: RsDatabase;
+  context: CommandContext;
+  config: Config;
+  operand: string;
+}
+
+/** What each word does, what follows it, and whether it writes. */
+const ACTIONS: Record<
+  string,
+  { operand: string; write?: true; action: (given: Given) => ExitStatus | void }
+> = {
+  list: { operand: '', action: list },
+  show: { operand: 'ID', action: show },
+  approve: { operand: 'ID', write: true, action: approve },
+  refuse: { operand: 'ID', write: true, action: refuse },
+  audit: { operand: '', action: audit },
+  backup: { operand: 'FILE', action: backup },
+};
+
+/** Terms that an approval may give. */
+const TERMS = ['--filesmax', '--spacemax', '--fullsetsallowed', '--bandwidth', '--priority'];
+
+export const command: CommandSpec = {
+  name: 'lccrs',
+  summary: 'Sites that register by themselves: list, show, approve, refuse, audit, backup.',
+  operands: 'list|show ID|approve ID|refuse ID|audit|backup FILE',
+  options: [
+    { flags: '--all', help: 'list: those that are over as well' },
+    {
+      flags: '--differs',
+      help: 'list: providers that only one of rs.db and lcc.db knows; status 1 if there are any',
+    },
+    ...TERM_OPTIONS.filter(({ flags }) => TERMS.includes(flags.split(' ', 1)[0] ?? '')).map(option => ({
+      ...option,
+      help: `approve: ${option.help}`,
+    })),
+    { flags: '--reason <TEXT>', help: 'refuse: what the applicant is told' },
+    { flags: '--pid <N>', help: 'audit: of this provider' },
+    { flags: '--limit <N>', help: 'list, audit: the last N', default: '100' },
+    { flags: '--json', help: 'list, show, audit: one JSON object a line' },
+    CONFIG_OPTION,
+  ],
+  example: 'lccrs list && lccrs approve 3 --filesmax=50000',
+  run,
+};
+
+function run(context: CommandContext): ExitStatus {
+  const [word = '', operand = '', ...more] = context.operands;
+  const chosen = Object.hasOwn(ACTIONS, word) ? ACTIONS[word] : undefined;
+  if (chosen === undefined)
+    throw new LccError(
+      'usage',
+      `${word === '' ? 'nothing to do' : `"${word}" is no action`}; give one of ${Object.keys(ACTIONS).join(', ')}`,
+    );
+  if ((chosen.operand === '') !== (operand === '') || more.length > 0)
+    throw new LccError('usage', `write lccrs ${word}${chosen.operand === '' ? '' : ` ${chosen.operand}`}`);
+  const file = context.options['config'];
+  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const { path } = rsOptions(config);
+  const reading = RsDatabase.openForReading(path);
+  if (chosen.write !== true) return using(reading, db => chosen.action({ db, context, config, operand }));
+  reading.close();
+  return using(RsDatabase.open(path), db => chosen.action({ db, context, config, operand }));
+}
+
+function using(db: RsDatabase, action: (db: RsDatabase) => ExitStatus | void): ExitStatus {
+  try {
+    return action(db) ?? EXIT.ok;
+  } finally {
+    db.close();
+  }
+}
+
+const OPEN: readonly RegistrationState[] = ['issued', 'checking', 'waiting', 'applying'];
+const ALL: readonly RegistrationState[] = [...OPEN, 'active', 'refused', 'expired', 'cancelled'];
+
+function list({ db, context, config }: Given): ExitStatus | void {
+  const { options } = context;
+  if (options['differs'] === true) return differs(db, config);
+  const rows = db.registrations.inStates(options['all'] === true ? ALL : OPEN, limitOf(context)).toReversed();
+  for (const row of rows)
+    process.stdout.write(options['json'] === true ? jsonOf(row) : registrationLine(row, systemClock.nowMs()));
+}
+
+/** After one of the two databases was put back from a backup. */
+function differs(db: RsDatabase, config: Config): ExitStatus {
+  const here = new Set(db.registrations.registered().map(({ pid }) => pid));
+  const there = new Set(pidsOf(config.home.db));
+  const lines = [
+    ...[...here]
+      .filter(pid => !there.has(pid))
+      .map(pid => `${pid} is in rs.db only: its site has to register again\n`),
+    ...[...there]
+      .filter(pid => !here.has(pid))
+      .map(pid => `${pid} is in lcc.db only: it goes on delivering; lccpidb show --pid=${pid}\n`),
+  ];
+  process.stdout.write(lines.join(''));
+  return lines.length === 0 ? EXIT.ok : EXIT.someRejected;
+}
+
+function pidsOf(path: string): number[] {
+  const db = openReadOnly(path);
+  try {
+    return readRegisteredPids(db);
+  } catch (error) {
+    throw readingError(path, error);
+  } finally {
+    db.close();
+  }
+}
+
+function show({ db, context, operand }: Given): void {
+  const registration = db.registrations.get(idOf(operand));
+  if (registration === undefined)
+    throw new LccError('usage', `there is no registration ${operand}; see lccrs list --all`);
+  process.stdout.write(
+    context.options['json'] === true ? jsonOf(registration) : registrationText(registration),
+  );
+}
+
+function approve({ db, context, config, operand }: Given): void {
+  const slots = slotsOf(config.get('qm.slots'));
+  const { filesmax, spacemax, fullsetsallowed, bandwidth, priority } = termsOf(context.options, slots);
+  const given = { filesmax, spacemax, fullsetsallowed, bandwidth, priority };
+  const terms = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as RsTerms;
+  requireBelow(terms, config);
+  transitionsOf(db).approve(idOf(operand), terms);
+  context.say(`registration ${operand} is approved; lccd-rs and lccd-qm make it a provider when they run`);
+}
+
+/** @throws LccError `usage` for what the Queue Manager would refuse */
+function requireBelow(terms: RsTerms, config: Config): void {
+  const most = {
+    filesmax: config.get('rs.most_filesmax'),
+    spacemax: config.get('rs.most_spacemax_bytes'),
+    fullsetsallowed: config.get('rs.most_fullsetsallowed'),
+    priority: config.get('rs.most_priority'),
+  };
+  for (const [name, value] of Object.entries(most))
+    if ((terms[name as keyof typeof most] ?? 0) > value)
+      throw new LccError(
+        'usage',
+        `--${name}: more than rs.most_${name}… allows; lccpidb set gives a provider more`,
+      );
+  const rate = config.get('rs.most_bandwidth_bytes_per_s');
+  if (terms.bandwidth !== undefined && rate > 0 && (terms.bandwidth === 0 || terms.bandwidth > rate))
+    throw new LccError(
+      'usage',
+      '--bandwidth: more than rs.most_bandwidth_bytes_per_s allows; lccpidb set gives a provider more',
+    );
+}
+
+function refuse({ db, context, operand }: Given): void {
+  const { reason } = context.options;
+  if (typeof reason !== 'string' || reason.trim() === '')
+    throw new LccError('usage', '--reason=TEXT is missing: what the applicant is told');
+  transitionsOf(db).refuse(idOf(operand), reason.replace(/\p{Cc}+/gu, ' ').slice(0, 500));
+}
+
+function audit({ db, context }: Given): void {
+  const pid = context.options['pid'];
+  const rows = db.audit
+    .last(limitOf(context), pid === undefined ? undefined : idOf(String(pid)))
+    .toReversed();
+  for (const row of rows)
+    process.stdout.write(context.options['json'] === true ? jsonOf(row) : auditLine(row));
+}
+
+function backup({ db, operand }: Given): void {
+  if (existsSync(operand)) throw new LccError('output.create', `${operand}: exists; give another name`);
+  db.copyTo(operand);
+}
+
+function transitionsOf(db: RsDatabase): Transitions {
+  return new Transitions(db, () => systemClock.nowMs());
+}
+
+/** What a registration has, but for its hashes. */
+function jsonOf(row: object): string {
+  const { secret: _secret, password: _password, ...rest } = row as Record<string, unknown>;
+  return `${JSON.stringify(rest)}\n`;
+}
+
+function idOf(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new LccError('usage', `"${text}": give a number; see lccrs list`);
+  return Number(text);
+}
+
+function limitOf({ options }: CommandContext): number {
+  const { limit } = options;
+  if (typeof limit !== 'string' || !/^[1-9]\d{0,6}$/.test(limit))
+    throw new LccError('usage', `--limit=${String(limit)}: give a number, 1 or more`);
+  return Number(limit);
+}

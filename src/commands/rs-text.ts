@@ -1,0 +1,46 @@
+/** Registrations and their audit as text for people. */
+import { formatAmount } from '../config/amounts.js';
+import { formatHours } from '../config/hours.js';
+import { formatDuration } from '../config/words.js';
+import type { AuditRow } from '../db/rs/audit.js';
+import type { Registration } from '../db/rs/registrations.js';
+
+/** `3  waiting  100002  http://www.example.org/  since 5 min`. */
+export function registrationLine({ id, state, pid, prefix, changedMs }: Registration, nowMs: number): string {
+  const since = formatDuration(Math.max(0, Math.floor((nowMs - changedMs) / 1000)));
+  return `${String(id).padEnd(5)} ${state.padEnd(9)} ${pid}  ${prefix}  for ${since}\n`;
+}
+
+export function registrationText(registration: Registration): string {
+  const { id, state, pid, prefix, file, wishes, network, tries, reason, proven, madeMs, endsMs } =
+    registration;
+  const { bandwidth, timeofday } = wishes;
+  const rows: [string, string | undefined][] = [
+    ['registration', `${id}, ${state}`],
+    ['provider', String(pid)],
+    ['directory', prefix],
+    ['file', prefix + file],
+    ['proven', proven.length === 0 ? undefined : proven.join(' ')],
+    ['last failure', reason === undefined ? undefined : `${reason.code}: ${reason.what}`],
+    ['bandwidth', bandwidth === undefined ? undefined : formatAmount(bandwidth, 'bytes_per_s')],
+    ['hours', timeofday === undefined ? undefined : formatHours(timeofday)],
+    ['applicant', network],
+    ['checks', String(tries)],
+    ['begun', new Date(madeMs).toISOString()],
+    ['ends', endsMs === undefined ? undefined : new Date(endsMs).toISOString()],
+  ];
+  return rows
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(13)} ${value}\n`]))
+    .join('');
+}
+
+export function auditLine({ atMs, event, registration, pid, by, detail }: AuditRow): string {
+  const of = [
+    registration === null ? '' : `registration ${registration}`,
+    pid === null ? '' : `provider ${pid}`,
+  ];
+  const words = [new Date(atMs).toISOString(), `${event} by ${by}`, ...of, detail].filter(
+    word => word !== '',
+  );
+  return `${words.join('  ')}\n`;
+}

@@ -1,0 +1,288 @@
+/**
+ * A registration from the side of the site, as far as it goes in one run; the next run goes on where this one stopped.
+ *
+ *     pair ──synced──▶ file in place ──▶ checked ──proven──▶ file away ──▶ active: the crontab line
+ *                                          │                   ╰──▶ waits for approval: later
+ *                                          ╰──not proven: mend it, later
+ */
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { errnoOf, EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
+import { step } from '../../lib/steps.js';
+import {
+  forgetPending,
+  keepPassword,
+  keepPending,
+  pendingFileOf,
+  readPending,
+  type PendingRegistration,
+} from './pending.js';
+import { RegistrationRefused, type PairStanding, type RegistrationServer } from './server.js';
+
+export interface RegisterOptions {
+  server: RegistrationServer;
+  serverUrl: string;
+  /** The directory that is applied for. */
+  url: string;
+  pwdfile: string;
+  /** Where that directory lies here; undefined: somebody else puts the file in place. */
+  docroot: string | undefined;
+  wishes: { bandwidth?: string; hours?: string };
+  /** For which approval, or the server, is waited for. */
+  waitMs: number;
+  nowMs: () => number;
+  sleep: (ms: number) => Promise<void>;
+}
+
+/** How far it has come. */
+export interface Registered {
+  status: ExitStatus;
+  /** What is said of it; undefined when it is active. */
+  message: string | undefined;
+  pending: PendingRegistration;
+  standing: PairStanding | undefined;
+}
+
+const SECOND = 1000;
+/** Between two looks at how it stands: at first, doubled each time, and at most. */
+const FIRST_LOOK_MS = 100;
+const LONGEST_LOOK_MS = 2 * SECOND;
+/** One that is applied for is a provider in a moment, as a rule. */
+const MOMENT_MS = 3 * SECOND;
+
+/** What is wrong with the file, by the server's code → exit status. */
+const STATUS_OF_REASON: Readonly<Record<string, ExitStatus>> = {
+  missing: EXIT.noinput,
+  forbidden: EXIT.noinput,
+  html: EXIT.dataerr,
+  empty: EXIT.dataerr,
+  long: EXIT.dataerr,
+  binary: EXIT.dataerr,
+  other: EXIT.dataerr,
+  elsewhere: EXIT.dataerr,
+  'catch-all': EXIT.dataerr,
+  status: EXIT.dataerr,
+  broken: EXIT.dataerr,
+  address: EXIT.dataerr,
+  robots: EXIT.noperm,
+};
+
+/**
+ * Begins a registration, or goes on with the one that is under way.
+ * @throws LccError `output.create`, `usage` for one of another site; as RegistrationServer
+ */
+export async function register(options: RegisterOptions): Promise<Registered> {
+  const pending = await pairOf(options);
+  return goOn(pending, options);
+}
+
+/** Goes on with a registration that is under way. */
+export async function continueRegistration(
+  pending: PendingRegistration,
+  options: RegisterOptions,
+): Promise<Registered> {
+  keepPassword(options.pwdfile, pending);
+  return goOn(pending, options);
+}
+
+async function pairOf({
+  server,
+  serverUrl,
+  url,
+  pwdfile,
+  docroot,
+  wishes,
+}: RegisterOptions): Promise<PendingRegistration> {
+  const known = readPending(pwdfile);
+  if (known !== undefined) {
+    if (known.server !== serverUrl || known.asked !== url)
+      throw new LccError(
+        'usage',
+        `${pendingFileOf(pwdfile)}: ${known.asked} is being registered at ${known.server}; give another --pwdfile, or remove that`,
+      );
+    keepPassword(pwdfile, known);
+    return known;
+  }
+  if (existsSync(pwdfile))
+    throw new LccError(
+      'output.create',
+      `${pwdfile}: exists, and may hold a password that is in use; give another file`,
+    );
+  if (docroot !== undefined) requireSafe(docroot, pwdfile);
+  const made = await server.make(url, wishes);
+  const { id, pid, file, secret, password } = made;
+  const pending: PendingRegistration = {
+    server: serverUrl,
+    id,
+    pid,
+    url: made.url,
+    asked: url,
+    file,
+    secret,
+    password,
+    ...(docroot !== undefined && { docroot: resolve(docroot) }),
+  };
+  try {
+    keepPending(pwdfile, pending);
+  } catch (error) {
+    throw new LccError('output.create', `${pwdfile}: ${messageOf(error)}`, { cause: error });
+  }
+  return pending;
+}
+
+/** @throws LccError `input.missing`, or `usage` when everybody could read the password */
+function requireSafe(docroot: string, pwdfile: string): void {
+  if (statSync(docroot, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new LccError('input.missing', `--docroot=${docroot}: there is no such directory`);
+  if (!relative(resolve(docroot), resolve(pwdfile)).startsWith('..'))
+    throw new LccError(
+      'usage',
+      `--pwdfile=${pwdfile}: it lies below the pages, where everybody could read it`,
+    );
+}
+
+async function goOn(pending: PendingRegistration, options: RegisterOptions): Promise<Registered> {
+  const endMs = options.nowMs() + options.waitMs;
+  try {
+    let standing = await options.server.look(pending.id);
+    if (standing.state === 'issued') {
+      place(pending);
+      standing = await check(pending, options, endMs);
+    }
+    standing = await settled(standing, pending, options, endMs);
+    return outcome(standing, pending, options);
+  } catch (error) {
+    if (!(error instanceof RegistrationRefused) || ![404, 410].includes(error.status)) throw error;
+    takeAway(pending);
+    forgetPending(options.pwdfile, true);
+    throw new LccError('auth.refused', `${error.message} (${options.pwdfile} is removed)`);
+  }
+}
+
+/** Asks for the check; one that is too early is asked for again while there is time. */
+async function check(
+  pending: PendingRegistration,
+  { server, nowMs, sleep }: RegisterOptions,
+  endMs: number,
+): Promise<PairStanding> {
+  for (;;) {
+    try {
+      let standing = await server.check(pending.id);
+      for (let looks = 0; standing.state === 'checking'; looks++) {
+        await sleep(pauseMs(looks));
+        standing = await server.look(pending.id);
+      }
+      return standing;
+    } catch (error) {
+      if (!(error instanceof RegistrationRefused) || error.status !== 429) throw error;
+      const waitMs = (error.retryAfterS ?? 1) * SECOND;
+      if (nowMs() + waitMs > endMs) throw error;
+      await sleep(waitMs);
+    }
+  }
+}
+
+/** Waits for approval and the provider, while there is time. */
+async function settled(
+  first: PairStanding,
+  pending: PendingRegistration,
+  { server, nowMs, sleep }: RegisterOptions,
+  endMs: number,
+): Promise<PairStanding> {
+  let standing = first;
+  const momentMs = nowMs() + MOMENT_MS;
+  const isWorthWaiting = () =>
+    (standing.state === 'waiting' && nowMs() < endMs) ||
+    (standing.state === 'applying' && nowMs() < Math.max(endMs, momentMs));
+  for (let looks = 0; isWorthWaiting(); looks++) {
+    await sleep(pauseMs(looks));
+    standing = await server.look(pending.id);
+  }
+  return standing;
+}
+
+function pauseMs(looks: number): number {
+  return Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 2 ** Math.min(looks, 10));
+}
+
+function outcome(
+  standing: PairStanding,
+  pending: PendingRegistration,
+  { pwdfile }: RegisterOptions,
+): Registered {
+  const { state, reason } = standing;
+  const of = { pending, standing };
+  const why = reason === undefined ? '' : `: ${clean(reason.what)}; ${clean(reason.do)}`;
+  switch (state) {
+    case 'active':
+      takeAway(pending);
+      forgetPending(pwdfile, false);
+      return { ...of, status: EXIT.ok, message: undefined };
+    case 'waiting':
+      takeAway(pending);
+      return {
+        ...of,
+        status: EXIT.tempfail,
+        message: `${pending.url} is proven, and waits for approval; run this again later`,
+      };
+    case 'applying':
+      takeAway(pending);
+      return {
+        ...of,
+        status: EXIT.tempfail,
+        message: `${pending.url} is proven, and is being set up; run this again later`,
+      };
+    case 'refused':
+      takeAway(pending);
+      forgetPending(pwdfile, true);
+      return { ...of, status: EXIT.noperm, message: `${pending.url} is refused${why}` };
+    case 'issued':
+      return {
+        ...of,
+        status: STATUS_OF_REASON[reason?.code ?? ''] ?? EXIT.tempfail,
+        message: `${pending.file}${why}; then run this again`,
+      };
+    default:
+      return {
+        ...of,
+        status: EXIT.tempfail,
+        message: `${pending.url}: ${clean(state)}; run this again later`,
+      };
+  }
+}
+
+/** Puts the file of the secret in place, readable for everybody; leaves alone what has that name and is another. */
+function place(pending: PendingRegistration): void {
+  const path = pathOf(pending);
+  if (path === undefined) return;
+  const text = `${pending.secret}\n`;
+  try {
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST')
+      throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
+    // Of a run that was cut off.
+    if (text.startsWith(readFileSync(path, 'utf8'))) writeFileSync(path, text);
+  }
+  chmodSync(path, 0o644);
+  step('register.file.placed');
+}
+
+/** The file has done what it is for. */
+function takeAway(pending: PendingRegistration): void {
+  const path = pathOf(pending);
+  if (path !== undefined) rmSync(path, { force: true });
+}
+
+function pathOf({ docroot, url, file }: PendingRegistration): string | undefined {
+  const name = file.slice(url.length);
+  // The name comes from the server, and must not lead elsewhere.
+  if (!/^lcc-[0-9a-f]+\.txt$/.test(name))
+    throw new LccError('peer.protocol', `${file}: that is no name of a file for a secret`);
+  return docroot === undefined ? undefined : join(docroot, name);
+}
+
+/** What a server says, for a terminal. */
+function clean(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').slice(0, 500);
+}

@@ -1,0 +1,172 @@
+/** What a Registration Server is asked by a site: its JSON API, from the side that asks. */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { LccError, messageOf } from '../../lib/errors.js';
+
+/** A pair as the server shows it. */
+export interface PairStanding {
+  state: string;
+  pid: number;
+  /** The directory that is applied for. */
+  url: string;
+  /** The url of the file. */
+  file: string;
+  /** Directories that were proven. */
+  proven: readonly string[];
+  reason: { code: string; what: string; do: string } | undefined;
+  /** Where sets are delivered to. */
+  uns: string;
+}
+
+/** The one answer with the secrets. */
+export interface PairMade extends PairStanding {
+  id: string;
+  secret: string;
+  password: string;
+}
+
+/** Something that a server refuses, in its words. */
+export class RegistrationRefused extends LccError {
+  readonly status: number;
+  readonly word: string;
+  readonly retryAfterS: number | undefined;
+
+  constructor(status: number, word: string, message: string, retryAfterS: number | undefined) {
+    const isLater = status === 429 || status >= 500;
+    super(isLater ? 'try.later' : status === 403 ? 'auth.refused' : 'data.refused', message);
+    this.status = status;
+    this.word = word;
+    this.retryAfterS = retryAfterS;
+  }
+}
+
+export interface RegistrationServerOptions {
+  /** Its public address. */
+  url: string;
+  timeoutMs: number;
+  /** Certificates (PEM) trusted instead of the system's. */
+  ca: Buffer | undefined;
+}
+
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+export class RegistrationServer {
+  readonly #options: RegistrationServerOptions;
+
+  constructor(options: RegistrationServerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws LccError `try.later` when the server does not answer; RegistrationRefused */
+  async make(url: string, wishes: { bandwidth?: string; hours?: string }): Promise<PairMade> {
+    const answer = await this.#ask('POST', 'pairs', { url, ...wishes });
+    const [id, secret, password] = ['id', 'secret', 'password'].map(name => answer[name]);
+    if (typeof id !== 'string' || typeof secret !== 'string' || typeof password !== 'string')
+      throw this.#strange('no pair');
+    return { ...this.#standing(answer), id, secret, password };
+  }
+
+  /** Says that the file is there. @throws as `make` */
+  async check(id: string): Promise<PairStanding> {
+    return this.#standing(await this.#ask('POST', `pairs/${id}/check`, {}));
+  }
+
+  /** @throws as `make` */
+  async look(id: string): Promise<PairStanding> {
+    return this.#standing(await this.#ask('GET', `pairs/${id}`));
+  }
+
+  #standing(answer: Readonly<Record<string, unknown>>): PairStanding {
+    const { state, pid, url, file, proven, reason, uns } = answer;
+    if (
+      typeof state !== 'string' ||
+      !Number.isSafeInteger(pid) ||
+      typeof url !== 'string' ||
+      typeof file !== 'string' ||
+      !file.startsWith(url)
+    )
+      throw this.#strange('no standing of a pair');
+    return {
+      state,
+      pid: Number(pid),
+      url,
+      file,
+      proven: Array.isArray(proven) ? proven.map(String) : [],
+      reason: typeof reason === 'object' && reason !== null ? (reason as PairStanding['reason']) : undefined,
+      uns: typeof uns === 'string' ? uns : '',
+    };
+  }
+
+  async #ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Record<string, unknown>> {
+    const { status, retryAfter, text } = await this.#send(method, path, body);
+    let answer: Record<string, unknown>;
+    try {
+      answer = Object(JSON.parse(text)) as Record<string, unknown>;
+    } catch {
+      throw status >= 500
+        ? new LccError('try.later', `${this.#options.url}: status ${status}; try again later`)
+        : this.#strange(`status ${status}, and no JSON`);
+    }
+    if (status >= 200 && status <= 299) return answer;
+    const { code, what, do: advice } = answer;
+    const message = `${this.#options.url}: ${oneLine(what)}; ${oneLine(advice)}`;
+    throw new RegistrationRefused(status, oneLine(code), message, Number(retryAfter) || undefined);
+  }
+
+  #send(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ status: number; retryAfter: string; text: string }> {
+    const { url: base, timeoutMs, ca } = this.#options;
+    const url = new URL(`api/v1/${path}`, base.endsWith('/') ? base : `${base}/`);
+    const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const headers =
+      bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': bytes.length };
+    const signal = AbortSignal.timeout(timeoutMs);
+    return new Promise((resolve, reject) => {
+      const failed = (error: unknown) => {
+        const why = signal.aborted ? `no answer within ${timeoutMs / 1000} s (--timeout)` : messageOf(error);
+        reject(new LccError('try.later', `${base}: ${why}; try again later`, { cause: error }));
+      };
+      const asked = request(url, { method, headers, signal, ...(ca !== undefined && { ca }) }, answer => {
+        read(answer)
+          .then(text =>
+            resolve({
+              status: answer.statusCode ?? 0,
+              retryAfter: answer.headers['retry-after'] ?? '',
+              text,
+            }),
+          )
+          .catch(failed);
+      });
+      asked.on('error', failed).end(bytes);
+    });
+  }
+
+  #strange(what: string): LccError {
+    return new LccError(
+      'peer.protocol',
+      `${this.#options.url}: ${what}; is that the address of a Registration Server?`,
+    );
+  }
+}
+
+async function read(answer: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of answer) {
+    pieces.push(piece as Buffer);
+    length += (piece as Buffer).length;
+    if (length > MAX_ANSWER_BYTES) throw new Error(`an answer of more than ${MAX_ANSWER_BYTES} bytes`);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** What a server says, for a terminal. */
+function oneLine(value: unknown): string {
+  return String(value)
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, 500);
+}

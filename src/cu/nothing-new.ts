@@ -1,0 +1,7 @@
+/** A consumer is not run when nothing is new; but one whose stream says how far it came, after every change. */
+import type { Query } from './types.js';
+
+/** Whether a stream must be written, were it without a record: there are changes, and it says how far it came. */
+export function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
+  return format.tellsReached === true && reachedSeq > (selection.sinceSeq ?? 0);
+}

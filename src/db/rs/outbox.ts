@@ -1,0 +1,72 @@
+/** Operations for the Queue Manager, from the transaction that needs them to the one that has their answer. */
+import { randomUUID } from 'node:crypto';
+import type { Db } from '../../lib/sqlite.js';
+import type { RsChange } from '../../wire/qm-rs.js';
+
+export interface WaitingOperation {
+  id: string;
+  registration: number;
+  change: RsChange;
+}
+
+interface OutboxRow {
+  id: string;
+  registration: number;
+  change: string;
+}
+
+export class OutboxStore {
+  readonly #statements;
+
+  constructor(db: Db) {
+    this.#statements = {
+      add: db.prepare<[string, number, number, string, number]>(
+        'INSERT INTO outbox(id, registration, pid, change, made_ms) VALUES (?, ?, ?, ?, ?)',
+      ),
+      waiting: db.prepare<[number], OutboxRow>(
+        'SELECT id, registration, change FROM outbox ORDER BY seq LIMIT ?',
+      ),
+      of: db.prepare<[number], OutboxRow>(
+        'SELECT id, registration, change FROM outbox WHERE registration = ? ORDER BY seq',
+      ),
+      count: db.prepare<[], number>('SELECT count(*) FROM outbox').pluck(),
+      remove: db.prepare<[string]>('DELETE FROM outbox WHERE id = ?'),
+      removeOf: db.prepare<[number]>('DELETE FROM outbox WHERE registration = ?'),
+    };
+  }
+
+  // Inside a transaction
+
+  add(registration: number, change: RsChange, nowMs: number): void {
+    this.#statements.add.run(randomUUID(), registration, change.pid, JSON.stringify(change), nowMs);
+  }
+
+  /** It has its answer. @returns whether it waited */
+  remove(id: string): boolean {
+    return this.#statements.remove.run(id).changes > 0;
+  }
+
+  removeOf(registration: number): void {
+    this.#statements.removeOf.run(registration);
+  }
+
+  // Reading
+
+  /** The oldest, in their order. */
+  waiting(limit: number): WaitingOperation[] {
+    return this.#statements.waiting.all(limit).map(operationOf);
+  }
+
+  /** Those of one registration, in their order. */
+  of(registration: number): WaitingOperation[] {
+    return this.#statements.of.all(registration).map(operationOf);
+  }
+
+  get count(): number {
+    return this.#statements.count.get() ?? 0;
+  }
+}
+
+function operationOf({ change, ...row }: OutboxRow): WaitingOperation {
+  return { ...row, change: JSON.parse(change) as RsChange };
+}

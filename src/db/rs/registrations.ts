@@ -1,0 +1,319 @@
+/**
+ * Registrations. The states of one, asserted here and by the WHERE of the statement that changes it:
+ *
+ *     issued ──▶ checking ──▶ proven ──▶ waiting ──▶ applying ──▶ active
+ *       │ ▲         │            ╰───────────────────▶ │
+ *       │ ╰─────────╯                        │         ╰──▶ refused
+ *       ├──▶ expired ◀───────────────────────┤
+ *       ╰──▶ cancelled            refused ◀──╯
+ */
+import type { Db } from '../../lib/sqlite.js';
+import { transitions } from '../../lib/states.js';
+import type { RsTerms } from '../../wire/qm-rs.js';
+
+export type RegistrationState =
+  'issued' | 'checking' | 'proven' | 'waiting' | 'applying' | 'active' | 'refused' | 'expired' | 'cancelled';
+
+const becomes = transitions<RegistrationState>('registration', {
+  issued: ['checking', 'expired', 'cancelled'],
+  checking: ['proven', 'issued'],
+  proven: ['waiting', 'applying'],
+  waiting: ['applying', 'refused', 'expired'],
+  applying: ['active', 'refused'],
+  active: [],
+  refused: [],
+  expired: [],
+  cancelled: [],
+});
+
+/** States that nothing leaves. */
+export const ENDS: readonly RegistrationState[] = ['active', 'refused', 'expired', 'cancelled'];
+
+/** Why a proof failed, or a registration was refused. */
+export interface RegistrationReason {
+  /** A word for programs. */
+  code: string;
+  /** What is wrong, and what to do, for people. */
+  what: string;
+  do: string;
+}
+
+/** What the applicant wants, within what is allowed. */
+export type Wishes = Pick<RsTerms, 'bandwidth' | 'timeofday'>;
+
+/** What a pair begins with. */
+export interface NewRegistration {
+  capability: string;
+  prefix: string;
+  host: string;
+  file: string;
+  secret: string;
+  password: string;
+  wishes: Wishes;
+  network: string;
+}
+
+export interface Registration extends Omit<NewRegistration, 'secret' | 'password' | 'capability'> {
+  id: number;
+  state: RegistrationState;
+  pid: number;
+  /** Undefined when it is over. */
+  secret: string | undefined;
+  password: string | undefined;
+  tries: number;
+  /** Milliseconds since 1970, those of the last hour. */
+  triedMs: readonly number[];
+  reason: RegistrationReason | undefined;
+  /** Prefixes. */
+  proven: readonly string[];
+  madeMs: number;
+  changedMs: number;
+  endsMs: number | undefined;
+}
+
+/** A provider that registered here. */
+export interface RegisteredProvider {
+  pid: number;
+  registration: number;
+  prefix: string;
+  sinceMs: number;
+}
+
+/** What a transition changes besides the state; left out: stays. */
+export interface RegistrationChanges {
+  pid?: number;
+  reason?: RegistrationReason | null;
+  proven?: readonly string[];
+  endsMs?: number | null;
+}
+
+interface Row {
+  id: number;
+  state: RegistrationState;
+  pid: number;
+  prefix: string;
+  host: string;
+  file: string;
+  secret: string | null;
+  password: string | null;
+  wishes: string;
+  network: string;
+  tries: number;
+  tried_ms: string;
+  reason: string | null;
+  proven: string;
+  made_ms: number;
+  changed_ms: number;
+  ends_ms: number | null;
+}
+
+interface Move {
+  id: number;
+  from: RegistrationState;
+  to: RegistrationState;
+  pid: number | null;
+  hasReason: 0 | 1;
+  reason: string | null;
+  proven: string | null;
+  endsMs: number | null;
+  nowMs: number;
+  isEnd: 0 | 1;
+}
+
+const HOUR_MS = 3_600_000;
+const OPEN = `state IN ('issued', 'checking')`;
+
+export class RegistrationStore {
+  readonly #statements;
+
+  constructor(db: Db) {
+    const select = `SELECT id, state, pid, prefix, host, file, secret, password, wishes, network, tries, tried_ms, reason,
+        proven, made_ms, changed_ms, ends_ms FROM registration`;
+    this.#statements = {
+      lastPid: db.prepare<[], number>("SELECT value FROM counter WHERE name = 'pid'").pluck(),
+      setPid: db.prepare<[number]>("UPDATE counter SET value = ? WHERE name = 'pid'"),
+      insert: db.prepare<Record<string, string | number>>(
+        `INSERT INTO registration(capability, state, pid, prefix, host, file, secret, password, wishes, network, made_ms,
+           changed_ms, ends_ms)
+         VALUES ($capability, 'issued', $pid, $prefix, $host, $file, $secret, $password, $wishes, $network, $nowMs, $nowMs,
+           $endsMs)`,
+      ),
+      move: db.prepare<Move>(
+        `UPDATE registration SET state = $to, changed_ms = $nowMs, ends_ms = $endsMs, pid = coalesce($pid, pid),
+           reason = iif($hasReason, $reason, reason), proven = coalesce($proven, proven),
+           secret = iif($isEnd, NULL, secret), password = iif($isEnd, NULL, password)
+         WHERE id = $id AND state = $from`,
+      ),
+      tried: db.prepare<[string, number]>(
+        'UPDATE registration SET tries = tries + 1, tried_ms = ? WHERE id = ?',
+      ),
+      renumber: db.prepare<[number, number]>(
+        "UPDATE registration SET pid = ? WHERE id = ? AND state = 'applying'",
+      ),
+      get: db.prepare<[number], Row>(`${select} WHERE id = ?`),
+      byCapability: db.prepare<[string], Row>(`${select} WHERE capability = ?`),
+      inState: db.prepare<[string, number], Row>(
+        `${select} WHERE state IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT ?`,
+      ),
+      due: db.prepare<[number, number], Row>(
+        `${select} WHERE state IN ('issued', 'waiting') AND ends_ms <= ? ORDER BY id LIMIT ?`,
+      ),
+      open: db.prepare<[], number>(`SELECT count(*) FROM registration WHERE ${OPEN}`).pluck(),
+      ofNetwork: db
+        .prepare<[string, number], number>(
+          'SELECT count(*) FROM registration WHERE network = ? AND made_ms > ?',
+        )
+        .pluck(),
+      ofHost: db
+        .prepare<[string], number>(`SELECT count(*) FROM registration WHERE host = ? AND ${OPEN}`)
+        .pluck(),
+      count: db.prepare<[string], number>('SELECT count(*) FROM registration WHERE state = ?').pluck(),
+      forget: db.prepare<[number]>(
+        "DELETE FROM registration WHERE state IN ('active', 'refused', 'expired', 'cancelled') AND changed_ms < ?",
+      ),
+      register: db.prepare<RegisteredProvider>(
+        'INSERT OR REPLACE INTO registered VALUES ($pid, $registration, $prefix, $sinceMs)',
+      ),
+      registeredCount: db.prepare<[], number>('SELECT count(*) FROM registered').pluck(),
+      registered: db.prepare<[], RegisteredProvider>(
+        'SELECT pid, registration, prefix, since_ms AS sinceMs FROM registered ORDER BY pid',
+      ),
+    };
+  }
+
+  // Inside a transaction
+
+  /** The next number, which is given once. @param first the lowest there is */
+  nextPid(first: number): number {
+    const pid = Math.max(first, (this.#statements.lastPid.get() ?? 0) + 1);
+    this.#statements.setPid.run(pid);
+    return pid;
+  }
+
+  /** A pair is issued. @returns its id */
+  issue(pair: NewRegistration, pid: number, nowMs: number, endsMs: number): number {
+    const { wishes, ...rest } = pair;
+    const row = { ...rest, wishes: JSON.stringify(wishes), pid, nowMs, endsMs };
+    return Number(this.#statements.insert.run(row).lastInsertRowid);
+  }
+
+  /**
+   * One transition. What ends forgets its hashes.
+   * @returns whether it was in the state `from`
+   */
+  move(
+    id: number,
+    from: RegistrationState,
+    to: RegistrationState,
+    nowMs: number,
+    { pid, reason, proven, endsMs = null }: RegistrationChanges = {},
+  ): boolean {
+    const row: Move = {
+      id,
+      from,
+      to: becomes(from, to, id),
+      pid: pid ?? null,
+      hasReason: reason === undefined ? 0 : 1,
+      reason: reason === undefined || reason === null ? null : JSON.stringify(reason),
+      proven: proven === undefined ? null : JSON.stringify(proven),
+      endsMs,
+      nowMs,
+      isEnd: ENDS.includes(to) ? 1 : 0,
+    };
+    return this.#statements.move.run(row).changes > 0;
+  }
+
+  /** A try to prove it begins. */
+  tried({ id, triedMs }: Registration, nowMs: number): void {
+    const recent = [...triedMs.filter(ms => ms > nowMs - HOUR_MS), nowMs];
+    this.#statements.tried.run(JSON.stringify(recent), id);
+  }
+
+  /** Its number was taken: it is being applied for under another one. */
+  renumber(id: number, pid: number): void {
+    this.#statements.renumber.run(pid, id);
+  }
+
+  /** The Queue Manager has the provider. */
+  register(provider: RegisteredProvider): void {
+    this.#statements.register.run(provider);
+  }
+
+  /** Forgets what ended before. @returns how many */
+  forget(beforeMs: number): number {
+    return this.#statements.forget.run(beforeMs).changes;
+  }
+
+  // Reading
+
+  get(id: number): Registration | undefined {
+    return read(this.#statements.get.get(id));
+  }
+
+  /** @param capability its hash */
+  find(capability: string): Registration | undefined {
+    return read(this.#statements.byCapability.get(capability));
+  }
+
+  /** The newest first. */
+  inStates(states: readonly RegistrationState[], limit: number): Registration[] {
+    return this.#statements.inState.all(JSON.stringify(states), limit).map(readRow);
+  }
+
+  /** Those whose state is over by itself. */
+  due(nowMs: number, limit: number): Registration[] {
+    return this.#statements.due.all(nowMs, limit).map(readRow);
+  }
+
+  /** Pairs that are neither proven nor over: in all, of a host, and all that a network was given since. */
+  get open(): number {
+    return this.#statements.open.get() ?? 0;
+  }
+
+  openOf(host: string): number {
+    return this.#statements.ofHost.get(host) ?? 0;
+  }
+
+  madeFor(network: string, sinceMs: number): number {
+    return this.#statements.ofNetwork.get(network, sinceMs) ?? 0;
+  }
+
+  count(state: RegistrationState): number {
+    return this.#statements.count.get(state) ?? 0;
+  }
+
+  get registeredCount(): number {
+    return this.#statements.registeredCount.get() ?? 0;
+  }
+
+  /** Providers that registered here, ascending. */
+  registered(): RegisteredProvider[] {
+    return this.#statements.registered.all();
+  }
+}
+
+function read(row: Row | undefined): Registration | undefined {
+  return row && readRow(row);
+}
+
+function readRow(row: Row): Registration {
+  return {
+    id: row.id,
+    state: row.state,
+    pid: row.pid,
+    prefix: row.prefix,
+    host: row.host,
+    file: row.file,
+    secret: row.secret ?? undefined,
+    password: row.password ?? undefined,
+    wishes: JSON.parse(row.wishes) as Wishes,
+    network: row.network,
+    tries: row.tries,
+    triedMs: JSON.parse(row.tried_ms) as number[],
+    reason: row.reason === null ? undefined : (JSON.parse(row.reason) as RegistrationReason),
+    proven: JSON.parse(row.proven) as string[],
+    madeMs: row.made_ms,
+    changedMs: row.changed_ms,
+    endsMs: row.ends_ms ?? undefined,
+  };
+}

@@ -1,0 +1,44 @@
+/** The figures of lccd-rs. */
+import { amount } from '../config/words.js';
+import { field, gauge, some, type Status, type StatusOf } from '../daemon/figures.js';
+
+export const RS_FIGURES = {
+  qm_connected: gauge<boolean>('lcc_rs_qm_connected', 'Whether the Queue Manager is connected: 1 or 0', {
+    reasons: ({ qm_connected: isConnected, operations_waiting: waiting }) =>
+      isConnected === false &&
+      Number(waiting) > 0 &&
+      `${amount(Number(waiting), 'change of a provider waits', 'changes of providers wait')} for lccd-qm, which lccd-rs cannot reach`,
+  }),
+  operations_later: field<string | null>({
+    reasons: ({ operations_later: later }) =>
+      typeof later === 'string' && `lccd-qm lets changes of providers wait: ${later}`,
+  }),
+  pairs_open: gauge('lcc_rs_open_pairs', 'Pairs that are neither proven nor over', some('open pair')),
+  checks: gauge('lcc_rs_checks', 'Checks of sites under way', some('check')),
+  sites_waiting: gauge('lcc_rs_waiting_sites', 'Proven sites that wait for the operator', {
+    word: some('site waits for approval', 'sites wait for approval'),
+    reasons: ofWaiting,
+  }),
+  sites_applying: gauge(
+    'lcc_rs_applying_sites',
+    'Sites that the Queue Manager has not confirmed as providers',
+  ),
+  operations_waiting: gauge(
+    'lcc_rs_waiting_operations',
+    'Changes of providers that the Queue Manager has not answered',
+    some('change of a provider to be made', 'changes of providers to be made'),
+  ),
+  registered: gauge(
+    'lcc_rs_registered_providers',
+    'Providers that registered by themselves',
+    some('provider registered', 'providers registered'),
+  ),
+  listens: field<readonly string[]>(),
+};
+
+export type RsStatus = StatusOf<typeof RS_FIGURES>;
+
+function ofWaiting({ sites_waiting: count }: Status): string | false {
+  const sites = Number(count);
+  return sites > 0 && `${amount(sites, 'site waits', 'sites wait')} for approval; lccrs list`;
+}

@@ -1,0 +1,50 @@
+/** Settings of registration as the values that its parts take. */
+import { join } from 'node:path';
+import type { NumberKey } from '../config/keys.js';
+import type { Config } from '../config/load.js';
+import { limitText } from '../config/settings/index.js';
+import { parseNetwork } from '../lib/network.js';
+import { engineOptionsOf } from './proof/site-fetcher.js';
+
+export function rsOptions(config: Config) {
+  const limit = (key: NumberKey) => ({
+    most: config.get(key),
+    text: limitText(key, config.get(key)),
+  });
+  const allowAddresses = config.get('bot.allow_addresses');
+  const ports = config.get('rs.ports');
+  return {
+    path: join(config.home.rs, 'rs.db'),
+    lockPath: join(config.home.rs, 'rs.lock'),
+    qmSocket: join(config.home.run, 'qm-rs.sock'),
+    url: config.get('rs.url'),
+    /** Where providers deliver to. */
+    uns: config.get('rs.uns') || (config.get('uns.listen')[0] ?? ''),
+    contact: config.get('rs.contact'),
+    mode: config.get('rs.mode') as 'open' | 'approve' | 'closed',
+    proxies: config.get('rs.proxies').map(parseNetwork),
+    firstPid: config.get('rs.first_pid'),
+    pairMs: config.get('rs.pair_ms'),
+    waitMs: config.get('rs.wait_ms'),
+    keepMs: config.get('rs.keep_ms'),
+    auditMs: config.get('rs.audit_ms'),
+    limits: {
+      openPairs: limit('rs.max_open_pairs'),
+      perNetwork: limit('rs.pairs_per_network'),
+      perHost: limit('rs.pairs_per_host'),
+      checkInterval: limit('rs.check_interval_ms'),
+      checksPerHour: limit('rs.checks_per_hour'),
+      checks: limit('rs.max_checks'),
+      checking: limit('rs.max_checking'),
+    },
+    site: { ports, allowed: allowAddresses.map(parseNetwork) },
+    proof: {
+      ...engineOptionsOf(config),
+      ports,
+      checkTimeoutMs: config.get('rs.check_timeout_ms'),
+    },
+    qm: { timeoutMs: config.get('rs.qm_timeout_ms'), retryMs: config.get('rs.retry_ms') },
+  };
+}
+
+export type RsOptions = ReturnType<typeof rsOptions>;

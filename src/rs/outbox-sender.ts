@@ -1,0 +1,184 @@
+/**
+ * Sends what waits in the outbox to the Queue Manager, in order, until each operation has its answer. One that is answered `later`
+ * keeps those of its provider waiting, and no others.
+ */
+import type { Connection } from '../daemon/types.js';
+import type { RsDatabase } from '../db/rs/database.js';
+import type { WaitingOperation } from '../db/rs/outbox.js';
+import type { Clock } from '../lib/clock.js';
+import { Conversation } from '../lib/conversation.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import { Lines } from '../lib/lines.js';
+import type { Log } from '../lib/log.js';
+import {
+  formatRsAsk,
+  MAX_RS_LINE_LENGTH,
+  readRsAnswer,
+  type RsAnswer,
+  type RsQuestion,
+} from '../wire/qm-rs.js';
+
+/** Read of the database at a time. */
+const WINDOW = 100;
+
+export interface OutboxSenderOptions {
+  db: RsDatabase;
+  clock: Clock;
+  log: Log;
+  timeoutMs: number;
+  retryMs: number;
+  /** An operation has its answer. */
+  answered: (operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>) => void;
+  fail: (error: unknown) => void;
+}
+
+export class OutboxSender {
+  readonly #options: OutboxSenderOptions;
+  #link: QmRsLink | undefined;
+  #isSending = false;
+  #isStirred = false;
+  #cancelRetry: (() => void) | undefined;
+  /** Why the last operation has to wait, as the Queue Manager says; undefined: none does. */
+  #later: string | undefined;
+
+  constructor(options: OutboxSenderOptions) {
+    this.#options = options;
+  }
+
+  get isConnected(): boolean {
+    return this.#link !== undefined;
+  }
+
+  get later(): string | undefined {
+    return this.#later;
+  }
+
+  /** A connection to the Queue Manager is there. */
+  serve({ socket }: Connection): void {
+    const { clock, timeoutMs } = this.#options;
+    const link = new QmRsLink(new Conversation(socket, 'Queue Manager', clock), timeoutMs);
+    this.#link = link;
+    socket.once('close', () => {
+      if (this.#link === link) this.#link = undefined;
+    });
+    this.stir();
+  }
+
+  /** There may be something to send. */
+  stir(): void {
+    this.#isStirred = true;
+    if (!this.#isSending && this.#link !== undefined) void this.#send().catch(this.#options.fail);
+  }
+
+  /** Asks a question; undefined when there is no answer to be had. */
+  async ask(question: RsQuestion): Promise<Readonly<Record<string, unknown>> | undefined> {
+    try {
+      const answer = await this.#link?.ask(formatRsAsk(question));
+      return answer !== undefined && 'ok' in answer ? answer.ok : undefined;
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      return undefined;
+    }
+  }
+
+  stop(): void {
+    this.#cancelRetry?.();
+    this.#link?.close();
+    this.#link = undefined;
+  }
+
+  async #send(): Promise<void> {
+    const { log } = this.#options;
+    this.#isSending = true;
+    try {
+      while (this.#isStirred && this.#link !== undefined) {
+        this.#isStirred = false;
+        await this.#sendAll(this.#link);
+      }
+    } catch (error) {
+      if (!(error instanceof LccError)) throw error;
+      log.warn('operation not answered; it is sent again', { error: messageOf(error) });
+      this.#link?.close();
+      this.#again();
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  async #sendAll(link: QmRsLink): Promise<void> {
+    const { db, log, answered } = this.#options;
+    /** Providers with an operation that has to wait. */
+    const held = new Set<number>();
+    for (const operation of db.outbox.waiting(WINDOW)) {
+      const { id, change } = operation;
+      if (held.has(change.pid)) continue;
+      const answer = await link.ask(formatRsAsk(change, id));
+      if ('later' in answer) {
+        held.add(change.pid);
+        if (this.#later !== answer.later)
+          log.warn('operation has to wait', { op: change.op, pid: change.pid, reason: answer.later });
+        this.#later = answer.later;
+        continue;
+      }
+      answered(operation, answer);
+      // What is done may need something more.
+      this.#isStirred = true;
+    }
+    if (held.size > 0) {
+      this.#isStirred = false;
+      this.#again();
+    } else this.#later = undefined;
+  }
+
+  #again(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = this.#options.clock.after(this.#options.retryMs, () => this.stir());
+  }
+}
+
+/** One connection: a line, its answer, one at a time. */
+class QmRsLink {
+  readonly #talk: Conversation;
+  readonly #timeoutMs: number;
+  readonly #answers: RsAnswer[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(talk: Conversation, timeoutMs: number) {
+    this.#talk = talk;
+    this.#timeoutMs = timeoutMs;
+    const lines = new Lines(
+      MAX_RS_LINE_LENGTH,
+      () => new LccError('peer.protocol', 'the Queue Manager: a line that is too long'),
+    );
+    talk.listen(
+      chunk => {
+        for (const line of lines.read(chunk)) this.#answers.push(readRsAnswer(line));
+      },
+      () => new LccError('peer.unavailable', 'the Queue Manager: connection closed'),
+    );
+  }
+
+  /** @throws LccError when the connection is broken, or there is no answer in time */
+  ask(line: string): Promise<RsAnswer> {
+    const answer = this.#turn.then(() => this.#ask(line));
+    this.#turn = answer.catch(() => undefined);
+    return answer;
+  }
+
+  close(): void {
+    this.#talk.destroy();
+  }
+
+  async #ask(line: string): Promise<RsAnswer> {
+    const late = () => {
+      // A late answer would be taken for that of the next question.
+      this.close();
+      return new LccError('peer.unavailable', 'the Queue Manager: no answer in time (rs.qm_timeout_ms)');
+    };
+    await this.#talk.write(line, this.#timeoutMs, late);
+    await this.#talk.until(() => this.#answers.length > 0, this.#timeoutMs, late);
+    const answer = this.#answers.shift();
+    if (answer === undefined) throw new LccError('bug', 'an answer that was there is gone');
+    return answer;
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Whether the site of an applicant is theirs (docs/design/registration.md, "The proof"):
+ *
+ *     file ──the secret──▶ neighbour ──another answer──▶ robots.txt ──does not forbid it──▶ proven
+ *       ╰──────────────────────┴───────────────────────────┴──▶ failed, with a reason
+ */
+import { hash, randomBytes } from 'node:crypto';
+import robotsModule from 'robots-parser';
+import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
+import type { Site } from '../site.js';
+import { codeOfFailure, proofReason, type ProofCode } from './reasons.js';
+import { SiteFetcher, type SiteAnswer, type SiteFetcherOptions } from './site-fetcher.js';
+
+export interface ProofOptions extends SiteFetcherOptions {
+  /** Of sites, as texts. */
+  ports: readonly string[];
+  /** Longest proof. */
+  checkTimeoutMs: number;
+}
+
+export interface Proof {
+  /** Undefined when it succeeded. */
+  failed: RegistrationReason | undefined;
+  /** Directories that were proven. */
+  prefixes: readonly string[];
+  /** Addresses that were connected to. */
+  addresses: readonly string[];
+}
+
+const MAX_FILE_BYTES = 1024;
+/** RFC 9309, section 2.5. */
+const MAX_ROBOTS_BYTES = 500 * 1024;
+// What the package exports is the function; its types say that it is a member `default`.
+const robotsParser = robotsModule as unknown as typeof robotsModule.default;
+const ROBOT = 'lccbot';
+const NAMES_ROBOT = /^[ \t]*user-agent[ \t]*:[ \t]*lccbot[ \t]*(?:\/[^#\r\n]*)?(?:#[^\r\n]*)?$/im;
+/** 80 random bits. */
+const NAME_BYTES = 10;
+
+/** A name that nobody can guess: `lcc-HANDLE.txt`. */
+export function randomFileName(): string {
+  return `lcc-${randomBytes(NAME_BYTES).toString('hex')}.txt`;
+}
+
+/** Never rejects but for a bug. */
+export async function prove(
+  site: Site,
+  { file, secret }: Pick<Registration, 'file' | 'secret'>,
+  options: ProofOptions,
+): Promise<Proof> {
+  const fetcher = new SiteFetcher(site, options);
+  const cancel = options.clock.after(options.checkTimeoutMs, () => fetcher.close());
+  try {
+    const found = await look(fetcher, site.prefix, file, secret ?? '', options.ports);
+    const addresses = [...fetcher.addresses];
+    return typeof found === 'string'
+      ? { failed: proofReason(found), prefixes: [], addresses }
+      : { failed: undefined, prefixes: found, addresses };
+  } finally {
+    cancel();
+    fetcher.close();
+  }
+}
+
+async function look(
+  fetcher: SiteFetcher,
+  prefix: string,
+  file: string,
+  secret: string,
+  ports: readonly string[],
+): Promise<ProofCode | string[]> {
+  const get = (name: string) => {
+    const places = placesOf(prefix + name, ports);
+    return fetcher.get(prefix + name, places, MAX_FILE_BYTES);
+  };
+  const answer = await get(file);
+  const wrong = problemOf(answer, secret);
+  if (wrong !== undefined) return wrong;
+  const at = answer.kind === 'content' ? answer.url : '';
+  if (!placesOf(prefix + file, ports).includes(at)) return 'elsewhere';
+  const prefixes = [...new Set([prefix, at.slice(0, -file.length)])];
+
+  const neighbour = await get(randomFileName());
+  if (neighbour.kind === 'content' && isSecret(neighbour.bytes, secret)) return 'catch-all';
+  if (neighbour.kind === 'failed' && isOfConnection(neighbour)) return codeOfFailure(neighbour.failure);
+
+  for (const each of prefixes) {
+    const forbidden = await robotsForbid(fetcher, each, ports);
+    if (forbidden !== undefined) return forbidden;
+  }
+  return prefixes;
+}
+
+/** A url itself, and where http may lead to: the same path of the same host under https. */
+function placesOf(url: string, ports: readonly string[]): string[] {
+  const twins = ports.map(port => {
+    const twin = new URL(url);
+    twin.protocol = 'https:';
+    twin.port = port;
+    return twin.href;
+  });
+  return [url, ...(url.startsWith('http:') ? twins : [])];
+}
+
+function problemOf(answer: SiteAnswer, secret: string): ProofCode | undefined {
+  if (answer.kind === 'failed') return codeOfFailure(answer.failure);
+  if (answer.status !== 200) return 'status';
+  if (isSecret(answer.bytes, secret)) return undefined;
+  const text = answer.bytes.toString('latin1');
+  if (/^[\s\u00ef\u00bb\u00bf]*$/.test(text)) return 'empty';
+  if (/<!doctype html|<html|<head|<body/i.test(text)) return 'html';
+  // eslint-disable-next-line no-control-regex
+  return /[\0-\x08\x0e-\x1f]/.test(text) ? 'binary' : 'other';
+}
+
+/** @param secret its hash */
+function isSecret(bytes: Buffer, secret: string): boolean {
+  const text = bytes
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimEnd();
+  return hash('sha256', text) === secret;
+}
+
+/** The site has not answered for itself, so nothing is known of what it has. */
+const NO_ANSWER: readonly ProofCode[] = ['unreachable', 'slow', 'tls', 'broken', 'try-later'];
+
+function isOfConnection({ failure }: Extract<SiteAnswer, { kind: 'failed' }>): boolean {
+  return NO_ANSWER.includes(codeOfFailure(failure));
+}
+
+async function robotsForbid(
+  fetcher: SiteFetcher,
+  prefix: string,
+  ports: readonly string[],
+): Promise<ProofCode | undefined> {
+  const url = new URL('/robots.txt', prefix).href;
+  const answer = await fetcher.get(url, placesOf(url, ports), MAX_ROBOTS_BYTES, true);
+  if (answer.kind === 'failed') return isOfConnection(answer) ? 'robots-later' : undefined;
+  const text = answer.bytes.toString('utf8');
+  if (!NAMES_ROBOT.test(text)) return undefined;
+  return robotsParser(url, text).isDisallowed(prefix, ROBOT) === true ? 'robots' : undefined;
+}

@@ -1,0 +1,120 @@
+/** Why a proof fails, and what the owner of the site does about it. What a site has answered is never shown. */
+import type { RegistrationReason } from '../../db/rs/registrations.js';
+import type { FetchFailure } from '../../fetch/failure.js';
+
+const REASONS = {
+  missing: ['the file is not there (404)', 'put it into that directory, and look at it with a browser'],
+  forbidden: [
+    'the site does not let the file be read (401 or 403)',
+    'let everybody read it until the check is over',
+  ],
+  status: ['the site answers with an error', 'look at the file with a browser, and mend what is wrong'],
+  'try-later': ['the site answers that it cannot now (429 or 5xx)', 'check again in some minutes'],
+  html: [
+    'instead of the file there is a page of HTML',
+    'put the file there as it is, under exactly its name',
+  ],
+  empty: ['the file is empty', 'write the secret into it'],
+  long: ['the file is longer than 1 KB', 'it has to hold the secret and nothing else'],
+  binary: ['the file is no text', 'save it as plain text, in UTF-8 or ASCII'],
+  other: [
+    'the file holds another text than the secret',
+    'copy the secret of this pair, not of an earlier one',
+  ],
+  elsewhere: [
+    'the site leads to another address',
+    'register the address that it leads to, often the one with www. or https',
+  ],
+  unreachable: [
+    'the site cannot be reached under this address',
+    'check the name, and that the site can be reached from the internet',
+  ],
+  slow: ['the site did not answer in time', 'check again when it is less busy'],
+  tls: [
+    'the certificate of the site is not valid for its name',
+    'mend the certificate, or register the http address',
+  ],
+  broken: [
+    'the answer of the site is not HTTP as it must be',
+    'look at the file with another program, and mend the server',
+  ],
+  'catch-all': [
+    'the site has the secret under every name',
+    'let it answer 404 for files that are not there; until then the file proves nothing',
+  ],
+  robots: [
+    'robots.txt of the site forbids lccbot this directory',
+    'ask the owner of the site; whoever wrote that does not want it to be cached',
+  ],
+  'robots-later': [
+    'robots.txt of the site cannot be read',
+    'check again when it can be read, or is not there',
+  ],
+} as const satisfies Record<string, readonly [what: string, advice: string]>;
+
+export type ProofCode = keyof typeof REASONS;
+export const PROOF_CODES = Object.keys(REASONS) as ProofCode[];
+
+export function proofReason(code: ProofCode): RegistrationReason {
+  const [what, advice] = REASONS[code];
+  return { code, what, do: advice };
+}
+
+/** What the failure of a fetch means. Refused, filtered, unknown and inner addresses look alike. */
+export function codeOfFailure(failure: FetchFailure): ProofCode {
+  switch (failure.kind) {
+    case 'status':
+      return codeOfStatus(failure.status);
+    case 'dns':
+    case 'dns-temporary':
+    case 'guard':
+    case 'refused':
+    case 'unreachable':
+    case 'connect-timeout':
+    case 'connect-failed':
+      return 'unreachable';
+    case 'headers-timeout':
+    case 'idle-timeout':
+    case 'too-slow':
+    case 'total-timeout':
+    case 'cancelled':
+    case 'exhausted':
+      return 'slow';
+    case 'tls':
+      return 'tls';
+    case 'too-large':
+    case 'flood':
+      return 'long';
+    case 'redirect-outside':
+    case 'redirect-loop':
+    case 'redirect-downgrade':
+    case 'too-many-redirects':
+      return 'elsewhere';
+    case 'unexpected-status':
+      return 'status';
+    case 'reset':
+    case 'cut':
+    case 'malformed':
+    case 'headers-flood':
+    case 'headers-too-big':
+    case 'content-length':
+    case 'framing':
+    case 'interim':
+    case 'coding':
+    case 'no-location':
+    case 'bad-location':
+    case 'bad-url':
+    case 'other-type':
+    case 'differs':
+    case 'sink':
+    case 'source':
+    case 'bug':
+      return 'broken';
+  }
+}
+
+function codeOfStatus(status: number): ProofCode {
+  if (status === 404 || status === 410) return 'missing';
+  if (status === 401 || status === 403) return 'forbidden';
+  return status === 429 || status >= 500 ? 'try-later' : 'status';
+}

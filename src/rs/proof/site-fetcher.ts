@@ -1,0 +1,121 @@
+/** Small requests to one site, over an engine of its own: nothing is shared with other sites, and all of it can be ended at once. */
+import { lookup } from 'node:dns';
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../../config/load.js';
+import type { Resolve } from '../../fetch/connect.js';
+import { FetchEngine } from '../../fetch/engine.js';
+import type { FetchFailure } from '../../fetch/failure.js';
+import { CallbackSink } from '../../fetch/sink.js';
+import type { Clock } from '../../lib/clock.js';
+import { isIn, parseNetwork } from '../../lib/network.js';
+import type { Site } from '../site.js';
+
+export interface SiteFetcherOptions {
+  clock: Clock;
+  fetchTimeoutMs: number;
+  userAgent: string;
+  /** Networks (CIDR) fetched from although they are not public. */
+  allowAddresses: readonly string[];
+  /** Left out: the system's. */
+  resolve?: Resolve;
+  /** Certificates (PEM) of those who may sign a site's, instead of those Node comes with. */
+  ca?: string;
+}
+
+export function engineOptionsOf(config: Config): Omit<SiteFetcherOptions, 'clock'> {
+  return {
+    fetchTimeoutMs: config.get('rs.fetch_timeout_ms'),
+    userAgent: config.get('bot.user_agent'),
+    allowAddresses: config.get('bot.allow_addresses'),
+  };
+}
+
+export type SiteAnswer =
+  { kind: 'content'; status: number; bytes: Buffer; url: string } | { kind: 'failed'; failure: FetchFailure };
+
+const MAX_CONTENT_BYTES = 4 * 1024 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
+const DRAIN_TIMEOUT_MS = 1000;
+const MAX_REDIRECTS = 5;
+
+export class SiteFetcher {
+  readonly #engine: FetchEngine;
+  /** Addresses that were connected to. */
+  readonly addresses = new Set<string>();
+
+  constructor(site: Site, options: SiteFetcherOptions) {
+    const { clock, fetchTimeoutMs, userAgent, allowAddresses, resolve, ca } = options;
+    this.#engine = new FetchEngine({
+      connectTimeoutMs: fetchTimeoutMs,
+      headersTimeoutMs: fetchTimeoutMs,
+      idleTimeoutMs: fetchTimeoutMs,
+      totalTimeoutMs: fetchTimeoutMs,
+      drainTimeoutMs: DRAIN_TIMEOUT_MS,
+      keepAliveMs: fetchTimeoutMs,
+      minRateBytesPerS: 0,
+      minRateText: 'any',
+      minRateWindowMs: fetchTimeoutMs,
+      slowAfterMs: fetchTimeoutMs,
+      maxContentBytes: MAX_CONTENT_BYTES,
+      contentLimitText: '4 MB',
+      maxHeaderBytes: MAX_HEADER_BYTES,
+      headerLimitText: '64 KB',
+      maxRedirects: MAX_REDIRECTS,
+      redirectLimitText: String(MAX_REDIRECTS),
+      http2: false,
+      userAgent,
+      allowAddresses,
+      maxIdleConnections: 1,
+      maxConnectionsPerHost: 1,
+      clock,
+      resolve: site.isInner ? innerOnly(resolve ?? lookup, allowAddresses) : (resolve ?? lookup),
+      ...(ca !== undefined && { ca }),
+      connected: address => void this.addresses.add(address),
+    });
+  }
+
+  /**
+   * @param roots where redirects may lead, each with all below it
+   * @param maxBytes of content; with `isCut` the beginning of a longer one is enough
+   */
+  get(url: string, roots: readonly string[], maxBytes: number, isCut = false): Promise<SiteAnswer> {
+    const pieces: Uint8Array[] = [];
+    let length = 0;
+    const sink = new CallbackSink(piece => {
+      if (length < maxBytes) pieces.push(piece.subarray(0, maxBytes - length));
+      length += piece.length;
+    });
+    const limit = isCut ? {} : { maxBytes };
+    return new Promise(resolve => {
+      this.#engine.fetch({ url, roots, ...limit }, sink, {
+        done(outcome) {
+          if (outcome.status === 'error') resolve({ kind: 'failed', failure: outcome.failure });
+          else
+            resolve({
+              kind: 'content',
+              status: outcome.http,
+              bytes: Buffer.concat(pieces),
+              url: ('finalUrl' in outcome ? outcome.finalUrl : undefined) ?? url,
+            });
+        },
+      });
+    });
+  }
+
+  /** What is under way fails; connections are closed. */
+  close(): void {
+    this.#engine.close();
+  }
+}
+
+/** A name without a dot is of this network: it may mean what the operator allows, and no public address. */
+function innerOnly(resolve: Resolve, allowAddresses: readonly string[]): Resolve {
+  const allowed = allowAddresses.map(parseNetwork);
+  return (hostname, options, callback) =>
+    resolve(hostname, options, (error, found) =>
+      callback(
+        error,
+        (found ?? []).filter(({ address }) => isIn(allowed, ipaddr.process(address))),
+      ),
+    );
+}

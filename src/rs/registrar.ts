@@ -1,0 +1,227 @@
+/** What applicants do: a pair, "it is there", a look at how it stands; with the limits of each. */
+import { hash, randomBytes } from 'node:crypto';
+import type { RsDatabase } from '../db/rs/database.js';
+import type { Registration, Wishes } from '../db/rs/registrations.js';
+import type { Clock } from '../lib/clock.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import type { Log } from '../lib/log.js';
+import { generatePassword, hashPassword } from '../lib/password.js';
+import { step } from '../lib/steps.js';
+import type { RsOptions } from './options.js';
+import { prove, randomFileName, type Proof } from './proof/prove.js';
+import { RsRequestRefused } from './refusal.js';
+import { siteOf } from './site.js';
+import { Transitions } from './transitions.js';
+
+const DAY_MS = 86_400_000;
+const DAY_S = 86_400;
+const HOUR_MS = 3_600_000;
+const CAPABILITY_BYTES = 16;
+const BUSY_S = 10;
+
+/** A pair, as the one answer that shows all of it has it. */
+export interface IssuedPair {
+  capability: string;
+  secret: string;
+  password: string;
+  registration: Registration;
+}
+
+export interface RegistrarOptions {
+  db: RsDatabase;
+  options: RsOptions;
+  clock: Clock;
+  log: Log;
+  /** There is something for the Queue Manager. */
+  applied: () => void;
+  fail: (error: unknown) => void;
+}
+
+export class Registrar {
+  readonly #db: RsDatabase;
+  readonly #options: RsOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #applied: () => void;
+  readonly #fail: (error: unknown) => void;
+  readonly #transitions: Transitions;
+  /** By id of the registration: its host, and the end of its check. */
+  readonly #checks = new Map<number, { host: string; over: Promise<void> }>();
+
+  constructor({ db, options, clock, log, applied, fail }: RegistrarOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#applied = applied;
+    this.#fail = fail;
+    this.#transitions = new Transitions(db, () => clock.nowMs());
+  }
+
+  get checking(): number {
+    return this.#checks.size;
+  }
+
+  /**
+   * Step one: a pair for a directory of a site.
+   * @param network of the applicant
+   * @throws RsRequestRefused
+   */
+  issue(address: string, wishes: Wishes, network: string): IssuedPair {
+    const { mode, contact, firstPid, pairMs, site: rules } = this.#options;
+    if (mode === 'closed')
+      throw new RsRequestRefused(
+        403,
+        'closed',
+        'this LCC takes no new sites',
+        contact === '' ? 'ask its operator' : `ask ${contact}`,
+      );
+    const site = siteOf(address, rules);
+    if ('code' in site) throw new RsRequestRefused(400, site.code, site.what, site.do);
+    const [secret, password] = [generatePassword(), generatePassword()];
+    const capability = randomBytes(CAPABILITY_BYTES).toString('hex');
+    const nowMs = this.#clock.nowMs();
+    const registration = this.#db.write(() => {
+      this.#requireRoom(site.host, network, nowMs);
+      const { registrations, audit } = this.#db;
+      const pid = registrations.nextPid(firstPid);
+      const { prefix, host } = site;
+      const id = registrations.issue(
+        {
+          capability: hash('sha256', capability),
+          prefix,
+          host,
+          file: randomFileName(),
+          secret: hash('sha256', secret),
+          password: hashPassword(password),
+          wishes,
+          network,
+        },
+        pid,
+        nowMs,
+        nowMs + pairMs,
+      );
+      audit.add({ event: 'issued', registration: id, pid, by: 'applicant', detail: prefix }, nowMs);
+      return registrations.get(id);
+    });
+    step('rs.pair.committed');
+    if (registration === undefined) throw new LccError('bug', 'a pair that was made is not there');
+    this.#log.info('pair issued', { pid: registration.pid, prefix: registration.prefix, network });
+    return { capability, secret, password, registration };
+  }
+
+  /** How a pair stands. @throws RsRequestRefused 404 for what is none, 410 when it is over */
+  find(capability: string): Registration {
+    const registration = this.#db.registrations.find(hash('sha256', capability));
+    if (registration === undefined)
+      throw new RsRequestRefused(404, 'unknown', 'there is no such pair', 'begin again with a new one');
+    const { state } = registration;
+    if (state === 'expired' || state === 'cancelled')
+      throw new RsRequestRefused(410, state, `the pair is ${state}`, 'begin again with a new one');
+    return registration;
+  }
+
+  /**
+   * Step two: the file is said to be there. Returns at once where it is being checked already, or was proven.
+   * @returns resolves when the check is over
+   * @throws RsRequestRefused 429 when it is too often, 404 and 410 as `find`
+   */
+  check(capability: string): Promise<void> {
+    const registration = this.find(capability);
+    const { id, host, state } = registration;
+    const underWay = this.#checks.get(id);
+    if (underWay !== undefined) return underWay.over;
+    if (state !== 'issued') return Promise.resolve();
+    this.#requirePatience(registration);
+    if (!this.#transitions.begin(registration)) return Promise.resolve();
+    const over = this.#run(registration).finally(() => this.#checks.delete(id));
+    this.#checks.set(id, { host, over });
+    return over;
+  }
+
+  /** The applicant gives up. @throws RsRequestRefused 409 when it is too late, 404 and 410 as `find` */
+  cancel(capability: string): void {
+    const registration = this.find(capability);
+    if (!this.#transitions.cancel(registration))
+      throw new RsRequestRefused(
+        409,
+        'too-late',
+        `the pair is ${registration.state}`,
+        'wait until that is over; a provider that is active is removed by its operator',
+      );
+  }
+
+  /** When no check is under way. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#checks.values()].map(({ over }) => over));
+  }
+
+  async #run(registration: Registration): Promise<void> {
+    const { mode, waitMs, proof, site: rules } = this.#options;
+    const { id, pid, prefix } = registration;
+    try {
+      const site = siteOf(prefix, rules);
+      const found: Proof =
+        'code' in site
+          ? { failed: site, prefixes: [], addresses: [] }
+          : await prove(site, registration, { ...proof, clock: this.#clock });
+      this.#transitions.end(registration, found, mode === 'open' ? undefined : waitMs);
+      this.#log.info(found.failed === undefined ? 'site proven' : 'proof failed', {
+        registration: id,
+        pid,
+        prefix,
+        reason: found.failed?.code,
+        addresses: found.addresses.join(' '),
+      });
+      if (found.failed === undefined && mode === 'open') this.#applied();
+    } catch (error) {
+      if (!(error instanceof LccError)) return this.#fail(error);
+      // It stays in its state until the next start puts it back.
+      this.#log.error('end of a check not written', { registration: id, error: messageOf(error) });
+    }
+  }
+
+  #requireRoom(host: string, network: string, nowMs: number): void {
+    const { openPairs, perNetwork, perHost } = this.#options.limits;
+    const { registrations } = this.#db;
+    const tooMany = (what: string, limit: string, retryAfterS: number) =>
+      new RsRequestRefused(429, 'too-many', `${what}: the limit is ${limit}`, 'try again later', retryAfterS);
+    if (registrations.madeFor(network, nowMs - DAY_MS) >= perNetwork.most)
+      throw tooMany('too many pairs for your network in a day', perNetwork.text, DAY_S);
+    if (registrations.openOf(host) >= perHost.most)
+      throw tooMany('too many pairs for this host', perHost.text, DAY_S);
+    if (registrations.open >= openPairs.most) throw tooMany('too many pairs', openPairs.text, DAY_S);
+  }
+
+  #requirePatience({ host, tries, triedMs }: Registration): void {
+    const { checkInterval, checksPerHour, checks, checking } = this.#options.limits;
+    const nowMs = this.#clock.nowMs();
+    const lastHour = triedMs.filter(ms => ms > nowMs - HOUR_MS && ms <= nowMs);
+    const tooOften = (what: string, limit: string, waitMs: number) =>
+      new RsRequestRefused(
+        429,
+        'too-often',
+        `${what}: the limit is ${limit}`,
+        'check again later',
+        Math.max(1, Math.ceil(waitMs / 1000)),
+      );
+    if (tries >= checks.most)
+      throw new RsRequestRefused(
+        409,
+        'used-up',
+        `this pair was checked too often: the limit is ${checks.text}`,
+        'cancel it, and begin again with a new one',
+      );
+    const [first = nowMs] = lastHour.slice(-checksPerHour.most);
+    if (lastHour.length >= checksPerHour.most)
+      throw tooOften('too many checks in an hour', checksPerHour.text, first + HOUR_MS - nowMs);
+    const sinceMs = nowMs - (lastHour.at(-1) ?? -Infinity);
+    if (sinceMs < checkInterval.most)
+      throw tooOften('a check so soon after the last one', checkInterval.text, checkInterval.most - sinceMs);
+    const others = [...this.#checks.values()];
+    if (others.some(one => one.host === host))
+      throw tooOften('another check of this host is under way', '1', BUSY_S * 1000);
+    if (others.length >= checking.most)
+      throw tooOften('too many checks at a time', checking.text, BUSY_S * 1000);
+  }
+}

@@ -1,0 +1,52 @@
+/** The site that an applicant names: which addresses may be asked for at all. */
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { RegistrationReason } from '../db/rs/registrations.js';
+import { isIn, type Network } from '../lib/network.js';
+import { rootProblem } from '../wire/roots.js';
+
+export interface Site {
+  /** A directory, as parsers write it; ends with a slash. */
+  prefix: string;
+  host: string;
+  /** Its name has no dot: only addresses that the operator allows may be meant. */
+  isInner: boolean;
+}
+
+export interface SiteRules {
+  /** As texts. */
+  ports: readonly string[];
+  /** Networks that are fetched from although they are not public. */
+  allowed: readonly Network[];
+}
+
+const MAX_PREFIX_LENGTH = 2000;
+
+/** The site, or what is wrong with how it is named. */
+export function siteOf(text: string, { ports, allowed }: SiteRules): Site | RegistrationReason {
+  const problem = text.length > MAX_PREFIX_LENGTH ? 'is too long' : rootProblem(text);
+  if (problem !== undefined)
+    return reason(`the address ${problem}`, 'give the http or https address of a directory of your site');
+  const { href, hostname, port, protocol } = new URL(text);
+  if (!href.endsWith('/'))
+    return reason(
+      'the address is not that of a directory',
+      'end it with a slash; the file will lie in there',
+    );
+  const number = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+  if (!ports.includes(number))
+    return reason(
+      `port ${number} is not one of ${ports.join(', ')}`,
+      'register the site at one of these ports',
+    );
+  const literal = hostname.replace(/^\[|\]$/g, '');
+  const isAddress = isIP(literal) !== 0;
+  if (isAddress && !isIn(allowed, ipaddr.process(literal)))
+    return reason('the address has a number for a host', 'register the site under its name');
+  if (hostname.endsWith('.')) return reason('the name ends with a dot', 'write it without');
+  return { prefix: href, host: hostname, isInner: !isAddress && !hostname.includes('.') };
+}
+
+function reason(what: string, advice: string): RegistrationReason {
+  return { code: 'address', what, do: advice };
+}

@@ -1,0 +1,169 @@
+/** lccd-rs put together: the database, the door for applicants, what goes to the Queue Manager. */
+import { Hono } from 'hono';
+import type { Running, Services } from '../daemon/types.js';
+import { RsDatabase } from '../db/rs/database.js';
+import { DatabaseWatch } from '../db/sqlite/watch.js';
+import { makeDirectoryDurably } from '../lib/durable.js';
+import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { LccError, messageOf } from '../lib/errors.js';
+import { holderOf, tryLock } from '../lib/lock.js';
+import { webLimitsOf } from '../web/limits.js';
+import { serveWeb } from '../web/server.js';
+import { apiOf, type NodeBindings } from './api.js';
+import type { RsStatus } from './figures.js';
+import { rsOptions, type RsOptions } from './options.js';
+import { listenerOf } from './listener.js';
+import { OutboxSender } from './outbox-sender.js';
+import { Registrar } from './registrar.js';
+import { Transitions } from './transitions.js';
+
+/** Where applicants connect when an endpoint names no port. */
+export const DEFAULT_RS_PORT = 9080;
+const TIDY_MS = 60_000;
+/** Between two questions that keep the connection to the Queue Manager. */
+const PING_MS = 60_000;
+
+/**
+ * @throws LccError `usage` where no endpoint is given, `config` without rs.url; `peer.unavailable` when another lccd-rs has the
+ *   database; as RsDatabase.open
+ */
+export async function startRs(services: Services): Promise<Running> {
+  const { config, log } = services;
+  const endpoints = config.get('rs.listen').map(text => parseEndpoint(text, DEFAULT_RS_PORT));
+  if (endpoints.length === 0)
+    throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
+  const options = rsOptions(config);
+  if (options.url === '')
+    throw new LccError('config', 'rs.url is missing: the public address of the Registration Server');
+  makeDirectoryDurably(config.home.rs, 0o750);
+  const lock = tryLock(options.lockPath);
+  if (lock === undefined)
+    throw new LccError(
+      'peer.unavailable',
+      `${options.lockPath}: held by ${holderOf(options.lockPath)}; stop that one first`,
+    );
+  try {
+    const db = RsDatabase.open(options.path);
+    const running = await run(services, options, db, endpoints);
+    return {
+      ...running,
+      async stop() {
+        await running.stop();
+        db.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    log.debug('start failed', { error: messageOf(error) });
+    lock.release();
+    throw error;
+  }
+}
+
+async function run(
+  services: Services,
+  options: RsOptions,
+  db: RsDatabase,
+  endpoints: readonly Endpoint[],
+): Promise<Running> {
+  const { config, clock, log } = services;
+  const fail = (error: unknown) => services.fail(error);
+  const transitions = new Transitions(db, () => clock.nowMs());
+  const begun = transitions.putBack();
+  if (begun > 0) log.info('checks that were cut off: the pairs are issued again', { pairs: begun });
+  const sender = new OutboxSender({
+    db,
+    clock,
+    log,
+    ...options.qm,
+    answered(operation, answer) {
+      transitions.settle(operation, answer, options.firstPid);
+      const { op, pid } = operation.change;
+      const refused = 'refused' in answer ? answer.text : undefined;
+      log[refused === undefined ? 'info' : 'warn']('operation answered', { op, pid, refused });
+    },
+    fail,
+  });
+  const registrar = new Registrar({ db, options, clock, log, applied: () => sender.stir(), fail });
+
+  const limits = webLimitsOf(config);
+  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
+  const api = apiOf({
+    registrar,
+    options,
+    maxBodyBytes: limits['web.max_body_bytes'],
+    within: (over, delayMs) =>
+      Promise.race([over, new Promise<void>(resolve => clock.after(delayMs, resolve))]),
+    failed: (path, error) => log.error('request failed', { path, error: messageOf(error) }),
+  });
+  app.get('/healthz', c => c.text(sender.isConnected ? 'ok\n' : 'the Queue Manager is away\n'));
+  app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
+  app.notFound(c => c.text('there is nothing here\n', 404));
+  const base = new URL(options.url).pathname.replace(/\/$/, '');
+  app.route(`${base}/api/v1`, api);
+  const web = await serveWeb(services, endpoints, listenerOf(app, log), limits);
+  for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
+
+  const ending = new AbortController();
+  const peer = services.connect({ kind: 'unix', path: options.qmSocket }, each => sender.serve(each));
+  every(TIDY_MS, () => transitions.tidy(options.keepMs, options.auditMs));
+  every(PING_MS, () => void sender.ask({ op: 'status' }).catch(fail));
+  void watch().catch(fail);
+
+  /** What lccrs has decided is sent. */
+  async function watch(): Promise<void> {
+    const watcher = new DatabaseWatch(
+      db.path,
+      () => db.version(),
+      clock,
+      () => 'start lccd-rs again',
+    );
+    try {
+      while (!ending.signal.aborted) {
+        const seen = db.version();
+        sender.stir();
+        await watcher.changedSince(seen, ending.signal);
+      }
+    } finally {
+      watcher.close();
+    }
+  }
+
+  function every(delayMs: number, action: () => void): void {
+    clock.after(delayMs, () => {
+      if (ending.signal.aborted) return;
+      try {
+        action();
+      } catch (error) {
+        if (!(error instanceof LccError) || !['try.later', 'io.full'].includes(error.code)) fail(error);
+      }
+      every(delayMs, action);
+    });
+  }
+
+  return {
+    status(): RsStatus {
+      const { registrations, outbox } = db;
+      const waiting = outbox.count;
+      return {
+        idle: registrar.checking === 0 && (waiting === 0 || !sender.isConnected),
+        qm_connected: sender.isConnected,
+        operations_later: sender.later ?? null,
+        pairs_open: registrations.open,
+        checks: registrar.checking,
+        sites_waiting: registrations.count('waiting'),
+        sites_applying: registrations.count('applying'),
+        operations_waiting: waiting,
+        registered: registrations.registeredCount,
+        listens: web.endpoints.map(each => formatEndpoint(each)),
+      };
+    },
+    async stop() {
+      ending.abort();
+      await web.close();
+      await registrar.idle();
+      peer.close();
+      sender.stop();
+    },
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Transitions of a registration with all that belongs into one transaction: the row, the operation for the Queue Manager, the audit.
+ * lccd-rs and lccrs make them alike; of two that try at once one finds the state changed.
+ */
+import type { AuditEvent } from '../db/rs/audit.js';
+import type { RsDatabase } from '../db/rs/database.js';
+import type { WaitingOperation } from '../db/rs/outbox.js';
+import type { Registration, RegistrationReason } from '../db/rs/registrations.js';
+import { LccError } from '../lib/errors.js';
+import { step } from '../lib/steps.js';
+import type { RsAnswer, RsTerms } from '../wire/qm-rs.js';
+import type { Proof } from './proof/prove.js';
+
+export class Transitions {
+  readonly #db: RsDatabase;
+  readonly #nowMs: () => number;
+
+  constructor(db: RsDatabase, nowMs: () => number) {
+    this.#db = db;
+    this.#nowMs = nowMs;
+  }
+
+  /** A check begins. @returns whether nobody else has begun one */
+  begin(registration: Registration): boolean {
+    const { id, endsMs = null } = registration;
+    const nowMs = this.#nowMs();
+    const hasBegun = this.#db.write(() => {
+      const { registrations } = this.#db;
+      if (!registrations.move(id, 'issued', 'checking', nowMs, { endsMs })) return false;
+      registrations.tried(registration, nowMs);
+      return true;
+    });
+    if (hasBegun) step('rs.check.begun');
+    return hasBegun;
+  }
+
+  /** A check has ended. @param waitMs for which the operator is waited for; undefined: no operator is asked */
+  end(registration: Registration, { failed, prefixes, addresses }: Proof, waitMs: number | undefined): void {
+    const { id, endsMs = null } = registration;
+    const nowMs = this.#nowMs();
+    const at = addresses.length === 0 ? 'no connection' : addresses.join(' ');
+    this.#db.write(() => {
+      const { registrations } = this.#db;
+      if (failed !== undefined) {
+        registrations.move(id, 'checking', 'issued', nowMs, { reason: failed, endsMs });
+        return this.#note('check failed', registration, 'rs', `${failed.code} (${at})`);
+      }
+      const proven = { proven: prefixes, reason: null };
+      if (!registrations.move(id, 'checking', 'proven', nowMs, proven)) return;
+      this.#note('proven', registration, 'rs', `${prefixes.join(' ')} (${at})`);
+      const next = waitMs === undefined ? 'applying' : 'waiting';
+      registrations.move(id, 'proven', next, nowMs, waitMs === undefined ? {} : { endsMs: nowMs + waitMs });
+      if (next === 'applying') this.#apply({ ...registration, proven: prefixes }, {});
+    });
+    step('rs.proof.committed');
+  }
+
+  /** Checks that a killed process had begun. @returns how many */
+  putBack(): number {
+    return this.#db.write(() => {
+      const { registrations } = this.#db;
+      const begun = registrations.inStates(['checking'], 1_000_000);
+      for (const { id, endsMs = null } of begun)
+        registrations.move(id, 'checking', 'issued', this.#nowMs(), { endsMs });
+      return begun.length;
+    });
+  }
+
+  /**
+   * The operator lets a site join.
+   * @param terms more than new providers get
+   * @throws LccError `usage` when it does not wait
+   */
+  approve(id: number, terms: RsTerms): void {
+    this.#db.write(() => {
+      const registration = this.#require(id);
+      if (!this.#db.registrations.move(id, 'waiting', 'applying', this.#nowMs()))
+        throw notWaiting(registration);
+      this.#note('approved', registration, 'operator', JSON.stringify(terms));
+      this.#apply(registration, terms);
+    });
+    step('rs.approved.committed');
+  }
+
+  /** The operator refuses a site. @throws LccError `usage` when it does not wait */
+  refuse(id: number, why: string): void {
+    this.#db.write(() => {
+      const registration = this.#require(id);
+      const reason = refusedBecause(why);
+      if (!this.#db.registrations.move(id, 'waiting', 'refused', this.#nowMs(), { reason }))
+        throw notWaiting(registration);
+      this.#note('refused', registration, 'operator', why);
+    });
+  }
+
+  /** The applicant gives up. @returns whether it could be */
+  cancel(registration: Registration): boolean {
+    return this.#db.write(() => {
+      const { id } = registration;
+      if (!this.#db.registrations.move(id, 'issued', 'cancelled', this.#nowMs())) return false;
+      this.#note('cancelled', registration, 'applicant', '');
+      return true;
+    });
+  }
+
+  /**
+   * The Queue Manager has answered an operation for good.
+   * @param firstPid the lowest number there is, where another one is needed
+   */
+  settle(operation: WaitingOperation, answer: Exclude<RsAnswer, { later: string }>, firstPid: number): void {
+    const nowMs = this.#nowMs();
+    const isNew = this.#db.write(() => {
+      const { outbox, registrations } = this.#db;
+      if (!outbox.remove(operation.id)) return false;
+      const registration = this.#require(operation.registration);
+      const { op } = operation.change;
+      if ('ok' in answer) {
+        this.#note(`${op} done`, registration, 'qm', '');
+        if (op === 'register') {
+          const { id, pid, prefix } = registration;
+          registrations.move(id, 'applying', 'active', nowMs, { reason: null });
+          registrations.register({ pid, registration: id, prefix, sinceMs: nowMs });
+        }
+        return true;
+      }
+      this.#note(`${op} refused`, registration, 'qm', answer.text);
+      if (op !== 'register') return true;
+      if (answer.refused === 'taken') this.#renumber(registration, firstPid);
+      else {
+        outbox.removeOf(registration.id);
+        registrations.move(registration.id, 'applying', 'refused', nowMs, {
+          reason: refusedBecause(answer.text),
+        });
+      }
+      return true;
+    });
+    if (isNew) step('rs.answer.committed');
+  }
+
+  /** What is over by itself is, and what was over for long is forgotten. */
+  tidy(keepMs: number, auditMs: number): void {
+    const nowMs = this.#nowMs();
+    this.#db.write(() => {
+      const { registrations, audit } = this.#db;
+      for (const registration of registrations.due(nowMs, DUE_AT_A_TIME)) {
+        const { id, state } = registration;
+        if (registrations.move(id, state, 'expired', nowMs)) this.#note('expired', registration, 'rs', state);
+      }
+      registrations.forget(nowMs - keepMs);
+      audit.prune(nowMs - auditMs);
+    });
+  }
+
+  /** Inside a transaction. */
+  #apply({ id, pid, password, proven, wishes }: Registration, terms: RsTerms): void {
+    if (password === undefined) throw new LccError('bug', `registration ${id} has no password`);
+    const { outbox } = this.#db;
+    const nowMs = this.#nowMs();
+    outbox.add(id, { op: 'register', pid, password, roots: proven, ...wishes }, nowMs);
+    if (Object.keys(terms).length > 0) outbox.add(id, { op: 'terms', pid, ...terms }, nowMs);
+  }
+
+  /** The same under another number; inside a transaction. */
+  #renumber(registration: Registration, firstPid: number): void {
+    const { outbox, registrations } = this.#db;
+    const { id } = registration;
+    const pid = registrations.nextPid(firstPid);
+    registrations.renumber(id, pid);
+    let terms: RsTerms = {};
+    for (const { change } of outbox.of(id)) {
+      if (change.op !== 'terms') continue;
+      const { op: _op, pid: _pid, ...more } = change;
+      terms = more;
+    }
+    outbox.removeOf(id);
+    this.#apply({ ...registration, pid }, terms);
+    this.#note('renumbered', { ...registration, pid }, 'rs', `instead of ${registration.pid}`);
+  }
+
+  #require(id: number): Registration {
+    const registration = this.#db.registrations.get(id);
+    if (registration === undefined)
+      throw new LccError('usage', `there is no registration ${id}; see lccrs list`);
+    return registration;
+  }
+
+  #note(event: string, { id, pid }: Registration, by: AuditEvent['by'], detail: string): void {
+    this.#db.audit.add({ event, registration: id, pid, by, detail }, this.#nowMs());
+  }
+}
+
+const DUE_AT_A_TIME = 1000;
+
+function refusedBecause(what: string): RegistrationReason {
+  return { code: 'refused', what, do: 'ask the operator of this LCC' };
+}
+
+function notWaiting({ id, state }: Registration): LccError {
+  return new LccError(
+    'usage',
+    `registration ${id} is ${state}, and does not wait for approval; see lccrs list`,
+  );
+}

@@ -1,0 +1,49 @@
+/** The spider put together: its engine, the URL server and the store servers that it connects to. */
+import type { Running, Services } from '../../daemon/types.js';
+import { FetchEngine } from '../../fetch/engine.js';
+import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
+import { spiderEngineOptions, spiderLimits, storeLimits } from './options.js';
+import { Spider } from './spider.js';
+import { StoreServer } from './store-server.js';
+import { StoreServers } from './store-servers.js';
+
+export interface SpiderEdge {
+  urlServer: Endpoint;
+  /** One at least; their order says which document goes where. */
+  stores: readonly Endpoint[];
+  /** Networks (CIDR) that may be fetched from, beside those configured. */
+  allowed: readonly string[];
+}
+
+export function startSpider(
+  services: Services,
+  { urlServer, stores, allowed }: SpiderEdge,
+): Promise<Running> {
+  const { config, clock, log } = services;
+  const servers = stores.map(
+    endpoint => new StoreServer({ ...storeLimits(config), name: formatEndpoint(endpoint), clock, log }),
+  );
+  const limits = spiderEngineOptions(config);
+  const allowAddresses = [...limits.allowAddresses, ...allowed];
+  const engine = new FetchEngine({ ...limits, allowAddresses, clock });
+  const spider = new Spider({
+    ...spiderLimits(config),
+    engine,
+    stores: new StoreServers(servers),
+    clock,
+    log,
+  });
+  const peers = [
+    ...stores.map((endpoint, at) => services.connect(endpoint, made => servers[at]?.connected(made))),
+    services.connect(urlServer, made => spider.serve(made)),
+  ];
+  return Promise.resolve({
+    status: () => spider.status(),
+    // And a moment for records and connections.
+    stopTimeoutMs: config.get('spider.grace_ms') + 5000,
+    async stop() {
+      await spider.stop();
+      for (const peer of peers) peer.close();
+    },
+  });
+}

@@ -1,0 +1,178 @@
+/**
+ * The journal of a list of urls, `F.done`: which of its lines have ended, so that a URL server that was killed goes on where it
+ * was. Lines of text:
+ *
+ *     lccurld 1 d41d8cd98f00b204e9800998ecf8427e     first of all: the md5 of the list's first line
+ *     17                                             line 17 is done
+ *     18 <TAB> 18 <TAB> http://www.example.org/ <TAB> silent spiders      line 18 has failed: document, url, why
+ *
+ * What ended is written in the same turn of the event loop, so that a kill costs a few urls a second fetch, and synced after
+ * `syncLines` lines or `syncMs`, which is what a power cut may cost. A line without its end is that of a kill: it is cut off.
+ */
+import { closeSync, fdatasync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ByteLines, utf8Of } from '../../lib/byte-lines.js';
+import type { Clock } from '../../lib/clock.js';
+import { syncDirectory, writeAll } from '../../lib/durable.js';
+import { LccError } from '../../lib/errors.js';
+import { holderOf, tryLock, type Lock } from '../../lib/lock.js';
+import { readChunksAt } from '../../lib/stdio.js';
+import { NumberRanges } from './number-ranges.js';
+
+export interface JournalOptions {
+  path: string;
+  /** md5 of the first line of the list. */
+  listMark: string;
+  syncLines: number;
+  syncMs: number;
+  clock: Clock;
+  /** A sync has failed: what was written may be lost. */
+  fail: (error: unknown) => void;
+}
+
+/** A line of the list that has failed, for the report. */
+export interface FailedLine {
+  number: number;
+  /** Document and url as they were read; the whole line where they could not be. */
+  docId: string;
+  url: string;
+  why: string;
+}
+
+const MAGIC = 'lccurld 1 ';
+/** More than any line of a list. */
+const MAX_LINE_BYTES = 80_000;
+const LINE = /^(\d{1,15})(?:\t(\d*)\t([^\t]*)\t([^\t]*))?$/;
+
+export class Journal {
+  readonly #options: JournalOptions;
+  readonly #fd: number;
+  readonly #lock: Lock;
+  readonly #ended = new NumberRanges();
+  #written = '';
+  #unsynced = 0;
+  #isSyncing = false;
+  #cancelSync: (() => void) | undefined;
+
+  /**
+   * Opens or makes it.
+   * @param failed is told of each line that failed before
+   * @throws LccError `try.later` while another process has it, `data.refused` when it is another list's, `data.malformed` where
+   *   a line makes no sense, and system errors
+   */
+  constructor(options: JournalOptions, failed: (line: FailedLine) => void) {
+    this.#options = options;
+    const { path } = options;
+    const lock = tryLock(`${path}.lock`);
+    if (lock === undefined)
+      throw new LccError('try.later', `${path}: in use by ${holderOf(`${path}.lock`)}; wait for its end`);
+    this.#lock = lock;
+    this.#fd = openSync(path, 'a+', 0o644);
+    try {
+      if (this.#isEmpty()) this.#begin();
+      else this.#read(failed);
+    } catch (error) {
+      closeSync(this.#fd);
+      lock.release();
+      throw error;
+    }
+  }
+
+  /** Whether a line of the list has ended in an earlier life. */
+  has(number: number): boolean {
+    return this.#ended.has(number);
+  }
+
+  /** Ranges of lines that have ended in earlier lives. */
+  get ranges(): number {
+    return this.#ended.ranges;
+  }
+
+  done(number: number): void {
+    this.#add(`${number}\n`);
+  }
+
+  failed({ number, docId, url, why }: FailedLine): void {
+    this.#add(`${number}\t${docId}\t${url}\t${why}\n`);
+  }
+
+  /** All that was said is durable, and the journal closed. */
+  close(): void {
+    this.#cancelSync?.();
+    this.#write();
+    fsyncSync(this.#fd);
+    closeSync(this.#fd);
+    this.#lock.release();
+  }
+
+  #add(line: string): void {
+    if (this.#written === '') setImmediate(() => this.#write());
+    this.#written += line;
+    this.#unsynced++;
+  }
+
+  #write(): void {
+    if (this.#written === '') return;
+    writeAll(this.#fd, Buffer.from(this.#written));
+    this.#written = '';
+    if (this.#unsynced >= this.#options.syncLines) this.#sync();
+    else this.#cancelSync ??= this.#options.clock.after(this.#options.syncMs, () => this.#sync());
+  }
+
+  #sync(): void {
+    this.#cancelSync?.();
+    this.#cancelSync = undefined;
+    if (this.#isSyncing || this.#unsynced === 0) return;
+    this.#isSyncing = true;
+    this.#unsynced = 0;
+    fdatasync(this.#fd, error => {
+      this.#isSyncing = false;
+      if (error !== null) this.#options.fail(error);
+      else if (this.#unsynced >= this.#options.syncLines) this.#sync();
+    });
+  }
+
+  #isEmpty(): boolean {
+    return fstatSync(this.#fd).size === 0;
+  }
+
+  #begin(): void {
+    writeSync(this.#fd, `${MAGIC}${this.#options.listMark}\n`);
+    fsyncSync(this.#fd);
+    syncDirectory(dirname(this.#options.path));
+  }
+
+  #read(failed: (line: FailedLine) => void): void {
+    const { path, listMark } = this.#options;
+    const lines = new ByteLines(MAX_LINE_BYTES);
+    let count = 0;
+    let bytes = 0;
+    for (const chunk of readChunksAt(this.#fd, 0, path)) {
+      bytes += chunk.length;
+      for (const line of lines.read(chunk)) {
+        if (++count > 1) this.#take(line, count, failed);
+        else if (!line?.startsWith(MAGIC))
+          throw new LccError('data.malformed', `${path}: not a journal of lccurld; move it away`);
+        else if (line !== MAGIC + listMark)
+          throw new LccError(
+            'data.refused',
+            `${path}: the journal of another list: remove it to have all urls fetched`,
+          );
+      }
+    }
+    ftruncateSync(this.#fd, bytes - lines.pendingBytes);
+    if (count === 0) this.#begin();
+  }
+
+  #take(line: string | undefined, count: number, failed: (line: FailedLine) => void): void {
+    const found = line === undefined ? null : LINE.exec(utf8Of(line));
+    if (found === null)
+      throw new LccError(
+        'data.malformed',
+        `${this.#options.path}:${count}: makes no sense; remove the file to have all urls fetched again`,
+      );
+    const [, number = '', docId, url = '', why = ''] = found;
+    this.#ended.add(Number(number));
+    if (docId !== undefined) failed({ number: Number(number), docId, url, why });
+  }
+}

@@ -1,0 +1,83 @@
+/** lccurld put together: where its urls come from, and listeners for spiders. */
+import { createReadStream } from 'node:fs';
+import { placesOf } from '../../daemon/places.js';
+import type { Bound, Running, Services } from '../../daemon/types.js';
+import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
+import { EXIT, messageOf } from '../../lib/errors.js';
+import { writeFullyLater } from '../../lib/stdio.js';
+import { formatErr } from '../../wire/spider-lines.js';
+import type { UrldStatus } from './figures.js';
+import { Journal, type JournalOptions } from './journal.js';
+import { urlServerOptions } from './options.js';
+import { Report } from './report.js';
+import { markOf, reportLine, UrlList } from './url-list.js';
+import { UrlServer } from './url-server.js';
+
+/** Where spiders connect when an endpoint names no port. */
+export const DEFAULT_PORT = 9020;
+
+const SPIDERS: Bound = {
+  key: 'spider.max_spiders',
+  whose: 'spiders',
+  say: ({ message }) => formatErr(message),
+};
+/** Lines of failed urls that nobody has read at which no more of the list is read. */
+const MAX_REPORT_LENGTH = 256 * 1024;
+
+/** A list of urls, and where it is reported what failed. */
+export interface ListEdge {
+  listens: readonly Endpoint[];
+  /** Undefined: standard input. */
+  file: string | undefined;
+}
+
+/** @throws as `Journal` */
+export async function startList(services: Services, { listens, file }: ListEdge): Promise<Running> {
+  const { config, clock, log } = services;
+  const fail = (error: unknown) => services.fail(error);
+  const report = new Report(
+    bytes => writeFullyLater(1, bytes, 'standard output'),
+    MAX_REPORT_LENGTH,
+    error => log.warn('nobody reads which urls have failed', { error: messageOf(error) }),
+  );
+  let failed = 0;
+  const journal =
+    file === undefined
+      ? undefined
+      : new Journal(journalOptions(services, file), line => {
+          failed++;
+          report.add(reportLine(line));
+        });
+  const input: AsyncIterable<Buffer> = file === undefined ? process.stdin : createReadStream(file);
+  const list = new UrlList(input, journal, report, failed);
+  const places = placesOf(SPIDERS, services);
+  const server = new UrlServer({ options: urlServerOptions(config), source: list, places, clock, log, fail });
+  const listeners = await Promise.all(
+    listens.map(endpoint => services.listen(endpoint, connection => server.accept(connection))),
+  );
+  for (const { endpoint } of listeners) log.info('listening', { endpoint: formatEndpoint(endpoint) });
+  server.start();
+  return {
+    status: (): UrldStatus => ({
+      ...server.status(),
+      listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
+    }),
+    finished: server.over.then(() => (list.failed > 0 ? EXIT.someRejected : EXIT.ok)),
+    async stop() {
+      for (const listener of listeners) void listener.close();
+      await server.stop();
+    },
+  };
+}
+
+function journalOptions(services: Services, file: string): JournalOptions {
+  const { config, clock } = services;
+  return {
+    path: `${file}.done`,
+    listMark: markOf(file),
+    syncLines: config.get('spider.sync_urls'),
+    syncMs: config.get('spider.sync_ms'),
+    clock,
+    fail: error => services.fail(error),
+  };
+}

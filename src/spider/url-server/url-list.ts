@@ -1,0 +1,94 @@
+/**
+ * A list of urls, a line each, from a file or a pipe: read as far as there is room for more, whatever its length. What has ended
+ * goes into the journal of a file; what has failed is reported, as `DOCUMENT TAB URL TAB WHY`.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
+import { ByteLines } from '../../lib/byte-lines.js';
+import { readChunks } from '../../lib/stdio.js';
+import { MAX_SERVER_LINE_BYTES } from '../../wire/spider-lines.js';
+import type { FailedLine, Journal } from './journal.js';
+import { readListLine } from './list-line.js';
+import type { SpiderUrl, UrlFailure, UrlTerms } from './spider-url.js';
+import type { Report } from './report.js';
+import type { UrlSource } from './url-source.js';
+
+export class UrlList implements UrlSource {
+  readonly #input: AsyncIterable<Buffer>;
+  readonly #journal: Journal | undefined;
+  readonly #report: Report;
+  #failed: number;
+
+  /** @param failed lines that failed in earlier lives */
+  constructor(input: AsyncIterable<Buffer>, journal: Journal | undefined, report: Report, failed: number) {
+    this.#input = input;
+    this.#journal = journal;
+    this.#report = report;
+    this.#failed = failed;
+  }
+
+  /** Lines that have failed. */
+  get failed(): number {
+    return this.#failed;
+  }
+
+  async *batches(): AsyncGenerator<UrlTerms[], void> {
+    const lines = new ByteLines(MAX_SERVER_LINE_BYTES);
+    let number = 0;
+    const readable = (each: Iterable<string | undefined>): UrlTerms[] => {
+      const batch: UrlTerms[] = [];
+      for (const line of each) {
+        number++;
+        if (line === '' || this.#journal?.has(number) === true) continue;
+        const terms = readListLine(line, number);
+        if ('why' in terms) this.#fail({ number, ...terms });
+        else batch.push(terms);
+      }
+      return batch;
+    };
+    for await (const chunk of this.#input) {
+      yield readable(lines.read(chunk));
+      await this.#report.room();
+    }
+    yield readable(lines.end());
+  }
+
+  ended({ number, docId, url }: SpiderUrl, failure: UrlFailure | undefined): void {
+    if (failure === undefined) this.#journal?.done(number);
+    else this.#fail({ number, docId: String(docId), url, why: failure });
+  }
+
+  async close(): Promise<void> {
+    this.#journal?.close();
+    await this.#report.end();
+  }
+
+  #fail(line: FailedLine): void {
+    this.#failed++;
+    this.#journal?.failed(line);
+    this.#report.add(reportLine(line));
+  }
+}
+
+export function reportLine({ docId, url, why }: FailedLine): string {
+  return `${docId}\t${url}\t${why}\n`;
+}
+
+/** What tells a list from another: the md5 of its first line. @throws system errors */
+export function markOf(file: string): string {
+  const fd = openSync(file, 'r');
+  try {
+    const lines = new ByteLines(MAX_SERVER_LINE_BYTES);
+    for (const chunk of readChunks(fd, file)) for (const line of lines.read(chunk)) return md5Of(line);
+    for (const line of lines.end()) return md5Of(line);
+    return md5Of('');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function md5Of(line: string | undefined): string {
+  return createHash('md5')
+    .update(line ?? 'too long', 'latin1')
+    .digest('hex');
+}

@@ -1,0 +1,109 @@
+/** Varnish before the rails of a target, as examples/clear/varnish sets it up, with both daemons: A12. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import {
+  noExampleServers,
+  startVarnishExample,
+  withReplaced,
+  type ExampleServer,
+} from '../support/example-rails.js';
+import { freePort } from '../support/nginx.js';
+import { SoftHome } from '../support/soft.js';
+import { until } from '../support/until.js';
+
+const TOKEN = '9d1c6e0b7a334f1d8c2e5b4a';
+const PAGE = '/news/a.html';
+
+const homes: SoftHome[] = [];
+const servers: ExampleServer[] = [];
+after(async () => {
+  await Promise.all(homes.map(home => home.end()));
+  await Promise.all(servers.map(server => server.stop()));
+});
+
+interface RailStatus {
+  name: string;
+  done: number;
+  sending: number;
+}
+
+const railsOf = (status: Record<string, unknown>) =>
+  Object.fromEntries((status['rails'] as RailStatus[]).map(rail => [rail.name, rail]));
+
+/** Two rails of files, and Varnish that gets what it has not from the first of them. */
+async function newHome(): Promise<{ home: SoftHome; served: () => Promise<string> }> {
+  const home = new SoftHome({ answer_timeout_ms: 100_000, total_timeout_ms: 200_000 });
+  homes.push(home);
+  await home.begin(['nginx', 'apache']);
+  const dir = join(home.dir, 'varnish');
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'token'), `${TOKEN}\n`);
+  writeFileSync(join(home.dir, 'clear/secrets.toml'), `[caches]\nbearer = "${TOKEN}"\n`, { mode: 0o600 });
+  const [first] = home.rails;
+  const vcl = withReplaced('examples/clear/varnish/lcc.vcl', [
+    ['"8080"', `"${new URL(first?.url ?? '').port}"`],
+    ['/etc/varnish/lcc-token', join(dir, 'token')],
+  ]);
+  const port = await freePort();
+  servers.push(await startVarnishExample(dir, port, vcl));
+  const url = `http://127.0.0.1:${port}`;
+  home.addRail('cache', {
+    url: `${url}/`,
+    driver: 'varnish',
+    tier: 1,
+    authRef: 'caches',
+    host: 'www.example.org',
+  });
+  // Varnish stores a page by the name that readers ask for.
+  const served = async () => {
+    const asked = request(url + PAGE, { headers: { host: 'www.example.org' }, agent: false }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    let found = answer.statusCode === 200 ? '' : `${answer.statusCode} `;
+    for await (const piece of answer) found += String(piece);
+    return found;
+  };
+  return { home, served };
+}
+
+describe('Varnish before rails', { skip: noExampleServers }, () => {
+  it('is told of a new page after the rails have it, serves the old one meanwhile, then the new one (A12)', async () => {
+    const { home, served } = await newHome();
+    for (const rail of home.rails) rail.write([PAGE]);
+    assert.equal(await served(), 'old');
+    const [, second] = home.rails;
+    second?.signal('SIGSTOP');
+    home.publish(PAGE);
+    await home.startSoft().ready;
+    await until('the first rail has the page', () => home.contents(PAGE)[0] === `new ${PAGE}`);
+    const rails = railsOf(await home.softStatus());
+    assert.deepEqual([rails['r2']?.sending, rails['cache']?.done, rails['cache']?.sending], [1, 0, 0]);
+    assert.equal(await served(), 'old', 'Varnish was not told yet');
+    second?.signal('SIGCONT');
+    await home.untilPublished();
+    assert.equal(await served(), 'old', 'stale, while the new one is fetched');
+    await until('Varnish has the new page', async () => (await served()) === `new ${PAGE}`);
+    assert.deepEqual(home.contents(PAGE), [`new ${PAGE}`, `new ${PAGE}`]);
+    assert.equal(railsOf(await home.softStatus())['cache']?.done, 1);
+  });
+
+  it('is purged after the rails are cleared, and does not get the old page from them again (A12)', async () => {
+    const { home, served } = await newHome();
+    for (const rail of home.rails) rail.write([PAGE]);
+    assert.equal(await served(), 'old');
+    const [, second] = home.rails;
+    second?.signal('SIGSTOP');
+    home.request(['news/a'], { force: true });
+    await home.startHard().ready;
+    await until('the first rail is cleared', () => home.rails[0]?.pages().length === 0);
+    const rails = railsOf(await home.status());
+    assert.deepEqual([rails['r2']?.sending, rails['cache']?.done, rails['cache']?.sending], [1, 0, 0]);
+    assert.equal(await served(), 'old', 'Varnish was not told yet');
+    second?.signal('SIGCONT');
+    await home.untilClear();
+    assert.match(await served(), /^404 /);
+  });
+});

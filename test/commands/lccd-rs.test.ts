@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { runCommand } from '../support/command.js';
+import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
+import { until } from '../support/until.js';
+
+const homes: string[] = [];
+const daemons: Daemon[] = [];
+after(async () => {
+  await Promise.all(daemons.map(daemon => daemon.stop('SIGKILL')));
+  for (const home of homes) rmSync(home, { recursive: true, force: true });
+});
+
+function newHome(toml: string): string {
+  const home = mkdtempSync(join(tmpdir(), 'lcc-rs-'));
+  homes.push(home);
+  writeFileSync(join(home, 'lcc.toml'), toml);
+  return home;
+}
+
+async function start(home: string): Promise<Daemon> {
+  const daemon = startDaemon('lccd-rs', home, ['--listen=127.0.0.1:0']);
+  daemons.push(daemon);
+  await daemon.ready;
+  return daemon;
+}
+
+const RS = '[rs]\nurl = "http://lcc.example.org/lcc/"\n';
+
+describe('lccd-rs', () => {
+  it('answers below its base path, and alone for its home', async () => {
+    const home = newHome(RS);
+    const daemon = await start(home);
+    const base = `http://127.0.0.1:${daemon.port}`;
+    const get = async (path: string) => {
+      const response = await fetch(base + path);
+      return `${response.status} ${(await response.text()).trim()}`;
+    };
+    assert.equal(await get('/healthz'), '200 the Queue Manager is away');
+    assert.equal(await get('/robots.txt'), '200 User-agent: *\nDisallow: /');
+    assert.match(await get('/lcc/api/v1/pairs/x'), /^404 \{"code":"unknown"/);
+    assert.equal(await get('/api/v1/pairs/x'), '404 there is nothing here');
+    assert.equal(await get('/op'), '404 there is nothing here');
+    const second = runCommand(home, 'lccd-rs', ['--listen=127.0.0.1:0']);
+    assert.equal(second.status, 69);
+    assert.match(second.stderr, /rs\.lock: held by lccd-rs \(process \d+\); stop that one first/);
+    const { idle, qm_connected: isConnected } = await statusOf(home, 'lccd-rs');
+    assert.deepEqual([idle, isConnected], [true, false]);
+    assert.equal(await daemon.stop(), 0);
+  });
+
+  it('does not start without an endpoint or a public address, or with one that is none', () => {
+    const cases: [number, RegExp, string, string[]][] = [
+      [64, /--listen=ENDPOINT is missing/, RS, []],
+      [78, /rs\.url is missing: the public address/, '', ['--listen=127.0.0.1:0']],
+      [78, /rs\.url = .*: write an http or https url/, '[rs]\nurl = "http://lcc.example.org/?x"\n', []],
+      [78, /rs\.ports = .*: write ports as texts/, '[rs]\nports = ["http"]\n', []],
+      [78, /plain text beyond loopback/, RS, ['--listen=0.0.0.0:0']],
+    ];
+    for (const [status, says, toml, args] of cases) {
+      const done = runCommand(newHome(toml), 'lccd-rs', args);
+      assert.match(done.stderr, says);
+      assert.equal(done.status, status, String(says));
+    }
+  });
+
+  it('answers beside hundreds of connections that say nothing', async () => {
+    const daemon = await start(newHome(`${RS}[web]\nmax_connections = 300\n`));
+    const silent = Array.from({ length: 250 }, () => connect(daemon.port, '127.0.0.1'));
+    try {
+      await until('all are connected', () => silent.every(({ connecting }) => !connecting));
+      const response = await fetch(`http://127.0.0.1:${daemon.port}/healthz`);
+      assert.equal(response.status, 200);
+    } finally {
+      for (const socket of silent) socket.destroy();
+    }
+  });
+});

@@ -1,0 +1,150 @@
+/** lccrs on a database that nobody serves: an operator decides also while the daemons are away. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openDatabase } from '../../src/db/sqlite/open.js';
+import { RegisteredStore } from '../../src/db/providers/registered.js';
+import { RsDatabase } from '../../src/db/rs/database.js';
+import type { IssuedPair } from '../../src/rs/registrar.js';
+import { runCommand } from '../support/command.js';
+import { RsScene } from '../rs/support.js';
+
+let scene: RsScene;
+let pairs: IssuedPair[];
+
+before(async () => {
+  scene = await RsScene.start({ 'rs.pairs_per_network': '10' });
+  pairs = ['/a/', '/b/', '/c/', '/d/'].map(path => scene.issue(path));
+  for (const pair of pairs.slice(0, 3)) {
+    scene.place(pair);
+    await scene.registrar.check(pair.capability);
+  }
+});
+after(() => scene.close());
+
+const lccrs = (...args: string[]) => runCommand(scene.dir, 'lccrs', args);
+
+function ok(...args: string[]): string {
+  const { status, stdout, stderr } = lccrs(...args);
+  assert.equal(status, 0, `${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+describe('lccrs', () => {
+  it('lists what is under way, shows one, and keeps what is secret to itself', () => {
+    const lines = ok('list').trimEnd().split('\n');
+    assert.deepEqual(
+      lines.map(line => line.split(/ +/).slice(0, 3).join(' ')),
+      ['1 waiting 100000', '2 waiting 100001', '3 waiting 100002', '4 issued 100003'],
+    );
+    assert.equal(ok('list', '--limit=2').trimEnd().split('\n').length, 2);
+    const [json = ''] = ok('list', '--json').split('\n');
+    assert.equal((JSON.parse(json) as { prefix: string }).prefix, scene.site.urlOf('/a/'));
+    const text = ok('show', '1');
+    for (const line of [
+      /^registration +1, waiting$/m,
+      /^provider +100000$/m,
+      /^applicant +192\.0\.2\.0\/24$/m,
+    ])
+      assert.match(text, line);
+    const all = text + json + ok('show', '1', '--json');
+    assert.doesNotMatch(all, /sha256|"secret"|"password"/);
+    assert.match(ok('show', '4', '--json'), /"state":"issued"/);
+  });
+
+  it('approves with terms as far as the settings allow, and refuses with a reason, each once', () => {
+    const most = /more than rs\.most_\w+… allows|more than rs\.most_bandwidth_bytes_per_s allows/;
+    for (const terms of [
+      '--filesmax=1000001',
+      '--spacemax=101GB',
+      '--priority=2',
+      '--bandwidth=0',
+      '--bandwidth=11MB',
+    ]) {
+      const { status, stderr } = lccrs('approve', '1', terms);
+      assert.equal(status, 64, terms);
+      assert.match(stderr, most);
+    }
+    assert.equal(scene.db.outbox.count, 0);
+    ok('approve', '1', '--filesmax=20000', '--bandwidth=2MB');
+    assert.deepEqual(
+      scene.db.outbox.waiting(9).map(({ change }) => change.op),
+      ['register', 'terms'],
+    );
+    assert.match(lccrs('approve', '1').stderr, /registration 1 is applying, and does not wait for approval/);
+    assert.match(lccrs('refuse', '2').stderr, /--reason=TEXT is missing/);
+    ok('refuse', '2', '--reason=not\nthis one');
+    const [, second] = pairs;
+    assert.ok(second);
+    assert.deepEqual(
+      [scene.standing(second).state, scene.standing(second).reason?.what],
+      ['refused', 'not this one'],
+    );
+    assert.match(lccrs('approve', '4').stderr, /registration 4 is issued/);
+    assert.doesNotMatch(ok('list'), /refused/);
+    assert.match(ok('list', '--all'), /^2 +refused/m);
+  });
+
+  it('says what happened, and to whom', () => {
+    const audit = ok('audit');
+    assert.match(
+      audit,
+      /^\S+Z {2}approved by operator {2}registration 1 {2}provider 100000 {2}\{"filesmax":20000/m,
+    );
+    assert.match(ok('audit', '--pid=100001'), /^[^]*refused by operator[^]*$/);
+    assert.doesNotMatch(ok('audit', '--pid=100001'), /provider 100000/);
+    assert.equal(ok('audit', '--limit=1').split('\n').length, 2);
+  });
+
+  it('names providers that only one of the two databases knows', () => {
+    const lcc = openDatabase(join(scene.dir, 'lcc.db'));
+    const registered = new RegisteredStore(lcc);
+    registered.add(100_000, 'x', {}, []);
+    registered.add(100_009, 'x', {}, []);
+    lcc.close();
+    scene.db.write(() => {
+      for (const pid of [100_000, 100_005])
+        scene.db.registrations.register({ pid, registration: 1, prefix: 'http://a/', sinceMs: 1 });
+    });
+    const { status, stdout } = lccrs('list', '--differs');
+    assert.equal(status, 1);
+    assert.equal(
+      stdout,
+      '100005 is in rs.db only: its site has to register again\n' +
+        '100009 is in lcc.db only: it goes on delivering; lccpidb show --pid=100009\n',
+    );
+  });
+
+  it('copies the database while it is in use, and nothing over another file', () => {
+    const copy = join(scene.dir, 'copy.db');
+    ok('backup', copy);
+    const there = RsDatabase.openForReading(copy);
+    assert.equal(there.registrations.count('applying'), 1);
+    there.close();
+    assert.equal(lccrs('backup', copy).status, 73);
+  });
+
+  it('refuses what cannot be', () => {
+    const cases: [number, RegExp, string[]][] = [
+      [64, /nothing to do; give one of list, show/, []],
+      [64, /"drop" is no action/, ['drop']],
+      [64, /write lccrs approve ID/, ['approve']],
+      [64, /write lccrs list$/m, ['list', '3']],
+      [64, /"x": give a number/, ['show', 'x']],
+      [64, /there is no registration 99/, ['show', '99']],
+      [64, /there is no registration 99/, ['approve', '99']],
+      [64, /--limit=0: give a number/, ['list', '--limit=0']],
+    ];
+    for (const [status, says, args] of cases) {
+      const done = lccrs(...args);
+      assert.equal(done.status, status, args.join(' '));
+      assert.match(done.stderr, says);
+    }
+    const home = join(scene.dir, 'nobody');
+    const { status, stderr } = runCommand(home, 'lccrs', ['approve', '1']);
+    assert.equal(status, 66);
+    assert.match(stderr, /rs\.db: there is none yet; lccd-rs makes it/);
+    assert.ok(!existsSync(home));
+  });
+});

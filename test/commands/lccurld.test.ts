@@ -1,0 +1,380 @@
+/** lccurld with spiders that the test plays. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { EXIT } from '../../src/lib/errors.js';
+import { URLD_FIGURES } from '../../src/spider/url-server/figures.js';
+import { formatDone, formatGet, formatWorking, type UrlLine } from '../../src/wire/spider-lines.js';
+import { runCommand } from '../support/command.js';
+import { Daemon, statusOf } from '../support/daemon.js';
+import { LineSpider } from '../support/line-spider.js';
+import { ROOT } from '../support/tree.js';
+import { until, within } from '../support/until.js';
+
+const homes: string[] = [];
+const daemons: Daemon[] = [];
+after(async () => {
+  await Promise.all(daemons.map(daemon => daemon.stop('SIGKILL')));
+  for (const home of homes) rmSync(home, { recursive: true });
+});
+
+function newHome(settings = ''): string {
+  const home = mkdtempSync(join(tmpdir(), 'lccurld-'));
+  homes.push(home);
+  writeFileSync(join(home, 'lcc.toml'), settings === '' ? '' : `[spider]\n${settings}`);
+  return home;
+}
+
+/** lccurld with its standard input and output in the test's hand. */
+class UrlServerProcess extends Daemon {
+  /** All it wrote to its standard output, once it has ended. */
+  readonly failed: Promise<string>;
+
+  constructor(home: string, args: readonly string[]) {
+    const child = spawn(process.execPath, [join(ROOT, 'bin/lccurld'), '--listen=127.0.0.1:0', ...args], {
+      stdio: 'pipe',
+      env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' },
+    });
+    super('lccurld', child);
+    daemons.push(this);
+    this.failed = text(child.stdout);
+  }
+}
+
+async function started(home: string, ...args: string[]): Promise<UrlServerProcess> {
+  const daemon = new UrlServerProcess(home, args);
+  await daemon.ready;
+  return daemon;
+}
+
+/** A list of urls, a host each unless that is said. */
+function listOf(home: string, count: number, hosts = count): string {
+  const file = join(home, 'urls.txt');
+  const line = (_: unknown, i: number) => `http://host${i % hosts}.example/${i + 1}\n`;
+  writeFileSync(file, Array.from({ length: count }, line).join(''));
+  return file;
+}
+
+const docsOf = (lines: readonly UrlLine[]) => lines.map(({ docId }) => docId).toSorted((a, b) => a - b);
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+const statusOfUrld = (home: string) => statusOf(home, 'lccurld');
+
+describe('lccurld', () => {
+  it('has each url of a list fetched once, by whichever spider has room, and ends with 0', async () => {
+    const home = newHome();
+    const file = listOf(home, 500);
+    const daemon = await started(home, `--file=${file}`);
+    const spiders = [new LineSpider(daemon.port), new LineSpider(daemon.port)];
+    for (const spider of spiders) spider.work(10);
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
+    await Promise.all(spiders.map(({ closed }) => within('its spiders are sent home', closed)));
+    assert.deepEqual(docsOf(spiders.flatMap(({ urls }) => urls)), upTo(500));
+    for (const { urls, errs } of spiders) {
+      assert.ok(urls.length > 50, `${urls.length} of 500`);
+      assert.deepEqual(errs, []);
+    }
+    for (const { docId, hostIp, hostName, url } of spiders[0]?.urls ?? [])
+      assert.deepEqual(
+        [hostIp, hostName, url],
+        [undefined, `host${docId - 1}.example`, `http://${hostName}/${docId}`],
+      );
+    assert.equal(await daemon.failed, '');
+    assert.equal(readFileSync(`${file}.done`, 'utf8').split('\n').length, 1 + 500 + 1);
+    // Nothing is left to do.
+    const again = runCommand(home, 'lccurld', ['--listen=127.0.0.1:0', `--file=${file}`]);
+    assert.deepEqual([again.status, again.stdout], [EXIT.ok, '']);
+  });
+
+  it('reads its standard input, as it comes', async () => {
+    const home = newHome();
+    const daemon = await started(home, '-');
+    const spider = new LineSpider(daemon.port);
+    spider.work(5);
+    daemon.child.stdin?.write('http://a.example/\n7\thttp://b.example/\n');
+    await spider.until(2);
+    daemon.child.stdin?.end('http://c.example/');
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
+    assert.deepEqual(docsOf(spider.urls), [1, 3, 7]);
+  });
+
+  it('is typed to by hand, with CRLF, and says what is wrong (B10)', async () => {
+    const home = newHome();
+    const daemon = await started(home, `--file=${listOf(home, 3)}`);
+    const hand = new LineSpider(daemon.port);
+    hand.say('HELLO\r\nGET x\r\nGET 0\r\n\r\nGET 2\r\n');
+    const [first, second] = await hand.until(2);
+    assert.deepEqual(hand.errs, [
+      'HELLO: write GET, WORKING, DONE or ERR',
+      'GET x: the number is 1 to 65535',
+      'GET 0: the number is 1 to 65535',
+      'an empty line',
+    ]);
+    hand.say(
+      `WORKING ${first?.transId}\r\nERR hello\r\nDONE ${first?.transId}\r\nDONE ${second?.transId}\r\nGET 1\r\n`,
+    );
+    const third = (await hand.until(3))[2];
+    hand.say(`DONE ${third?.transId}\r\n`);
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
+    assert.equal(hand.errs.length, 4);
+  });
+
+  it('sends no more urls than were asked for, nor more of a host than allowed, and skips a host that is busy', async () => {
+    const home = newHome();
+    const daemon = await started(home, `--file=${listOf(home, 400, 10)}`, '--per-host=2');
+    const out = new Map<string, number>();
+    const change = ({ hostName }: UrlLine, by: number) => {
+      const now = (out.get(hostName) ?? 0) + by;
+      out.set(hostName, now);
+      return now;
+    };
+    const spiders = Array.from({ length: 3 }, () => new LineSpider(daemon.port));
+    for (const spider of spiders) {
+      let credit = 1;
+      const held: UrlLine[] = [];
+      spider.onUrl(line => {
+        assert.ok(--credit >= 0, 'never more than credit');
+        assert.ok(change(line, 1) <= 2, `too many of ${line.hostName}`);
+        held.push(line);
+      });
+      spider.say(formatGet(1));
+      // Half of what it holds is done at a time.
+      const go = () => {
+        for (const line of held.splice(0, Math.ceil(held.length / 2))) {
+          const more = 1 + (line.docId % 3);
+          credit += more;
+          change(line, -1);
+          spider.done(line, more);
+        }
+        if (!spider.socket.destroyed) setImmediate(go);
+      };
+      go();
+    }
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
+    assert.deepEqual(docsOf(spiders.flatMap(({ urls }) => urls)), upTo(400));
+  });
+
+  it('waits between two urls of a host', async () => {
+    const home = newHome();
+    const daemon = await started(home, `--file=${listOf(home, 4, 2)}`, '--host-delay-ms=300');
+    const spider = new LineSpider(daemon.port);
+    const metMs: number[] = [];
+    spider.onUrl(line => {
+      metMs.push(performance.now());
+      spider.done(line);
+    });
+    spider.say(formatGet(10));
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
+    const [, second = 0, third = 0] = metMs;
+    assert.deepEqual(docsOf(spider.urls), [1, 2, 3, 4]);
+    assert.ok(third - second > 250, `${third - second} ms`);
+  });
+
+  it('gives what a spider is silent about to another, says at last what has failed, and ends with 1', async () => {
+    const home = newHome();
+    const file = listOf(home, 3);
+    appendFileSync(file, 'nonsense\n');
+    const daemon = await started(home, `--file=${file}`, '--timeout-update=100', '--max-tries=2');
+    const good = new LineSpider(daemon.port);
+    // It says of the third url neither WORKING nor DONE, but gives other signs of life.
+    const isThird = ({ docId }: UrlLine) => docId === 3;
+    good.onUrl(line => void (isThird(line) || good.done(line)));
+    good.say(formatGet(10));
+    await until('the end', () => {
+      if (!good.socket.destroyed) good.say(formatWorking('unknown'));
+      return daemon.child.exitCode !== null;
+    });
+    assert.equal(await daemon.ended, EXIT.someRejected);
+    assert.equal(await daemon.failed, '4\tnonsense\tnot a url\n3\thttp://host2.example/3\tsilent spiders\n');
+    const third = good.urls.filter(isThird);
+    assert.equal(third.length, 2);
+    assert.notEqual(third[0]?.transId, third[1]?.transId);
+    const again = runCommand(home, 'lccurld', ['--listen=127.0.0.1:0', `--file=${file}`]);
+    assert.deepEqual([again.status, again.stdout], [EXIT.someRejected, await daemon.failed]);
+  });
+
+  it('gives what a spider has to another at once when its connection is closed', async () => {
+    const home = newHome();
+    const daemon = await started(home, `--file=${listOf(home, 50)}`, '--timeout-update=1h');
+    const first = new LineSpider(daemon.port);
+    first.say(formatGet(30));
+    await first.until(30);
+    first.say(
+      first.urls
+        .slice(0, 10)
+        .map(({ transId }) => formatDone(transId))
+        .join(''),
+    );
+    await until('ten are done', async () => (await statusOfUrld(home))['done'] === 10);
+    first.socket.end();
+    const second = new LineSpider(daemon.port);
+    second.work(50);
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
+    assert.deepEqual(docsOf(second.urls), upTo(50).slice(10));
+  });
+
+  it('has a bounded part of a long list in memory', async () => {
+    const home = newHome('window_urls = 1000\ngrace_ms = 0\n');
+    const file = listOf(home, 200_000, 200_000);
+    const daemon = await started(home, `--file=${file}`);
+    const spider = new LineSpider(daemon.port);
+    spider.say(formatGet(5));
+    await spider.until(5);
+    const { waiting, fetching, hosts, ...status } = await statusOfUrld(home);
+    // And what one read of the list brings.
+    assert.ok(Number(waiting) >= 1000 && Number(waiting) < 4000, String(waiting));
+    assert.deepEqual([fetching, hosts], [5, Number(waiting) + 5]);
+    for (const field of Object.keys(URLD_FIGURES))
+      assert.ok(field in { waiting, fetching, hosts, ...status }, field);
+    assert.equal(await daemon.stop(), EXIT.ok);
+  });
+
+  it('told to stop, waits for what is under way, and goes on with the rest when it is started again', async () => {
+    const home = newHome();
+    const file = listOf(home, 20);
+    const first = await started(home, `--file=${file}`);
+    const spider = new LineSpider(first.port);
+    spider.say(formatGet(10));
+    await spider.until(10);
+    first.child.kill('SIGTERM');
+    await first.logged('"event":"stopping"');
+    spider.say(spider.urls.map(({ transId }) => formatDone(transId) + formatGet(1)).join(''));
+    assert.equal(await within('lccurld ends', first.ended), EXIT.ok);
+    assert.equal(spider.urls.length, 10);
+    const second = await started(home, `--file=${file}`);
+    const other = new LineSpider(second.port);
+    other.work(10);
+    assert.equal(await within('lccurld ends', second.ended), EXIT.ok);
+    assert.deepEqual(docsOf(other.urls), upTo(20).slice(10));
+  });
+
+  it('killed again and again, loses no url', async () => {
+    const home = newHome();
+    const count = 3000;
+    const file = listOf(home, count);
+    const done = new Set<number>();
+    let sent = 0;
+    for (const livesMs of fc.sample(fc.integer({ min: 500, max: 1500 }), { numRuns: 4, seed: 17 })) {
+      const daemon = await started(home, `--file=${file}`);
+      const startMs = performance.now();
+      const spider = new LineSpider(daemon.port);
+      const held: UrlLine[] = [];
+      spider.onUrl(line => void held.push(line));
+      spider.say(formatGet(4));
+      await until('the next kill', () => {
+        for (const line of held.splice(0)) {
+          spider.done(line);
+          done.add(line.docId);
+        }
+        return performance.now() - startMs > livesMs;
+      });
+      assert.equal(await daemon.stop('SIGKILL'), 'SIGKILL');
+      await spider.end();
+      sent += spider.urls.length;
+    }
+    assert.ok(done.size < count, 'the kills come while there are urls');
+    const last = await started(home, `--file=${file}`);
+    const spider = new LineSpider(last.port);
+    spider.work(50);
+    assert.equal(await within('lccurld ends', last.ended), EXIT.ok);
+    for (const { docId } of spider.urls) done.add(docId);
+    // At each kill some were under way, or done and not yet known as that.
+    const again = sent + spider.urls.length - count;
+    assert.ok(again >= 4 && again < 100, `${again} sent again`);
+    assert.deepEqual(
+      [...done].toSorted((a, b) => a - b),
+      upTo(count),
+    );
+  });
+
+  it('is not impressed by 10000 lines of nonsense, floods, or spiders that do not read', async () => {
+    const home = newHome('max_waiting_bytes = "4KB"\nstall_timeout_ms = 500\nmax_bad_lines = 1000000\n');
+    const count = 3000;
+    const daemon = await started(home, `--file=${listOf(home, count)}`, '--timeout-update=300');
+    const bytes = fc
+      .uint8Array({ maxLength: 60 })
+      .map(array => Buffer.from(array.map(byte => (byte === 10 ? 32 : byte))).toString('latin1'));
+    const word = fc.constantFrom('GET', 'DONE', 'WORKING', 'ERR', ' ', '1', 'zz', '\0', '\r', '99999');
+    const line = fc.oneof(
+      bytes,
+      fc.array(word, { maxLength: 6 }).map(words => words.join('')),
+    );
+    // A line that asks for urls is one of a spider, and no nonsense.
+    const lines = fc.sample(line, { numRuns: 10_000, seed: 7 }).filter(text => !/^GET \d+\r?$/.test(text));
+    const fuzzer = new LineSpider(daemon.port);
+    const sent = [...lines, 'GET 1'].join('\n');
+    fuzzer.socket.write(Buffer.from(`${sent}\n`, 'latin1'));
+    // It is still served.
+    await fuzzer.until(1);
+    const bad = fuzzer.errs.length;
+    assert.ok(bad > 5000 && bad < lines.length, String(bad));
+    const { bad_lines, unknown_transactions } = await statusOfUrld(home);
+    assert.equal(bad_lines, bad);
+    assert.ok(Number(unknown_transactions) > 0);
+    await fuzzer.end();
+    // One that asks and never reads; one that floods with a line without an end; one with transactions that are not its own.
+    const deaf = new LineSpider(daemon.port);
+    deaf.socket.pause();
+    deaf.say(formatGet(65_535).repeat(3));
+    const endless = new LineSpider(daemon.port);
+    const flood = new LineSpider(daemon.port);
+    const pour = (spider: LineSpider, block: string) => {
+      const more = () => {
+        while (!spider.socket.destroyed && spider.socket.write(block));
+      };
+      spider.socket.on('drain', more);
+      more();
+    };
+    pour(endless, 'x'.repeat(100_000));
+    pour(flood, Array.from({ length: 5000 }, (_, i) => formatDone(i.toString(36))).join(''));
+    const good = new LineSpider(daemon.port);
+    good.work(20);
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
+    const all = new Set([...good.urls, ...deaf.urls].map(({ docId }) => docId));
+    assert.ok(all.size >= count - deaf.urls.length);
+    for (const spider of [deaf, endless, flood]) await spider.end();
+  });
+
+  it('sends one away that says nothing but nonsense, and one beyond the limit of spiders', async () => {
+    const home = newHome('max_spiders = 2\nmax_bad_lines = 3\n');
+    const daemon = await started(home, `--file=${listOf(home, 10)}`);
+    const nonsense = new LineSpider(daemon.port);
+    nonsense.say('x\ny\nz\nw\nv\n');
+    await within('it is sent away', nonsense.closed);
+    assert.deepEqual(nonsense.errs.slice(3), ['too many bad lines: the limit is 3 (spider.max_bad_lines)']);
+    const two = [new LineSpider(daemon.port), new LineSpider(daemon.port)];
+    for (const spider of two) {
+      spider.say(formatGet(1));
+      await spider.until(1);
+    }
+    const third = new LineSpider(daemon.port);
+    await within('it is sent away', third.closed);
+    assert.deepEqual(third.errs, [
+      'too many connections of spiders, try again later: the limit is 2 (spider.max_spiders)',
+    ]);
+  });
+
+  it('says on one line what it cannot begin with', () => {
+    const home = newHome();
+    const file = listOf(home, 1);
+    const cases: [string[], number, RegExp][] = [
+      [[], EXIT.usage, /--listen=ENDPOINT is missing/],
+      [['--listen=127.0.0.1:0'], EXIT.usage, /give one of/],
+      [['--listen=127.0.0.1:0', `--file=${file}`, '-'], EXIT.usage, /give one of/],
+      [['--listen=127.0.0.1:0', file], EXIT.usage, /name a list with --file/],
+      [['--listen=127.0.0.1:0', `--file=${home}/nowhere`], EXIT.noinput, /nowhere/],
+      [['--listen=127.0.0.1:0', `--file=${file}`, '--max-tries=0'], EXIT.usage, /spider\.max_tries/],
+      [['--listen=192.0.2.1:9020', `--file=${file}`], EXIT.config, /net\.allow_plain/],
+    ];
+    for (const [args, status, words] of cases) {
+      const done = runCommand(home, 'lccurld', args);
+      assert.equal(done.status, status, done.stderr);
+      assert.match(done.stderr, words);
+    }
+    assert.ok(!existsSync(join(home, 'nowhere.done')));
+  });
+});

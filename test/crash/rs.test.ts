@@ -1,0 +1,172 @@
+/** Registration with a kill at each durable step of either side: one provider, with the password that the site has. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openReadOnly } from '../../src/db/sqlite/open.js';
+import { passwordMatches } from '../../src/lib/password.js';
+import { runCommand } from '../support/command.js';
+import { startDaemon, type Daemon } from '../support/daemon.js';
+import { shell } from '../support/lcc.js';
+import { freePort } from '../support/nginx.js';
+import { TestSite } from '../support/site.js';
+import { ROOT } from '../support/tree.js';
+import { until } from '../support/until.js';
+
+let site: TestSite;
+let docroot: string;
+const dirs: string[] = [];
+const daemons: Daemon[] = [];
+
+before(async () => {
+  docroot = newDir();
+  site = await TestSite.listen(({ url = '' }, response) => {
+    try {
+      response.end(readFileSync(join(docroot, url)));
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+});
+after(async () => {
+  await Promise.all(daemons.map(daemon => daemon.stop('SIGKILL')));
+  site.close();
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+});
+
+function newDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'lcc-rs-'));
+  dirs.push(dir);
+  return dir;
+}
+
+/** lccd-qm and lccd-rs on a home; one that is killed is started again, without being killed once more. */
+class Pair {
+  readonly home = newDir();
+  readonly server: string;
+  readonly #env: NodeJS.ProcessEnv;
+
+  constructor(port: number, mode: string, step: string) {
+    this.server = `http://127.0.0.1:${port}/`;
+    this.#env = { LCC_CRASH_AT: step, LCC_CRASH_ONCE: join(this.home, 'crashed') };
+    mkdirSync(join(this.home, 'run'));
+    writeFileSync(
+      join(this.home, 'lcc.toml'),
+      `[bot]
+allow_addresses = ["127.0.0.1"]
+[rs]
+listen = ["127.0.0.1:${port}"]
+url = "${this.server}"
+ports = ["${new URL(site.url).port}"]
+mode = "${mode}"
+retry_ms = 20
+check_interval_ms = 0
+`,
+    );
+  }
+
+  async start(): Promise<void> {
+    const listening = ['uns', 'bm', 'rs'].map(
+      kind => `--listen-${kind}=unix:${this.home}/run/qm-${kind}.sock`,
+    );
+    await Promise.all([this.#keep('lccd-qm', listening), this.#keep('lccd-rs', [])]);
+  }
+
+  async #keep(name: string, args: string[]): Promise<void> {
+    const daemon = startDaemon(name, this.home, args, this.#env);
+    daemons.push(daemon);
+    void daemon.ended.then(how => (how === 'SIGKILL' && !this.isOver ? this.#keep(name, args) : undefined));
+    await daemon.ready;
+  }
+
+  isOver = false;
+
+  /** What the site does until it is a provider, or is told to wait. */
+  async register(step: string): Promise<void> {
+    const words = `--server=${this.server} --url=${site.url}/ --docroot=${docroot} --pwdfile=${this.home}/password`;
+    await until('the site is registered', async () => {
+      const env = { ...process.env, ...this.#env, PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}` };
+      const { status, stderr } = await shell(`lccregister new ${words} --timeout=20`, env, this.home);
+      if (status === 0) return true;
+      assert.ok([75, 128].includes(status), `${step}: ${status} ${stderr}`);
+      if (stderr.includes('waits for approval')) this.#approve();
+      return false;
+    });
+  }
+
+  #approve(): void {
+    const [, id = ''] = /^(\d+) +waiting/m.exec(runCommand(this.home, 'lccrs', ['list']).stdout) ?? [];
+    if (id !== '') runCommand(this.home, 'lccrs', ['approve', id], { env: this.#env });
+  }
+
+  get crashed(): string {
+    return readFileSync(join(this.home, 'crashed'), 'utf8');
+  }
+}
+
+describe('a registration', () => {
+  for (const [step, mode] of [
+    ['rs.pair.committed', 'open'],
+    ['register.pair.synced', 'open'],
+    ['register.password.synced', 'open'],
+    ['register.file.placed', 'open'],
+    ['rs.check.begun', 'open'],
+    ['rs.proof.committed', 'open'],
+    ['rs.approved.committed', 'approve'],
+    ['qm.rs.committed', 'open'],
+    ['rs.answer.committed', 'open'],
+  ] as const)
+    it(`ends with one provider and its password after a kill at ${step} (mode ${mode})`, async () => {
+      const pair = new Pair(await freePort(), mode, step);
+      await pair.start();
+      await pair.register(step);
+      pair.isOver = true;
+      assert.equal(pair.crashed, step);
+      const db = openReadOnly(join(pair.home, 'lcc.db'));
+      const providers = db
+        .prepare<[], { password: string; root: string }>(
+          "SELECT password, root FROM pidb JOIN proots USING (pid) WHERE origin = 'rs'",
+        )
+        .all();
+      db.close();
+      const password = readFileSync(join(pair.home, 'password'), 'utf8').trim();
+      assert.deepEqual(
+        providers.map(({ root, password: stored }) => [root, passwordMatches(password, stored)]),
+        [[`${site.url}/`, true]],
+      );
+      assert.deepEqual(readdirSync(docroot), []);
+      assert.deepEqual(
+        readdirSync(pair.home).filter(name => name.startsWith('password')),
+        ['password'],
+      );
+      assert.equal(runCommand(pair.home, 'lccrs', ['list', '--differs']).status, 0);
+      const logs = daemons.map(({ log }) => log).join('');
+      assert.ok(!logs.includes(password) && !logs.includes('sha256:'));
+    });
+
+  it('that the Queue Manager is away for is made when it comes', async () => {
+    const pair = new Pair(await freePort(), 'open', 'never');
+    pair.isOver = true;
+    await pair.start();
+    const [qm] = daemons.slice(-2).filter(({ name }) => name === 'lccd-qm');
+    await qm?.stop();
+    const words = `--server=${pair.server} --url=${site.url}/ --docroot=${docroot} --pwdfile=${pair.home}/password`;
+    const env = { ...process.env, PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}` };
+    const early = await shell(`lccregister new ${words}`, env, pair.home);
+    assert.equal(early.status, 75, early.stderr);
+    assert.match(early.stderr, /is proven, and is being set up; run this again later/);
+    assert.match(
+      runCommand(pair.home, 'lccstat', []).stdout,
+      /1 change of a provider waits for lccd-qm, which lccd-rs cannot reach/,
+    );
+    const listening = ['uns', 'bm', 'rs'].map(
+      kind => `--listen-${kind}=unix:${pair.home}/run/qm-${kind}.sock`,
+    );
+    const back = startDaemon('lccd-qm', pair.home, listening);
+    daemons.push(back);
+    await back.ready;
+    const done = await shell(`lccregister check --pwdfile=${pair.home}/password --wait=60`, env, pair.home);
+    assert.equal(done.status, 0, done.stderr);
+  });
+});

@@ -1,0 +1,217 @@
+/** The JSON API over HTTP, as programs and pages of other sites ask it. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { Hono } from 'hono';
+import { text } from 'node:stream/consumers';
+import { after, afterEach, beforeEach, test } from 'node:test';
+import { apiOf, networkOf, type NodeBindings } from '../../src/rs/api.js';
+import { parseNetwork } from '../../src/lib/network.js';
+import { listenerOf } from '../../src/rs/listener.js';
+import { serveWeb, type WebServer } from '../../src/web/server.js';
+import { ground } from '../web/support.js';
+import { RsScene } from './support.js';
+
+const { services, limits } = ground({ after });
+let scene: RsScene;
+let server: WebServer;
+let failed: unknown[] = [];
+
+beforeEach(async () => {
+  scene = await RsScene.start({ 'rs.pairs_per_network': '3' });
+  failed = [];
+  const api = apiOf({
+    registrar: scene.registrar,
+    options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },
+    maxBodyBytes: 1000,
+    within: over => over,
+    failed: (_path, error) => void failed.push(error),
+  });
+  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route('/base/api/v1', api);
+  const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
+  server = await serveWeb(services, [endpoint], listenerOf(app, services.log), limits);
+});
+afterEach(async () => {
+  await server.close();
+  scene.close();
+});
+
+interface Answer {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: Record<string, unknown>;
+}
+
+function ask(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const [endpoint] = server.endpoints;
+  assert.ok(endpoint?.kind === 'tcp');
+  const words = typeof body === 'string' ? body : JSON.stringify(body);
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { port: endpoint.port, method, path: `/base/api/v1/${path}`, headers: { ...type, ...headers } },
+      answer => {
+        void text(answer).then(said => {
+          const parsed = said === '' ? {} : (JSON.parse(said) as Record<string, unknown>);
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: parsed });
+        }, reject);
+      },
+    );
+    asked.on('error', reject).end(words);
+  });
+}
+
+const pair = (headers?: Record<string, string>) =>
+  ask('POST', 'pairs', { url: scene.site.urlOf('/docs/') }, headers);
+
+test('a pair: shown whole once, then without its secrets, proven, and given up too late', async () => {
+  const { status, headers, body } = await pair();
+  assert.equal(status, 201);
+  assert.equal(headers['cache-control'], 'no-store');
+  assert.match(String(headers['content-security-policy']), /default-src 'none'/);
+  const { id, secret, password, expires, ...shown } = body;
+  assert.match(String(id), /^[0-9a-f]{32}$/);
+  assert.ok(String(secret).length === 27 && String(password).length === 27 && secret !== password);
+  assert.ok(Date.parse(String(expires)) > Date.now());
+  const file = String(shown['file']);
+  assert.deepEqual(shown, {
+    state: 'issued',
+    pid: 100_000,
+    url: scene.site.urlOf('/docs/'),
+    file,
+    tries_left: 30,
+    uns: 'tls:lcc.example.org:9443',
+  });
+  assert.deepEqual((await ask('GET', `pairs/${String(id)}`)).body, { ...shown, expires });
+  scene.site.pages.set(new URL(file).pathname, `${String(secret)}\n`);
+  const checked = await ask('POST', `pairs/${String(id)}/check/`, {});
+  assert.deepEqual(
+    [checked.status, checked.body['state'], checked.body['proven'], checked.body['tries_left']],
+    [200, 'waiting', [scene.site.urlOf('/docs/')], 29],
+  );
+  const late = await ask('DELETE', `pairs/${String(id)}`);
+  assert.deepEqual([late.status, late.body['code']], [409, 'too-late']);
+});
+
+test('a refusal says what, where and what to do, and never repeats the capability', async () => {
+  const { body } = await pair();
+  const { id } = body;
+  await ask('POST', `pairs/${String(id)}/check`, {});
+  const soon = await ask('POST', `pairs/${String(id)}/check`, {});
+  assert.deepEqual(soon.body, {
+    code: 'too-often',
+    what: 'a check so soon after the last one: the limit is 10 s (rs.check_interval_ms)',
+    where: '/base/api/v1/pairs/ID/check',
+    do: 'check again later',
+  });
+  assert.ok(soon.status === 429 && Number(soon.headers['retry-after']) >= 1);
+  const gone = await ask('DELETE', `pairs/${String(id)}`);
+  assert.equal(gone.status, 204);
+  assert.equal((await ask('GET', `pairs/${String(id)}`)).status, 410);
+});
+
+test('pairs that are unknown are answered alike, whatever is asked of them', async () => {
+  const { body } = await pair();
+  const other = String(body['id']).replace(/.$/, last => (last === '0' ? '1' : '0'));
+  const answers = await Promise.all([
+    ask('GET', `pairs/${other}`),
+    ask('GET', 'pairs/x'),
+    ask('GET', `pairs/${encodeURIComponent("' OR 1=1 --")}`),
+    ask('POST', `pairs/${other}/check`, {}),
+    ask('DELETE', `pairs/${other}`),
+  ]);
+  for (const { status, body: said } of answers)
+    assert.deepEqual([status, said['code'], said['what']], [404, 'unknown', 'there is no such pair']);
+});
+
+test('what is malformed is refused, and counts for nothing', async () => {
+  const cases: [number, string, unknown, Record<string, string>?][] = [
+    [415, 'type', 'url=http://a/', { 'content-type': 'application/x-www-form-urlencoded' }],
+    [415, 'type', '{}', { 'content-type': 'text/plain' }],
+    [400, 'malformed', '{'],
+    [400, 'malformed', '[]'],
+    [400, 'malformed', 'null'],
+    [400, 'malformed', { url: 7 }],
+    [400, 'address', {}],
+    [400, 'address', { url: 'http://169.254.169.254/latest/' }],
+    [400, 'address', { url: 'javascript:alert(1)' }],
+    [400, 'address', { url: 'http://www.example.org/\r\nSet-Cookie: a=b' }],
+    [400, 'bandwidth', { url: scene.site.urlOf('/'), bandwidth: '-1' }],
+    [400, 'hours', { url: scene.site.urlOf('/'), hours: '25-0,x' }],
+    [413, 'too-large', { url: 'x'.repeat(2000) }],
+  ];
+  for (const [status, code, body, headers] of cases) {
+    const answer = await ask('POST', 'pairs', body, headers);
+    assert.deepEqual([answer.status, answer.body['code']], [status, code], JSON.stringify(body));
+    assert.ok(answer.body['do'] !== '');
+  }
+  assert.equal(scene.db.registrations.open, 0);
+  assert.deepEqual(failed, []);
+});
+
+test('wishes are kept with the pair', async () => {
+  const { status } = await ask('POST', 'pairs', {
+    url: scene.site.urlOf('/'),
+    bandwidth: '500KB',
+    hours: '0-3',
+  });
+  assert.equal(status, 201);
+  const timeofday = `${'1'.repeat(4)}${'0'.repeat(20)}`;
+  assert.deepEqual(scene.db.registrations.get(1)?.wishes, { bandwidth: 512_000, timeofday });
+});
+
+test('a page of another site can ask for nothing', async () => {
+  const own = 'http://lcc.example.org';
+  for (const headers of [
+    { origin: 'http://evil.example' },
+    { origin: 'null' },
+    { origin: `${own}:8080` },
+    { origin: `${own}.evil.example` },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: own, 'sec-fetch-site': 'cross-site' },
+  ]) {
+    const { status, body } = await pair(headers);
+    assert.deepEqual([status, body['code']], [403, 'cross-site'], JSON.stringify(headers));
+  }
+  assert.equal((await pair({ origin: own, 'sec-fetch-site': 'same-origin' })).status, 201);
+  assert.equal(scene.db.registrations.open, 1);
+});
+
+test('pairs are counted by the network of the applicant, as a proxy that is believed has it', async () => {
+  const from = async (address: string) => (await pair({ 'x-forwarded-for': address })).status;
+  assert.deepEqual(
+    [
+      await from('192.0.2.1'),
+      await from('192.0.2.200'),
+      await from('203.0.113.9, 192.0.2.3'),
+      await from('192.0.2.4'),
+    ],
+    [201, 201, 201, 429],
+  );
+  assert.equal(await from('198.51.100.1'), 201);
+  assert.equal(networkOf('192.0.2.77'), '192.0.2.0/24');
+  assert.equal(networkOf('::ffff:192.0.2.77'), '192.0.2.0/24');
+  assert.equal(networkOf('2001:db8:1:2:3::4'), '2001:db8:1::/48');
+  assert.equal(networkOf(''), 'local');
+});
+
+test('what fails inside is logged, and not shown', async () => {
+  scene.db.close();
+  const { status, body } = await ask('GET', 'pairs/x');
+  assert.deepEqual([status, body['code']], [503, 'failed']);
+  assert.equal(failed.length, 1);
+  scene.open();
+});
+
+test('there is nothing elsewhere', async () => {
+  for (const [method, path] of [
+    ['GET', 'me'],
+    ['PUT', 'pairs'],
+  ] as const)
+    assert.equal((await ask(method, path)).status, 404);
+});

@@ -1,0 +1,93 @@
+/** A Registration Server in this process: database, registrar, and one site that a test changes. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config/load.js';
+import type { SettingKey } from '../../src/config/settings/index.js';
+import { RsDatabase } from '../../src/db/rs/database.js';
+import type { Registration } from '../../src/db/rs/registrations.js';
+import { systemClock, type Clock } from '../../src/lib/clock.js';
+import { silentLog } from '../../src/lib/log.js';
+import { rsOptions, type RsOptions } from '../../src/rs/options.js';
+import { Registrar, type IssuedPair } from '../../src/rs/registrar.js';
+import { Transitions } from '../../src/rs/transitions.js';
+import { TestSite } from '../support/site.js';
+
+export const URL_OF_RS = 'http://lcc.example.org/base/';
+
+/** A wall clock that a test moves; timers are real. */
+export class MovedClock implements Clock {
+  byMs = 0;
+  nowMs = () => systemClock.nowMs() + this.byMs;
+  monotonicMs = () => systemClock.monotonicMs();
+  after = (delayMs: number, action: () => void) => systemClock.after(delayMs, action);
+}
+
+export class RsScene {
+  readonly dir = mkdtempSync(join(tmpdir(), 'lcc-rs-'));
+  readonly clock = new MovedClock();
+  readonly site: TestSite;
+  readonly failures: unknown[] = [];
+  /** How often there was something for the Queue Manager. */
+  applied = 0;
+  db!: RsDatabase;
+  options!: RsOptions;
+  registrar!: Registrar;
+  transitions!: Transitions;
+
+  private constructor(site: TestSite) {
+    this.site = site;
+  }
+
+  static async start(overrides: Partial<Record<SettingKey, string | string[]>> = {}): Promise<RsScene> {
+    const scene = new RsScene(await TestSite.listen());
+    scene.open(overrides);
+    return scene;
+  }
+
+  /** Opens the database as a start does. */
+  open(overrides: Partial<Record<SettingKey, string | string[]>> = {}): void {
+    const config = loadConfig({
+      env: { LCC_HOME: this.dir },
+      overrides: {
+        'rs.url': URL_OF_RS,
+        'rs.ports': [new URL(this.site.url).port],
+        'bot.allow_addresses': ['127.0.0.0/8'],
+        'rs.uns': 'tls:lcc.example.org:9443',
+        ...overrides,
+      },
+    });
+    this.options = rsOptions(config);
+    this.db = RsDatabase.open(this.options.path);
+    const { db, options, clock } = this;
+    this.transitions = new Transitions(db, clock.nowMs);
+    this.registrar = new Registrar({
+      db,
+      options,
+      clock,
+      log: silentLog,
+      applied: () => void this.applied++,
+      fail: error => void this.failures.push(error),
+    });
+  }
+
+  issue(path = '/', network = '192.0.2.0/24'): IssuedPair {
+    return this.registrar.issue(this.site.urlOf(path), {}, network);
+  }
+
+  /** Puts the file in place. */
+  place({ registration, secret }: IssuedPair): void {
+    const { prefix, file } = registration;
+    this.site.pages.set(new URL(prefix + file).pathname, secret);
+  }
+
+  standing({ capability }: IssuedPair): Registration {
+    return this.registrar.find(capability);
+  }
+
+  close(): void {
+    this.db.close();
+    this.site.close();
+    rmSync(this.dir, { recursive: true });
+  }
+}
