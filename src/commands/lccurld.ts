@@ -24,6 +24,11 @@ export const command: CommandSpec = {
     { flags: '--per-host <N>', help: 'urls of a host under way at a time (spider.per_host)' },
     { flags: '--host-delay-ms <TIME>', help: 'pause between fetches from a host (spider.host_delay_ms)' },
     { flags: '--shuffle', help: 'take urls in any order (spider.shuffle)' },
+    { flags: '--robots', help: 'have robots.txt obeyed (spider.robots)' },
+    {
+      flags: '--allow-private',
+      help: 'ask private and loopback addresses for robots.txt, too (spider.allow_private)',
+    },
     CONFIG_OPTION,
   ],
   example: 'lccurld --listen=127.0.0.1:9020 --file=urls.txt >failed.tsv',
@@ -42,6 +47,8 @@ export const command: CommandSpec = {
         'spider.max_tries': textOf(options, 'maxTries'),
         'spider.per_host': textOf(options, 'perHost'),
         'spider.host_delay_ms': textOf(options, 'hostDelayMs'),
+        'spider.robots': options['robots'] === true ? 'true' : undefined,
+        'spider.allow_private': options['allowPrivate'] === true ? 'true' : undefined,
         'spider.shuffle': options['shuffle'] === true ? 'true' : undefined,
       },
     );

@@ -1,68 +1,28 @@
 /** lccurld with spiders that the test plays. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { EXIT } from '../../src/lib/errors.js';
 import { URLD_FIGURES } from '../../src/spider/url-server/figures.js';
 import { formatDone, formatGet, formatWorking, type UrlLine } from '../../src/wire/spider-lines.js';
 import { runCommand } from '../support/command.js';
-import { Daemon, statusOf } from '../support/daemon.js';
 import { LineSpider } from '../support/line-spider.js';
-import { ROOT } from '../support/tree.js';
 import { until, within } from '../support/until.js';
+import {
+  docsOf,
+  endUrlServers,
+  listOf,
+  newHome,
+  started,
+  statusOfUrld,
+  upTo,
+} from '../support/url-server.js';
 
-const homes: string[] = [];
-const daemons: Daemon[] = [];
-after(async () => {
-  await Promise.all(daemons.map(daemon => daemon.stop('SIGKILL')));
-  for (const home of homes) rmSync(home, { recursive: true });
-});
-
-function newHome(settings = ''): string {
-  const home = mkdtempSync(join(tmpdir(), 'lccurld-'));
-  homes.push(home);
-  writeFileSync(join(home, 'lcc.toml'), settings === '' ? '' : `[spider]\n${settings}`);
-  return home;
-}
-
-/** lccurld with its standard input and output in the test's hand. */
-class UrlServerProcess extends Daemon {
-  /** All it wrote to its standard output, once it has ended. */
-  readonly failed: Promise<string>;
-
-  constructor(home: string, args: readonly string[]) {
-    const child = spawn(process.execPath, [join(ROOT, 'bin/lccurld'), '--listen=127.0.0.1:0', ...args], {
-      stdio: 'pipe',
-      env: { ...process.env, LCC_HOME: home, LCC_CONFIG: '' },
-    });
-    super('lccurld', child);
-    daemons.push(this);
-    this.failed = text(child.stdout);
-  }
-}
-
-async function started(home: string, ...args: string[]): Promise<UrlServerProcess> {
-  const daemon = new UrlServerProcess(home, args);
-  await daemon.ready;
-  return daemon;
-}
-
-/** A list of urls, a host each unless that is said. */
-function listOf(home: string, count: number, hosts = count): string {
-  const file = join(home, 'urls.txt');
-  const line = (_: unknown, i: number) => `http://host${i % hosts}.example/${i + 1}\n`;
-  writeFileSync(file, Array.from({ length: count }, line).join(''));
-  return file;
-}
-
-const docsOf = (lines: readonly UrlLine[]) => lines.map(({ docId }) => docId).toSorted((a, b) => a - b);
-const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
-const statusOfUrld = (home: string) => statusOf(home, 'lccurld');
+after(endUrlServers);
 
 describe('lccurld', () => {
   it('has each url of a list fetched once, by whichever spider has room, and ends with 0', async () => {
@@ -174,6 +134,36 @@ describe('lccurld', () => {
     assert.ok(third - second > 250, `${third - second} ms`);
   });
 
+  it('obeys robots.txt, which it asks for before the first url of a site', async () => {
+    const asked: string[] = [];
+    const site = createServer((request, response) => {
+      asked.push(`${request.headers['user-agent']} ${request.url}`);
+      response.end(
+        'User-agent: *\nDisallow: /\n\nUser-agent: testspider\nDisallow: /private\nCrawl-delay: 0.2\n',
+      );
+    });
+    const closed = createServer((_request, response) => response.writeHead(503).end());
+    for (const server of [site, closed]) await once(server.listen(0, '127.0.0.1'), 'listening');
+    const rootOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const home = newHome('user_agent = "testspider/2"\nrobots_tries = 2\nrobots_retry_ms = 10\n');
+    const file = join(home, 'urls.txt');
+    const urls = [
+      `${rootOf(site)}/1`,
+      `${rootOf(site)}/private/2`,
+      `${rootOf(closed)}/3`,
+      `${rootOf(site)}/4`,
+    ];
+    writeFileSync(file, `${urls.join('\n')}\n`);
+    const daemon = await started(home, `--file=${file}`, '--robots', '--allow-private');
+    const spider = new LineSpider(daemon.port);
+    spider.work(10);
+    assert.equal(await within('lccurld ends', daemon.ended), EXIT.someRejected);
+    assert.deepEqual(docsOf(spider.urls), [1, 4]);
+    assert.equal(await daemon.failed, `2\t${urls[1]}\trobots.txt\n3\t${urls[2]}\trobots.txt\n`);
+    assert.deepEqual(asked, ['testspider/2 /robots.txt']);
+    for (const server of [site, closed]) server.close();
+  });
+
   it('gives what a spider is silent about to another, says at last what has failed, and ends with 1', async () => {
     const home = newHome();
     const file = listOf(home, 3);
@@ -250,112 +240,6 @@ describe('lccurld', () => {
     other.work(10);
     assert.equal(await within('lccurld ends', second.ended), EXIT.ok);
     assert.deepEqual(docsOf(other.urls), upTo(20).slice(10));
-  });
-
-  it('killed again and again, loses no url', async () => {
-    const home = newHome();
-    const count = 3000;
-    const file = listOf(home, count);
-    const done = new Set<number>();
-    let sent = 0;
-    for (const livesMs of fc.sample(fc.integer({ min: 500, max: 1500 }), { numRuns: 4, seed: 17 })) {
-      const daemon = await started(home, `--file=${file}`);
-      const startMs = performance.now();
-      const spider = new LineSpider(daemon.port);
-      const held: UrlLine[] = [];
-      spider.onUrl(line => void held.push(line));
-      spider.say(formatGet(4));
-      await until('the next kill', () => {
-        for (const line of held.splice(0)) {
-          spider.done(line);
-          done.add(line.docId);
-        }
-        return performance.now() - startMs > livesMs;
-      });
-      assert.equal(await daemon.stop('SIGKILL'), 'SIGKILL');
-      await spider.end();
-      sent += spider.urls.length;
-    }
-    assert.ok(done.size < count, 'the kills come while there are urls');
-    const last = await started(home, `--file=${file}`);
-    const spider = new LineSpider(last.port);
-    spider.work(50);
-    assert.equal(await within('lccurld ends', last.ended), EXIT.ok);
-    for (const { docId } of spider.urls) done.add(docId);
-    // At each kill some were under way, or done and not yet known as that.
-    const again = sent + spider.urls.length - count;
-    assert.ok(again >= 4 && again < 100, `${again} sent again`);
-    assert.deepEqual(
-      [...done].toSorted((a, b) => a - b),
-      upTo(count),
-    );
-  });
-
-  it('is not impressed by 10000 lines of nonsense, floods, or spiders that do not read', async () => {
-    const home = newHome('max_waiting_bytes = "4KB"\nstall_timeout_ms = 500\nmax_bad_lines = 1000000\n');
-    const count = 3000;
-    const daemon = await started(home, `--file=${listOf(home, count)}`, '--timeout-update=300');
-    const bytes = fc
-      .uint8Array({ maxLength: 60 })
-      .map(array => Buffer.from(array.map(byte => (byte === 10 ? 32 : byte))).toString('latin1'));
-    const word = fc.constantFrom('GET', 'DONE', 'WORKING', 'ERR', ' ', '1', 'zz', '\0', '\r', '99999');
-    const line = fc.oneof(
-      bytes,
-      fc.array(word, { maxLength: 6 }).map(words => words.join('')),
-    );
-    // A line that asks for urls is one of a spider, and no nonsense.
-    const lines = fc.sample(line, { numRuns: 10_000, seed: 7 }).filter(text => !/^GET \d+\r?$/.test(text));
-    const fuzzer = new LineSpider(daemon.port);
-    const sent = [...lines, 'GET 1'].join('\n');
-    fuzzer.socket.write(Buffer.from(`${sent}\n`, 'latin1'));
-    // It is still served.
-    await fuzzer.until(1);
-    const bad = fuzzer.errs.length;
-    assert.ok(bad > 5000 && bad < lines.length, String(bad));
-    const { bad_lines, unknown_transactions } = await statusOfUrld(home);
-    assert.equal(bad_lines, bad);
-    assert.ok(Number(unknown_transactions) > 0);
-    await fuzzer.end();
-    // One that asks and never reads; one that floods with a line without an end; one with transactions that are not its own.
-    const deaf = new LineSpider(daemon.port);
-    deaf.socket.pause();
-    deaf.say(formatGet(65_535).repeat(3));
-    const endless = new LineSpider(daemon.port);
-    const flood = new LineSpider(daemon.port);
-    const pour = (spider: LineSpider, block: string) => {
-      const more = () => {
-        while (!spider.socket.destroyed && spider.socket.write(block));
-      };
-      spider.socket.on('drain', more);
-      more();
-    };
-    pour(endless, 'x'.repeat(100_000));
-    pour(flood, Array.from({ length: 5000 }, (_, i) => formatDone(i.toString(36))).join(''));
-    const good = new LineSpider(daemon.port);
-    good.work(20);
-    assert.equal(await within('lccurld ends', daemon.ended), EXIT.ok);
-    const all = new Set([...good.urls, ...deaf.urls].map(({ docId }) => docId));
-    assert.ok(all.size >= count - deaf.urls.length);
-    for (const spider of [deaf, endless, flood]) await spider.end();
-  });
-
-  it('sends one away that says nothing but nonsense, and one beyond the limit of spiders', async () => {
-    const home = newHome('max_spiders = 2\nmax_bad_lines = 3\n');
-    const daemon = await started(home, `--file=${listOf(home, 10)}`);
-    const nonsense = new LineSpider(daemon.port);
-    nonsense.say('x\ny\nz\nw\nv\n');
-    await within('it is sent away', nonsense.closed);
-    assert.deepEqual(nonsense.errs.slice(3), ['too many bad lines: the limit is 3 (spider.max_bad_lines)']);
-    const two = [new LineSpider(daemon.port), new LineSpider(daemon.port)];
-    for (const spider of two) {
-      spider.say(formatGet(1));
-      await spider.until(1);
-    }
-    const third = new LineSpider(daemon.port);
-    await within('it is sent away', third.closed);
-    assert.deepEqual(third.errs, [
-      'too many connections of spiders, try again later: the limit is 2 (spider.max_spiders)',
-    ]);
   });
 
   it('says on one line what it cannot begin with', () => {

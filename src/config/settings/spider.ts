@@ -20,6 +20,12 @@ export const SPIDER = {
   'spider.per_host': count(1, 1, 65_535, 'urls of a host under way at a time'),
   'spider.host_delay_ms': ms(0, 0, DAY, 'from the end of a fetch to the next from the same host'),
   'spider.shuffle': flag(false, 'a URL server takes hosts, and the urls of a host, in any order'),
+  'spider.robots': flag(false, 'a URL server has robots.txt obeyed'),
+  'spider.robots_max_age_ms': ms(DAY, SECOND, DAY, 'time for which what robots.txt says counts'),
+  'spider.robots_tries': count(3, 1, 100, 'tries to read a robots.txt before nothing of its site is fetched'),
+  'spider.robots_retry_ms': ms(30 * SECOND, 1, HOUR, 'wait between them'),
+  'spider.robots_max_origins': count(10_000, 1, 10_000_000, 'sites whose robots.txt is kept in memory'),
+  'spider.robots_max_bytes': bytes(32 * MB, KB, 64 * GB, 'their rules altogether'),
   'spider.window_urls': count(
     10_000,
     1,

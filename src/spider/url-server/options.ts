@@ -1,6 +1,8 @@
 /** What a URL server is bounded by: plain values, taken from the settings in one place. */
 import type { Config } from '../../config/load.js';
 import { limitText } from '../../config/settings/index.js';
+import { productToken } from '../../wire/robots.js';
+import type { RobotsOptions } from './robots-gate.js';
 import type { SchedulerOptions } from './scheduler.js';
 
 /** Silence about a transaction, in periods of Timeout_Update, after which it is given up. */
@@ -43,5 +45,16 @@ export function urlServerOptions(config: Config): UrlServerOptions {
     windowUrls: config.get('spider.window_urls'),
     windowBytes: config.get('spider.window_bytes'),
     graceMs: config.get('spider.grace_ms'),
+  };
+}
+
+export function robotsOptions(config: Config): Omit<RobotsOptions, 'ask' | 'clock' | 'log' | 'heard'> {
+  return {
+    token: productToken(config.get('spider.user_agent')),
+    maxAgeMs: config.get('spider.robots_max_age_ms'),
+    tries: config.get('spider.robots_tries'),
+    retryMs: config.get('spider.robots_retry_ms'),
+    maxOrigins: config.get('spider.robots_max_origins'),
+    maxBytes: config.get('spider.robots_max_bytes'),
   };
 }

@@ -12,8 +12,8 @@ import { HostQueues, type Politeness } from './host-queues.js';
 import type { SpiderUrl, UrlFailure } from './spider-url.js';
 import { Transactions } from './transactions.js';
 
-/** What may be done with a url now. */
-export type Judgement = 'go' | 'forbidden' | 'asked';
+/** What may be done with a url now: it goes, waits until its host has been `heard`, or has failed. */
+export type Judgement = 'go' | 'asked' | UrlFailure;
 
 export interface SchedulerOptions extends Politeness {
   /** Silence about a url after which it is another spider's. */
@@ -25,7 +25,7 @@ export interface SchedulerOptions extends Politeness {
 }
 
 export interface SchedulerEvents {
-  /** Whether robots.txt permits it; `asked`: `heard` will say that this is known. Left out: it does. */
+  /** Asked before a url is sent. Left out: all go. */
   judge?: ((url: SpiderUrl) => Judgement) | undefined;
   /** A url has come to its end. */
   ended(url: SpiderUrl, failure: UrlFailure | undefined): void;
@@ -207,7 +207,7 @@ export class Scheduler {
         continue;
       }
       // No request was made.
-      this.#fail(url, 'robots.txt', nowMs, false);
+      this.#fail(url, judgement, nowMs, false);
     }
     return undefined;
   }

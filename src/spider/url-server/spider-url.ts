@@ -4,9 +4,9 @@ import { transitions } from '../../lib/states.js';
 /**
  *     waiting ──sent──▶ out ──DONE──▶ done
  *        ▲ │             │
- *        │ ╰─robots──╮   ├── the spider was silent, or its connection is lost: waiting again …
+ *        │ ╰─judged──╮   ├── the spider was silent, or its connection is lost: waiting again …
  *        ╰───────────┼───┤
- *                    ╰───┴── … or failed, when that happened too often, or robots.txt forbids it
+ *                    ╰───┴── … or failed, when that happened too often, or robots.txt forbids it, or nobody waits for it
  */
 export type UrlState = 'waiting' | 'out' | 'done' | 'failed';
 
@@ -52,4 +52,4 @@ export class SpiderUrl implements UrlTerms {
 }
 
 /** Why a url is not fetched. */
-export type UrlFailure = 'silent spiders' | 'lost connections' | 'robots.txt';
+export type UrlFailure = 'silent spiders' | 'lost connections' | 'robots.txt' | 'given up';

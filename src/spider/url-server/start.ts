@@ -1,5 +1,6 @@
 /** lccurld put together: where its urls come from, and listeners for spiders. */
 import { createReadStream } from 'node:fs';
+import { spiderEngineOptions } from '../transaction/options.js';
 import { placesOf } from '../../daemon/places.js';
 import type { Bound, Running, Services } from '../../daemon/types.js';
 import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
@@ -8,10 +9,13 @@ import { writeFullyLater } from '../../lib/stdio.js';
 import { formatErr } from '../../wire/spider-lines.js';
 import type { UrldStatus } from './figures.js';
 import { Journal, type JournalOptions } from './journal.js';
-import { urlServerOptions } from './options.js';
+import { robotsOptions, urlServerOptions } from './options.js';
 import { Report } from './report.js';
+import { RobotsFetcher } from './robots-fetch.js';
+import { RobotsGate } from './robots-gate.js';
 import { markOf, reportLine, UrlList } from './url-list.js';
-import { UrlServer } from './url-server.js';
+import { UrlServer, type UrlServerParts } from './url-server.js';
+import type { UrlSource } from './url-source.js';
 
 /** Where spiders connect when an endpoint names no port. */
 export const DEFAULT_PORT = 9020;
@@ -33,8 +37,7 @@ export interface ListEdge {
 
 /** @throws as `Journal` */
 export async function startList(services: Services, { listens, file }: ListEdge): Promise<Running> {
-  const { config, clock, log } = services;
-  const fail = (error: unknown) => services.fail(error);
+  const { log } = services;
   const report = new Report(
     bytes => writeFullyLater(1, bytes, 'standard output'),
     MAX_REPORT_LENGTH,
@@ -50,8 +53,53 @@ export async function startList(services: Services, { listens, file }: ListEdge)
         });
   const input: AsyncIterable<Buffer> = file === undefined ? process.stdin : createReadStream(file);
   const list = new UrlList(input, journal, report, failed);
-  const places = placesOf(SPIDERS, services);
-  const server = new UrlServer({ options: urlServerOptions(config), source: list, places, clock, log, fail });
+  const robots = services.config.get('spider.robots') ? robotsOf(services, () => server) : undefined;
+  const server = urlServerOf(services, list, {
+    judge: robots && (url => robots.gate.judge(url)),
+    wishedDelayMs: robots && (hostName => robots.gate.delayMsOf(hostName)),
+  });
+  const running = await listening(services, listens, server);
+  return {
+    ...running,
+    finished: server.over.then(() => (list.failed > 0 ? EXIT.someRejected : EXIT.ok)),
+    async stop() {
+      robots?.close();
+      await running.stop();
+    },
+  };
+}
+
+/** A URL server with the limits of the settings. */
+function urlServerOf(
+  services: Services,
+  source: UrlSource,
+  {
+    wishedDelayMs,
+    ...more
+  }: Pick<UrlServerParts, 'judge' | 'roomChanged'> & {
+    wishedDelayMs?: ((hostName: string) => number) | undefined;
+  },
+): UrlServer {
+  const { config, clock, log } = services;
+  const options = urlServerOptions(config);
+  return new UrlServer({
+    options: { ...options, schedule: { ...options.schedule, wishedDelayMs } },
+    source,
+    places: placesOf(SPIDERS, services),
+    clock,
+    log,
+    fail: error => services.fail(error),
+    ...more,
+  });
+}
+
+/** Listens to spiders, and reads the source. */
+async function listening(
+  services: Services,
+  listens: readonly Endpoint[],
+  server: UrlServer,
+): Promise<Running & { status(): UrldStatus }> {
+  const { config, log } = services;
   const listeners = await Promise.all(
     listens.map(endpoint => services.listen(endpoint, connection => server.accept(connection))),
   );
@@ -62,10 +110,30 @@ export async function startList(services: Services, { listens, file }: ListEdge)
       ...server.status(),
       listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
     }),
-    finished: server.over.then(() => (list.failed > 0 ? EXIT.someRejected : EXIT.ok)),
+    // And a moment for what is said last.
+    stopTimeoutMs: config.get('spider.grace_ms') + 5000,
     async stop() {
       for (const listener of listeners) void listener.close();
       await server.stop();
+    },
+  };
+}
+
+function robotsOf(services: Services, server: () => UrlServer) {
+  const { config, clock, log } = services;
+  const fetcher = new RobotsFetcher(spiderEngineOptions(config), clock);
+  const gate = new RobotsGate({
+    ...robotsOptions(config),
+    ask: url => fetcher.ask(url),
+    clock,
+    log,
+    heard: hostName => server().robotsHeard(hostName),
+  });
+  return {
+    gate,
+    close() {
+      gate.close();
+      fetcher.close();
     },
   };
 }

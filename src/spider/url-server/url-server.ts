@@ -24,8 +24,8 @@ export interface UrlServerParts {
   places: Places;
   clock: Clock;
   log: Log;
-  /** Whether robots.txt permits a url; left out: it does. */
-  judge?: (url: SpiderUrl) => Judgement;
+  /** Asked before a url is sent; left out: all go. */
+  judge?: ((url: SpiderUrl) => Judgement) | undefined;
   /** The sum of credits, or what is under way, has changed. */
   roomChanged?: () => void;
   /** A bug, or a source that cannot be read. */
@@ -159,6 +159,7 @@ export class UrlServer {
     const { clock, options, source } = this.#parts;
     if (this.#state !== 'over') {
       this.#state = serverBecomes(this.#state, 'stopping');
+      source.drain?.();
       this.#room?.();
       const cancel = clock.after(options.graceMs, () => this.#end());
       this.#settle();

@@ -6,6 +6,8 @@ export interface UrlSource {
   batches(): AsyncIterable<UrlTerms[]>;
   /** A url has come to its end. @param failure why it was not fetched; left out: a spider has said DONE */
   ended(url: SpiderUrl, failure: UrlFailure | undefined): void;
+  /** Nothing more is begun. */
+  drain?(): void;
   /** What is known is kept; nothing more comes. */
   close(): Promise<void>;
 }

@@ -274,11 +274,14 @@ class Model {
       case 'robots.txt':
         assert.ok(isForbidden(url));
         this.#host(url).waiting--;
+        return;
+      case 'given up':
+        assert.fail('nobody gives up');
     }
   }
 
   #judge(url: SpiderUrl): Judgement {
-    if (this.#known.has(url.hostName)) return isForbidden(url) ? 'forbidden' : 'go';
+    if (this.#known.has(url.hostName)) return isForbidden(url) ? 'robots.txt' : 'go';
     this.#host(url).isAsked = true;
     this.#asked.push(url.hostName);
     return 'asked';

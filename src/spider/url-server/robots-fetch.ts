@@ -1,0 +1,55 @@
+/** Asks sites for their robots.txt: what the status and failures mean is that of RFC 9309, but 429 is trouble, too. */
+import { FetchEngine, type EngineOptions } from '../../fetch/engine.js';
+import type { FetchOutcome } from '../../fetch/outcome.js';
+import { MemorySink } from '../../fetch/sink.js';
+import type { Clock } from '../../lib/clock.js';
+import { MAX_ROBOTS_BYTES } from '../../wire/robots.js';
+import type { RobotsAnswer } from './robots-gate.js';
+
+/** RFC 9309, 2.3.1.2: at least five, whatever host they lead to. */
+const MAX_REDIRECTS = 5;
+const TOO_MANY_REQUESTS = 429;
+
+export class RobotsFetcher {
+  readonly #engine: FetchEngine;
+
+  /** @param options of a spider's engine */
+  constructor(options: Omit<EngineOptions, 'clock' | 'resolve'>, clock: Clock) {
+    this.#engine = new FetchEngine({
+      ...options,
+      maxContentBytes: MAX_ROBOTS_BYTES,
+      contentLimitText: `${MAX_ROBOTS_BYTES} bytes`,
+      maxRedirects: MAX_REDIRECTS,
+      redirectLimitText: String(MAX_REDIRECTS),
+      clock,
+    });
+  }
+
+  /** Resolves whatever happens. */
+  ask(url: string): Promise<RobotsAnswer> {
+    const sink = new MemorySink();
+    return new Promise(resolve => {
+      this.#engine.fetch({ url, roots: [] }, sink, { done: outcome => resolve(answerOf(outcome, sink)) });
+    });
+  }
+
+  close(): void {
+    this.#engine.close();
+  }
+}
+
+function answerOf(outcome: FetchOutcome, sink: MemorySink): RobotsAnswer {
+  switch (outcome.status) {
+    case 'ok':
+      return { kind: 'rules', content: sink.bytes() };
+    case 'unchanged':
+      return { kind: 'trouble', why: 'status 304' };
+    case 'error': {
+      const { failure } = outcome;
+      if (failure.kind !== 'status') return { kind: 'trouble', why: failure.kind };
+      const { status } = failure;
+      const isNone = status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS;
+      return isNone ? { kind: 'none' } : { kind: 'trouble', why: `status ${status}` };
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * What robots.txt of each origin permits, asked for before the first of its urls is sent, and again when that is too old.
+ *
+ *     an origin:  asked ──answered──▶ known ──too old──▶ asked
+ *                   ╰──no answer: asked again after a while; in vain: nothing is permitted──▶ known
+ *
+ * While it is asked its host waits, and no other. Rules are kept for so many origins and bytes; the ones that were read longest
+ * ago go first, and are asked for again when they are needed.
+ */
+import type { Clock } from '../../lib/clock.js';
+import type { Log } from '../../lib/log.js';
+import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../../wire/robots.js';
+import type { Judgement } from './scheduler.js';
+import type { SpiderUrl } from './spider-url.js';
+
+/** `none`: the site has none, and permits all. `trouble`: it cannot be known now. */
+export type RobotsAnswer =
+  { kind: 'rules'; content: Uint8Array } | { kind: 'none' } | { kind: 'trouble'; why: string };
+
+export interface RobotsOptions {
+  /** Asks for a robots.txt. Never rejects. */
+  ask: (url: string) => Promise<RobotsAnswer>;
+  /** Name of the robot (productToken). */
+  token: string;
+  /** How long what is known counts. */
+  maxAgeMs: number;
+  /** How often a site is asked that has trouble, and how long it is left alone before. */
+  tries: number;
+  retryMs: number;
+  maxOrigins: number;
+  maxBytes: number;
+  clock: Clock;
+  log: Log;
+  /** It is known what a host permits. */
+  heard: (hostName: string) => void;
+}
+
+interface Origin {
+  readonly hostName: string;
+  state: 'asked' | 'known';
+  rules: RobotsRules;
+  untilMs: number;
+}
+
+/** A longer pause is not waited for. */
+const MAX_CRAWL_DELAY_MS = 60_000;
+
+export class RobotsGate {
+  readonly #options: RobotsOptions;
+  /** Known ones in the order in which they were read. */
+  readonly #origins = new Map<string, Origin>();
+  /** The longest pause that an origin of a host wishes for. */
+  readonly #delays = new Map<string, number>();
+  #bytes = 0;
+  #asked = 0;
+  #isClosed = false;
+
+  constructor(options: RobotsOptions) {
+    this.#options = options;
+  }
+
+  /** Origins of which something is known, or asked. */
+  get origins(): number {
+    return this.#origins.size;
+  }
+
+  /** robots.txt asked for, each try counted. */
+  get asked(): number {
+    return this.#asked;
+  }
+
+  judge({ url, hostName }: SpiderUrl): Judgement {
+    const { origin: name } = new URL(url);
+    const origin = this.#origins.get(name);
+    if (origin?.state === 'asked') return 'asked';
+    if (origin !== undefined && origin.untilMs > this.#options.clock.monotonicMs())
+      return origin.rules.permits(url) ? 'go' : 'robots.txt';
+    if (origin !== undefined) this.#forget(name, origin);
+    const begun: Origin = { hostName, state: 'asked', rules: NO_RULES, untilMs: 0 };
+    this.#origins.set(name, begun);
+    this.#ask(name, begun, 1);
+    return 'asked';
+  }
+
+  /** The pause that a host wishes for. */
+  delayMsOf(hostName: string): number {
+    return this.#delays.get(hostName) ?? 0;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #ask(name: string, origin: Origin, nth: number): void {
+    const { ask, token, tries, retryMs, clock, log } = this.#options;
+    this.#asked++;
+    void ask(`${name}/robots.txt`).then(answer => {
+      if (this.#isClosed) return;
+      switch (answer.kind) {
+        case 'rules':
+          return this.#know(name, origin, readRobots(answer.content, token));
+        case 'none':
+          return this.#know(name, origin, NO_RULES);
+        case 'trouble':
+          if (nth < tries) return void clock.after(retryMs, () => this.#ask(name, origin, nth + 1));
+          log.info('robots.txt cannot be read: nothing of the site is fetched', {
+            url: name,
+            reason: answer.why,
+          });
+          return this.#know(name, origin, NOTHING_PERMITTED);
+      }
+    });
+  }
+
+  #know(name: string, origin: Origin, rules: RobotsRules): void {
+    const { maxAgeMs, maxOrigins, maxBytes, clock, heard } = this.#options;
+    Object.assign(origin, { state: 'known', rules, untilMs: clock.monotonicMs() + maxAgeMs });
+    this.#bytes += rules.bytes;
+    // To the end of the order.
+    this.#origins.delete(name);
+    for (const [other, known] of this.#origins) {
+      if (this.#origins.size < maxOrigins && this.#bytes <= maxBytes) break;
+      if (known.state === 'known') this.#forget(other, known);
+    }
+    this.#origins.set(name, origin);
+    const delayMs = Math.min(rules.crawlDelayMs, MAX_CRAWL_DELAY_MS);
+    if (delayMs > 0) this.#delays.set(origin.hostName, Math.max(delayMs, this.delayMsOf(origin.hostName)));
+    heard(origin.hostName);
+  }
+
+  #forget(name: string, { hostName, rules }: Origin): void {
+    this.#origins.delete(name);
+    this.#bytes -= rules.bytes;
+    this.#delays.delete(hostName);
+  }
+}
