@@ -22,6 +22,8 @@ const REST = [
   'machines',
   'qm/crash',
   'qm/fsm',
+  'spider/faults',
+  'spider/hostile',
 ];
 /** Tests that only the long set has. */
 const LONG_ONLY = ['bot/endurance', 'qm/mutants'];

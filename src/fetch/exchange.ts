@@ -61,6 +61,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#over ? this.#received : this.#count();
   }
 
+  /** The connection did not come to an end, but was reset. libuv calls it an end when content came in the same moment. */
+  get wasReset(): boolean {
+    // What undici ends sockets with has codes of its own.
+    return errnoOf(this.#link.intake?.socket.errored)?.startsWith('E') === true;
+  }
+
   /** Ends it now, wherever it stands; the connection is closed. */
   cancel(): void {
     if (this.#over) return;

@@ -144,7 +144,9 @@ export function responseFailure(error: unknown, inBody: boolean, maxHeaderText: 
   const errno = errnoOf(error) ?? '';
   const message = messageOf(error);
   if (errno === 'UND_ERR_HEADERS_OVERFLOW')
-    return fail('headers-too-big', `headers larger than ${maxHeaderText}`);
+    return inBody
+      ? fail('framing', `trailers larger than ${maxHeaderText}`)
+      : fail('headers-too-big', `headers larger than ${maxHeaderText}`);
   if (errno === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return fail('cut', 'the body ended early');
   // undici's parser errors have a name but not always a code.
   if (errno.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError'))

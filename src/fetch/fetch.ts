@@ -198,6 +198,7 @@ export class Fetch {
   onEnd(): void {
     if (this.#phase === 'drain') this.#endDraining();
     else if (this.#phase === 'body') {
+      if (this.#isTorn) return this.#fail(fail('cut', 'the connection was reset'));
       this.#phase = 'decode';
       this.#place?.leave();
       this.#body?.end();
@@ -341,6 +342,12 @@ export class Fetch {
   get #limitText(): string {
     const { maxContentBytes, contentLimitText } = this.#context.limits;
     return this.#maxBytes < maxContentBytes ? `${this.#maxBytes} bytes` : contentLimitText;
+  }
+
+  /** The body ended with its connection, and that was reset. */
+  get #isTorn(): boolean {
+    const { takesReset } = this.#context.manners;
+    return !takesReset && this.#head?.endsByClose === true && this.#exchange?.wasReset === true;
   }
 
   #isBodiless(head: ResponseHead): boolean {

@@ -101,6 +101,11 @@ export class Http2Exchange {
     return this.#over ? this.#received : this.#count();
   }
 
+  /** A stream has an end of its own. */
+  get wasReset(): boolean {
+    return false;
+  }
+
   cancel(): void {
     if (this.#over) return;
     this.#finish();

@@ -65,6 +65,11 @@ export class LenientExchange {
     return this.#over ? this.#received : (this.#intake?.bytes ?? 0);
   }
 
+  /** Then it has failed. */
+  get wasReset(): boolean {
+    return false;
+  }
+
   cancel(): void {
     if (!this.#over) this.#finish();
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { createServer as createHttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { EngineOptions } from '../../src/fetch/engine.js';
@@ -18,6 +18,7 @@ const SPIDER: Manners = {
   asksFresh: false,
   cutsContent: true,
   isLenient: true,
+  takesReset: false,
   permitsDowngrade: true,
 };
 
@@ -168,6 +169,30 @@ describe('content of a spider', () => {
       );
     const twice = answer(gzipSync(gzipSync(page)), 'Content-Encoding: gzip\r\n');
     assert.equal((await ask(say(twice))).content, gzipSync(page).toString('latin1'));
+  });
+});
+
+describe('a body that ends with its connection', () => {
+  /** Sends content, and resets the connection when some of it has been taken. */
+  async function torn(takesReset: boolean): Promise<string> {
+    let reset = () => undefined as unknown;
+    // A connection that is closed with a request that nobody has read is reset, without an end before it.
+    const server = createServer({ pauseOnConnect: true }, socket => {
+      reset = () => socket.destroy();
+      socket.write('HTTP/1.1 200 OK\r\n\r\npage');
+    });
+    const url = (await listen(server)).replace('https', 'http');
+    const engine = newEngine({ ...PATIENT, keepAliveMs: 0, manners: { ...SPIDER, takesReset } });
+    const kind = kindOf(await fetchOnce(engine, { url, sink: () => void reset() }));
+    server.close();
+    return kind;
+  }
+
+  it('is whole when that was closed, and cut when it was reset', async () => {
+    assert.equal(await torn(false), 'cut');
+    assert.equal(await torn(true), 'ok');
+    const { outcome, content } = await ask(say('HTTP/1.1 200 OK\r\n\r\npage'));
+    assert.deepEqual([kindOf(outcome), content], ['ok', 'page']);
   });
 });
 

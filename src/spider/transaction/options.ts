@@ -32,6 +32,7 @@ export function spiderEngineOptions(config: Config): Omit<EngineOptions, 'clock'
     asksFresh: false,
     cutsContent: true,
     isLenient: true,
+    takesReset: false,
     permitsDowngrade: config.get('spider.downgrade'),
   };
   return {

@@ -248,7 +248,7 @@ describe('a spider', () => {
     const [store] = stores;
     assert.ok(store);
     urls.send(1, site.url);
-    await until('a part has come', () => store.bytes.length > 0);
+    await until('a part has come', () => store.receivedBytes > 0);
     store.socket?.destroy();
     await urls.dones(1);
     assert.ok(store.of(1).at(-1)?.document.equals(document));

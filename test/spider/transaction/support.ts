@@ -128,7 +128,11 @@ export class PlayedStore {
   port = 0;
   readonly records: Kept[] = [];
   /** What the connections brought, all of it. */
-  readonly bytes: Buffer[] = [];
+  receivedBytes = 0;
+  /** Called with it. */
+  onBytes: (bytes: Buffer) => void = () => undefined;
+  /** Documents are kept, not only counted. */
+  keepsDocuments = true;
   connections = 0;
   socket: Socket | undefined;
   /** Records whose acknowledgement is held back. */
@@ -156,11 +160,13 @@ export class PlayedStore {
     socket.on('error', () => undefined);
     if (this.#acknowledges) socket.write(STORE_HELLO);
     socket.on('data', (bytes: Buffer) => {
-      this.bytes.push(bytes);
+      this.receivedBytes += bytes.length;
+      this.onBytes(bytes);
       for (const part of reader.read(bytes)) {
         if (part.kind === 'head') begun = { record: part.record, pieces: [] };
-        else if (part.kind === 'body') begun?.pieces.push(Buffer.from(part.bytes));
-        else if (begun !== undefined) {
+        else if (part.kind === 'body') {
+          if (this.keepsDocuments) begun?.pieces.push(Buffer.from(part.bytes));
+        } else if (begun !== undefined) {
           this.records.push({ ...begun.record, document: Buffer.concat(begun.pieces) });
           if (this.holds) this.held++;
           else this.acknowledge(begun.record.docId);
