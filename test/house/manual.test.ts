@@ -4,11 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { driverOf, DRIVER_NAMES } from '../../src/clear/drivers/index.js';
 import { loadConfig } from '../../src/config/load.js';
 import { formatAmount } from '../../src/config/amounts.js';
 import { SETTINGS, type SettingRow } from '../../src/config/settings/index.js';
 import { rejectionCode } from '../../src/cp/session.js';
-import { exitStatusOf, LccError } from '../../src/lib/errors.js';
+import { exitStatusOf, LccError, messageOf } from '../../src/lib/errors.js';
 import { CODES } from '../../src/wire/codes.js';
 import { manPages, plain } from '../support/mdoc.js';
 import { readProjectFile, ROOT } from '../support/tree.js';
@@ -86,6 +87,35 @@ test('lcc-codes(7) says the exit status that lcccp ends with, for every code tha
     [101, 102, 103, 104, 105, 106, 201, 204].filter(code => !codes.includes(code)),
     [],
   );
+});
+
+/** The options that a driver says it has when it is given one that it does not know. */
+function driverOptions(driver: string, opts: object): string[] {
+  try {
+    driverOf({ name: 'r', driver, host: null, opts: JSON.stringify(opts) });
+  } catch (error) {
+    const list = /its driver has (?!none)(.*)$/.exec(messageOf(error))?.[1];
+    return list?.split(', ') ?? [];
+  }
+  assert.fail(`${driver} takes any option`);
+}
+
+test('lccrail-drivers(5) has every driver with every option, and no other', () => {
+  const page = readProjectFile('man/lccrail-drivers.5');
+  const sections = [...page.matchAll(/^\.Ss (?!All drivers)(.+)\n([^]*?)(?=^\.S[sh] )/gm)].map(
+    ([, driver = '', text = '']) => ({
+      driver,
+      options: [...text.matchAll(/^\.It Cm (\S+)/gm)].map(m => m[1]),
+    }),
+  );
+  const known = DRIVER_NAMES.map(driver => ({
+    driver,
+    options: [
+      ...driverOptions(driver, { nosuch: 1 }),
+      ...(driver === 'http' ? driverOptions(driver, { clear: { nosuch: 1 } }) : []),
+    ],
+  }));
+  assert.deepEqual(sections, known);
 });
 
 test('mandoc finds nothing to complain about in any page', t => {
