@@ -1,0 +1,53 @@
+/** The README's section "Let sites register themselves": its lines, in their order. */
+import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+import { after, before, describe, it } from 'node:test';
+import { noNginx } from '../support/nginx.js';
+import { startRegistration, type RegistrationScene } from '../support/registration.js';
+import { readProjectFile } from '../support/tree.js';
+
+const [SECTION = ''] =
+  /^## Let sites register themselves\n[^]*?(?=^## )/m.exec(readProjectFile('README.md')) ?? [];
+const LINES = (SECTION.match(/^ {4}lcc\w+ .+$/gm) ?? []).map(line => line.trim());
+const TOML = (SECTION.match(/^ {4}\[rs\]\n(?: {4}\w+ = .+\n)+/m)?.[0] ?? '').replace(/^ {4}/gm, '');
+
+describe('the README on registration', { skip: noNginx }, () => {
+  let scene: RegistrationScene;
+  before(async () => {
+    scene = await startRegistration('proxies = ["127.0.0.1"]\n');
+    writeFileSync(join(scene.site.docroot, 'index.html'), '<p>joined');
+  });
+  after(() => scene.end());
+
+  /** A line with the addresses and folders of the test. */
+  const run = (line: string) =>
+    scene.lcc.sh(
+      line
+        .replace('https://lcc.example.org/', scene.server)
+        .replace('http://www.example.org/', scene.site.url)
+        .replace('/var/www', scene.site.docroot),
+      { HOME: scene.lcc.dir },
+    );
+
+  it('has settings that lccd takes', () => {
+    const { rs = {} } = parse(TOML) as { rs?: object };
+    assert.deepEqual(Object.keys(rs), ['listen', 'url', 'uns', 'proxies']);
+  });
+
+  it('leads to a provider whose line for cron delivers', async () => {
+    const [begin = '', list = '', approve = '', check = '', ...more] = LINES;
+    assert.deepEqual(more, []);
+    assert.equal((await run(begin)).status, 75);
+    assert.match((await scene.lcc.sh('lccstat')).stdout, /1 site waits for approval; lccrs list/);
+    assert.match((await run(list)).stdout, /^1 +waiting /);
+    assert.equal((await run(approve)).status, 0);
+    const { status, stdout, stderr } = await run(check);
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(readdirSync(scene.site.docroot), ['index.html']);
+    await scene.lcc.run(stdout.replace(/^\S+ \S+ \S+ \S+ \S+ /, '').replaceAll('\\%', '%'));
+    await scene.lcc.idle();
+    assert.match((await scene.lcc.holdings()).rows.join(), /^index\.html /);
+  });
+});
