@@ -5,10 +5,11 @@
  *     basic = "cachebot:password"
  *     ca = "/etc/lcc/rails-ca.pem"
  *
- * What is in it is never logged, and never in the database.
+ * What is in it is never logged, never in the database, and in no core of a process that has read it.
  */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parse } from 'smol-toml';
+import { keepMemoryOutOfCores } from '../../lib/core-dumps.js';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 
 export interface Secret {
@@ -36,6 +37,7 @@ const KEYS = ['basic', 'bearer', 'headers', 'ca', 'cert', 'key'];
 export function readSecrets(file: string): Secrets {
   const text = readOwn(file);
   if (text === undefined) return new Map();
+  keepMemoryOutOfCores();
   let table: Record<string, unknown>;
   try {
     table = parse(text);
