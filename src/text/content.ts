@@ -1,6 +1,6 @@
 /** The text in content, by its type. */
 import { getBOMEncoding } from '@exodus/bytes/encoding-lite.js';
-import { decodeDocument, type Decoded } from './decode.js';
+import { decodeDocument, latin1, type Decoded } from './decode.js';
 import { isBinaryByte, wideCharset } from './detect.js';
 import { pageText, type PageText, type TextWanted } from './html.js';
 import { tidy, tidyLines } from './tidy.js';
@@ -89,8 +89,4 @@ function binaryBytesIn(bytes: Uint8Array): number {
   let count = 0;
   for (let i = 0; i < bytes.length; i++) if (isBinaryByte(bytes[i] as number)) count++;
   return count;
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }

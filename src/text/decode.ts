@@ -113,6 +113,7 @@ function withoutScripts(bytes: Uint8Array, most: number): string {
   return latin1(bytes, most).replace(NO_TAGS, '');
 }
 
-function latin1(bytes: Uint8Array, most: number): string {
+/** A character a byte, of `most` bytes. */
+export function latin1(bytes: Uint8Array, most = Infinity): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, most)).toString('latin1');
 }

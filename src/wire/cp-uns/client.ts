@@ -6,12 +6,12 @@
  * Replies carry no namespace declaration. Unknown attributes and elements inside a reply are passed over, so that a
  * later UNS may say more; anything else that is not as agreed is a breach of protocol.
  */
-import { LccError } from '../../lib/errors.js';
 import { formatAttributes } from '../../lib/xml/escape.js';
 import { XmlReader } from '../../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
 import { optionalInteger, requiredInteger } from '../fields.js';
 import { localName, NAMESPACE, PREFIX } from '../prefix.js';
+import { violation } from '../problem.js';
 import { isUrlTag, UrlAssembler } from '../url-read.js';
 import type { UrlRecord } from '../url.js';
 import type { SetKind } from './names.js';
@@ -101,7 +101,7 @@ export class UnsReader {
   }
 
   #open(name: string, attributes: Attributes, empty: boolean, raw: string): void {
-    if (this.#assembler.isOpen) throw breach(`<${name}> inside <url>`);
+    if (this.#assembler.isOpen) throw violation(`<${name}> inside <url>`);
     const local = localName(name);
     if (isUrlTag(name) && this.#path.at(-1) === 'errors') {
       this.#assembler.open(attributes, raw);
@@ -120,7 +120,7 @@ export class UnsReader {
       this.#phase === 'start'
         ? local === 'init_accepted' || local === 'init_rejected'
         : this.#phase === 'open' && local === 'set_result';
-    if (!expected) throw breach(`<${local}> is not expected here`);
+    if (!expected) throw violation(`<${local}> is not expected here`);
   }
 
   /** The attributes of the element just opened. */
@@ -172,7 +172,7 @@ export class UnsReader {
     this.#path.pop();
     switch (path) {
       case 'init_accepted/mime':
-        if (this.#status.mimes.length >= MAX_MIMES) throw breach(`more than ${MAX_MIMES} <mime>`);
+        if (this.#status.mimes.length >= MAX_MIMES) throw violation(`more than ${MAX_MIMES} <mime>`);
         this.#status.mimes.push(this.#text.trim());
         return;
       case 'init_accepted':
@@ -187,12 +187,13 @@ export class UnsReader {
         this.#end({ kind: 'rejected', what: 'set', code: this.#code, text: this.#text.trim() });
         return;
       case 'init_rejected':
-        if (this.#verdict === undefined) throw breach('<init_rejected> without <reason>');
+        if (this.#verdict === undefined) throw violation('<init_rejected> without <reason>');
         this.#end(this.#verdict);
         return;
       case 'set_result':
         if (this.#phase === 'done') return;
-        if (this.#received === undefined) throw breach('<set_result> with neither acceptance nor rejection');
+        if (this.#received === undefined)
+          throw violation('<set_result> with neither acceptance nor rejection');
         this.#end({ kind: 'setAccepted', received: this.#received });
         return;
       default:
@@ -232,8 +233,4 @@ function amountOf(element: string, attributes: Attributes): Amount {
     used: optionalInteger(element, attributes, 'used'),
     free: optionalInteger(element, attributes, 'free'),
   };
-}
-
-function breach(what: string): LccError {
-  return new LccError('peer.protocol', what);
 }
