@@ -8,6 +8,7 @@ import { RS_FIGURES } from '../rs/figures.js';
 import { LCCD_FIGURES } from '../run/figures.js';
 import type { FiguresByKind } from '../run/table.js';
 import { SPIDER_FIGURES } from '../spider/transaction/figures.js';
+import { STORE_FIGURES } from '../spider/store-server/figures.js';
 import { URLD_FIGURES } from '../spider/url-server/figures.js';
 import { UNS_FIGURES } from '../uns/figures.js';
 
@@ -23,4 +24,5 @@ export const FIGURES: FiguresByKind = {
   'lccd-soft': SOFT_FIGURES,
   lccspider: SPIDER_FIGURES,
   lccurld: URLD_FIGURES,
+  lccstored: STORE_FIGURES,
 };

@@ -33,6 +33,7 @@ export function homeOf(env: NodeJS.ProcessEnv): Home {
     store: join(dir, 'store'),
     clear: join(dir, 'clear'),
     rs: join(dir, 'rs'),
+    spider: join(dir, 'spider'),
     run: join(dir, 'run'),
   };
 }

@@ -12,6 +12,8 @@ export interface Home {
   clear: string;
   /** The folder of registration. */
   rs: string;
+  /** The folder of the Spider: of a URL server, and unless it is told otherwise of a store server. */
+  spider: string;
   run: string;
 }
 

@@ -85,8 +85,8 @@ export const KINDS: readonly DaemonKind[] = [
   },
 ];
 
-/** Daemons that lccd does not start: they may be anywhere, and end when there is nothing left to do. */
-export const ALONE: readonly string[] = ['lccspider', 'lccurld'];
+/** Daemons that lccd does not start: they may be anywhere, and a URL server ends when there is nothing left to do. */
+export const ALONE: readonly string[] = ['lccspider', 'lccstored', 'lccurld'];
 
 const namesOf = (phases: readonly string[]) =>
   phases.flatMap(phase => KINDS.filter(kind => kind.phase === phase).map(({ name }) => name));

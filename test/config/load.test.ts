@@ -38,6 +38,7 @@ test('everything lives below LCC_HOME, else XDG_DATA_HOME/lcc, else ~/.local/sha
     fsmSpool: '/a/spool/fsm',
     clear: '/a/clear',
     rs: '/a/rs',
+    spider: '/a/spider',
     store: '/a/store',
     run: '/a/run',
   });

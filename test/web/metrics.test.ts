@@ -61,6 +61,8 @@ function ofEveryProcess(): string[] {
 describe('metrics of a whole LCC', () => {
   let lcc: Lcc;
   let relay: Daemon;
+  /** Those of the Spider: a URL server whose url nobody asks for, a spider whose servers are away. */
+  let spiders: Daemon[] = [];
   before(async () => {
     lcc = await startLcc(
       'http://127.0.0.1:9/',
@@ -81,6 +83,10 @@ metrics_listen = "0"
 listen = ["127.0.0.1:0"]
 url = "http://127.0.0.1/"
 metrics_listen = "0"
+[spider]
+store_metrics_listen = "127.0.0.1:0"
+urld_metrics_listen = "127.0.0.1:0"
+spider_metrics_listen = "127.0.0.1:0"
 [clear]
 enabled = true
 refresh_ms = 10
@@ -96,7 +102,14 @@ soft_metrics_listen = "0"
       `--source=unix:${lcc.home}/run/qm-bm.sock`,
       `--listen=unix:${lcc.home}/relay.sock`,
     );
-    await relay.ready;
+    const list = join(lcc.dir, 'urls');
+    writeFileSync(list, 'http://127.0.0.1:9/\n');
+    spiders = [
+      lcc.startDaemon('lccurld', '--listen=127.0.0.1:0', `--file=${list}`),
+      lcc.startDaemon('lccspider', '--urlserver=127.0.0.1:9', '--store=127.0.0.1:9'),
+      lcc.startDaemon('lccstored', '--listen=127.0.0.1:0'),
+    ];
+    await Promise.all([relay, ...spiders].map(daemon => daemon.ready));
     for (const daemon of ['lccd-hard', 'lccd-soft'])
       await until(`${daemon} has read of the rail`, async () =>
         /rail="www1"/.test(await metricsText(daemon)),
@@ -121,9 +134,12 @@ soft_metrics_listen = "0"
 
   it('are those of the figures and of every process, both ways, each with a value and in the format of Prometheus', async () => {
     const endpoints = [
-      ...(lcc.log + relay.log).matchAll(/"event":"metrics: listening","endpoint":"(127\.0\.0\.1:\d+)"/g),
+      ...[lcc, relay, ...spiders]
+        .map(({ log }) => log)
+        .join('')
+        .matchAll(/"event":"metrics: listening","endpoint":"(127\.0\.0\.1:\d+)"/g),
     ];
-    assert.equal(endpoints.length, 10);
+    assert.equal(endpoints.length, 10 + spiders.length);
     const all: Family[] = [];
     for (const [, endpoint] of endpoints) {
       const response = await fetch(`http://${endpoint}/metrics`);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plain } from '../support/mdoc.js';
+import { readProjectFile } from '../support/tree.js';
 import {
   httpByte,
   httpText,
@@ -75,4 +77,14 @@ test('reason bytes are read as they are written, and a reserved number is not re
   assert.equal(numbers.size, Object.keys(SPIDER_REASONS).length);
   for (let byte = 0; byte < 256; byte++)
     assert.equal(readReasonByte(byte) !== undefined, numbers.has(byte % 64), String(byte));
+});
+
+test('lcc-spider(5) has every reason with its number and meaning, and no other', () => {
+  const listed = [...readProjectFile('man/lcc-spider.5').matchAll(/^\.It Er (\d+) No (.*)$/gm)].map(
+    m => `${m[1]} ${plain(m[2] ?? '')}`,
+  );
+  assert.deepEqual(
+    listed,
+    Object.entries(SPIDER_REASONS).map(([name, [number, says]]) => `${number} ${name} : ${says}`),
+  );
 });

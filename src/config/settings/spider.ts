@@ -1,7 +1,7 @@
 /** `[spider]`: spiders, their URL servers and store servers. */
 import { DAY, GB, HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
 import { HEADER, METRICS_ENDPOINT } from '../forms.js';
-import { bytes, count, flag, ms, text, type Section } from './rows.js';
+import { bytes, count, flag, list, ms, text, type Section } from './rows.js';
 
 export const SPIDER = {
   'spider.timeout_update_ms': ms(
@@ -118,6 +118,45 @@ export const SPIDER = {
   'spider.spider_metrics_listen': text(
     '',
     'endpoint where the metrics of lccspider are read',
+    METRICS_ENDPOINT,
+  ),
+  'spider.store_listen': list([], 'endpoints where spiders bring their records to lccstored'),
+  'spider.store_dir': text('', 'folder of a store server; empty: spider/store below $LCC_HOME'),
+  'spider.store_compress': {
+    type: 'string',
+    default: 'none',
+    oneOf: ['none', 'gzip'],
+    doc: 'how records are stored from now on',
+  },
+  'spider.store_max_connections': count(256, 1, 60_000, 'connections to a store server at a time'),
+  'spider.store_max_doc_bytes': bytes(
+    64 * MB,
+    0,
+    4 * GB - 1,
+    'document of a record; a longer one is taken for damage of its stream',
+  ),
+  'spider.store_max_pending_bytes': bytes(
+    64 * MB,
+    64 * KB,
+    64 * GB,
+    'records that are not on disk yet at which no more are read',
+  ),
+  'spider.store_max_ack_bytes': bytes(
+    MB,
+    4 * KB,
+    GB,
+    'acknowledgements waiting for a spider to read them at which no more are sent to it',
+  ),
+  'spider.store_ack_ms': ms(20, 0, SECOND, 'longest wait of a record for others that are synced with it'),
+  'spider.store_stall_timeout_ms': ms(
+    60 * SECOND,
+    10,
+    HOUR,
+    'silence inside of a record after which a connection is cut',
+  ),
+  'spider.store_metrics_listen': text(
+    '',
+    'endpoint where the metrics of lccstored are read',
     METRICS_ENDPOINT,
   ),
 } as const satisfies Section<'spider'>;

@@ -1,0 +1,98 @@
+/** lccrec(1): shows a stream of spider records, or the document of one. */
+import { crc32 } from 'node:zlib';
+import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
+import { Output, readChunks, writeFully } from '../lib/stdio.js';
+import { formatJsonl, formatTsv, type RecordFormat } from '../spider/records/formats.js';
+import { storedRecords } from '../spider/records/stored.js';
+import { RecordReader, type SpiderRecord } from '../wire/spider-record.js';
+import type { CommandContext, CommandSpec } from './run.js';
+
+const MAX_DOC_ID = 0xffff_ffff;
+const STDOUT = 1;
+
+export const command: CommandSpec = {
+  name: 'lccrec',
+  summary: 'Show the records that a spider sends to a store server: one a line, or the document of one.',
+  options: [
+    { flags: '--jsonl', help: 'one JSON object a line (default)' },
+    { flags: '--tsv', help: 'fields separated by tabs' },
+    {
+      flags: '--body <ID>',
+      help: 'the document of the first record with this doc_id, and nothing else',
+      once: true,
+    },
+    { flags: '--records', help: 'the records themselves' },
+    {
+      flags: '--store <DIR>',
+      help: 'what a store server holds below DIR, instead of the standard input',
+      once: true,
+    },
+  ],
+  example: 'lccrec --tsv <stream\nlccrec --store=/var/lib/store --body=7 >page.html',
+  isFilter: true,
+  run,
+};
+
+function run({ options }: CommandContext): ExitStatus {
+  const asked = ['jsonl', 'tsv', 'body', 'records'].filter(name => options[name] !== undefined);
+  if (asked.length > 1) throw new LccError('usage', `--${asked.join(' and --')}: give one of them`);
+  const { body, store } = options;
+  const docId = typeof body === 'string' ? idOf(body) : undefined;
+  const chunks = typeof store === 'string' ? storedRecords(store, docId) : readChunks(0);
+  if (docId !== undefined) writeBody(chunks, docId);
+  else if (options['records'] === true) writeRecords(chunks);
+  else writeLines(chunks, options['tsv'] === true ? formatTsv : formatJsonl);
+  return EXIT.ok;
+}
+
+function idOf(text: string): number {
+  if (!/^\d{1,10}$/.test(text) || Number(text) > MAX_DOC_ID)
+    throw new LccError('usage', `--body=${text}: give the doc_id of a record, 0 to ${MAX_DOC_ID}`);
+  return Number(text);
+}
+
+/** What is whole before a bad byte is shown; then it is reported. */
+function writeLines(chunks: Iterable<Buffer>, format: RecordFormat): void {
+  const reader = new RecordReader();
+  const output = new Output(STDOUT);
+  let begun: { record: SpiderRecord; offset: number } | undefined;
+  let sum = 0;
+  try {
+    for (const chunk of chunks)
+      for (const part of reader.read(chunk)) {
+        if (part.kind === 'head') {
+          begun = part;
+          sum = 0;
+        } else if (part.kind === 'body') {
+          sum = crc32(part.bytes, sum);
+        } else if (begun !== undefined) {
+          output.write(format(begun.record, begun.offset, sum));
+        }
+      }
+    reader.end();
+  } finally {
+    output.flush();
+  }
+}
+
+function writeBody(chunks: Iterable<Buffer>, docId: number): void {
+  const reader = new RecordReader();
+  let isIt = false;
+  for (const chunk of chunks)
+    for (const part of reader.read(chunk)) {
+      if (part.kind === 'head') isIt = part.record.docId === docId;
+      else if (part.kind === 'body' && isIt) writeFully(STDOUT, part.bytes, 'standard output');
+      else if (part.kind === 'end' && isIt) return;
+    }
+  reader.end();
+  throw new LccError('input.missing', `there is no record with doc_id ${docId}`);
+}
+
+/** Passes on what is well-formed. */
+function writeRecords(chunks: Iterable<Buffer>): void {
+  const reader = new RecordReader();
+  for (const chunk of chunks)
+    for (const part of reader.read(chunk))
+      if (part.kind !== 'end') writeFully(STDOUT, part.bytes, 'standard output');
+  reader.end();
+}

@@ -1,0 +1,153 @@
+/** What a store server knows of its documents, and of the files that they are in. */
+import type { Db } from '../../lib/sqlite.js';
+
+/** What the last record says of a document; urls as `urlText` has them, bytes as in the record. */
+export interface LastRecord {
+  docId: number;
+  url: string;
+  newUrl: string;
+  success: 0 | 1;
+  reason: number;
+  http: number;
+  durationMs: number;
+  atMs: number;
+}
+
+/** A document, and the record that brought it in a file: a document is the last `docBytes` bytes of its record. */
+export interface HeldDocument {
+  docBytes: number;
+  md5: string;
+  /** Fetched well: only another one that was takes its place. */
+  isGood: 0 | 1;
+  /** Null: it is empty, and in no file. */
+  file: number | null;
+  /** Of the record in the file, before it is uncompressed. */
+  position: number;
+  storedBytes: number;
+}
+
+export interface DocumentRow extends LastRecord {
+  held: HeldDocument | undefined;
+}
+
+export interface DocumentFile {
+  id: number;
+  isCompressed: 0 | 1;
+  bytes: number;
+}
+
+type Row = LastRecord & { [K in keyof HeldDocument]: HeldDocument[K] | null };
+
+/** Of a document that is not there. */
+const NOTHING = { docBytes: null, md5: null, isGood: 0, file: null, position: 0, storedBytes: 0 } as const;
+
+const COLUMNS = `doc_id AS docId, url, new_url AS newUrl, success, reason, http, ms AS durationMs, at AS atMs,
+  len AS docBytes, md5, is_good AS isGood, file, pos AS position, bytes AS storedBytes`;
+const FILE_COLUMNS = 'id, compressed AS isCompressed, bytes';
+
+export class DocumentStore {
+  readonly #statements;
+
+  constructor(db: Db) {
+    this.#statements = {
+      get: db.prepare<[number], Row>(`SELECT ${COLUMNS} FROM doc WHERE doc_id = ?`),
+      page: db.prepare<[number, number], Row>(
+        `SELECT ${COLUMNS} FROM doc WHERE doc_id > ? ORDER BY doc_id LIMIT ?`,
+      ),
+      ofFile: db.prepare<[number], Row>(`SELECT ${COLUMNS} FROM doc WHERE file = ? ORDER BY pos`),
+      put: db.prepare<[Row]>(
+        `INSERT OR REPLACE INTO doc(doc_id, url, new_url, success, reason, http, ms, at, len, md5, is_good, file, pos, bytes)
+         VALUES (@docId, @url, @newUrl, @success, @reason, @http, @durationMs, @atMs,
+           @docBytes, @md5, @isGood, @file, @position, @storedBytes)`,
+      ),
+      file: db.prepare<[number], DocumentFile>(`SELECT ${FILE_COLUMNS} FROM file WHERE id = ?`),
+      putFile: db.prepare<[number, number, number]>('INSERT INTO file VALUES (?, ?, ?, 0)'),
+      live: db.prepare<[number, number]>('UPDATE file SET live_bytes = live_bytes + ? WHERE id = ?'),
+      spare: db.prepare<[], DocumentFile>(
+        `SELECT ${FILE_COLUMNS} FROM file WHERE live_bytes * 2 < bytes AND live_bytes > 0 ORDER BY id LIMIT 1`,
+      ),
+      dead: db.prepare<[number], DocumentFile>(
+        `SELECT ${FILE_COLUMNS} FROM file WHERE live_bytes * 2 < bytes AND live_bytes = 0 ORDER BY id LIMIT ?`,
+      ),
+      forget: db.prepare<[number]>('DELETE FROM file WHERE id = ? AND live_bytes = 0'),
+      lastFile: db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'file'").pluck(),
+      counts: db.prepare<[], { documents: number; bytes: number }>(
+        'SELECT count(*) AS documents, coalesce(sum(len), 0) AS bytes FROM doc',
+      ),
+    };
+  }
+
+  get(docId: number): DocumentRow | undefined {
+    const row = this.#statements.get.get(docId);
+    return row && rowOf(row);
+  }
+
+  /** In the order of their ids, a page at a time. @param after -1: from the first on */
+  page(after: number, limit: number): DocumentRow[] {
+    return this.#statements.page.all(after, limit).map(rowOf);
+  }
+
+  /** Those whose record is in a file. */
+  ofFile(id: number): DocumentRow[] {
+    return this.#statements.ofFile.all(id).map(rowOf);
+  }
+
+  /** Writes a row in the place of the one before. Inside a transaction. @param before as `get` has it */
+  put({ held, ...last }: DocumentRow, before: DocumentRow | undefined): void {
+    this.#live(before?.held, -1);
+    this.#statements.put.run({ ...last, ...(held ?? NOTHING) });
+    this.#live(held, 1);
+  }
+
+  #live(held: HeldDocument | undefined, sign: 1 | -1): void {
+    if (typeof held?.file === 'number') this.#statements.live.run(sign * held.storedBytes, held.file);
+  }
+
+  /** A new file, none of whose records is referred to yet. Inside a transaction. */
+  addFile({ id, isCompressed, bytes }: DocumentFile): void {
+    this.#statements.putFile.run(id, isCompressed, bytes);
+  }
+
+  file(id: number): DocumentFile | undefined {
+    return this.#statements.file.get(id);
+  }
+
+  /** A file less than half of which is referred to. */
+  spareFile(): DocumentFile | undefined {
+    return this.#statements.spare.get();
+  }
+
+  /** Files nothing of which is referred to. */
+  deadFiles(limit: number): DocumentFile[] {
+    return this.#statements.dead.all(limit);
+  }
+
+  forgetFile(id: number): void {
+    this.#statements.forget.run(id);
+  }
+
+  /** The highest number that a file has had; 0 of none. */
+  lastFile(): number {
+    return this.#statements.lastFile.get() ?? 0;
+  }
+
+  /** Counts all rows: some milliseconds for ten thousand. */
+  counts(): { documents: number; bytes: number } {
+    return this.#statements.counts.get() ?? { documents: 0, bytes: 0 };
+  }
+}
+
+function rowOf({ docBytes, md5, isGood, file, position, storedBytes, ...last }: Row): DocumentRow {
+  if (docBytes === null || md5 === null) return { ...last, held: undefined };
+  return {
+    ...last,
+    held: {
+      docBytes,
+      md5,
+      isGood: isGood ?? 0,
+      file,
+      position: position ?? 0,
+      storedBytes: storedBytes ?? 0,
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The room that replaced documents leave: a file nothing of which is needed is removed, and of one of which less than half is
+ * what is left is put into a new file with the next records. So a store takes at most about twice what it holds.
+ */
+import type { StoreDatabase } from '../../db/spider/database.js';
+import type { DocumentFile } from '../../db/spider/documents.js';
+import type { Clock } from '../../lib/clock.js';
+import { isFull } from './group.js';
+import type { Keeper } from './keeper.js';
+import type { RecordFiles } from './record-files.js';
+
+const ROUND_MS = 1000;
+/** Files removed in a round. */
+const ROUND_FILES = 1000;
+
+export interface FileUpkeepParts {
+  db: StoreDatabase;
+  files: RecordFiles;
+  keeper: Keeper;
+  clock: Clock;
+  fail: (error: unknown) => void;
+}
+
+export class FileUpkeep {
+  readonly #parts: FileUpkeepParts;
+  #round: Promise<void> | undefined;
+  #isOver = false;
+  #cancel: (() => void) | undefined;
+
+  constructor(parts: FileUpkeepParts) {
+    this.#parts = parts;
+    this.#plan();
+  }
+
+  /** Resolves when nothing is being done any more. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    this.#cancel?.();
+    await this.#round;
+  }
+
+  #plan(): void {
+    this.#cancel = this.#parts.clock.after(ROUND_MS, () => {
+      this.#round = this.#work().then(
+        () => {
+          if (!this.#isOver) this.#plan();
+        },
+        (error: unknown) => this.#parts.fail(error),
+      );
+    });
+  }
+
+  async #work(): Promise<void> {
+    try {
+      await this.#removeDead();
+      this.#emptySpare();
+    } catch (error) {
+      // The next round will do.
+      if (!isFull(error)) throw error;
+    }
+  }
+
+  async #removeDead(): Promise<void> {
+    await removeDeadFiles(this.#parts, ROUND_FILES);
+  }
+
+  #emptySpare(): void {
+    const { db, files, keeper } = this.#parts;
+    const file = keeper.hasRoom ? db.documents.spareFile() : undefined;
+    if (file === undefined) return;
+    for (const { docId, held } of db.documents.ofFile(file.id)) {
+      if (held === undefined) continue;
+      const record = files.recordOf(file, held);
+      keeper.add({
+        kind: 'move',
+        docId,
+        from: { file: file.id, position: held.position },
+        content: { kind: 'short', pieces: [record] },
+        bytes: record.length,
+      });
+    }
+  }
+}
+
+/** Removes files that no row refers to, and forgets them once that is on disk. */
+export async function removeDeadFiles(
+  { db, files }: Pick<FileUpkeepParts, 'db' | 'files'>,
+  limit: number,
+): Promise<void> {
+  const dead: DocumentFile[] = db.documents.deadFiles(limit);
+  if (dead.length === 0) return;
+  for (const file of dead) files.remove(file);
+  await files.removed(dead.map(({ id }) => id));
+  db.write(() => {
+    for (const { id } of dead) db.documents.forgetFile(id);
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * Keeps records: those that come at about the same time together, in the order in which they came, and acknowledges them when
+ * they are on disk (group.ts).
+ *
+ *     resting ──a record──▶ gathering ──rest over──▶ keeping ──▶ resting, or gathering
+ *                                                     │  ▲
+ *                                        the disk is full ╰─ tried again, and spiders wait
+ *
+ * After any other failure of the disk the process ends: what has been synced then is not known.
+ */
+import type { Clock } from '../../lib/clock.js';
+import { messageOf } from '../../lib/errors.js';
+import { Fifo } from '../../lib/fifo.js';
+import type { Log } from '../../lib/log.js';
+import { step } from '../../lib/steps.js';
+import type { Content } from './received-record.js';
+import { changesOf, type Item } from './changes.js';
+import { GroupWriter, isFull, type GroupParts } from './group.js';
+
+/** Of a group: bytes at which nothing more is added, and rows of its commit. */
+const GROUP_BYTES = 16 * 1024 * 1024;
+const GROUP_RECORDS = 4096;
+/** What a record takes in memory besides its bytes. */
+const RECORD_BYTES = 1024;
+/** Between two tries on a disk that is full. */
+const RETRY_MS = 500;
+
+export interface KeeperParts extends GroupParts {
+  clock: Clock;
+  log: Log;
+  /** The longest that records wait for others, so that fewer syncs are made. */
+  waitMs: number;
+  /** Bytes that have come and are not kept beyond which no more are taken. */
+  maxPendingBytes: number;
+  /** Called after every group: there may be room again. */
+  relieved: () => void;
+  /** Called when the process must end. */
+  fail: (error: unknown) => void;
+}
+
+export class Keeper {
+  readonly #parts: KeeperParts;
+  readonly #writer: GroupWriter;
+  readonly #waiting = new Fifo<Item>();
+  #state: 'resting' | 'gathering' | 'keeping' = 'resting';
+  #pendingBytes = 0;
+  #pendingRecords = 0;
+  #restUntilMs = -Infinity;
+  #trouble: string | undefined;
+  #isStopping = false;
+  #whenStirred: (() => void)[] = [];
+  /** Since the start: files made, and rows written. */
+  readonly counts = { files: 0, rows: 0 };
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+    this.#writer = new GroupWriter(parts);
+  }
+
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  get pendingRecords(): number {
+    return this.#pendingRecords;
+  }
+
+  get hasRoom(): boolean {
+    return this.#pendingBytes < this.#parts.maxPendingBytes;
+  }
+
+  /** Why nothing can be written now. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  add(item: Item): void {
+    this.#pendingBytes += item.bytes + RECORD_BYTES;
+    this.#pendingRecords++;
+    this.#waiting.push(item);
+    this.#gather();
+  }
+
+  /** Resolves when all that was added is kept, or cannot be now. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    while (this.#pendingRecords > 0 && this.#trouble === undefined)
+      await new Promise<void>(resolve => void this.#whenStirred.push(resolve));
+  }
+
+  #gather(): void {
+    if (this.#state !== 'resting' || this.#waiting.length === 0) return;
+    this.#state = 'gathering';
+    const { clock } = this.#parts;
+    const restMs = this.#restUntilMs - clock.monotonicMs();
+    if (restMs > 0) clock.after(restMs, () => void this.#work());
+    else setImmediate(() => void this.#work());
+  }
+
+  async #work(): Promise<void> {
+    const { clock, waitMs, fail, relieved } = this.#parts;
+    this.#state = 'keeping';
+    const startedMs = clock.monotonicMs();
+    try {
+      await this.#keep(this.#nextGroup());
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    const endedMs = clock.monotonicMs();
+    // Commits take half of the time at most, and nobody waits for long because of that.
+    this.#restUntilMs = endedMs + (this.#isStopping ? 0 : Math.min(waitMs, endedMs - startedMs));
+    this.#state = 'resting';
+    relieved();
+    this.#stir();
+    this.#gather();
+  }
+
+  #nextGroup(): Item[] {
+    const group: Item[] = [];
+    for (let bytes = 0; group.length < GROUP_RECORDS && bytes < GROUP_BYTES;) {
+      const item = this.#waiting.shift();
+      if (item === undefined) break;
+      group.push(item);
+      bytes += item.bytes;
+    }
+    return group;
+  }
+
+  async #keep(group: readonly Item[]): Promise<void> {
+    const { db, clock } = this.#parts;
+    let items = group;
+    for (;;) {
+      const find = (docId: number) => db.documents.get(docId);
+      const { changes, needless } = db.read(() => changesOf(items, find, clock.nowMs()));
+      try {
+        if (changes.length > 0) this.counts.files += await this.#writer.keep(changes);
+        this.counts.rows += changes.length;
+        for (const content of needless) this.#discard(content);
+        break;
+      } catch (error) {
+        if (!isFull(error)) throw error;
+        items = this.#withoutLost(items, error);
+        await this.#rest(error);
+      }
+    }
+    this.#recover();
+    this.#leave(items);
+    for (const item of items) if (item.kind === 'received') item.kept();
+    if (items.length > 0) step('stored.acknowledged');
+  }
+
+  #leave(items: readonly Item[]): void {
+    this.#pendingRecords -= items.length;
+    for (const { bytes } of items) this.#pendingBytes -= bytes + RECORD_BYTES;
+  }
+
+  /** Without long records of which the disk may have dropped parts: their spiders send them again. */
+  #withoutLost(items: readonly Item[], error: unknown): Item[] {
+    const isLost = ({ content }: Item) => content.kind === 'long' && content.draft.isLost;
+    const lost = items.filter(isLost);
+    this.#leave(lost);
+    for (const item of lost) {
+      this.#discard(item.content);
+      if (item.kind === 'received') item.lost(error);
+    }
+    return items.filter(item => !isLost(item));
+  }
+
+  #discard(content: Content): void {
+    if (content.kind === 'long') this.#parts.files.discard(content.draft);
+  }
+
+  /** Waits, for somebody to make room. */
+  #rest(error: unknown): Promise<void> {
+    if (this.#trouble === undefined)
+      this.#parts.log.error('disk full, records wait; free some space', { reason: messageOf(error) });
+    this.#trouble = messageOf(error);
+    this.#stir();
+    return new Promise(resolve => void this.#parts.clock.after(RETRY_MS, resolve));
+  }
+
+  #recover(): void {
+    if (this.#trouble !== undefined) this.#parts.log.info('disk has room again, records are kept');
+    this.#trouble = undefined;
+  }
+
+  #stir(): void {
+    const waiting = this.#whenStirred;
+    this.#whenStirred = [];
+    for (const go of waiting) go();
+  }
+}

@@ -1,0 +1,134 @@
+/** lccstored put together: listeners for spiders, what keeps their records, and its end. */
+import type { Bound, Connection, Running, Services } from '../../daemon/types.js';
+import { StoreDatabase } from '../../db/spider/database.js';
+import { makeDirectoryDurably } from '../../lib/durable.js';
+import { formatEndpoint, parseEndpoint } from '../../lib/endpoint.js';
+import { LccError } from '../../lib/errors.js';
+import { FairShare } from '../../lib/fair-share.js';
+import { holderOf, tryLock } from '../../lib/lock.js';
+import { STORE_HELLO } from '../../wire/spider-record.js';
+import type { StoreStatus } from './figures.js';
+import { Keeper } from './keeper.js';
+import { storeOptions } from './options.js';
+import { RecordFiles } from './record-files.js';
+import { StoreSession, type StoreCount } from './session.js';
+import { FileUpkeep } from './file-upkeep.js';
+
+/** Where spiders connect when an endpoint names no port. */
+export const DEFAULT_STORE_PORT = 9022;
+
+const PLACES: Bound = {
+  key: 'spider.store_max_connections',
+  whose: 'spiders',
+  // It must not take this server for one that does not acknowledge.
+  say: () => STORE_HELLO,
+};
+
+/**
+ * @throws LccError `usage` where no endpoint is given, `peer.unavailable` when another process has the store, as
+ *   StoreDatabase.open
+ */
+export async function startStore(services: Services): Promise<Running> {
+  const texts = services.config.get('spider.store_listen');
+  if (texts.length === 0)
+    throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
+  const endpoints = texts.map(text => parseEndpoint(text, DEFAULT_STORE_PORT));
+  const { dir, lockPath } = storeOptions(services.config);
+  makeDirectoryDurably(dir, 0o750);
+  const lock = tryLock(lockPath);
+  if (lock === undefined)
+    throw new LccError('peer.unavailable', `${lockPath}: held by ${holderOf(lockPath)}; stop that one first`);
+  try {
+    const store = openStore(services);
+    const listeners = await Promise.all(
+      endpoints.map(endpoint => services.listen(endpoint, store.accept, PLACES)),
+    );
+    for (const { endpoint } of listeners)
+      services.log.info('listening', { endpoint: formatEndpoint(endpoint) });
+    const listens = listeners.map(({ endpoint }) => formatEndpoint(endpoint));
+    return {
+      status: (): StoreStatus => ({ ...store.status(), listens }),
+      async stop() {
+        for (const listener of listeners) void listener.close();
+        await store.stop();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** A store that takes connections until it is stopped. */
+interface OpenStore {
+  accept: (connection: Connection) => void;
+  status: () => Omit<StoreStatus, 'listens'>;
+  stop: () => Promise<void>;
+}
+
+function openStore(services: Services): OpenStore {
+  const { config, clock, log } = services;
+  const options = storeOptions(config);
+  const fail = (error: unknown) => services.fail(error);
+  const db = StoreDatabase.open(options.dbPath);
+  const files = new RecordFiles(options.dir);
+  files.tidy(db.documents.lastFile());
+  const sessions = new Map<StoreSession, Promise<void>>();
+  const relieved = () => {
+    for (const session of sessions.keys()) session.stir();
+  };
+  const { isCompressed, waitMs, maxPendingBytes } = options;
+  const keeper = new Keeper({ db, files, clock, log, isCompressed, waitMs, maxPendingBytes, relieved, fail });
+  const upkeep = new FileUpkeep({ db, files, keeper, clock, fail });
+  const counts: Record<StoreCount, number> = {
+    received: 0,
+    bytes: 0,
+    kept: 0,
+    dropped: 0,
+    damaged: 0,
+    cut: 0,
+    lost: 0,
+  };
+  const counted = (what: StoreCount, by: number) => void (counts[what] += by);
+  const share = new FairShare();
+  let isStopping = false;
+
+  return {
+    accept(connection) {
+      const session = new StoreSession(
+        { options, clock, log, files, keeper, share, counted, fail },
+        connection,
+      );
+      const ended = session.run().finally(() => void sessions.delete(session));
+      sessions.set(session, ended);
+      ended.catch(fail);
+      if (isStopping) session.stop();
+    },
+    status: () => ({
+      idle: keeper.pendingRecords === 0,
+      disk_trouble: keeper.trouble ?? null,
+      connections: sessions.size,
+      max_connections: config.get(PLACES.key),
+      records_pending: keeper.pendingRecords,
+      bytes_pending: keeper.pendingBytes,
+      records_received: counts.received,
+      bytes_received: counts.bytes,
+      records_kept: counts.kept,
+      rows_written: keeper.counts.rows,
+      files_made: keeper.counts.files,
+      acks_dropped: counts.dropped,
+      streams_damaged: counts.damaged,
+      records_cut: counts.cut,
+      records_lost: counts.lost,
+    }),
+    async stop() {
+      isStopping = true;
+      for (const session of sessions.keys()) session.stop();
+      await upkeep.stop();
+      await keeper.stop();
+      if (keeper.trouble === undefined) await Promise.allSettled(sessions.values());
+      db.close();
+    },
+  };
+}
