@@ -1,4 +1,4 @@
-/** A rail whose pages anybody may change is refused when it is set up; one that does not answer is only reported. */
+/** A rail whose pages anybody may change is refused when it is set up; one that fails, or does not answer, is reported. */
 import { LccError } from '../lib/errors.js';
 import type { ProbeFinding } from './probe.js';
 
@@ -14,7 +14,14 @@ export function refuseOpen(
 ): void {
   const away = findings.find(({ result }) => result === 'away');
   if (away !== undefined)
-    complain(`rail ${rail} does not answer (${away.text}); lccrail check ${rail} tries it again`);
+    complain(
+      `rail ${rail} is set up, but does not answer (${away.text}): whether anybody may change its pages is not known; lccrail check ${rail} when it does`,
+    );
+  const failed = findings.find(({ result }) => result === 'failed');
+  if (failed !== undefined)
+    complain(
+      `rail ${rail} is set up, but its pages cannot be cleared: ${failed.what}: ${failed.text}; mend that, then lccrail check ${rail}`,
+    );
   const open = findings.find(({ result }) => result === 'open');
   if (open === undefined) return;
   const what = `rail ${rail}: ${open.what} succeeds (${open.text}): anybody may change its pages`;

@@ -10,6 +10,7 @@ import type { FetchOutcome } from '../fetch/outcome.js';
 import { CallbackSink } from '../fetch/sink.js';
 import type { Clock } from '../lib/clock.js';
 import { driverOf } from './drivers/index.js';
+import type { Way } from './drivers/types.js';
 import type { SenderLimits } from './options.js';
 import { outcomeOf } from './outcomes.js';
 import { requireSafeUrl } from './rails/plain-http.js';
@@ -78,6 +79,7 @@ class RailProbe {
     if (stranger.status === undefined) return this.#findings;
     if (this.#rail.authRef === null) {
       if (isDone(stranger)) await this.#send({ method: 'DELETE' }, false);
+      else this.#find('login', 'failed', 'none is set up, so no page can be cleared (lccrail set --auth)');
       return this.#findings;
     }
     const put = await this.#send({ method: 'PUT', body }, true);
@@ -89,13 +91,24 @@ class RailProbe {
     const cleared = await this.#send({ method: 'DELETE' }, true);
     this.#judge('DELETE', cleared, isDone(cleared) || cleared.status === 404);
     const gone = await this.#send({ method: 'GET' }, true);
-    this.#judge('GET of what was removed', gone, gone.status === 404 || gone.status === 410);
+    this.#judge('GET of what was removed', gone, isMissing(gone));
+    const missing = await this.#send({ method: 'DELETE' }, true);
+    this.#judge('DELETE of a page that is not there', missing, isDone(missing) || isMissing(missing));
     return this.#findings;
   }
 
   async ofCache(): Promise<ProbeFinding[]> {
+    const { clear, renew } = driverOf(this.#rail);
+    await this.#ofWay(clear, '');
+    const isAway = this.#findings.some(({ result }) => result === 'away');
+    if (typeof renew === 'object' && !isAway) await this.#ofWay(renew, ' to replace softly');
+    return this.#findings;
+  }
+
+  /** @param purpose what it is sent for, in the name of the finding */
+  async #ofWay(way: Way, purpose: string): Promise<void> {
     const page = { url: this.#url, contentId: this.#url.slice(1) };
-    const { method, path, headers, body, verb, done } = driverOf(this.#rail).clear.ask([page]);
+    const { method, path, headers, body, verb, done } = way.ask([page]);
     const job = { method, path, headers, ...(body !== undefined && { body }) };
     const isCleared = (reply: Reply) => {
       // A page that the site does not have cannot be refreshed.
@@ -103,15 +116,14 @@ class RailProbe {
       return outcomeOf(reply.outcome, verb, done).kind === 'done';
     };
     const own = await this.#send(job, true);
-    this.#judge(method, own, isCleared(own));
-    if (this.#rail.authRef === null || own.status === undefined) return this.#findings;
+    this.#judge(method + purpose, own, isCleared(own));
+    if (this.#rail.authRef === null || own.status === undefined) return;
     const stranger = await this.#send(job, false);
-    const what = `${method} without a login`;
+    const what = `${method}${purpose} without a login`;
     // Some servers refuse with a 404; where the login has that answer, too, nothing says that strangers are refused.
     const isRefused = !isCleared(stranger) || (isMissing(stranger) && !isMissing(own));
     if (isRefused) this.#find(what, 'ok', textOf(stranger));
     else this.#find(what, 'open', `${textOf(stranger)}${isMissing(stranger) ? ', as with the login' : ''}`);
-    return this.#findings;
   }
 
   #judge(what: string, reply: Reply, isOk: boolean): void {

@@ -39,24 +39,40 @@ function againOn(rail: string, url: string, contentId: string): Parked {
   return { rail, url, op: 'D', contentId, bodySha: null, attempts: 0, nextMs: 0, dead: 0, error };
 }
 
+/** What a rail still lacks: pages of its backlog, pages not published yet, and requests that are not carried out. */
+export interface RailLack {
+  pages: number;
+  published: number;
+  requests: number;
+}
+
 /**
- * Waits until nothing waits for a rail.
+ * Waits until a rail lacks nothing: its backlog is empty, and what was queued or published before the call is on it.
  * @param sleep resolves after a time in milliseconds, and keeps the process alive until then
- * @returns how many pages still do when the time is over
+ * @returns what it still lacks when the time is over; undefined when it lacks nothing
  */
-export async function waitForBacklog(
+export async function waitForRail(
   db: ClearDatabase,
   clock: Clock,
   rail: string,
   timeoutMs: number,
   sleep: (delayMs: number) => Promise<void>,
-): Promise<number> {
+): Promise<RailLack | undefined> {
   const endMs = clock.monotonicMs() + timeoutMs;
+  const { target, lastId, lastSeq } = db.read(() => ({
+    target: db.rails.get(rail)?.target ?? '',
+    lastId: db.queue.lastId(),
+    lastSeq: db.numbers.last('publish_seq'),
+  }));
   for (;;) {
-    const isLeft = db.read(() => db.backlog.has(rail, 'D') || db.backlog.has(rail, 'P'));
-    if (!isLeft) return 0;
+    const lack = db.read(() => ({
+      pages: db.backlog.waitingOf(rail),
+      published: db.soft.waitingCountOf(target, lastSeq),
+      requests: db.queue.countBetween(0, lastId),
+    }));
+    if (lack.pages + lack.published + lack.requests === 0) return undefined;
     const leftMs = endMs - clock.monotonicMs();
-    if (leftMs <= 0) return db.backlog.counts().find(each => each.rail === rail)?.waiting ?? 0;
+    if (leftMs <= 0) return lack;
     await sleep(Math.min(POLL_MS, leftMs));
   }
 }

@@ -12,7 +12,8 @@ import {
   type LineRequest,
   type RequestDefaults,
 } from '../clear/intake/request-line.js';
-import { waitForRequests } from '../clear/intake/wait.js';
+import { waitForRequests, type WaitResult } from '../clear/intake/wait.js';
+import { stoppedDaemons } from '../clear/stopped-daemons.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { systemClock } from '../lib/clock.js';
@@ -64,7 +65,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const text = (name: string) => textOf(options, name);
   checkOptions(context);
   const config = configOf(context);
-  const { path, resolve } = clearOptions(config);
+  const clearing = clearOptions(config);
+  const { path } = clearing;
   const cursor = text('cursor');
   if (options['show'] === true) {
     const db = ClearDatabase.openForReading(path);
@@ -74,13 +76,13 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   }
   const rules = text('rules') === undefined ? undefined : readRules(text('rules') ?? '');
   const waitMs = waitMsOf('--wait', options['wait']);
-  const db = ClearDatabase.open(path, COMMAND_BUSY_MS);
+  const db = ClearDatabase.openExisting(path, COMMAND_BUSY_MS);
   try {
     const intake = new RequestIntake({
       db,
       clock: systemClock,
       cursor,
-      soft: options['soft'] === true ? resolve : undefined,
+      soft: options['soft'] === true ? clearing.resolve : undefined,
     });
     const defaults: RequestDefaults = {
       target: text('target'),
@@ -103,8 +105,13 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     if (text('stdin') !== undefined) await reading.readInput(text('stdin') ?? '');
     await reading.commit();
     reading.report(options['soft'] === true);
-    if (reading.isRefused) return EXIT.dataerr;
-    return waitMs === undefined ? EXIT.ok : await waited(context, db, intake, waitMs);
+    for (const target of intake.targetsWithoutRails)
+      context.complain(`target ${target} has no rails: nothing of it is cleared; lccrail add`);
+    const status = reading.isRefused ? EXIT.dataerr : EXIT.ok;
+    if (waitMs === undefined || reading.isRefused) return status;
+    for (const daemon of stoppedDaemons(clearing)) context.complain(`${daemon} does not run`);
+    const result = await waitForRequests(db, systemClock, intake, clearing.resolve, waitMs, sleep);
+    return outcome(context, result);
   } finally {
     db.close();
   }
@@ -194,13 +201,10 @@ class RequestReading {
   }
 }
 
-async function waited(
-  context: CommandContext,
-  db: ClearDatabase,
-  intake: RequestIntake,
-  timeoutMs: number,
-): Promise<ExitStatus> {
-  const { state, waiting, problems } = await waitForRequests(db, systemClock, intake, timeoutMs, sleep);
+/** Says what became of requests that were waited for. */
+function outcome(context: CommandContext, { state, waiting, problems, down }: WaitResult): ExitStatus {
+  for (const [rail, pages] of down)
+    context.say(`rail ${rail} is DOWN: ${amount(pages, 'page waits', 'pages wait')} for it`);
   for (const problem of problems) context.complain(problem);
   if (state === 'waiting')
     context.complain(`${amount(waiting, 'request')} not carried out yet; see lccclearq, lccrail status`);
@@ -212,7 +216,7 @@ function checkOptions({ options, operands }: CommandContext): void {
   const refuse = (message: string): never => {
     throw new LccError('usage', message);
   };
-  const { stdin, rules, cursor, show, soft, force, wait, type } = options;
+  const { stdin, rules, cursor, show, soft, force, type } = options;
   if (show === true) {
     if (cursor === undefined) refuse('--show needs --cursor=NAME');
     return;
@@ -225,6 +229,5 @@ function checkOptions({ options, operands }: CommandContext): void {
   if (cursor !== undefined && rules === undefined)
     refuse('--cursor goes with --rules: only changes of lccq have numbers');
   if (soft === true && force === true) refuse('--soft and --force do not go together');
-  if (soft === true && wait !== undefined) refuse('--soft and --wait do not go together; see lccclearq');
   if (type === '') refuse('--type is empty');
 }

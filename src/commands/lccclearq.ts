@@ -17,6 +17,7 @@ type Row = Record<string, string | number | null>;
 /** What each word lists, a page at a time. */
 const LISTS: Record<string, (db: ClearDatabase) => Generator<Row, void>> = {
   pending: listPending,
+  unpublished: listUnpublished,
   backlog: db => listBacklog(db, false),
   dead: db => listBacklog(db, true),
   rejected: listRejected,
@@ -58,7 +59,9 @@ function run(context: CommandContext): ExitStatus {
   if (options['drop'] !== undefined && options['yes'] !== true)
     throw new LccError('usage', '--drop forgets it without doing it; add --yes');
   const { path } = clearOptions(configOf(context));
-  const db = isChange ? ClearDatabase.open(path, COMMAND_BUSY_MS) : ClearDatabase.openForReading(path);
+  const db = isChange
+    ? ClearDatabase.openExisting(path, COMMAND_BUSY_MS)
+    : ClearDatabase.openForReading(path);
   try {
     if (options['retry'] === true) retry(db, context);
     else if (options['drop'] !== undefined) drop(db, context);
@@ -157,6 +160,24 @@ function* listPending(db: ClearDatabase): Generator<Row, void> {
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE_ROWS) return;
     after = last.id;
+  }
+}
+
+function* listUnpublished(db: ClearDatabase): Generator<Row, void> {
+  for (let after = { nextTryMs: 0, publishSeq: 0 }; ;) {
+    const rows = db.soft.due(Number.MAX_SAFE_INTEGER, PAGE_ROWS, after);
+    for (const { url, target, publishedMs, attempts, nextTryMs, lastError } of rows)
+      yield {
+        url,
+        target,
+        published_ms: publishedMs,
+        attempts,
+        next_try_ms: nextTryMs,
+        last_error: lastError ?? '',
+      };
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_ROWS) return;
+    after = last;
   }
 }
 

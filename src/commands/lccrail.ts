@@ -1,7 +1,8 @@
 /** lccrail(8): targets and groups, their rails, where contents lie on them, which pages are replaced softly. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
-import { resyncRail, waitForBacklog } from '../clear/resync.js';
+import { stoppedDaemons } from '../clear/stopped-daemons.js';
+import { resyncRail, waitForRail } from '../clear/resync.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { systemClock } from '../lib/clock.js';
@@ -64,9 +65,12 @@ export const command: CommandSpec = {
     { flags: '--reason <TEXT>', help: 'up, down: shown with the state' },
     {
       flags: '--wait [SECONDS]',
-      help: 'up, resync: until nothing waits for the rail: 0 then, 75 when SECONDS are over',
+      help: 'up, resync: until the rail lacks nothing: 0 then, 75 when SECONDS are over',
     },
-    { flags: '--force', help: 'add, set: also a rail that lets anybody change its pages' },
+    {
+      flags: '--force',
+      help: 'add, set: also a rail that lets anybody change its pages; target rm: also with requests queued',
+    },
     { flags: '--json', help: 'status: one JSON object a line' },
     CONFIG_OPTION,
   ],
@@ -84,14 +88,21 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const names = operands.slice(words.split(' ').length);
   checkCount(words, chosen.names, names);
   const config = configOf(context);
-  const { path } = clearOptions(config);
-  const db =
-    words === 'status' ? ClearDatabase.openForReading(path) : ClearDatabase.open(path, COMMAND_BUSY_MS);
+  const clearing = clearOptions(config);
+  const { path } = clearing;
+  const db = opened(words, path);
   try {
-    return (await chosen.action({ db, context, config, names })) ?? EXIT.ok;
+    return (await chosen.action({ db, context, config, clearing, names })) ?? EXIT.ok;
   } finally {
     db.close();
   }
+}
+
+/** Targets come first: what makes one makes the database. */
+function opened(words: string, path: string): ClearDatabase {
+  if (words === 'status') return ClearDatabase.openForReading(path);
+  if (words === 'target add' || words === 'target group') return ClearDatabase.open(path, COMMAND_BUSY_MS);
+  return ClearDatabase.openExisting(path, COMMAND_BUSY_MS);
 }
 
 /** @throws LccError `usage` when there are fewer or more names than an action has */
@@ -125,9 +136,16 @@ function addGroup({ db, names: [group = '', ...members] }: RailAction): void {
   });
 }
 
-function removeTarget({ db, names: [name = '', ...members] }: RailAction): void {
+function removeTarget({ db, context, names: [name = '', ...members] }: RailAction): void {
   db.write(() => {
-    if (members.length === 0) db.targets.remove(name);
+    if (members.length === 0) {
+      if (context.options['force'] !== true && db.queue.hasTarget(name))
+        throw new LccError(
+          'try.later',
+          `target ${name} has requests that are not carried out yet, see lccclearq pending; wait, or --force rejects them`,
+        );
+      db.targets.remove(name);
+    }
     for (const member of members)
       if (!db.targets.leave(name, member)) throw new LccError('usage', `${member} is no member of ${name}`);
   });
@@ -157,17 +175,17 @@ function removeSoft({ db, names: [target = '', url = ''] }: RailAction): void {
     throw new LccError('usage', `target ${target} has no soft rule ${url}; lccrail status shows them`);
 }
 
-async function up({ db, context, names }: RailAction): Promise<ExitStatus> {
+async function up({ db, context, clearing, names }: RailAction): Promise<ExitStatus> {
   const rail = only(names, 'RAIL');
   db.write(() => db.rails.setByAdmin(rail, 'UP', systemClock.nowMs(), reasonOf(context)));
-  return waited(db, context, rail);
+  return waited({ db, context, clearing }, rail);
 }
 
 function down({ db, context, names }: RailAction): void {
   db.write(() => db.rails.setByAdmin(only(names, 'RAIL'), 'DOWN', systemClock.nowMs(), reasonOf(context)));
 }
 
-async function resync({ db, context, names }: RailAction): Promise<ExitStatus> {
+async function resync({ db, context, clearing, names }: RailAction): Promise<ExitStatus> {
   const name = only(names, 'RAIL');
   const { since } = context.options;
   if (typeof since !== 'string')
@@ -180,21 +198,31 @@ async function resync({ db, context, names }: RailAction): Promise<ExitStatus> {
       ? `nothing was cleared on the target of rail ${name} since then`
       : `${amount(pages, 'page')} will be cleared again on rail ${name}`,
   );
-  return waited(db, context, name);
+  return waited({ db, context, clearing }, name);
 }
 
-async function waited(db: ClearDatabase, context: CommandContext, rail: string): Promise<ExitStatus> {
+async function waited(
+  { db, context, clearing }: Pick<RailAction, 'db' | 'context' | 'clearing'>,
+  rail: string,
+): Promise<ExitStatus> {
   const waitMs = waitMsOf('--wait', context.options['wait']);
   if (waitMs === undefined) return EXIT.ok;
-  const left = await waitForBacklog(db, systemClock, rail, waitMs, sleep);
-  if (left === 0) return EXIT.ok;
-  context.complain(
-    `rail ${rail}: ${amount(left, 'page')} still to be sent; see lccclearq backlog --rail=${rail}`,
-  );
+  for (const daemon of stoppedDaemons(clearing)) context.complain(`${daemon} does not run`);
+  const lack = await waitForRail(db, systemClock, rail, waitMs, sleep);
+  if (lack === undefined) return EXIT.ok;
+  const { pages, published, requests } = lack;
+  if (pages > 0)
+    context.complain(
+      `rail ${rail}: ${amount(pages, 'page')} still to be sent; see lccclearq backlog --rail=${rail}`,
+    );
+  if (published > 0)
+    context.complain(`${amount(published, 'page')} not published yet; see lccclearq unpublished`);
+  if (requests > 0)
+    context.complain(`${amount(requests, 'request')} not carried out yet; see lccclearq pending`);
   return EXIT.tempfail;
 }
 
-function status({ db, context, names }: RailAction): void {
+function status({ db, context, clearing, names }: RailAction): void {
   const [name] = names;
   const shown = db.read(() => {
     if (name !== undefined) db.rails.demand(name);
@@ -205,6 +233,10 @@ function status({ db, context, names }: RailAction): void {
     return;
   }
   process.stdout.write(railLines(shown, name === undefined ? db : undefined));
+  const isBusy = db.read(() => db.queue.count(1) > 0 || db.soft.waitingCount() > 0);
+  if (!isBusy && shown.every(({ waiting }) => waiting === 0)) return;
+  for (const daemon of stoppedDaemons(clearing))
+    context.complain(`${daemon} does not run: what waits for it is not carried out`);
 }
 
 function reasonOf({ options }: CommandContext): string {

@@ -1,8 +1,10 @@
 /** What the options of lccrail say of targets, paths, soft rules and rails. */
 import { parseAmount } from '../config/amounts.js';
 import type { Config } from '../config/load.js';
+import type { ClearOptions } from '../clear/options.js';
 import { compileGlob } from '../clear/glob.js';
 import { driverOf } from '../clear/drivers/index.js';
+import { isTypeName, MAX_NAME_BYTES } from '../clear/intake/request-line.js';
 import { problemOfUrl } from '../clear/page-url.js';
 import type { ClearDatabase } from '../db/clear/database.js';
 import type { RailSetup } from '../db/clear/rails.js';
@@ -16,12 +18,12 @@ export interface RailAction {
   db: ClearDatabase;
   context: CommandContext;
   config: Config;
+  clearing: ClearOptions;
   /** Operands after the words of the action. */
   names: string[];
 }
 
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$/;
-const PATH = /^\/(?:[A-Za-z0-9._~!$&'()+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
 const EXTENSION = /^[A-Za-z0-9._~-]{0,63}$/;
 const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
 const MAX_WORKERS = 256;
@@ -48,7 +50,13 @@ export function mapTerms(target: string, { options }: CommandContext): PathRow {
   const extension = textOf(options, 'extension') ?? '';
   if (type === undefined || type === '') throw missing('type', 'the content type, @url for paths of pages');
   if (path === undefined) throw missing('path', 'what stands before the content id, such as /news/');
-  if (!PATH.test(path) || /\/\.{1,2}\/|\/\//.test(`${path}/`.replace(/\/\/$/, '/')))
+  if (!isTypeName(type))
+    throw new LccError(
+      'usage',
+      `--type=${type}: give a name without control characters, at most ${MAX_NAME_BYTES} bytes`,
+    );
+  // The id that follows makes it the path of a page.
+  if (problemOfUrl(`${path}x`) !== undefined)
     throw new LccError(
       'usage',
       `--path=${path}: give a path such as /news/, without dots, query or fragment`,

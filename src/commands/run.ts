@@ -31,9 +31,9 @@ export type OptionValues = Record<string, string | boolean | string[] | undefine
 export interface CommandContext {
   name: string;
   options: OptionValues;
-  /** Operands before `--`. */
+  /** Operands; those before `--` where the synopsis has it. */
   operands: string[];
-  /** All that follows `--`, undefined when there was no `--`. */
+  /** All that follows `--`, undefined when there was no `--`, or the synopsis has none. */
   afterDashes: string[] | undefined;
   env: NodeJS.ProcessEnv;
   /** Talk: one line on stderr, prefixed with the command's name; silent with -q. */
@@ -212,8 +212,9 @@ function manualLine(name: string): string {
   return `The manual: man ${name} (in a clone: man -l man/${name}.${section})`;
 }
 
+/** What follows `--` is apart only where the synopsis has it; elsewhere these are operands that may begin with a dash. */
 function splitRest(spec: CommandSpec, argv: string[]): { own: string[]; rest: string[] | undefined } {
-  const dashes = argv.indexOf('--');
+  const dashes = spec.operands?.includes('-- ') === true ? argv.indexOf('--') : -1;
   const taking = spec.takesRest === undefined ? -1 : argv.indexOf(`--${spec.takesRest}`);
   if (taking >= 0 && (dashes < 0 || taking < dashes)) {
     return { own: argv.slice(0, taking + 1), rest: argv.slice(taking + 1) };

@@ -1,7 +1,6 @@
 /** Whether the LCC runs: a repair keeps it from being started meanwhile, and is refused while it is. */
-import { existsSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
-import { holderOf, tryLock, type Lock } from '../lib/lock.js';
+import { holderOf, isLocked, tryLock, type Lock } from '../lib/lock.js';
 import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
 
 /** @throws LccError `try.later` when something has the database open */
@@ -18,8 +17,5 @@ export function lockQueue(dbPath: string): Lock {
 /** Whether the Queue Manager runs. */
 export function isServed(dbPath: string): boolean {
   // Nobody can take a lock on a disk that is read-only from here, nor ask for it.
-  if (!existsSync(`${dbPath}.lock`) || isOnReadOnlyDisk(dbPath)) return false;
-  const lock = tryLock(`${dbPath}.lock`);
-  lock?.release();
-  return lock === undefined;
+  return !isOnReadOnlyDisk(dbPath) && isLocked(`${dbPath}.lock`);
 }

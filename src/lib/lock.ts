@@ -2,7 +2,7 @@
  * "Only one at a time", across processes, for as long as the holder lives: a lock dies with its process, however it
  * dies. Node has no flock(2); SQLite takes a POSIX record lock on our behalf, on a file that holds nothing else.
  */
-import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errnoOf } from './errors.js';
 import { openSqlite, type Db } from './sqlite.js';
@@ -31,6 +31,14 @@ export function tryLock(path: string): Lock | undefined {
     if (error instanceof Error) error.message = `${path}: ${error.message}`;
     throw error;
   }
+}
+
+/** Whether somebody has the lock of `path`. It is taken for a moment to find out. */
+export function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const lock = tryLock(path);
+  lock?.release();
+  return lock === undefined;
 }
 
 /**

@@ -132,6 +132,37 @@ describe('a rail', () => {
     assert.equal(scene.db.rails.get('us2')?.state, 'UP');
   });
 
+  it('that takes a page in the end has nothing left of an older request for it that was given up', async () => {
+    const scene = newScene({ answers: rail => (rail === 'us2' ? 'dead' : 'done') });
+    scene.request('a');
+    await scene.pass();
+    assert.deepEqual(scene.left(), ['us2 /a dead']);
+    scene.answers = () => 'done';
+    scene.request('a');
+    await scene.pass(2);
+    assert.equal(scene.sent.filter(line => line.startsWith('us2')).length, 2);
+    assert.deepEqual(scene.left(), []);
+  });
+
+  it('that clears a page has no older content of it put from its backlog later', async () => {
+    const scene = newScene();
+    const older = {
+      rail: 'us2',
+      url: '/a',
+      op: 'P',
+      contentId: '',
+      bodySha: 'x',
+      attempts: 1,
+      nextMs: scene.clock.nowMs() + 600_000,
+      dead: 0,
+      error: 'status 507',
+    } as const;
+    scene.db.write(() => scene.db.backlog.park(older, scene.clock.nowMs()));
+    scene.request('a');
+    await scene.pass(2);
+    assert.deepEqual(scene.left(), []);
+  });
+
   it('has what will never work kept, and not tried until somebody says so', async () => {
     const scene = newScene({ answers: rail => (rail === 'us2' ? 'dead' : 'done') });
     scene.request('a');

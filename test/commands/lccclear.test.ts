@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ClearDatabase } from '../../src/db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../../src/db/clear/open.js';
+import { railOf } from '../db/clear/support.js';
 import { runCommand } from '../support/command.js';
 import { ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
@@ -28,6 +29,7 @@ function newHome(toml = ''): string {
     ['map', 'add', 'www', '--type=article', '--path=/news/', '--extension=.html'],
   ])
     assert.equal(runCommand(home, 'lccrail', args).status, 0, args.join(' '));
+  inDb(home, db => db.rails.add(railOf('r1', 'www', { url: 'http://127.0.0.1:1/' }), Date.now()));
   return home;
 }
 
@@ -138,7 +140,7 @@ describe('lccclear', () => {
     const input = [
       '{"id":"1","type":"article","target":"www","force":true}',
       '{"id":"/p.html"}',
-      '{"id":7}',
+      '{"id":true}',
       '[]',
       '{"id":"x","kind":"article"}',
       '{',
@@ -151,7 +153,7 @@ describe('lccclear', () => {
     );
     assert.equal(status, 65);
     assert.deepEqual(stderr.trimEnd().split('\n'), [
-      'lccclear: line 3: "id" is no text',
+      'lccclear: line 3: "id" is neither text nor a whole number',
       'lccclear: line 4: no JSON object',
       'lccclear: line 5: no key "kind"; changes of lccq need --rules',
       'lccclear: line 6: no JSON',
@@ -194,7 +196,12 @@ describe('lccclear', () => {
     const home = newHome();
     const late = runCommand(home, 'lccclear', ['--target=www', '--wait=0.1', '/x.html']);
     assert.equal(late.status, 75);
-    assert.match(late.stderr, /1 request not carried out yet; see lccclearq, lccrail status/);
+    assert.deepEqual(late.stderr.split('\n'), [
+      'lccclear: lccd-hard does not run',
+      'lccclear: lccd-soft does not run',
+      'lccclear: 1 request not carried out yet; see lccclearq, lccrail status',
+      '',
+    ]);
     const wait = (id: string, carryOut: (db: ClearDatabase) => void) => {
       const child = spawn(join(ROOT, 'bin/lccclear'), ['-q', '--target=www', '--wait=100', id], {
         env: { ...process.env, LCC_HOME: home },
@@ -215,6 +222,31 @@ describe('lccclear', () => {
       db.queue.reject(row?.id ?? 0, 'no-path-map: none', Date.now());
     });
     assert.deepEqual(rejected, [65, null]);
+  });
+
+  it('takes operands after two dashes, lines without a type that are paths, and whole numbers as ids', () => {
+    const home = newHome();
+    assert.equal(runCommand(home, 'lccclear', ['--target=www', '--', '/x']).status, 0);
+    assert.match(
+      runCommand(home, 'lccclear', ['--stdin=tsv', '--target=www'], { input: '/y\n4711\n' }).stderr,
+      /line 2: no path of a page, and no content type; give that in the line, or --type: "4711"/,
+    );
+    const jsonl = { input: '{"id":"https://www.example.org/z"}\n{"id":4712,"type":"article"}\n{"id":1.5}\n' };
+    assert.match(
+      runCommand(home, 'lccclear', ['--stdin=jsonl', '--target=www'], jsonl).stderr,
+      /line 3: "id" is neither text nor a whole number/,
+    );
+    assert.deepEqual(queued(home), ['/x @url www', '/y @url www', '/z @url www', '4712 article www']);
+  });
+
+  it('says that a target has no rails', () => {
+    const home = newHome();
+    inDb(home, db => db.rails.remove('r1'));
+    const { status, stderr } = runCommand(home, 'lccclear', ['--target=all', '/x']);
+    assert.deepEqual(
+      [status, stderr],
+      [0, 'lccclear: target all has no rails: nothing of it is cleared; lccrail add\n'],
+    );
   });
 
   it('reads no more than the queue may hold, and goes on when there is room', async () => {

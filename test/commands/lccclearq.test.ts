@@ -17,7 +17,7 @@ describe('lccclearq', () => {
   it('says that there is no database: 66', () => {
     const { status, stderr } = clearq();
     assert.equal(status, 66);
-    assert.match(stderr, /clear\.db: there is none yet; lccrail and lccclear make it/);
+    assert.match(stderr, /clear\.db: there is none yet; lccrail target add makes it/);
   });
 
   it('shows what waits, is given up and was rejected, and changes that only when told to', () => {
@@ -47,6 +47,8 @@ describe('lccclearq', () => {
     const summary = JSON.parse(clearq('--json').stdout) as Record<string, unknown>;
     assert.deepEqual([summary['pending'], summary['rejected'], summary['publications']], [1, 1, 0]);
     assert.match(clearq('pending').stdout, /^1\ta\tpage\twww\t0\t\d+\n$/);
+    db.write(() => db.soft.publish({ url: '/s', target: 'www' }, 7));
+    assert.equal(clearq('unpublished').stdout, '/s\twww\t7\t0\t0\t\n');
     assert.match(clearq('rejected').stdout, /^2\tb\tpage\twww\tno-path-map: none\t5\n$/);
     assert.match(clearq('backlog').stdout, /^r1\t\/x\tclear\t\d+\t3\t\d+\tstatus 500\n$/);
     assert.equal(clearq('backlog', '--rail=r2').stdout, '');
@@ -76,7 +78,7 @@ describe('lccclearq', () => {
       [['--drop', '--yes'], /give a number, or --rail and --url/],
       [['--drop', '--yes', '--rail=r1', '--url=/x'], /rail r1 has no \/x in its backlog/],
       [['backlog', '--rail=r9'], /there is no rail r9/],
-      [['all'], /"all" is no list; give one of pending, backlog, dead, rejected/],
+      [['all'], /"all" is no list; give one of pending, unpublished, backlog, dead, rejected/],
       [['backlog', '--limit=0'], /--limit=0: give a number from 1/],
     ] as const) {
       const { status, stderr } = clearq(...args);

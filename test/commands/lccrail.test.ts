@@ -95,6 +95,8 @@ describe('lccrail', () => {
       [/file of secrets has no \[fleet\]/, ['add', 'r', '--target=www', NOWHERE, '--auth=fleet']],
       [/--path=news: give a path/, ['map', 'add', 'www', '--type=a', '--path=news']],
       [/--path=\/a\/\.\.\/: give a path/, ['map', 'add', 'www', '--type=a', '--path=/a/../']],
+      [/--path=\/%2e%2e\/x\/: give a path/, ['map', 'add', 'www', '--type=a', '--path=/%2e%2e/x/']],
+      [/--type=a\tb: give a name/, ['map', 'add', 'www', '--type=a\tb', '--path=/']],
       [/target all would contain itself/, ['target', 'group', 'all', 'all']],
       [/\/x\/: the url ends with a slash.*--pattern/, ['soft', 'add', 'www', '/x/']],
       [/--since=TIME is missing/, ['resync', 'www1']],
@@ -129,7 +131,7 @@ describe('lccrail', () => {
     assert.equal(status, 75);
     assert.match(
       stderr,
-      /2 pages will be cleared again on rail r1\n.*1 page still to be sent; see lccclearq/,
+      /2 pages will be cleared again on rail r1\n(?:.*does not run\n)*.*1 page still to be sent; see lccclearq/,
     );
     assert.deepEqual(
       db.backlog.list({ rail: '', url: '' }, 10).map(({ rail, url, contentId }) => [rail, url, contentId]),
@@ -140,7 +142,29 @@ describe('lccrail', () => {
       [['/p', 'p']],
     );
     db.write(() => db.backlog.settle('r1', '/a', Infinity));
+    const unpublished = runCommand(home, 'lccrail', ['up', 'r1', '--wait=0.1']);
+    assert.equal(unpublished.status, 75);
+    assert.match(unpublished.stderr, /lccrail: 1 page not published yet; see lccclearq unpublished\n$/);
+    db.write(() => db.soft.done(db.soft.get({ url: '/p', target: 'www' }) ?? assert.fail(), Date.now()));
     ok(home, 'up', 'r1', '--wait=5');
+    db.write(() =>
+      db.queue.add({ contentId: '1', contentType: 'a', target: 'www', force: false, source: '' }, Date.now()),
+    );
+    const busy = runCommand(home, 'lccrail', ['up', 'r1', '--wait=0.1']);
+    assert.equal(busy.status, 75);
+    assert.deepEqual(busy.stderr.split('\n').slice(0, 3), [
+      'lccrail: lccd-hard does not run',
+      'lccrail: lccd-soft does not run',
+      'lccrail: 1 request not carried out yet; see lccclearq pending',
+    ]);
+    const shown = runCommand(home, 'lccrail', ['status']);
+    assert.match(shown.stderr, /^lccrail: lccd-hard does not run: what waits for it is not carried out\n/);
+    ok(home, 'target', 'group', 'all', 'www');
+    ok(home, 'rm', 'r1');
+    const kept = runCommand(home, 'lccrail', ['target', 'rm', 'www']);
+    assert.equal(kept.status, 75);
+    assert.match(kept.stderr, /target www has requests that are not carried out yet, see lccclearq pending/);
+    ok(home, 'target', 'rm', 'www', '--force');
   });
 
   it(
@@ -194,10 +218,18 @@ describe('lccrail', () => {
           'ok  DELETE without a login',
           'ok  DELETE',
           'ok  GET of what was removed',
+          'ok  DELETE of a page that is not there',
         ],
       );
       assert.deepEqual(closed.pages(), []);
-      ok(home, 'set', 'r2', '--auth=other');
+      const other = runCommand(home, 'lccrail', ['set', 'r2', '--auth=other']);
+      assert.deepEqual(
+        [other.status, other.stderr],
+        [
+          0,
+          'lccrail: rail r2 is set up, but its pages cannot be cleared: PUT: status 401; mend that, then lccrail check r2\n',
+        ],
+      );
       const wrong = runCommand(home, 'lccrail', ['check', 'r2']);
       assert.equal(wrong.status, 65);
       assert.match(wrong.stdout, /^NOT OK  PUT: status 401$/m);

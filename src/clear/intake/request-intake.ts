@@ -11,8 +11,8 @@ import { TargetMap } from '../target-map.js';
 
 /** Requests, or pages to publish, of one transaction, and those of one request more: a daemon waits no longer than for these. */
 const SLICE_ROWS = 5000;
-/** What is remembered of its own requests, to find them among pages that are given up. */
-const REMEMBERED_IDS = 10_000;
+/** Requests that are remembered, to find what becomes of their pages. */
+const REMEMBERED_REQUESTS = 10_000;
 
 export interface IntakeTarget {
   db: ClearDatabase;
@@ -39,7 +39,9 @@ export class RequestIntake {
   readonly #target: IntakeTarget;
   readonly #map: TargetMap;
   readonly #ranges: IdRange[] = [];
-  readonly #contentIds = new Set<string>();
+  readonly #requests: NewRequest[] = [];
+  /** Target → whether it has a rail. */
+  readonly #hasRails = new Map<string, boolean>();
   #slice: Taken[] = [];
   /** What it writes. */
   #sliceRows = 0;
@@ -65,9 +67,14 @@ export class RequestIntake {
     return this.#ranges;
   }
 
-  /** Content ids of them, up to a number. */
-  get contentIds(): ReadonlySet<string> {
-    return this.#contentIds;
+  /** The first of them, up to a number. */
+  get requests(): readonly NewRequest[] {
+    return this.#requests;
+  }
+
+  /** Targets of requests that no rail is there for. */
+  get targetsWithoutRails(): string[] {
+    return [...this.#hasRails].filter(([, hasRails]) => !hasRails).map(([target]) => target);
   }
 
   /** Taken, and not durable yet. */
@@ -104,6 +111,7 @@ export class RequestIntake {
     const resolved = soft === undefined ? { pages: undefined } : resolveRequest(this.#map, request, soft);
     if ('rejected' in resolved) return resolved.rejected;
     const { pages } = resolved;
+    this.#noteRails(request.target);
     this.#slice.push({ request, pages });
     this.#sliceRows += pages?.length ?? 1;
     return undefined;
@@ -132,6 +140,13 @@ export class RequestIntake {
     this.#queued += slice.length;
     if (range !== undefined) this.#ranges.push(range);
     for (const { request } of slice)
-      if (this.#contentIds.size < REMEMBERED_IDS) this.#contentIds.add(request.contentId);
+      if (this.#requests.length < REMEMBERED_REQUESTS) this.#requests.push(request);
+  }
+
+  #noteRails(target: string): void {
+    if (this.#hasRails.has(target)) return;
+    const elementaries = new Set(this.#map.elementariesOf(target));
+    const hasRails = this.#target.db.rails.all().some(rail => elementaries.has(rail.target));
+    this.#hasRails.set(target, hasRails);
   }
 }

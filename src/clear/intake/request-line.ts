@@ -26,7 +26,7 @@ export type LineRequest =
 
 export type LineFormat = (text: string, defaults: RequestDefaults) => LineRequest;
 
-const MAX_NAME_BYTES = 255;
+export const MAX_NAME_BYTES = 255;
 
 export const LINE_FORMATS: Readonly<Record<string, LineFormat>> = {
   /** `content_id TAB content_type TAB target`; what is left out at the end comes from the options. */
@@ -66,10 +66,11 @@ export function requestOf(id: string, defaults: RequestDefaults): LineRequest {
 }
 
 function plain(fields: Record<string, unknown>, defaults: RequestDefaults): LineRequest {
-  const { id, type, target, force = defaults.force } = fields;
+  const { id: given, type, target, force = defaults.force } = fields;
+  const id = Number.isSafeInteger(given) ? String(given) : given;
   const other = Object.keys(fields).find(key => !['id', 'type', 'target', 'force'].includes(key));
   if (other !== undefined) return broken(`no key "${other}"; changes of lccq need --rules`);
-  if (typeof id !== 'string') return broken('"id" is no text');
+  if (typeof id !== 'string') return broken('"id" is neither text nor a whole number');
   for (const [key, value] of Object.entries({ type, target }))
     if (value !== undefined && typeof value !== 'string') return broken(`"${key}" is no text`);
   if (typeof force !== 'boolean') return broken('"force" is neither true nor false');
@@ -98,12 +99,26 @@ function checked(
   target: string | undefined,
   defaults: RequestDefaults,
 ): LineRequest {
-  const type = contentType ?? defaults.type;
+  const path = pathOf(contentId);
+  if ((contentType ?? defaults.type ?? URL_TYPE) === URL_TYPE && path !== undefined)
+    return checkedAs(path, URL_TYPE, target, defaults);
+  return checkedAs(contentId, contentType ?? defaults.type, target, defaults);
+}
+
+function checkedAs(
+  contentId: string,
+  type: string | undefined,
+  target: string | undefined,
+  defaults: RequestDefaults,
+): LineRequest {
   const name = target ?? defaults.target;
-  if (type === undefined) return wrong('no content type; give it in the line, or --type');
+  if (type === undefined)
+    return wrong(
+      `no path of a page, and no content type; give that in the line, or --type: ${shown(contentId)}`,
+    );
   if (name === undefined) return wrong('no target; give it in the line, or --target');
   for (const text of [type, name])
-    if (Buffer.byteLength(text) > MAX_NAME_BYTES || /\p{Cc}/u.test(text))
+    if (!isTypeName(text))
       return wrong(`content type or target longer than ${MAX_NAME_BYTES} bytes, or with control characters`);
   if (!defaults.hasTarget(name))
     return wrong(`there is no target ${shown(name)}; lccrail target add makes one`);
@@ -111,6 +126,11 @@ function checked(
   if (problem !== undefined) return wrong(`${problem}: ${shown(contentId)}`);
   const { force, source } = defaults;
   return { request: { contentId, contentType: type, target: name, force, source } };
+}
+
+/** Whether a text can be a content type, or the name of a target. */
+export function isTypeName(text: string): boolean {
+  return Buffer.byteLength(text) <= MAX_NAME_BYTES && !/\p{Cc}/u.test(text);
 }
 
 function idProblem(id: string, utf8: boolean): string | undefined {

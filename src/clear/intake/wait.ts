@@ -1,14 +1,28 @@
-/** Waiting until requests are done: their rows are gone, wherever the rails that were down have them. */
+/**
+ * Waiting until requests are carried out: their rows are gone, what they publish is on its rails, and no rail that is up has
+ * a page of theirs in its backlog. Rails that are down have theirs there, and are not waited for.
+ */
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { Clock } from '../../lib/clock.js';
+import { resolveRequest, type ResolveOptions, type TargetPage } from '../resolve.js';
+import { TargetMap } from '../target-map.js';
 import type { IdRange, RequestIntake } from './request-intake.js';
 
 /** `rejected`: at least one could not be carried out, or is given up on a rail. */
-export type WaitResult = { state: 'done' | 'waiting' | 'rejected'; waiting: number; problems: string[] };
+export interface WaitResult {
+  state: 'done' | 'waiting' | 'rejected';
+  /** Requests, or pages of them, that are not carried out. */
+  waiting: number;
+  /** What became of those that cannot be, and what keeps the others waiting: a line each, the first of them. */
+  problems: string[];
+  /** Rails that are down → pages that wait for them. */
+  down: ReadonlyMap<string, number>;
+}
 
 const POLL_MS = 50;
+/** Of the time, at most a tenth is spent looking. */
+const REST_FACTOR = 9;
 const MAX_PROBLEMS = 10;
-const PAGE_ROWS = 1000;
 
 /**
  * @param timeoutMs Infinity: as long as it takes
@@ -17,26 +31,116 @@ const PAGE_ROWS = 1000;
 export async function waitForRequests(
   db: ClearDatabase,
   clock: Clock,
-  intake: RequestIntake,
+  intake: Pick<RequestIntake, 'ranges' | 'requests'>,
+  resolve: ResolveOptions,
   timeoutMs: number,
   sleep: (delayMs: number) => Promise<void>,
 ): Promise<WaitResult> {
   const endMs = clock.monotonicMs() + timeoutMs;
+  let pages: PagesOnRails | undefined;
   for (;;) {
-    const waiting = db.read(() => waitingOf(db, intake.ranges));
-    if (waiting === 0) {
-      const problems = db.read(() => [...rejectedOf(db, intake.ranges), ...deadOf(db, intake.contentIds)]);
-      const some = problems.slice(0, MAX_PROBLEMS);
-      return { state: problems.length > 0 ? 'rejected' : 'done', waiting, problems: some };
+    const beginMs = clock.monotonicMs();
+    const queued = db.read(() => queuedOf(db, intake.ranges));
+    if (queued === 0) {
+      pages ??= new PagesOnRails(db, pagesOf(db, intake, resolve));
+      pages.look();
     }
-    const leftMs = endMs - clock.monotonicMs();
-    if (leftMs <= 0) return { state: 'waiting', waiting, problems: [] };
-    await sleep(Math.min(POLL_MS, leftMs));
+    const waiting = pages?.waiting ?? queued;
+    const nowMs = clock.monotonicMs();
+    if (waiting === 0 || nowMs >= endMs) {
+      const refused = [...db.read(() => rejectedOf(db, intake.ranges)), ...(pages?.given ?? [])];
+      const problems = [...refused, ...(waiting > 0 ? (pages?.reasons ?? []) : [])].slice(0, MAX_PROBLEMS);
+      const state = waiting > 0 ? 'waiting' : refused.length > 0 ? 'rejected' : 'done';
+      return { state, waiting, problems, down: pages?.down ?? new Map() };
+    }
+    await sleep(Math.min(Math.max(POLL_MS, (nowMs - beginMs) * REST_FACTOR), endMs - nowMs));
   }
 }
 
-function waitingOf(db: ClearDatabase, ranges: readonly IdRange[]): number {
+/** Pages, until each of them is on every rail that is up. */
+class PagesOnRails {
+  readonly #db: ClearDatabase;
+  readonly #given: string[] = [];
+  #reasons: string[] = [];
+  #down = new Map<string, number>();
+  #left: readonly TargetPage[];
+
+  constructor(db: ClearDatabase, pages: readonly TargetPage[]) {
+    this.#db = db;
+    this.#left = pages;
+  }
+
+  get waiting(): number {
+    return this.#left.length;
+  }
+
+  /** Of pages that are given up on a rail, the first. */
+  get given(): readonly string[] {
+    return this.#given;
+  }
+
+  /** What keeps pages waiting, the first of them. */
+  get reasons(): readonly string[] {
+    return this.#reasons;
+  }
+
+  get down(): ReadonlyMap<string, number> {
+    return this.#down;
+  }
+
+  look(): void {
+    this.#reasons = [];
+    this.#left = this.#db.read(() => {
+      const rails = this.#db.rails.all();
+      return this.#left.filter(page => {
+        const own = rails.filter(({ target }) => target === page.target);
+        return !this.#isDone(page, own);
+      });
+    });
+  }
+
+  #isDone(page: TargetPage, rails: readonly { name: string; state: 'UP' | 'DOWN' }[]): boolean {
+    const published = this.#db.soft.get(page);
+    if (published !== undefined && published.publishSeq > published.doneSeq) {
+      if (published.lastError !== null) note(this.#reasons, `${page.url}: ${published.lastError}`);
+      return false;
+    }
+    const missing = rails.flatMap(({ name, state }) => {
+      const entry = this.#db.backlog.get(name, page.url);
+      return entry === undefined ? [] : [{ ...entry, state }];
+    });
+    const waiting = missing.filter(({ state, dead }) => state === 'UP' && dead === 0);
+    for (const { rail, lastError } of waiting)
+      if (lastError !== '') note(this.#reasons, `${page.url} on rail ${rail}: ${lastError}`);
+    if (waiting.length > 0) return false;
+    for (const { rail, state, dead, lastError } of missing)
+      if (dead === 1) note(this.#given, `${page.url}: given up on rail ${rail}: ${lastError}`);
+      else if (state === 'DOWN') this.#down.set(rail, (this.#down.get(rail) ?? 0) + 1);
+    return true;
+  }
+}
+
+function note(lines: string[], line: string): void {
+  if (lines.length < MAX_PROBLEMS) lines.push(line);
+}
+
+function queuedOf(db: ClearDatabase, ranges: readonly IdRange[]): number {
   return ranges.reduce((sum, { first, last }) => sum + db.queue.countBetween(first, last), 0);
+}
+
+/** Of all requests that are remembered; those that were rejected have none. */
+function pagesOf(
+  db: ClearDatabase,
+  { requests }: Pick<RequestIntake, 'requests'>,
+  resolve: ResolveOptions,
+): TargetPage[] {
+  const { targets } = db;
+  const map = db.read(() => new TargetMap(targets.all(), targets.members(), targets.paths()));
+  const pages = requests.flatMap(request => {
+    const resolved = resolveRequest(map, request, resolve);
+    return 'rejected' in resolved ? [] : resolved.pages;
+  });
+  return [...new Map(pages.map(page => [`${page.target} ${page.url}`, page])).values()];
 }
 
 function rejectedOf(db: ClearDatabase, ranges: readonly IdRange[]): string[] {
@@ -46,20 +150,4 @@ function rejectedOf(db: ClearDatabase, ranges: readonly IdRange[]): string[] {
       .filter(({ id }) => id <= last)
       .map(({ contentId, error }) => `${contentId}: ${error}`),
   );
-}
-
-/** Pages that are given up on a rail, of requests with these ids. */
-function deadOf(db: ClearDatabase, contentIds: ReadonlySet<string>): string[] {
-  const problems: string[] = [];
-  if (!db.backlog.counts().some(({ dead }) => dead > 0)) return problems;
-  for (let after = { rail: '', url: '' }; problems.length <= MAX_PROBLEMS;) {
-    const rows = db.backlog.list(after, PAGE_ROWS);
-    for (const { rail, url, dead, contentId, lastError } of rows)
-      if (dead === 1 && contentIds.has(contentId))
-        problems.push(`${url}: given up on rail ${rail}: ${lastError}`);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_ROWS) break;
-    after = last;
-  }
-  return problems;
 }

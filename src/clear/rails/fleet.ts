@@ -270,7 +270,7 @@ export class Fleet implements RailLedger {
         rail.refresh(row);
         if (isOther) rail.changeSender(this.#senderFor(row));
       }
-      // What is not on disk yet is not seen there.
+      // What is not on disk yet is not seen there. What is done settles entries of either kind, also such as are given up.
       rail.hasBacklog = db.backlog.hasAny(row.name) || (rail.hasBacklog && commits.waitingCount > 0);
       byTarget.set(row.target, [...(byTarget.get(row.target) ?? []), rail]);
     }

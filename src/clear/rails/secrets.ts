@@ -89,6 +89,8 @@ function secretOf(file: string, name: string, value: unknown): Secret {
   };
   const [basic, bearer, ca, cert, key] = [text('basic'), text('bearer'), pem('ca'), pem('cert'), pem('key')];
   if (basic !== undefined && !basic.includes(':')) throw refuse('basic: write user:password');
+  if (basic !== undefined && bearer !== undefined)
+    throw refuse('basic and bearer are both logins of one header; give one');
   if ((cert === undefined) !== (key === undefined)) throw refuse('cert and key go together');
   return {
     ...(basic !== undefined && { basic }),

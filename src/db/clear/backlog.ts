@@ -107,6 +107,9 @@ export class BacklogStore {
           'SELECT 1 FROM rail_backlog WHERE rail = ? AND op = ? AND dead = 0 LIMIT 1',
         )
         .pluck(),
+      waitingOf: db
+        .prepare<[string], number>('SELECT count(*) FROM rail_backlog WHERE rail = ? AND dead = 0')
+        .pluck(),
       hasAny: db.prepare<[string], 1>('SELECT 1 FROM rail_backlog WHERE rail = ? LIMIT 1').pluck(),
       counts: db.prepare<[], BacklogCount>(
         `SELECT rail, sum(dead = 0) AS waiting, sum(dead) AS dead, min(CASE dead WHEN 0 THEN first_ms END) AS oldestMs
@@ -194,6 +197,11 @@ export class BacklogStore {
   /** Whether a rail has anything left of any kind, be it due, dead or neither. */
   hasAny(rail: string): boolean {
     return this.#statements.hasAny.get(rail) !== undefined;
+  }
+
+  /** Pages that wait for a rail. */
+  waitingOf(rail: string): number {
+    return this.#statements.waitingOf.get(rail) ?? 0;
   }
 
   /** Of rails that have any; reads all of them. */

@@ -4,7 +4,7 @@ import { corrupt } from '../sqlite/row-checks.js';
 import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';
-import { clearDbError, openClearDb, openClearDbForReading } from './open.js';
+import { clearDbError, openClearDb, openClearDbForReading, requireClearDb } from './open.js';
 import { RequestStore } from './queue.js';
 import { RailStore } from './rails.js';
 import { SoftStore } from './soft.js';
@@ -23,12 +23,27 @@ export class ClearDatabase {
 
   /** @throws LccError as openClearDb */
   static open(path: string, busyMs: number): ClearDatabase {
-    return new ClearDatabase(path, openClearDb(path, busyMs));
+    return ClearDatabase.#of(path, openClearDb(path, busyMs));
+  }
+
+  /** Opens one that is there: an empty one would be of no use. @throws LccError `input.missing` when there is none, as openClearDb */
+  static openExisting(path: string, busyMs: number): ClearDatabase {
+    requireClearDb(path);
+    return ClearDatabase.open(path, busyMs);
   }
 
   /** @throws LccError as openClearDbForReading */
   static openForReading(path: string): ClearDatabase {
-    return new ClearDatabase(path, openClearDbForReading(path));
+    return ClearDatabase.#of(path, openClearDbForReading(path));
+  }
+
+  static #of(path: string, db: Db): ClearDatabase {
+    try {
+      return new ClearDatabase(path, db);
+    } catch (error) {
+      db.close();
+      throw clearDbError(path, error);
+    }
   }
 
   private constructor(path: string, db: Db) {

@@ -51,8 +51,7 @@ export function openClearDb(path: string, busyMs: number): Db {
  * @throws LccError `input.missing` when there is none, otherwise as openClearDb
  */
 export function openClearDbForReading(path: string): Db {
-  if (!existsSync(path))
-    throw new LccError('input.missing', `${path}: there is none yet; lccrail and lccclear make it`);
+  requireClearDb(path);
   let db: Db | undefined;
   try {
     db = openForReading(path, COMMAND_BUSY_MS);
@@ -63,6 +62,12 @@ export function openClearDbForReading(path: string): Db {
     db?.close();
     throw clearDbError(path, error);
   }
+}
+
+/** @throws LccError `input.missing` when there is no database */
+export function requireClearDb(path: string): void {
+  if (!existsSync(path))
+    throw new LccError('input.missing', `${path}: there is none yet; lccrail target add makes it`);
 }
 
 /** What SQLite reports of this database, as an LccError where that is known. */

@@ -84,6 +84,9 @@ export class RequestStore {
       countBetween: db
         .prepare<[number, number], number>('SELECT count(*) FROM clear_cache_queue WHERE id BETWEEN ? AND ?')
         .pluck(),
+      hasTarget: db.prepare<[string], 1>('SELECT 1 FROM clear_cache_queue WHERE target = ? LIMIT 1').pluck(),
+      firstId: db.prepare<[], number>('SELECT id FROM clear_cache_queue ORDER BY id LIMIT 1').pluck(),
+      lastId: db.prepare<[], number>('SELECT id FROM clear_cache_queue ORDER BY id DESC LIMIT 1').pluck(),
       oldest: db.prepare<[], number>('SELECT enqueued_ms FROM clear_cache_queue ORDER BY id LIMIT 1').pluck(),
     };
   }
@@ -156,6 +159,21 @@ export class RequestStore {
   /** Requests with ids from one to another, both included. */
   countBetween(first: number, last: number): number {
     return this.#statements.countBetween.get(first, last) ?? 0;
+  }
+
+  /** Whether a request names a target; reads all of them where none does. */
+  hasTarget(target: string): boolean {
+    return this.#statements.hasTarget.get(target) !== undefined;
+  }
+
+  /** Of the oldest request; undefined when there is none. */
+  firstId(): number | undefined {
+    return this.#statements.firstId.get();
+  }
+
+  /** Of the latest request; 0 when there is none. */
+  lastId(): number {
+    return this.#statements.lastId.get() ?? 0;
   }
 
   /** When the oldest came; undefined when there is none. */

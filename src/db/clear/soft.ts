@@ -86,6 +86,11 @@ export class SoftStore {
       waiting: db
         .prepare<[], number>('SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq')
         .pluck(),
+      waitingOf: db
+        .prepare<[string, number], number>(
+          'SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq AND target = ? AND publish_seq <= ?',
+        )
+        .pluck(),
       // Its target may have been removed.
       note: db.prepare<GeneratedPage & { madeMs: number }>(
         `INSERT INTO generated_page SELECT $tsUrl, $target, $url, $madeMs
@@ -173,6 +178,11 @@ export class SoftStore {
   /** Pages that are not everywhere as they were published last. */
   waitingCount(): number {
     return this.#statements.waiting.get() ?? 0;
+  }
+
+  /** The same of one target. @param lastSeq pages published later are left out */
+  waitingCountOf(target: string, lastSeq: number): number {
+    return this.#statements.waitingOf.get(target, lastSeq) ?? 0;
   }
 
   /** Notes a name, before it is asked for. Inside a transaction. @param madeMs the timestamp in it */

@@ -8,7 +8,7 @@ import { addTargets, newClearDb, newHome } from './support.js';
 
 it('the database is made with its folder, closed to others, and its commits are on disk', () => {
   const path = join(newHome(), 'clear/clear.db');
-  assert.throws(() => ClearDatabase.openForReading(path), /there is none yet; lccrail and lccclear make it/);
+  assert.throws(() => ClearDatabase.openForReading(path), /there is none yet; lccrail target add makes it/);
   const db = newClearDb(path);
   assert.deepEqual([statSync(path).mode & 0o007, statSync(join(path, '..')).mode & 0o007], [0, 0]);
   addTargets(db, 'us');
