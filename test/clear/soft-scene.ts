@@ -108,7 +108,6 @@ export class SoftScene {
       bodies,
       source: {
         generate: (_origin, url) => new Promise(resolve => this.#generate(url, resolve, scene.generates)),
-        close() {},
       },
       clock,
       log,

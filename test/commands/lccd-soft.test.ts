@@ -1,13 +1,14 @@
 /** lccd-soft with real rails and a load balancer that generates. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
-
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { SOFT_FIGURES } from '../../src/clear/figures.js';
 import { EXIT } from '../../src/lib/errors.js';
+import { examples, pageOf } from '../support/mdoc.js';
+import { startDocs } from '../support/nginx.js';
 import { noRails } from '../support/rails.js';
 import { SoftHome } from '../support/soft.js';
 import { until } from '../support/until.js';
@@ -83,9 +84,60 @@ describe('lccd-soft', { skip: noRails }, () => {
       home.publish('/a.html');
       home.startSoft();
       await home.untilPublished();
-      assert.equal(balancer.asked.length, 2);
+      const asked = balancer.asked.map(({ url }) => url.replace(/-\d{17}/, '-STAMP'));
+      assert.deepEqual(asked, ['/a-STAMP.html', '/a.html', '/a-STAMP.html', '/a.html']);
       for (const rail of home.rails) assert.deepEqual(rail.pages(), gone === 'delete' ? [] : ['/a.html']);
       assert.deepEqual(home.db.soft.generated(), []);
+    }
+  });
+
+  it('leaves pages where they are while the site does not know names with a timestamp, and says so', async () => {
+    const home = newHome({ backoff_min_ms: 10, backoff_max_ms: 10, poll_ms: 20 });
+    const balancer = await home.begin(['nginx', 'apache']);
+    for (const rail of home.rails) rail.write(['/a.html', '/b.html']);
+    const isStamped = ({ url = '' }: { url?: string | undefined }) => /-\d{17}/.test(url);
+    balancer.answer = (url, request) => (isStamped(request) ? { status: 404 } : { body: `new ${url}` });
+    home.publish('/a.html');
+    const daemon = home.startSoft();
+    await until('it was tried often', () => balancer.asked.filter(isStamped).length > 4);
+    for (const rail of home.rails) assert.deepEqual(rail.pages(), ['/a.html', '/b.html']);
+    assert.match(
+      String((await home.softStatus())['generation_error']),
+      /^\/a\.html: status 404 \(http:\/\/127.*\/a-\d{17}\.html\), but there is \/a\.html: .*lccrail-drivers\(5\)/,
+    );
+    // The site is mended. What is gone after that is believed, also by the next daemon, without another question.
+    balancer.answer = url => ({ body: `new ${url}` });
+    await home.untilPublished();
+    assert.deepEqual(home.contents('/a.html'), ['new /a.html', 'new /a.html']);
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+    balancer.answer = (_url, request) => (isStamped(request) ? { status: 404 } : { body: 'a cache has it' });
+    home.publish('/a.html');
+    home.startSoft();
+    await home.untilPublished();
+    for (const rail of home.rails) assert.deepEqual(rail.pages(), ['/b.html']);
+  });
+
+  it('generates through nginx as lccrail-drivers(5) sets it up', async () => {
+    const home = newHome();
+    await home.begin(['apache']);
+    const page = pageOf('lccrail-drivers') ?? assert.fail();
+    const block = examples(page).find(text => text.includes('rewrite')) ?? assert.fail();
+    const rewrite = /^ *(rewrite .*)$/m.exec(block)?.[1] ?? assert.fail();
+    const site = await startDocs(rewrite);
+    try {
+      const urls = ['/v1.2/page', '/a.tar.gz', '/news/a-1.html'];
+      for (const url of urls) {
+        mkdirSync(dirname(site.docroot + url), { recursive: true });
+        writeFileSync(site.docroot + url, `new ${url}`);
+      }
+      home.db.targets.put({ name: 'www', kind: 'elementary', lbUrl: site.url, host: null });
+      home.publish(...urls);
+      home.startSoft();
+      await home.untilPublished();
+      for (const url of urls) assert.deepEqual(home.contents(url), [`new ${url}`]);
+    } finally {
+      await site.stop();
     }
   });
 

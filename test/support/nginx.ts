@@ -34,12 +34,12 @@ export interface DocsSite extends Site {
   docroot: string;
 }
 
-/** Serves a directory of its own, empty at first, that goes away when the site is stopped. */
-export async function startDocs(): Promise<DocsSite> {
+/** Serves a directory of its own, empty at first, that goes away when the site is stopped. @param location more for its location */
+export async function startDocs(location = ''): Promise<DocsSite> {
   const dir = mkdtempSync(join(tmpdir(), 'lcc-site-'));
   const docroot = join(dir, 'docs');
   mkdirSync(docroot);
-  const site = await startSite(docroot, join(dir, 'nginx'));
+  const site = await startSite(docroot, join(dir, 'nginx'), location);
   const stop = async () => {
     await site.stop();
     rmSync(dir, { recursive: true, force: true });

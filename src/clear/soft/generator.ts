@@ -65,8 +65,12 @@ export class Generator implements PageSource {
     const sink = new MemorySink(false);
     const headers = host === null ? [] : ['host', host];
     return new Promise(resolve => {
-      this.#engine.fetch({ url: pageOn(lbUrl, url), roots: [], headers }, sink, {
-        done: outcome => resolve(this.#generatedOf(outcome, sink)),
+      const asked = pageOn(lbUrl, url);
+      this.#engine.fetch({ url: asked, roots: [], headers }, sink, {
+        done: outcome => {
+          const made = this.#generatedOf(outcome, sink);
+          resolve(made.kind === 'page' ? made : { ...made, error: `${made.error} (${asked})` });
+        },
       });
     });
   }

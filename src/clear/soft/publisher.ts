@@ -25,7 +25,7 @@ import type { PageBody } from '../rails/unit.js';
 import type { TargetMap } from '../target-map.js';
 import type { Bodies } from './bodies.js';
 import { DuePages } from './due-pages.js';
-import { originOf, type Generated, type PageOrigin, type PageSource } from './generator.js';
+import { originOf, type Generated, type PageOrigin } from './generator.js';
 import { stampedUrl } from './names.js';
 import { publishOn, removeNames, removeOn } from './on-rails.js';
 import { SoftRules } from './rules.js';
@@ -35,7 +35,7 @@ export interface PublisherOptions {
   fleet: Fleet;
   commits: Commits;
   bodies: Pick<Bodies, 'take' | 'release'>;
-  source: PageSource;
+  source: { generate(origin: PageOrigin, tsUrl: string, url: string): Promise<Generated> };
   clock: Clock;
   log: Log;
   limits: Pick<ClearOptions, 'soft' | 'rail' | 'commits'>;
@@ -273,7 +273,7 @@ export class Publisher {
       if (naming === undefined) return;
       this.generatingCount++;
       source
-        .generate(naming.origin, naming.tsUrl)
+        .generate(naming.origin, naming.tsUrl, naming.row.url)
         .then(generated => this.#generated(naming, generated))
         .catch(fail);
     }

@@ -7,6 +7,7 @@ import { RailsStatus } from '../rails/status.js';
 import { Bodies } from './bodies.js';
 import { Generator } from './generator.js';
 import { removeLeftNames, Replays } from './leftovers.js';
+import { ProvenSource } from './proven-source.js';
 import { Publisher } from './publisher.js';
 
 export function startSoft(services: Services): Promise<Running> {
@@ -34,7 +35,8 @@ function run(parts: ClearParts): Running {
     bodyOf: row => replays.bodyOf(row),
     keepBody: ({ sha }) => (sha === '' ? sha : bodies.keep(sha)),
   });
-  const source = new Generator(options.soft, options.sender, clock);
+  const generator = new Generator(options.soft, options.sender, clock);
+  const source = new ProvenSource(generator, db, commits);
   const publisher = new Publisher({ db, fleet, commits, bodies, source, clock, log, limits: options, fail });
   const rounds = new Rounds(parts);
   const rails = new RailsStatus(db.backlog, clock);
@@ -73,7 +75,7 @@ function run(parts: ClearParts): Running {
       publisher.stop();
       rounds.end();
       await fleet.stop(options.graceMs);
-      source.close();
+      generator.close();
       closeFleet(parts, fleet);
     },
   };

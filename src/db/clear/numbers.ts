@@ -2,16 +2,22 @@
 import type { Db } from '../../lib/sqlite.js';
 
 export type ClearCounter = 'publish_seq' | 'last_stamp';
+/** A load balancer that answers names with a timestamp. */
+export type ClearNote = `names ${string}`;
 
 export class NumberStore {
   readonly #read;
   readonly #write;
+  readonly #note;
   readonly #readCursor;
   readonly #writeCursor;
 
   constructor(db: Db) {
-    this.#read = db.prepare<[ClearCounter], number>('SELECT value FROM counter WHERE name = ?').pluck();
+    this.#read = db
+      .prepare<[ClearCounter | ClearNote], number>('SELECT value FROM counter WHERE name = ?')
+      .pluck();
     this.#write = db.prepare<[number, ClearCounter]>('UPDATE counter SET value = ? WHERE name = ?');
+    this.#note = db.prepare<[ClearNote]>('INSERT OR IGNORE INTO counter VALUES (?, 1)');
     this.#readCursor = db.prepare<[string], string>('SELECT value FROM cursor WHERE name = ?').pluck();
     this.#writeCursor = db.prepare<[string, string]>(
       'INSERT INTO cursor VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
@@ -32,6 +38,15 @@ export class NumberStore {
     const value = Math.max(this.last(name) + 1, least);
     this.#write.run(value, name);
     return value;
+  }
+
+  isNoted(note: ClearNote): boolean {
+    return this.#read.get(note) !== undefined;
+  }
+
+  /** Inside a transaction. */
+  note(note: ClearNote): void {
+    this.#note.run(note);
   }
 
   /** Undefined when nothing was ever read of that feed. */
