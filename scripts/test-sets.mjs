@@ -24,6 +24,7 @@ const REST = [
   'qm/fsm',
   'spider/faults',
   'spider/hostile',
+  'spider/transaction/records',
 ];
 /** Tests that only the long set has. */
 const LONG_ONLY = ['bot/endurance', 'qm/mutants'];
@@ -41,6 +42,7 @@ const LONG = [
   'line/clear-feed',
   'qm/model',
   'qm/quota',
+  'spider/faults/kills',
 ];
 
 const isIn = (name, prefixes) => prefixes.some(prefix => name.startsWith(prefix));
@@ -66,6 +68,7 @@ export const AMOUNTS = {
     LCC_TEST_KILLS: '500',
     LCC_TEST_PAGES: '200',
     LCC_TEST_PROVIDERS: '20',
+    LCC_TEST_SPIDER_URLS: '3000',
     LCC_TEST_TIMEOUT_MS: '14400000',
     LCC_TEST_URLS: '200000',
   },
