@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { crontabLine } from '../cp/register/crontab.js';
+import { crontabLine } from '../wire/crontab.js';
 import {
   continueRegistration,
   register,

@@ -98,7 +98,8 @@ function refuse(c: Ask, { status, code, what, advice, retryAfterS }: RsRequestRe
   return c.json({ code, what, where: c.req.path.replace(/\/pairs\/[^/]+/, '/pairs/ID'), do: advice }, status);
 }
 
-function requireOwn(c: Ask, origin: string): void {
+/** @throws RsRequestRefused 403 when a browser says that another site's page sends it */
+export function requireOwn(c: Ask, origin: string): void {
   const from = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
   if (

@@ -23,6 +23,12 @@ export function rsOptions(config: Config) {
     contact: config.get('rs.contact'),
     mode: config.get('rs.mode') as 'open' | 'approve' | 'closed',
     proxies: config.get('rs.proxies').map(parseNetwork),
+    /** What a new provider gets, as applicants are told; the Queue Manager has the say. */
+    first: {
+      filesmax: config.get('rs.filesmax'),
+      spacemax: config.get('rs.spacemax_bytes'),
+      bandwidth: config.get('rs.bandwidth_bytes_per_s'),
+    },
     firstPid: config.get('rs.first_pid'),
     pairMs: config.get('rs.pair_ms'),
     waitMs: config.get('rs.wait_ms'),

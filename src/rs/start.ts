@@ -14,6 +14,7 @@ import type { RsStatus } from './figures.js';
 import { rsOptions, type RsOptions } from './options.js';
 import { listenerOf } from './listener.js';
 import { OutboxSender } from './outbox-sender.js';
+import { pagesOf } from './pages/pages.js';
 import { Registrar } from './registrar.js';
 import { Transitions } from './transitions.js';
 
@@ -87,20 +88,26 @@ async function run(
   const registrar = new Registrar({ db, options, clock, log, applied: () => sender.stir(), fail });
 
   const limits = webLimitsOf(config);
+  const maxBodyBytes = limits['web.max_body_bytes'];
+  const within = (over: Promise<void>, delayMs: number) =>
+    Promise.race([over, new Promise<void>(resolve => clock.after(delayMs, resolve))]);
+  const failed = (path: string, error: unknown) =>
+    log.error('request failed', { path, error: messageOf(error) });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const api = apiOf({
     registrar,
     options,
-    maxBodyBytes: limits['web.max_body_bytes'],
-    within: (over, delayMs) =>
-      Promise.race([over, new Promise<void>(resolve => clock.after(delayMs, resolve))]),
-    failed: (path, error) => log.error('request failed', { path, error: messageOf(error) }),
+    maxBodyBytes,
+    within,
+    failed,
   });
   app.get('/healthz', c => c.text(sender.isConnected ? 'ok\n' : 'the Queue Manager is away\n'));
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
-  app.notFound(c => c.text('there is nothing here\n', 404));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
   app.route(`${base}/api/v1`, api);
+  const pages = pagesOf({ registrar, options, clock, maxBodyBytes, within, failed });
+  app.route(base === '' ? '/' : base, pages);
+  app.notFound(c => c.text('there is nothing here\n', 404));
   const web = await serveWeb(services, endpoints, listenerOf(app, log), limits);
   for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
 

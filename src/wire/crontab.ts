@@ -11,7 +11,8 @@ export interface CrontabTerms {
   urlprefix: string;
 }
 
-const PLAIN = /^[\w@+=:,./-]+$/;
+/** The shell leaves it as it is, or puts the home in front. */
+const PLAIN = /^(?:\$HOME\/)?[\w@+=:,./-]+$/;
 
 /** Every quarter of an hour; hidden files are left out. Of one line, for crontab(5) has no other. */
 export function crontabLine({ bin, docroot, pwdfile, pid, uns, urlprefix }: CrontabTerms): string {

@@ -1,0 +1,159 @@
+/** The page of a pair: what to put where, how it stands, and what comes next. */
+import { html } from 'hono/html';
+import { formatUntil } from '../../config/words.js';
+import type { Registration, RegistrationState } from '../../db/rs/registrations.js';
+import { crontabLine } from '../../wire/crontab.js';
+import { capital, type Markup } from './layout.js';
+
+/** What is shown once. */
+export interface PairSecrets {
+  secret: string;
+  password: string;
+}
+
+export interface PairView {
+  registration: Registration;
+  secrets: PairSecrets | undefined;
+  /** Where its forms are sent: the address of the page. */
+  here: string;
+  uns: string;
+  checksLeft: number;
+  nowMs: number;
+}
+
+const STATES: Record<RegistrationState, readonly [tone: 'good' | 'wait' | 'bad', words: string]> = {
+  issued: ['wait', 'waits for the file'],
+  checking: ['wait', 'is being checked'],
+  proven: ['good', 'is proven'],
+  waiting: ['wait', 'is proven, and waits for approval'],
+  applying: ['wait', 'is proven, and is being set up'],
+  active: ['good', 'is registered'],
+  refused: ['bad', 'is refused'],
+  expired: ['bad', 'is expired'],
+  cancelled: ['bad', 'is cancelled'],
+};
+
+export function pairBody(view: PairView): Markup {
+  const { registration, secrets } = view;
+  const { prefix, pid, state } = registration;
+  const [tone, words] = STATES[state];
+  return html`<h1 class="address">${prefix}</h1>
+    <p><span class="state ${tone}">${words}</span></p>
+    ${whyNot(registration)} ${secrets === undefined ? '' : shownOnce(secrets, pid)} ${nextStep(view)}
+    <h2>This registration</h2>
+    <dl class="facts">
+      <dt>Provider</dt>
+      <dd>${String(pid)}</dd>
+      <dt>Directory</dt>
+      <dd class="mono">${prefix}</dd>
+      ${
+        registration.endsMs === undefined
+          ? ''
+          : html`<dt>Good until</dt>
+              <dd>${formatUntil(registration.endsMs, view.nowMs)}</dd>`
+      }
+      ${
+        state === 'issued'
+          ? html`<dt>Checks left</dt>
+              <dd>${String(view.checksLeft)}</dd>`
+          : ''
+      }
+    </dl>`;
+}
+
+function whyNot({ reason }: Registration): Markup | string {
+  if (reason === undefined) return '';
+  return html`<div class="note bad" role="alert">
+    <h2>${capital(reason.what)}</h2>
+    <p>${capital(reason.do)}.</p>
+  </div>`;
+}
+
+function shownOnce({ secret, password }: PairSecrets, pid: number): Markup {
+  return html`<div class="note wait">
+    <h2>Keep this now: it is shown only once</h2>
+    <dl class="facts">
+      <dt>Provider number</dt>
+      <dd class="mono">${String(pid)}</dd>
+      <dt>Password</dt>
+      <dd class="mono">${password}</dd>
+      <dt>Secret for the file</dt>
+      <dd class="mono">${secret}</dd>
+    </dl>
+    <p>
+      The password belongs into a file that only you can read. The secret is for everybody to read on your
+      site.
+    </p>
+    <pre>(umask 077; echo '${password}' &gt; ~/.lcc-password)</pre>
+  </div>`;
+}
+
+function nextStep(view: PairView): Markup | string {
+  switch (view.registration.state) {
+    case 'issued':
+      return fileStep(view);
+    case 'checking':
+      return html`<div class="note wait">
+        <p>The site is being asked for the file. This page looks again by itself.</p>
+      </div>`;
+    case 'proven':
+    case 'waiting':
+      return html`<div class="note wait">
+        <h2>Now the operator decides</h2>
+        <p>You may remove the file. Come back to this page to see what was decided; keep its address.</p>
+        <p><a href="${view.here}">Look again</a></p>
+      </div>`;
+    case 'applying':
+      return html`<div class="note wait"><p>This takes a moment. This page looks again by itself.</p></div>`;
+    case 'active':
+      return activeStep(view);
+    case 'refused':
+    case 'expired':
+    case 'cancelled':
+      return '';
+  }
+}
+
+function fileStep({ registration, secrets, here }: PairView): Markup {
+  const { prefix, file } = registration;
+  return html`<h2>Put the file on your site</h2>
+    <ol class="steps">
+      <li>
+        Make a file with the name <code>${file}</code> in the directory that <code>${prefix}</code> is. It
+        holds the secret and nothing else.
+        ${
+          secrets === undefined
+            ? html`<p class="hint">The secret was shown once. If it is lost, cancel and begin again.</p>`
+            : html`<pre>printf '%s\\n' '${secrets.secret}' &gt; ${file}</pre>`
+        }
+      </li>
+      <li>Look at it with a browser: <a href="${prefix + file}" rel="noreferrer">${prefix + file}</a></li>
+      <li>Say that it is there. The site is asked at once.</li>
+    </ol>
+    <div class="actions">
+      <form method="post" action="${here}/check"><button>It is there</button></form>
+      <form method="post" action="${here}/cancel"><button class="plain">Cancel</button></form>
+    </div>`;
+}
+
+function activeStep({ registration, uns }: PairView): Markup {
+  const { prefix, pid } = registration;
+  const line = crontabLine({
+    bin: '/usr/local/bin',
+    docroot: '/var/www',
+    pwdfile: '$HOME/.lcc-password',
+    pid,
+    uns,
+    urlprefix: prefix,
+  });
+  return html`<div class="note good">
+      <h2>Your site is registered</h2>
+      <p>You may remove the file. What changes is announced by three commands and a pipe.</p>
+    </div>
+    <h2>The line for your crontab</h2>
+    <p>
+      Put the directory of your pages in the place of <code>/var/www</code>. The password is in
+      <code>~/.lcc-password</code>.
+    </p>
+    <pre>${line}</pre>`;
+}

@@ -1,0 +1,203 @@
+/** Pages for applicants, as a browser without JavaScript asks for them. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { Hono } from 'hono';
+import { after, afterEach, beforeEach, test } from 'node:test';
+import type { NodeBindings } from '../../src/rs/api.js';
+import { listenerOf } from '../../src/rs/listener.js';
+import { pagesOf } from '../../src/rs/pages/pages.js';
+import { serveWeb, type WebServer } from '../../src/web/server.js';
+import { ground } from '../web/support.js';
+import { RsScene } from './support.js';
+
+const { services, limits } = ground({ after });
+let scene: RsScene;
+let server: WebServer;
+let failed: unknown[] = [];
+
+async function start(...args: Parameters<typeof RsScene.start>): Promise<void> {
+  scene = await RsScene.start(...args);
+  failed = [];
+  const { registrar, options, clock } = scene;
+  const pages = pagesOf({
+    registrar,
+    options,
+    clock,
+    maxBodyBytes: 1000,
+    within: over => over,
+    failed: (path, error) => void failed.push([path, error]),
+  });
+  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route('/base', pages);
+  const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
+  server = await serveWeb(services, [endpoint], listenerOf(app, services.log), limits);
+}
+beforeEach(() => start());
+afterEach(async () => {
+  await server.close();
+  scene.close();
+});
+
+interface Page {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  html: string;
+  location: string;
+}
+
+function ask(
+  path: string,
+  form?: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Page> {
+  const [endpoint] = server.endpoints;
+  assert.ok(endpoint?.kind === 'tcp');
+  const body = form === undefined ? undefined : new URLSearchParams(form).toString();
+  const type = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+  const method = body === undefined ? 'GET' : 'POST';
+  return new Promise((resolve, reject) => {
+    const asked = request({ port: endpoint.port, method, path, headers: { ...type, ...headers } }, answer => {
+      void text(answer).then(
+        html =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            html,
+            location: answer.headers.location ?? '',
+          }),
+        reject,
+      );
+    });
+    asked.on('error', reject).end(body);
+  });
+}
+
+const register = (more: Record<string, string> = {}) =>
+  ask('/base/register', { url: scene.site.urlOf('/docs/'), ...more });
+
+/** What the page of a pair says of its state. */
+const stateOf = (html: string) => /<span class="state \w+">([^<]+)<\/span>/.exec(html)?.[1];
+
+test('a site is registered by forms and links alone, and its secrets are shown once', async () => {
+  const first = await ask('/base/');
+  assert.match(first.html, /<a class="button" href="\/base\/register">/);
+  assert.match((await ask('/base/register')).html, /<form method="post" action="\/base\/register"/);
+  const made = await register();
+  assert.equal(made.status, 303);
+  const shown = await ask(made.location);
+  assert.equal(stateOf(shown.html), 'waits for the file');
+  const [, secret = '', name = ''] =
+    /printf &#39;%s\\n&#39; &#39;([\w-]{27})&#39; &gt; (lcc-[0-9a-f]{20}\.txt)/.exec(
+      shown.html.replaceAll("'", '&#39;'),
+    ) ?? [];
+  assert.notEqual(secret, '');
+  const [, password = ''] = /<dt>Password<\/dt>\s*<dd class="mono">([\w-]{27})<\/dd>/.exec(shown.html) ?? [];
+  assert.notEqual(password, '');
+  const again = await ask(made.location);
+  assert.ok(!again.html.includes(secret) && !again.html.includes(password));
+  assert.match(again.html, /The secret was shown once/);
+
+  const early = await ask(`${made.location}/check`, {});
+  assert.equal(early.status, 303);
+  assert.match((await ask(early.location)).html, /role="alert">\s*<h2>The file is not there \(404\)<\/h2>/);
+  const soon = await ask(`${made.location}/check`, {});
+  assert.equal(soon.status, 429);
+  assert.match(soon.html, /A check so soon after the last one/);
+  assert.ok(Number(soon.headers['retry-after']) > 0);
+
+  scene.site.pages.set(`/docs/${name}`, secret);
+  scene.clock.byMs += 11_000;
+  await ask(`${made.location}/check`, {});
+  assert.equal(stateOf((await ask(made.location)).html), 'is proven, and waits for approval');
+  const [waiting] = scene.db.registrations.inStates(['waiting'], 1);
+  assert.ok(waiting);
+  scene.transitions.approve(waiting.id, {});
+  const applying = await ask(made.location);
+  assert.match(applying.html, /<meta http-equiv="refresh" content="3"/);
+  const [operation] = scene.db.outbox.waiting(1);
+  assert.ok(operation);
+  scene.transitions.settle(operation, { ok: {} }, 1);
+  const done = await ask(made.location);
+  assert.equal(stateOf(done.html), 'is registered');
+  assert.match(
+    done.html,
+    /<pre>\*\/15 \* \* \* \* PATH=.*--pid=100000 --pwdfile=\$HOME\/\.lcc-password --urlprefix=/,
+  );
+  assert.doesNotMatch(done.html, /http-equiv/);
+});
+
+test('a pair is cancelled, and what is over or unknown is a page that says so', async () => {
+  const { location } = await register();
+  assert.match((await ask(`${location}/cancel`, {})).html, /The registration is cancelled/);
+  for (const [path, status] of [
+    [location, 410],
+    ['/base/pair/0123456789abcdef0123456789abcdef', 404],
+    ['/base/nothing', 404],
+  ] as const) {
+    const page = await ask(path);
+    assert.equal(page.status, status);
+    assert.match(page.html, /<html lang="en">[^]*role="alert"/);
+  }
+});
+
+test('what is wrong with a field stands first, and beside the field, which keeps what was typed', async () => {
+  const wrong = await register({ url: 'http://www.example.org/docs', bandwidth: '5 MB' });
+  assert.equal(wrong.status, 400);
+  assert.match(
+    wrong.html,
+    /<a href="#url">[^]*<input[^>]+id="url"[^>]+value="http:\/\/www\.example\.org\/docs"/,
+  );
+  assert.match(wrong.html, /aria-describedby="url-hint url-wrong"[^>]*aria-invalid/);
+  assert.match(wrong.html, /id="bandwidth"[^>]+value="5 MB"/);
+  assert.equal((await register({ hours: '0-99999' })).status, 400);
+  assert.equal((await register({ url: `http://a/${'x'.repeat(2000)}/` })).status, 413);
+  assert.equal(scene.db.registrations.open, 0);
+});
+
+test('script in a field is text', async () => {
+  const script = `"><script>alert(1)</script><img src=x onerror='alert(1)'>`;
+  for (const name of ['url', 'bandwidth', 'hours']) {
+    const { html } = await register({ [name]: script });
+    assert.ok(!html.includes('<script') && !html.includes('<img'), name);
+  }
+  const { html } = await register({ url: scene.site.urlOf(`/${encodeURIComponent(script)}/`) });
+  assert.ok(!html.includes('<script'));
+});
+
+test('pages are framed, stored and run by nobody else, and take forms of their own only', async () => {
+  const page = await ask('/base/register');
+  for (const [name, value] of [
+    ['content-security-policy', /default-src 'none'.*frame-ancestors 'none'/],
+    ['cache-control', /no-store/],
+    ['x-content-type-options', /nosniff/],
+    ['referrer-policy', /same-origin/],
+  ] as const)
+    assert.match(String(page.headers[name]), value);
+  assert.doesNotMatch(page.html, /<script|style=|\son\w+="/);
+  const fields = { url: scene.site.urlOf('/') };
+  for (const headers of [{ origin: 'http://evil.example' }, { 'sec-fetch-site': 'cross-site' }])
+    assert.equal((await ask('/base/register', fields, headers)).status, 403);
+  assert.equal((await ask('/base/register', fields, { origin: 'http://lcc.example.org' })).status, 303);
+  const { headers, html } = await ask('/base/static/style.css');
+  assert.match(String(headers['content-type']), /^text\/css/);
+  assert.match(html, /prefers-color-scheme: dark/);
+});
+
+test('in mode closed there is no form, and whose help there is stands on every page', async () => {
+  await server.close();
+  scene.close();
+  await start({ 'rs.mode': 'closed', 'rs.contact': 'hostmaster@example.org' });
+  const page = await ask('/base/register');
+  assert.doesNotMatch(page.html, /<form/);
+  assert.match(page.html, /<a href="mailto:hostmaster@example\.org">/);
+  assert.match((await register()).html, /This LCC takes no new sites/);
+});
+
+test('what fails inside is logged without the capability, and not shown', async () => {
+  scene.db.close();
+  const { status, html } = await ask('/base/pair/0123');
+  assert.equal(status, 503);
+  assert.doesNotMatch(html, /database|sqlite/i);
+  assert.equal((failed[0] as [string])[0], '/base/pair/ID');
+  scene.open();
+});
