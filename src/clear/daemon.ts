@@ -2,12 +2,14 @@
 import type { Running, Services } from '../daemon/types.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { DAEMON_BUSY_MS } from '../db/clear/open.js';
+import type { Marks } from '../db/sqlite/marks.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock } from '../lib/lock.js';
+import { step } from '../lib/steps.js';
 import { clearOptions, type ClearOptions } from './options.js';
-import { Commits } from './rails/commits.js';
+import { Commits, PASSING } from './rails/commits.js';
 import type { Fleet } from './rails/fleet.js';
 import { readSecrets, type Secrets } from './rails/secrets.js';
 
@@ -19,6 +21,8 @@ export interface ClearParts {
   commits: Commits;
   secrets: () => Secrets;
   fail: (error: unknown) => void;
+  /** Something was committed, by whichever process. */
+  committed: () => void;
 }
 
 /**
@@ -40,14 +44,19 @@ export async function startClearing(
   let db: ClearDatabase | undefined;
   try {
     db = ClearDatabase.open(options.path, DAEMON_BUSY_MS);
+    const old = db.wentBack();
+    if (old !== undefined) throw new LccError('config', `${options.path}: ${old}`);
     const fail = (error: unknown) => services.fail(error);
-    const commits = new Commits({ db, clock, log, ...options.commits, fail });
+    const marks = daemon === 'hard' ? marksOf(db, services) : undefined;
+    const committed = () => marks?.committed();
+    const commits = new Commits({ db, clock, log, ...options.commits, committed, fail });
     const secrets = () => readSecrets(options.secretsFile);
-    const running = run({ services, options, db, commits, secrets, fail });
+    const running = run({ services, options, db, commits, secrets, fail, committed });
     return {
       ...running,
       async stop() {
         await running.stop();
+        await marks?.stop();
         db?.close();
         lock.release();
       },
@@ -58,6 +67,19 @@ export async function startClearing(
     lock.release();
     throw error;
   }
+}
+
+/** Marks of how far the database has come are written by one daemon: lccd-hard, without which nothing is cleared. */
+function marksOf(db: ClearDatabase, services: Services): Marks {
+  const { clock, log } = services;
+  const failed = (error: unknown) => {
+    const isPassing = error instanceof LccError && PASSING.includes(error.code);
+    if (!isPassing) services.fail(error);
+    return isPassing;
+  };
+  const marks = db.newMarks({ clock, log, failed, noted: () => step('clear.mark.noted') });
+  marks.start();
+  return marks;
 }
 
 /** What a daemon does until its end. */
@@ -98,7 +120,7 @@ export class Rounds {
   }
 
   async #watch(daemon: string, wake: () => void): Promise<void> {
-    const { db, services } = this.#parts;
+    const { db, services, committed } = this.#parts;
     const watcher = new DatabaseWatch(
       db.path,
       () => db.version(),
@@ -108,6 +130,7 @@ export class Rounds {
     try {
       while (!this.isOver) {
         const seen = db.version();
+        committed();
         wake();
         await watcher.changedSince(seen, this.#ending.signal);
       }

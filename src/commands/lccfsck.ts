@@ -72,6 +72,7 @@ async function run(context: CommandContext): Promise<number> {
       machineId: config.get('bm.machine_id'),
       unsSpoolDir: home.unsSpool,
       fsmSpoolDir: home.fsmSpool,
+      clearDir: home.clear,
       repair: isRepair,
       storeLost: options['storeLost'] === true,
       startEmpty: options['startEmpty'] === true,

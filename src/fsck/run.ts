@@ -6,6 +6,7 @@
  * locks of the Queue Manager and the Bot Manager.
  */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isLeaving } from '../db/sqlite/aside.js';
 import { Audit } from '../db/audit.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
@@ -20,6 +21,7 @@ import { readStoreMark } from '../db/names/store-mark.js';
 import { TemporaryNames } from '../db/names/temporary-names.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { storeAlone } from './alone.js';
+import { clearDatabase } from './clear.js';
 import { content } from './content.js';
 import { openChecked, type DatabaseOptions } from './database.js';
 import { isServed, lockQueue } from './lock.js';
@@ -33,6 +35,7 @@ import type { Check, CheckContext, Extent, Finding } from './types.js';
 
 export interface FsckOptions extends DatabaseOptions, StorePlace {
   unsSpoolDir: string;
+  clearDir: string;
   quick: boolean;
   /** With `repair`: the database was put back from a backup; it begins again with all peers. */
   restored: boolean;
@@ -90,6 +93,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     else if (finding.remains !== true) result.repairable++;
     talk.found(finding);
   };
+  for (const finding of clearDatabase({ ...options, note: message => talk.note(message) })) report(finding);
   if (options.repair && isLeaving(options.dbPath)) {
     const lock = lockQueue(options.dbPath);
     finishSalvage(options.dbPath);
@@ -111,8 +115,9 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
     talk.note(NOBODY_LEFT);
   }
   if (!existsSync(options.dbPath)) {
-    if (readStoreMark(options.storeDir) === undefined)
-      throw new LccError('input.missing', `${options.dbPath}: there is none; lccd creates it`);
+    const isStore = readStoreMark(options.storeDir) !== undefined;
+    if (!isStore && existsSync(join(options.clearDir, 'clear.db'))) return result;
+    if (!isStore) throw new LccError('input.missing', `${options.dbPath}: there is none; lccd creates it`);
     talk.note('there is no lcc.db here: the store is checked by itself');
     for (const finding of storeAlone(options.storeDir, options.repair, result.extent)) report(finding);
     return result;

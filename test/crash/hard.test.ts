@@ -46,6 +46,7 @@ describe('a kill', { skip: noRails }, () => {
     'clear.batch.committed:3',
     'clear.batch.committed:9',
     'clear.rail.down',
+    'clear.mark.noted:2',
   ])
     it(`after ${step} costs a few requests more`, async () => {
       const home = await newHome();

@@ -30,6 +30,7 @@ describe('a store without an LCC DB beside it', () => {
         storeDir: store(),
         machineId: 'm1',
         unsSpoolDir: join(dir, 'uns'),
+        clearDir: '/nowhere',
         fsmSpoolDir: join(dir, 'fsm'),
         repair,
         quick: false,

@@ -28,6 +28,7 @@ export async function fsck(
       machineId: 'local',
       unsSpoolDir: join(lcc.home, 'spool/uns'),
       fsmSpoolDir: join(lcc.home, 'spool/fsm'),
+      clearDir: join(lcc.home, 'clear'),
       repair: options.includes('repair'),
       quick: options.includes('quick'),
       storeLost: options.includes('storeLost'),

@@ -18,6 +18,8 @@ export interface CommitOptions {
   maxWaitMs: number;
   /** How long commits may fail before the process ends. */
   timeoutMs: number;
+  /** Something is on disk. */
+  committed?: () => void;
   /** Commits have failed for that long, or in a way that no other try would mend. */
   fail: (error: unknown) => void;
 }
@@ -31,7 +33,8 @@ const RETRY_MS = 1000;
 /** How much longer than a commit took is the time until the next; at most that many times the wait that is set. */
 const REST_SHARE = 9;
 const MOST_WAITS = 10;
-const PASSING: readonly string[] = ['io.full', 'io', 'try.later'];
+/** What may be over soon: others write, there is no room. */
+export const PASSING: readonly string[] = ['io.full', 'io', 'try.later'];
 
 export class Commits {
   readonly #options: CommitOptions;
@@ -99,6 +102,7 @@ export class Commits {
     }
     this.#committedMs = clock.monotonicMs();
     this.#tookMs = this.#committedMs - begunMs;
+    this.#options.committed?.();
     step('clear.batch.committed');
     this.#recovered();
     this.#changes.splice(0, changes.length);

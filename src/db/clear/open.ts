@@ -9,7 +9,10 @@ import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { openForReading } from '../../lib/sqlite-read.js';
 import type { Db } from '../../lib/sqlite.js';
-import { storageError } from '../sqlite/open.js';
+import { isLeaving } from '../sqlite/aside.js';
+import type { Marked } from '../sqlite/marks.js';
+import { START_EMPTY, storageError } from '../sqlite/open.js';
+import { hasVanished } from '../sqlite/restored.js';
 import { upgrade, versionOf } from '../sqlite/schema-version.js';
 import { openWal } from '../sqlite/wal.js';
 import { CLEAR_SCHEMA } from './schema.js';
@@ -19,17 +22,25 @@ const STEPS: readonly string[] = [CLEAR_SCHEMA];
 export const COMMAND_BUSY_MS = 10_000;
 /** How long a daemon does, all of whose other work waits meanwhile; it tries again later. */
 export const DAEMON_BUSY_MS = 1000;
+export const CLEAR_DB: Marked = {
+  what: 'request',
+  servedBy: 'lccd-hard',
+  lastOf: db =>
+    Number(db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'clear_cache_queue'").pluck().get() ?? 0),
+};
 const WAL_KEEP_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 16 * 1024;
 const REMEDY =
-  'stop what uses it and put back a backup, or move it away, name targets and rails again (lccrail) and clear every rail';
+  'stop what uses it and put back a backup, or run lccfsck --repair, which keeps what can be read of it';
 
 /**
  * Opens the database for writing, or makes it, with its folder.
  * @param busyMs how long another process that writes is waited for
- * @throws LccError `config` when a newer LCC wrote it, `data.malformed` when it is damaged, `io`, `io.full`
+ * @throws LccError `config` when a newer LCC wrote it, or one was served that is not there any more, `data.malformed` when it is
+ *   damaged, `io`, `io.full`
  */
 export function openClearDb(path: string, busyMs: number): Db {
+  refuseUnserved(path);
   const isNew = path !== ':memory:' && !existsSync(path);
   if (isNew) makeDirectoryDurably(dirname(path), 0o750);
   try {
@@ -66,6 +77,7 @@ export function openClearDbForReading(path: string): Db {
 
 /** @throws LccError `input.missing` when there is no database */
 export function requireClearDb(path: string): void {
+  refuseUnserved(path);
   if (!existsSync(path))
     throw new LccError('input.missing', `${path}: there is none yet; lccrail target add makes it`);
 }
@@ -83,4 +95,15 @@ export function clearDbError(path: string, error: unknown): unknown {
       },
     );
   return storageError(path, error, REMEDY);
+}
+
+/** One that was served, and is not there, must not be taken for one that is to be made. */
+function refuseUnserved(path: string): void {
+  if (isLeaving(path))
+    throw new LccError(
+      'config',
+      `${path}: its replacement was interrupted; lccfsck --repair goes on with that`,
+    );
+  const vanished = path === ':memory:' ? undefined : hasVanished(path, CLEAR_DB);
+  if (vanished !== undefined) throw new LccError('config', `${path}: ${vanished}; ${START_EMPTY}`);
 }

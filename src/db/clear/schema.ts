@@ -6,10 +6,15 @@
  * cannot take its part now (`rail_backlog`).
  */
 export const CLEAR_SCHEMA = `
+-- store_id: made with the database, by which the marks beside it know it.
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES ('store_id', lower(hex(randomblob(16))));
+
+-- mark: raised with whatever is committed; the same number stands beside the database (db/sqlite/marks.ts).
 -- publish_seq: numbers what happens to pages, in one order: publications, and entries of rail_backlog.
 -- last_stamp: the timestamp in the name of the page that was generated last.
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO counter VALUES ('publish_seq', 0), ('last_stamp', 0);
+INSERT INTO counter VALUES ('publish_seq', 0), ('last_stamp', 0), ('mark', 0);
 
 -- Positions of feeds, moved in the transaction that queues what was read.
 CREATE TABLE cursor(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;

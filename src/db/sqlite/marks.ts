@@ -1,11 +1,12 @@
 /**
- * Marks of how far lcc.db had come, in files beside it: a restored older copy does not bring these back with it.
+ * Marks of how far a database (lcc.db, clear.db) had come, in files beside it: a restored older copy does not bring these back
+ * with it.
  *
  *     commits ──a second later──▶ counter `mark` raised, committed ──▶ lcc.db.last-N written durably ──▶ older ones removed
  *
  * A mark is written after the commit that raised the number: after a power cut none is ahead of the database. The number is
  * part of the name, so that files copied over these leave the newest one where it is. Besides the number a mark says which
- * database it is of (`store_id`), when its file was made (a copy is made later), and whether its Queue Manager has stopped.
+ * database it is of (`store_id`), when its file was made (a copy is made later), and whether the daemon that serves it has stopped.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -24,7 +25,7 @@ const INTERVAL_MS = 1000;
 export interface Mark {
   number: number;
   storeId: string;
-  /** The last number of the change sequence. */
+  /** The last number of the change sequence, or of what else is numbered there. */
   seq: number;
   /** When the file of the database was made, '' where the file system does not say. */
   made: string;
@@ -33,13 +34,28 @@ export interface Mark {
 
 type Noted = Omit<Mark, 'state'>;
 
+/** A kind of database that has marks. */
+export interface Marked {
+  /** What is numbered, in words. */
+  what: string;
+  /** Who writes the marks, in words. */
+  servedBy: string;
+  lastOf: (db: Db) => number;
+}
+
+export const LCC_DB: Marked = {
+  what: 'change',
+  servedBy: 'Queue Manager',
+  lastOf: db => lastGiven(db, 'seq'),
+};
+
 /** What a mark of a database would say now, but for the state. */
-export function markOf(db: Db, path: string): Noted {
+export function markOf(db: Db, path: string, { lastOf }: Marked = LCC_DB): Noted {
   const value = (sql: string) => db.prepare(sql).pluck().get();
   return {
     number: Number(value("SELECT value FROM counter WHERE name = 'mark'") ?? 0),
     storeId: String(value("SELECT value FROM meta WHERE key = 'store_id'")),
-    seq: lastGiven(db, 'seq'),
+    seq: lastOf(db),
     made: madeOf(path),
   };
 }
@@ -62,6 +78,10 @@ export interface MarksOptions {
   log: Log;
   /** A transaction failed; true: try again later. */
   failed: (error: unknown) => boolean;
+  /** Left out: lcc.db. */
+  kind?: Marked;
+  /** A mark is on disk. */
+  noted?: () => void;
 }
 
 /** The marks of a database that is served. */
@@ -125,7 +145,7 @@ export class Marks {
 
   async #writeAside(): Promise<void> {
     try {
-      const mark = markOf(this.#db, this.#path);
+      const mark = markOf(this.#db, this.#path, this.#options.kind);
       await writeFileDurablyAside(fileOf(this.#path, mark.number), textOf(mark, 'serving'));
       this.#written(mark.number);
     } catch (error) {
@@ -135,7 +155,7 @@ export class Marks {
 
   #writeNow(state: Mark['state']): void {
     try {
-      const mark = markOf(this.#db, this.#path);
+      const mark = markOf(this.#db, this.#path, this.#options.kind);
       writeFileDurably(fileOf(this.#path, mark.number), textOf(mark, state));
       this.#written(mark.number);
     } catch (error) {
@@ -144,7 +164,8 @@ export class Marks {
   }
 
   #written(number: number): void {
-    step('qm.mark.noted');
+    if (this.#options.noted === undefined) step('qm.mark.noted');
+    else this.#options.noted();
     this.#isUnable = false;
     removeBelow(this.#path, number);
   }

@@ -1,5 +1,5 @@
 /**
- * An older lcc.db, or a copy of one, that was put in the place of a newer one. Providers count as delivered what it does not
+ * An older lcc.db or clear.db, or a copy of one, that was put in the place of a newer one. Providers count as delivered what it does not
  * hold, and its change sequence gives numbers out again that cursors are past: nobody would notice. So it is compared
  * with the newest mark beside it (marks.ts), and one that is not the database which was served last, as it was then or later, is not
  * served until it has begun again.
@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Db } from '../../lib/sqlite.js';
-import { markOf, newestMark } from './marks.js';
+import { LCC_DB, markOf, newestMark, type Marked } from './marks.js';
 
 /** Sets between a backup and what was put back in its place are fewer. */
 const SKIPPED_SETS = 10_000_000;
@@ -18,30 +18,30 @@ const REMEDY = 'put the right one in its place, or stop lccd and run lccfsck --r
  * What is wrong with a database file that is empty or not there, though one was served: as a full disk or a power cut may
  * leave it. A new one in its place would make the loss definite. Undefined: nothing that could be seen.
  */
-export function hasVanished(path: string): string | undefined {
+export function hasVanished(path: string, { what }: Marked = LCC_DB): string | undefined {
   const file = statSync(path, { throwIfNoEntry: false });
   if (file !== undefined && file.size > 0) return undefined;
   const last = newestMark(path);
   if (last === undefined) return undefined;
-  return `${file === undefined ? 'not there' : 'empty'}, though it was served until its change ${last.seq}`;
+  return `${file === undefined ? 'not there' : 'empty'}, though it was served until its ${what} ${last.seq}`;
 }
 
 /** What is wrong with a database that is not the one served last; undefined: nothing that could be seen. */
-export function wentBack(db: Db, path: string): string | undefined {
+export function wentBack(db: Db, path: string, kind: Marked = LCC_DB): string | undefined {
   const last = newestMark(path);
   if (last === undefined) return undefined;
-  const is = markOf(db, path);
+  const is = markOf(db, path, kind);
   if (is.storeId !== last.storeId) return `another database than the one served last; ${REMEDY}`;
   if (is.number < last.number) {
     const lacks =
       is.seq < last.seq
-        ? `its last change is ${is.seq}, it was ${last.seq}`
+        ? `its last ${kind.what} is ${is.seq}, it was ${last.seq}`
         : 'it lacks what was noted since';
     return `an older copy was put back (${lacks}); ${REMEDY}`;
   }
   // After a stop in good order a copy has the same number, or is older.
   if (last.state === 'serving' && is.made !== '' && last.made !== '' && is.made !== last.made)
-    return `a copy was put in its place after its Queue Manager had been killed, and what it lacks nobody knows; ${REMEDY}`;
+    return `a copy was put in its place after its ${kind.servedBy} had been killed, and what it lacks nobody knows; ${REMEDY}`;
   return undefined;
 }
 

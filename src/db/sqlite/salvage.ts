@@ -64,7 +64,7 @@ export function openOrSalvage(path: string, nowMs: number, log: Log, fromNothing
     if (!(error instanceof LccError) || error.code !== 'data.malformed') throw error;
     log.error('database damaged', { path, error: messageOf(error.cause) });
   }
-  const aside = freeName(`${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`);
+  const aside = asideOf(path, nowMs);
   const copied = buildNew(path, log, fromNothing);
   step('db.salvage.built');
   beginLeaving(path, aside);
@@ -133,7 +133,8 @@ function buildNew(path: string, log: Log, fromNothing: boolean): Record<string, 
   return copied;
 }
 
-function removeDatabase(path: string): void {
+/** Removes the files of a database that nobody has open. */
+export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
@@ -146,7 +147,8 @@ function canRead(db: Db, table: string): boolean {
   }
 }
 
-function openDamaged(path: string): Db | undefined {
+/** A damaged database, for reading what can be read of it; undefined: nothing. */
+export function openDamaged(path: string): Db | undefined {
   try {
     const db = openSqlite(path, { readonly: true, fileMustExist: true });
     // Otherwise SQLite reads nothing at all of a file with fewer pages than its header says.
@@ -160,7 +162,7 @@ function openDamaged(path: string): Db | undefined {
 }
 
 /** Copies what can be read: forwards to the first unreadable row, then backwards from the end. @returns rows */
-function copyTable(old: Db, db: Db, table: string, log: Log): number {
+export function copyTable(old: Db, db: Db, table: string, log: Log): number {
   let copied = 0;
   let leftOut = 0;
   for (const order of ['ASC', 'DESC']) {
@@ -267,6 +269,11 @@ function repair(db: Db): void {
   `);
 }
 
+/** The name that a damaged database is set aside under. */
+export function asideOf(path: string, nowMs: number): string {
+  return freeName(`${path}.damaged-${new Date(nowMs).toISOString().replace(/\D/g, '').slice(0, 14)}`);
+}
+
 function freeName(path: string): string {
   for (let n = 1; ; n++) {
     const name = n === 1 ? path : `${path}-${n}`;
@@ -274,4 +281,5 @@ function freeName(path: string): string {
   }
 }
 
-const newOf = (path: string) => `${path}.new`;
+/** Where the new database is made that takes the place of a damaged one. */
+export const newOf = (path: string) => `${path}.new`;
