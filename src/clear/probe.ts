@@ -3,6 +3,7 @@
  * the same is tried without a login. Caches, which hold no files, are only asked to clear a page that they do not have.
  */
 import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { RailSetup } from '../db/clear/rails.js';
 import type { FetchEngine } from '../fetch/engine.js';
 import type { FetchJob } from '../fetch/job.js';
@@ -34,6 +35,8 @@ interface Reply {
 const CONTENT = 'lccrail check\n';
 /** What a server answers to those who may not. */
 const REFUSED = [401, 403, 405];
+/** What caches say of an answer that they had. */
+const FROM_CACHE = /^(?:HIT|STALE|UPDATING|REVALIDATED)/i;
 
 /**
  * @param folder of the rail in which the file is put, such as `/news/`
@@ -51,7 +54,7 @@ export async function probeRail(
   const engine = railEngine(rail, secret, limits, clock);
   const url = `${folder}.lccprobe-${clock.nowMs()}-${randomBytes(4).toString('hex')}.txt`;
   try {
-    const probe = new RailProbe(rail, url, secret, engine);
+    const probe = new RailProbe(rail, folder, url, secret, engine);
     return await (driverOf(rail).renew === 'put' ? probe.ofFiles() : probe.ofCache());
   } finally {
     engine.close();
@@ -60,13 +63,15 @@ export async function probeRail(
 
 class RailProbe {
   readonly #rail: RailSetup;
+  readonly #folder: string;
   readonly #url: string;
   readonly #secret: Secret | undefined;
   readonly #engine: FetchEngine;
   readonly #findings: ProbeFinding[] = [];
 
-  constructor(rail: RailSetup, url: string, secret: Secret | undefined, engine: FetchEngine) {
+  constructor(rail: RailSetup, folder: string, url: string, secret: Secret | undefined, engine: FetchEngine) {
     this.#rail = rail;
+    this.#folder = folder;
     this.#url = url;
     this.#secret = secret;
     this.#engine = engine;
@@ -98,11 +103,41 @@ class RailProbe {
   }
 
   async ofCache(): Promise<ProbeFinding[]> {
-    const { clear, renew } = driverOf(this.#rail);
+    const { clear, renew, isByHost } = driverOf(this.#rail);
     await this.#ofWay(clear, '');
     const isAway = this.#findings.some(({ result }) => result === 'away');
-    if (typeof renew === 'object' && !isAway) await this.#ofWay(renew, ' to replace softly');
+    if (isAway) return this.#findings;
+    if (typeof renew === 'object') await this.#ofWay(renew, ' to replace softly');
+    if (isByHost === true) this.#ofHost();
+    await this.#ofBypass(clear);
     return this.#findings;
+  }
+
+  /** Readers ask for a name; what a cache stores for an address is not what they get. */
+  #ofHost(): void {
+    const { name, url, host } = this.#rail;
+    const { hostname, host: asked } = new URL(url);
+    if (host === null && (isIP(hostname.replace(/[[\]]/g, '')) > 0 || hostname === 'localhost'))
+      this.#find(
+        'Host',
+        'failed',
+        `pages of ${asked} are cleared: lccrail set ${name} --host=NAME, as readers ask for them`,
+      );
+  }
+
+  /** A page that is fetched again must not come from the cache itself, where that says so. */
+  async #ofBypass(clear: Way): Promise<void> {
+    const { path, headers, verb } = clear.ask([{ url: this.#folder, contentId: '' }]);
+    if (verb !== 'refresh') return;
+    await this.#send({ method: 'GET', path, headers: headers.slice(0, -2) }, true);
+    const { outcome } = await this.#send({ method: 'GET', path, headers }, true);
+    const cache = outcome.status === 'ok' ? outcome.cache : undefined;
+    if (cache !== undefined && FROM_CACHE.test(cache))
+      this.#find(
+        `GET of ${path} past the cache`,
+        'failed',
+        `X-Cache: ${cache}: it must not answer ${headers.at(-2)} itself (proxy_cache_bypass)`,
+      );
   }
 
   /** @param purpose what it is sent for, in the name of the finding */

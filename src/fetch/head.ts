@@ -14,6 +14,8 @@ export interface ResponseHead {
   lastModified: string | undefined;
   etag: string | undefined;
   retryAfter: string | undefined;
+  /** `X-Cache`: whether a cache on the way had it, in its words. */
+  cache: string | undefined;
   /** Percent-encoded where it held bytes beyond ASCII; `conflicting` when several differ. */
   location: string | undefined;
   conflictingLocations: boolean;
@@ -25,6 +27,7 @@ export interface ResponseHead {
 const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, length) =>
   [
     'etag',
+    'x-cache',
     'location',
     'retry-after',
     'content-type',
@@ -49,6 +52,7 @@ export function readHead(status: number, raw: readonly Buffer[], framed = false)
     lastModified: undefined,
     etag: undefined,
     retryAfter: undefined,
+    cache: undefined,
     location: undefined,
     conflictingLocations: false,
     endsByClose: false,
@@ -63,6 +67,9 @@ export function readHead(status: number, raw: readonly Buffer[], framed = false)
     switch (field) {
       case 'etag':
         head.etag = said;
+        break;
+      case 'x-cache':
+        head.cache = said;
         break;
       case 'location':
         addLocation(head, said);

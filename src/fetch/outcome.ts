@@ -14,6 +14,8 @@ export interface Fetched extends Omit<RobotOk, 'id'> {
   contentLength?: number;
   /** There was more of it than may be taken. */
   isCut?: boolean;
+  /** `X-Cache` of the answer: whether a cache had it. */
+  cache?: string;
   /** The url that stands for the one asked for from now on, as the site says (301, 308). */
   movedTo?: string;
 }
@@ -44,6 +46,7 @@ export function fetchedOf(
   if (charset !== undefined) outcome.charset = charset;
   if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
   if (head.etag !== undefined) outcome.etag = head.etag;
+  if (head.cache !== undefined) outcome.cache = head.cache;
   return outcome;
 }
 

@@ -286,6 +286,12 @@ describe('rails of caches', { skip: noExampleServers }, () => {
     await runLines(home, driver, url, 'lccclear ');
     origin.pages.set(PAGE, 'again');
     assert.equal((await served()).status, 404, 'the page is gone from the cache');
+    // A header that nginx does not know is answered from the cache, and that is seen.
+    origin.pages.set('/', 'front');
+    await run(home, `lccrail set cache1 --force --opts='{"header":"x-other"}'`);
+    const { status, stdout } = await run(home, 'lccrail check cache1');
+    assert.equal(status, 65);
+    assert.match(stdout, /^NOT OK {2}GET of \/ past the cache: X-Cache: HIT: .* x-other /m);
   });
 });
 

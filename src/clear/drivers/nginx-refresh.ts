@@ -26,5 +26,5 @@ export function nginxRefreshDriver(rail: DriverRail): Driver {
       ...(done !== undefined && { done }),
     }),
   });
-  return { clear: way(GONE_OR_FRESH), renew: way(), makesFolders: false };
+  return { clear: way(GONE_OR_FRESH), renew: way(), isByHost: true, makesFolders: false };
 }

@@ -39,6 +39,8 @@ export interface Driver {
   clear: Way;
   /** How new content comes: the page is put there, or the rail is told to get it; undefined: not at all. */
   renew: 'put' | Way | undefined;
+  /** Pages are found by the Host that they are asked for with, besides their path. */
+  isByHost?: true;
   /** Whether folders are made before a page is put, where they are missing. */
   makesFolders: boolean;
   /** Requests a second, where the rail limits them. */

@@ -15,7 +15,7 @@ export function varnishDriver(rail: DriverRail): Driver {
   const way = (method: 'PURGE' | 'SOFTPURGE'): Way => ({
     ask: ([page]) => ({ method, path: page?.url ?? '', headers: hostOf(rail), verb: 'remove' }),
   });
-  return { clear: way('PURGE'), renew: way('SOFTPURGE'), makesFolders: false };
+  return { clear: way('PURGE'), renew: way('SOFTPURGE'), isByHost: true, makesFolders: false };
 }
 
 export function xkeyDriver(rail: DriverRail): Driver {
@@ -51,6 +51,7 @@ export function banDriver(rail: DriverRail): Driver {
       charsOf: page => escaped(page.url).length + 1,
     },
     renew: undefined,
+    isByHost: true,
     makesFolders: false,
   };
 }
