@@ -150,7 +150,7 @@ describe('hostile ids and lines', { skip: noRails }, () => {
       '{',
       '[]',
       '7',
-      '{"id":7}',
+      '{"id":7.5}',
       '{"id":"x","target":7}',
       '{"id":"x","force":1}',
       '{"id":"x","target":"none"}',
