@@ -43,6 +43,8 @@ export interface SpiderOptions {
 
 /** Time for records of what was given up at the end. */
 const LAST_RECORDS_MS = 2000;
+/** Time for the URL server to read what was said last. */
+const LAST_WORDS_MS = 1000;
 
 /** A line that has a transaction and a document. */
 type TaskLine = Extract<ServerLine, { kind: 'url' | 'bad' }>;
@@ -111,8 +113,9 @@ export class Spider {
     engine.close();
     await this.#idleWithin(LAST_RECORDS_MS);
     this.#updates.close();
-    this.#session?.end();
     stores.close();
+    const ended = this.#session?.end();
+    await Promise.race([ended, this.#pause(LAST_WORDS_MS)]);
   }
 
   // Urls in
@@ -198,8 +201,8 @@ export class Spider {
     this.#updates.remove(transaction);
     if (session === undefined) this.#counts.orphaned++;
     else {
-      session.remove(transaction);
       session.say(formatDone(transaction.task.transId));
+      session.remove(transaction);
     }
     this.#grantSoon();
     if (this.#open.size === 0) this.#whenIdle?.();
@@ -207,6 +210,10 @@ export class Spider {
 
   #update(due: SpiderTransaction[]): void {
     for (const { session, task } of due) session?.say(formatWorking(task.transId));
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise(resolve => void this.#options.clock.after(delayMs, resolve));
   }
 
   async #idleWithin(limitMs: number): Promise<void> {

@@ -1,4 +1,7 @@
-/** One connection to a URL server: its urls, the credit it has, what it is told. */
+/**
+ * One connection to a URL server: its urls, the credit it has, what it is told. A server may say its last word and still
+ * listen: it hears of what it has asked for, and the connection ends with the last of that.
+ */
 import type { Socket } from 'node:net';
 import type { Connection } from '../../daemon/types.js';
 import type { Log } from '../../lib/log.js';
@@ -26,17 +29,22 @@ export class UrlServerSession implements TransactionOwner {
   #unsent = '';
   #willSend = false;
   #badLines = 0;
+  /** The server has said its last word. */
+  #hasEnded = false;
   #isOver = false;
 
   constructor({ socket, peer }: Connection, options: UrlServerSessionOptions) {
     this.#socket = socket;
     this.#peer = peer;
     this.#options = options;
+    socket.allowHalfOpen = true;
     socket
       .on('data', (bytes: Buffer) => this.#hear(bytes))
       .on('error', () => undefined)
-      // A server that says no more has no more use for what it would hear.
-      .on('end', () => socket.end())
+      .on('end', () => {
+        this.#hasEnded = true;
+        this.#endIfDone();
+      })
       .on('close', () => this.#close());
   }
 
@@ -51,6 +59,7 @@ export class UrlServerSession implements TransactionOwner {
 
   /** Asks for more urls. */
   grant(count: number): void {
+    if (this.#hasEnded) return;
     this.#credit += count;
     this.say(formatGet(count));
   }
@@ -64,8 +73,10 @@ export class UrlServerSession implements TransactionOwner {
     this.#transactions.set(transaction.task.transId, transaction);
   }
 
+  /** Its end has been told. */
   remove({ task }: SpiderTransaction): void {
     this.#transactions.delete(task.transId);
+    this.#endIfDone();
   }
 
   /** A line with its end; sent with others of the same moment. */
@@ -90,10 +101,18 @@ export class UrlServerSession implements TransactionOwner {
     this.#giveUp('URL server: too many bad lines, connecting again');
   }
 
-  /** Says what is left to be said, and ends. */
-  end(): void {
+  /** Says what is left to be said, and ends. Resolves when the server has ended as well. */
+  end(): Promise<void> {
     this.#send();
     this.#socket.end();
+    return new Promise(resolve => {
+      if (this.#isOver) resolve();
+      else this.#socket.once('close', () => resolve());
+    });
+  }
+
+  #endIfDone(): void {
+    if (this.#hasEnded && this.#transactions.size === 0) void this.end();
   }
 
   #send(): void {

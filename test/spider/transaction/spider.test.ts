@@ -164,6 +164,20 @@ describe('a spider', () => {
     assert.deepEqual([urls.done.size, spider.status().orphaned], [0, 1]);
   });
 
+  it('tells a URL server that has said its last word of all that it asked for, and connects again', async () => {
+    const waiting: { write(bytes: Buffer): unknown }[] = [];
+    const site = await rawServer(socket => void waiting.push(socket));
+    const { urls } = await scene();
+    urls.send(1, site.url);
+    urls.send(2, site.url);
+    urls.socket?.end();
+    await until('both are asked for', () => waiting.length === 2);
+    for (const socket of waiting) socket.write(answer('page'));
+    await urls.dones(2);
+    await until('it connects again', () => urls.connections === 2);
+    assert.deepEqual([...urls.done.values()], [1, 1]);
+  });
+
   it('hands over again, in order and whole, what a lost store server had not acknowledged', async () => {
     const site = await rawServer(socket => void socket.write(answer('page')));
     const { urls, stores, spider } = await scene({ settings: { slots: '5' } });

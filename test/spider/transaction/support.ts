@@ -49,13 +49,15 @@ export class PlayedUrlServer {
 
   static async start(): Promise<PlayedUrlServer> {
     const played = new PlayedUrlServer();
-    const server = createServer(socket => played.#accept(socket));
+    const server = createServer({ allowHalfOpen: true }, socket => played.#accept(socket));
     played.port = await listening(server);
     ends.push(() => played.socket?.destroy());
     return played;
   }
 
   #accept(socket: Socket): void {
+    // It may end before it has heard all, and hears all before it ends.
+    socket.on('end', () => socket.end());
     this.socket = socket;
     this.connections++;
     this.credit = 0;
