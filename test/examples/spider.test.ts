@@ -5,46 +5,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { compileRecordReader, example, LCCREC, readBy, recordReaders } from '../support/record-readers.js';
 import { damaged, dice, randomStream } from '../support/record-streams.js';
 import { recordBytes } from '../support/store-server.js';
-import { ROOT } from '../support/tree.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'lcc-readers-'));
 after(() => rmSync(dir, { recursive: true }));
 
-const example = (name: string) => join(ROOT, 'examples/spider', name);
-const READERS: Record<string, string[]> = {
-  c: [join(dir, 'records')],
-  perl: ['perl', example('records.pl')],
-  python: ['python3', example('records.py')],
-};
-const LCCREC = [process.execPath, join(ROOT, 'bin/lccrec'), '--tsv'];
-
-interface Reading {
-  stdout: string;
-  status: number | null;
-  /** What stands in the error for the offset. */
-  offset: string | undefined;
-}
-
-function readBy([command = '', ...args]: string[], stream: Buffer): Reading {
-  const { stdout, stderr, status, error } = spawnSync(command, args, {
-    input: stream,
-    encoding: 'latin1',
-    maxBuffer: 100_000_000,
-  });
-  assert.equal(error, undefined);
-  return { stdout, status, offset: /byte (\d+):/.exec(stderr)?.[1] };
-}
+const READERS = recordReaders(dir);
 
 describe('readers of records in C, Perl and Python', () => {
   it('are compiled without a warning', () => {
-    const flags = ['-std=c99', '-O2', '-Wall', '-Wextra', '-Werror', '-pedantic'];
-    const { status, stderr } = spawnSync('cc', [...flags, '-o', join(dir, 'records'), example('records.c')], {
-      encoding: 'utf8',
-    });
-    assert.equal(stderr, '');
-    assert.equal(status, 0);
+    compileRecordReader(dir);
     assert.equal(spawnSync('perl', ['-c', example('records.pl')]).status, 0);
   });
 

@@ -12,6 +12,7 @@ import { listen, TLS_CASES } from '../../fetch/hostile/tls.js';
 import { answer, rawServer } from '../../fetch/support.js';
 import { freePort } from '../../support/nginx.js';
 import { Daemons } from '../../support/daemon.js';
+import { compileRecordReader, LCCREC, readBy, recordReaders } from '../../support/record-readers.js';
 import { httpText } from '../../../src/wire/spider-codes.js';
 import { PlayedStore, PlayedUrlServer, type Kept } from '../transaction/support.js';
 import { ENDS } from './ends.js';
@@ -78,6 +79,7 @@ function brief({ success, reason, redirected, cut, http, newUrl }: Kept): string
 
 describe('lccspider among hostile servers', () => {
   const records = new Map<string, Kept>();
+  const stream: Buffer[] = [];
   let all: Target[] = [];
   let peakBytes = 0;
   let urls: PlayedUrlServer;
@@ -86,6 +88,7 @@ describe('lccspider among hostile servers', () => {
     const authority = new Authority();
     all = await targets(authority);
     const store = await PlayedStore.start();
+    store.onBytes = bytes => void stream.push(bytes);
     urls = await PlayedUrlServer.start();
     const spider = daemons.start(
       'lccspider',
@@ -134,6 +137,16 @@ describe('lccspider among hostile servers', () => {
 
   it('keeps to its memory, 64 at a time', () => {
     assert.ok(peakBytes > 0 && peakBytes < MAX_MEMORY_BYTES, `${Math.round(peakBytes / 1024 / 1024)} MB`);
+  });
+
+  it('sends a stream that readers in C, Perl and Python understand as lccrec does', () => {
+    const bytes = Buffer.concat(stream);
+    compileRecordReader(home);
+    const wanted = readBy(LCCREC, bytes);
+    assert.equal(wanted.status, 0);
+    assert.equal(wanted.stdout.trimEnd().split('\n').length, all.length);
+    for (const [name, command] of Object.entries(recordReaders(home)))
+      assert.deepEqual(readBy(command, bytes), wanted, name);
   });
 
   for (const [name, expected] of Object.entries(ENDS))
