@@ -70,7 +70,7 @@ export async function startList(services: Services, { listens, file }: ListEdge)
 }
 
 /** A URL server with the limits of the settings. */
-function urlServerOf(
+export function urlServerOf(
   services: Services,
   source: UrlSource,
   {
@@ -94,7 +94,7 @@ function urlServerOf(
 }
 
 /** Listens to spiders, and reads the source. */
-async function listening(
+export async function listening(
   services: Services,
   listens: readonly Endpoint[],
   server: UrlServer,

@@ -139,7 +139,7 @@ export class UrlServer {
     const { sent, done, failed, again, unknown, bad } = this.#counts;
     const scheduler = this.#scheduler;
     return {
-      idle: this.#heldUrls === 0 && this.#state !== 'reading',
+      idle: this.#heldUrls === 0,
       spiders: scheduler.spiders,
       waiting: scheduler.waiting,
       fetching: scheduler.out,
