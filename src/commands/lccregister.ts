@@ -29,7 +29,11 @@ export const command: CommandSpec = {
       help: 'new: where that directory lies here: the file is put there, and taken away',
     },
     { flags: '--bandwidth <BYTES>', help: 'new: bytes a second at most that are fetched, such as 500KB' },
-    { flags: '--hours <HOURS>', help: 'new: hours in which is fetched, in the time of the LCC: 0-7,22-23' },
+    { flags: '--hours <HOURS>', help: 'new: hours in which is fetched: 0-7,22-23' },
+    {
+      flags: '--zone <NAME>',
+      help: 'new: whose hours these are, such as Europe/Berlin (default: of this machine)',
+    },
     { flags: '--wait [SECONDS]', help: 'wait for approval: as long as that takes, or SECONDS' },
     { flags: '--timeout <SECONDS>', help: 'longest wait for an answer of the server', default: '60' },
     { flags: '--cafile <FILE>', help: 'certificates (PEM) to trust instead of the system ones' },
@@ -118,6 +122,7 @@ function optionsOf(context: CommandContext, pending: PendingRegistration | undef
   const wait = context.options['wait'];
   const cafile = text('cafile');
   const [bandwidth, hours] = [text('bandwidth'), text('hours')];
+  const zone = text('zone') ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const ca = cafile === undefined ? undefined : readAuthorities('--cafile', cafile);
   return {
     server: new RegistrationServer({
@@ -129,7 +134,7 @@ function optionsOf(context: CommandContext, pending: PendingRegistration | undef
     url,
     pwdfile,
     docroot: text('docroot'),
-    wishes: { ...(bandwidth !== undefined && { bandwidth }), ...(hours !== undefined && { hours }) },
+    wishes: { ...(bandwidth !== undefined && { bandwidth }), ...(hours !== undefined && { hours, zone }) },
     waitMs: wait === undefined ? 0 : wait === true ? Infinity : secondsOf('wait', text('wait')) * 1000,
     nowMs: () => systemClock.monotonicMs(),
     sleep: ms => sleep(ms),

@@ -145,7 +145,7 @@ function approve({ db, context, config, operand }: Given): void {
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as RsTerms;
   requireBelow(terms, config);
-  transitionsOf(db).approve(idOf(operand), terms);
+  transitionsOf(db, config).approve(idOf(operand), terms);
   context.say(`registration ${operand} is approved; lccd-rs and lccd-qm make it a provider when they run`);
 }
 
@@ -171,11 +171,11 @@ function requireBelow(terms: RsTerms, config: Config): void {
     );
 }
 
-function refuse({ db, context, operand }: Given): void {
+function refuse({ db, context, config, operand }: Given): void {
   const { reason } = context.options;
   if (typeof reason !== 'string' || reason.trim() === '')
     throw new LccError('usage', '--reason=TEXT is missing: what the applicant is told');
-  transitionsOf(db).refuse(idOf(operand), reason.replace(/\p{Cc}+/gu, ' ').slice(0, 500));
+  transitionsOf(db, config).refuse(idOf(operand), reason.replace(/\p{Cc}+/gu, ' ').slice(0, 500));
 }
 
 function audit({ db, context }: Given): void {
@@ -192,8 +192,8 @@ function backup({ db, operand }: Given): void {
   db.copyTo(operand);
 }
 
-function transitionsOf(db: RsDatabase): Transitions {
-  return new Transitions(db, () => systemClock.nowMs());
+function transitionsOf(db: RsDatabase, config: Config): Transitions {
+  return new Transitions(db, () => systemClock.nowMs(), slotsOf(config.get('qm.slots')));
 }
 
 /** What a registration has, but for its hashes. */

@@ -14,7 +14,7 @@ export function registrationLine({ id, state, pid, prefix, changedMs }: Registra
 export function registrationText(registration: Registration): string {
   const { id, state, pid, prefix, file, wishes, network, tries, reason, proven, madeMs, endsMs } =
     registration;
-  const { bandwidth, timeofday } = wishes;
+  const { bandwidth, hours, zone = 'the LCC' } = wishes;
   const rows: [string, string | undefined][] = [
     ['registration', `${id}, ${state}`],
     ['provider', String(pid)],
@@ -23,7 +23,7 @@ export function registrationText(registration: Registration): string {
     ['proven', proven.length === 0 ? undefined : proven.join(' ')],
     ['last failure', reason === undefined ? undefined : `${reason.code}: ${reason.what}`],
     ['bandwidth', bandwidth === undefined ? undefined : formatAmount(bandwidth, 'bytes_per_s')],
-    ['hours', timeofday === undefined ? undefined : formatHours(timeofday)],
+    ['hours', hours === undefined ? undefined : `${formatHours(hours)} in the time of ${zone}`],
     ['applicant', network],
     ['checks', String(tries)],
     ['begun', new Date(madeMs).toISOString()],

@@ -23,15 +23,16 @@ type Ask = Context<{ Bindings: NodeBindings }>;
 
 export interface ApiOptions {
   registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
-  options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits'>;
+  options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits' | 'slots'>;
   maxBodyBytes: number;
+  nowMs: () => number;
   /** Resolves after a time, or when what is waited for is over. */
   within: (over: Promise<void>, delayMs: number) => Promise<void>;
   /** What nobody outside can mend. */
   failed: (path: string, error: unknown) => void;
 }
 
-export function apiOf({ registrar, options, maxBodyBytes, within, failed }: ApiOptions) {
+export function apiOf({ registrar, options, maxBodyBytes, nowMs, within, failed }: ApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const { origin } = new URL(options.url);
 
@@ -56,7 +57,8 @@ export function apiOf({ registrar, options, maxBodyBytes, within, failed }: ApiO
 
   api.post('/pairs', async c => {
     const members = await membersOf(c);
-    const wishes = wishesOf(textOf(members, 'bandwidth'), textOf(members, 'hours'));
+    const [bandwidth, hours, zone] = ['bandwidth', 'hours', 'zone'].map(name => textOf(members, name));
+    const wishes = wishesOf({ bandwidth, hours, zone }, options.slots, nowMs());
     const network = networkOf(clientAddress(c.env.incoming, options.proxies));
     const pair = registrar.issue(textOf(members, 'url') ?? '', wishes, network);
     return c.json(shownOnce(pair, options), 201);

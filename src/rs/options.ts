@@ -1,5 +1,6 @@
 /** Settings of registration as the values that its parts take. */
 import { join } from 'node:path';
+import { slotsOf } from '../config/hours.js';
 import type { NumberKey } from '../config/keys.js';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
@@ -29,6 +30,7 @@ export function rsOptions(config: Config) {
       spacemax: config.get('rs.spacemax_bytes'),
       bandwidth: config.get('rs.bandwidth_bytes_per_s'),
     },
+    slots: slotsOf(config.get('qm.slots')),
     firstPid: config.get('rs.first_pid'),
     pairMs: config.get('rs.pair_ms'),
     waitMs: config.get('rs.wait_ms'),

@@ -55,7 +55,7 @@ export class Registrar {
     this.#log = log;
     this.#applied = applied;
     this.#fail = fail;
-    this.#transitions = new Transitions(db, () => clock.nowMs());
+    this.#transitions = new Transitions(db, () => clock.nowMs(), options.slots);
   }
 
   get checking(): number {

@@ -69,7 +69,7 @@ async function run(
 ): Promise<Running> {
   const { config, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
-  const transitions = new Transitions(db, () => clock.nowMs());
+  const transitions = new Transitions(db, () => clock.nowMs(), options.slots);
   const begun = transitions.putBack();
   if (begun > 0) log.info('checks that were cut off: the pairs are issued again', { pairs: begun });
   const sender = new OutboxSender({
@@ -98,6 +98,7 @@ async function run(
     registrar,
     options,
     maxBodyBytes,
+    nowMs: () => clock.nowMs(),
     within,
     failed,
   });
@@ -113,7 +114,11 @@ async function run(
 
   const ending = new AbortController();
   const peer = services.connect({ kind: 'unix', path: options.qmSocket }, each => sender.serve(each));
-  every(TIDY_MS, () => transitions.tidy(options.keepMs, options.auditMs));
+  every(TIDY_MS, () => {
+    transitions.tidy(options.keepMs, options.auditMs);
+    if (transitions.mapHours()) sender.stir();
+  });
+  transitions.mapHours();
   every(PING_MS, () => void sender.ask({ op: 'status' }).catch(fail));
   void watch().catch(fail);
 

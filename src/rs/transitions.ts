@@ -2,22 +2,27 @@
  * Transitions of a registration with all that belongs into one transaction: the row, the operation for the Queue Manager, the audit.
  * lccd-rs and lccrs make them alike; of two that try at once one finds the state changed.
  */
+import type { Slots } from '../config/hours.js';
 import type { AuditEvent } from '../db/rs/audit.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { WaitingOperation } from '../db/rs/outbox.js';
-import type { Registration, RegistrationReason } from '../db/rs/registrations.js';
+import type { RegisteredProvider, Registration, RegistrationReason } from '../db/rs/registrations.js';
 import { LccError } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
 import type { RsAnswer, RsTerms } from '../wire/qm-rs.js';
 import type { Proof } from './proof/prove.js';
+import { timeofdayOf } from './wishes.js';
 
 export class Transitions {
   readonly #db: RsDatabase;
   readonly #nowMs: () => number;
+  readonly #slots: Slots;
 
-  constructor(db: RsDatabase, nowMs: () => number) {
+  /** @param slots of the LCC */
+  constructor(db: RsDatabase, nowMs: () => number, slots: Slots) {
     this.#db = db;
     this.#nowMs = nowMs;
+    this.#slots = slots;
   }
 
   /** A check begins. @returns whether nobody else has begun one */
@@ -112,19 +117,17 @@ export class Transitions {
     const isNew = this.#db.write(() => {
       const { outbox, registrations } = this.#db;
       if (!outbox.remove(operation.id)) return false;
+      const { op, pid } = operation.change;
+      const of = { id: operation.registration, pid };
+      if ('ok' in answer) this.#note(`${op} done`, of, 'qm', '');
+      else this.#note(`${op} refused`, of, 'qm', answer.text);
+      if (op !== 'register') return true;
       const registration = this.#require(operation.registration);
-      const { op } = operation.change;
       if ('ok' in answer) {
-        this.#note(`${op} done`, registration, 'qm', '');
-        if (op === 'register') {
-          const { id, pid, prefix } = registration;
-          registrations.move(id, 'applying', 'active', nowMs, { reason: null });
-          registrations.register({ pid, registration: id, prefix, sinceMs: nowMs });
-        }
+        registrations.move(registration.id, 'applying', 'active', nowMs, { reason: null });
+        registrations.register(registeredOf(registration, operation.change.timeofday ?? '', nowMs));
         return true;
       }
-      this.#note(`${op} refused`, registration, 'qm', answer.text);
-      if (op !== 'register') return true;
       if (answer.refused === 'taken') this.#renumber(registration, firstPid);
       else {
         outbox.removeOf(registration.id);
@@ -151,12 +154,37 @@ export class Transitions {
     });
   }
 
+  /** Hours of providers, where a zone has changed its offset since they were mapped. @returns whether there are any */
+  mapHours(): boolean {
+    const nowMs = this.#nowMs();
+    const { registrations, outbox } = this.#db;
+    const moved = registrations.zoned().flatMap(provider => {
+      const { hours, zone, timeofday: told } = provider;
+      if (hours === null || zone === null) return [];
+      const timeofday = timeofdayOf({ hours, zone }, this.#slots, nowMs);
+      return timeofday === told ? [] : [{ ...provider, timeofday }];
+    });
+    if (moved.length === 0) return false;
+    this.#db.write(() => {
+      for (const provider of moved) {
+        const { pid, registration, timeofday, zone } = provider;
+        registrations.register(provider);
+        outbox.add(registration, { op: 'terms', pid, timeofday }, nowMs);
+        this.#note('hours mapped', { id: registration, pid }, 'rs', zone ?? '');
+      }
+    });
+    return true;
+  }
+
   /** Inside a transaction. */
   #apply({ id, pid, password, proven, wishes }: Registration, terms: RsTerms): void {
     if (password === undefined) throw new LccError('bug', `registration ${id} has no password`);
     const { outbox } = this.#db;
     const nowMs = this.#nowMs();
-    outbox.add(id, { op: 'register', pid, password, roots: proven, ...wishes }, nowMs);
+    const { bandwidth } = wishes;
+    const timeofday = timeofdayOf(wishes, this.#slots, nowMs);
+    const wished = { timeofday, ...(bandwidth !== undefined && { bandwidth }) };
+    outbox.add(id, { op: 'register', pid, password, roots: proven, ...wished }, nowMs);
     if (Object.keys(terms).length > 0) outbox.add(id, { op: 'terms', pid, ...terms }, nowMs);
   }
 
@@ -184,12 +212,26 @@ export class Transitions {
     return registration;
   }
 
-  #note(event: string, { id, pid }: Registration, by: AuditEvent['by'], detail: string): void {
+  #note(
+    event: string,
+    { id, pid }: Pick<Registration, 'id' | 'pid'>,
+    by: AuditEvent['by'],
+    detail: string,
+  ): void {
     this.#db.audit.add({ event, registration: id, pid, by, detail }, this.#nowMs());
   }
 }
 
 const DUE_AT_A_TIME = 1000;
+
+function registeredOf(
+  { id, pid, prefix, wishes }: Registration,
+  timeofday: string,
+  sinceMs: number,
+): RegisteredProvider {
+  const { hours = null, zone = null } = wishes;
+  return { pid, registration: id, prefix, sinceMs, hours, zone, timeofday };
+}
 
 function refusedBecause(what: string): RegistrationReason {
   return { code: 'refused', what, do: 'ask the operator of this LCC' };

@@ -1,17 +1,31 @@
 /** What an applicant asks for besides a site: a bandwidth, and hours of the day. */
 import { parseAmount } from '../config/amounts.js';
-import { areRanges, isNever, maskOf } from '../config/hours.js';
+import { areRanges, hoursOfMask, isNever, maskOf, type Hours, type Slots } from '../config/hours.js';
 import type { Wishes } from '../db/rs/registrations.js';
 import { RsRequestRefused } from './refusal.js';
+import { hoursFromZone, isZone } from './zone-hours.js';
+
+/** As an applicant writes them; '' and undefined: nothing is wished. */
+export interface WrittenWishes {
+  /** Such as `500KB`, bytes per second. */
+  bandwidth?: string | undefined;
+  /** Such as `0-7,22-23`, of the day or of the week. */
+  hours?: string | undefined;
+  /** Of the hours; without one they are of the LCC's own. */
+  zone?: string | undefined;
+}
 
 /**
- * @param bandwidth such as `500KB`, bytes per second
- * @param hours such as `0-7,22-23`, of the day or of the week, in the time of the LCC
+ * @param slots of the LCC
  * @throws RsRequestRefused 400
  */
-export function wishesOf(bandwidth: string | undefined, hours: string | undefined): Wishes {
+export function wishesOf(
+  { bandwidth = '', hours = '', zone = '' }: WrittenWishes,
+  slots: Slots,
+  nowMs: number,
+): Wishes {
   const wishes: Wishes = {};
-  if (bandwidth !== undefined && bandwidth !== '') {
+  if (bandwidth !== '') {
     const value = Math.floor(parseAmount(bandwidth, 'bytes_per_s') ?? 0);
     if (value < 1 || !Number.isSafeInteger(value))
       throw new RsRequestRefused(
@@ -22,15 +36,29 @@ export function wishesOf(bandwidth: string | undefined, hours: string | undefine
       );
     wishes.bandwidth = value;
   }
-  if (hours !== undefined && hours !== '' && hours !== 'always') {
-    if (!areRanges(hours) || isNever(maskOf(hours)))
-      throw new RsRequestRefused(
-        400,
-        'hours',
-        'the hours are none',
-        'give hours such as 0-7,22-23, or always',
-      );
-    wishes.timeofday = maskOf(hours);
-  }
+  if (zone !== '' && !isZone(zone))
+    throw new RsRequestRefused(400, 'zone', 'the time zone is none', 'give a name such as Europe/Berlin');
+  if (hours === '' || hours === 'always') return wishes;
+  if (!areRanges(hours))
+    throw new RsRequestRefused(400, 'hours', 'the hours are none', 'give hours such as 0-7,22-23, or always');
+  wishes.hours = maskOf(hours);
+  if (zone !== '') wishes.zone = zone;
+  if (isNever(timeofdayOf(wishes, slots, nowMs)))
+    throw new RsRequestRefused(
+      400,
+      'hours',
+      'no whole hour of this cache lies in them',
+      'permit two hours in a row',
+    );
   return wishes;
+}
+
+/** The hours of the LCC that the wishes permit now. */
+export function timeofdayOf(
+  { hours, zone }: Pick<Wishes, 'hours' | 'zone'>,
+  slots: Slots,
+  nowMs: number,
+): Hours {
+  if (hours === undefined) return '';
+  return zone === undefined ? hoursOfMask(hours, slots) : hoursFromZone(hours, zone, slots, nowMs);
 }

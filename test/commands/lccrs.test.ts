@@ -105,7 +105,15 @@ describe('lccrs', () => {
     lcc.close();
     scene.db.write(() => {
       for (const pid of [100_000, 100_005])
-        scene.db.registrations.register({ pid, registration: 1, prefix: 'http://a/', sinceMs: 1 });
+        scene.db.registrations.register({
+          pid,
+          registration: 1,
+          prefix: 'http://a/',
+          sinceMs: 1,
+          hours: null,
+          zone: null,
+          timeofday: '',
+        });
     });
     const { status, stdout } = lccrs('list', '--differs');
     assert.equal(status, 1);

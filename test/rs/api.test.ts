@@ -23,6 +23,7 @@ beforeEach(async () => {
     registrar: scene.registrar,
     options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },
     maxBodyBytes: 1000,
+    nowMs: () => Date.now(),
     within: over => over,
     failed: (_path, error) => void failed.push(error),
   });
@@ -160,8 +161,8 @@ test('wishes are kept with the pair', async () => {
     hours: '0-3',
   });
   assert.equal(status, 201);
-  const timeofday = `${'1'.repeat(4)}${'0'.repeat(20)}`;
-  assert.deepEqual(scene.db.registrations.get(1)?.wishes, { bandwidth: 512_000, timeofday });
+  const hours = `${'1'.repeat(4)}${'0'.repeat(20)}`;
+  assert.deepEqual(scene.db.registrations.get(1)?.wishes, { bandwidth: 512_000, hours });
 });
 
 test('a page of another site can ask for nothing', async () => {

@@ -60,7 +60,7 @@ export class RsScene {
     this.options = rsOptions(config);
     this.db = RsDatabase.open(this.options.path);
     const { db, options, clock } = this;
-    this.transitions = new Transitions(db, clock.nowMs);
+    this.transitions = new Transitions(db, clock.nowMs, options.slots);
     this.registrar = new Registrar({
       db,
       options,

@@ -58,7 +58,7 @@ export class RegistrationServer {
   }
 
   /** @throws LccError `try.later` when the server does not answer; RegistrationRefused */
-  async make(url: string, wishes: { bandwidth?: string; hours?: string }): Promise<PairMade> {
+  async make(url: string, wishes: { bandwidth?: string; hours?: string; zone?: string }): Promise<PairMade> {
     const answer = await this.#ask('POST', 'pairs', { url, ...wishes });
     const [id, secret, password] = ['id', 'secret', 'password'].map(name => answer[name]);
     if (typeof id !== 'string' || typeof secret !== 'string' || typeof password !== 'string')

@@ -39,7 +39,12 @@ export interface RegistrationReason {
 }
 
 /** What the applicant wants, within what is allowed. */
-export type Wishes = Pick<RsTerms, 'bandwidth' | 'timeofday'>;
+export interface Wishes extends Pick<RsTerms, 'bandwidth'> {
+  /** 24 or 168 characters 0/1, in the time of `zone`; undefined: always. */
+  hours?: string;
+  /** As IANA names it; undefined: that of the LCC. */
+  zone?: string;
+}
 
 /** What a pair begins with. */
 export interface NewRegistration {
@@ -77,6 +82,10 @@ export interface RegisteredProvider {
   registration: number;
   prefix: string;
   sinceMs: number;
+  /** What it permits, and what of that the Queue Manager was told last; null: always. */
+  hours: string | null;
+  zone: string | null;
+  timeofday: string | null;
 }
 
 /** What a transition changes besides the state; left out: stays. */
@@ -172,11 +181,15 @@ export class RegistrationStore {
         "DELETE FROM registration WHERE state IN ('active', 'refused', 'expired', 'cancelled') AND changed_ms < ?",
       ),
       register: db.prepare<RegisteredProvider>(
-        'INSERT OR REPLACE INTO registered VALUES ($pid, $registration, $prefix, $sinceMs)',
+        'INSERT OR REPLACE INTO registered VALUES ($pid, $registration, $prefix, $sinceMs, $hours, $zone, $timeofday)',
+      ),
+      zoned: db.prepare<[], RegisteredProvider>(
+        `SELECT pid, registration, prefix, since_ms AS sinceMs, hours, zone, timeofday FROM registered
+         WHERE zone IS NOT NULL AND hours IS NOT NULL ORDER BY pid`,
       ),
       registeredCount: db.prepare<[], number>('SELECT count(*) FROM registered').pluck(),
       registered: db.prepare<[], RegisteredProvider>(
-        'SELECT pid, registration, prefix, since_ms AS sinceMs FROM registered ORDER BY pid',
+        'SELECT pid, registration, prefix, since_ms AS sinceMs, hours, zone, timeofday FROM registered ORDER BY pid',
       ),
     };
   }
@@ -284,6 +297,11 @@ export class RegistrationStore {
 
   get registeredCount(): number {
     return this.#statements.registeredCount.get() ?? 0;
+  }
+
+  /** Those with hours in a zone of their own. */
+  zoned(): RegisteredProvider[] {
+    return this.#statements.zoned.all();
   }
 
   /** Providers that registered here, ascending. */

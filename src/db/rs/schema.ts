@@ -18,7 +18,7 @@ CREATE TABLE registration(
   file TEXT NOT NULL,                           -- its name
   secret TEXT,                                  -- sha256, hex; NULL when it is over
   password TEXT,                                -- sha256:SALT:HASH; NULL when it is over
-  wishes TEXT NOT NULL,                         -- JSON: bandwidth, timeofday
+  wishes TEXT NOT NULL,                         -- JSON: bandwidth, hours, zone
   network TEXT NOT NULL,                        -- of the applicant: /24 or /48
   tries INTEGER NOT NULL DEFAULT 0,
   tried_ms TEXT NOT NULL DEFAULT '[]',          -- JSON: when, within the last hour
@@ -47,7 +47,10 @@ CREATE TABLE registered(
   pid INTEGER PRIMARY KEY,
   registration INTEGER NOT NULL,
   prefix TEXT NOT NULL,
-  since_ms INTEGER NOT NULL
+  since_ms INTEGER NOT NULL,
+  hours TEXT,                                   -- in which it permits to be fetched from, in its zone; NULL = always
+  zone TEXT,                                    -- NULL = that of the LCC
+  timeofday TEXT                                -- those hours as the Queue Manager was told them last
 ) STRICT;
 
 CREATE TABLE audit(

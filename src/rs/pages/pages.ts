@@ -20,7 +20,7 @@ const REFRESH_S = 3;
 
 export interface PagesOptions {
   registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
-  options: Pick<RsOptions, 'url' | 'uns' | 'contact' | 'mode' | 'proxies' | 'limits' | 'first'>;
+  options: Pick<RsOptions, 'url' | 'uns' | 'contact' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots'>;
   clock: Clock;
   maxBodyBytes: number;
   within: (over: Promise<void>, delayMs: number) => Promise<void>;
@@ -28,9 +28,9 @@ export interface PagesOptions {
 }
 
 type Ask = Context<{ Bindings: NodeBindings }>;
-type Fields = Readonly<Record<'url' | 'bandwidth' | 'hours', string>>;
+type Fields = Readonly<Record<'url' | 'bandwidth' | 'hours' | 'zone', string>>;
 
-const EMPTY: Fields = { url: '', bandwidth: '', hours: '' };
+const EMPTY: Fields = { url: '', bandwidth: '', hours: '', zone: '' };
 
 export function pagesOf({ registrar, options, clock, maxBodyBytes, within, failed }: PagesOptions) {
   const { contact, mode, limits, uns, first } = options;
@@ -64,7 +64,7 @@ export function pagesOf({ registrar, options, clock, maxBodyBytes, within, faile
   pages.post('/register', async c => {
     const fields = await fieldsOf(c);
     try {
-      const wishes = wishesOf(fields.bandwidth, fields.hours);
+      const wishes = wishesOf(fields, options.slots, clock.nowMs());
       const network = networkOf(clientAddress(c.env.incoming, options.proxies));
       const { capability, secret, password } = registrar.issue(fields.url.trim(), wishes, network);
       shownOnce.keep(capability, { secret, password });
@@ -140,7 +140,7 @@ async function fieldsOf(c: Ask): Promise<Fields> {
     const value = given[name];
     return typeof value === 'string' ? value : '';
   };
-  return { url: text('url'), bandwidth: text('bandwidth'), hours: text('hours') };
+  return { url: text('url'), bandwidth: text('bandwidth'), hours: text('hours'), zone: text('zone') };
 }
 
 function welcome(base: string, { mode }: Pick<RsOptions, 'mode'>, first: RsOptions['first']): Markup {
@@ -204,7 +204,8 @@ function form(base: string, mode: string, fields: Fields, errors: readonly RsReq
     <form method="post" action="${base}/register" novalidate>
       ${field('url', 'Address of the directory', 'As high as possible on your site, with a slash at its end: http://www.example.org/', true, 'url')}
       ${field('bandwidth', 'Fetch at most', 'Bytes a second, such as 500KB', false)}
-      ${field('hours', 'Fetch in these hours only', 'In the time of the cache, such as 0-7,22-23', false)}
+      ${field('hours', 'Fetch in these hours only', 'Hours of the day such as 0-7,22-23, or of the week, Monday 0 h first', false)}
+      ${field('zone', 'Time zone of these hours', 'A name such as Europe/Berlin; without one, that of the cache', false)}
       <button>Get a secret and a password</button>
     </form>`;
 }
