@@ -262,6 +262,7 @@ describe('rails of caches', { skip: noExampleServers }, () => {
       ['/etc/ssl/lcc-rail/ca.pem', caFile()],
     ]);
     const origin = await startOrigin();
+    origin.pages.set('/', 'front');
     const token = join(dir, 'token');
     writeFileSync(token, `"Bearer ${TOKEN}" 1;\n`);
     const config = withReplaced('examples/clear/nginx-refresh/lcc-cache.conf', [
@@ -287,7 +288,6 @@ describe('rails of caches', { skip: noExampleServers }, () => {
     origin.pages.set(PAGE, 'again');
     assert.equal((await served()).status, 404, 'the page is gone from the cache');
     // A header that nginx does not know is answered from the cache, and that is seen.
-    origin.pages.set('/', 'front');
     await run(home, `lccrail set cache1 --force --opts='{"header":"x-other"}'`);
     const { status, stdout } = await run(home, 'lccrail check cache1');
     assert.equal(status, 65);
