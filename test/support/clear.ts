@@ -10,13 +10,17 @@ import { startRail, type RailKind, type TestRail } from './rails.js';
 import { until } from './until.js';
 
 export class ClearHome {
-  readonly dir = mkdtempSync(join(tmpdir(), 'lcc-home-'));
+  readonly dir: string;
   readonly daemons = new Daemons();
   readonly rails: TestRail[] = [];
   readonly db: ClearDatabase;
 
-  /** @param settings of section `[clear]` */
-  constructor(settings: Record<string, string | number | boolean> = {}) {
+  /** @param settings of section `[clear]` @param dir that is there; a new one by default */
+  constructor(
+    settings: Record<string, string | number | boolean> = {},
+    dir = mkdtempSync(join(tmpdir(), 'lcc-home-')),
+  ) {
+    this.dir = dir;
     const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
     writeFileSync(join(this.dir, 'lcc.toml'), `[clear]\n${lines.join('')}`);
     this.db = ClearDatabase.open(join(this.dir, 'clear/clear.db'), COMMAND_BUSY_MS);
