@@ -1,7 +1,7 @@
 /** Varnish before the rails of a target, as examples/clear/varnish sets it up, with both daemons: A12. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -12,6 +12,7 @@ import {
   type ExampleServer,
 } from '../support/example-rails.js';
 import { freePort } from '../support/nginx.js';
+import type { RailKind } from '../support/rails.js';
 import { SoftHome } from '../support/soft.js';
 import { until } from '../support/until.js';
 
@@ -34,11 +35,14 @@ interface RailStatus {
 const railsOf = (status: Record<string, unknown>) =>
   Object.fromEntries((status['rails'] as RailStatus[]).map(rail => [rail.name, rail]));
 
-/** Two rails of files, and Varnish that gets what it has not from the first of them. */
-async function newHome(): Promise<{ home: SoftHome; served: () => Promise<string> }> {
+/** Rails of files, and Varnish that gets what it has not from the first of them. */
+async function newHome(
+  kinds: readonly RailKind[] = ['nginx', 'apache'],
+  directives = '',
+): Promise<{ home: SoftHome; served: () => Promise<string> }> {
   const home = new SoftHome({ answer_timeout_ms: 100_000, total_timeout_ms: 200_000 });
   homes.push(home);
-  await home.begin(['nginx', 'apache']);
+  await home.begin(kinds, {}, directives);
   const dir = join(home.dir, 'varnish');
   mkdirSync(dir);
   writeFileSync(join(dir, 'token'), `${TOKEN}\n`);
@@ -104,6 +108,29 @@ describe('Varnish before rails', { skip: noExampleServers }, () => {
     assert.equal(await served(), 'old', 'Varnish was not told yet');
     second?.signal('SIGCONT');
     await home.untilClear();
+    assert.match(await served(), /^404 /);
+  });
+
+  it('is purged once more when the rail that it asks was cleared late, and gave it the old page meanwhile', async () => {
+    const refusal = 'limit_except GET HEAD { deny all; }';
+    const { home, served } = await newHome(['nginx'], refusal);
+    const [first] = home.rails;
+    assert.ok(first);
+    first.write([PAGE]);
+    home.request(['news/a'], { force: true });
+    await home.startHard().ready;
+    await until('Varnish was purged', () => home.db.queue.count(1) === 0);
+    assert.equal(home.db.backlog.get('r1', PAGE)?.lastError, 'status 403');
+    assert.equal(await served(), 'old');
+    const config = join(home.dir, 'r1/server.conf');
+    writeFileSync(config, readFileSync(config, 'utf8').replace(refusal, ''));
+    first.signal('SIGHUP');
+    await until('the rail takes changes', async () => {
+      const { status } = await fetch(`${first.url}none.html`, { method: 'DELETE' });
+      return status === 404;
+    });
+    home.db.write(() => home.db.backlog.retry({}));
+    await until('nothing waits for a rail', () => home.db.backlog.counts().length === 0);
     assert.match(await served(), /^404 /);
   });
 });

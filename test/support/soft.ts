@@ -13,9 +13,9 @@ export class SoftHome extends ClearHome {
   /** Starts rails and the load balancer before them. */
   async begin(
     kinds: readonly RailKind[],
-    setup: Parameters<ClearHome['addRails']>[1] = {},
+    ...more: [setup?: Parameters<ClearHome['addRails']>[1], directives?: string]
   ): Promise<LoadBalancer> {
-    const rails = await this.addRails(kinds, setup);
+    const rails = await this.addRails(kinds, ...more);
     const balancer = await startLoadBalancer(rails);
     this.balancer = balancer;
     this.db.targets.put({ name: 'www', kind: 'elementary', lbUrl: balancer.url, host: 'www.example.org' });
