@@ -1,24 +1,22 @@
 import { setFlagsFromString } from 'node:v8';
 import { LccError } from '../lib/errors.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
+import { DEFAULT_STORE_PORT } from '../spider/store-server/start.js';
 import { SPIDER_FIGURES } from '../spider/transaction/figures.js';
 import { startSpider } from '../spider/transaction/start.js';
+import { DEFAULT_PORT } from '../spider/url-server/start.js';
 import { runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION, textOf, textsOf } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
-
-/** Where lccurld and lccstored listen when no port is named. */
-const URL_SERVER_PORT = 9020;
-const STORE_PORT = 9021;
 
 export const command: CommandSpec = {
   name: 'lccspider',
   summary: 'Spider: fetches what a URL server sends, and brings every result to a store server.',
   options: [
-    { flags: '--urlserver <ENDPOINT>', help: `where urls come from (port ${URL_SERVER_PORT})` },
+    { flags: '--urlserver <ENDPOINT>', help: `where urls come from (port ${DEFAULT_PORT})` },
     {
       flags: '--store <ENDPOINT,...>',
-      help: `where records go (port ${STORE_PORT}): document D to number D mod N of N`,
+      help: `where records go (port ${DEFAULT_STORE_PORT}): document D to number D mod N of N`,
       repeat: true,
     },
     { flags: '-c, --slots <N>', help: 'urls under way at a time (spider.slots)' },
@@ -44,7 +42,7 @@ export const command: CommandSpec = {
     { flags: '--name <NAME>', help: 'name in the log and of the control socket', default: 'lccspider' },
     CONFIG_OPTION,
   ],
-  example: 'lccspider --urlserver=127.0.0.1:9020 --store=127.0.0.1:9021 -c 100',
+  example: 'lccspider --urlserver=127.0.0.1:9020 --store=127.0.0.1:9022 -c 100',
   run(context) {
     const { options } = context;
     const name = textOf(options, 'name');
@@ -83,12 +81,12 @@ function urlServerOf({ options }: CommandContext): Endpoint {
   const urlserver = textOf(options, 'urlserver');
   if (urlserver === undefined)
     throw new LccError('usage', '--urlserver=ENDPOINT is missing; write host:port or unix:/path');
-  return parseEndpoint(urlserver, URL_SERVER_PORT);
+  return parseEndpoint(urlserver, DEFAULT_PORT);
 }
 
 function storesOf({ options }: CommandContext): Endpoint[] {
   const texts = textsOf(options, 'store')?.flatMap(each => each.split(',')) ?? [];
   if (texts.length === 0)
     throw new LccError('usage', '--store=ENDPOINT is missing; write host:port, several with commas between');
-  return texts.map(text => parseEndpoint(text, STORE_PORT));
+  return texts.map(text => parseEndpoint(text, DEFAULT_STORE_PORT));
 }

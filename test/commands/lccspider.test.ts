@@ -77,12 +77,12 @@ describe('lccspider', () => {
 
   it('says what is wrong with its options', () => {
     const wrong: [args: string[], says: RegExp][] = [
-      [['--store=9021'], /--urlserver=ENDPOINT is missing/],
+      [['--store=9022'], /--urlserver=ENDPOINT is missing/],
       [['--urlserver=9020'], /--store=ENDPOINT is missing/],
-      [['--urlserver=9020', '--store=9021,nothing here'], /endpoint "nothing here"/],
-      [['--urlserver=9020', '--store=9021', '-c', '0'], /spider\.slots = .*1 to 65535/],
-      [['--urlserver=9020', '--store=9021', '--name=a/b'], /--name=a\/b/],
-      [['--urlserver=9020', '--store=9021', '--allow-address=here'], /network \\?"here/],
+      [['--urlserver=9020', '--store=9022,nothing here'], /endpoint "nothing here"/],
+      [['--urlserver=9020', '--store=9022', '-c', '0'], /spider\.slots = .*1 to 65535/],
+      [['--urlserver=9020', '--store=9022', '--name=a/b'], /--name=a\/b/],
+      [['--urlserver=9020', '--store=9022', '--allow-address=here'], /network \\?"here/],
     ];
     for (const [args, says] of wrong) {
       const { status, stderr } = runCommand(home, 'lccspider', args);
