@@ -26,7 +26,7 @@ export interface PlacesOptions extends Bound {
   /** At a time. */
   most: number;
   /** At a time of one address; Unix sockets have none. */
-  perAddress?: { key: NumberKey; most: number };
+  perAddress?: { key: NumberKey; most: number; except?: ((address: string) => boolean) | undefined };
   clock: Clock;
   log: Log;
   door?: Omit<DoorOptions, 'clock'>;
@@ -102,7 +102,12 @@ export class Places {
 
   #whyNot({ address, peer }: Connection): LccError | undefined {
     const { key, most, perAddress, whose } = this.#options;
-    if (perAddress !== undefined && address !== '' && this.#perAddress.of(address) >= perAddress.most)
+    if (
+      perAddress !== undefined &&
+      address !== '' &&
+      this.#perAddress.of(address) >= perAddress.most &&
+      perAddress.except?.(address) !== true
+    )
       return this.#full(peer, address, `from ${address}`, perAddress);
     return this.#members.size < most || this.#makeRoom()
       ? undefined
@@ -157,7 +162,9 @@ export function placesOf(
   const most = Math.max(1, Math.min(wanted, Math.floor(openFilesLimit() / FILES_SHARE)));
   if (most < wanted)
     log.warn('fewer connections than configured; raise ulimit -n', { connections: most, of: bound.whose });
-  return new Places({ ...bound, most, clock, log });
+  const { ofAddress } = bound;
+  const perAddress = ofAddress && { ...ofAddress, most: config.get(ofAddress.key) };
+  return new Places({ ...bound, most, clock, log, ...(perAddress && { perAddress }) });
 }
 
 /** Hands on connections that have a place. */

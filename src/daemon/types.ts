@@ -32,6 +32,8 @@ export interface Peer {
 export interface Bound {
   /** The setting that says so. */
   key: NumberKey;
+  /** The setting that says how many of them may be of one address; `except` is for addresses that speak for others. */
+  ofAddress?: { key: NumberKey; except?: (address: string) => boolean };
   /** Plural name of the peers this bound counts, for log lines, e.g. `UNSes`. */
   whose: string;
   /** A refusal in the words of the conversation. */

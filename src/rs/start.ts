@@ -1,5 +1,6 @@
 /** lccd-rs put together: the database, the door for applicants, what goes to the Queue Manager. */
 import { Hono } from 'hono';
+import ipaddr from 'ipaddr.js';
 import type { Running, Services } from '../daemon/types.js';
 import { RsDatabase } from '../db/rs/database.js';
 import { DatabaseWatch } from '../db/sqlite/watch.js';
@@ -7,7 +8,8 @@ import { makeDirectoryDurably } from '../lib/durable.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock } from '../lib/lock.js';
-import { webLimitsOf } from '../web/limits.js';
+import { isIn } from '../lib/network.js';
+import { WEB_PLACES, webLimitsOf } from '../web/limits.js';
 import { serveWeb } from '../web/server.js';
 import { apiOf, type NodeBindings } from './api.js';
 import type { RsStatus } from './figures.js';
@@ -109,7 +111,11 @@ async function run(
   const pages = pagesOf({ registrar, options, clock, maxBodyBytes, within, failed });
   app.route(base === '' ? '/' : base, pages);
   app.notFound(c => c.text('there is nothing here\n', 404));
-  const web = await serveWeb(services, endpoints, listenerOf(app, log), limits);
+  // A proxy speaks for all of its clients.
+  const except = (address: string) =>
+    ipaddr.isValid(address) && isIn(options.proxies, ipaddr.process(address));
+  const bound = { ...WEB_PLACES, ofAddress: { key: 'web.max_connections_per_address', except } } as const;
+  const web = await serveWeb(services, endpoints, listenerOf(app, log), limits, bound);
   for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
 
   const ending = new AbortController();

@@ -20,6 +20,7 @@ export function webLimitsOf(config: Pick<Config, 'get'>): WebLimits {
 /** Connections at a time, over all that a daemon serves. */
 export const WEB_PLACES: Bound = {
   key: 'web.max_connections',
+  ofAddress: { key: 'web.max_connections_per_address' },
   whose: 'HTTP clients',
   say: ({ message }) => plainAnswer(503, message),
 };

@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Door } from '../daemon/door.js';
-import type { Connection, Services } from '../daemon/types.js';
+import type { Bound, Connection, Services } from '../daemon/types.js';
 import type { Clock } from '../lib/clock.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { messageOf } from '../lib/errors.js';
@@ -24,12 +24,16 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/** @throws as `Services.listen` */
+/**
+ * @param bound places of its own, where the addresses of its clients are those of proxies
+ * @throws as `Services.listen`
+ */
 export async function serveWeb(
   services: Pick<Services, 'listen' | 'clock' | 'log'>,
   endpoints: readonly Endpoint[],
   listener: RequestListener,
   limits: WebLimits,
+  bound: Bound = WEB_PLACES,
 ): Promise<WebServer> {
   const clients = new Clients(services.clock, limits);
   const http = createServer({ maxHeaderSize: limits['web.max_header_bytes'] }, (request, response) => {
@@ -45,7 +49,7 @@ export async function serveWeb(
   });
   const listeners = await Promise.all(
     endpoints.map(endpoint =>
-      services.listen(endpoint, connection => clients.admit(connection, http), WEB_PLACES),
+      services.listen(endpoint, connection => clients.admit(connection, http), bound),
     ),
   );
   return {

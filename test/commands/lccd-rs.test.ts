@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { get } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { runCommand } from '../support/command.js';
 import { startDaemon, statusOf, type Daemon } from '../support/daemon.js';
-import { until } from '../support/until.js';
+import { within } from '../support/until.js';
 
 const homes: string[] = [];
 const daemons: Daemon[] = [];
@@ -36,15 +38,15 @@ describe('lccd-rs', () => {
     const home = newHome(RS);
     const daemon = await start(home);
     const base = `http://127.0.0.1:${daemon.port}`;
-    const get = async (path: string) => {
+    const look = async (path: string) => {
       const response = await fetch(base + path);
       return `${response.status} ${(await response.text()).trim()}`;
     };
-    assert.equal(await get('/healthz'), '200 the Queue Manager is away');
-    assert.equal(await get('/robots.txt'), '200 User-agent: *\nDisallow: /');
-    assert.match(await get('/lcc/api/v1/pairs/x'), /^404 \{"code":"unknown"/);
-    assert.equal(await get('/api/v1/pairs/x'), '404 there is nothing here');
-    assert.equal(await get('/op'), '404 there is nothing here');
+    assert.equal(await look('/healthz'), '200 the Queue Manager is away');
+    assert.equal(await look('/robots.txt'), '200 User-agent: *\nDisallow: /');
+    assert.match(await look('/lcc/api/v1/pairs/x'), /^404 \{"code":"unknown"/);
+    assert.equal(await look('/api/v1/pairs/x'), '404 there is nothing here');
+    assert.equal(await look('/op'), '404 there is nothing here');
     const second = runCommand(home, 'lccd-rs', ['--listen=127.0.0.1:0']);
     assert.equal(second.status, 69);
     assert.match(second.stderr, /rs\.lock: held by lccd-rs \(process \d+\); stop that one first/);
@@ -68,11 +70,36 @@ describe('lccd-rs', () => {
     }
   });
 
-  it('answers beside hundreds of connections that say nothing', async () => {
-    const daemon = await start(newHome(`${RS}[web]\nmax_connections = 300\n`));
-    const silent = Array.from({ length: 250 }, () => connect(daemon.port, '127.0.0.1'));
+  it('answers beside 500 connections that say nothing, for one address has few places', async () => {
+    const daemon = await start(newHome(RS));
+    const silent = Array.from({ length: 500 }, () =>
+      connect(daemon.port, '127.0.0.1').on('error', () => undefined),
+    );
     try {
-      await until('all are connected', () => silent.every(({ connecting }) => !connecting));
+      await daemon.logged('too many connections from 127.0.0.1');
+      assert.match(daemon.log, /20 \(web\.max_connections_per_address\)/);
+      const answer = new Promise<number | undefined>((resolve, reject) => {
+        const options = {
+          port: daemon.port,
+          host: '127.0.0.1',
+          localAddress: '127.0.0.2',
+          path: '/lcc/register',
+        };
+        get(options, response => resolve(response.resume().statusCode)).on('error', reject);
+      });
+      assert.equal(await within('a page is answered', answer), 200);
+    } finally {
+      for (const socket of silent) socket.destroy();
+    }
+  });
+
+  it('has no such limit for a proxy that is believed', async () => {
+    const daemon = await start(newHome(`${RS}proxies = ["127.0.0.1"]\n`));
+    const silent = Array.from({ length: 40 }, () =>
+      connect(daemon.port, '127.0.0.1').on('error', () => undefined),
+    );
+    try {
+      await Promise.all(silent.map(async socket => within('it is connected', once(socket, 'connect'))));
       const response = await fetch(`http://127.0.0.1:${daemon.port}/healthz`);
       assert.equal(response.status, 200);
     } finally {

@@ -20,7 +20,11 @@ test('every setting of web reaches the limit it is for', () => {
   };
   const overrides = Object.fromEntries(Object.entries(limits).map(([key, value]) => [key, String(value)]));
   assert.deepEqual(webLimitsOf(configOf(overrides)), limits);
-  const { all, named } = settingsOf('web', [...Object.keys(limits), 'web.max_connections']);
+  const { all, named } = settingsOf('web', [
+    ...Object.keys(limits),
+    'web.max_connections',
+    'web.max_connections_per_address',
+  ]);
   assert.deepEqual(named, all);
 });
 
