@@ -1,6 +1,5 @@
 /** A store server with a folder of its own, spiders that are sockets of the test, and what it holds as other programs see it. */
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -72,7 +71,7 @@ export class FakeSpider {
   constructor(at: number | string, isReading = true) {
     this.socket = typeof at === 'string' ? connect(at) : connect(at, '127.0.0.1');
     this.socket.on('error', () => undefined);
-    this.over = once(this.socket, 'close').then(() => undefined);
+    this.over = new Promise(resolve => void this.socket.once('close', () => resolve()));
     if (isReading) this.socket.on('data', (bytes: Buffer) => this.#read(bytes));
     void this.over.then(() => this.#stir());
   }
@@ -97,7 +96,10 @@ export class FakeSpider {
   async send(...records: Uint8Array[]): Promise<void> {
     for (const record of records)
       if (!this.socket.destroyed && !this.socket.write(record))
-        await Promise.race([once(this.socket, 'drain'), this.over]);
+        await Promise.race([
+          new Promise<void>(resolve => void this.socket.once('drain', resolve)),
+          this.over,
+        ]);
   }
 
   /** Resolves when `count` records have been acknowledged. @returns whether they were, before the connection was over */
