@@ -22,6 +22,8 @@ import { readProjectFile, ROOT } from './support/tree.js';
 const SCRIPT = join(ROOT, 'scripts/demo/index.mjs');
 /** All that the demo needs of a system besides Node: no sqlite3 among it. */
 const PROGRAMS = ['bash', 'sh', 'env', 'find', 'rm', 'cp', 'cat', 'mkdir', 'sed', 'sort'];
+/** What that of the Spider needs besides. */
+const SPIDER_PROGRAMS = ['python3', 'perl', 'cmp', 'cut', 'head', 'wc'];
 let dir: string;
 let temporary: string;
 
@@ -30,8 +32,10 @@ beforeEach(() => {
   temporary = join(dir, 'tmp');
   for (const folder of ['tmp', 'bin', 'site/a b']) mkdirSync(join(dir, folder), { recursive: true });
   symlinkSync(process.execPath, join(dir, 'bin/node'));
-  for (const name of PROGRAMS) {
-    const path = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
+  for (const name of [...PROGRAMS, ...SPIDER_PROGRAMS]) {
+    // What is called python3 may be a script that looks for it.
+    const find = name === 'python3' ? `${name} -c 'import sys; print(sys.executable)'` : `command -v ${name}`;
+    const path = spawnSync('sh', ['-c', find], { encoding: 'utf8' }).stdout.trim();
     symlinkSync(path, join(dir, 'bin', name));
   }
   writeFileSync(join(dir, 'site/index.html'), '<title>Start</title><p>marmalade</p>');
@@ -131,6 +135,20 @@ describe('the demo', () => {
       assert.deepEqual(await exited, [128 + constants.signals[signal], null]);
       assert.deepEqual(readdirSync(temporary), []);
     });
+});
+
+describe('the demo of the Spider', () => {
+  it('has a URL server in Python drive a spider, through a kill of the store server; and ends its servers', async () => {
+    const { status, output, complaints } = await finish(demo('spider'));
+    assert.equal(status, 0, output + complaints);
+    assert.equal(output.match(/^\d+ of \d+ done; the longest silence about a url was /gm)?.length, 2);
+    assert.equal(output.match(/^All [1-9]\d* documents equal their pages; 1 url failed/gm)?.length, 2);
+    assert.match(output, /^1\t1\t0\t200\t\d+\thttp:\S+\n2\t/m);
+    assert.match(output, /^\d+\t0\t10\t404\t0\thttp:\S+\/missing\.html$/m);
+    assert.match(output, /^The spider has fetched all of it, and says that nothing is done/m);
+    assert.ok(Number(/^All of it took (\d+) seconds/m.exec(output)?.[1]) < 60);
+    assert.deepEqual(readdirSync(temporary), []);
+  });
 });
 
 describe('the demo of cache clearing', { skip: noNginx }, () => {

@@ -1,10 +1,11 @@
-// npm run demo [-- DIR | clear]: a private LCC and what it does for a site, each command line printed as it is run.
-// DIR is a directory in the place of this project's documentation; `clear` shows cache clearing. All of it lives in a
-// temporary directory.
+// npm run demo [-- DIR | clear | spider]: a private LCC and what it does for a site, each command line printed as it is run.
+// DIR is a directory in the place of this project's documentation; `clear` shows cache clearing, `spider` the
+// Spider. All of it lives in a temporary directory.
 import { constants } from 'node:os';
 import { showClearing } from './clear.mjs';
 import { showDocuments } from './documents.mjs';
 import { Scene } from './scene.mjs';
+import { showSpider } from './spider.mjs';
 
 const scene = new Scene();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -15,7 +16,8 @@ for (const stream of [process.stdout, process.stderr])
 try {
   await scene.build();
   const [word] = process.argv.slice(2);
-  await (word === 'clear' ? showClearing(scene) : showDocuments(scene, word));
+  const shows = { clear: showClearing, spider: showSpider };
+  await (Object.hasOwn(shows, word) ? shows[word](scene) : showDocuments(scene, word));
 } catch (error) {
   scene.complain(error);
   process.exitCode = 1;
