@@ -129,7 +129,12 @@ describe('the pipeline', () => {
     scene.clock.jumpTo(scene.clock.nowMs() - 1_000_000);
     await scene.pass();
     assert.equal(scene.publisher.failedCount, failed);
+    scene.publish('/late.html');
+    await scene.pass();
     isUp = true;
+    await scene.pass(10);
+    const late = scene.db.soft.get({ url: '/late.html', target: 'us' });
+    assert.equal(late?.doneSeq, late?.publishSeq, 'its time is before those of the others');
     scene.clock.jumpTo(scene.clock.nowMs() + 2_000_000);
     await scene.pass();
     assert.deepEqual([scene.db.soft.waitingCount(), scene.failures], [0, []]);

@@ -159,8 +159,9 @@ export class Fleet implements RailLedger {
     commits.add(
       () => {
         const left = db.backlog.get(rail, url);
-        if (isPut) db.backlog.overtake(rail, url, seq);
-        else db.backlog.settle(rail, url, seq);
+        // Most pages have none, and a look costs less than changes of nothing.
+        if (left !== undefined && isPut) db.backlog.overtake(rail, url, seq);
+        else if (left !== undefined) db.backlog.settle(rail, url, seq);
         // What was to be put may be on its way, and arrive after the clearing.
         if (left?.op === 'P' && left.seq <= seq) this.#publishAgain(rail, url, left.seq - 1);
         else if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);

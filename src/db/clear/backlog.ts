@@ -145,8 +145,6 @@ export class BacklogStore {
    * @param seq later entries stay as they are
    */
   overtake(rail: string, url: string, seq: number): void {
-    // Most pages have no entry, and a look costs less than two changes of nothing.
-    if (this.get(rail, url) === undefined) return;
     this.#statements.settlePut.run(rail, url, seq);
     this.#statements.overtake.run(rail, url, seq);
   }
