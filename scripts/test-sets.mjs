@@ -43,6 +43,7 @@ const LONG = [
   'line/clear-feed',
   'qm/model',
   'qm/quota',
+  'spider/faults/chain',
   'spider/faults/kills',
 ];
 

@@ -75,6 +75,17 @@ describe('lccspider', () => {
     );
   });
 
+  it('has no more slots than it may have files', async () => {
+    const [urls, store] = [await PlayedUrlServer.start(), await PlayedStore.start()];
+    const edge = [`--urlserver=127.0.0.1:${urls.port}`, `--store=127.0.0.1:${store.port}`];
+    const few = ['sh', '-c', 'ulimit -n 364; exec "$@"', 'sh'];
+    const spider = daemons.start('lccspider', home, [...edge, '--name=few', '-c', '1000'], {}, few);
+    await urls.credits(1);
+    assert.equal(urls.credit, 200);
+    await spider.logged('fewer slots than configured');
+    assert.equal(await spider.stop(), 0);
+  });
+
   it('says what is wrong with its options', () => {
     const wrong: [args: string[], says: RegExp][] = [
       [['--store=9022'], /--urlserver=ENDPOINT is missing/],

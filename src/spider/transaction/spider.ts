@@ -168,10 +168,8 @@ export class Spider {
     if (bare(host) !== bare(hostName))
       transaction.session?.remark(`${transId}: ${hostName} is not the host of its url`);
     const job = { url, roots: [], ...(address !== undefined && { address }) };
-    let isOver = false;
-    const fetch = this.#options.engine.fetch(job, transaction.content, {
+    this.#options.engine.fetch(job, transaction.content, {
       done: outcome => {
-        isOver = true;
         if (outcome.status === 'error' && outcome.failure.kind === 'bug')
           this.#options.log.error('fetch failed by a bug here', { url, reason: outcome.failure.detail });
         if (outcome.status === 'error' && outcome.failure.kind === 'sink')
@@ -180,8 +178,6 @@ export class Spider {
         this.#end(transaction, endOf(outcome, transaction.content.length));
       },
     });
-    // It may be over before this is known.
-    if (!isOver) transaction.fetch = fetch;
   }
 
   // Records out

@@ -2,6 +2,7 @@
 import type { Running, Services } from '../../daemon/types.js';
 import { FetchEngine } from '../../fetch/engine.js';
 import { formatEndpoint, type Endpoint } from '../../lib/endpoint.js';
+import { openFilesLimit } from '../../lib/open-files.js';
 import { spiderEngineOptions, spiderLimits, storeLimits } from './options.js';
 import { Spider } from './spider.js';
 import { StoreServer } from './store-server.js';
@@ -15,6 +16,14 @@ export interface SpiderEdge {
   allowed: readonly string[];
 }
 
+/** Files that a process has open beside those of its slots. */
+const OTHER_FILES = 64;
+
+/** How many urls may be under way in a process that may have `openFiles` open: a connection each, and some a file. */
+export function slotsFor(openFiles: number): number {
+  return Math.max(1, Math.floor((openFiles - OTHER_FILES) / 1.5));
+}
+
 export function startSpider(
   services: Services,
   { urlServer, stores, allowed }: SpiderEdge,
@@ -24,10 +33,15 @@ export function startSpider(
     endpoint => new StoreServer({ ...storeLimits(config), name: formatEndpoint(endpoint), clock, log }),
   );
   const limits = spiderEngineOptions(config);
+  const bounds = spiderLimits(config);
+  const slots = Math.min(bounds.slots, slotsFor(openFilesLimit()));
+  if (slots < bounds.slots)
+    log.warn('fewer slots than configured; raise ulimit -n', { slots, configured: bounds.slots });
   const allowAddresses = [...limits.allowAddresses, ...allowed];
   const engine = new FetchEngine({ ...limits, allowAddresses, clock });
   const spider = new Spider({
-    ...spiderLimits(config),
+    ...bounds,
+    slots,
     engine,
     stores: new StoreServers(servers),
     clock,

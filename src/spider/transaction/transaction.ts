@@ -8,7 +8,6 @@
  * A line that asks for nothing that can be fetched is `queued` at once. The URL server may go meanwhile: the transaction is
  * an orphan then, is carried on to its end, and its end is told to nobody.
  */
-import type { Cancellable } from '../../fetch/job.js';
 import type { SpoolSink } from '../../fetch/spool-sink.js';
 import { transitions } from '../../lib/states.js';
 import { formatRecordHead, recordUrl } from '../../wire/spider-record.js';
@@ -45,8 +44,6 @@ export class SpiderTransaction {
   readonly content: SpoolSink;
   /** Whom its end is told to; undefined: it is an orphan. */
   session: TransactionOwner | undefined;
-  /** What can be given up while it is fetched. */
-  fetch: Cancellable | undefined;
   #state: SpiderTransactionState = 'fetching';
   #head: Buffer | undefined;
   readonly #over: (transaction: SpiderTransaction) => void;
@@ -86,7 +83,6 @@ export class SpiderTransaction {
   /** Its fetch has ended, or there was none. */
   ended(end: FetchEnd): void {
     this.#enter('queued');
-    this.fetch = undefined;
     if (!end.success) this.content.discard();
     const docBytes = end.success ? this.content.length : 0;
     const { docId, url } = this.task;

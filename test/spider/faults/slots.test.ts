@@ -4,14 +4,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { openFilesLimit } from '../../../src/lib/open-files.js';
+import { slotsFor } from '../../../src/spider/transaction/start.js';
 import { answer, rawServer } from '../../fetch/support.js';
 import { Daemons } from '../../support/daemon.js';
 import { endUrlServers, newHome } from '../../support/url-server.js';
 import { until } from '../../support/until.js';
 import { PlayedStore, PlayedUrlServer } from '../transaction/support.js';
 
-/** As many as this process, which is the site, may have connections. */
-const SLOTS = Math.min(10_000, Math.floor((openFilesLimit() - 500) / 1.5));
+/** As many as a spider has with the files that it may open; this process, which is the site, may open as many. */
+const SLOTS = Math.min(10_000, slotsFor(openFilesLimit()));
 
 /** After them. */
 const LATER = 100;

@@ -268,6 +268,16 @@ describe('a spider', () => {
     assert.ok(store.of(1).at(-1)?.document.equals(document));
   });
 
+  it('gives up a URL server that sends more bad lines than it may', async () => {
+    const { urls, log } = await scene({ settings: { max_bad_lines: '10' } });
+    for (let n = 0; n < 10; n++) urls.say('nonsense\n');
+    await until('an ERR for each', () => urls.errs.length === 10);
+    assert.equal(urls.connections, 1);
+    urls.say('nonsense\n');
+    await until('it connects again', () => urls.connections === 2);
+    assert.match(log(), /URL server: too many bad lines/);
+  });
+
   it('gives up a URL server that does not read', async () => {
     const site = await rawServer(() => undefined);
     const settings = {

@@ -20,9 +20,12 @@ import { SpiderLineReader, type SpiderLine } from '../../../src/wire/spider-line
 import { RecordReader, type SpiderRecord } from '../../../src/wire/spider-record.js';
 import { until, watchLog, within } from '../../support/until.js';
 
+/** The spiders first: they take their leave of their servers. */
+const spiderEnds: (() => Promise<void>)[] = [];
 const ends: (() => unknown)[] = [];
 after(async () => {
-  for (const end of ends.toReversed()) await end();
+  await Promise.all(spiderEnds.map(end => end()));
+  for (const end of ends) end();
 });
 
 async function listening(server: Server): Promise<number> {
@@ -256,7 +259,7 @@ export async function scene({ settings = {}, engine = {}, stores }: SceneOptions
     await within('the spider stops', spider.stop());
     for (const peer of peers) peer.close();
   };
-  ends.push(async () => {
+  spiderEnds.push(async () => {
     await stop();
     rmSync(home, { recursive: true, force: true });
   });
