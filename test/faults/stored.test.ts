@@ -175,8 +175,9 @@ describe('lccstored', () => {
         disk.makeRoom();
         assert.deepEqual(await spider.end(), [2, 3, 4]);
         await home.keep(recordBytes({ docId: 9, doc: Buffer.alloc(1_000_000) }));
-        assert.deepEqual([...home.documents().keys()], [1, 2, 3, 4, 9]);
-        for (const docId of [1, 2, 3, 4]) assert.ok(home.documents().get(docId)?.equals(doc(docId)));
+        const documents = home.documents();
+        assert.deepEqual([...documents.keys()], [1, 2, 3, 4, 9]);
+        for (const docId of [1, 2, 3, 4]) assert.ok(documents.get(docId)?.equals(doc(docId)));
         assert.equal((await home.status())['disk_trouble'], null);
         assert.deepEqual(home.drafts(), []);
         assert.equal(await home.daemon.stop(), 0);

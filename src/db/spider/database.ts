@@ -9,7 +9,7 @@ import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
 import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
 import { openForReading } from '../../lib/sqlite-read.js';
 import type { Db } from '../../lib/sqlite.js';
-import { storageError } from '../sqlite/open.js';
+import { CHECKPOINT_PAGES, storageError } from '../sqlite/open.js';
 import { upgrade, versionOf } from '../sqlite/schema-version.js';
 import { openWal } from '../sqlite/wal.js';
 import { DocumentStore } from './documents.js';
@@ -40,6 +40,7 @@ export class StoreDatabase {
     if (isNew) makeDirectoryDurably(dirname(path), 0o750);
     try {
       const db = openWal(path, { synchronous: 'NORMAL', busyMs: BUSY_MS }, opened => {
+        opened.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
         opened.pragma(`journal_size_limit = ${WAL_KEEP_BYTES}`);
         opened.pragma(`cache_size = -${CACHE_KIB}`);
         upgrade(opened, path, STEPS, () => undefined);

@@ -92,15 +92,20 @@ export class DocumentStore {
     return this.#statements.ofFile.all(id).map(rowOf);
   }
 
-  /** Writes a row in the place of the one before. Inside a transaction. @param before as `get` has it */
-  put({ held, ...last }: DocumentRow, before: DocumentRow | undefined): void {
-    this.#live(before?.held, -1);
-    this.#statements.put.run({ ...last, ...(held ?? NOTHING) });
-    this.#live(held, 1);
-  }
-
-  #live(held: HeldDocument | undefined, sign: 1 | -1): void {
-    if (typeof held?.file === 'number') this.#statements.live.run(sign * held.storedBytes, held.file);
+  /** Writes rows, each in the place of the one before as `get` has it. Inside a transaction. */
+  putAll(rows: readonly { row: DocumentRow; before: DocumentRow | undefined }[]): void {
+    const live = new Map<number, number>();
+    const count = (held: HeldDocument | undefined, sign: 1 | -1) => {
+      if (typeof held?.file === 'number')
+        live.set(held.file, (live.get(held.file) ?? 0) + sign * held.storedBytes);
+    };
+    for (const { row, before } of rows) {
+      const { held, ...last } = row;
+      this.#statements.put.run({ ...last, ...(held ?? NOTHING) });
+      count(before?.held, -1);
+      count(held, 1);
+    }
+    for (const [file, bytes] of live) this.#statements.live.run(bytes, file);
   }
 
   /** A new file, none of whose records is referred to yet. Inside a transaction. */

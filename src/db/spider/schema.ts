@@ -26,7 +26,7 @@ CREATE TABLE doc(
   len INTEGER,
   md5 TEXT,
   is_good INTEGER NOT NULL CHECK (is_good IN (0, 1)),
-  file INTEGER REFERENCES file(id),             -- NULL as well: it is empty
+  file INTEGER,                                 -- its id; NULL as well: it is empty
   pos INTEGER NOT NULL,                         -- of the record in the file
   bytes INTEGER NOT NULL                        -- of the record in the file
 ) STRICT;

@@ -120,7 +120,9 @@ export class GroupWriter {
   ): void {
     const { documents } = this.#parts.db;
     for (const file of made) documents.addFile(file);
-    for (const change of changes) documents.put(rowOf(change, places.get(change)), change.before);
+    documents.putAll(
+      changes.map(change => ({ row: rowOf(change, places.get(change)), before: change.before })),
+    );
   }
 
   /** What is committed cannot be taken back: a disk that does not sync it is one to stop at, also when it is full. */

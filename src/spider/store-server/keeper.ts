@@ -2,7 +2,7 @@
  * Keeps records: those that come at about the same time together, in the order in which they came, and acknowledges them when
  * they are on disk (group.ts).
  *
- *     resting ──a record──▶ gathering ──rest over──▶ keeping ──▶ resting, or gathering
+ *     resting ──a record──▶ gathering ──rest over, or much has come──▶ keeping ──▶ resting, or gathering
  *                                                     │  ▲
  *                                        the disk is full ╰─ tried again, and spiders wait
  *
@@ -20,6 +20,8 @@ import { GroupWriter, isFull, type GroupParts } from './group.js';
 /** Of a group: bytes at which nothing more is added, and rows of its commit. */
 const GROUP_BYTES = 16 * 1024 * 1024;
 const GROUP_RECORDS = 4096;
+/** Of what waits: so much is worth a round of syncs at once. */
+const WORTH_BYTES = 1024 * 1024;
 /** What a record takes in memory besides its bytes. */
 const RECORD_BYTES = 1024;
 /** Between two tries on a disk that is full. */
@@ -42,10 +44,13 @@ export class Keeper {
   readonly #parts: KeeperParts;
   readonly #writer: GroupWriter;
   readonly #waiting = new Fifo<Item>();
+  #waitingBytes = 0;
   #state: 'resting' | 'gathering' | 'keeping' = 'resting';
   #pendingBytes = 0;
   #pendingRecords = 0;
   #restUntilMs = -Infinity;
+  /** While it gathers and rests. */
+  #endRest: (() => void) | undefined;
   #trouble: string | undefined;
   #isStopping = false;
   #whenStirred: (() => void)[] = [];
@@ -78,6 +83,7 @@ export class Keeper {
     this.#pendingBytes += item.bytes + RECORD_BYTES;
     this.#pendingRecords++;
     this.#waiting.push(item);
+    this.#waitingBytes += item.bytes;
     this.#gather();
   }
 
@@ -89,17 +95,26 @@ export class Keeper {
   }
 
   #gather(): void {
-    if (this.#state !== 'resting' || this.#waiting.length === 0) return;
-    this.#state = 'gathering';
+    if (this.#state === 'keeping' || this.#waiting.length === 0) return;
     const { clock } = this.#parts;
-    const restMs = this.#restUntilMs - clock.monotonicMs();
-    if (restMs > 0) clock.after(restMs, () => void this.#work());
-    else setImmediate(() => void this.#work());
+    const restMs = this.#waitingBytes >= WORTH_BYTES ? 0 : this.#restUntilMs - clock.monotonicMs();
+    if (restMs <= 0) this.#begin();
+    else if (this.#state === 'resting') {
+      this.#state = 'gathering';
+      this.#endRest = clock.after(restMs, () => this.#begin());
+    }
+  }
+
+  /** What comes in the same turn of the event loop is kept together. */
+  #begin(): void {
+    this.#endRest?.();
+    this.#endRest = undefined;
+    this.#state = 'keeping';
+    setImmediate(() => void this.#work());
   }
 
   async #work(): Promise<void> {
     const { clock, waitMs, fail, relieved } = this.#parts;
-    this.#state = 'keeping';
     const startedMs = clock.monotonicMs();
     try {
       await this.#keep(this.#nextGroup());
@@ -123,6 +138,7 @@ export class Keeper {
       if (item === undefined) break;
       group.push(item);
       bytes += item.bytes;
+      this.#waitingBytes -= item.bytes;
     }
     return group;
   }
