@@ -73,7 +73,7 @@ describe('the rules of a robots.txt', () => {
 describe('the groups of a robots.txt', () => {
   const GROUPS = 'User-agent: foobot\nDisallow: /foo\n\nUser-agent: *\nDisallow: /all\n';
 
-  it('are those of the robot\u2019s name in any case, otherwise those of all', () => {
+  it('are those of the name of the robot in any case, otherwise those of all', () => {
     for (const token of ['FooBot', 'foobot', 'FOOBOT']) {
       assert.equal(permitted(GROUPS, '/foo', token), false);
       assert.equal(permitted(GROUPS, '/all', token), true);
