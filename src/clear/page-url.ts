@@ -45,7 +45,17 @@ export function problemOfUrl(url: string): string | undefined {
   return undefined;
 }
 
+/** Whether a page is named as its folder: `/`, `/news/`. A server with files would remove all of it, so only caches are sent that. */
+export function isFolder(url: string): boolean {
+  return url.endsWith('/');
+}
+
+/** As problemOfUrl, for a page that may be named as its folder. */
+export function problemOfPage(url: string): string | undefined {
+  return url === '/' ? undefined : problemOfUrl(isFolder(url) ? url.slice(0, -1) : url);
+}
+
 /** Whether a page lies below a path of the map of paths, which need not end at a slash. */
 export function isBelow(url: string, path: string): boolean {
-  return url.startsWith(path) && url.length > path.length;
+  return url.startsWith(path) && (url.length > path.length || isFolder(url));
 }

@@ -1,7 +1,7 @@
 /** The map of paths: where contents of a type lie on an elementary target, and which paths it has at all. */
 import type { PathRow } from '../db/clear/targets.js';
 import { isBelow } from './page-url.js';
-import type { TargetMap } from './target-map.js';
+import { INDEX_TYPE, type TargetMap } from './target-map.js';
 
 /** Its own paths, else those of the target that was asked for, else those of the nearest group above that has any. */
 export function pathsFor(
@@ -21,4 +21,21 @@ export function isOnPath(map: TargetMap, elementary: string, url: string): boole
   return [elementary, ...map.groupsAbove(elementary)].some(name =>
     map.allPathsOf(name).some(path => isBelow(url, path)),
   );
+}
+
+/** The files that the page of a folder is on an elementary target; none where that is not set up. */
+export function indexesOf(
+  map: TargetMap,
+  folder: string,
+  scope: { elementary: string; asked: string },
+): string[] {
+  const rows = pathsFor(map, INDEX_TYPE, scope).filter(({ path }) => isBelow(folder, path));
+  return [...new Set(rows.map(({ extension }) => folder + extension))];
+}
+
+/** The folder whose page a file is on an elementary target. */
+export function folderOf(map: TargetMap, elementary: string, url: string): string | undefined {
+  if (!map.hasIndexes) return undefined;
+  const folder = url.replace(/[^/]*$/, '');
+  return indexesOf(map, folder, { elementary, asked: elementary }).includes(url) ? folder : undefined;
 }

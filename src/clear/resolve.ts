@@ -1,7 +1,7 @@
 /** From a request to the pages it is about: on each elementary target below the one that was named, path + id + extension. */
 import type { RequestKey } from '../db/clear/queue.js';
-import { pathOfContentId, problemOfUrl } from './page-url.js';
-import { isOnPath, pathsFor } from './path-map.js';
+import { isFolder, pathOfContentId, problemOfPage, problemOfUrl } from './page-url.js';
+import { indexesOf, isOnPath, pathsFor } from './path-map.js';
 import type { TargetMap } from './target-map.js';
 
 /** A page of an elementary target. */
@@ -28,14 +28,14 @@ export type Resolved = { pages: TargetPage[] } | { rejected: string };
 
 /** The pages, each once; or why there are none. */
 export function resolveRequest(map: TargetMap, request: RequestKey, options: ResolveOptions): Resolved {
-  const { contentId, contentType, target } = request;
+  const { contentType, target } = request;
   if (map.get(target) === undefined) return { rejected: `no-target: there is no target ${shown(target)}` };
-  const urls = contentType === URL_TYPE ? asUrl(map, contentId) : asContent(map, request, options);
+  const urls = contentType === URL_TYPE ? asUrl(map, request) : asContent(map, request, options);
   if ('rejected' in urls) return urls;
   const pages: TargetPage[] = [];
   for (const elementary of map.elementariesOf(target)) {
     for (const url of new Set(urls.of(elementary))) {
-      const problem = problemOfUrl(url);
+      const problem = contentType === URL_TYPE ? problemOfPage(url) : problemOfUrl(url);
       if (problem !== undefined) return { rejected: `bad-url: ${problem}: ${shown(url)}` };
       if (pages.push({ target: elementary, url }) > options.maxPages)
         return { rejected: `too-many-pages: more than ${options.maxPagesText}` };
@@ -46,13 +46,27 @@ export function resolveRequest(map: TargetMap, request: RequestKey, options: Res
 
 type Urls = { of: (elementary: string) => string[]; none: string } | { rejected: string };
 
-function asUrl(map: TargetMap, url: string): Urls {
-  const problem = problemOfUrl(url);
+function asUrl(map: TargetMap, { contentId: url, target: asked }: RequestKey): Urls {
+  const problem = problemOfPage(url);
   if (problem !== undefined) return { rejected: `bad-url: ${problem}: ${shown(url)}` };
+  const on = map.elementariesOf(asked).filter(elementary => isOnPath(map, elementary, url));
+  const pages = new Map(on.map(elementary => [elementary, pagesAt(map, url, { elementary, asked })]));
+  const unclear = on.find(elementary => pages.get(elementary)?.length === 0);
+  if (unclear !== undefined) {
+    const remedy = `lccrail map add ${unclear} --type=@index --path=/ --extension=index.html says which file it is`;
+    return { rejected: `bad-url: ${problemOfUrl(url) ?? ''} (${remedy}): ${shown(url)}` };
+  }
   return {
-    of: elementary => (isOnPath(map, elementary, url) ? [url] : []),
+    of: elementary => pages.get(elementary) ?? [],
     none: `outside: ${shown(url)} is below no path of the target (lccrail map add)`,
   };
+}
+
+/** The page of a folder is a file, or, where rails have no files, what it is called; none where that is not known. */
+function pagesAt(map: TargetMap, url: string, scope: { elementary: string; asked: string }): string[] {
+  if (!isFolder(url)) return [url];
+  const files = indexesOf(map, url, scope);
+  return files.length > 0 || !map.isOfCaches(scope.elementary) ? files : [url];
 }
 
 function asContent(

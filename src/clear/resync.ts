@@ -1,8 +1,13 @@
 /** A rail that has lost what it was sent: what the journal has of its target is left in its backlog again. */
 import type { Parked } from '../db/clear/backlog.js';
 import type { ClearDatabase } from '../db/clear/database.js';
+import type { RailSetup } from '../db/clear/rails.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
+import { isPutOn } from './drivers/index.js';
+import { isFolder } from './page-url.js';
+import { folderOf } from './path-map.js';
+import { readTargetMap, type TargetMap } from './target-map.js';
 
 /** Pages of one transaction. */
 const SLICE_ROWS = 1000;
@@ -15,6 +20,7 @@ const POLL_MS = 50;
  */
 export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, nowMs: number): number {
   const rail = db.rails.demand(name);
+  const map = db.read(() => readTargetMap(db));
   const pages = new Set<string>();
   for (let after = 0; ;) {
     const rows = db.write(() => {
@@ -22,7 +28,8 @@ export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, now
       for (const { url, contentId, op } of some) {
         // What was put is generated again, for all rails of the target.
         if (op === 'P') db.soft.publish({ url, target: rail.target, contentId }, nowMs);
-        else db.backlog.park(againOn(name, url, contentId), nowMs);
+        else
+          for (const each of urlsOn(map, rail, url)) db.backlog.park(againOn(name, each, contentId), nowMs);
       }
       return some;
     });
@@ -32,6 +39,13 @@ export function resyncRail(db: ClearDatabase, name: string, sinceMs: number, now
     if (last === undefined || rows.length < SLICE_ROWS) return pages.size;
     after = last.id;
   }
+}
+
+/** A page as a rail is asked for it: a cache also as the page of its folder, which a rail with files never is. */
+function urlsOn(map: TargetMap, rail: RailSetup, url: string): string[] {
+  if (isPutOn(rail)) return isFolder(url) ? [] : [url];
+  const folder = folderOf(map, rail.target, url);
+  return folder === undefined ? [url] : [url, folder];
 }
 
 function againOn(rail: string, url: string, contentId: string): Parked {

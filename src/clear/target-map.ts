@@ -1,5 +1,10 @@
 /** Targets, groups and paths as they are set up, read at once and then looked up often. Never changed: a new one is made. */
+import type { ClearDatabase } from '../db/clear/database.js';
 import type { MemberRow, PathRow, TargetRow } from '../db/clear/targets.js';
+import { isPutOn } from './drivers/index.js';
+
+/** The content type whose paths say which file the page of a folder is: what stands after the path is its name. */
+export const INDEX_TYPE = '@index';
 
 export class TargetMap {
   readonly #targets: ReadonlyMap<string, TargetRow>;
@@ -10,7 +15,17 @@ export class TargetMap {
   readonly #elementaries = new Map<string, readonly string[]>();
   readonly #groups = new Map<string, readonly string[]>();
 
-  constructor(targets: readonly TargetRow[], members: readonly MemberRow[], paths: readonly PathRow[]) {
+  #hasIndexes = false;
+  readonly #ofCaches: ReadonlySet<string>;
+
+  /** @param ofCaches elementary targets that have rails, none of which has files */
+  constructor(
+    targets: readonly TargetRow[],
+    members: readonly MemberRow[],
+    paths: readonly PathRow[],
+    ofCaches: readonly string[] = [],
+  ) {
+    this.#ofCaches = new Set(ofCaches);
     this.#targets = new Map(targets.map(row => [row.name, row]));
     for (const { target, member } of members) {
       addTo(this.#below, target, member);
@@ -18,7 +33,8 @@ export class TargetMap {
     }
     for (const row of paths) {
       addTo(this.#paths, keyOf(row.contentType, row.target), row);
-      addTo(this.#pathsOfTarget, row.target, row.path);
+      if (row.contentType === INDEX_TYPE) this.#hasIndexes = true;
+      else addTo(this.#pathsOfTarget, row.target, row.path);
     }
   }
 
@@ -49,7 +65,17 @@ export class TargetMap {
     return this.#paths.get(keyOf(contentType, name));
   }
 
-  /** Paths of any type on a target, those of its groups left out. */
+  /** Whether any folder has a file for its page. */
+  get hasIndexes(): boolean {
+    return this.#hasIndexes;
+  }
+
+  /** Whether an elementary target has no rail with files, and any other. */
+  isOfCaches(name: string): boolean {
+    return this.#ofCaches.has(name);
+  }
+
+  /** Paths of pages of any type on a target, those of its groups left out. */
   allPathsOf(name: string): readonly string[] {
     return this.#pathsOfTarget.get(name) ?? [];
   }
@@ -71,4 +97,12 @@ function reachable(name: string, next: ReadonlyMap<string, readonly string[]>): 
   // A set may grow while it is walked.
   for (const each of seen) for (const other of next.get(each) ?? []) seen.add(other);
   return [...seen];
+}
+
+/** Targets, groups and paths as they are stored. Inside a read. */
+export function readTargetMap({ targets, rails }: Pick<ClearDatabase, 'targets' | 'rails'>): TargetMap {
+  const all = rails.all();
+  const withFiles = new Set(all.filter(isPutOn).map(({ target }) => target));
+  const ofCaches = all.map(({ target }) => target).filter(target => !withFiles.has(target));
+  return new TargetMap(targets.all(), targets.members(), targets.paths(), ofCaches);
 }

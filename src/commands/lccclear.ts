@@ -82,7 +82,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
       db,
       clock: systemClock,
       cursor,
-      soft: options['soft'] === true ? clearing.resolve : undefined,
+      resolve: clearing.resolve,
+      isSoft: options['soft'] === true,
     });
     const defaults: RequestDefaults = {
       target: text('target'),
@@ -126,6 +127,9 @@ class RequestReading {
   #refused = 0;
   #nothing = 0;
   #known = 0;
+  /** Changes that a rule names, and that clear nothing all the same. */
+  #unclear = 0;
+  #firstUnclear: string | undefined;
 
   constructor(context: CommandContext, intake: RequestIntake, defaults: RequestDefaults, room: QueueRoom) {
     this.#context = context;
@@ -166,21 +170,33 @@ class RequestReading {
       this.#known += 1;
       return;
     }
-    if ('nothing' in found) {
-      this.#nothing += 1;
-      if (this.#nothing <= SHOWN_LINES) this.#context.say(`${where}: clears nothing: ${found.nothing}`);
-    } else {
+    if ('nothing' in found) this.#clearsNothing(where, found);
+    else {
       const rejected = this.#intake.add(found.request);
-      if (rejected !== undefined) return this.#refuse(where, rejected);
+      if (rejected !== undefined && this.#defaults.rules === undefined) return this.#refuse(where, rejected);
+      // The feed must go on.
+      if (rejected !== undefined) this.#clearsNothing(where, { nothing: rejected, hasRule: true });
     }
     if (seq !== undefined) this.#intake.moveTo(seq);
     if (this.#intake.isSliceFull) await this.commit();
+  }
+
+  #clearsNothing(where: string, { nothing, hasRule }: { nothing: string; hasRule: boolean }): void {
+    this.#nothing += 1;
+    if (this.#nothing <= SHOWN_LINES) this.#context.say(`${where}: clears nothing: ${nothing}`);
+    if (!hasRule) return;
+    this.#unclear += 1;
+    this.#firstUnclear ??= `${where}: ${nothing}`;
   }
 
   report(soft: boolean): void {
     const { say, complain, verbose } = this.#context;
     const { queued } = this.#intake;
     if (this.#nothing > SHOWN_LINES) say(`${amount(this.#nothing, 'change')} cleared nothing`);
+    if (this.#firstUnclear !== undefined)
+      complain(
+        `${amount(this.#unclear, 'change')} that a rule names cleared nothing; the first: ${this.#firstUnclear}`,
+      );
     if (this.#known > 0 && queued === 0 && this.#nothing === 0)
       complain(
         `all ${this.#known} changes were taken before (--cursor); where the LCC has a new database, give another name`,

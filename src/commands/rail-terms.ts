@@ -6,6 +6,7 @@ import { compileGlob } from '../clear/glob.js';
 import { driverOf } from '../clear/drivers/index.js';
 import { isTypeName, MAX_NAME_BYTES } from '../clear/intake/request-line.js';
 import { problemOfUrl } from '../clear/page-url.js';
+import { INDEX_TYPE } from '../clear/target-map.js';
 import type { ClearDatabase } from '../db/clear/database.js';
 import type { RailSetup } from '../db/clear/rails.js';
 import type { SoftRule } from '../db/clear/soft.js';
@@ -63,6 +64,11 @@ export function mapTerms(target: string, { options }: CommandContext): PathRow {
     );
   if (!EXTENSION.test(extension))
     throw new LccError('usage', `--extension=${extension}: give a text such as .html`);
+  if (type === INDEX_TYPE && extension === '')
+    throw new LccError(
+      'usage',
+      '--extension is missing: the file that the page of a folder is, such as index.html',
+    );
   return { contentType: type, target, path, extension };
 }
 

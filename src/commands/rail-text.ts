@@ -1,5 +1,6 @@
 /** Rails as text for people, and as JSON. */
 import { amount, formatDuration } from '../config/words.js';
+import { INDEX_TYPE } from '../clear/target-map.js';
 import type { ClearDatabase } from '../db/clear/database.js';
 
 export interface RailShown {
@@ -80,9 +81,10 @@ function setupLines(db: ClearDatabase): string[] {
     });
     const paths = db.targets
       .paths()
-      .map(
-        ({ contentType, target, path, extension }) =>
-          `path of ${contentType} on ${target}: ${path}ID${extension}`,
+      .map(({ contentType, target, path, extension }) =>
+        contentType === INDEX_TYPE
+          ? `page of a folder on ${target}: ${path}FOLDER/${extension}`
+          : `path of ${contentType} on ${target}: ${path}ID${extension}`,
       );
     const rules = db.soft
       .rules()

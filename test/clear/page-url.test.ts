@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isBelow, pathOfContentId, problemOfUrl } from '../../src/clear/page-url.js';
+import { isBelow, pathOfContentId, problemOfPage, problemOfUrl } from '../../src/clear/page-url.js';
 
 const isRefused = (id: string, utf8 = false) => 'problem' in pathOfContentId(id, utf8);
 
@@ -103,6 +103,12 @@ describe('the url of a page', () => {
     for (const url of hostile) assert.notEqual(problemOfUrl(url), undefined, JSON.stringify(url));
   });
 
+  it('may be that of a folder only where that is asked', () => {
+    for (const url of ['/', '/a/', '/a/b/', '/a']) assert.equal(problemOfPage(url), undefined, url);
+    for (const url of ['', '//', '/a//', '/../', '/a/./', '/%2e%2e/', '/a/?', '/*/', 'a/', '/a%2f/'])
+      assert.notEqual(problemOfPage(url), undefined, url);
+  });
+
   it('is, where it passes, what any parser takes it for', () => {
     const piece = fc.constantFrom(
       'a',
@@ -145,8 +151,14 @@ describe('the url of a page', () => {
 
   it('is below a path when it begins with it and goes on', () => {
     assert.deepEqual(
-      [isBelow('/a/b', '/a/'), isBelow('/a/b', '/'), isBelow('/a/', '/a/'), isBelow('/b', '/a/')],
-      [true, true, false, false],
+      [
+        isBelow('/a/b', '/a/'),
+        isBelow('/a/b', '/'),
+        isBelow('/a/', '/a/'),
+        isBelow('/b', '/a/'),
+        isBelow('/a', '/a'),
+      ],
+      [true, true, true, false, false],
     );
   });
 });

@@ -4,7 +4,7 @@ import { RequestIntake } from '../../src/clear/intake/request-intake.js';
 import { ManualClock } from '../../src/lib/clock.js';
 import { addTargets, newClearDb } from '../db/clear/support.js';
 
-const soft = { utf8: false, maxPages: 1000, maxPagesText: '1000 (clear.max_request_pages)' };
+const resolve = { utf8: false, maxPages: 1000, maxPagesText: '1000 (clear.max_request_pages)' };
 
 /** An intake of a target on which contents of the type `page` are at two paths. */
 function newIntake(isSoft: boolean) {
@@ -12,7 +12,7 @@ function newIntake(isSoft: boolean) {
   addTargets(db, 'us');
   for (const path of ['/a/', '/b/'])
     db.write(() => db.targets.addPath({ contentType: 'page', target: 'us', path, extension: '' }));
-  const options = { db, clock: new ManualClock(), soft: isSoft ? soft : undefined, cursor: undefined };
+  const options = { db, clock: new ManualClock(), resolve, isSoft, cursor: undefined };
   return { db, intake: new RequestIntake(options) };
 }
 

@@ -50,6 +50,46 @@ describe('a request is resolved', () => {
   });
 });
 
+describe('the page of a folder', () => {
+  const pages = (paths: readonly string[], target: string, url: string, ofCaches: readonly string[] = []) => {
+    const map = mapOf(TREE, ['@url world /', ...paths], ofCaches);
+    const result = resolveRequest(map, { contentId: url, contentType: URL_TYPE, target }, options);
+    return 'rejected' in result
+      ? result.rejected
+      : result.pages.map(page => page.target + page.url).join(' ');
+  };
+
+  it('is refused where it may be a whole folder, with what to do', () => {
+    for (const url of ['/', '/x/'])
+      assert.match(
+        pages([], 'us', url),
+        /^bad-url: .*folder \(lccrail map add us --type=@index --path=\/ --extension=index\.html/,
+      );
+    assert.match(pages(['@index us / index.html'], 'world', '/x/'), /lccrail map add eu1 /, 'of any target');
+  });
+
+  it('is the file that is set up, also for a group', () => {
+    assert.equal(pages(['@index us / index.html'], 'us', '/'), 'us/index.html');
+    assert.equal(
+      pages(['@index world / index.html', '@index us /php/ index.php'], 'us', '/php/'),
+      'us/php/index.php',
+    );
+    assert.equal(pages(['@index world / home'], 'europe', '/x/'), 'eu1/x/home eu2/x/home');
+    assert.match(pages(['@index us /a/ index.html'], 'us', '/b/'), /^bad-url: /);
+  });
+
+  it('is what it is called where no rail has files', () => {
+    assert.equal(pages([], 'us', '/', ['us']), 'us/');
+    assert.equal(pages(['@index us / i.html'], 'us', '/x/', ['us']), 'us/x/i.html', 'and on caches /x/, too');
+  });
+
+  it('permits no page by its file alone, and no id', () => {
+    const index = ['@index us / index.html', 'page us /a/'];
+    assert.match(resolved(index, URL_TYPE, 'us', '/b'), /^outside: /);
+    assert.match(resolved(index, 'page', 'us', 'x/'), /^bad-content-id: /);
+  });
+});
+
 describe('a request is rejected, with a code and what is wrong,', () => {
   it('that names nothing there is', () => {
     assert.match(resolved([], 'page', 'none'), /^no-target: there is no target "none"$/);

@@ -3,8 +3,12 @@ import { Excluder } from '../../src/clear/excluder.js';
 import { TargetMap } from '../../src/clear/target-map.js';
 import type { PathRow, TargetRow } from '../../src/db/clear/targets.js';
 
-/** @param tree group → members; all other names are elementary @param paths `type target path extension` */
-export function mapOf(tree: Record<string, readonly string[]>, paths: readonly string[] = []): TargetMap {
+/** @param tree group → members; all other names are elementary @param paths `type target path extension` @param ofCaches targets whose rails are all caches */
+export function mapOf(
+  tree: Record<string, readonly string[]>,
+  paths: readonly string[] = [],
+  ofCaches: readonly string[] = [],
+): TargetMap {
   const names = new Set([...Object.keys(tree), ...Object.values(tree).flat()]);
   const targets = [...names].map((name): TargetRow => ({
     name,
@@ -17,7 +21,7 @@ export function mapOf(tree: Record<string, readonly string[]>, paths: readonly s
     const [contentType = '', target = '', path = '', extension = ''] = text.split(' ');
     return { contentType, target, path, extension };
   });
-  return new TargetMap(targets, members, rows);
+  return new TargetMap(targets, members, rows, ofCaches);
 }
 
 /** @param rules `target url`; with a star a pattern, with a dash before it not enabled */

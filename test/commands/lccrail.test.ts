@@ -99,6 +99,7 @@ describe('lccrail', () => {
       [/--type=a\tb: give a name/, ['map', 'add', 'www', '--type=a\tb', '--path=/']],
       [/target all would contain itself/, ['target', 'group', 'all', 'all']],
       [/\/x\/: the url ends with a slash.*--pattern/, ['soft', 'add', 'www', '/x/']],
+      [/--extension is missing: the file/, ['map', 'add', 'www', '--type=@index', '--path=/']],
       [/--since=TIME is missing/, ['resync', 'www1']],
     ];
     for (const [says, args] of cases) refused(home, says, ...args);

@@ -6,8 +6,9 @@ import type { ClearDatabase } from '../../db/clear/database.js';
 import type { NewRequest } from '../../db/clear/queue.js';
 import type { Clock } from '../../lib/clock.js';
 import { step } from '../../lib/steps.js';
-import { resolveRequest, type ResolveOptions, type TargetPage } from '../resolve.js';
-import { TargetMap } from '../target-map.js';
+import { isFolder } from '../page-url.js';
+import { resolveRequest, URL_TYPE, type ResolveOptions, type TargetPage } from '../resolve.js';
+import { readTargetMap, type TargetMap } from '../target-map.js';
 
 /** Requests, or pages to publish, of one transaction, and those of one request more: a daemon waits no longer than for these. */
 const SLICE_ROWS = 5000;
@@ -17,8 +18,9 @@ const REMEMBERED_REQUESTS = 10_000;
 export interface IntakeTarget {
   db: ClearDatabase;
   clock: Clock;
+  resolve: ResolveOptions;
   /** Pages are published (replaced softly) instead. */
-  soft: ResolveOptions | undefined;
+  isSoft: boolean;
   /** The feed whose position moves with the requests. */
   cursor: string | undefined;
 }
@@ -51,8 +53,7 @@ export class RequestIntake {
 
   constructor(target: IntakeTarget) {
     this.#target = target;
-    const { targets } = target.db;
-    this.#map = target.db.read(() => new TargetMap(targets.all(), targets.members(), targets.paths()));
+    this.#map = target.db.read(() => readTargetMap(target.db));
     const known = target.cursor === undefined ? undefined : target.db.numbers.cursor(target.cursor);
     this.#seq = known === undefined ? undefined : Number(known);
   }
@@ -107,10 +108,12 @@ export class RequestIntake {
    * @returns why it cannot be done; undefined when it is taken
    */
   add(request: NewRequest): string | undefined {
-    const { soft } = this.#target;
-    const resolved = soft === undefined ? { pages: undefined } : resolveRequest(this.#map, request, soft);
+    const { isSoft, resolve } = this.#target;
+    // Whether a folder has a page is said at once.
+    const mayFail = isSoft || (request.contentType === URL_TYPE && isFolder(request.contentId));
+    const resolved = mayFail ? resolveRequest(this.#map, request, resolve) : { pages: [] };
     if ('rejected' in resolved) return resolved.rejected;
-    const { pages } = resolved;
+    const pages = isSoft ? resolved.pages : undefined;
     this.#noteRails(request.target);
     this.#slice.push({ request, pages });
     this.#sliceRows += pages?.length ?? 1;

@@ -1,6 +1,6 @@
 /** One request from one line, in each of the formats that lccclear reads. */
 import type { NewRequest } from '../../db/clear/queue.js';
-import { pathOfContentId, problemOfUrl } from '../page-url.js';
+import { pathOfContentId, problemOfPage } from '../page-url.js';
 import { URL_TYPE } from '../resolve.js';
 import type { FeedRules } from './feed-rules.js';
 
@@ -20,7 +20,7 @@ export interface RequestDefaults {
 /** `nothing`: a change that clears nothing. `seq`: the place of a change in its feed. */
 export type LineRequest =
   | { request: NewRequest; seq?: number }
-  | { nothing: string; seq?: number }
+  | { nothing: string; hasRule: boolean; seq?: number }
   /** `isBroken`: the line is not of its format. */
   | { problem: string; isBroken: boolean };
 
@@ -84,13 +84,15 @@ function change(fields: Record<string, unknown>, rules: FeedRules, defaults: Req
   if (seq !== undefined && typeof seq !== 'number') return broken('"seq" is no number');
   const place = seq === undefined ? {} : { seq };
   const key = rules.requestOf(String(pid), curl);
-  if (key === undefined) return { nothing: `no rule for ${shown(curl)} of provider ${pid}`, ...place };
+  if (key === undefined)
+    return { nothing: `no rule for ${shown(curl)} of provider ${pid}`, hasRule: false, ...place };
   // What is gone must not stay anywhere, also where it is replaced otherwise.
   const force = defaults.force || op === 'delete';
   const found = checked(key.contentId, key.contentType, key.target, { ...defaults, force });
   if ('request' in found) return { ...found, ...place };
   // The feed must go on: what no rail can have is not to be cleared there.
-  return { nothing: 'problem' in found ? `${shown(curl)}: ${found.problem}` : found.nothing, ...place };
+  const nothing = 'problem' in found ? `${shown(curl)}: ${found.problem}` : found.nothing;
+  return { nothing, hasRule: true, ...place };
 }
 
 function checked(
@@ -122,7 +124,7 @@ function checkedAs(
       return wrong(`content type or target longer than ${MAX_NAME_BYTES} bytes, or with control characters`);
   if (!defaults.hasTarget(name))
     return wrong(`there is no target ${shown(name)}; lccrail target add makes one`);
-  const problem = type === URL_TYPE ? problemOfUrl(contentId) : idProblem(contentId, defaults.utf8);
+  const problem = type === URL_TYPE ? problemOfPage(contentId) : idProblem(contentId, defaults.utf8);
   if (problem !== undefined) return wrong(`${problem}: ${shown(contentId)}`);
   const { force, source } = defaults;
   return { request: { contentId, contentType: type, target: name, force, source } };

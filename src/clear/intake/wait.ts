@@ -5,7 +5,8 @@
 import type { ClearDatabase } from '../../db/clear/database.js';
 import type { Clock } from '../../lib/clock.js';
 import { resolveRequest, type ResolveOptions, type TargetPage } from '../resolve.js';
-import { TargetMap } from '../target-map.js';
+import { folderOf } from '../path-map.js';
+import { readTargetMap, type TargetMap } from '../target-map.js';
 import type { IdRange, RequestIntake } from './request-intake.js';
 
 /** `rejected`: at least one could not be carried out, or is given up on a rail. */
@@ -42,7 +43,7 @@ export async function waitForRequests(
     const beginMs = clock.monotonicMs();
     const queued = db.read(() => queuedOf(db, intake.ranges));
     if (queued === 0) {
-      pages ??= new PagesOnRails(db, pagesOf(db, intake, resolve));
+      pages ??= new PagesOnRails(db, ...pagesOf(db, intake, resolve));
       pages.look();
     }
     const waiting = pages?.waiting ?? queued;
@@ -63,9 +64,11 @@ class PagesOnRails {
   readonly #given: string[] = [];
   #reasons: string[] = [];
   #down = new Map<string, number>();
+  readonly #map: TargetMap;
   #left: readonly TargetPage[];
 
-  constructor(db: ClearDatabase, pages: readonly TargetPage[]) {
+  constructor(db: ClearDatabase, pages: readonly TargetPage[], map: TargetMap) {
+    this.#map = map;
     this.#db = db;
     this.#left = pages;
   }
@@ -105,9 +108,11 @@ class PagesOnRails {
       if (published.lastError !== null) note(this.#reasons, `${page.url}: ${published.lastError}`);
       return false;
     }
+    const folder = folderOf(this.#map, page.target, page.url);
+    const urls = folder === undefined ? [page.url] : [page.url, folder];
     const missing = rails.flatMap(({ name, state }) => {
-      const entry = this.#db.backlog.get(name, page.url);
-      return entry === undefined ? [] : [{ ...entry, state }];
+      const entries = urls.map(url => this.#db.backlog.get(name, url));
+      return entries.flatMap(entry => (entry === undefined ? [] : [{ ...entry, state }]));
     });
     const waiting = missing.filter(({ state, dead }) => state === 'UP' && dead === 0);
     for (const { rail, lastError } of waiting)
@@ -133,14 +138,13 @@ function pagesOf(
   db: ClearDatabase,
   { requests }: Pick<RequestIntake, 'requests'>,
   resolve: ResolveOptions,
-): TargetPage[] {
-  const { targets } = db;
-  const map = db.read(() => new TargetMap(targets.all(), targets.members(), targets.paths()));
+): [pages: TargetPage[], map: TargetMap] {
+  const map = db.read(() => readTargetMap(db));
   const pages = requests.flatMap(request => {
     const resolved = resolveRequest(map, request, resolve);
     return 'rejected' in resolved ? [] : resolved.pages;
   });
-  return [...new Map(pages.map(page => [`${page.target} ${page.url}`, page])).values()];
+  return [[...new Map(pages.map(page => [`${page.target} ${page.url}`, page])).values()], map];
 }
 
 function rejectedOf(db: ClearDatabase, ranges: readonly IdRange[]): string[] {

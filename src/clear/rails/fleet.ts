@@ -11,7 +11,8 @@ import { step } from '../../lib/steps.js';
 import { isPutOn } from '../drivers/index.js';
 import { Excluder } from '../excluder.js';
 import type { ClearOptions } from '../options.js';
-import { TargetMap } from '../target-map.js';
+import { folderOf } from '../path-map.js';
+import { readTargetMap, TargetMap } from '../target-map.js';
 import type { Commits } from './commits.js';
 import { Rail, type Leaving, type RailLedger } from './rail.js';
 import type { Secrets } from './secrets.js';
@@ -131,6 +132,11 @@ export class Fleet implements RailLedger {
     return this.#options.db.numbers.last('publish_seq');
   }
 
+  folderOf(rail: RailRow, url: string): string | undefined {
+    const folder = folderOf(this.map, rail.target, url);
+    return folder === undefined || isPutOn(rail) ? undefined : folder;
+  }
+
   park(rail: string, task: PageTask, { nextMs, dead, error, attempts }: Leaving): void {
     const { db, clock, commits, keepBody } = this.#options;
     const { url, op, contentId, body, seq = body?.seq } = task;
@@ -165,7 +171,11 @@ export class Fleet implements RailLedger {
         // What was to be put may be on its way, and arrive after the clearing.
         if (left?.op === 'P' && left.seq <= seq) this.#publishAgain(rail, url, left.seq - 1);
         else if (entry !== undefined) this.#publishAgain(rail, url, entry.seq);
-        for (const { name } of above) this.#tellAgain(name, task, rail);
+        for (const { name, row } of above) {
+          this.#tellAgain(name, task, rail);
+          const folder = this.folderOf(row, url);
+          if (folder !== undefined) this.#tellAgain(name, { ...task, url: folder }, rail);
+        }
       },
       () => {
         if (this.#settling.get(key) === seq) this.#settling.delete(key);
@@ -244,7 +254,7 @@ export class Fleet implements RailLedger {
     const version = db.version();
     this.#refreshRails(db.rails.all());
     if (version !== this.#version) {
-      this.map = new TargetMap(db.targets.all(), db.targets.members(), db.targets.paths());
+      this.map = readTargetMap(db);
       this.excluder = new Excluder(db.soft.rules(), this.map);
     }
     this.#version = version;

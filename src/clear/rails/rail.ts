@@ -29,6 +29,8 @@ export interface Leaving {
 
 /** What has to be on disk. */
 export interface RailLedger {
+  /** The folder as whose page a cache has a page, too. */
+  folderOf(rail: RailRow, url: string): string | undefined;
   /** Number of the last entry of any backlog. */
   lastSeq(): number;
   park(rail: string, task: PageTask, how: Leaving): void;
@@ -111,6 +113,14 @@ export class Rail {
 
   /** Has something done with a page. `waiter` is told once it is, or left to the backlog; maybe before this returns. */
   add(task: PageTask, waiter: Waiter): void {
+    const folder = this.#parts.ledger.folderOf(this.row, task.url);
+    if (folder === undefined) return this.#add(task, waiter);
+    this.#add(task, first =>
+      this.#add({ ...task, url: folder }, second => waiter(first === 'parked' ? first : second)),
+    );
+  }
+
+  #add(task: PageTask, waiter: Waiter): void {
     if (this.isDown) {
       this.#leave(task, { nextMs: 0, dead: false, error: this.row.reason, attempts: 0 });
       waiter('parked');

@@ -12,6 +12,7 @@ import { driverOf } from '../drivers/index.js';
 import type { RailRequest, Driver, PageToClear, Way } from '../drivers/types.js';
 import type { SenderLimits } from '../options.js';
 import { outcomeOf, type RailOutcome } from '../outcomes.js';
+import { isFolder } from '../page-url.js';
 import { requireSafeUrl } from './plain-http.js';
 import { railEngine, railJob, secretFor } from './rail-requests.js';
 import type { Secret, Secrets } from './secrets.js';
@@ -27,6 +28,13 @@ export interface RailAnswer {
 /** It was to be told of a page, and is now one that pages are put on. */
 const WITHOUT_CONTENT: RailAnswer = {
   outcome: { kind: 'config', error: 'its driver has changed: the page is generated for it' },
+  isAnswered: false,
+  tookMs: 0,
+};
+
+/** It was a cache when the page was left for it. */
+const FOLDER: RailAnswer = {
+  outcome: { kind: 'dead', error: 'a folder: a server with files would remove all of it' },
   isAnswered: false,
   tookMs: 0,
 };
@@ -87,6 +95,7 @@ export class HttpSender implements Sender {
   send(tasks: readonly PageTask[], heard: (answer: RailAnswer) => void): void {
     const [task] = tasks;
     if (task === undefined) throw new LccError('bug', `rail ${this.#rail.name}: nothing to send`);
+    if (this.#driver.renew === 'put' && isFolder(task.url)) return heard(FOLDER);
     const way = this.#wayOf(task);
     if (way !== undefined) this.#ask(way.ask(tasks), heard);
     else if (task.body?.sha === '') heard(WITHOUT_CONTENT);
