@@ -5,7 +5,7 @@ import { noRails } from '../support/rails.js';
 import { SoftHome } from '../support/soft.js';
 
 /** A thousand in the long set (scripts/test-sets.mjs). */
-const PUTS = Number(process.env['LCC_TEST_CLEAR_PUTS'] ?? 30);
+const PUTS = Number(process.env['LCC_TEST_CLEAR_PUTS'] ?? 20);
 const READERS = 4;
 const SIZE = 2_000_000;
 

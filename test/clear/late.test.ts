@@ -41,6 +41,22 @@ describe('a page without a rule that is cleared', () => {
     assert.ok((scene.db.soft.get(PAGE)?.publishSeq ?? 0) > seq);
   });
 
+  it('is published once more when it was published since, and the daemon was killed while a rail was asked', async () => {
+    const scene = newScene({ answers: () => undefined });
+    scene.request('a');
+    await scene.pass();
+    const seq = scene.db.write(() => {
+      const number = scene.db.soft.publish(PAGE, scene.clock.nowMs());
+      scene.db.soft.done(scene.db.soft.get(PAGE) ?? assert.fail(), scene.clock.nowMs());
+      return number;
+    });
+    scene.kill();
+    const next = newScene({ clock: scene.clock }, scene.db);
+    await next.pass();
+    assert.deepEqual([next.left(), next.sent.length], [[], 3]);
+    assert.ok((scene.db.soft.get(PAGE)?.publishSeq ?? 0) > seq, 'it was cleared after it had been put');
+  });
+
   it('is not when its last publication was done before, nor when it never had one', async () => {
     const scene = newScene();
     const seq = published(scene.db, true);

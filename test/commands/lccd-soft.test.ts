@@ -275,7 +275,8 @@ describe('lccd-soft', { skip: noRails }, () => {
     assert.deepEqual(other?.pages(), []);
     assert.deepEqual(home.rails[0]?.pages(), ['/a.html']);
     assert.equal(balancer.asked.length, 1);
-    assert.equal(home.db.soft.get({ url: '/a.html', target: 'www' })?.contentId, 'a');
+    const published = home.db.soft.get({ url: '/a.html', target: 'www' });
+    assert.deepEqual([published?.contentId, published?.publishSeq], ['a', 1]);
     assert.ok((await home.rails[0]?.requests(1))?.every(line => !line.startsWith('DELETE /a.html')));
   });
 

@@ -149,8 +149,9 @@ export class RequestReader {
     const published: TargetPage[] = [];
     const pages = resolved.pages.filter(page => {
       const isSoft = fleet.excluder.isSoft(page);
-      // One that is cleared all the same is published, too: what the other daemon puts last is newer then.
-      if (isSoft || db.soft.isUnderWay(page)) published.push(page);
+      // One that is cleared all the same is published, too: what the other daemon puts last is newer then. A publication that
+      // came after the request is there when the request was sent before, by a process that was killed.
+      if (isSoft || db.soft.isUnderWaySince(page, row.enqueuedMs)) published.push(page);
       return isForced || !isSoft;
     });
     const readSeq = db.numbers.last('publish_seq');

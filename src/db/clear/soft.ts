@@ -141,10 +141,10 @@ export class SoftStore {
     return true;
   }
 
-  /** Whether its last publication is not on all rails, or in their backlogs, yet. */
-  isUnderWay(page: PageKey): boolean {
+  /** Whether its last publication is not on all rails, or in their backlogs, yet, or is not older than a time. */
+  isUnderWaySince(page: PageKey, sinceMs: number): boolean {
     const last = this.get(page);
-    return last !== undefined && last.publishSeq > last.doneSeq;
+    return last !== undefined && (last.publishSeq > last.doneSeq || last.publishedMs >= sinceMs);
   }
 
   /** Pages that are to be generated, those that failed last. @param after from there on */
