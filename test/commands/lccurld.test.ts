@@ -208,19 +208,24 @@ describe('lccurld', () => {
   });
 
   it('has a bounded part of a long list in memory', async () => {
-    const home = newHome('window_urls = 1000\ngrace_ms = 0\n');
-    const file = listOf(home, 200_000, 200_000);
-    const daemon = await started(home, `--file=${file}`);
-    const spider = new LineSpider(daemon.port);
-    spider.say(formatGet(5));
-    await spider.until(5);
-    const { waiting, fetching, hosts, ...status } = await statusOfUrld(home);
     // And what one read of the list brings.
-    assert.ok(Number(waiting) >= 1000 && Number(waiting) < 4000, String(waiting));
-    assert.deepEqual([fetching, hosts], [5, Number(waiting) + 5]);
-    for (const field of Object.keys(URLD_FIGURES))
-      assert.ok(field in { waiting, fetching, hosts, ...status }, field);
-    assert.equal(await daemon.stop(), EXIT.ok);
+    for (const [window, least, most] of [
+      ['window_urls = 1000', 1000, 4000],
+      ['window_bytes = "128KB"', 3000, 8000],
+    ] as const) {
+      const home = newHome(`${window}\ngrace_ms = 0\n`);
+      const file = listOf(home, 100_000, 100_000);
+      const daemon = await started(home, `--file=${file}`);
+      const spider = new LineSpider(daemon.port);
+      spider.say(formatGet(5));
+      await spider.until(5);
+      const { waiting, fetching, hosts, ...status } = await statusOfUrld(home);
+      assert.ok(Number(waiting) >= least && Number(waiting) < most, `${window}: ${String(waiting)}`);
+      assert.deepEqual([fetching, hosts], [5, Number(waiting) + 5]);
+      for (const field of Object.keys(URLD_FIGURES))
+        assert.ok(field in { waiting, fetching, hosts, ...status }, field);
+      assert.equal(await daemon.stop(), EXIT.ok);
+    }
   });
 
   it('told to stop, waits for what is under way, and goes on with the rest when it is started again', async () => {

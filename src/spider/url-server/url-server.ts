@@ -130,9 +130,9 @@ export class UrlServer {
     this.#stir();
   }
 
-  /** Credits and what is under way. */
+  /** Urls that are under way or could be at once. */
   get slots(): number {
-    return this.#scheduler.credit + this.#scheduler.out;
+    return this.#scheduler.slots;
   }
 
   status(): Omit<UrldStatus, 'listens'> {
