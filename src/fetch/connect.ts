@@ -4,7 +4,7 @@
  * moment changes nothing. The address really connected to is checked once more.
  */
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
-import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { isIP, Socket, type LookupFunction } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import type { buildConnector } from 'undici';
 import connectorOf from 'undici/lib/core/connect.js';
@@ -39,11 +39,14 @@ export interface ClientIdentity {
   key: string | Buffer;
 }
 
-/** @param options with the address that is connected to, where that is not what `hostname` resolves to */
+/**
+ * @param options with the address that is connected to, where that is not what `hostname` resolves to
+ * @returns what is being connected, for who gives up; nothing where nothing is
+ */
 export type Connector = (
   options: buildConnector.Options & { address?: string | undefined },
   callback: (error: Error | null, socket: Socket | null) => void,
-) => void;
+) => Socket | undefined;
 
 /** Makes what undici connects with. Errors are FetchErrors. */
 export function createConnector(options: ConnectorOptions): Connector {
@@ -67,7 +70,7 @@ export function createConnector(options: ConnectorOptions): Connector {
     const peer = `${target.hostname}:${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
     if (isIP(target.hostname) !== 0 && !permits(target.hostname)) {
       callback(notPermitted(target.hostname), null);
-      return;
+      return undefined;
     }
     // Of a name the certificate is asked for, and checked, whatever is connected to. An address is no name: the one in the
     // url must be the certificate's.
@@ -79,7 +82,7 @@ export function createConnector(options: ConnectorOptions): Connector {
             checkServerIdentity: (_host: string, shown: PeerCertificate) =>
               checkServerIdentity(asked.hostname, shown),
           });
-    connect(target, (error, socket) => {
+    const connecting: unknown = connect(target, (error, socket) => {
       if (error !== null) {
         callback(new FetchError(connectFailure(error, peer, target.protocol === 'https:')), null);
         return;
@@ -92,6 +95,8 @@ export function createConnector(options: ConnectorOptions): Connector {
       options.connected?.(socket.remoteAddress ?? '');
       callback(null, socket);
     });
+    // Not among its types.
+    return connecting instanceof Socket ? connecting : undefined;
   };
 }
 

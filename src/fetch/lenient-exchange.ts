@@ -13,7 +13,7 @@ import {
   type ExchangeLimits,
   type ExchangeOwner,
 } from './exchange-owner.js';
-import { connectFailure, fail, type FetchFailure } from './failure.js';
+import { connectFailure, fail, FetchError, type FetchFailure } from './failure.js';
 import { readOddHead } from './lenient-head.js';
 import type { Question } from './question.js';
 import { ReceivingEnd } from './receiving-end.js';
@@ -26,6 +26,7 @@ export class LenientExchange {
   readonly #address: string | undefined;
   readonly #owner: ExchangeOwner;
   readonly #limits: ExchangeLimits;
+  #connecting: Socket | undefined;
   #intake: ReceivingEnd | undefined;
   /** What came and is no whole head yet; undefined once there was one. */
   #early: Buffer | undefined = Buffer.alloc(0);
@@ -54,7 +55,8 @@ export class LenientExchange {
     // As the system wants it: IPv6 without brackets.
     const name = hostname.replace(/^\[|\]$/g, '');
     const target = { hostname: name, host, port, protocol, address: this.#address };
-    this.#connect(target, (error, socket) => {
+    this.#connecting = this.#connect(target, (error, socket) => {
+      this.#connecting = undefined;
       if (this.#over) socket?.destroy();
       else if (error !== null || socket === null) this.#fail(connectFailure(error, host, false));
       else this.#ask(socket, host, question);
@@ -163,5 +165,6 @@ export class LenientExchange {
     this.#over = true;
     this.#early = undefined;
     this.#intake?.socket.destroy();
+    this.#connecting?.destroy(new FetchError(fail('cancelled', 'given up')));
   }
 }

@@ -4,6 +4,7 @@
  * taken first. Idle links are bounded: the one idle longest is closed for a new one.
  */
 import type { ClientHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 import Client from 'undici/lib/dispatcher/client.js';
 import { fail, FetchError } from './failure.js';
 import type { Connector } from './connect.js';
@@ -34,6 +35,8 @@ export interface Link {
   /** That it is connected to, where that is not for the name in `origin` to say; such a link is used once. */
   readonly address: string | undefined;
   readonly client: Client;
+  /** What is being connected, until it is. */
+  connecting: Socket | undefined;
   /** Intake of the connection in use now; undefined before the first. */
   intake: ReceivingEnd | undefined;
   notes: ParserNotes | undefined;
@@ -118,6 +121,8 @@ export class Links {
     if (link.idle) this.#forget(link);
     clearTimeout(link.expiry);
     link.client.destroy(null, () => undefined);
+    // undici would leave it alone until its own time is over.
+    link.connecting?.destroy(new FetchError(fail('cancelled', 'given up')));
     link.session?.destroy();
   }
 
@@ -154,7 +159,9 @@ export class Links {
           return;
         }
         link.reused = false;
-        connect(address === undefined ? options : { ...options, address }, (error, socket) => {
+        const target = address === undefined ? options : { ...options, address };
+        link.connecting = connect(target, (error, socket) => {
+          link.connecting = undefined;
           if (error !== null || socket === null) {
             callback(error ?? new FetchError(fail('connect-failed', link.origin)), null);
             return;
@@ -178,6 +185,7 @@ export class Links {
       client,
       intake: undefined,
       notes: undefined,
+      connecting: undefined,
       session: undefined,
       expiry: undefined,
       reused: false,
