@@ -14,12 +14,18 @@ export const command: CommandSpec = {
       repeat: true,
     },
     { flags: '--qm <ENDPOINT>', help: 'where the lccd-qm listens for UNSes' },
+    {
+      flags: '--listen-door <ENDPOINT>',
+      help: 'where daemons in front connect, such as lccd-rs; may be repeated',
+      repeat: true,
+    },
     { flags: '--id <NAME>', help: 'name of this UNS and its spool (default: uns.id)' },
     CONFIG_OPTION,
   ],
   example: 'lccd-uns --listen=127.0.0.1:9000 --qm=unix:$LCC_HOME/run/qm-uns.sock',
   run(context) {
     const [qm] = endpointsOf(context, 'qm');
+    const doors = context.options['listenDoor'] === undefined ? [] : endpointsOf(context, 'listenDoor');
     // Files are synced in libuv's pool, and the file system makes those durable together that are synced at the same
     // time: with four threads a crowd of small sets takes more than twice as long. Must be set before the pool is used.
     process.env['UV_THREADPOOL_SIZE'] ??= '32';
@@ -30,7 +36,7 @@ export const command: CommandSpec = {
         name: 'lccd-uns',
         instance: id,
         metrics: { listen: 'uns.metrics_listen', figures: UNS_FIGURES },
-        start: services => startUns(services, qm),
+        start: services => startUns(services, qm, doors),
       },
       {
         'uns.listen': textsOf(context.options, 'listen'),

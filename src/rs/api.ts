@@ -6,6 +6,7 @@ import ipaddr from 'ipaddr.js';
 import type { Registration } from '../db/rs/registrations.js';
 import { LccError } from '../lib/errors.js';
 import { clientAddress } from '../web/client.js';
+import { providerView, type ProviderViewOptions } from './me.js';
 import type { RsOptions } from './options.js';
 import { RsRequestRefused } from './refusal.js';
 import type { IssuedPair, Registrar } from './registrar.js';
@@ -24,6 +25,8 @@ type Ask = Context<{ Bindings: NodeBindings }>;
 export interface ApiOptions {
   registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
   options: Pick<RsOptions, 'url' | 'uns' | 'proxies' | 'limits' | 'slots'>;
+  /** Where providers are looked up. */
+  view: ProviderViewOptions;
   maxBodyBytes: number;
   nowMs: () => number;
   /** Resolves after a time, or when what is waited for is over. */
@@ -32,7 +35,7 @@ export interface ApiOptions {
   failed: (path: string, error: unknown) => void;
 }
 
-export function apiOf({ registrar, options, maxBodyBytes, nowMs, within, failed }: ApiOptions) {
+export function apiOf({ registrar, options, view, maxBodyBytes, nowMs, within, failed }: ApiOptions) {
   const api = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const { origin } = new URL(options.url);
 
@@ -75,6 +78,10 @@ export function apiOf({ registrar, options, maxBodyBytes, nowMs, within, failed 
     return c.json(shown(registration, options), registration.state === 'checking' ? 202 : 200);
   });
 
+  api.get('/me', async c => {
+    const address = clientAddress(c.env.incoming, options.proxies);
+    return c.json(await providerView(c.req.header('authorization'), address, view));
+  });
   api.all('*', () => {
     throw new RsRequestRefused(404, 'unknown', 'there is nothing here', 'see lccd-rs(8)');
   });
@@ -97,6 +104,7 @@ export function apiOf({ registrar, options, maxBodyBytes, nowMs, within, failed 
 
 function refuse(c: Ask, { status, code, what, advice, retryAfterS }: RsRequestRefused) {
   if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+  if (status === 401) c.header('www-authenticate', 'Basic realm="LCC", charset="UTF-8"');
   return c.json({ code, what, where: c.req.path.replace(/\/pairs\/[^/]+/, '/pairs/ID'), do: advice }, status);
 }
 

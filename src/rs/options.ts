@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { slotsOf } from '../config/hours.js';
 import type { NumberKey } from '../config/keys.js';
+import { xmlLimitsOf } from '../config/limits.js';
 import type { Config } from '../config/load.js';
 import { limitText } from '../config/settings/index.js';
 import { parseNetwork } from '../lib/network.js';
@@ -50,6 +51,11 @@ export function rsOptions(config: Config) {
       ...engineOptionsOf(config),
       ports,
       checkTimeoutMs: config.get('rs.check_timeout_ms'),
+    },
+    unsDoor: {
+      path: join(config.home.run, 'uns-door.sock'),
+      xml: xmlLimitsOf(config),
+      timeoutMs: config.get('rs.uns_timeout_ms'),
     },
     qm: { timeoutMs: config.get('rs.qm_timeout_ms'), retryMs: config.get('rs.retry_ms') },
   };

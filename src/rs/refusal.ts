@@ -1,6 +1,6 @@
 /** What a request is refused with: for programs a code, for people what is wrong and what to do. */
 export class RsRequestRefused extends Error {
-  readonly status: 400 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 409 | 410 | 413 | 415 | 429 | 503;
   readonly code: string;
   readonly what: string;
   readonly advice: string;

@@ -19,6 +19,7 @@ import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
 import { Registrar } from './registrar.js';
 import { Transitions } from './transitions.js';
+import { UnsDoor } from './uns-door.js';
 
 /** Where applicants connect when an endpoint names no port. */
 export const DEFAULT_RS_PORT = 9080;
@@ -96,7 +97,9 @@ async function run(
   const failed = (path: string, error: unknown) =>
     log.error('request failed', { path, error: messageOf(error) });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
+  const door = new UnsDoor({ ...options.unsDoor, clock });
   const api = apiOf({
+    view: { door, ask: question => sender.ask(question) },
     registrar,
     options,
     maxBodyBytes,

@@ -54,7 +54,11 @@ export const KINDS: readonly DaemonKind[] = [
     name: 'lccd-uns',
     phase: 'intake',
     children: (config, socket) => [
-      [...config.get('uns.listen').map(endpoint => `--listen=${endpoint}`), `--qm=${socket('qm-uns.sock')}`],
+      [
+        ...config.get('uns.listen').map(endpoint => `--listen=${endpoint}`),
+        `--qm=${socket('qm-uns.sock')}`,
+        ...(config.get('rs.listen').length === 0 ? [] : [`--listen-door=${socket('uns-door.sock')}`]),
+      ],
     ],
   },
   {

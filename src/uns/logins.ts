@@ -85,7 +85,40 @@ export class Logins {
     takePlace: (pid: number) => void,
     rest: (delayMs: number) => Promise<void>,
   ): Promise<Admission> {
-    const { id, password, address } = credentials;
+    const provider = await this.#authenticate(credentials, rest);
+    this.#intake.room.demand();
+    takePlace(provider.pid);
+    const begun = await this.#begin({
+      pid: provider.pid,
+      ip: credentials.address,
+      known: { seq: provider.lastconnseq, ip: provider.lastconnip },
+    });
+    return this.#describe(provider, begun);
+  }
+
+  /**
+   * How a provider stands, for a client that only looks: it takes no place, no number, and receives no errors.
+   * @param rest as in `admit`
+   * @throws Refusal 101, 102 or 105
+   */
+  async look(credentials: Credentials, rest: (delayMs: number) => Promise<void>): Promise<InitAccepted> {
+    const provider = await this.#authenticate(credentials, rest);
+    const { seq, lastIp, errseen } = this.#sessions.last(provider.pid);
+    const known = { seq: provider.lastconnseq, lastIp: provider.lastconnip };
+    const last = known.seq > seq ? known : { seq, lastIp };
+    return this.#describe(provider, { ...last, errseen }).status;
+  }
+
+  /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */
+  async received(pid: number, errseen: number): Promise<void> {
+    await this.#commits.add(() => this.#sessions.received(pid, errseen));
+  }
+
+  /** Who it is. @throws Refusal 101, 102 or 105 */
+  async #authenticate(
+    { id, password, address }: Credentials,
+    rest: (delayMs: number) => Promise<void>,
+  ): Promise<Provider> {
     const pid = pidOf(id);
     // One provider, however its number is written.
     const account = String(pid ?? id);
@@ -98,19 +131,7 @@ export class Logins {
     }
     this.#backoff.succeeded(account, address);
     if (!provider.enabled) throw new Refusal(105);
-    this.#intake.room.demand();
-    takePlace(provider.pid);
-    const begun = await this.#begin({
-      pid: provider.pid,
-      ip: address,
-      known: { seq: provider.lastconnseq, ip: provider.lastconnip },
-    });
-    return this.#describe(provider, begun);
-  }
-
-  /** Remembers, durably, that a provider has received its errors up to `errseen`. @throws Refusal 102; LccError `io` */
-  async received(pid: number, errseen: number): Promise<void> {
-    await this.#commits.add(() => this.#sessions.received(pid, errseen));
+    return provider;
   }
 
   #delayMs(account: string, address: string): number {

@@ -22,6 +22,7 @@ import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
 import { Rations } from './rations.js';
 import { Refusal } from '../wire/refusal.js';
+import { WebDoor } from './web-door.js';
 import { CpSession, type SessionParts } from './session.js';
 import { setsInSpools } from './spool-names.js';
 
@@ -45,6 +46,7 @@ export class UnsServer {
   readonly #intake: SpoolIntake;
   readonly #pidb: PidbReader;
   readonly #logins: Logins;
+  readonly #webDoor: WebDoor;
   readonly #places: Places;
   readonly #forwarder: Forwarder;
   readonly #sessionParts: SessionParts;
@@ -115,6 +117,7 @@ export class UnsServer {
       parted: (pid, errseen) => this.#parted(pid, errseen),
       counted: (what, by) => void (this.#counts[what] += by),
     };
+    this.#webDoor = new WebDoor({ options, clock, log, logins: this.#logins, share });
     if (this.#spool.entries.length > 0)
       log.info('sets wait in the spool', { sets: this.#spool.entries.length });
   }
@@ -136,6 +139,11 @@ export class UnsServer {
     const ended = session.run().finally(() => this.#open.delete(session));
     this.#open.set(session, ended);
     ended.catch(this.#fail);
+  }
+
+  /** A daemon in front has connected, for a client of its own. */
+  acceptDoor(connection: Connection): void {
+    this.#webDoor.accept(connection).catch(this.#fail);
   }
 
   /** A new connection to the Queue Manager. */

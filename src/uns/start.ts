@@ -1,13 +1,28 @@
 /** The Update Notification Server put together: listeners for CPs, connections to the Queue Manager. */
-import type { Running, Services } from '../daemon/types.js';
+import type { Bound, Running, Services } from '../daemon/types.js';
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
+import { initRejected } from '../wire/cp-uns/server.js';
 import type { UnsStatus } from './figures.js';
 import { unsOptions } from './options.js';
 import { UnsServer } from './server.js';
 
-/** @param qm where the Queue Manager listens; undefined: sets stay in the spool */
-export async function startUns(services: Services, qm: Endpoint | undefined): Promise<Running> {
+/** Daemons in front have places of their own. */
+const DOOR_PLACES: Bound = {
+  key: 'uns.max_doors',
+  whose: 'front doors',
+  say: ({ message }) => initRejected(102, message),
+};
+
+/**
+ * @param doors where daemons in front connect
+ * @param qm where the Queue Manager listens; undefined: sets stay in the spool
+ */
+export async function startUns(
+  services: Services,
+  qm: Endpoint | undefined,
+  doors: readonly Endpoint[],
+): Promise<Running> {
   const { config, clock, log } = services;
   const options = unsOptions(config, openFilesLimit());
   const maxConnections = options.limits['uns.max_connections'];
@@ -17,6 +32,9 @@ export async function startUns(services: Services, qm: Endpoint | undefined): Pr
   const endpoints = config.get('uns.listen').map(text => parseEndpoint(text));
   const listeners = await Promise.all(
     endpoints.map(endpoint => services.listen(endpoint, connection => uns.accept(connection))),
+  );
+  const doorListeners = await Promise.all(
+    doors.map(endpoint => services.listen(endpoint, connection => uns.acceptDoor(connection), DOOR_PLACES)),
   );
   for (const { endpoint } of listeners) log.info('listening', { endpoint: formatEndpoint(endpoint) });
   const peers = (qm === undefined ? [] : Array<Endpoint>(config.get('uns.qm_connections')).fill(qm)).map(to =>
@@ -28,7 +46,7 @@ export async function startUns(services: Services, qm: Endpoint | undefined): Pr
       listens: listeners.map(({ endpoint }) => formatEndpoint(endpoint)),
     }),
     async stop() {
-      for (const listener of listeners) void listener.close();
+      for (const listener of [...listeners, ...doorListeners]) void listener.close();
       await uns.stop();
       for (const peer of peers) peer.close();
       await uns.close();

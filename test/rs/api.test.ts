@@ -5,6 +5,8 @@ import { Hono } from 'hono';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { apiOf, networkOf, type NodeBindings } from '../../src/rs/api.js';
+import { RsRequestRefused } from '../../src/rs/refusal.js';
+import type { ProviderReport } from '../../src/wire/cp-uns/client.js';
 import { parseNetwork } from '../../src/lib/network.js';
 import { listenerOf } from '../../src/rs/listener.js';
 import { serveWeb, type WebServer } from '../../src/web/server.js';
@@ -15,6 +17,8 @@ const { services, limits } = ground({ after });
 let scene: RsScene;
 let server: WebServer;
 let failed: unknown[] = [];
+/** What the UNS was asked. */
+let asked: string[] = [];
 
 beforeEach(async () => {
   scene = await RsScene.start({ 'rs.pairs_per_network': '3' });
@@ -22,6 +26,7 @@ beforeEach(async () => {
   const api = apiOf({
     registrar: scene.registrar,
     options: { ...scene.options, proxies: [parseNetwork('127.0.0.0/8')] },
+    view: { door: { look }, ask: () => Promise.resolve({ provider: { generation: 3, password: 'x' } }) },
     maxBodyBytes: 1000,
     nowMs: () => Date.now(),
     within: over => over,
@@ -35,6 +40,27 @@ afterEach(async () => {
   await server.close();
   scene.close();
 });
+
+const REPORT: ProviderReport = {
+  seq: 1,
+  numbering: undefined,
+  lastIp: '',
+  isNew: false,
+  mimes: [],
+  files: { used: 1, free: 2 },
+  space: { used: 3, free: 4 },
+  fullset: { allowed: 3, wanted: false, reason: undefined },
+  errors: 1,
+  processing: 5,
+};
+
+/** A UNS that knows one provider. */
+async function look(pid: string, password: string, address: string) {
+  asked.push(`${pid} ${address}`);
+  if (pid !== '100000' || password !== 'right') throw new RsRequestRefused(401, 'login', 'no', 'check both');
+  const record = { curl: 'http://a/', mimetype: 'text/html', code: '404', text: 'not found' };
+  return Promise.resolve({ report: REPORT, errors: [record] });
+}
 
 interface Answer {
   status: number;
@@ -201,6 +227,28 @@ test('pairs are counted by the network of the applicant, as a proxy that is beli
   assert.equal(networkOf(''), 'local');
 });
 
+test('a provider sees how it stands with its number and password, and a stranger is told nothing', async () => {
+  asked = [];
+  const me = (login: string) =>
+    ask('GET', 'me', undefined, { authorization: `Basic ${Buffer.from(login).toString('base64')}` });
+  const { status, body } = await me('100000:right');
+  assert.equal(status, 200);
+  assert.deepEqual(
+    [body['waiting'], body['errors'], body['generation'], body['password']],
+    [5, 1, 3, undefined],
+  );
+  assert.deepEqual(body['shown'], [
+    { code: 404, curl: 'http://a/', mimetype: 'text/html', text: 'not found' },
+  ]);
+  assert.deepEqual(asked, ['100000 127.0.0.1']);
+  for (const login of ['100000:wrong', '100001:right', 'x:right', '100000', `100000:${'x'.repeat(200)}`]) {
+    const refused = await me(login);
+    assert.equal(refused.status, 401, login);
+    assert.match(String(refused.headers['www-authenticate']), /^Basic realm=/);
+  }
+  assert.equal((await ask('GET', 'me')).status, 401);
+});
+
 test('what fails inside is logged, and not shown', async () => {
   scene.db.close();
   const { status, body } = await ask('GET', 'pairs/x');
@@ -211,7 +259,7 @@ test('what fails inside is logged, and not shown', async () => {
 
 test('there is nothing elsewhere', async () => {
   for (const [method, path] of [
-    ['GET', 'me'],
+    ['GET', 'you'],
     ['PUT', 'pairs'],
   ] as const)
     assert.equal((await ask(method, path)).status, 404);

@@ -123,7 +123,7 @@ it('every setting of the UNS reaches the option it is for', () => {
       fullSetPeriodMs: 3_600_001,
     },
   );
-  const elsewhere = ['uns.listen', 'uns.qm_connections', 'uns.metrics_listen'];
+  const elsewhere = ['uns.listen', 'uns.max_doors', 'uns.qm_connections', 'uns.metrics_listen'];
   const { all, named } = settingsOf('uns', [...Object.keys(overrides), ...elsewhere]);
   assert.deepEqual(named, all);
 });

@@ -37,6 +37,7 @@ export const RS = {
   'rs.check_timeout_ms': ms(15 * SECOND, 100, 10 * MINUTE, 'longest check, with all its fetches'),
   'rs.fetch_timeout_ms': ms(10 * SECOND, 100, 10 * MINUTE, 'longest fetch of a check'),
   'rs.qm_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time for an answer of the Queue Manager'),
+  'rs.uns_timeout_ms': ms(30 * SECOND, 100, HOUR, 'time for an answer of the UNS about a provider'),
   'rs.retry_ms': ms(10 * SECOND, 10, HOUR, 'wait before an operation that was not answered is sent again'),
   'rs.metrics_listen': text('', 'endpoint where the metrics of lccd-rs are read', METRICS_ENDPOINT),
   'rs.first_pid': count(

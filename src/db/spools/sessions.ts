@@ -135,6 +135,12 @@ export class SessionStore {
     return { seq: last.seq + 1, lastIp: last.ip, errseen: ours.errseen };
   }
 
+  /** The last connection of a provider, without a new one. */
+  last(pid: number): SessionBegun {
+    const row = this.#statements.get.get(pid) as Unnoted | undefined;
+    return { seq: row?.seq ?? 0, lastIp: row?.ip ?? '', errseen: row?.errseen ?? 0 };
+  }
+
   /** The provider's newest connection, to whichever UNS; 0 = none. @throws LccError `data.malformed`, `io` */
   newest(pid: number): number {
     try {

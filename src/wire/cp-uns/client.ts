@@ -23,6 +23,12 @@ export function initMessage(pid: string, password: string): string {
   return `<${PREFIX}init xmlns:lococa="${NAMESPACE}"><provider${provider}/></${PREFIX}init>\n`;
 }
 
+/** The same of a daemon in front. @param address of the client that it asks for */
+export function doorMessage(door: string, pid: string, password: string, address: string): string {
+  const provider = formatAttributes({ id: pid, passwd: password, door, for: address });
+  return `<${PREFIX}init xmlns:lococa="${NAMESPACE}"><provider${provider}/></${PREFIX}init>\n`;
+}
+
 /** Urls follow, and `SET_END`, which alone makes the set count. */
 export function setStart(set: SetKind, urlprefix: string): string {
   const prefix = urlprefix === '' ? undefined : urlprefix;

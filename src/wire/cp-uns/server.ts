@@ -25,8 +25,14 @@ export interface SentUrl {
   raw: string;
 }
 
+/** A daemon in front that asks for a provider, and the address of the client that it asks for. */
+export interface FrontDoor {
+  door: string;
+  for: string;
+}
+
 export type CpEvent =
-  | { kind: 'init'; id: string; password: string }
+  | { kind: 'init'; id: string; password: string; front?: FrontDoor }
   | { kind: 'set'; set: SetKind; urlprefix: string }
   | { kind: 'urls'; urls: SentUrl[] }
   | { kind: 'setEnd' }
@@ -42,7 +48,7 @@ export class CpReader {
   #places: Place[] = ['top'];
   #events: CpEvent[] = [];
   #urls: SentUrl[] = [];
-  #credentials: { id: string; password: string } | undefined;
+  #credentials: { id: string; password: string; front?: FrontDoor } | undefined;
   #initDone = false;
   #setDone = false;
   #done = false;
@@ -126,6 +132,9 @@ export class CpReader {
       this.#credentials = {
         id: attributes['id'] ?? '',
         password: attributes['passwd'] ?? attributes['password'] ?? '',
+        ...(attributes['door'] !== undefined && {
+          front: { door: attributes['door'], for: attributes['for'] ?? '' },
+        }),
       };
       return 'provider';
     }
