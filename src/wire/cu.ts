@@ -13,7 +13,7 @@ import { escapeText, formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import type { LccCode } from './codes.js';
-import { localName, NAMESPACE } from './prefix.js';
+import { localName, NAMESPACE } from './xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from './problem.js';
 
 /** How far a content user has come: written `STORE:SEQ`. */

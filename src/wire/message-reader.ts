@@ -3,7 +3,7 @@ import { limitText } from '../config/settings/index.js';
 import { LccError } from '../lib/errors.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
-import { localName } from './prefix.js';
+import { localName } from './xml-prefix.js';
 
 /**
  * Whole messages are passed on when `write` returns; it throws as the XML reader does (`XmlError`, `data.cut` at the end), and

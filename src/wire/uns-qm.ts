@@ -22,7 +22,7 @@ import { XmlReader } from '../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../lib/xml/types.js';
 import { optionalInteger, requiredInteger, requiredText, requiredWord } from './fields.js';
 import { errorSaid, messageReader } from './message-reader.js';
-import { localName } from './prefix.js';
+import { localName } from './xml-prefix.js';
 import type { UrlRecord } from './url.js';
 import { recordOf } from './url-read.js';
 

@@ -2,7 +2,7 @@
 import { escapeText } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import { canonicalMtime } from './mtime.js';
-import { localName } from './prefix.js';
+import { localName } from './xml-prefix.js';
 import { OLD_ATTRIBUTE_NAMES, RESULT_ATTRIBUTES, URL_ATTRIBUTES, type UrlRecord } from './url.js';
 
 const KNOWN: ReadonlySet<string> = new Set<string>([...URL_ATTRIBUTES, ...RESULT_ATTRIBUTES]);

@@ -6,7 +6,7 @@ import { LccError } from '../lib/errors.js';
 import { formatAttributes } from '../lib/xml/escape.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import { XmlError, type Attributes, type XmlLimits } from '../lib/xml/types.js';
-import { localName } from './prefix.js';
+import { localName } from './xml-prefix.js';
 import { isUrlTag, recordOf, UrlAssembler } from './url-read.js';
 import type { UrlRecord } from './url.js';
 

@@ -10,7 +10,7 @@ import { formatAttributes } from '../../lib/xml/escape.js';
 import { XmlReader } from '../../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
 import { optionalInteger, requiredInteger } from '../fields.js';
-import { localName, NAMESPACE, PREFIX } from '../prefix.js';
+import { localName, NAMESPACE, PREFIX } from '../xml-prefix.js';
 import { violation } from '../problem.js';
 import { isUrlTag, UrlAssembler } from '../url-read.js';
 import type { UrlRecord } from '../url.js';

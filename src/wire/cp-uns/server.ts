@@ -12,7 +12,7 @@ import { escapeText, formatAttributes } from '../../lib/xml/escape.js';
 import type { SharedLayouts } from '../../lib/xml/layouts.js';
 import { XmlReader } from '../../lib/xml/reader.js';
 import type { Attributes, XmlLimits } from '../../lib/xml/types.js';
-import { DeclaredPrefixes, localName, NAMESPACE } from '../prefix.js';
+import { DeclaredPrefixes, localName, NAMESPACE } from '../xml-prefix.js';
 import { problemOf, STRAY_TEXT, violation, type Problem } from '../problem.js';
 import { formatUrl, type UrlRecord } from '../url.js';
 import { recordOf } from '../url-read.js';

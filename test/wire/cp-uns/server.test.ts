@@ -10,7 +10,7 @@ import {
   urlError,
   type CpEvent,
 } from '../../../src/wire/cp-uns/server.js';
-import { NAMESPACE } from '../../../src/wire/prefix.js';
+import { NAMESPACE } from '../../../src/wire/xml-prefix.js';
 import { readProjectFile } from '../../support/tree.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
