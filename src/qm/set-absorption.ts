@@ -15,7 +15,7 @@ import type { SetCounts, SetState, UrlReading } from '../db/queue/absorb.js';
 import type { GroupCommit } from '../lib/group-commit.js';
 import { transitions } from '../lib/states.js';
 import { step } from '../lib/steps.js';
-import { resolveUrl } from '../wire/roots.js';
+import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 import { closeSet, giveUpSet } from './close-set.js';

@@ -9,7 +9,7 @@ import type { Provider } from '../db/providers/pidb.js';
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { XmlReader } from '../lib/xml/reader.js';
 import type { XmlLimits } from '../lib/xml/types.js';
-import { resolveUrl } from '../wire/roots.js';
+import { resolveUrl } from '../wire/urlprefix.js';
 import { recordOf } from '../wire/url-read.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import { Refusal } from '../wire/refusal.js';

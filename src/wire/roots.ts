@@ -5,7 +5,6 @@
 
 import { ambiguityOf } from './ambiguity.js';
 
-const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 /** A name as DNS has it, though with underscores, or an address. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?$|^\[[0-9a-f:.]+\]$/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
@@ -28,16 +27,6 @@ const ODD_SEGMENT = /(?:^|\/)(?:%[0-9A-Fa-f]{2}|[.\u0080-\uffff])+(?=[/?]|$)/g;
 export function isPlainRest(rest: string): boolean {
   if (rest.charCodeAt(0) === 0x2e || rest.includes('/.') || !PLAIN_REST.test(rest)) return false;
   return !NOT_OF_LETTERS.test(rest) || !rest.match(ODD_SEGMENT)?.some(segment => segment.includes('.'));
-}
-
-/** Whether a URL names its scheme. */
-export function hasScheme(url: string): boolean {
-  return SCHEME.test(url);
-}
-
-/** The prefix in front of a URL that has no scheme. */
-export function resolveUrl(prefix: string, url: string): string {
-  return hasScheme(url) ? url : prefix + url;
 }
 
 interface Place {

@@ -3,7 +3,8 @@ import { areRanges } from '../config/hours.js';
 import { ambiguityOf } from './ambiguity.js';
 import { codeText, type LccCode } from './codes.js';
 import { parseMtime } from './mtime.js';
-import { createRootCheck, hasScheme, isPlainRest, resolveUrl } from './roots.js';
+import { createRootCheck, isPlainRest } from './roots.js';
+import { hasScheme, resolveUrl } from './urlprefix.js';
 import { isDelete, type UrlRecord } from './url.js';
 
 export interface UrlProblem {

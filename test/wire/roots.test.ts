@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRootCheck, resolveUrl, rootProblem } from '../../src/wire/roots.js';
+import { createRootCheck, rootProblem } from '../../src/wire/roots.js';
 
 const ROOT = 'http://www.example.org/docs/';
 const inside = createRootCheck([ROOT]);
@@ -165,10 +165,4 @@ test('a root that nothing can lie below is told from one that can', () => {
     'http://bücher.example/',
   ])
     assert.equal(rootProblem(root), undefined, root);
-});
-
-test('the prefix stands in front of every url without a scheme', () => {
-  assert.equal(resolveUrl('http://h/x/', 'a.html'), 'http://h/x/a.html');
-  assert.equal(resolveUrl('http://h/x/', 'https://i/a'), 'https://i/a');
-  assert.equal(resolveUrl('http://h/x/', '12:30.html'), 'http://h/x/12:30.html');
 });

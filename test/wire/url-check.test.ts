@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createRootCheck, resolveUrl } from '../../src/wire/roots.js';
+import { createRootCheck } from '../../src/wire/roots.js';
+import { resolveUrl } from '../../src/wire/urlprefix.js';
 import { createUrlChecker, type UrlVerdict } from '../../src/wire/url-check.js';
 import type { UrlRecord } from '../../src/wire/url.js';
 
