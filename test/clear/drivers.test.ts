@@ -5,8 +5,8 @@ import type { RailRequest, Driver, PageToClear, Way } from '../../src/clear/driv
 
 const page = (url: string, contentId = url.slice(1)): PageToClear => ({ url, contentId });
 
-function driver(name: string, opts: object = {}, host: string | null = null): Driver {
-  return driverOf({ name: 'r1', driver: name, host, opts: JSON.stringify(opts) });
+function driver(name: string, opts: object = {}): Driver {
+  return driverOf({ name: 'r1', driver: name, opts: JSON.stringify(opts) });
 }
 
 /** Method, path and headers on one line. */
@@ -33,11 +33,10 @@ describe('a driver', () => {
     }
   });
 
-  it('purges Varnish by page, under the host that it knows it by', () => {
-    const varnish = driver('varnish', {}, 'www.example.org');
-    assert.equal(line(varnish.clear.ask([page('/a')])), 'PURGE /a host www.example.org');
-    assert.equal(line(renewOf(varnish).ask([page('/a')])), 'SOFTPURGE /a host www.example.org');
-    assert.equal(line(driver('varnish').clear.ask([page('/a')])), 'PURGE /a');
+  it('purges Varnish by page', () => {
+    const varnish = driver('varnish');
+    assert.equal(line(varnish.clear.ask([page('/a')])), 'PURGE /a');
+    assert.equal(line(renewOf(varnish).ask([page('/a')])), 'SOFTPURGE /a');
   });
 
   it('purges Varnish by key, many in a request', () => {
@@ -67,9 +66,9 @@ describe('a driver', () => {
   });
 
   it('has nginx fetch a page again', () => {
-    const refresh = driver('nginx-refresh', { header: 'X-Refresh', value: 'secret' }, 'www');
+    const refresh = driver('nginx-refresh', { header: 'X-Refresh', value: 'secret' });
     const ask = refresh.clear.ask([page('/a')]);
-    assert.deepEqual([line(ask), ask.verb], ['GET /a host www x-refresh secret', 'refresh']);
+    assert.deepEqual([line(ask), ask.verb], ['GET /a x-refresh secret', 'refresh']);
     assert.ok(ask.done?.includes(404), 'a page that the site has no more is replaced by that');
     assert.throws(
       () => driver('nginx-refresh', { value: 'a\r\nb' }),
@@ -125,7 +124,7 @@ describe('a driver', () => {
     ];
     for (const [name, opts, why] of refused)
       assert.throws(() => driver(name, opts as object), { message: why });
-    assert.throws(() => driverOf({ name: 'r1', driver: 'http', host: null, opts: '{' }), /no JSON/);
+    assert.throws(() => driverOf({ name: 'r1', driver: 'http', opts: '{' }), /no JSON/);
     assert.equal(DRIVER_NAMES.length, 7);
   });
 });

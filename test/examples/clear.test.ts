@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { driverOf } from '../../src/clear/drivers/index.js';
+import { withHost } from '../../src/clear/host-header.js';
 import { Authority } from '../fetch/authority.js';
 import { Cdn, CLOUDFLARE_TOKEN, FASTLY_TOKEN, SERVICE, ZONE } from '../support/cdn.js';
 import { Daemons } from '../support/daemon.js';
@@ -226,11 +227,12 @@ describe('rails of caches', { skip: noExampleServers }, () => {
 
   /** Sends what a driver asks to have a page replaced softly. */
   function renew(driver: string, url: string): Promise<Answer> {
-    const { renew: way } = driverOf({ name: 'cache1', driver, host: HOST.host, opts: '{}' });
+    const { renew: way } = driverOf({ name: 'cache1', driver, opts: '{}' });
     assert.ok(way !== undefined && way !== 'put');
     const { method, path, headers } = way.ask([{ url: PAGE, contentId: '4711' }]);
+    const sent = withHost(HOST.host, headers);
     const named = Object.fromEntries(
-      headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1] ?? '']] : [])),
+      sent.flatMap((name, i) => (i % 2 === 0 ? [[name, sent[i + 1] ?? '']] : [])),
     );
     return ask(url + path, { method, headers: { ...named, authorization: `Bearer ${TOKEN}` } });
   }

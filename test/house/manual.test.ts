@@ -92,7 +92,7 @@ test('lcc-codes(7) says the exit status that lcccp ends with, for every code tha
 /** The options that a driver says it has when it is given one that it does not know. */
 function driverOptions(driver: string, opts: object): string[] {
   try {
-    driverOf({ name: 'r', driver, host: null, opts: JSON.stringify(opts) });
+    driverOf({ name: 'r', driver, opts: JSON.stringify(opts) });
   } catch (error) {
     const list = /its driver has (?!none)(.*)$/.exec(messageOf(error))?.[1];
     return list?.split(', ') ?? [];

@@ -1,8 +1,8 @@
 /** The drivers by name. */
 import { LccError, messageOf } from '../../lib/errors.js';
 import { davDriver } from './dav.js';
-import { httpDriver } from './http.js';
 import { nginxRefreshDriver } from './nginx-refresh.js';
+import { templateDriver } from './template.js';
 import type { Driver, DriverRail } from './types.js';
 import { banDriver, varnishDriver, xkeyDriver } from './varnish.js';
 
@@ -13,7 +13,7 @@ const DRIVERS: Readonly<Record<string, (rail: DriverRail) => Driver>> = {
   'varnish-xkey': xkeyDriver,
   'varnish-ban': banDriver,
   'nginx-refresh': nginxRefreshDriver,
-  http: httpDriver,
+  http: templateDriver,
 };
 
 export const DRIVER_NAMES: readonly string[] = Object.keys(DRIVERS);
@@ -23,14 +23,14 @@ export const DRIVER_NAMES: readonly string[] = Object.keys(DRIVERS);
  * @param opts JSON, as it is stored
  * @throws LccError `usage` when there is no such driver, or it does not take the options
  */
-export function driverOf(rail: { name: string; driver: string; host: string | null; opts: string }): Driver {
+export function driverOf(rail: { name: string; driver: string; opts: string }): Driver {
   const make = Object.hasOwn(DRIVERS, rail.driver) ? DRIVERS[rail.driver] : undefined;
   if (make === undefined)
     throw new LccError(
       'usage',
       `rail ${rail.name}: no driver ${rail.driver}; there are ${DRIVER_NAMES.join(', ')}`,
     );
-  return make({ name: rail.name, host: rail.host ?? undefined, opts: optionsOf(rail) });
+  return make({ name: rail.name, opts: optionsOf(rail) });
 }
 
 /** Whether pages are put on a rail, as against a cache that is told to get them. */

@@ -16,12 +16,11 @@ export function nginxRefreshDriver(rail: DriverRail): Driver {
   if (!/^[\w-]+$/.test(header))
     throw new LccError('usage', `rail ${rail.name}: option header: no name of a header`);
   const value = textOption(rail.name, rail.opts, 'value', '1');
-  const host = rail.host === undefined ? [] : ['host', rail.host];
   const way = (done?: readonly number[]): Way => ({
     ask: ([page]) => ({
       method: 'GET',
       path: page?.url ?? '',
-      headers: [...host, header, value],
+      headers: [header, value],
       verb: 'refresh',
       ...(done !== undefined && { done }),
     }),

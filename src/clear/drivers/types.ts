@@ -17,7 +17,7 @@ export interface RailRequest {
   method: Method;
   /** Below the url of the rail. */
   path: string;
-  /** Names in lower case and values by turns. */
+  /** Names in lower case and values by turns; the Host of the rail comes to them (host-header.ts). */
   headers: readonly string[];
   body?: BodyToSend;
   verb: PageVerb;
@@ -50,8 +50,6 @@ export interface Driver {
 /** What a driver is told of its rail. */
 export interface DriverRail {
   name: string;
-  /** The Host that it is asked with; undefined: that of its url. */
-  host: string | undefined;
   /** What `opts` holds. */
   opts: Readonly<Record<string, unknown>>;
 }

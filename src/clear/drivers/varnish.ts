@@ -13,7 +13,7 @@ const MAX_BAN_PAGES = 100;
 export function varnishDriver(rail: DriverRail): Driver {
   onlyOptions(rail, []);
   const way = (method: 'PURGE' | 'SOFTPURGE'): Way => ({
-    ask: ([page]) => ({ method, path: page?.url ?? '', headers: hostOf(rail), verb: 'remove' }),
+    ask: ([page]) => ({ method, path: page?.url ?? '', headers: [], verb: 'remove' }),
   });
   return { clear: way('PURGE'), renew: way('SOFTPURGE'), isByHost: true, makesFolders: false };
 }
@@ -24,7 +24,7 @@ export function xkeyDriver(rail: DriverRail): Driver {
     ask: pages => ({
       method: 'PURGE',
       path: '/',
-      headers: [...hostOf(rail), header, [...new Set(pages.map(keyOf))].join(' ')],
+      headers: [header, [...new Set(pages.map(keyOf))].join(' ')],
       verb: 'remove',
     }),
     most: { pages: MAX_KEYS, chars: MAX_KEY_CHARS },
@@ -41,7 +41,7 @@ export function banDriver(rail: DriverRail): Driver {
   const ask = (pages: readonly PageToClear[]): RailRequest => ({
     method: 'BAN',
     path: '/',
-    headers: [...hostOf(rail), header, `^(?:${pages.map(page => escaped(page.url)).join('|')})(?:\\?|$)`],
+    headers: [header, `^(?:${pages.map(page => escaped(page.url)).join('|')})(?:\\?|$)`],
     verb: 'remove',
   });
   return {
@@ -54,11 +54,6 @@ export function banDriver(rail: DriverRail): Driver {
     isByHost: true,
     makesFolders: false,
   };
-}
-
-/** Objects are stored by host and path: what is purged under another host stays. */
-function hostOf({ host }: DriverRail): string[] {
-  return host === undefined ? [] : ['host', host];
 }
 
 /** The content id, as it can stand in a header. */

@@ -5,6 +5,7 @@ import type { FetchJob } from '../../fetch/job.js';
 import type { Clock } from '../../lib/clock.js';
 import { LccError } from '../../lib/errors.js';
 import { clearEngine, pageOn } from '../engine.js';
+import { withHost } from '../host-header.js';
 import type { SenderLimits } from '../options.js';
 import type { Secret, Secrets } from './secrets.js';
 
@@ -42,12 +43,11 @@ export function railJob(
   secret: Secret | undefined,
   { path, headers = [], ...job }: Omit<FetchJob, 'url' | 'roots' | 'login'> & { path: string },
 ): FetchJob {
-  const hostHeader = host === null || headers.includes('host') ? [] : ['host', host];
   return {
     ...job,
     url: pageOn(url, path),
     roots: [],
-    headers: [...hostHeader, ...headers, ...secretHeaders(secret)],
+    headers: [...withHost(host, headers), ...secretHeaders(secret)],
     ...(secret?.basic !== undefined && { login: secret.basic }),
   };
 }

@@ -7,6 +7,7 @@ import type { FetchOutcome } from '../../fetch/outcome.js';
 import { MemorySink } from '../../fetch/sink.js';
 import type { Clock } from '../../lib/clock.js';
 import { clearEngine, pageOn } from '../engine.js';
+import { withHost } from '../host-header.js';
 import type { ClearOptions } from '../options.js';
 import { outcomeOf } from '../outcomes.js';
 import type { TargetMap } from '../target-map.js';
@@ -63,10 +64,9 @@ export class Generator implements PageSource {
   /** Resolves whatever happens. */
   generate({ lbUrl, host }: PageOrigin, url: string): Promise<Generated> {
     const sink = new MemorySink(false);
-    const headers = host === null ? [] : ['host', host];
     return new Promise(resolve => {
       const asked = pageOn(lbUrl, url);
-      this.#engine.fetch({ url: asked, roots: [], headers }, sink, {
+      this.#engine.fetch({ url: asked, roots: [], headers: withHost(host) }, sink, {
         done: outcome => {
           const made = this.#generatedOf(outcome, sink);
           resolve(made.kind === 'page' ? made : { ...made, error: `${made.error} (${asked})` });

@@ -19,7 +19,7 @@ const METHOD = /^[A-Z]{1,20}$/;
 const PLACES = /\{(urls?|keys?|pages?)\}/g;
 const WAY_OPTIONS = ['method', 'path', 'headers', 'body', 'pages', 'done'];
 
-export function httpDriver(rail: DriverRail): Driver {
+export function templateDriver(rail: DriverRail): Driver {
   const { name, opts } = rail;
   onlyOptions(rail, ['clear', 'renew', 'site', 'per_s', 'burst']);
   const clear = objectOption(name, opts, 'clear');
@@ -37,8 +37,8 @@ export function httpDriver(rail: DriverRail): Driver {
   };
 }
 
-function wayOf({ name, host }: DriverRail, opts: Readonly<Record<string, unknown>>, site: string): Way {
-  onlyOptions({ name, host, opts }, WAY_OPTIONS);
+function wayOf({ name }: DriverRail, opts: Readonly<Record<string, unknown>>, site: string): Way {
+  onlyOptions({ name, opts }, WAY_OPTIONS);
   const method = textOption(name, opts, 'method', 'PURGE');
   if (!METHOD.test(method)) throw wrong(name, 'method', 'a method in capital letters');
   const path = textOption(name, opts, 'path', '{url}');
@@ -64,10 +64,7 @@ function wayOf({ name, host }: DriverRail, opts: Readonly<Record<string, unknown
     ask: all => ({
       method: method as Uppercase<string>,
       path: fill(path, all, false),
-      headers: [
-        ...(host === undefined ? [] : ['host', host]),
-        ...headers.map((text, i) => (i % 2 === 1 ? fill(text, all, false) : text)),
-      ],
+      headers: headers.map((text, i) => (i % 2 === 1 ? fill(text, all, false) : text)),
       ...(body !== undefined && { body: { bytes: Buffer.from(fill(body, all, true)) } }),
       verb: 'remove',
       ...(done !== undefined && { done: done as number[] }),
