@@ -27,13 +27,13 @@ import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';
 import { cutHungRobots } from './hung-robots.js';
-import { mayGoOn, tooManyLosses } from './losses.js';
 import { MissingRobots } from './missing-robots.js';
 import { storeFull } from './outcomes.js';
 import { RobotWait } from './robot-wait.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
 import { Upstream } from './upstream.js';
+import { answerToVanished } from './vanished.js';
 
 export interface BotManagerOptions {
   store: Store;
@@ -297,20 +297,15 @@ export class BotManager {
     this.#upstream.answer(source, { ...result, id });
   }
 
-  /** The task's robot is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
+  /** The task's robot is gone: whether another shall go on with it (vanished.ts). */
   #lost(task: FetchTask, begun: boolean): boolean {
     task.tainted = true;
     if (task.destination !== undefined) this.#losing.names.push(task.destination);
-    if (task.recalled) {
-      this.#answer(task, { id: task.number, status: 'recalled' });
-      return false;
-    }
-    if (mayGoOn(task, begun, this.#options.maxLosses)) {
-      if (this.#losing.mayLive) this.#rename(task);
-      return true;
-    }
-    this.#answer(task, tooManyLosses(task.number, task, 'robots ended'));
-    return false;
+    const { maxLosses } = this.#options;
+    const answer = answerToVanished(task, begun, { id: task.number, maxLosses, what: 'robots ended' });
+    if (answer !== undefined) this.#answer(task, answer);
+    else if (this.#losing.mayLive) this.#rename(task);
+    return answer === undefined;
   }
 
   /** What a robot that was cut off puts in place after all must not replace what the next one has: it gets another name. */

@@ -26,8 +26,8 @@ import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
 import type { RelayStatus } from './figures.js';
-import { mayGoOn, tooManyLosses } from './losses.js';
 import { Upstream } from './upstream.js';
+import { answerToVanished, mayGoOn, takeStranded } from './vanished.js';
 
 export interface RelayOptions {
   clock: Clock;
@@ -275,25 +275,18 @@ export class Relay {
     this.#answer(task, { id: 0, status: 'recalled' });
   }
 
-  /** The task's branch is gone: whether another shall go on with it. Only what it can have begun may be to blame. */
+  /** The task's branch is gone: whether another shall go on with it (vanished.ts). */
   #lost(task: RelayTask, begun: boolean): boolean {
     if (!this.#upstream.has(task.source)) return false;
-    if (task.recalled) {
-      this.#answer(task, { id: 0, status: 'recalled' });
-      return false;
-    }
-    if (mayGoOn(task, begun, this.#options.maxLosses)) return true;
-    this.#answer(task, tooManyLosses(0, task, 'Bot Managers vanished'));
-    return false;
+    const { maxLosses } = this.#options;
+    const answer = answerToVanished(task, begun, { id: 0, maxLosses, what: 'Bot Managers vanished' });
+    if (answer !== undefined) this.#answer(task, answer);
+    return answer === undefined;
   }
 
-  /** What no branch has a slot for now goes back to the source: another machine of its may have one. */
   #returnStranded(lanes: readonly string[]): void {
-    for (const lane of lanes) {
-      if (!this.#distributor.isStranded(lane)) continue;
-      for (const task of this.#distributor.withdraw(() => true, lane))
-        this.#answer(task, { id: 0, status: 'recalled' });
-    }
+    for (const task of takeStranded(this.#distributor, lanes))
+      this.#answer(task, { id: 0, status: 'recalled' });
   }
 
   #takeBack(wanted: (task: RelayTask) => boolean, lane?: string, begun = false): void {
