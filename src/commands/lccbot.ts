@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
+import { logLevelOf } from '../daemon/log-level.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, exitStatusOf, LccError, type ExitStatus } from '../lib/errors.js';
 import { createLog } from '../lib/log.js';
@@ -76,8 +77,7 @@ async function serveStdio(
   overrides: Parameters<typeof runAsDaemon>[2],
 ): Promise<ExitStatus> {
   const config = configOf(context, { overrides: overrides ?? {} });
-  const level = context.quiet ? 'error' : context.verbose ? 'debug' : 'info';
-  const log = createLog({ name: context.name, level, human: process.stderr.isTTY });
+  const log = createLog({ name: context.name, level: logLevelOf(context), human: process.stderr.isTTY });
   const robot = robotOf(config, { allowed: allowedOf(context), clock: systemClock, log });
   const stream = Duplex.from({ readable: process.stdin, writable: process.stdout });
   // A server that says nothing more leaves nothing but the deadline to wait for, and timers of the clock do not keep a

@@ -16,6 +16,7 @@ import { LogLines } from '../lib/log-lines.js';
 import { CONTROL_PLACES, serveControl } from './control.js';
 import { whenTold } from './ending.js';
 import { boundReadAhead, listenOn } from './listeners.js';
+import { logLevelOf } from './log-level.js';
 import { createNotifier } from './notify.js';
 import { keepConnected, type ConnectContext } from './reconnect.js';
 import { bounded, placesOf, type Places } from './places.js';
@@ -110,12 +111,12 @@ export async function runDaemon(spec: DaemonSpec, options: DaemonOptions): Promi
 }
 
 /** The log on stderr. However the process ends, but by SIGKILL, what was said is written. */
-function openLog(name: string, { quiet, verbose }: DaemonOptions): Log {
+function openLog(name: string, options: DaemonOptions): Log {
   const lines = new LogLines(systemClock, text => process.stderr.write(text));
   process.on('exit', () => lines.flush());
   return createLog({
     name,
-    level: quiet ? 'error' : verbose ? 'debug' : 'info',
+    level: logLevelOf(options),
     human: process.stderr.isTTY,
     write: (line, level) => lines.add(line, level === 'error' || level === 'warn'),
   });
