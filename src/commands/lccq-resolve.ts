@@ -29,7 +29,7 @@ function run(context: CommandContext): number {
   const output = new Output(1);
   const resolver = new Resolver({
     storeDir: config.home.store,
-    separator: options['null'] === true ? '\0' : '\n',
+    endedByNul: options['null'] === true,
     wholeLines: options['wholeLines'] === true,
     burlOf: fileid => owners.burlOf(fileid),
     write: text => output.write(text),

@@ -9,7 +9,8 @@ const FILE_ID = '[0-9a-f]+/[0-9a-f]+/[0-9a-f.]+';
 export interface ResolverOptions {
   /** Absolute path of the store. */
   storeDir: string;
-  separator: '\n' | '\0';
+  /** Paths and URLs end with NUL instead of newline (-0). */
+  endedByNul: boolean;
   /** Keep what stands around the path. */
   wholeLines: boolean;
   burlOf: (fileid: string) => string | undefined;
@@ -21,12 +22,14 @@ export interface ResolverOptions {
 export class Resolver {
   readonly #options: ResolverOptions;
   readonly #path: RegExp;
+  readonly #separator: '\n' | '\0';
   #rest = '';
   #line = 0;
   rejected = 0;
 
   constructor(options: ResolverOptions) {
     this.#options = options;
+    this.#separator = options.endedByNul ? '\0' : '\n';
     const store = options.storeDir.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
     // A path below the store, or the whole line as one relative to it.
     this.#path = new RegExp(`${store}/+(${FILE_ID})|^(${FILE_ID})$`);
@@ -34,7 +37,7 @@ export class Resolver {
 
   /** @throws LccError `data.malformed` for a line that is too long */
   push(chunk: Buffer): void {
-    const lines = (this.#rest + chunk.toString('latin1')).split(this.#options.separator);
+    const lines = (this.#rest + chunk.toString('latin1')).split(this.#separator);
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#resolve(line);
     if (this.#rest.length > MAX_LINE_BYTES)
@@ -65,7 +68,8 @@ export class Resolver {
     }
     const burl = this.#options.burlOf(fileid);
     if (burl === undefined) return;
-    const { separator, wholeLines, write } = this.#options;
+    const separator = this.#separator;
+    const { wholeLines, write } = this.#options;
     const url = separator === '\n' ? burl.replaceAll('\n', '%0A').replaceAll('\r', '%0D') : burl;
     if (!wholeLines) return write(url + separator);
     const bytes = (text: string) => Buffer.from(text, 'latin1').toString();
