@@ -8,7 +8,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { EXIT, exitStatusOf, LccError, messageOf, reasonOf } from '../lib/errors.js';
 import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
-import { VERSION } from './version.js';
+import { addHelp, COMMON_OPTIONS } from './common-options.js';
 
 /** One row of a command's option table; man pages are compared with these by a test. */
 export interface OptionSpec {
@@ -68,12 +68,6 @@ export interface CommandSpec {
   /** The exit status: of `EXIT`, or that of a program run on the user's behalf. */
   run(context: CommandContext): Promise<number> | number;
 }
-
-/** Options every command has. */
-export const COMMON_OPTIONS: OptionSpec[] = [
-  { flags: '-q, --quiet', help: 'say nothing but errors' },
-  { flags: '-v, --verbose', help: 'explain what is being done' },
-];
 
 /** Runs a command with this process's arguments and ends the process with its status. */
 export function runCommand(spec: CommandSpec): void {
@@ -156,12 +150,8 @@ function parseArguments(
   argv: string[],
 ): Pick<CommandContext, 'options' | 'operands' | 'afterDashes'> | undefined {
   const { own, rest } = splitRest(spec, argv);
-  const program = new Command(spec.name)
-    .description(spec.summary)
+  const program = addHelp(new Command(spec.name), spec)
     .usage(`[options]${spec.operands === undefined ? '' : ` ${spec.operands}`}`)
-    .version(`${spec.name} (LCC) ${VERSION}`, '--version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', `\nExample:\n${spec.example.replace(/^/gm, '  ')}\n\n${manualLine(spec.name)}`)
     .allowExcessArguments(false)
     .configureOutput({
       writeErr: () => undefined,
@@ -169,7 +159,8 @@ function parseArguments(
     })
     .exitOverride();
   if (spec.operands !== undefined) program.argument('[operands...]');
-  for (const row of [...spec.options, ...COMMON_OPTIONS]) {
+  const rows: OptionSpec[] = [...spec.options, ...COMMON_OPTIONS];
+  for (const row of rows) {
     const option = new Option(row.flags, row.help);
     if (row.default !== undefined) option.default(row.default);
     if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), value]);
@@ -204,12 +195,6 @@ function single(flags: string): (value: string) => string {
       throw new LccError('usage', `${flags}: given twice, as ${given} and as ${value}; run once for each`);
     return (given = value);
   };
-}
-
-/** Daemons, robots and what administers them are in section 8, as everywhere; from a clone man(1) needs the file. */
-function manualLine(name: string): string {
-  const section = /^lcc(d|bot|pidb|ctl|fsck|rail|rs$|urld|spider|stored)/.test(name) ? 8 : 1;
-  return `The manual: man ${name} (in a clone: man -l man/${name}.${section})`;
 }
 
 /** What follows `--` is apart only where the synopsis has it; elsewhere these are operands that may begin with a dash. */
