@@ -1,10 +1,11 @@
 /** lccq(1): what the LCC holds and what changed, for people, programs and indexers. */
 import type { TextWanted } from '../text/html.js';
 import { commitNext } from '../cu/cursor.js';
-import { deliver, type Delivery } from '../cu/deliver.js';
+import { deliver } from '../cu/deliver.js';
 import { parseFields } from '../cu/fields.js';
 import { FORMAT_NAMES, formatNamed } from '../cu/formats/index.js';
 import type { Consumer } from '../cu/consumer.js';
+import type { Delivery } from '../cu/types.js';
 import type { TableSide } from '../db/cache/fields.js';
 import { readingError } from '../db/sqlite/open.js';
 import { constants } from 'node:os';

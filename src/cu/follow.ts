@@ -5,17 +5,87 @@
  * again, further on.
  */
 import type { ColumnValue } from '../db/cache/fields.js';
-import type { CacheReader, LineBlock } from '../db/cache/read.js';
-import type { DatabaseWatch } from '../db/sqlite/watch.js';
+import { CacheReader, type LineBlock } from '../db/cache/read.js';
+import { DatabaseWatch } from '../db/sqlite/watch.js';
+import type { Clock } from '../lib/clock.js';
+import { EXIT, LccError } from '../lib/errors.js';
 import { Answer } from './answer.js';
-import { contextOf, kindOf, selectionOf, type Query, type QueryResult, type QueryTalk } from './query.js';
+import { readCursor, startOf } from './cursor.js';
+import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { isReachedTold } from './nothing-new.js';
+import { contextOf, kindOf, selectionOf, type QueryResult, type QueryTalk } from './query.js';
 import { Rejects } from './rejects.js';
 import type { StreamSink } from './sink.js';
+import type { Delivery, Query } from './types.js';
 import { lineWindows, rowWindows, type Range, type Window } from './windows.js';
 
+/** What --follow needs. */
+export interface Following {
+  clock: Clock;
+  /** Ends it, after what is being written. */
+  stop: AbortSignal;
+}
+
+/** On standard output one stream that goes on; a consumer is run for whatever has been committed since its last run. */
+export async function follow(
+  reader: CacheReader,
+  query: Query,
+  delivery: Delivery,
+  stdout: StandardOutput,
+  talk: DeliveryTalk,
+  { clock, stop }: Following,
+): Promise<number> {
+  const { consumer, cursor, dbPath } = delivery;
+  const watch = new DatabaseWatch(
+    dbPath,
+    () => reader.dataVersion(),
+    clock,
+    () => adviceOnAnother(delivery),
+  );
+  try {
+    if (consumer === undefined) {
+      const answer = () => followQuery(reader, query, stdout, { watch, stop }, talk);
+      return statusOf(await ontoStdout(reader, answer, cursor, stdout), talk);
+    }
+    let status: number = EXIT.ok;
+    let { sinceSeq = 0 } = query.selection;
+    for (let left = query.limit ?? Infinity; ;) {
+      reader.rest();
+      const seen = reader.dataVersion();
+      const limit = left === Infinity ? undefined : left;
+      const some: Query = { ...query, limit, selection: { ...query.selection, sinceSeq } };
+      const run = (open: () => StreamSink) => runInSlices(reader, some, open, stop, talk);
+      const result = await intoConsumer(reader, run, consumer, cursor, talk);
+      if (typeof result === 'number') return result;
+      if (result.records > 0 && statusOf(result, talk) !== EXIT.ok) status = EXIT.someRejected;
+      left -= result.records;
+      sinceSeq = result.reachedSeq;
+      if (stop.aborted || left === 0) return status;
+      await watch.changedSince(seen, stop);
+    }
+  } finally {
+    watch.close();
+  }
+}
+
+/** What to do once another database has taken the place of ours: what the next run would say. */
+function adviceOnAnother({ dbPath, machineId, cursor: file }: Delivery): string {
+  if (file === undefined) return 'run again';
+  let other: CacheReader | undefined;
+  try {
+    other = new CacheReader(dbPath, machineId);
+    startOf(file, readCursor(file), other);
+  } catch (error) {
+    if (error instanceof LccError && error.code === 'data.refused') return error.message;
+    // Not all of it may be there yet: the next run says what is wrong with it.
+  } finally {
+    other?.close();
+  }
+  return 'run again';
+}
+
 /** One stream from the beginning of the answer until `stop`, or as many records as the query asks for. */
-export async function followQuery(
+async function followQuery(
   reader: CacheReader,
   query: Query,
   sink: StreamSink,

@@ -1,4 +1,4 @@
-/** What is asked for. */
+/** What is asked for, and where the answer goes. */
 import type { Selection } from '../db/cache/read.js';
 import type { TextWanted } from '../text/html.js';
 import type { FieldName } from './fields.js';
@@ -20,4 +20,20 @@ export interface Query {
   maxTextBytes: number;
   /** When it was asked: milliseconds since 1970. */
   nowMs: number;
+}
+
+/** One query, and who takes the answer. */
+export interface Delivery {
+  dbPath: string;
+  /** Machine whose content is local. */
+  machineId: string;
+  query: Omit<Query, 'selection'> & { selection: Omit<Selection, 'sinceSeq'> };
+  /** Cursor file of the consumer. */
+  cursor?: string | undefined;
+  /** Program and arguments to pipe into; undefined: standard output. */
+  consumer?: readonly string[] | undefined;
+  /** Only how many records there would be; nothing moves. */
+  count: boolean;
+  /** What a long answer needs to be made by two threads; undefined: by one. */
+  split?: { script: string; formatName: string } | undefined;
 }
