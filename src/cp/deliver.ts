@@ -17,7 +17,7 @@ import { UnsSession, type SessionOptions } from './session.js';
 import { lastConnection, noteConnection, wentBack, type NumberedConnection } from './state/connection.js';
 import { pendingPath } from './state/kept.js';
 import { isElsewhere } from './state/elsewhere.js';
-import { MadeSet, overtaken } from './state/outcome.js';
+import { MadeSet, overtaken, settle } from './state/outcome.js';
 import { openState } from './state/statefile.js';
 
 export interface DeliveryOptions extends SessionOptions {
@@ -182,17 +182,7 @@ async function ship(
     sent = { set, urls: urls.size.urls, accepted: await finish(session, site, options) };
   }
   await session.close();
-  // A wrong urlprefix would otherwise count as delivered, and the corrected run would find nothing to send.
-  if (site !== undefined && sent !== undefined && sent.urls > 0 && sent.accepted === 0) {
-    if (set === 'partial') site.made?.notAccepted();
-    throw new LccError(
-      'data.refused',
-      `all ${sent.urls} urls were rejected: the state was not kept, the next run sends them again`,
-    );
-  }
-  if (sent === undefined) site?.made?.aboutToSend();
-  const committed =
-    site === undefined || site.elsewhere !== undefined ? undefined : (site.made?.commit() ?? true);
+  const committed = site && settle(site, sent);
   const wasNew = whole !== undefined && set === 'partial';
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
   const { isBlank, isOfCache } = urls;

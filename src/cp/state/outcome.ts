@@ -7,6 +7,7 @@ import { renameDurably } from '../../lib/durable.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
 import { ownMark } from '../../lib/process-mark.js';
 import { step } from '../../lib/steps.js';
+import type { SetKind } from '../../wire/cp-uns/names.js';
 import type { NamedState } from './elsewhere.js';
 import {
   doubtfulSets,
@@ -135,6 +136,29 @@ export class MadeSet {
   forget(): void {
     for (const set of keptSets(this.#state)) if (set.id === this.#id) forget(this.#state, set);
   }
+}
+
+/**
+ * The set was accepted, or there was nothing to send: its state is kept, whatever of its urls was rejected or of its removals
+ * the LCC holds back (code 205); but not when all urls were rejected.
+ * @param sent undefined: nothing was to be sent
+ * @returns as `MadeSet.commit`; undefined: the state is on another machine
+ * @throws LccError `data.refused` when all urls were rejected
+ */
+export function settle(
+  { made, elsewhere }: { made?: MadeSet | undefined; elsewhere?: unknown },
+  sent: { set: SetKind; urls: number; accepted: number } | undefined,
+): boolean | undefined {
+  // A wrong urlprefix would otherwise count as delivered, and the corrected run would find nothing to send.
+  if (sent !== undefined && sent.urls > 0 && sent.accepted === 0) {
+    if (sent.set === 'partial') made?.notAccepted();
+    throw new LccError(
+      'data.refused',
+      `all ${sent.urls} urls were rejected: the state was not kept, the next run sends them again`,
+    );
+  }
+  if (sent === undefined) made?.aboutToSend();
+  return elsewhere === undefined ? (made?.commit() ?? true) : undefined;
 }
 
 export function overtaken(state: string): LccError {
