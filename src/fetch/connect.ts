@@ -9,7 +9,7 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import type { buildConnector } from 'undici';
 import connectorOf from 'undici/lib/core/connect.js';
 import { connectFailure, fail, FetchError } from './failure.js';
-import type { AddressGuard } from './guard.js';
+import type { AddressGuard } from './public-addresses.js';
 
 /** Resolves a name to all its addresses; dns.lookup but in tests. */
 export type Resolve = (

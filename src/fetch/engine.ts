@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../lib/clock.js';
 import { createConnector, type ClientIdentity, type Resolve } from './connect.js';
 import { Fetch } from './fetch.js';
 import type { Cancellable, FetchContext, FetchEvents, FetchJob, FetchLimits } from './job.js';
-import { createAddressGuard } from './guard.js';
+import { createAddressGuard } from './public-addresses.js';
 import { HostPlaces } from './host-places.js';
 import { Links } from './links.js';
 import { MANNERS_OF_A_CACHE, type Manners } from './manners.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createAddressGuard } from '../../src/fetch/guard.js';
+import { createAddressGuard } from '../../src/fetch/public-addresses.js';
 
 const PUBLIC = [
   '1.1.1.1',
