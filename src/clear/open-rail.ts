@@ -1,6 +1,6 @@
 /** A rail whose pages anybody may change is refused when it is set up; one that fails, or does not answer, is reported. */
 import { LccError } from '../lib/errors.js';
-import type { ProbeFinding } from './probe.js';
+import type { ProbeFinding } from './rail-check.js';
 
 /**
  * @param findings of trying the rail

@@ -2,7 +2,7 @@
 import { readSecrets } from '../clear/rails/secrets.js';
 import { clearOptions } from '../clear/options.js';
 import { refuseOpen } from '../clear/open-rail.js';
-import { probeRail, type ProbeFinding } from '../clear/probe.js';
+import { probeRail, type ProbeFinding } from '../clear/rail-check.js';
 import type { RailSetup } from '../db/clear/rails.js';
 import { systemClock } from '../lib/clock.js';
 import { EXIT, type ExitStatus } from '../lib/errors.js';

@@ -1,7 +1,7 @@
 /** What `lccrail check` finds at caches that answer as a test says. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { probeRail } from '../../src/clear/probe.js';
+import { probeRail } from '../../src/clear/rail-check.js';
 import type { Secrets } from '../../src/clear/rails/secrets.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { railOf } from '../db/clear/support.js';
