@@ -6,8 +6,9 @@ import { Audit } from '../../src/db/audit.js';
 import { openReadOnly, type Db } from '../../src/db/sqlite/open.js';
 import { TemporaryNames } from '../../src/db/names/temporary-names.js';
 import { content } from '../../src/fsck/content.js';
-import { sequence, sets } from '../../src/fsck/queue.js';
-import { deletions } from '../../src/fsck/store.js';
+import { deletions } from '../../src/fsck/free-list.js';
+import { sequence } from '../../src/fsck/sequence.js';
+import { sets } from '../../src/fsck/sets.js';
 import type { Check, CheckContext } from '../../src/fsck/types.js';
 import { TestCache } from '../support/cache.js';
 

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { NamesDb, type Name } from '../db/names/names.js';
 import { nameOf } from '../db/names/naming.js';
 import { LccError } from '../lib/errors.js';
+import { leftover, OWN_FILES } from './leftovers.js';
 import { DAMAGED_NAMES, NO_NAMES } from './names-database.js';
-import { leftover, OWN_FILES } from './store.js';
 import type { Extent, Finding } from './types.js';
 
 /** @throws LccError `try.later` when a Bot Manager has the store */

@@ -1,46 +1,16 @@
 /**
- * The store against the rows: files that no row points to, what robots left half-written, and what is noted of names.
- * A name's whereabouts are known to the Bot Manager alone while it runs: then nothing of this is looked at.
+ * Files of the store that no row points to. A name's whereabouts are known to the Bot Manager alone while it runs: then they are
+ * not looked at.
  */
-import { readdirSync, unlinkSync, type Dirent } from 'node:fs';
+import { readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Name, NameRow } from '../db/names/names.js';
-import { fileIdOf, nameOf, isFolderName } from '../db/names/naming.js';
-import { spooledDeletions } from './spools.js';
+import type { Name } from '../db/names/names.js';
+import { isFolderName, nameOf } from '../db/names/naming.js';
+import { leftover, OWN_FILES } from './leftovers.js';
 import type { CheckContext, Finding } from './types.js';
 
-const PAGE_ROWS = 1000;
 /** Files without rows that are never too many to be removed; beyond, half of the store is: the database may be a wrong one. */
 const FEW_ORPHANS = 100;
-/** What belongs into a store besides folders of content. */
-export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.leaving|\.damaged-.*)?)$/;
-
-/** Deletions that wait in lcc.db: none may name a file that a row holds. */
-export async function* deletions(context: CheckContext): AsyncGenerator<Finding> {
-  const { audit, machineId, known, repairs, fsmSpoolDir, extent } = context;
-  if (machineId === undefined) return;
-  extent.leaving += context.names?.goneCount ?? 0;
-  for (const { fid, fileid } of audit.freed(machineId, PAGE_ROWS)) {
-    const name = nameOf(fileid);
-    if (name === undefined) continue;
-    if (known.useOf(name) === 'held') {
-      // The row was read a while ago: while the LCC runs it may have gone, and its file been freed, since.
-      if (!audit.isHeldThough(fid)) continue;
-      repairs?.keepFile(fid);
-      const what = 'waits to be deleted, but a row points to it';
-      yield { kind: 'free-list', where: fileid, what, repaired: repairs !== undefined };
-    } else {
-      known.add(name, 'freed');
-      extent.leaving++;
-    }
-  }
-  for await (const fileid of spooledDeletions(fsmSpoolDir, machineId)) {
-    const name = nameOf(fileid);
-    if (name === undefined) continue;
-    known.add(name, 'freed');
-    extent.leaving++;
-  }
-}
 
 export function* files(context: CheckContext): Generator<Finding> {
   const { storeDir, names, repairs } = context;
@@ -126,38 +96,4 @@ function tooManyOrphans(context: CheckContext): string | undefined {
   return context.restored
     ? `${found}: lcc.db was put back and knows nothing of what came since; should it be a wrong one put back another, else run lccfsck --repair --remove-orphans, and what is missing is fetched again`
     : `${found}; put back a backup of lcc.db, or run lccfsck --repair --remove-orphans`;
-}
-
-/** Whatever is no file of a store: of a robot that died, or of a person. A person's is not ours to remove. */
-export function leftover(storeDir: string, isRepair: boolean, path: string, entry: Dirent): Finding {
-  const where = path === '' ? entry.name : `${path}/${entry.name}`;
-  const isTemporary = entry.isFile() && entry.name.endsWith('.tmp');
-  const repaired = isRepair && isTemporary;
-  if (repaired) unlinkSync(join(storeDir, where));
-  const what = isTemporary ? 'left half-written by a robot' : 'not a file of a store; move it elsewhere';
-  return { kind: 'leftover', where, what, repaired, ...(isTemporary ? {} : { remains: true as const }) };
-}
-
-/** Names that rows hold must be noted as in use, at that generation. */
-export function* freeList({ names, known, repairs }: CheckContext): Generator<Finding> {
-  if (names === undefined) return;
-  const claims: Name[] = [];
-  for (const name of known.held()) {
-    const what = wrongOf(name, names.row(name.id), names.nextId);
-    if (what === undefined) continue;
-    claims.push(name);
-    if (repairs !== undefined && claims.length >= PAGE_ROWS) names.claim(claims.splice(0));
-    yield { kind: 'free-list', where: fileIdOf(name), what, repaired: repairs !== undefined };
-  }
-  if (repairs !== undefined) names.claim(claims);
-}
-
-function wrongOf(name: Name, noted: NameRow | undefined, nextId: number): string | undefined {
-  if (name.id >= nextId) return `in use, but ids from ${nextId} on are said never to have been given out`;
-  if (noted === undefined) return name.gen === 0 ? undefined : `in use, but its id is noted at generation 0`;
-  if (noted.state === 'free' && noted.gen <= name.gen) return 'in use, but noted as free';
-  if (noted.state === 'gone' && noted.gen === name.gen) return 'in use, but noted as to be deleted';
-  if (noted.state !== 'free' && noted.gen < name.gen)
-    return `in use, but its id is noted at generation ${noted.gen}`;
-  return undefined;
 }

@@ -1,4 +1,4 @@
-/** QPSDB against QDB, the change sequence, and counters against what they count. */
+/** The sets of the queue (QPSDB) against its urls (QDB). */
 import { disagreement, strayRows } from '../db/queue/ranges.js';
 import type { Db } from '../db/sqlite/open.js';
 import type { CheckContext, Finding } from './types.js';
@@ -17,22 +17,4 @@ function* wrongSets(db: Db, repaired: boolean): Generator<Finding> {
   // A set without urls is no fault: those of one that waits may have gone otherwise than by being fetched.
   const other = disagreement(db);
   if (other !== undefined) yield { kind: 'set', where: 'qpsdb', what: other, repaired };
-}
-
-export function* sequence({ audit, live, repairs }: CheckContext): Generator<Finding> {
-  let wrong = false;
-  for (const { where, what } of live ? audit.surely(() => audit.wrongNumbers()) : audit.wrongNumbers()) {
-    wrong = true;
-    yield { kind: 'sequence', where, what, repaired: repairs !== undefined };
-  }
-  if (wrong) repairs?.mendNumbers();
-}
-
-export function* counters({ audit, repairs }: CheckContext): Generator<Finding> {
-  const wrong = audit.wrongCounts();
-  repairs?.setCounts(wrong);
-  for (const { pid, column, is, should } of wrong) {
-    const what = `${column} is ${is}, the tables say ${should}`;
-    yield { kind: 'counter', where: `provider ${pid}`, what, repaired: repairs !== undefined };
-  }
 }

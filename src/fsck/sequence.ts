@@ -1,0 +1,11 @@
+/** Numbers of the change sequence that were not given out, or stand twice. */
+import type { CheckContext, Finding } from './types.js';
+
+export function* sequence({ audit, live, repairs }: CheckContext): Generator<Finding> {
+  let wrong = false;
+  for (const { where, what } of live ? audit.surely(() => audit.wrongNumbers()) : audit.wrongNumbers()) {
+    wrong = true;
+    yield { kind: 'sequence', where, what, repaired: repairs !== undefined };
+  }
+  if (wrong) repairs?.mendNumbers();
+}
