@@ -1,10 +1,9 @@
 /** file2url: names of files → `<url>`. */
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join, posix } from 'node:path';
 import { Listing, type ListingOptions } from '../cp/file2url.js';
 import { planFind, printedBy, runFind, type FindPlan } from '../cp/find.js';
-import { HashPool } from '../cp/hash-pool.js';
+import { HashPool, usualJobs } from '../cp/hash-pool.js';
 import { DEFAULT_TYPE, isMimetype } from '../cp/mime-types.js';
 import { displayName } from '../cp/url-path.js';
 import { EXIT, LccError, messageOf } from '../lib/errors.js';
@@ -14,7 +13,6 @@ import type { CommandContext, CommandSpec, OptionValues } from './run.js';
 type OptionValue = OptionValues[string];
 
 const MOST_JOBS = 64;
-const MOST_JOBS_BY_DEFAULT = 4;
 
 export const command: CommandSpec = {
   name: 'file2url',
@@ -128,7 +126,7 @@ function typesOf(given: OptionValue): [string, string][] {
 }
 
 function jobsOf(given: OptionValue): number {
-  if (given === undefined) return Math.min(availableParallelism(), MOST_JOBS_BY_DEFAULT);
+  if (given === undefined) return usualJobs();
   const jobs = Number(given);
   if (!Number.isInteger(jobs) || jobs < 1 || jobs > MOST_JOBS)
     throw new LccError('usage', `--jobs ${String(given)}: a number from 1 to ${MOST_JOBS}`);

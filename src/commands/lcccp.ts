@@ -2,14 +2,9 @@
 import { fstatSync, statSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
 import { amount } from '../config/words.js';
-import {
-  askStatus,
-  deliver,
-  FULL_OF_CACHE,
-  rehearse,
-  type DeliveryOutcome,
-  type DeliveryOptions,
-} from '../cp/deliver.js';
+import { askStatus, deliver, type DeliveryOutcome, type DeliveryOptions } from '../cp/deliver.js';
+import { rehearse } from '../cp/dry-run.js';
+import { FULL_OF_CACHE } from '../cp/full-set.js';
 import { statusLines } from '../cp/status-text.js';
 import { UrlErrors } from '../cp/url-errors.js';
 import { readAuthorities } from '../lib/authorities.js';

@@ -9,9 +9,10 @@ import type { Advance } from '../lib/progress.js';
 import { readChunksAt } from '../lib/stdio.js';
 import { step } from '../lib/steps.js';
 import type { ProviderReport } from '../wire/cp-uns/client.js';
-import { SET_END, setStart } from '../wire/cp-uns/client.js';
+import { setStart } from '../wire/cp-uns/client.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 import { DeliveryInput } from './delivery-input.js';
+import { planOf, refuseEmpty, refusePartAsFull, refuseUnrationed, type SiteState } from './full-set.js';
 import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
 import { UnsSession, type SessionOptions } from './session.js';
 import { lastConnection, noteConnection, wentBack, type NumberedConnection } from './state/connection.js';
@@ -85,15 +86,10 @@ export async function deliver(
   }
 }
 
-/** The state of the site in the pipe. */
-interface Site {
-  /** Where it is as a whole; undefined where that is on another machine. */
-  whole: string | undefined;
+interface Site extends SiteState {
   /** What the input leads to it; undefined when there is nothing to commit, or not by us. */
   made: MadeSet | undefined;
   elsewhere: { state: string; host: string } | undefined;
-  /** Whether it counts urls as delivered: in its first run everything is on the input anyway. */
-  hasDelivered: boolean;
   /** Where the last connection is noted; undefined on another machine. */
   state: string | undefined;
   last: NumberedConnection | undefined;
@@ -146,7 +142,7 @@ async function ship(
 ): Promise<DeliveryOutcome> {
   // One that is new to the provider gets everything anyway.
   const isSetBack = !status.isNew && wentBack(site?.last, now);
-  const { set, whole } = planOf(status, urls, site, options, isSetBack);
+  const { set, whole } = planOf(status, urls, site, options.set, isSetBack);
   options.explain?.(whole === undefined ? `sends a ${set} set` : `sends all of ${whole} as a ${set} set`);
   const start = setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
   let sent: DeliveryOutcome['sent'];
@@ -160,11 +156,7 @@ async function ship(
     await sendState(session, whole, sent => options.progress?.(sent, size.urls));
     sent = { set, urls: size.urls, accepted: await finish(session, site, options) };
   } else if (set === 'full' || !urls.isEmpty) {
-    if (urls.isEmpty && site === undefined && !options.allowEmpty)
-      throw new LccError(
-        'data.refused',
-        'a full set without a url would remove everything that is held; --allow-empty means just that',
-      );
+    if (urls.isEmpty && site === undefined && !options.allowEmpty) refuseEmpty();
     if (site?.whole !== undefined) refuseOverQuota(sizeOf(site.whole), status);
     refuseUnrationed(set, status);
     await session.send(start);
@@ -192,52 +184,6 @@ async function ship(
   if (site?.state !== undefined && (!isSetBack || isHealed)) noteConnection(site.state, now);
   const setBack = isSetBack ? { from: site?.last?.seq ?? 0, to: now.seq, isHealed } : undefined;
   return { setBack, status, sent, wasBlank: isBlank, wasNew, committed, elsewhere, stillWanted, isOfCache };
-}
-
-/** The command that sends a full set of what an LCC holds, for messages. */
-export const FULL_OF_CACHE =
-  'with the same --pid, --prefix and --mime and nothing else: lccq -- lcccp --set=full …';
-
-/** @throws LccError where part of what is held would be sent as all there is: the LCC would remove everything else */
-function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: SetKind | undefined): void {
-  if (partOfCache === undefined || (asked ?? set) !== 'full') return;
-  throw new LccError(
-    asked === undefined ? 'data.refused' : 'usage',
-    `${asked === undefined ? 'set="full"' : '--set=full'}: standard input is only a part of what is held ` +
-      `(${partOfCache}), and all else would be removed; send the whole ${FULL_OF_CACHE}`,
-  );
-}
-
-/**
- * Which kind of set goes out, and where the state is that is sent as a whole in place of what is on the input.
- * @throws LccError `usage`, `data.refused` when what was asked for would delete what was not named, or keep what is gone
- */
-function planOf(
-  status: ProviderReport,
-  urls: DeliveryInput,
-  site: Site | undefined,
-  options: DeliveryOptions,
-  isSetBack: boolean,
-): { set: SetKind; whole?: string } {
-  const asked = options.set ?? urls.set ?? 'partial';
-  if (urls.set === 'full' && asked === 'partial' && site !== undefined)
-    throw new LccError('usage', '--set=partial: the input is a full set, from which deletions are missing');
-  if (urls.set !== 'partial' || site?.whole === undefined) {
-    if (urls.set === 'partial' && asked === 'full')
-      throw new LccError('usage', '--set=full: the input holds changes only; run lcccpstate with --full');
-    if (urls.set === 'partial' && site !== undefined && site.hasDelivered && status.isNew)
-      throw new LccError(
-        'data.refused',
-        'the LCC never had a set of this provider, and the input holds changes only: run lcccpstate, once, with --full',
-      );
-    return { set: asked };
-  }
-  const isNeeded = status.fullset.wanted || (isSetBack && status.fullset.allowed !== 0);
-  const isWanted = asked === 'full' || (isNeeded && options.set === undefined);
-  if (isWanted) return { set: 'full', whole: site.whole };
-  // What the state counts as delivered went to another LCC, or to this one before the provider was added again. A partial
-  // set does: nothing is here that a full one would remove, and it costs no ration.
-  return status.isNew && site.hasDelivered ? { set: 'partial', whole: site.whole } : { set: 'partial' };
 }
 
 /** Ends the set, and with it lets it count. */
@@ -291,15 +237,6 @@ function linesIn(chunk: Buffer): number {
   return lines;
 }
 
-/** @throws LccError `peer.rejected` for a full set nobody wants and the ration does not cover */
-function refuseUnrationed(set: SetKind, { fullset }: ProviderReport): void {
-  if (set === 'full' && fullset.allowed === 0 && !fullset.wanted)
-    throw new LccError(
-      'peer.rejected',
-      'no full sets are left for now (code 201): the set was not sent; send a partial one',
-    );
-}
-
 function credentials(options: DeliveryOptions, urls: DeliveryInput): { pid: string; password: string } {
   const pid = options.pid ?? urls.init?.['id'];
   if (pid === undefined) throw new LccError('usage', '--pid=N is required');
@@ -307,18 +244,4 @@ function credentials(options: DeliveryOptions, urls: DeliveryInput): { pid: stri
   if (password === undefined)
     throw new LccError('usage', 'a password is required: --pwdfile, LCC_PWD in the environment, or --pwd');
   return { pid, password };
-}
-
-/** What would be sent, for `--dry-run`. @throws LccError as for a delivery */
-export async function* rehearse(
-  input: AsyncIterable<Buffer>,
-  options: Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'>,
-): AsyncGenerator<string, SiteSize, undefined> {
-  const urls = new DeliveryInput(input, options.limits);
-  await urls.begin();
-  refusePartAsFull(urls, options.set);
-  yield setStart(options.set ?? urls.set ?? 'partial', options.urlprefix ?? urls.urlprefix ?? '');
-  yield* urls.rest();
-  yield SET_END;
-  return urls.size;
 }

@@ -4,6 +4,7 @@
  * Promises for the same work took four times as long. That threads share one table of open files costs next to nothing:
  * two processes with half of 100 k files each, and nothing to hand over, took 1.04 s to the 1.11 of two threads.
  */
+import { availableParallelism } from 'node:os';
 import { Thread } from '../lib/thread.js';
 import { createDescribe, type Describe, type DescribeOptions, type NameProblem } from './describe.js';
 
@@ -27,6 +28,13 @@ const WINDOW = 4;
 const MAX_DUE = 64;
 /** Time without an answer after which a thread is taken for dead. */
 const PATIENCE_MS = 60_000;
+
+const MOST_JOBS_BY_DEFAULT = 4;
+
+/** Threads where nobody says how many (--jobs). */
+export function usualJobs(): number {
+  return Math.min(availableParallelism(), MOST_JOBS_BY_DEFAULT);
+}
 
 export class HashPool {
   readonly #threads: HashThread[];

@@ -1,0 +1,20 @@
+/** What lcccp would send, for `--dry-run`: the same checks of the input, and nobody is asked. */
+import { SET_END, setStart } from '../wire/cp-uns/client.js';
+import type { DeliveryOptions } from './deliver.js';
+import { DeliveryInput } from './delivery-input.js';
+import { refusePartAsFull } from './full-set.js';
+import type { SiteSize } from './quota.js';
+
+/** @throws LccError as for a delivery */
+export async function* rehearse(
+  input: AsyncIterable<Buffer>,
+  options: Pick<DeliveryOptions, 'limits' | 'set' | 'urlprefix'>,
+): AsyncGenerator<string, SiteSize, undefined> {
+  const urls = new DeliveryInput(input, options.limits);
+  await urls.begin();
+  refusePartAsFull(urls, options.set);
+  yield setStart(options.set ?? urls.set ?? 'partial', options.urlprefix ?? urls.urlprefix ?? '');
+  yield* urls.rest();
+  yield SET_END;
+  return urls.size;
+}

@@ -1,0 +1,81 @@
+/**
+ * When a full set goes out, and when not: the LCC removes all that it does not name. The whole state is sent where one is
+ * wanted; what is only a part of a site, or nothing, is never sent as one.
+ */
+import { LccError } from '../lib/errors.js';
+import type { ProviderReport } from '../wire/cp-uns/client.js';
+import type { SetKind } from '../wire/cp-uns/names.js';
+import type { DeliveryInput } from './delivery-input.js';
+
+/** The state of the site in the pipe. */
+export interface SiteState {
+  /** Where it is as a whole; undefined where that is on another machine. */
+  whole: string | undefined;
+  /** Whether it counts urls as delivered: in its first run everything is on the input anyway. */
+  hasDelivered: boolean;
+}
+
+/** The command that sends a full set of what an LCC holds, for messages. */
+export const FULL_OF_CACHE =
+  'with the same --pid, --prefix and --mime and nothing else: lccq -- lcccp --set=full …';
+
+/** @throws LccError where part of what is held would be sent as all there is: the LCC would remove everything else */
+export function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: SetKind | undefined): void {
+  if (partOfCache === undefined || (asked ?? set) !== 'full') return;
+  throw new LccError(
+    asked === undefined ? 'data.refused' : 'usage',
+    `${asked === undefined ? 'set="full"' : '--set=full'}: standard input is only a part of what is held ` +
+      `(${partOfCache}), and all else would be removed; send the whole ${FULL_OF_CACHE}`,
+  );
+}
+
+/**
+ * Which kind of set goes out, and where the state is that is sent as a whole in place of what is on the input.
+ * @param wanted undefined: as the input says, else partial
+ * @param isSetBack the LCC was put back to an earlier time
+ * @throws LccError `usage`, `data.refused` when what was asked for would delete what was not named, or keep what is gone
+ */
+export function planOf(
+  status: ProviderReport,
+  urls: DeliveryInput,
+  site: SiteState | undefined,
+  wanted: SetKind | undefined,
+  isSetBack: boolean,
+): { set: SetKind; whole?: string } {
+  const asked = wanted ?? urls.set ?? 'partial';
+  if (urls.set === 'full' && asked === 'partial' && site !== undefined)
+    throw new LccError('usage', '--set=partial: the input is a full set, from which deletions are missing');
+  if (urls.set !== 'partial' || site?.whole === undefined) {
+    if (urls.set === 'partial' && asked === 'full')
+      throw new LccError('usage', '--set=full: the input holds changes only; run lcccpstate with --full');
+    if (urls.set === 'partial' && site !== undefined && site.hasDelivered && status.isNew)
+      throw new LccError(
+        'data.refused',
+        'the LCC never had a set of this provider, and the input holds changes only: run lcccpstate, once, with --full',
+      );
+    return { set: asked };
+  }
+  const isNeeded = status.fullset.wanted || (isSetBack && status.fullset.allowed !== 0);
+  const isWanted = asked === 'full' || (isNeeded && wanted === undefined);
+  if (isWanted) return { set: 'full', whole: site.whole };
+  // What the state counts as delivered went to another LCC, or to this one before the provider was added again. A partial
+  // set does: nothing is here that a full one would remove, and it costs no ration.
+  return status.isNew && site.hasDelivered ? { set: 'partial', whole: site.whole } : { set: 'partial' };
+}
+
+/** @throws LccError `peer.rejected` for a full set nobody wants and the ration does not cover */
+export function refuseUnrationed(set: SetKind, { fullset }: ProviderReport): void {
+  if (set === 'full' && fullset.allowed === 0 && !fullset.wanted)
+    throw new LccError(
+      'peer.rejected',
+      'no full sets are left for now (code 201): the set was not sent; send a partial one',
+    );
+}
+
+/** An input that is empty because something upstream failed must not remove everything. */
+export function refuseEmpty(): never {
+  throw new LccError(
+    'data.refused',
+    'a full set without a url would remove everything that is held; --allow-empty means just that',
+  );
+}
