@@ -1,7 +1,8 @@
 /** lccd(8): a whole LCC on one machine. */
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { printConfig, type ConfigSources } from '../config/load.js';
+import type { ConfigSources } from '../config/load.js';
+import { printConfig } from '../config/print-config.js';
 import type { Services } from '../daemon/types.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT } from '../lib/errors.js';

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { homeOf, loadConfig, printConfig, type ConfigSources } from '../../src/config/load.js';
+import { homeOf, loadConfig, type ConfigSources } from '../../src/config/load.js';
+import { printConfig } from '../../src/config/print-config.js';
 import { SETTINGS, type SettingKey } from '../../src/config/settings/index.js';
 import { LccError, type ErrorCode } from '../../src/lib/errors.js';
 
