@@ -137,7 +137,7 @@ export const SOFT_FIGURES = {
   }),
   pages_to_publish: gauge(
     'lcc_soft_waiting_pages',
-    'Pages whose last publication is not everywhere yet',
+    'Pages whose last publication is not everywhere yet, counted up to 100000',
     some('page to publish', 'pages to publish'),
   ),
   pages_generating: gauge('lcc_soft_generating_pages', 'Pages that are being generated'),

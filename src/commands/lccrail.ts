@@ -233,7 +233,7 @@ function status({ db, context, clearing, names }: RailAction): void {
     return;
   }
   process.stdout.write(railLines(shown, name === undefined ? db : undefined));
-  const isBusy = db.read(() => db.queue.count(1) > 0 || db.soft.waitingCount() > 0);
+  const isBusy = db.read(() => db.queue.count(1) > 0 || db.soft.waitingCount(1) > 0);
   if (!isBusy && shown.every(({ waiting }) => waiting === 0)) return;
   for (const daemon of stoppedDaemons(clearing))
     context.complain(`${daemon} does not run: what waits for it is not carried out`);

@@ -10,6 +10,8 @@ import { removeLeftNames, Replays } from './leftovers.js';
 import { ProvenSource } from './proven-source.js';
 import { Publisher } from './publisher.js';
 
+const COUNTED_PAGES = 100_000;
+
 export function startSoft(services: Services): Promise<Running> {
   return startClearing(services, 'soft', run);
 }
@@ -53,7 +55,7 @@ function run(parts: ClearParts): Running {
     status(): SoftStatus {
       const all = rails.of(fleet.rails);
       const sum = (of: 'waiting' | 'sending') => all.reduce((total, rail) => total + rail[of], 0);
-      const pages = db.soft.waitingCount();
+      const pages = db.soft.waitingCount(COUNTED_PAGES);
       return {
         idle: pages === 0 && sum('waiting') + sum('sending') === 0 && commits.waitingCount === 0,
         database_trouble: commits.trouble ?? null,

@@ -84,7 +84,9 @@ export class SoftStore {
          WHERE url = $url AND target = $target AND done_seq < $seq`,
       ),
       waiting: db
-        .prepare<[], number>('SELECT count(*) FROM page_publish_info WHERE publish_seq > done_seq')
+        .prepare<[number], number>(
+          'SELECT count(*) FROM (SELECT 1 FROM page_publish_info WHERE publish_seq > done_seq LIMIT ?)',
+        )
         .pluck(),
       waitingOf: db
         .prepare<[string, number], number>(
@@ -175,9 +177,9 @@ export class SoftStore {
     this.#statements.done.run({ url, target, seq: publishSeq, nowMs });
   }
 
-  /** Pages that are not everywhere as they were published last. */
-  waitingCount(): number {
-    return this.#statements.waiting.get() ?? 0;
+  /** Pages that are not everywhere as they were published last, counted up to `most`. */
+  waitingCount(most = Number.MAX_SAFE_INTEGER): number {
+    return this.#statements.waiting.get(most) ?? 0;
   }
 
   /** The same of one target. @param lastSeq pages published later are left out */

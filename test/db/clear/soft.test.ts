@@ -46,6 +46,7 @@ describe('publications', () => {
     const { db } = scene();
     const seqs = ['/a', '/b', '/c'].map(url => db.write(() => db.soft.publish({ url, target: 'us' }, 1)));
     const [first] = db.soft.due(1, 1);
+    assert.deepEqual([db.soft.waitingCount(), db.soft.waitingCount(2)], [3, 2]);
     assert.deepEqual(
       db.soft.due(1, 9, first).map(row => row.publishSeq),
       seqs.slice(1),
