@@ -68,10 +68,11 @@ export class Spider {
 
   /** A connection to the URL server; the one before is gone. */
   serve(connection: Connection): void {
-    const { log, maxUnsentBytes, maxBadLines } = this.#options;
+    const { clock, log, maxUnsentBytes, maxBadLines } = this.#options;
     const session: UrlServerSession = new UrlServerSession(connection, {
       maxUnsentBytes,
       maxBadLines,
+      clock,
       log,
       line: line => this.#begin(session, line),
       closed: () => {

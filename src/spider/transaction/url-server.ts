@@ -4,8 +4,15 @@
  */
 import type { Socket } from 'node:net';
 import type { Connection } from '../../daemon/types.js';
+import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
-import { formatErr, formatGet, ServerLineReader, type ServerLine } from '../../wire/spider-lines.js';
+import {
+  formatErr,
+  formatGet,
+  formatWorking,
+  ServerLineReader,
+  type ServerLine,
+} from '../../wire/spider-lines.js';
 import type { SpiderTransaction, TransactionOwner } from './transaction.js';
 
 export interface UrlServerSessionOptions {
@@ -13,11 +20,15 @@ export interface UrlServerSessionOptions {
   maxUnsentBytes: number;
   /** Lines of the server that cost an ERR at which its connection is given up. */
   maxBadLines: number;
+  clock: Clock;
   log: Log;
   /** A url, or a line that is none but of a document. */
   line: (line: Extract<ServerLine, { docId?: number }>) => void;
   closed: () => void;
 }
+
+/** The reset of a server that is gone is waited for so long, so that the next write fails. */
+const PROBE_MS = 100;
 
 export class UrlServerSession implements TransactionOwner {
   readonly #options: UrlServerSessionOptions;
@@ -37,12 +48,15 @@ export class UrlServerSession implements TransactionOwner {
     this.#socket = socket;
     this.#peer = peer;
     this.#options = options;
+    const { clock } = options;
     socket.allowHalfOpen = true;
     socket
       .on('data', (bytes: Buffer) => this.#hear(bytes))
       .on('error', () => undefined)
       .on('end', () => {
         this.#hasEnded = true;
+        this.#probe();
+        clock.after(PROBE_MS, () => this.#probe());
         this.#endIfDone();
       })
       .on('close', () => this.#close());
@@ -109,6 +123,12 @@ export class UrlServerSession implements TransactionOwner {
       if (this.#isOver) resolve();
       else this.#socket.once('close', () => resolve());
     });
+  }
+
+  /** A server that was killed has ended as well: it resets what it is sent, and the next write fails. */
+  #probe(): void {
+    const [transId] = this.#transactions.keys();
+    if (transId !== undefined) this.say(formatWorking(transId));
   }
 
   #endIfDone(): void {
