@@ -111,6 +111,21 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   async lccrs() {
     assert.match(await lcc.run('lccrs list'), /^1 +issued +100000 /);
   },
+  async lccstored() {
+    await lcc.startDaemon('lccstored', `--listen=unix:${lcc.dir}/records.sock`, `--dir=${lcc.dir}/records`)
+      .ready;
+  },
+  async lccspider() {
+    const ends = [`--urlserver=unix:${lcc.dir}/urls.sock`, `--store=unix:${lcc.dir}/records.sock`];
+    await lcc.startDaemon('lccspider', ...ends, '--allow-private').ready;
+  },
+  async lccurld() {
+    writeFileSync(join(lcc.dir, 'urls'), `${site.url}/a.html\n`);
+    await lcc.run('lccurld -q --listen=unix:urls.sock --file=urls');
+  },
+  async lccrec() {
+    assert.match(await lcc.run('lccrec --store=records'), /"url":"[^"]*\/a\.html"/);
+  },
   'lccd-hard': () => statusOf('lccd-hard'),
   'lccd-soft': () => statusOf('lccd-soft'),
   async lccfsck() {
