@@ -1,7 +1,8 @@
-/** The Spider: how fast a list goes through URL server, spider and store server, and how soon a spider says DONE. */
+/** The Spider: how fast a list goes through URL server, spider and store server, how soon a spider says DONE, and the store server alone. */
 import type { Outcome } from './harness.js';
 import { benchLine } from './spider/line.js';
+import { benchStore } from './spider/store.js';
 
 export async function bench(): Promise<Outcome[]> {
-  return [...(await benchLine())];
+  return [...(await benchLine()), ...(await benchStore())];
 }

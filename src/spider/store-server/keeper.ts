@@ -13,6 +13,7 @@ import { messageOf } from '../../lib/errors.js';
 import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
+import { Checksums } from './checksums.js';
 import type { Content } from './received-record.js';
 import { changesOf, type Item } from './changes.js';
 import { GroupWriter, isFull, type GroupParts } from './group.js';
@@ -43,6 +44,7 @@ export interface KeeperParts extends GroupParts {
 export class Keeper {
   readonly #parts: KeeperParts;
   readonly #writer: GroupWriter;
+  readonly #checksums = new Checksums();
   readonly #waiting = new Fifo<Item>();
   #waitingBytes = 0;
   #state: 'resting' | 'gathering' | 'keeping' = 'resting';
@@ -146,6 +148,7 @@ export class Keeper {
   async #keep(group: readonly Item[]): Promise<void> {
     const { db, clock } = this.#parts;
     let items = group;
+    this.#checksums.fill(group);
     for (;;) {
       const find = (docId: number) => db.documents.get(docId);
       const { changes, needless } = db.read(() => changesOf(items, find, clock.nowMs()));

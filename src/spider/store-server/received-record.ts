@@ -5,7 +5,7 @@
  *     coming ──end of the record──▶ whole ──keeper──▶ kept: acknowledged
  *       ╰── discard: the connection is over, or the disk is full
  */
-import { createHash, hash, type Hash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { writeAll } from '../../lib/durable.js';
@@ -31,7 +31,7 @@ export interface ReceivedRecord {
   kind: 'received';
   last: Omit<LastRecord, 'atMs'>;
   docBytes: number;
-  /** Of the document. */
+  /** Of the document; '' of a short one until its group is kept (checksums.ts). */
   md5: string;
   content: Content;
   /** As received. */
@@ -137,7 +137,7 @@ export class IncomingRecord {
         durationMs,
       },
       docBytes,
-      md5: this.#hash?.digest('hex') ?? hash('md5', doc ?? '', 'hex'),
+      md5: this.#hash?.digest('hex') ?? '',
       content:
         this.#draft === undefined
           ? { kind: 'short', pieces: doc === undefined ? [this.#head] : [this.#head, doc] }

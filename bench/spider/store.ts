@@ -9,7 +9,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { formatRecordHead } from '../src/wire/spider-record.js';
+import { formatRecordHead } from '../../src/wire/spider-record.js';
 import {
   compare,
   peakRssBytes,
@@ -18,14 +18,14 @@ import {
   shell,
   timeShell,
   type Outcome,
-} from './harness.js';
+} from '../harness.js';
 
 const TOTAL_BYTES = Number(process.env['LCC_BENCH_BYTES'] ?? 400 * 1024 * 1024);
 const MAX_RSS_BYTES = 256 * 1024 * 1024;
 const AT_LEAST = 0.5;
 const HELLO_BYTES = 8;
 const ACK_BYTES = 4;
-const bin = join(dirname(fileURLToPath(import.meta.url)), '../../bin');
+const bin = join(dirname(fileURLToPath(import.meta.url)), '../../../bin');
 
 /** Bytes of a page, and what such pages are. */
 const SIZES: readonly [bytes: number, what: string][] = [
@@ -46,7 +46,7 @@ while data := os.read(0, 131072):
 os.fsync(out)
 `;
 
-export async function bench(): Promise<Outcome[]> {
+export async function benchStore(): Promise<Outcome[]> {
   requireProgram('python3', 'python3');
   const outcomes: Outcome[] = [];
   for (const [docBytes, what] of SIZES) outcomes.push(await benchSize(docBytes, what));
