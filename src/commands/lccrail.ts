@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clearOptions } from '../clear/options.js';
 import { stoppedDaemons } from '../clear/stopped-daemons.js';
-import { resyncRail, waitForRail } from '../clear/resync.js';
+import { waitForRail } from '../clear/rail-wait.js';
+import { resyncRail } from '../clear/resync.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { systemClock } from '../lib/clock.js';
