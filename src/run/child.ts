@@ -7,14 +7,14 @@
  *     any ──dies, and no other start would mend it──▶ stopped
  *     any ──stop()──▶ stopping ──exits, or is killed at the deadline──▶ stopped
  *
- * Each death doubles the delay, within bounds; a process that lived longer than the longest delay starts afresh. Children
- * have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and stop. They are
+ * Children have a pipe whose other end we hold (`LCC_PARENT_FD`): when we die, however, they see its end and stop. They are
  * process group leaders, so that Ctrl-C reaches us alone and they are stopped in order.
  */
 import { execa } from 'execa';
 import type { Clock } from '../lib/clock.js';
 import { messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
+import { RestartDelay } from './restart-delay.js';
 
 export interface ChildSpec {
   /** Name of its control socket and in logs: `lccd-qm`, `lccbot-2`. */
@@ -72,7 +72,7 @@ export class Child {
   #process: Running | undefined;
   #restarts = 0;
   #startedAtMs = 0;
-  #delayMs: number;
+  readonly #restartDelay: RestartDelay;
   #cancelRestart: (() => void) | undefined;
   #remindedMs = 0;
   #onceStopped: (() => void) | undefined;
@@ -84,7 +84,7 @@ export class Child {
   constructor(spec: ChildSpec, context: ChildContext) {
     this.#spec = spec;
     this.#context = context;
-    this.#delayMs = context.restartMinMs;
+    this.#restartDelay = new RestartDelay(context.restartMinMs, context.restartMaxMs);
   }
 
   get name(): string {
@@ -183,7 +183,7 @@ export class Child {
   }
 
   #ended(what: string, livedMs: number): void {
-    const { clock, log, restartMinMs, restartMaxMs } = this.#context;
+    const { clock, log } = this.#context;
     this.#process = undefined;
     if (this.#state === 'stopping') {
       this.#state = 'stopped';
@@ -195,9 +195,7 @@ export class Child {
       log.warn('child died, not restarted: a restart would not help', { child: this.name, what });
       return;
     }
-    if (livedMs > restartMaxMs) this.#delayMs = restartMinMs;
-    const delayMs = this.#delayMs;
-    this.#delayMs = Math.min(restartMaxMs, delayMs * 2);
+    const delayMs = this.#restartDelay.afterDeath(livedMs);
     this.#state = 'waiting';
     log.warn('child died, restarting', { child: this.name, what, delay_ms: delayMs });
     this.#cancelRestart = clock.after(delayMs, () => this.#again());
