@@ -1,10 +1,11 @@
 /** A query answered for lccq: counted, written once, or followed; the cursor is locked meanwhile. */
 import { CacheReader } from '../db/cache/read.js';
 import { EXIT } from '../lib/errors.js';
+import { countOf } from './count.js';
 import { lockCursor, readCursor, startOf } from './cursor.js';
 import { intoConsumer, ontoStdout, statusOf, type DeliveryTalk, type StandardOutput } from './cursor-move.js';
 import { follow, type Following } from './follow.js';
-import { kindOf, runQuery, selectionOf } from './query.js';
+import { runQuery } from './query.js';
 import { isWorthSplitting, RangeThread } from './ranges.js';
 import type { Delivery, Query } from './types.js';
 
@@ -56,15 +57,6 @@ function startThread(reader: CacheReader, query: Query, delivery: Delivery): Ran
   }
   thread.stop();
   return undefined;
-}
-
-function countOf(reader: CacheReader, query: Query): number {
-  const kind = kindOf(query.format);
-  const selection = selectionOf(query);
-  if (kind === 'rows') return Math.min(reader.count(selection), query.limit ?? Infinity);
-  let count = 0;
-  for (const _ of reader[kind](selection, ['seq'])) if (++count === query.limit) break;
-  return count;
 }
 
 async function once(
