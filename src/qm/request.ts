@@ -1,5 +1,5 @@
 /** A row of the queue as the request a robot gets. */
-import { agrees } from '../db/cache/belief.js';
+import { agrees } from '../db/cache/as-announced.js';
 import type { Held } from '../db/cache/content.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';

@@ -5,7 +5,7 @@
  */
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 import type { Db } from '../sqlite/open.js';
-import { beliefConfirmed, beliefOf, type Belief } from './belief.js';
+import { beliefConfirmed, beliefOf, type Belief } from './as-announced.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
 import type { Arrived, Held, Said } from './held.js';

@@ -14,7 +14,7 @@ export interface Held {
   mtime: string | null;
   saidmd5: string | null;
   saidlen: number | null;
-  /** 1: what the CP said of it is not believed (belief.ts). */
+  /** 1: what the CP said of it is not believed (as-announced.ts). */
   doubted: number;
   etag: string | null;
   lastmodified: string | null;

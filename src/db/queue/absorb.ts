@@ -10,7 +10,7 @@
  * partial set with more of them than the fuse lets pass unseen (held.ts).
  */
 import { isDelete, type UrlRecord } from '../../wire/url.js';
-import { saysUnchanged } from '../cache/belief.js';
+import { saysUnchanged } from '../cache/as-announced.js';
 import type { ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';

@@ -5,7 +5,7 @@
  */
 import { OUTSIDE_ROOTS, STORE_FULL } from '../../wire/codes.js';
 import type { FetchDone, FetchFailed, FetchOk } from '../../wire/fetch.js';
-import { beliefConfirmed } from '../cache/belief.js';
+import { beliefConfirmed } from '../cache/as-announced.js';
 import type { Arrived, ContentStore, Held } from '../cache/content.js';
 import type { ErrorStore } from '../cache/errors.js';
 import type { Tally } from '../cache/tally.js';

@@ -207,7 +207,7 @@ CREATE TABLE lccurl(
   len INTEGER NOT NULL,
   mtime TEXT,                                   -- as the CP said, else Last-Modified
   saidmd5 TEXT, saidlen INTEGER,                -- what the CP said when it was fetched, where it differs from the above
-  doubted INTEGER NOT NULL DEFAULT 0,           -- 1: that is not believed yet (db/cache/belief.ts)
+  doubted INTEGER NOT NULL DEFAULT 0,           -- 1: that is not believed yet (db/cache/as-announced.ts)
   etag TEXT, lastmodified TEXT,                 -- validators for conditional requests, as the server sent them
   http_charset TEXT,                            -- encoding that the server named, as the Encoding Standard calls it
   verified INTEGER NOT NULL DEFAULT 1,          -- 0: a body that ended by close and could not be checked
