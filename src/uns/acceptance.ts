@@ -4,7 +4,7 @@
  */
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { Refusal } from '../wire/refusal.js';
-import type { Rations } from './rations.js';
+import type { Rations } from './full-sets-allowed.js';
 import type { SetSpooling } from './set-spooling.js';
 
 /**

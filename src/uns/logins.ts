@@ -12,7 +12,7 @@ import type { InitAccepted } from '../wire/cp-uns/server.js';
 import { LoginBackoff } from '../lib/login-backoff.js';
 import type { SpoolIntake } from './spool-intake.js';
 import type { UnsOptions } from './options.js';
-import type { Rations } from './rations.js';
+import type { Rations } from './full-sets-allowed.js';
 import { shownErrors } from './shown-errors.js';
 import { Refusal } from '../wire/refusal.js';
 

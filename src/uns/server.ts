@@ -20,7 +20,7 @@ import { Forwarder } from './forward.js';
 import { SpoolIntake } from './spool-intake.js';
 import { Logins } from './logins.js';
 import type { UnsOptions } from './options.js';
-import { Rations } from './rations.js';
+import { Rations } from './full-sets-allowed.js';
 import { Refusal } from '../wire/refusal.js';
 import { WebDoor } from './web-door.js';
 import { CpSession, type SessionParts } from './session.js';

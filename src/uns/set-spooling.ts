@@ -10,7 +10,7 @@ import type { Admission } from './logins.js';
 import type { SpoolIntake } from './spool-intake.js';
 import type { UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
-import type { Rations } from './rations.js';
+import type { Rations } from './full-sets-allowed.js';
 import { demandSetBytes, demandSetUrls } from './set-limits.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 

@@ -9,7 +9,7 @@ import { hashPassword } from '../../src/lib/password.js';
 import type { SpoolIntake } from '../../src/uns/spool-intake.js';
 import { Logins } from '../../src/uns/logins.js';
 import type { UnsOptions } from '../../src/uns/options.js';
-import type { Rations } from '../../src/uns/rations.js';
+import type { Rations } from '../../src/uns/full-sets-allowed.js';
 
 test('a CP is told that there is no room only where there is none, and that others write where they do', async () => {
   const password = hashPassword('word');
