@@ -33,7 +33,7 @@ import { sequence } from './sequence.js';
 import { sets } from './sets.js';
 import { spools } from './spools.js';
 import { spoolDatabases } from './spool-databases.js';
-import { storeOf, type StorePlace } from './strange-store.js';
+import { storeOf, type StorePlace } from './store.js';
 import type { Check, CheckContext, Extent, Finding } from './types.js';
 
 export interface FsckOptions extends DatabaseOptions, StorePlace {
