@@ -28,7 +28,7 @@ import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';
 import { cutHungRobots } from './hung-robots.js';
 import { MissingRobots } from './missing-robots.js';
-import { storeFull } from './outcomes.js';
+import { storeFull } from './store-full.js';
 import { RobotWait } from './robot-wait.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
