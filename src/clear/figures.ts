@@ -107,7 +107,7 @@ function describeRails(rails: readonly Status[]): string {
 
 /** What an operator should know of a rail. */
 function ofRail(
-  { name, state, reason, changed_ms: changedMs, backlog, dead, last_error: error }: Status,
+  { name, state, reason, changed_ms: changedMs, backlog, dead, last_error: error, ...line }: Status,
   nowMs: number,
 ): string[] {
   const reasons: string[] = [];
@@ -120,7 +120,10 @@ function ofRail(
       `rail ${String(name)} is DOWN for ${since}${why}${left}; when it is mended: lccrail up ${String(name)}`,
     );
   } else if (error !== '' && Number(backlog) > 0) {
-    reasons.push(`rail ${String(name)} fails: ${String(error)}${left}; lccclearq shows them`);
+    reasons.push(`rail ${String(name)} fails: ${String(error)}${left}; lccclearq backlog shows them`);
+  } else if (error !== '' && Number(line['waiting'] ?? 0) > 0) {
+    const pages = amount(Number(line['waiting']), 'page is', 'pages are');
+    reasons.push(`rail ${String(name)} fails: ${String(error)}; ${pages} tried again`);
   }
   if (Number(dead) > 0)
     reasons.push(
@@ -133,7 +136,8 @@ export const SOFT_FIGURES = {
   ...railFigures('lcc_soft'),
   generation_error: field<string | null>({
     reasons: ({ generation_error: error }) =>
-      typeof error === 'string' && `pages cannot be generated: ${error}; they stay as they are until then`,
+      typeof error === 'string' &&
+      `pages cannot be generated: ${error}; the rails keep the old ones until that works`,
   }),
   pages_to_publish: gauge(
     'lcc_soft_waiting_pages',

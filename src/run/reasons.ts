@@ -27,12 +27,15 @@ export function reasonsOf(
   const queued = queue?.urls ?? figureOf(qm, 'rows_queued');
   return [
     ...away,
-    ...Object.entries(figures).flatMap(([kind, rows]) =>
-      kind === 'lccd-qm' && !isQueueHere
-        ? ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']
-        : answers(kind).flatMap(status =>
-            Object.values(rows).flatMap(({ reasons }) => reasons?.(status, nowMs, queued) || []),
-          ),
+    // Both daemons of cache clearing report the same rails.
+    ...new Set(
+      Object.entries(figures).flatMap(([kind, rows]) =>
+        kind === 'lccd-qm' && !isQueueHere
+          ? ['lccd-qm, the Queue Manager, does not run here: nothing is fetched']
+          : answers(kind).flatMap(status =>
+              Object.values(rows).flatMap(({ reasons }) => reasons?.(status, nowMs, queued) || []),
+            ),
+      ),
     ),
     ...(queue === undefined
       ? []

@@ -23,6 +23,16 @@ describe('a rail', () => {
     assert.ok(scene.left().includes('us2 /g'));
   });
 
+  it('that fails is reported once a minute, at once and while its pages are tried again', async () => {
+    const scene = newScene({ answers: rail => (rail === 'us2' ? 'retry' : 'done') });
+    const said = () => scene.logged.filter(line => line.startsWith('rail fails'));
+    scene.request('a', 'b', 'c');
+    await scene.pass(3);
+    assert.deepEqual(said(), ['rail fails: its pages are tried again {"rail":"us2","error":"it was retry"}']);
+    await scene.pass(120);
+    assert.equal(said().length, 2);
+  });
+
   it('is sent its backlog when the administrator says that it is UP', async () => {
     const scene = newScene({ answers: rail => (rail === 'us2' ? 'unreachable' : 'done') });
     scene.request('a', 'b');

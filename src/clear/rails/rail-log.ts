@@ -11,6 +11,7 @@ export class RailLog {
   readonly #log: Log;
   readonly #clock: Clock;
   #alarmedMs = -Infinity;
+  #failedMs = -Infinity;
 
   constructor(rail: string, log: Log, clock: Clock) {
     this.#rail = rail;
@@ -34,6 +35,10 @@ export class RailLog {
 
   failed(url: string | undefined, kind: string, error: string): void {
     this.#log.debug('request failed', { rail: this.#rail, url, kind, error });
+    const nowMs = this.#clock.monotonicMs();
+    if (kind !== 'retry' || nowMs - this.#failedMs < ALARM_MS) return;
+    this.#failedMs = nowMs;
+    this.#log.warn('rail fails: its pages are tried again', { rail: this.#rail, error });
   }
 
   /** Somebody has to set it up. */
