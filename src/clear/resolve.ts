@@ -58,7 +58,10 @@ function asUrl(map: TargetMap, { contentId: url, target: asked }: RequestKey): U
   }
   return {
     of: elementary => pages.get(elementary) ?? [],
-    none: `outside: ${shown(url)} is below no path of the target (lccrail map add)`,
+    none:
+      map.elementariesOf(asked).length === 0
+        ? `outside: the group ${shown(asked)} has no members (lccrail target group)`
+        : `outside: ${shown(url)} is below no path of the target (lccrail map add)`,
   };
 }
 

@@ -63,6 +63,7 @@ export const command: CommandSpec = {
 async function run(context: CommandContext): Promise<ExitStatus> {
   const { options, operands } = context;
   const text = (name: string) => textOf(options, name);
+  const waitMs = waitMsOf('--wait', options['wait']);
   checkOptions(context);
   const config = configOf(context);
   const clearing = clearOptions(config);
@@ -75,7 +76,6 @@ async function run(context: CommandContext): Promise<ExitStatus> {
     return EXIT.ok;
   }
   const rules = text('rules') === undefined ? undefined : readRules(text('rules') ?? '');
-  const waitMs = waitMsOf('--wait', options['wait']);
   const db = ClearDatabase.openExisting(path, COMMAND_BUSY_MS);
   try {
     const intake = new RequestIntake({

@@ -83,7 +83,10 @@ export function softRule(target: string, url: string, { options }: CommandContex
     if (problem !== undefined) throw new LccError('usage', `${url}: ${problem}; a pattern needs --pattern`);
   }
   const interval = textOf(options, 'minInterval');
-  const minIntervalMs = interval === undefined ? 0 : parseAmount(interval, 'ms');
+  const minIntervalMs =
+    interval === undefined || interval === '0'
+      ? 0
+      : parseAmount(/[a-z]/i.test(interval) ? interval : '', 'ms');
   if (minIntervalMs === undefined)
     throw new LccError('usage', `--min-interval=${interval}: give a time such as 10s or 5m`);
   return { url, target, isPattern: isPattern ? 1 : 0, enabled: 1, minIntervalMs };

@@ -10,6 +10,13 @@ export interface RailShown {
   driver: string;
   tier: number;
   workers: number;
+  /** The Host that it is asked for; null: that of its url. */
+  host: string | null;
+  /** The name of its login; null: none. */
+  auth: string | null;
+  cleanup: string;
+  /** Of its driver, JSON. */
+  opts: string;
   state: 'UP' | 'DOWN';
   changed_ms: number;
   changed_by: string;
@@ -25,7 +32,8 @@ export function statusOf(db: ClearDatabase, nowMs: number): RailShown[] {
   const counts = new Map(db.backlog.counts().map(row => [row.rail, row]));
   return db.rails.all().map(rail => {
     const { waiting = 0, dead = 0, oldestMs = null } = counts.get(rail.name) ?? {};
-    const { name, target, url, driver, tier, workers, state, changeTimeMs, changedBy, reason } = rail;
+    const { name, target, url, driver, tier, workers, host, authRef, cleanup, opts, state } = rail;
+    const { changeTimeMs, changedBy, reason } = rail;
     return {
       name,
       target,
@@ -33,6 +41,10 @@ export function statusOf(db: ClearDatabase, nowMs: number): RailShown[] {
       driver,
       tier,
       workers,
+      host,
+      auth: authRef,
+      cleanup,
+      opts,
       state,
       changed_ms: changeTimeMs,
       changed_by: changedBy,
@@ -44,7 +56,7 @@ export function statusOf(db: ClearDatabase, nowMs: number): RailShown[] {
   });
 }
 
-/** A line a rail; then targets, paths and soft rules, where `db` is given. */
+/** A line a rail; then targets, paths and soft rules, where `db` is given, else how each rail is set up. */
 export function railLines(rails: readonly RailShown[], db: ClearDatabase | undefined): string {
   const rows = [['RAIL', 'TARGET', 'STATE', 'BACKLOG', 'DRIVER', 'URL'], ...rails.map(rowOf)];
   const widths = rows[0]?.map((_, i) => Math.max(...rows.map(row => row[i]?.length ?? 0))) ?? [];
@@ -54,11 +66,12 @@ export function railLines(rails: readonly RailShown[], db: ClearDatabase | undef
       .join('  ')
       .trimEnd(),
   );
-  return `${[...table, ...(db === undefined ? [] : setupLines(db))].join('\n')}\n`;
+  return `${[...table, ...(db === undefined ? rails.map(optionsOf) : setupLines(db))].join('\n')}\n`;
 }
 
 function rowOf(rail: RailShown): string[] {
-  const reason = rail.reason === '' ? '' : ` (${rail.changed_by}: ${rail.reason})`;
+  const reason =
+    rail.reason === '' ? '' : ` (${rail.changed_by === 'admin' ? 'admin' : 'by itself'}: ${rail.reason})`;
   const age = rail.oldest_ms === null ? '' : ` for ${formatDuration(rail.oldest_ms / 1000)}`;
   const dead = rail.dead === 0 ? '' : `, ${rail.dead} dead`;
   return [
@@ -69,6 +82,11 @@ function rowOf(rail: RailShown): string[] {
     rail.driver,
     rail.url,
   ];
+}
+
+/** What it was set up with, as options. */
+function optionsOf({ tier, workers, host, auth, cleanup, opts }: RailShown): string {
+  return `--tier=${tier} --workers=${workers} --host=${host ?? 'none'} --auth=${auth ?? 'none'} --cleanup=${cleanup} --opts='${opts}'`;
 }
 
 function setupLines(db: ClearDatabase): string[] {

@@ -65,7 +65,11 @@ export function readRules(file: string): FeedRules {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (error instanceof LccError) throw error;
-    throw new LccError('input.missing', `${file}: ${errnoOf(error) ?? messageOf(error)}`, { cause: error });
+    throw new LccError(
+      'input.missing',
+      `${file}: ${errnoOf(error) === 'ENOENT' ? 'there is no such file (--rules)' : messageOf(error)}`,
+      { cause: error },
+    );
   }
   let value: unknown;
   try {
