@@ -19,9 +19,9 @@ import { messageOf } from '../../lib/errors.js';
 import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
 import { transitions } from '../../lib/states.js';
+import { STORE_HELLO } from '../../wire/spider-record.js';
 
-/** What a server that acknowledges sends first; then the id of each document, 4 bytes, big-endian. */
-export const STORE_HELLO = Buffer.from('LCCACK1\n');
+const HELLO = Buffer.from(STORE_HELLO);
 const ACK_BYTES = 4;
 
 export type StoreServerState = 'away' | 'greeting' | 'confirming' | 'silent';
@@ -232,15 +232,15 @@ export class StoreServer {
 
   /** Whether the hello has come; what else a server says makes it a silent one, to which nobody listens. */
   #isGreeted(): boolean {
-    const begun = this.#heard.subarray(0, STORE_HELLO.length);
-    if (!STORE_HELLO.subarray(0, begun.length).equals(begun)) {
+    const begun = this.#heard.subarray(0, HELLO.length);
+    if (!HELLO.subarray(0, begun.length).equals(begun)) {
       this.#heard = Buffer.alloc(0);
       this.#socket?.removeAllListeners('data').resume();
       if (this.#state === 'greeting') this.#isSilent();
       return false;
     }
-    if (begun.length < STORE_HELLO.length) return false;
-    this.#heard = this.#heard.subarray(STORE_HELLO.length);
+    if (begun.length < HELLO.length) return false;
+    this.#heard = this.#heard.subarray(HELLO.length);
     this.#knowsHello = true;
     this.#enter('confirming');
     return true;
