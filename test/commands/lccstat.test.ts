@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { HARD_FIGURES, SOFT_FIGURES } from '../../src/clear/figures.js';
+import { FIGURES } from '../../src/commands/figures.js';
 import { pageOf } from '../support/mdoc.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { ROOT } from '../support/tree.js';
@@ -61,6 +61,8 @@ function fieldsOf(value: unknown): string[] {
   );
 }
 
+/** Kinds of daemons that run here. */
+const RUNNING = ['lccd', 'lccd-qm', 'lccd-bm', 'lccbot', 'lccd-uns', 'lccd-cu'];
 /** What lccstat(1) lists under JSON. */
 /** Fields of a rail that those of other lists have not. */
 const OF_RAILS = 'target tier changed_ms sending done parked mean_ms last_error backlog dead'.split(' ');
@@ -168,10 +170,12 @@ describe('lccstat and an LCC whose site is away', () => {
 
   it('every field is in the manual', () => {
     const documented = documentedFields();
-    // The daemons of cache clearing do not run here.
-    const clearing = [...Object.keys(HARD_FIGURES), ...Object.keys(SOFT_FIGURES)];
+    // The daemons of cache clearing, registration and the Spider do not run here.
+    const elsewhere = Object.entries(FIGURES).flatMap(([kind, figures]) =>
+      RUNNING.includes(kind) ? [] : Object.keys(figures),
+    );
     assert.deepEqual(
-      clearing.filter(field => !documented.has(field)),
+      elsewhere.filter(field => !documented.has(field)),
       [],
     );
     assert.ok(documented.size > 80);
@@ -201,7 +205,7 @@ describe('lccstat and an LCC whose site is away', () => {
       'later',
       'up',
       'uns',
-      ...clearing,
+      ...elsewhere,
       ...OF_RAILS,
     ]);
     const states = new Set(['fetching', 'waiting', 'retry', 'disabled', 'idle']);
