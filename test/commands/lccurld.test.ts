@@ -143,7 +143,10 @@ describe('lccurld', () => {
       );
     });
     const closed = createServer((_request, response) => response.writeHead(503).end());
-    for (const server of [site, closed]) await once(server.listen(0, '127.0.0.1'), 'listening');
+    for (const server of [site, closed]) {
+      after(() => server.close());
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+    }
     const rootOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const home = newHome('user_agent = "testspider/2"\nrobots_tries = 2\nrobots_retry_ms = 10\n');
     const file = join(home, 'urls.txt');
@@ -159,9 +162,11 @@ describe('lccurld', () => {
     spider.work(10);
     assert.equal(await within('lccurld ends', daemon.ended), EXIT.someRejected);
     assert.deepEqual(docsOf(spider.urls), [1, 4]);
-    assert.equal(await daemon.failed, `2\t${urls[1]}\trobots.txt\n3\t${urls[2]}\trobots.txt\n`);
+    assert.equal(
+      await daemon.failed,
+      `2\t${urls[1]}\tforbidden by robots.txt\n3\t${urls[2]}\trobots.txt cannot be read\n`,
+    );
     assert.deepEqual(asked, ['testspider/2 /robots.txt']);
-    for (const server of [site, closed]) server.close();
   });
 
   it('gives what a spider is silent about to another, says at last what has failed, and ends with 1', async () => {

@@ -49,7 +49,7 @@ it('the lines of the README have a list fetched, and show what came of it', asyn
     ],
     stderr,
   );
-  assert.equal(readFileSync(join(dir, 'failed.tsv'), 'utf8'), `3\t${urls[2]}\trobots.txt\n`);
+  assert.equal(readFileSync(join(dir, 'failed.tsv'), 'utf8'), `3\t${urls[2]}\tforbidden by robots.txt\n`);
   assert.equal(readFileSync(join(dir, 'first.html'), 'utf8'), pages['/a.html']);
   site.close();
 });

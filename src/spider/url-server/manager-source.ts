@@ -68,7 +68,8 @@ const ALONE = '';
 const FAILURES: Record<UrlFailure, readonly [code: number, what: string]> = {
   'silent spiders': [603, 'spiders were silent'],
   'lost connections': [605, 'connections to spiders were lost'],
-  'robots.txt': [610, 'excluded by robots.txt'],
+  'forbidden by robots.txt': [610, 'excluded by robots.txt'],
+  'robots.txt cannot be read': [610, 'robots.txt cannot be read'],
   'given up': [605, 'given up'],
 };
 

@@ -46,7 +46,10 @@ function answerOf(outcome: FetchOutcome, sink: MemorySink): RobotsAnswer {
       return { kind: 'trouble', why: 'status 304' };
     case 'error': {
       const { failure } = outcome;
-      if (failure.kind !== 'status') return { kind: 'trouble', why: failure.kind };
+      if (failure.kind === 'guard')
+        return { kind: 'trouble', why: `${failure.detail}; --allow-private permits it`, isLasting: true };
+      if (failure.kind !== 'status')
+        return { kind: 'trouble', why: 'detail' in failure ? failure.detail : failure.kind };
       const { status } = failure;
       const isNone = status >= 400 && status < 500 && status !== TOO_MANY_REQUESTS;
       return isNone ? { kind: 'none' } : { kind: 'trouble', why: `status ${status}` };

@@ -4,7 +4,7 @@
  *     an origin:  asked ──answered──▶ known ──too old──▶ asked
  *                   ╰──no answer: asked again after a while; in vain: nothing is permitted──▶ known
  *
- * While it is asked its host waits, and no other. Rules are kept for so many origins and bytes; the ones that were read longest
+ * While it is asked its host waits, and no other. Rules are kept for a number of origins and bytes; the ones that were read longest
  * ago go first, and are asked for again when they are needed.
  */
 import type { Clock } from '../../lib/clock.js';
@@ -13,9 +13,11 @@ import { NO_RULES, NOTHING_PERMITTED, readRobots, type RobotsRules } from '../..
 import type { Judgement } from './scheduler.js';
 import type { SpiderUrl } from './spider-url.js';
 
-/** `none`: the site has none, and permits all. `trouble`: it cannot be known now. */
+/** `none`: the site has none, and permits all. `trouble`: it cannot be known now; `isLasting`: nor soon. */
 export type RobotsAnswer =
-  { kind: 'rules'; content: Uint8Array } | { kind: 'none' } | { kind: 'trouble'; why: string };
+  | { kind: 'rules'; content: Uint8Array }
+  | { kind: 'none' }
+  | { kind: 'trouble'; why: string; isLasting?: boolean };
 
 export interface RobotsOptions {
   /** Asks for a robots.txt. Never rejects. */
@@ -39,9 +41,12 @@ interface Origin {
   readonly hostName: string;
   state: 'asked' | 'known';
   rules: RobotsRules;
+  /** Its robots.txt was read, or there is none. */
+  isRead: boolean;
   untilMs: number;
 }
 
+const UNREAD = 'robots.txt cannot be read';
 /** A longer pause is not waited for. */
 const MAX_CRAWL_DELAY_MS = 60_000;
 
@@ -74,9 +79,9 @@ export class RobotsGate {
     const origin = this.#origins.get(name);
     if (origin?.state === 'asked') return 'asked';
     if (origin !== undefined && origin.untilMs > this.#options.clock.monotonicMs())
-      return origin.rules.permits(url) ? 'go' : 'robots.txt';
+      return origin.rules.permits(url) ? 'go' : origin.isRead ? 'forbidden by robots.txt' : UNREAD;
     if (origin !== undefined) this.#forget(name, origin);
-    const begun: Origin = { hostName, state: 'asked', rules: NO_RULES, untilMs: 0 };
+    const begun: Origin = { hostName, state: 'asked', rules: NO_RULES, isRead: true, untilMs: 0 };
     this.#origins.set(name, begun);
     this.#ask(name, begun, 1);
     return 'asked';
@@ -102,8 +107,10 @@ export class RobotsGate {
         case 'none':
           return this.#know(name, origin, NO_RULES);
         case 'trouble':
-          if (nth < tries) return void clock.after(retryMs, () => this.#ask(name, origin, nth + 1));
-          log.info('robots.txt cannot be read: nothing of the site is fetched', {
+          if (nth < tries && answer.isLasting !== true)
+            return void clock.after(retryMs, () => this.#ask(name, origin, nth + 1));
+          origin.isRead = false;
+          log.warn('robots.txt cannot be read: nothing of the site is fetched', {
             url: name,
             reason: answer.why,
           });

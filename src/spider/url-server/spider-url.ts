@@ -52,4 +52,9 @@ export class SpiderUrl implements UrlTerms {
 }
 
 /** Why a url is not fetched. */
-export type UrlFailure = 'silent spiders' | 'lost connections' | 'robots.txt' | 'given up';
+export type UrlFailure =
+  | 'silent spiders'
+  | 'lost connections'
+  | 'forbidden by robots.txt'
+  | 'robots.txt cannot be read'
+  | 'given up';

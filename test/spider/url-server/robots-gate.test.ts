@@ -47,7 +47,7 @@ describe('the gate of robots.txt', () => {
     assert.deepEqual([gate.judge(open), gate.judge(closed)], ['asked', 'asked']);
     await settle();
     assert.deepEqual(heard, ['a.example']);
-    assert.deepEqual([gate.judge(open), gate.judge(closed)], ['go', 'robots.txt']);
+    assert.deepEqual([gate.judge(open), gate.judge(closed)], ['go', 'forbidden by robots.txt']);
     // Another port, another origin.
     assert.equal(gate.judge(urlOf('http://a.example:8080/x')), 'asked');
     clock.advance(999);
@@ -80,8 +80,20 @@ describe('the gate of robots.txt', () => {
     }
     await settle();
     assert.equal(gate.judge(urlOf('http://slow.example/')), 'go');
-    assert.equal(gate.judge(urlOf('http://gone.example/')), 'robots.txt');
+    assert.equal(gate.judge(urlOf('http://gone.example/')), 'robots.txt cannot be read');
     assert.equal(asked.length, 6);
+  });
+
+  it('asks no second time where that cannot help', async () => {
+    const { gate, asked } = gateOf(() => ({
+      kind: 'trouble',
+      why: 'its address is forbidden',
+      isLasting: true,
+    }));
+    gate.judge(urlOf('http://inside.example/'));
+    await settle();
+    assert.equal(gate.judge(urlOf('http://inside.example/')), 'robots.txt cannot be read');
+    assert.equal(asked.length, 1);
   });
 
   it('keeps rules of so many origins and bytes', async () => {

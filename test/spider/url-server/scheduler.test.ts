@@ -275,7 +275,8 @@ class Model {
         return assert.equal(url.silences, MAX_TRIES);
       case 'lost connections':
         return assert.equal(url.losses, MAX_LOSSES);
-      case 'robots.txt':
+      case 'robots.txt cannot be read':
+      case 'forbidden by robots.txt':
         assert.ok(isForbidden(url));
         this.#host(url).waiting--;
         return;
@@ -285,7 +286,7 @@ class Model {
   }
 
   #judge(url: SpiderUrl): Judgement {
-    if (this.#known.has(url.hostName)) return isForbidden(url) ? 'robots.txt' : 'go';
+    if (this.#known.has(url.hostName)) return isForbidden(url) ? 'forbidden by robots.txt' : 'go';
     this.#host(url).isAsked = true;
     this.#asked.push(url.hostName);
     return 'asked';
