@@ -4,6 +4,7 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output, readChunks, writeFully } from '../lib/stdio.js';
 import { formatJsonl, formatTsv, type RecordFormat } from '../spider/records/formats.js';
 import { storedRecords } from '../spider/records/stored.js';
+import { SPIDER_REASONS } from '../wire/spider-codes.js';
 import { RecordReader, type SpiderRecord } from '../wire/spider-record.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -80,12 +81,19 @@ function writeBody(chunks: Iterable<Buffer>, docId: number): void {
   let isIt = false;
   for (const chunk of chunks)
     for (const part of reader.read(chunk)) {
-      if (part.kind === 'head') isIt = part.record.docId === docId;
-      else if (part.kind === 'body' && isIt) writeFully(STDOUT, part.bytes, 'standard output');
+      if (part.kind === 'head') {
+        isIt = part.record.docId === docId;
+        if (isIt && !part.record.success && part.record.docBytes === 0) throw notFetched(part.record);
+      } else if (part.kind === 'body' && isIt) writeFully(STDOUT, part.bytes, 'standard output');
       else if (part.kind === 'end' && isIt) return;
     }
   reader.end();
   throw new LccError('input.missing', `there is no record with doc_id ${docId}`);
+}
+
+function notFetched({ docId, reason }: SpiderRecord): LccError {
+  const [number, says] = SPIDER_REASONS[reason];
+  return new LccError('input.missing', `document ${docId} was not fetched: ${says} (${number})`);
 }
 
 /** Passes on what is well-formed. */

@@ -96,6 +96,22 @@ describe('lccrec', () => {
     assert.equal(lccrec(['--body=7'], Buffer.concat([stream.subarray(0, -3), doc])).status, 0);
   });
 
+  it('says why there is no document of a record without success', () => {
+    const failed = Buffer.concat([
+      failureBytes(1, { http: 0, reason: 'address-forbidden', redirected: true }),
+      failureBytes(2, { doc: 'page of an error' }),
+      recordBytes({ docId: 3, reason: 'empty' }),
+    ]);
+    const { status, stdout, stderr } = lccrec(['--body=1'], failed);
+    assert.deepEqual(
+      [status, stdout.toString(), stderr],
+      [66, '', 'lccrec: document 1 was not fetched: address not permitted (54)\n'],
+    );
+    assert.equal(lccrec(['--body=2'], failed).stdout.toString(), 'page of an error');
+    const empty = lccrec(['--body=3'], failed);
+    assert.deepEqual([empty.status, empty.stdout.toString()], [0, '']);
+  });
+
   it('ends with 65 at the first bad byte, whose offset it says, after what was whole', () => {
     const bad = Buffer.concat([stream, stream]);
     bad[stream.length + 7] = 3;
