@@ -13,7 +13,7 @@ import { isUns } from '../run/kinds.js';
 import { failuresNow, fetchingNow, retriesNow, waitingNow } from '../run/providers-now.js';
 import { formatShape, formatSummary, stateOf, type Told } from '../run/queue.js';
 import { ratesOf, type Moment } from '../run/rates.js';
-import { isOutpost, reasonsOf } from '../run/reasons.js';
+import { isOutpost, isSpiderAlone, reasonsOf } from '../run/reasons.js';
 import { fitScreen } from '../run/screen.js';
 import { formatOverview } from '../run/table.js';
 import { setsInSpools } from '../uns/spool-names.js';
@@ -149,7 +149,8 @@ function overviewText({ home, slots, now, before, json, context }: Sight): strin
   const summary = queue && formatSummary(queue, nowMs, answers);
   if (!json) {
     const outpost = isOutpost(looks, queue);
-    const line = summary ?? (outpost ? ELSEWHERE : 'the queue cannot be read from here');
+    const elsewhere = isSpiderAlone(looks) ? ONLY_SPIDER : ELSEWHERE;
+    const line = summary ?? (outpost ? elsewhere : 'the queue cannot be read from here');
     return formatOverview(looks, wordFor(looks, urls, outpost), line, reasons, rates, FIGURES);
   }
   const daemons = Object.fromEntries(
@@ -176,6 +177,7 @@ async function queueText({ home, slots, limit, json }: Sight): Promise<string> {
   return `${JSON.stringify({ age_minutes: AGE_MINUTES, ...shape, providers })}\n`;
 }
 
+const ONLY_SPIDER = 'only the Spider runs here';
 const ELSEWHERE = 'the Queue Manager is on another machine';
 
 /** Undefined when the database cannot be read: the daemons may be seen by more people than the database. */

@@ -4,7 +4,7 @@ import { figureOf } from '../daemon/figures.js';
 import { COUNTED_FAILED } from '../db/queue/failed.js';
 import type { QueueSummary } from '../db/queue/shape.js';
 import type { DaemonStatus, Look } from './ask.js';
-import { isOfKind } from './kinds.js';
+import { ALONE, isOfKind } from './kinds.js';
 import type { FiguresByKind } from './table.js';
 
 /**
@@ -43,13 +43,22 @@ export function reasonsOf(
   ];
 }
 
-/** A machine of Bot Managers, robots and cache clearing alone, which has its Queue Manager elsewhere, or none. */
+/** A machine of Bot Managers, robots, cache clearing and the Spider alone, which has its Queue Manager elsewhere, or none. */
 export function isOutpost(looks: readonly Look[], queue: QueueSummary | undefined): boolean {
   return (
     queue === undefined &&
     looks.length > 0 &&
-    looks.every(({ name }) => /^lccd-(?:bm|hard|soft)|^lccbot/.test(name))
+    looks.every(look => /^lccd-(?:bm|hard|soft)|^lccbot/.test(look.name) || isOfSpider(look))
   );
+}
+
+/** Daemons of the Spider run here, and no others: they need no Queue Manager. */
+export function isSpiderAlone(looks: readonly Look[]): boolean {
+  return looks.length > 0 && looks.every(isOfSpider);
+}
+
+function isOfSpider({ name }: Look): boolean {
+  return ALONE.some(kind => isOfKind(name, kind));
 }
 
 function ofProviders(queue: QueueSummary, nowMs: number): string[] {

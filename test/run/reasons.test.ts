@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { QueueSummary } from '../../src/db/queue/shape.js';
 import type { Look } from '../../src/run/ask.js';
 import { FIGURES } from '../../src/commands/figures.js';
-import { reasonsOf as reasonsWith } from '../../src/run/reasons.js';
+import { isSpiderAlone, reasonsOf as reasonsWith } from '../../src/run/reasons.js';
 
 const reasonsOf = (looks: readonly Look[], queue: QueueSummary | undefined, nowMs: number) =>
   reasonsWith(looks, queue, nowMs, FIGURES);
@@ -117,6 +117,14 @@ describe('why nothing moves', () => {
   it('does not miss the Queue Manager where only robots and their Bot Managers run', () => {
     const outpost = lcc().filter(({ name }) => name === 'lccd-bm' || name === 'lccbot');
     assert.deepEqual(reasonsOf(outpost, undefined, NOW_MS), []);
+    const spider = ['lccspider-2', 'lccstored', 'lccurld'].map(name => says(name, {}));
+    for (const looks of [spider, [...outpost, ...spider]])
+      assert.deepEqual(reasonsOf(looks, undefined, NOW_MS), []);
+    assert.match(reasonsOf(spider, QUEUE, NOW_MS).join(), /does not run here/);
+    assert.deepEqual(
+      [isSpiderAlone(spider), isSpiderAlone([...outpost, ...spider]), isSpiderAlone([])],
+      [true, false, false],
+    );
     const uns = lcc().filter(({ name }) => name !== 'lccd-qm');
     assert.match(reasonsOf(uns, undefined, NOW_MS).join(), /^lccd-qm, .* does not run here/);
   });
