@@ -43,7 +43,9 @@ export class StoreSession {
   readonly #reading: PeerReading;
   readonly #reader: RecordReader;
   #record: IncomingRecord | undefined;
-  /** Whole records that are not kept yet. */
+  /** Whole records. */
+  #received = 0;
+  /** Those that are not kept yet. */
   #outstanding = 0;
   /** Ids to be acknowledged with the next write. */
   #acks: number[] = [];
@@ -59,7 +61,10 @@ export class StoreSession {
 
   /** Takes all there is; never rejects but for a bug. */
   async run(): Promise<void> {
-    this.#connection.socket.write(STORE_HELLO);
+    const { log } = this.#parts;
+    const { peer, socket } = this.#connection;
+    log.info('spider connected', { peer });
+    socket.write(STORE_HELLO);
     try {
       await this.#read();
       this.#reader.end();
@@ -69,6 +74,7 @@ export class StoreSession {
     this.#record?.discard();
     this.#record = undefined;
     await this.#settle();
+    log.info('spider gone', { peer, records: this.#received });
   }
 
   /** Ends reading: what is whole is kept and acknowledged, what has begun is dropped. */
@@ -127,6 +133,7 @@ export class StoreSession {
   #add(whole: Omit<ReceivedRecord, 'kept' | 'lost'>): void {
     const { keeper, counted } = this.#parts;
     this.#record = undefined;
+    this.#received++;
     this.#outstanding++;
     counted('received', 1);
     counted('bytes', whole.bytes);
