@@ -107,8 +107,14 @@ export class RobotsGate {
         case 'none':
           return this.#know(name, origin, NO_RULES);
         case 'trouble':
-          if (nth < tries && answer.isLasting !== true)
+          if (nth < tries && answer.isLasting !== true) {
+            log.info('robots.txt cannot be read, asked again later', {
+              url: name,
+              reason: answer.why,
+              after_ms: retryMs,
+            });
             return void clock.after(retryMs, () => this.#ask(name, origin, nth + 1));
+          }
           origin.isRead = false;
           log.warn('robots.txt cannot be read: nothing of the site is fetched', {
             url: name,

@@ -67,9 +67,16 @@ describe('the gate of robots.txt', () => {
       { kind: 'trouble', why: 'x' },
       { kind: 'none' },
     ];
-    const { gate, clock, asked, heard } = gateOf(url =>
-      url.includes('gone') ? { kind: 'trouble', why: 'status 503' } : (answers.shift() ?? { kind: 'none' }),
-    );
+    const lines: string[] = [];
+    const log = createLog({
+      name: 'test',
+      level: 'info',
+      human: false,
+      write: line => void lines.push(line),
+    });
+    const answerOf = (url: string): RobotsAnswer =>
+      url.includes('gone') ? { kind: 'trouble', why: 'status 503' } : (answers.shift() ?? { kind: 'none' });
+    const { gate, clock, asked, heard } = gateOf(answerOf, { log });
     for (const url of ['http://slow.example/', 'http://gone.example/'])
       assert.equal(gate.judge(urlOf(url)), 'asked');
     for (let tries = 1; tries < 3; tries++) {
@@ -82,6 +89,14 @@ describe('the gate of robots.txt', () => {
     assert.equal(gate.judge(urlOf('http://slow.example/')), 'go');
     assert.equal(gate.judge(urlOf('http://gone.example/')), 'robots.txt cannot be read');
     assert.equal(asked.length, 6);
+    const gone = lines.filter(line => line.includes('gone.example'));
+    assert.equal(gone.length, 3);
+    for (const line of gone.slice(0, 2))
+      assert.match(
+        line,
+        /"robots.txt cannot be read, asked again later".*"reason":"status 503","after_ms":100/,
+      );
+    assert.match(gone[2] ?? '', /nothing of the site is fetched/);
   });
 
   it('asks no second time where that cannot help', async () => {
