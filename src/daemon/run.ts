@@ -123,11 +123,12 @@ function openLog(name: string, options: DaemonOptions): Log {
 }
 
 /** The status to end with: that of a daemon that has finished, or 0 of one that was told to stop. */
-function firstOf(ending: Promise<string>, { finished }: Running, log: Log): Promise<ExitStatus> {
+function firstOf(ending: Promise<string>, running: Running, log: Log): Promise<ExitStatus> {
+  const { finished } = running;
   const told = ending.then((): ExitStatus => EXIT.ok);
   if (finished === undefined) return told;
   const ended = finished.then(status => {
-    log.info('finished', { exit_status: status });
+    log.info('finished', { exit_status: status, ...running.summary?.() });
     return status;
   });
   return Promise.race([told, ended]);

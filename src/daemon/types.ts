@@ -71,6 +71,8 @@ export interface Running {
   stopTimeoutMs?: number;
   /** Resolves when nothing is left to do: then it is stopped, and ends with this status. Left out: there is always more. */
   finished?: Promise<ExitStatus>;
+  /** What the line of the log says besides when it has finished. */
+  summary?(): Record<string, number>;
   /** Told by SIGHUP to read again what it reads from files; certificates of listeners are read again without it. */
   reload?(): void;
   controls?: Record<string, Control>;

@@ -48,6 +48,10 @@ describe('lccurld', () => {
     // Nothing is left to do.
     const again = runCommand(home, 'lccurld', ['--listen=127.0.0.1:0', `--file=${file}`]);
     assert.deepEqual([again.status, again.stdout], [EXIT.ok, '']);
+    assert.match(
+      again.stderr,
+      /"every url of the list has ended before; remove its journal to have all fetched again","urls":500,"journal":"[^"]*urls\.txt\.done"/,
+    );
   });
 
   it('reads its standard input, as it comes', async () => {
@@ -190,6 +194,9 @@ describe('lccurld', () => {
     assert.notEqual(third[0]?.transId, third[1]?.transId);
     const again = runCommand(home, 'lccurld', ['--listen=127.0.0.1:0', `--file=${file}`]);
     assert.deepEqual([again.status, again.stdout], [EXIT.someRejected, await daemon.failed]);
+    const counts = '"exit_status":1,"done":2,"failed":2,"ended_before":0,"failed_before":0';
+    assert.ok(daemon.log.includes(`"event":"finished",${counts}`), daemon.log);
+    assert.ok(again.stderr.includes('"done":0,"failed":0,"ended_before":4,"failed_before":2'), again.stderr);
   });
 
   it('gives what a spider has to another at once when its connection is closed', async () => {
@@ -260,7 +267,11 @@ describe('lccurld', () => {
       [['--listen=127.0.0.1:0'], EXIT.usage, /give one of/],
       [['--listen=127.0.0.1:0', `--file=${file}`, '-'], EXIT.usage, /give one of/],
       [['--listen=127.0.0.1:0', file], EXIT.usage, /name a list with --file/],
-      [['--listen=127.0.0.1:0', `--file=${home}/nowhere`], EXIT.noinput, /nowhere/],
+      [
+        ['--listen=127.0.0.1:0', `--file=${home}/nowhere`],
+        EXIT.noinput,
+        /nowhere: there is no such file or directory; check/,
+      ],
       [['--listen=127.0.0.1:0', '--qm=9001'], EXIT.usage, /--store=DIR is missing/],
       [['--listen=127.0.0.1:0', '--qm=9001', '--store=x', '-'], EXIT.usage, /give one of/],
       [['--listen=127.0.0.1:0', '--qm=9001', '--store=x', '--robots'], EXIT.usage, /owner has announced/],

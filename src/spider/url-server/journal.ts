@@ -78,6 +78,10 @@ export class Journal {
     }
   }
 
+  get path(): string {
+    return this.#options.path;
+  }
+
   /** Whether a line of the list has ended in an earlier life. */
   has(number: number): boolean {
     return this.#ended.has(number);

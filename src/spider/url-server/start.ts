@@ -61,7 +61,20 @@ export async function startList(services: Services, { listens, file }: ListEdge)
   const running = await listening(services, listens, server);
   return {
     ...running,
-    finished: server.over.then(() => (list.failed > 0 ? EXIT.someRejected : EXIT.ok)),
+    finished: server.over.then(() => {
+      if (list.isAllOver)
+        log.info('every url of the list has ended before; remove its journal to have all fetched again', {
+          urls: list.endedBefore,
+          journal: journal?.path,
+        });
+      return list.failed > 0 ? EXIT.someRejected : EXIT.ok;
+    }),
+    summary: () => ({
+      done: server.status().done,
+      failed: list.failed - list.failedBefore,
+      ended_before: list.endedBefore,
+      failed_before: list.failedBefore,
+    }),
     async stop() {
       robots?.close();
       await running.stop();

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { ByteLines } from '../../lib/byte-lines.js';
+import { LccError, reasonOf } from '../../lib/errors.js';
 import { readChunks } from '../../lib/stdio.js';
 import { MAX_SERVER_LINE_BYTES } from '../../wire/spider-lines.js';
 import type { FailedLine, Journal } from './journal.js';
@@ -17,7 +18,11 @@ export class UrlList implements UrlSource {
   readonly #input: AsyncIterable<Buffer>;
   readonly #journal: Journal | undefined;
   readonly #report: Report;
+  readonly #failedBefore: number;
   #failed: number;
+  #endedBefore = 0;
+  #begun = 0;
+  #isRead = false;
 
   /** @param failed lines that failed in earlier lives */
   constructor(input: AsyncIterable<Buffer>, journal: Journal | undefined, report: Report, failed: number) {
@@ -25,11 +30,27 @@ export class UrlList implements UrlSource {
     this.#journal = journal;
     this.#report = report;
     this.#failed = failed;
+    this.#failedBefore = failed;
   }
 
   /** Lines that have failed. */
   get failed(): number {
     return this.#failed;
+  }
+
+  /** Those of them that failed in earlier lives. */
+  get failedBefore(): number {
+    return this.#failedBefore;
+  }
+
+  /** Lines read that had ended in earlier lives. */
+  get endedBefore(): number {
+    return this.#endedBefore;
+  }
+
+  /** All lines were read, there are some, and each had ended before. */
+  get isAllOver(): boolean {
+    return this.#isRead && this.#endedBefore > 0 && this.#begun === 0;
   }
 
   async *batches(): AsyncGenerator<UrlTerms[], void> {
@@ -39,7 +60,12 @@ export class UrlList implements UrlSource {
       const batch: UrlTerms[] = [];
       for (const line of each) {
         number++;
-        if (line === '' || this.#journal?.has(number) === true) continue;
+        if (line === '') continue;
+        if (this.#journal?.has(number) === true) {
+          this.#endedBefore++;
+          continue;
+        }
+        this.#begun++;
         const terms = readListLine(line, number);
         if ('why' in terms) this.#fail({ number, ...terms });
         else batch.push(terms);
@@ -51,6 +77,7 @@ export class UrlList implements UrlSource {
       await this.#report.room();
     }
     yield readable(lines.end());
+    this.#isRead = true;
   }
 
   ended({ number, docId, url }: SpiderUrl, failure: UrlFailure | undefined): void {
@@ -74,9 +101,9 @@ export function reportLine({ docId, url, why }: FailedLine): string {
   return `${docId}\t${url}\t${why}\n`;
 }
 
-/** What tells a list from another: the md5 of its first line. @throws system errors */
+/** What tells a list from another: the md5 of its first line. @throws LccError `input.missing` where it cannot be opened, `io` */
 export function markOf(file: string): string {
-  const fd = openSync(file, 'r');
+  const fd = opened(file);
   try {
     const lines = new ByteLines(MAX_SERVER_LINE_BYTES);
     for (const chunk of readChunks(fd, file)) for (const line of lines.read(chunk)) return md5Of(line);
@@ -84,6 +111,14 @@ export function markOf(file: string): string {
     return md5Of('');
   } finally {
     closeSync(fd);
+  }
+}
+
+function opened(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (error) {
+    throw new LccError('input.missing', `${file}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -51,7 +51,11 @@ async function* pieces(text: string, size: number): AsyncGenerator<Buffer> {
 }
 
 /** All of a list, and the report of what was refused. */
-async function readAll(text: string, size: number, journal?: Journal): Promise<[UrlTerms[], string]> {
+async function readAll(
+  text: string,
+  size: number,
+  journal?: Journal,
+): Promise<[UrlTerms[], string, UrlList]> {
   let reported = '';
   const report = new Report(bytes => Promise.resolve(void (reported += bytes.toString())), 100, unwanted);
   const list = new UrlList(pieces(text, size), journal, report, 0);
@@ -59,7 +63,7 @@ async function readAll(text: string, size: number, journal?: Journal): Promise<[
   for await (const batch of list.batches()) read.push(...batch);
   await report.end();
   assert.equal(list.failed, reported.split('\n').length - 1);
-  return [read, reported];
+  return [read, reported, list];
 }
 
 describe('a set of numbers', () => {
@@ -106,16 +110,40 @@ describe('a line of a list', () => {
     });
   });
 
+  it('has bytes that are not UTF-8 percent-encoded, each as it is', () => {
+    for (const [bytes, url] of [
+      ['http://a.example/x/\xe4\xf6\xfc b', 'http://a.example/x/%E4%F6%FC%20b'],
+      ['http://a.example/\xe4?q=\xc3\xbc', 'http://a.example/%E4?q=%C3%BC'],
+      ['5\thttp://b\xc3\xbccher.example/\xff', 'http://xn--bcher-kva.example/%FF'],
+      ['http://a.example/\xa0', 'http://a.example/%A0'],
+    ] as const) {
+      const read = readListLine(bytes, 1);
+      assert.equal('why' in read ? read.why : read.url, url);
+    }
+    assert.ok('why' in readListLine('http://\xe4.example/', 1));
+  });
+
+  it('says which line it was when it is too long', () => {
+    assert.deepEqual(readListLine(undefined, 3), {
+      docId: '3',
+      url: '',
+      why: 'line 3 has more than 65535 bytes',
+    });
+  });
+
   it('is refused with the reason otherwise', () => {
     for (const [line, why] of [
-      [undefined, /more than 65535 bytes/],
+      ['x\thttp://h/', /^what stands before the tab is no number of a document$/],
+      ['-1\thttp://h/', /no number of a document/],
+      ['http://h/a\thttp://h/b', /no number of a document/],
+      ['1\thttp://h/a\tb', /^a tab inside of the url$/],
       ['www.example.org', /not a url/],
       ['', /not a url/],
       ['ftp://www.example.org/', /neither http nor https/],
       ['4294967296\thttp://h/', /number of a document/],
       [`http://h/${'x'.repeat(65_535)}`, /more than 65535 bytes/],
       ['http://a!b/', /host is no name/],
-      ['x\0y\tz', /not a url/],
+      ['x\0y', /not a url/],
     ] as const) {
       const refused = readListLine(line, 3);
       assert.ok('why' in refused, line);
@@ -161,10 +189,14 @@ describe('a list', () => {
     await list.close();
     const failed: FailedLine[] = [];
     const again = open(failed);
-    const [read] = await readAll(text, 1000, again);
+    const [read, , left] = await readAll(text, 1000, again);
     assert.deepEqual(
       read.map(({ url }) => url),
       ['http://c/'],
+    );
+    assert.deepEqual(
+      [list.endedBefore, list.isAllOver, left.endedBefore, left.isAllOver],
+      [0, false, 3, false],
     );
     assert.deepEqual(failed, [
       { number: 4, docId: '4', url: 'nonsense \u00e4', why: 'not a url' },
@@ -172,6 +204,15 @@ describe('a list', () => {
     ]);
     again.close();
   });
+});
+
+describe('a file that is no list', () => {
+  it('is refused with what to do', () =>
+    assert.throws(
+      () => markOf(join(dir, 'nowhere')),
+      (error: LccError) =>
+        error.code === 'input.missing' && /nowhere: there is no such file.*; check/.test(error.message),
+    ));
 });
 
 describe('the journal of a list', () => {
