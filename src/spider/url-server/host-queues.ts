@@ -6,8 +6,8 @@
  *                ╰─────────────┼───────────────────────────────────────────────────┤
  *                              ╰───────────────────────────────────────────────────╯
  *
- * `busy`: its places are taken, or its robots.txt is asked for. An idle host, with nothing that waits, is forgotten when its
- * pause is over.
+ * `busy`: its places are taken, or all that waits does so for a robots.txt. An idle host, with nothing that waits, is
+ * forgotten when its pause is over.
  */
 import { DueQueue } from '../../lib/due-queue.js';
 import { Fifo } from '../../lib/fifo.js';
@@ -43,8 +43,8 @@ interface Host {
   /** Sent before: first of all. */
   readonly again: Fifo<SpiderUrl>;
   out: number;
-  /** Its robots.txt is asked for. */
-  isAsked: boolean;
+  /** The robots.txt of their origins is asked for. */
+  readonly asked: Fifo<SpiderUrl>;
   restsUntilMs: number;
   /** It is in the line of those that are ready, or were. */
   isListed: boolean;
@@ -116,22 +116,24 @@ export class HostQueues {
   }
 
   /** A url that was taken waits again, before all others of its host. */
-  putBack(url: SpiderUrl, nowMs: number, isPaused = true): void {
+  putBack(url: SpiderUrl, nowMs: number): void {
     this.#of(url).again.push(url);
     this.#waiting++;
-    this.ended(url, nowMs, isPaused);
+    this.ended(url, nowMs);
   }
 
-  /** Takes no url of a host until it has been `heard`. */
-  ask({ hostName }: SpiderUrl): void {
-    const host = this.#hosts.get(hostName);
-    if (host !== undefined) host.isAsked = true;
+  /** A url that was taken waits until its host has been `heard`; no other does. */
+  ask(url: SpiderUrl, nowMs: number): void {
+    this.#of(url).asked.push(url);
+    this.#waiting++;
+    this.ended(url, nowMs, false);
   }
 
+  /** Of one of its origins: what waits for another is asked about again. */
   heard(hostName: string, nowMs: number): void {
     const host = this.#hosts.get(hostName);
     if (host === undefined) return;
-    host.isAsked = false;
+    for (let url; (url = host.asked.shift()) !== undefined;) host.again.push(url);
     this.#rest(host, nowMs);
     this.#settle(host, nowMs);
   }
@@ -148,7 +150,7 @@ export class HostQueues {
       urls: this.#line(),
       again: new Fifo(),
       out: 0,
-      isAsked: false,
+      asked: new Fifo(),
       restsUntilMs: 0,
       isListed: false,
       isTimed: false,
@@ -177,10 +179,10 @@ export class HostQueues {
   }
 
   #stateOf(host: Host, nowMs: number): HostState {
-    if (host.isAsked || host.out >= this.#politeness.perHost) return 'busy';
+    if (host.out >= this.#politeness.perHost) return 'busy';
     if (host.restsUntilMs > nowMs) return 'resting';
     if (host.urls.length + host.again.length > 0) return 'ready';
-    return host.out > 0 ? 'busy' : 'idle';
+    return host.out + host.asked.length > 0 ? 'busy' : 'idle';
   }
 
   #line<T>(): Line<T> {

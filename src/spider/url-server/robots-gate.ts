@@ -4,8 +4,8 @@
  *     an origin:  asked ──answered──▶ known ──too old──▶ asked
  *                   ╰──no answer: asked again after a while; in vain: nothing is permitted──▶ known
  *
- * While it is asked its host waits, and no other. Rules are kept for a number of origins and bytes; the ones that were read longest
- * ago go first, and are asked for again when they are needed.
+ * While it is asked its urls wait, and no others. Rules are kept for a number of origins and bytes; the ones that were read
+ * longest ago go first, and are asked for again when they are needed.
  */
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';

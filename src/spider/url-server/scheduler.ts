@@ -12,7 +12,7 @@ import { HostQueues, type Politeness } from './host-queues.js';
 import type { SpiderUrl, UrlFailure } from './spider-url.js';
 import { Transactions } from './transactions.js';
 
-/** What may be done with a url now: it goes, waits until its host has been `heard`, or has failed. */
+/** What may be done with a url now: it goes, has failed, or waits, it alone, until its host has been `heard`. */
 export type Judgement = 'go' | 'asked' | UrlFailure;
 
 export interface SchedulerOptions extends Politeness {
@@ -209,8 +209,7 @@ export class Scheduler {
       const judgement = this.#events.judge?.(url) ?? 'go';
       if (judgement === 'go') return url;
       if (judgement === 'asked') {
-        this.#queues.ask(url);
-        this.#queues.putBack(url, nowMs, false);
+        this.#queues.ask(url, nowMs);
         continue;
       }
       // No request was made.

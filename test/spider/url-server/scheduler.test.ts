@@ -287,8 +287,9 @@ class Model {
 
   #judge(url: SpiderUrl): Judgement {
     if (this.#known.has(url.hostName)) return isForbidden(url) ? 'forbidden by robots.txt' : 'go';
-    this.#host(url).isAsked = true;
-    this.#asked.push(url.hostName);
+    const host = this.#host(url);
+    if (!host.isAsked) this.#asked.push(url.hostName);
+    host.isAsked = true;
     return 'asked';
   }
 
@@ -334,38 +335,5 @@ describe('the scheduler', () => {
       }),
       { numRuns: 2000 },
     );
-  });
-
-  it('gives the urls of a list out in their order, hosts by turns', () => {
-    const sent: string[] = [];
-    const scheduler = new Scheduler(
-      { perHost: 10, hostDelayMs: 0, silenceMs: 1000, maxTries: 1, maxLosses: 1 },
-      { ended: () => undefined, again: () => undefined },
-    );
-    const spider = scheduler.join({ isFull: false, send: (_id, { url }) => void sent.push(url) });
-    for (const [i, path] of ['a/1', 'a/2', 'a/3', 'b/1', 'b/2', 'c/1'].entries())
-      scheduler.add(
-        new SpiderUrl({ number: i, docId: i, url: `http://${path}`, hostName: path.charAt(0) }),
-        0,
-      );
-    scheduler.get(spider, 5);
-    scheduler.pass(0);
-    assert.deepEqual(sent, ['http://a/1', 'http://b/1', 'http://c/1', 'http://a/2', 'http://b/2']);
-  });
-
-  it('gives a half to each of two spiders that have room', () => {
-    const scheduler = new Scheduler(
-      { perHost: 100, hostDelayMs: 0, silenceMs: 1000, maxTries: 1, maxLosses: 1 },
-      { ended: () => undefined, again: () => undefined },
-    );
-    const sent = [0, 0];
-    const spiders = sent.map((_, i) =>
-      scheduler.join({ isFull: false, send: () => void (sent[i] = (sent[i] ?? 0) + 1) }),
-    );
-    for (const spider of spiders) scheduler.get(spider, 100);
-    for (let number = 0; number < 100; number++)
-      scheduler.add(new SpiderUrl({ number, docId: number, url: 'http://a/', hostName: 'a' }), 0);
-    scheduler.pass(0);
-    assert.deepEqual(sent, [50, 50]);
   });
 });
