@@ -14,6 +14,8 @@
 export interface RobotsRules {
   /** Whether a url of this origin may be fetched. */
   permits(url: string): boolean;
+  /** They are of groups that name the robot, not of those for all. */
+  isNamed: boolean;
   /** The pause between fetches that it wishes for (Crawl-delay, which no standard has); 0: none. */
   crawlDelayMs: number;
   /** Bytes of the rules, for who keeps many. */
@@ -45,9 +47,14 @@ const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 const BEYOND_ASCII = /[^\x21-\x7e]+/g;
 
 /** No rules: everything is permitted. */
-export const NO_RULES: RobotsRules = { permits: () => true, crawlDelayMs: 0, bytes: 0 };
+export const NO_RULES: RobotsRules = { permits: () => true, isNamed: false, crawlDelayMs: 0, bytes: 0 };
 /** Nothing is permitted. */
-export const NOTHING_PERMITTED: RobotsRules = { permits: () => false, crawlDelayMs: 0, bytes: 0 };
+export const NOTHING_PERMITTED: RobotsRules = {
+  permits: () => false,
+  isNamed: false,
+  crawlDelayMs: 0,
+  bytes: 0,
+};
 
 /** The name by which robots.txt calls a robot: the first word of its User-Agent. */
 export function productToken(userAgent: string): string {
@@ -74,6 +81,7 @@ export function readRobots(content: Uint8Array, token: string): RobotsRules {
       if (path === '/robots.txt') return true;
       return rules.find(rule => matches(rule, path))?.isAllowed ?? true;
     },
+    isNamed: named.length > 0,
     crawlDelayMs: Math.max(0, ...delays),
     bytes: rules.reduce((sum, { length }) => sum + length, 0),
   };

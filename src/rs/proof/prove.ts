@@ -5,8 +5,8 @@
  *       ╰──────────────────────┴───────────────────────────┴──▶ failed, with a reason
  */
 import { hash, randomBytes } from 'node:crypto';
-import robotsModule from 'robots-parser';
 import type { Registration, RegistrationReason } from '../../db/rs/registrations.js';
+import { MAX_ROBOTS_BYTES, readRobots } from '../../wire/robots.js';
 import type { Site } from '../site.js';
 import { codeOfFailure, proofReason, type ProofCode } from './reasons.js';
 import { SiteFetcher, type SiteAnswer, type SiteFetcherOptions } from './site-fetcher.js';
@@ -28,12 +28,7 @@ export interface Proof {
 }
 
 const MAX_FILE_BYTES = 1024;
-/** RFC 9309, section 2.5. */
-const MAX_ROBOTS_BYTES = 500 * 1024;
-// What the package exports is the function; its types say that it is a member `default`.
-const robotsParser = robotsModule as unknown as typeof robotsModule.default;
 const ROBOT = 'lccbot';
-const NAMES_ROBOT = /^[ \t]*user-agent[ \t]*:[ \t]*lccbot[ \t]*(?:\/[^#\r\n]*)?(?:#[^\r\n]*)?$/im;
 /** 80 random bits. */
 const NAME_BYTES = 10;
 
@@ -137,7 +132,6 @@ async function robotsForbid(
   const url = new URL('/robots.txt', prefix).href;
   const answer = await fetcher.get(url, placesOf(url, ports), MAX_ROBOTS_BYTES, true);
   if (answer.kind === 'failed') return isOfConnection(answer) ? 'robots-later' : undefined;
-  const text = answer.bytes.toString('utf8');
-  if (!NAMES_ROBOT.test(text)) return undefined;
-  return robotsParser(url, text).isDisallowed(prefix, ROBOT) === true ? 'robots' : undefined;
+  const rules = readRobots(answer.bytes, ROBOT);
+  return rules.isNamed && !rules.permits(prefix) ? 'robots' : undefined;
 }
