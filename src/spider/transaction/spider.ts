@@ -57,6 +57,7 @@ export class Spider {
   #session: UrlServerSession | undefined;
   #willGrant = false;
   #isStopping = false;
+  #isGivingUp = false;
   #whenIdle: (() => void) | undefined;
   readonly #counts = { fetched: 0, failed: 0, orphaned: 0, content_bytes: 0, wire_bytes: 0, bad_lines: 0 };
 
@@ -110,6 +111,7 @@ export class Spider {
     const { graceMs, engine, stores } = this.#options;
     this.#isStopping = true;
     await this.#idleWithin(graceMs);
+    this.#isGivingUp = true;
     // Each has its outcome before this returns.
     engine.close();
     await this.#idleWithin(LAST_RECORDS_MS);
@@ -184,6 +186,7 @@ export class Spider {
   // Records out
 
   #end(transaction: SpiderTransaction, end: FetchEnd): void {
+    if (this.#isGivingUp && end.reason === 'cancelled') return this.#drop(transaction);
     transaction.ended(end);
     if (end.success) {
       this.#counts.fetched++;
@@ -202,6 +205,14 @@ export class Spider {
       session.remove(transaction);
     }
     this.#grantSoon();
+    if (this.#open.size === 0) this.#whenIdle?.();
+  }
+
+  #drop(transaction: SpiderTransaction): void {
+    transaction.dropped();
+    this.#open.delete(transaction);
+    this.#updates.remove(transaction);
+    transaction.session?.remove(transaction);
     if (this.#open.size === 0) this.#whenIdle?.();
   }
 

@@ -5,6 +5,9 @@
  *                            ▲                   │
  *                            ╰──unwritten────────╯   the store server went before it had confirmed it
  *
+ * `fetching ──dropped──▶ over`: the spider stops and has given it up. It has no record and no DONE, so its URL server has it
+ * fetched by another spider.
+ *
  * A line that asks for nothing that can be fetched is `queued` at once. The URL server may go meanwhile: the transaction is
  * an orphan then, is carried on to its end, and its end is told to nobody.
  */
@@ -16,7 +19,7 @@ import type { FetchEnd } from './end.js';
 export type SpiderTransactionState = 'fetching' | 'queued' | 'written' | 'over';
 
 const enter = transitions<SpiderTransactionState>('transaction', {
-  fetching: ['queued'],
+  fetching: ['queued', 'over'],
   queued: ['written'],
   written: ['queued', 'over'],
   over: [],
@@ -104,6 +107,12 @@ export class SpiderTransaction {
     this.#enter('over');
     this.content.discard();
     this.#over(this);
+  }
+
+  /** It is given up, without a record. */
+  dropped(): void {
+    this.#enter('over');
+    this.content.discard();
   }
 
   #enter(to: SpiderTransactionState): void {
