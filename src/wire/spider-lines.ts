@@ -12,6 +12,7 @@
  */
 import { isIP, isIPv6 } from 'node:net';
 import { ByteLines } from '../lib/byte-lines.js';
+import { shownBytes } from '../lib/shown-bytes.js';
 
 /** A line that a spider sends, without its end. */
 export const MAX_SPIDER_LINE_BYTES = 8 * 1024;
@@ -48,11 +49,16 @@ export interface UrlLine {
 export type ServerLine =
   | ({ kind: 'url' } & UrlLine)
   | { kind: 'err'; text: string }
-  /** With both numbers it gets a record (reason 50) and a DONE, otherwise an ERR. `url` is '' when there was none. */
-  | { kind: 'bad'; why: string; transId?: string; docId?: number; url: string };
+  /**
+   * It gets an ERR, and with both names a record (reason 50) and a DONE as well. `url` is all that came after the fourth
+   * blank, '' for nothing; `shown` is the beginning of the line, for people.
+   */
+  | { kind: 'bad'; why: string; shown: string; transId?: string; docId?: number; url: string };
 
 const TRANS_ID = /^[\x21-\x7e]{1,64}$/;
 const WORD = /^[\x21-\x7e]+$/;
+/** Four words, each with the blank after it; then what stands for a url. */
+const BEFORE_URL = /^(?:[^ ]* ){4}/;
 const DECIMAL = /^\d{1,10}$/;
 /** Letters, digits, hyphens, and underscores, which names of hosts have all the same. */
 const HOST_NAME = /^(?:[a-z\d_](?:[\w-]{0,61}[a-z\d_])?\.)*[a-z\d_](?:[\w-]{0,61}[a-z\d_])?\.?$/i;
@@ -104,26 +110,23 @@ export function parseSpiderLine(line: string | undefined): SpiderLine {
 /** @param line without its end, a character a byte; undefined: it was too long */
 export function parseServerLine(line: string | undefined): ServerLine {
   if (line === undefined)
-    return { kind: 'bad', why: `a line of more than ${MAX_SERVER_LINE_BYTES} bytes`, url: '' };
-  const words = line.split(' ');
-  const [transId = '', docText = '', hostIp = '', hostName = '', given = ''] = words;
+    return { kind: 'bad', why: `a line of more than ${MAX_SERVER_LINE_BYTES} bytes`, shown: '', url: '' };
+  const shown = shownBytes(line);
+  const [transId = '', docText = '', hostIp = '', hostName = ''] = line.split(' ', 4);
+  const before = BEFORE_URL.exec(line)?.[0];
+  const given = before === undefined ? '' : line.slice(before.length);
   if (transId === 'ERR') return { kind: 'err', text: printable(line.slice(4)) };
-  if (!TRANS_ID.test(transId)) return { kind: 'bad', why: 'no transaction', url: '' };
+  if (!TRANS_ID.test(transId)) return { kind: 'bad', why: 'no transaction', shown, url: '' };
   if (!DECIMAL.test(docText) || Number(docText) > MAX_DOC_ID)
-    return { kind: 'bad', why: `the document's number is 0 to ${MAX_DOC_ID}`, transId, url: '' };
+    return { kind: 'bad', why: `the document's number is 0 to ${MAX_DOC_ID}`, shown, transId, url: '' };
   const docId = Number(docText);
   const hasHost = isHostName(hostName);
-  const isUrl = WORD.test(given);
-  const url = !isUrl
-    ? ''
-    : hasHost && given.startsWith('/')
-      ? `http://${bracketed(hostName)}${given}`
-      : given;
-  const bad = (why: string): ServerLine => ({ kind: 'bad', why, transId, docId, url });
-  if (words.length !== 5) return bad('write TRANS_ID DOC_ID HOST_IP HOST_NAME URL');
+  const url = hasHost && given.startsWith('/') ? `http://${bracketed(hostName)}${given}` : given;
+  const bad = (why: string): ServerLine => ({ kind: 'bad', why, shown, transId, docId, url });
+  if (given === '' || given.includes(' ')) return bad('write TRANS_ID DOC_ID HOST_IP HOST_NAME URL');
   if (!isHostIp(hostIp)) return bad(`${printable(hostIp)}: not an address`);
   if (!hasHost) return bad(`${printable(hostName)}: not a host`);
-  if (!isUrl) return bad('the url has bytes that must be percent-encoded');
+  if (!WORD.test(given)) return bad('the url has bytes that must be percent-encoded');
   return {
     kind: 'url',
     transId,

@@ -185,8 +185,11 @@ describe('lines of a URL server', () => {
       ['t 4294967296 - h http://h/', { transId: 't', url: '' }],
       ['t 4294967295', { transId: 't', docId: 4_294_967_295, url: '' }],
       ['t 1 - h', { transId: 't', docId: 1, url: '' }],
-      ['t 1 - h http://h/ more', { transId: 't', docId: 1, url }],
-      ['t 1 - h http://h/\xe4', { transId: 't', docId: 1, url: '' }],
+      ['t 1 - h ', { transId: 't', docId: 1, url: '' }],
+      ['t 1 - h http://h/ more  and', { transId: 't', docId: 1, url: 'http://h/ more  and' }],
+      ['t 1 - h http://h/\xe4\0', { transId: 't', docId: 1, url: 'http://h/\xe4\0' }],
+      ['t 1 - h /\xe4', { transId: 't', docId: 1, url: 'http://h/\xe4' }],
+      ['t 1 - ex mple http://ex mple/', { transId: 't', docId: 1, url: 'mple http://ex mple/' }],
       ['t 1 999.1.1.1 h http://h/', { transId: 't', docId: 1, url }],
       ['t 1 [::1] h http://h/', { transId: 't', docId: 1, url }],
       ['t 1 fe80::1%lo h http://h/', { transId: 't', docId: 1, url }],
@@ -197,7 +200,8 @@ describe('lines of a URL server', () => {
       ['t 1 - h..h /', { transId: 't', docId: 1, url: '/' }],
     ];
     for (const [line, known] of cases) {
-      const { why, ...rest } = parseServerLine(line) as Extract<ServerLine, { kind: 'bad' }>;
+      const { why, shown, ...rest } = parseServerLine(line) as Extract<ServerLine, { kind: 'bad' }>;
+      assert.match(shown, /^[\x20-\x7e]*$/);
       assert.deepEqual(rest, { kind: 'bad', ...known }, line);
       assert.match(why, /^[\x20-\x7e]+$/);
     }
