@@ -107,7 +107,7 @@ export const SPIDER = {
     2 * SECOND,
     1,
     MINUTE,
-    'time for a store server to say that it acknowledges; then it is taken for one that does not',
+    'time for a store server to say that it acknowledges, from its first record on; then it is taken for one that does not',
   ),
   'spider.store_ack_timeout_ms': ms(
     MINUTE,

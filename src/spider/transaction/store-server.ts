@@ -3,13 +3,14 @@
  * confirmed in that order.
  *
  *     away ──connected──▶ greeting ──hello──▶ confirming
- *       ▲                    │ ╰──nothing, or something else──▶ silent ──hello──▶ confirming
- *       ╰────────lost────────┴─────────────────────────────────────╯
+ *       ▲                    │ ╰──nothing──▶ silent ──hello──▶ confirming
+ *       ╰────────lost────────┴──────────────────╯
  *
  * `confirming`: it acknowledges each record, and none counts as stored before. `silent`: it does not know of
  * acknowledgements; a record is stored when the system has taken all of it. While it is `greeting`, records go out, and none
- * is stored. A server that has once said hello is never taken for a silent one. What was not confirmed on a lost connection
- * goes out again on the next, whole records in their order.
+ * is stored. Whatever begins with anything but the hello is no store server, and its connection is closed. A server that has
+ * once said hello, or something else, is never taken for a silent one. What was not confirmed on a lost connection goes out
+ * again on the next, whole records in their order.
  */
 import type { Socket } from 'node:net';
 import type { Connection } from '../../daemon/types.js';
@@ -18,6 +19,7 @@ import type { Clock } from '../../lib/clock.js';
 import { messageOf } from '../../lib/errors.js';
 import { Fifo } from '../../lib/fifo.js';
 import type { Log } from '../../lib/log.js';
+import { shownBytes } from '../../lib/shown-bytes.js';
 import { transitions } from '../../lib/states.js';
 import { STORE_HELLO } from '../../wire/spider-record.js';
 
@@ -46,7 +48,7 @@ export interface OutgoingRecord {
 export interface StoreServerOptions {
   /** For the log. */
   name: string;
-  /** After this a server that has not said hello is silent. */
+  /** So long after its first record a server that has said nothing is silent. */
   helloTimeoutMs: number;
   /** With records under way, a connection on which nothing moves for this long is given up. */
   stallTimeoutMs: number;
@@ -72,6 +74,8 @@ export class StoreServer {
   #early = 0;
   #heard: Buffer = Buffer.alloc(0);
   #knowsHello = false;
+  /** Something else answered there, and no hello came since. */
+  #isForeign = false;
   #isWriting = false;
   #movedMs = 0;
   #cancelHello: (() => void) | undefined;
@@ -103,7 +107,6 @@ export class StoreServer {
 
   /** A new connection to it; the one before is gone. */
   connected({ socket }: Connection): void {
-    const { clock, helloTimeoutMs } = this.#options;
     this.#socket = socket;
     this.#enter('greeting');
     this.#heard = Buffer.alloc(0);
@@ -120,9 +123,6 @@ export class StoreServer {
         this.#options.log.debug('store server: connection failed', { error: messageOf(error) }),
       )
       .on('close', () => this.#lost(socket));
-    this.#cancelHello = clock.after(helloTimeoutMs, () => {
-      if (this.#state === 'greeting' && !this.#knowsHello) this.#isSilent();
-    });
     this.#watch(socket);
     this.#pump();
   }
@@ -147,6 +147,7 @@ export class StoreServer {
   #write(socket: Socket, record: OutgoingRecord): void {
     const sent: Sent = { record, isWhole: false, hasLeft: false };
     if (this.#sent.length === 0) this.#moved();
+    this.#cancelHello ??= this.#awaitHello();
     this.#sent.push(sent);
     const { head, content } = record;
     if (content.isSpooled) {
@@ -157,7 +158,9 @@ export class StoreServer {
     const { chunks } = content;
     socket.cork();
     const last = chunks.length - 1;
-    const hasLeft = () => this.#hasLeft(socket, sent);
+    const hasLeft = (error?: Error | null) => {
+      if (!error) this.#hasLeft(socket, sent);
+    };
     socket.write(head, last < 0 ? hasLeft : undefined);
     chunks.forEach((chunk, at) => socket.write(chunk, at === last ? hasLeft : undefined));
     socket.uncork();
@@ -230,20 +233,38 @@ export class StoreServer {
     this.#heard = this.#heard.subarray(at);
   }
 
-  /** Whether the hello has come; what else a server says makes it a silent one, to which nobody listens. */
+  /** Not before it has a record: what speaks another language may say nothing until then. */
+  #awaitHello(): () => void {
+    const { clock, helloTimeoutMs } = this.#options;
+    return clock.after(helloTimeoutMs, () => {
+      if (this.#state !== 'greeting' || this.#knowsHello || this.#isForeign) return;
+      if (this.#heard.length > 0) this.#turnAway();
+      else this.#isSilent();
+    });
+  }
+
+  /** Whether the hello has come. */
   #isGreeted(): boolean {
     const begun = this.#heard.subarray(0, HELLO.length);
     if (!HELLO.subarray(0, begun.length).equals(begun)) {
-      this.#heard = Buffer.alloc(0);
-      this.#socket?.removeAllListeners('data').resume();
-      if (this.#state === 'greeting') this.#isSilent();
+      this.#turnAway();
       return false;
     }
     if (begun.length < HELLO.length) return false;
     this.#heard = this.#heard.subarray(HELLO.length);
     this.#knowsHello = true;
+    this.#isForeign = false;
     this.#enter('confirming');
     return true;
+  }
+
+  /** It is no store server: nobody knows what it does with records. Logged once, for it is asked again and again. */
+  #turnAway(): void {
+    const { log, name } = this.#options;
+    const event = `${name} is no store server, and gets no records: correct --store, or start lccstored there`;
+    log[this.#isForeign ? 'debug' : 'error'](event, { sent: shownBytes(this.#heard.toString('latin1')) });
+    this.#isForeign = true;
+    this.#socket?.destroy();
   }
 
   #isConfirmed(docId: number): boolean {
@@ -260,7 +281,7 @@ export class StoreServer {
 
   #isSilent(): void {
     this.#enter('silent');
-    this.#options.log.info(
+    this.#options.log.warn(
       'store server does not acknowledge; what it has not written when it ends is lost',
       {
         to: this.#options.name,
@@ -283,6 +304,7 @@ export class StoreServer {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
     this.#cancelHello?.();
+    this.#cancelHello = undefined;
     this.#cancelStall?.();
     this.#enter('away');
     const again = new Fifo<OutgoingRecord>();

@@ -143,7 +143,7 @@ export class PlayedStore {
   socket: Socket | undefined;
   /** Records whose acknowledgement is held back. */
   held = 0;
-  readonly #acknowledges: boolean;
+  #acknowledges: boolean;
   holds = false;
 
   constructor(acknowledges: boolean) {
@@ -179,6 +179,12 @@ export class PlayedStore {
         }
       }
     });
+  }
+
+  /** Acknowledges on connections from now on. */
+  becomesStore(): void {
+    this.#acknowledges = true;
+    this.socket?.destroy();
   }
 
   acknowledge(docId: number): void {
