@@ -46,6 +46,9 @@ const LAST_RECORDS_MS = 2000;
 /** Time for the URL server to read what was said last. */
 const LAST_WORDS_MS = 1000;
 
+/** Hosts with forbidden addresses that the log names. */
+const MAX_HOSTS_TOLD = 100;
+
 /** A line that has a transaction and a document. */
 type TaskLine = Extract<ServerLine, { kind: 'url' | 'bad' }>;
 
@@ -58,6 +61,9 @@ export class Spider {
   #willGrant = false;
   #isStopping = false;
   #isGivingUp = false;
+  #hasToldSenseless = false;
+  /** Hosts that the log has named as not public. */
+  readonly #forbiddenHosts = new Set<string>();
   #whenIdle: (() => void) | undefined;
   readonly #counts = { fetched: 0, failed: 0, orphaned: 0, content_bytes: 0, wire_bytes: 0, bad_lines: 0 };
 
@@ -75,6 +81,18 @@ export class Spider {
       maxBadLines,
       clock,
       log,
+      senseless: ({ why, shown }, peer) => {
+        if (this.#hasToldSenseless) return;
+        this.#hasToldSenseless = true;
+        log.warn(
+          'URL server: a line makes no sense, and others are not reported; is it the one for --urlserver?',
+          {
+            peer,
+            line: shown === '' ? undefined : shown,
+            reason: why,
+          },
+        );
+      },
       line: line => this.#begin(session, line),
       closed: () => {
         this.#counts.bad_lines += session.badLines;
@@ -177,10 +195,26 @@ export class Spider {
           this.#options.log.error('fetch failed by a bug here', { url, reason: outcome.failure.detail });
         if (outcome.status === 'error' && outcome.failure.kind === 'sink')
           this.#options.log.error('content not kept', { url, reason: messageOf(outcome.failure.error) });
+        if (outcome.status === 'error' && outcome.failure.kind === 'guard' && outcome.isRedirected !== true)
+          this.#reportForbidden(host, outcome.failure.detail);
         this.#counts.wire_bytes += outcome.wireBytes;
         this.#end(transaction, endOf(outcome, transaction.content.length));
       },
     });
+  }
+
+  /** @param address what is not permitted: an address, with a name that leads to it */
+  #reportForbidden(host: string, address: string): void {
+    const told = this.#forbiddenHosts;
+    if (told.has(host) || told.size > MAX_HOSTS_TOLD) return;
+    told.add(host);
+    if (told.size > MAX_HOSTS_TOLD)
+      this.#options.log.warn('more addresses are not public; they are not named');
+    else
+      this.#options.log.warn(
+        'not fetched, for its address is not public; --allow-private or --allow-address permits it',
+        { host, address },
+      );
   }
 
   // Records out

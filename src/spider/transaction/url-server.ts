@@ -22,6 +22,8 @@ export interface UrlServerSessionOptions {
   maxBadLines: number;
   clock: Clock;
   log: Log;
+  /** Called for each line that makes no sense; the session answers it. */
+  senseless: (line: Extract<ServerLine, { kind: 'bad' }>, peer: string) => void;
   /** A url, or a line that is none but of a document. */
   line: (line: Extract<ServerLine, { docId?: number }>) => void;
   closed: () => void;
@@ -148,6 +150,7 @@ export class UrlServerSession implements TransactionOwner {
   #hear(bytes: Buffer): void {
     for (const line of this.#reader.read(bytes)) {
       if (this.#isOver) return;
+      if (line.kind === 'bad') this.#options.senseless(line, this.#peer);
       if (line.kind === 'err')
         this.#options.log.warn('URL server: error', { peer: this.#peer, text: line.text });
       else if (line.kind === 'bad' && (line.transId === undefined || line.docId === undefined))

@@ -60,18 +60,21 @@ describe('a spider', () => {
     await urls.dones(2);
   });
 
-  it('takes what a store server says that is no hello for that of one that does not acknowledge', async () => {
+  it('says DONE of nothing that it brought to what is no store server', async () => {
     const site = await rawServer(socket => void socket.write(answer('page')));
-    const foreign = await PlayedStore.start(false);
-    const started = scene({ stores: [foreign], settings: { store_hello_timeout_ms: '60000' } });
-    await until('the spider is at the store', () => foreign.socket);
-    foreign.socket?.write('220 welcome\r\n');
-    const { urls } = await started;
-    urls.send(1, site.url);
-    await urls.dones(1);
-    foreign.socket?.write(Buffer.alloc(1000));
-    urls.send(2, site.url);
-    await urls.dones(2);
+    const web = await PlayedStore.start(false);
+    web.onBytes = () => void web.socket?.write('HTTP/1.1 400 Bad Request\r\n\r\n');
+    const { urls, log, spider } = await scene({ stores: [web], settings: { slots: '3' } });
+    for (const docId of [1, 2, 3]) urls.send(docId, `${site.url}${docId}`);
+    await until('it has tried three times', () => web.connections >= 3);
+    assert.match(log(), /"level":"error".*is no store server.*HTTP\/1\.1 400 Bad Request/);
+    assert.equal(urls.done.size, 0);
+    assert.equal(spider.status().idle, false);
+    // The right one listens there from now on.
+    web.onBytes = () => undefined;
+    web.becomesStore();
+    await urls.dones(3);
+    assert.deepEqual([...urls.done.values()], [1, 1, 1]);
   });
 
   it('answers what cannot be fetched with a record and DONE, and what names no document with ERR', async () => {
@@ -80,7 +83,7 @@ describe('a spider', () => {
       ['a 1 - localhost ftp://localhost/x', 'a', 'scheme', 'ftp://localhost/x'],
       ['b 2 - localhost http://[::g]/', 'b', 'bad-url', 'http://[::g]/'],
       ['c 3 - localhost', 'c', 'bad-url', 'invalid:'],
-      ['d 4 - localhost http://localhost/a b', 'd', 'bad-url', 'http://localhost/a'],
+      ['d 4 - localhost http://localhost/a b', 'd', 'bad-url', 'http://localhost/a b'],
       ['e 5 999.1.1.1 localhost http://localhost/', 'e', 'bad-url', 'http://localhost/'],
       ['f 6 - localhost relative', 'f', 'bad-url', 'invalid:relative'],
       [`g 7 - localhost http://localhost/${'x'.repeat(65_536 - 17)}`, 'g', 'long-url', ''],
@@ -103,6 +106,44 @@ describe('a spider', () => {
     }
     await until('an ERR for each of the others', () => urls.errs.length >= 5);
     assert.equal(store?.records.length, 8);
+  });
+
+  it('reports once what a URL server says that is no url line, and each of its ERRs', async () => {
+    const { urls, log } = await scene();
+    urls.say('LCCACK1\n\x1b[2J nonsense\nERR not now\n');
+    await until('both are answered', () => urls.errs.length === 2);
+    await until('the ERR is reported', () => log().includes('not now'));
+    const warnings = log()
+      .split('\n')
+      .filter(line => line.includes('"level":"warn"'));
+    assert.equal(warnings.length, 2, warnings.join('\n'));
+    assert.match(warnings[0] ?? '', /--urlserver.*"line":"LCCACK1"/);
+    assert.match(warnings[1] ?? '', /URL server: error.*not now/);
+  });
+
+  it('reports such a line that names a transaction and a document, its bytes escaped', async () => {
+    const { urls, log } = await scene();
+    urls.say(Buffer.from('HTTP/1.1 400 Bad\xff Request\r\n', 'latin1'), 'HTTP/1.1');
+    await urls.dones(1);
+    assert.match(log(), /"level":"warn".*"line":"HTTP\/1\.1 400 Bad\\\\xff Request"/);
+  });
+
+  it('reports once for each host that its address is not public, and how to permit it', async () => {
+    const { urls, log } = await scene({ engine: { allowAddresses: [] }, settings: { slots: '300' } });
+    urls.send(1, 'http://127.0.0.1:9/a');
+    urls.send(2, 'http://127.0.0.1:9/b');
+    urls.send(3, 'http://h.example/', { ip: '10.1.1.1' });
+    await urls.dones(3);
+    const told = () =>
+      log()
+        .split('\n')
+        .filter(line => line.includes('not public'));
+    assert.equal(told().length, 2);
+    assert.match(told().join(''), /"level":"warn".*--allow-private.*--allow-address.*"host":"127\.0\.0\.1"/);
+    assert.match(told().join(''), /"host":"h\.example","address":"10\.1\.1\.1"/);
+    for (let docId = 10; docId < 210; docId++) urls.send(docId, `http://10.1.1.${docId}/`);
+    await urls.dones(203);
+    assert.equal(told().length, 101, 'a hundred hosts, and that there are more');
   });
 
   it('fetches a url of 65535 bytes, and one that begins with its path', async () => {
