@@ -25,6 +25,8 @@ export interface ConnectContext {
   log: Log;
   /** By endpoint, shared by all connections of a daemon. */
   servers: Map<string, Server>;
+  /** What the other side is to this daemon, for the log; left out where there is one kind only. */
+  role?: string | undefined;
 }
 
 /** What has been said of a server to which there may be many connections: it comes, goes and stays away as one. */
@@ -48,7 +50,7 @@ export function keepConnected(
   context: ConnectContext,
   onConnect: (connection: Connection) => void,
 ): Peer {
-  const { clock, log, servers } = context;
+  const { clock, log, servers, role } = context;
   const to = formatEndpoint(endpoint);
   const server = servers.get(to) ?? { up: 0, missed: false, brief: false };
   servers.set(to, server);
@@ -63,7 +65,7 @@ export function keepConnected(
   let cancelGood: (() => void) | undefined;
 
   const isGood = () => {
-    if (server.brief) log.info('connected', { to });
+    if (server.brief) log.info('connected', { to, role });
     server.brief = false;
     server.missed = false;
   };
@@ -73,7 +75,7 @@ export function keepConnected(
       open();
     } catch (error) {
       if (socket === undefined || !(error instanceof LccError)) throw error;
-      log.error('cannot connect, retrying', { to, cause: error.message });
+      log.error('cannot connect, retrying', { to, role, cause: error.message });
       cancelRetry = clock.after(LONGEST_DELAY_MS, attempt);
     }
   };
@@ -86,7 +88,7 @@ export function keepConnected(
       current.setKeepAlive(true, KEEP_ALIVE_MS);
       connected = true;
       openedAtMs = clock.monotonicMs();
-      log[server.up++ === 0 && !server.brief ? 'info' : 'debug']('connected', { to });
+      log[server.up++ === 0 && !server.brief ? 'info' : 'debug']('connected', { to, role });
       if (!server.brief) server.missed = false;
       cancelGood = clock.after(GOOD_AFTER_MS, isGood);
       onConnect(describe(current));
@@ -115,6 +117,7 @@ export function keepConnected(
         const isNews = server.up === 0 && !server.brief;
         log[!isNews ? 'debug' : cause === '' ? 'info' : 'warn']('connection lost', {
           to,
+          role,
           cause: cause === '' ? CLOSED : cause,
         });
         server.brief = server.up === 0 && lived < GOOD_AFTER_MS;
@@ -122,7 +125,7 @@ export function keepConnected(
       if (alike >= TOLD_AFTER && server.up === 0 && !server.missed) {
         server.missed = true;
         const what = isOpened ? 'connections are closed at once' : 'cannot connect';
-        log.warn(`${what}, retrying`, { to, cause: cause === '' ? CLOSED : cause });
+        log.warn(`${what}, retrying`, { to, role, cause: cause === '' ? CLOSED : cause });
       }
       cancelRetry = clock.after(delayMs, attempt);
     });

@@ -164,8 +164,8 @@ function servicesOf(
     clock: systemClock,
     listen: (endpoint, onConnection, bound) =>
       listenOn(endpoint, { config, log, onReload }, bounded(onConnection, bound && placesFor(bound))),
-    connect: (endpoint, onConnect) =>
-      keepConnected(endpoint, { config, clock: systemClock, log, servers }, onConnect),
+    connect: (endpoint, onConnect, role) =>
+      keepConnected(endpoint, { config, clock: systemClock, log, servers, role }, onConnect),
     fail,
     told,
   };

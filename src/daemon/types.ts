@@ -50,8 +50,11 @@ export interface Services {
     onConnection: (connection: Connection) => void,
     bound?: Bound,
   ): Promise<Listener>;
-  /** `onConnect` runs for every new connection; when its socket closes the skeleton connects again. */
-  connect(endpoint: Endpoint, onConnect: (connection: Connection) => void): Peer;
+  /**
+   * `onConnect` runs for every new connection; when its socket closes the skeleton connects again.
+   * @param role what the other side is, for the log, where there are several kinds
+   */
+  connect(endpoint: Endpoint, onConnect: (connection: Connection) => void, role?: string): Peer;
   /** Aborted when the daemon is told to stop: what takes long to start, starts no further and is stopped all the same. */
   told: AbortSignal;
   /** Ends the daemon because of an error it cannot go on with (a failed fsync): logged, exit status from the error. */

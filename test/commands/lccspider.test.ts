@@ -43,6 +43,8 @@ describe('lccspider', () => {
     const status = await statusOf(home, 'lccspider');
     assert.equal(status['fetched'], 1);
     assert.equal(status['url_servers'], 1);
+    await spider.logged(`"to":"127.0.0.1:${urls.port}","role":"URL server"`);
+    await spider.logged(`"to":"127.0.0.1:${store.port}","role":"store server"`);
     assert.equal(await spider.stop(), 0);
     assert.ok(urls.socket?.readableEnded);
   });

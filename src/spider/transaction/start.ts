@@ -48,8 +48,10 @@ export function startSpider(
     log,
   });
   const peers = [
-    ...stores.map((endpoint, at) => services.connect(endpoint, made => servers[at]?.connected(made))),
-    services.connect(urlServer, made => spider.serve(made)),
+    ...stores.map((endpoint, at) =>
+      services.connect(endpoint, made => servers[at]?.connected(made), 'store server'),
+    ),
+    services.connect(urlServer, made => spider.serve(made), 'URL server'),
   ];
   return Promise.resolve({
     status: () => spider.status(),
