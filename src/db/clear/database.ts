@@ -1,19 +1,19 @@
 /** clear.db with all its stores, on one connection. */
 import type { Db } from '../../lib/sqlite.js';
 import { Marks, type MarksOptions } from '../sqlite/marks.js';
+import { madeOf, OwnDatabase, ownError } from '../sqlite/own-database.js';
 import { wentBack } from '../sqlite/restored.js';
 import { corrupt } from '../sqlite/row-checks.js';
 import { BacklogStore } from './backlog.js';
 import { JournalStore } from './journal.js';
 import { NumberStore } from './numbers.js';
-import { CLEAR_DB, clearDbError, openClearDb, openClearDbForReading, requireClearDb } from './open.js';
+import { CLEAR_DB, CLEAR_KIND, openClearDb, openClearDbForReading, requireClearDb } from './open.js';
 import { RequestStore } from './queue.js';
 import { RailStore } from './rails.js';
 import { SoftStore } from './soft.js';
 import { TargetStore } from './targets.js';
 
-export class ClearDatabase {
-  readonly path: string;
+export class ClearDatabase extends OwnDatabase {
   readonly numbers: NumberStore;
   readonly targets: TargetStore;
   readonly rails: RailStore;
@@ -21,7 +21,6 @@ export class ClearDatabase {
   readonly backlog: BacklogStore;
   readonly soft: SoftStore;
   readonly journal: JournalStore;
-  readonly #db: Db;
 
   /** @throws LccError as openClearDb */
   static open(path: string, busyMs: number): ClearDatabase {
@@ -40,17 +39,11 @@ export class ClearDatabase {
   }
 
   static #of(path: string, db: Db): ClearDatabase {
-    try {
-      return new ClearDatabase(path, db);
-    } catch (error) {
-      db.close();
-      throw clearDbError(path, error);
-    }
+    return madeOf(path, CLEAR_KIND, db, () => new ClearDatabase(path, db));
   }
 
   private constructor(path: string, db: Db) {
-    this.path = path;
-    this.#db = db;
+    super(path, CLEAR_KIND, db);
     this.numbers = new NumberStore(db);
     this.targets = new TargetStore(db);
     this.rails = new RailStore(db);
@@ -60,52 +53,22 @@ export class ClearDatabase {
     this.journal = new JournalStore(db);
   }
 
-  /**
-   * Makes what `change` does, all or nothing, and on disk when this returns.
-   * @throws LccError `try.later` when others write for too long, `io.full`, `io`, `data.malformed`; and what `change` throws
-   */
-  write<T>(change: () => T): T {
-    return this.#guard(() => this.#db.transaction(change).immediate());
-  }
-
-  /** Reads one snapshot. @throws as `write` */
-  read<T>(look: () => T): T {
-    return this.#guard(() => this.#db.transaction(look).deferred());
-  }
-
-  /** Another one after every commit of another process. */
-  version(): number {
-    return Number(this.#db.pragma('data_version', { simple: true }));
-  }
-
   /** What is wrong with it if it is not the database that was served last, as it was then or later. */
   wentBack(): string | undefined {
-    return this.#guard(() => wentBack(this.#db, this.path, CLEAR_DB));
+    return this.guard(() => wentBack(this.db, this.path, CLEAR_DB));
   }
 
   /** The marks beside it, for the daemon that writes them. */
   newMarks({ failed, ...options }: Omit<MarksOptions, 'kind'>): Marks {
-    const mapped = (error: unknown) => failed(clearDbError(this.path, error));
-    return new Marks(this.#db, this.path, { ...options, kind: CLEAR_DB, failed: mapped });
+    const mapped = (error: unknown) => failed(ownError(this.path, CLEAR_KIND, error));
+    return new Marks(this.db, this.path, { ...options, kind: CLEAR_DB, failed: mapped });
   }
 
   /** Looks at all of the database, which takes a second for some hundred megabytes. @throws LccError `data.malformed` */
   requireSound(): void {
-    this.#guard(() => {
-      const found = String(this.#db.pragma('quick_check(1)', { simple: true }));
+    this.guard(() => {
+      const found = String(this.db.pragma('quick_check(1)', { simple: true }));
       if (found !== 'ok') throw corrupt(found);
     });
-  }
-
-  close(): void {
-    this.#db.close();
-  }
-
-  #guard<T>(action: () => T): T {
-    try {
-      return action();
-    } catch (error) {
-      throw clearDbError(this.path, error);
-    }
   }
 }

@@ -1,67 +1,53 @@
-/** rs.db with all its stores, on one connection. */
+/**
+ * rs.db with all its stores, on one connection. lccd-rs and lccrs write it, in short transactions; what a commit promises is on disk
+ * (`synchronous=FULL`). A damaged database is refused and not replaced by an empty one, which would give numbers out again.
+ */
 import type { Db } from '../../lib/sqlite.js';
+import { madeOf, openOwn, openOwnForReading, OwnDatabase, type OwnKind } from '../sqlite/own-database.js';
 import { AuditStore } from './audit.js';
-import { openRsDb, openRsDbForReading, rsDbError } from './open.js';
 import { OutboxStore } from './outbox.js';
 import { RegistrationStore } from './registrations.js';
+import { RS_SCHEMA } from './schema.js';
 
-export class RsDatabase {
-  readonly path: string;
+/** How long another process that writes is waited for. */
+const BUSY_MS = 2000;
+const WAL_KEEP_BYTES = 16 * 1024 * 1024;
+const RS_DB: OwnKind = {
+  steps: [RS_SCHEMA],
+  synchronous: 'FULL',
+  pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`],
+  missing: 'there is none yet; lccd-rs makes it (rs.listen)',
+  upgradedBy: 'lccd-rs',
+  remedy:
+    'stop lccd-rs and put back a backup (lccrs backup makes them), then raise rs.first_pid above every number given since',
+};
+
+export class RsDatabase extends OwnDatabase {
   readonly registrations: RegistrationStore;
   readonly outbox: OutboxStore;
   readonly audit: AuditStore;
-  readonly #db: Db;
 
-  /** @throws LccError as openRsDb */
+  /** @throws LccError as openOwn */
   static open(path: string): RsDatabase {
-    return new RsDatabase(path, openRsDb(path));
+    const db = openOwn(path, RS_DB, BUSY_MS);
+    return madeOf(path, RS_DB, db, () => new RsDatabase(path, db));
   }
 
-  /** @throws LccError as openRsDbForReading */
+  /** @throws LccError as openOwnForReading */
   static openForReading(path: string): RsDatabase {
-    return new RsDatabase(path, openRsDbForReading(path));
+    const db = openOwnForReading(path, RS_DB, BUSY_MS);
+    return madeOf(path, RS_DB, db, () => new RsDatabase(path, db));
   }
 
   private constructor(path: string, db: Db) {
-    this.path = path;
-    this.#db = db;
+    super(path, RS_DB, db);
     this.registrations = new RegistrationStore(db);
     this.outbox = new OutboxStore(db);
     this.audit = new AuditStore(db);
   }
 
-  /**
-   * Makes what `change` does, all or nothing, and on disk when this returns.
-   * @throws LccError `try.later` when others write for too long, `io.full`, `io`, `data.malformed`; and what `change` throws
-   */
-  write<T>(change: () => T): T {
-    return this.#guard(() => this.#db.transaction(change).immediate());
-  }
-
-  /** Reads one snapshot. @throws as `write` */
-  read<T>(look: () => T): T {
-    return this.#guard(() => this.#db.transaction(look).deferred());
-  }
-
-  /** Another one after every commit of another process. */
-  version(): number {
-    return Number(this.#db.pragma('data_version', { simple: true }));
-  }
-
   /** Copies all of it, as it is now, into a new file. @throws LccError as `write` */
   copyTo(path: string): void {
-    this.#guard(() => this.#db.prepare('VACUUM INTO ?').run(path));
-  }
-
-  close(): void {
-    this.#db.close();
-  }
-
-  #guard<T>(action: () => T): T {
-    try {
-      return action();
-    } catch (error) {
-      throw rsDbError(this.path, error);
-    }
+    this.guard(() => this.db.prepare('VACUUM INTO ?').run(path));
   }
 }

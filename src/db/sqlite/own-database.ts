@@ -1,0 +1,124 @@
+/**
+ * A database that a part of the LCC has for itself: clear.db, rs.db, store.db. It is opened, or made with its folder; it is changed
+ * in transactions, all or nothing; what SQLite reports of it is an error that says what to do.
+ */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { makeDirectoryDurably, syncDirectory } from '../../lib/durable.js';
+import { errnoOf, LccError, messageOf } from '../../lib/errors.js';
+import { openForReading } from '../../lib/sqlite-read.js';
+import type { Db } from '../../lib/sqlite.js';
+import { storageError } from './open.js';
+import { upgrade, versionOf } from './schema-version.js';
+import { openWal, type WalOptions } from './wal.js';
+
+/** What is special about one. */
+export interface OwnKind {
+  /** Its schema: the first version, then what each later one changes. */
+  steps: readonly string[];
+  synchronous: WalOptions['synchronous'];
+  /** Settings of a connection that writes, such as `cache_size = -16384`. */
+  pragmas: readonly string[];
+  /** Why there is none, and what makes it. */
+  missing: string;
+  /** What upgrades one of an older LCC. */
+  upgradedBy: string;
+  /** What to do about a damaged one. */
+  remedy: string;
+}
+
+/**
+ * Opens a database for writing, or makes it, with its folder.
+ * @param busyMs how long another process that writes is waited for
+ * @throws LccError `config` when a newer LCC wrote it, `data.malformed` when it is damaged, `try.later`, `io`, `io.full`
+ */
+export function openOwn(path: string, kind: OwnKind, busyMs: number): Db {
+  const isNew = path !== ':memory:' && !existsSync(path);
+  if (isNew) makeDirectoryDurably(dirname(path), 0o750);
+  try {
+    const db = openWal(path, { synchronous: kind.synchronous, busyMs }, opened => {
+      upgrade(opened, path, kind.steps, () => undefined);
+      for (const pragma of kind.pragmas) opened.pragma(pragma);
+    });
+    if (isNew) syncDirectory(dirname(path));
+    return db;
+  } catch (error) {
+    throw ownError(path, kind, error);
+  }
+}
+
+/** Opens a database for reading only. @throws LccError `input.missing` when there is none, otherwise as openOwn */
+export function openOwnForReading(path: string, kind: OwnKind, busyMs: number): Db {
+  if (!existsSync(path)) throw new LccError('input.missing', `${path}: ${kind.missing}`);
+  let db: Db | undefined;
+  try {
+    db = openForReading(path, busyMs);
+    if (versionOf(db, path, kind.steps) < kind.steps.length)
+      throw new LccError('config', `${path}: of an older LCC; ${kind.upgradedBy} upgrades it`);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw ownError(path, kind, error);
+  }
+}
+
+/** What SQLite reports of a database, as an LccError where that is known. */
+export function ownError(path: string, kind: OwnKind, error: unknown): unknown {
+  if (error instanceof LccError) return error;
+  if (errnoOf(error)?.startsWith('SQLITE_BUSY') !== true) return storageError(path, error, kind.remedy);
+  const message = `${path}: others write to it for long (${messageOf(error)}); run again`;
+  return new LccError('try.later', message, { cause: error });
+}
+
+/** An open one, on one connection; its stores are those of a subclass. */
+export class OwnDatabase {
+  readonly path: string;
+  protected readonly db: Db;
+  readonly #kind: OwnKind;
+
+  protected constructor(path: string, kind: OwnKind, db: Db) {
+    this.path = path;
+    this.#kind = kind;
+    this.db = db;
+  }
+
+  /**
+   * Makes what `change` does, all or nothing, and on disk when this returns, where the kind is synchronous FULL.
+   * @throws LccError `try.later` when others write for too long, `io.full`, `io`, `data.malformed`; and what `change` throws
+   */
+  write<T>(change: () => T): T {
+    return this.guard(() => this.db.transaction(change).immediate());
+  }
+
+  /** Reads one snapshot. @throws as `write` */
+  read<T>(look: () => T): T {
+    return this.guard(() => this.db.transaction(look).deferred());
+  }
+
+  /** Another one after every commit of another process. */
+  version(): number {
+    return Number(this.db.pragma('data_version', { simple: true }));
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  protected guard<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw ownError(this.path, this.#kind, error);
+    }
+  }
+}
+
+/** What `make` makes of a connection; closed when that fails. @throws as openOwn */
+export function madeOf<T>(path: string, kind: OwnKind, db: Db, make: (db: Db) => T): T {
+  try {
+    return make(db);
+  } catch (error) {
+    db.close();
+    throw ownError(path, kind, error);
+  }
+}
