@@ -122,7 +122,8 @@ class Round {
 /** 0 of one that has just ended. */
 function peakOf(pid: number): number {
   try {
-    return peakRssBytes(pid);
+    // One that has ended and was not waited for has no such line.
+    return peakRssBytes(pid) || 0;
   } catch {
     return 0;
   }
