@@ -75,7 +75,7 @@ function isOrphan({ known, names }: CheckContext, name: Name): boolean {
   return noted?.state !== 'gone' || noted.gen !== name.gen;
 }
 
-/** Why files without rows must stay: there are so many more than expected that the rows are probably missing. */
+/** Why files without rows must stay: there are far more than expected, and the rows are probably missing. */
 function tooManyOrphans(context: CheckContext): string | undefined {
   const { storeDir } = context;
   let files = 0;

@@ -44,7 +44,7 @@ const REASONS = {
   ],
   robots: [
     'robots.txt of the site forbids lccbot this directory',
-    'ask the owner of the site; whoever wrote that does not want it to be cached',
+    'ask the owner of the site; its author does not want it to be cached',
   ],
   'robots-later': [
     'robots.txt of the site cannot be read',
