@@ -15,12 +15,12 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { folderOf } from '../src/db/names/naming.js';
 import { compare, removeAtEnd, requireProgram, timeShell, type Contender, type Outcome } from './harness.js';
+import { startNginx } from './nginx.js';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PORT = 28_471;
@@ -37,7 +37,7 @@ export async function bench(): Promise<Outcome[]> {
   requireProgram('scrapy', 'python3-scrapy');
   requireProgram('openssl', 'openssl');
   const dir = mkdtempSync(join(tmpdir(), 'lcc-bench-robot-'));
-  const nginx = await startNginx(dir);
+  const nginx = await startSite(dir);
   try {
     const small = prepare(dir, 'small', 20_000, 4096);
     const large = prepare(dir, 'large', 2000, 100 * 1024);
@@ -290,7 +290,7 @@ function scrapy(work: Work): Contender {
   return { ...downloader('Scrapy', work, () => '', command), once: true };
 }
 
-async function startNginx(dir: string): Promise<ChildProcess> {
+function startSite(dir: string): Promise<ChildProcess> {
   execFileSync(
     'openssl',
     [
@@ -301,38 +301,11 @@ async function startNginx(dir: string): Promise<ChildProcess> {
       .split(' '),
     { stdio: 'ignore' },
   );
-  const config = join(dir, 'nginx.conf');
-  writeFileSync(
-    config,
-    `daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; pid ${dir}/nginx.pid; error_log ${dir}/nginx.log;
-events { worker_connections 1024; }
-http {
-  access_log off; sendfile on; keepalive_requests 1000000; types { text/html html; }
-  client_body_temp_path ${dir}/t1; proxy_temp_path ${dir}/t2; fastcgi_temp_path ${dir}/t3;
-  uwsgi_temp_path ${dir}/t4; scgi_temp_path ${dir}/t5;
-  server { listen 127.0.0.1:${PORT} backlog=1024; root ${dir}/www; }
-  server {
-    listen 127.0.0.1:${TLS_PORT} ssl backlog=1024; root ${dir}/www;
+  const secure = (port: number, protocol: string) => `server {
+    listen 127.0.0.1:${port} ${protocol} backlog=1024; root ${dir}/www;
     ssl_certificate ${dir}/ca.pem; ssl_certificate_key ${dir}/key.pem;
-  }
-  server {
-    listen 127.0.0.1:${HTTP2_PORT} ssl http2 backlog=1024; root ${dir}/www;
-    ssl_certificate ${dir}/ca.pem; ssl_certificate_key ${dir}/key.pem;
-  }
-}
-`,
-  );
-  const nginx = spawn('nginx', ['-c', config, '-e', `${dir}/nginx.log`], { stdio: 'inherit' });
-  for (let tries = 0; ; tries++) {
-    const open = await new Promise<boolean>(resolve => {
-      const probe = connect(PORT, '127.0.0.1', () => {
-        probe.destroy();
-        resolve(true);
-      });
-      probe.on('error', () => resolve(false));
-    });
-    if (open) return nginx;
-    if (tries > 100 || nginx.exitCode !== null) throw new Error('nginx does not start');
-    await new Promise(resolve => void setTimeout(resolve, 50));
-  }
+  }`;
+  const plain = `server { listen 127.0.0.1:${PORT} backlog=1024; root ${dir}/www; }`;
+  const servers = [plain, secure(TLS_PORT, 'ssl'), secure(HTTP2_PORT, 'ssl http2')];
+  return startNginx(dir, servers.join('\n  '), PORT);
 }

@@ -14,6 +14,7 @@ import { openFilesLimit } from '../../src/lib/open-files.js';
 import { formatUrl, SpiderLineReader } from '../../src/wire/spider-lines.js';
 import { compare, median, peakRssBytes, removeAtEnd, requireProgram, timeShell } from '../harness.js';
 import type { Contender, Outcome, Sample } from '../harness.js';
+import { startNginx } from '../nginx.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../../..');
@@ -269,34 +270,11 @@ function answer(
   });
 }
 
-async function startSite(dir: string): Promise<ChildProcess> {
+function startSite(dir: string): Promise<ChildProcess> {
   const www = join(dir, 'www');
   mkdirSync(www);
   for (let i = 0; i < PAGES; i++)
     writeFileSync(join(www, `${i}.html`), `${i} `.repeat(2000).slice(0, PAGE_BYTES));
-  const config = join(dir, 'nginx.conf');
-  writeFileSync(
-    config,
-    `daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''} worker_processes 1; pid ${dir}/nginx.pid; error_log ${dir}/nginx.log;
-events { worker_connections 1024; }
-http {
-  access_log off; sendfile on; keepalive_requests 1000000; types { text/html html; }
-  client_body_temp_path ${dir}/t1; proxy_temp_path ${dir}/t2; fastcgi_temp_path ${dir}/t3;
-  uwsgi_temp_path ${dir}/t4; scgi_temp_path ${dir}/t5;
-  server { listen 127.0.0.1:${SITE_PORT} backlog=1024; root ${www}; }
-}
-`,
-  );
-  const nginx = spawn('nginx', ['-c', config, '-e', `${dir}/nginx.log`], { stdio: 'inherit' });
-  for (let tries = 0; ; tries++) {
-    if (
-      await fetch(`http://127.0.0.1:${SITE_PORT}/0.html`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-    )
-      return nginx;
-    if (tries === 200) throw new Error('nginx does not answer');
-    await new Promise(resolve => setTimeout(resolve, 20));
-  }
+  const server = `server { listen 127.0.0.1:${SITE_PORT} backlog=1024; root ${www}; }`;
+  return startNginx(dir, server, SITE_PORT);
 }
