@@ -25,7 +25,7 @@ function queueUp(providers: readonly { pid: number; sets: number }[]): void {
   const row = db.prepare(
     `INSERT INTO qdb(pos, pid, curl, mimetype, psetid, slot, tod) VALUES (?, ?, 'http://127.0.0.1/' || ?, 'text/html', ?, 12, '12')`,
   );
-  const part = db.prepare('INSERT INTO qpsdb VALUES (?, 12, ?, ?, ?, 0)');
+  const part = db.prepare('INSERT INTO qpsdb VALUES (?, 12, ?, ?, ?, 0, 0)');
   db.transaction(() => {
     let n = 0;
     for (const { pid, sets } of providers) {

@@ -15,7 +15,7 @@ function queueUp(path: string): void {
     const row = db.prepare(
       "INSERT INTO qdb(pos, pid, curl, mimetype, psetid) VALUES (?, 7, 'http://127.0.0.1/' || ?, 'text/html', ?)",
     );
-    const set = db.prepare('INSERT INTO qpsdb VALUES (?, -1, 7, ?, ?, 0)');
+    const set = db.prepare('INSERT INTO qpsdb VALUES (?, -1, 7, ?, ?, 0, 0)');
     for (let n = 1; n <= SETS; n++) {
       row.run(n, n, n);
       set.run(n, n, n);

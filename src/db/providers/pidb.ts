@@ -270,7 +270,7 @@ export function removeProvider(db: Db, pid: number): void {
         `provider ${pid} still has ${amount(urls, 'url')} stored and ${queued} queued; have it send an empty full set first, or send that yourself (lccpidb(8), rm)`,
       );
     }
-    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'pidb'])
+    for (const table of ['held', 'pierr', 'proots', 'qpsdb', 'sitelogin', 'known', 'truth', 'audit', 'pidb'])
       db.prepare(`DELETE FROM ${table} WHERE pid = ?`).run(pid);
   }).immediate();
 }

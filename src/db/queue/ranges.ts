@@ -7,6 +7,7 @@
  */
 import type { Db } from '../sqlite/open.js';
 import { lookAtPlaces } from './places.js';
+import { CLASS_OF_ROW } from './row.js';
 import type { WaitingSet } from './sets.js';
 
 /** Where the urls of a set are. */
@@ -23,11 +24,12 @@ export function rebuildSets(db: Db): number {
     CREATE TEMP TABLE rebuilt AS
       SELECT psetid, slot, min(pid) AS pid,
         min(min(pos)) OVER (PARTITION BY psetid) AS firstpos, max(max(pos)) OVER (PARTITION BY psetid) AS lastpos,
-        coalesce((SELECT max(absorbedat) FROM qpsdb WHERE qpsdb.psetid = qdb.psetid), unixepoch()) AS absorbedat
+        coalesce((SELECT max(absorbedat) FROM qpsdb WHERE qpsdb.psetid = qdb.psetid), unixepoch()) AS absorbedat,
+        min(min(${CLASS_OF_ROW})) OVER (PARTITION BY psetid) AS class
       FROM qdb WHERE psetid NOT IN (SELECT psetid FROM absorbed WHERE complete = 0) GROUP BY psetid, slot;
     DELETE FROM qpsdb;
-    INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat)
-      SELECT psetid, slot, pid, firstpos, lastpos, absorbedat FROM rebuilt;
+    INSERT INTO qpsdb(psetid, starttimeslot, pid, firstpos, lastpos, absorbedat, class)
+      SELECT psetid, slot, pid, firstpos, lastpos, absorbedat, class FROM rebuilt;
     DROP TABLE rebuilt;`);
   return Number(db.prepare('SELECT count(*) FROM qpsdb').pluck().get());
 }

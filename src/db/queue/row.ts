@@ -6,6 +6,14 @@ import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sq
 
 export const FLAG_IFABSENT = 1;
 export const FLAG_DROP_OUTSIDE = 2;
+/** Who announced it, where that was not its owner. */
+export const FLAG_LINKS = 4;
+export const FLAG_SCAN = 8;
+export const FLAG_AUDIT = 16;
+
+/** `qpsdb.class` of a row's set. */
+export const CLASS_OF_ROW = `CASE WHEN flags & ${FLAG_AUDIT} THEN 3 WHEN flags & ${FLAG_SCAN} THEN 2
+  WHEN flags & ${FLAG_LINKS} THEN 1 ELSE 0 END`;
 
 /** The url as the CP meant it: absolute, numbers as numbers, null where nothing was said. */
 export interface QueuedUrl extends Said {

@@ -6,7 +6,8 @@ export type CounterName = 'seq' | 'pos' | 'psetid';
 
 /** What has been given out of each, as far as the tables tell: a few look-ups. */
 const GIVEN = {
-  seq: `max((SELECT coalesce(max(seq), 0) FROM lccurl), (SELECT coalesce(max(seq), 0) FROM tombstone),
+  // An id is the number of its row's first change; one that damage has raised must not be given out again.
+  seq: `max((SELECT coalesce(max(seq), 0) FROM lccurl), (SELECT coalesce(max(id), 0) FROM lccurl), (SELECT coalesce(max(seq), 0) FROM tombstone),
     (SELECT coalesce(max(seq), 0) FROM oldpath),
     (SELECT coalesce(max(syncedseq), 0) FROM store))`,
   pos: `max((SELECT coalesce(max(pos), 0) FROM qdb), (SELECT coalesce(max(lastpos), 0) FROM absorbed))`,

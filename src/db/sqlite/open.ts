@@ -14,14 +14,23 @@ import { isLeaving } from './aside.js';
 import { hasVanished } from './restored.js';
 import { LCC_SCHEMA } from './schema.js';
 import { upgrade, versionOf } from './schema-version.js';
+import { SPIDERING_SCHEMA } from './spidering-schema.js';
 import { openWal } from './wal.js';
 
 export type { Db, Statement } from '../../lib/sqlite.js';
 
-/** What makes lcc.db, and what brings one of an older release to this program's schema. */
-const STEPS: readonly string[] = [LCC_SCHEMA];
+/**
+ * What makes lcc.db, and what brings one of an older release to this program's schema: 1 is that of 0.1.0. A released one
+ * is never edited.
+ */
+export const STEPS: readonly string[] = [LCC_SCHEMA, SPIDERING_SCHEMA];
 /** The schema this program reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
+
+/** Whether a database of that version cannot have the table, for a later one made it. */
+export function isLaterTable(table: string, version: number): boolean {
+  return version > 0 && STEPS.slice(version).some(sql => sql.includes(`CREATE TABLE ${table}(`));
+}
 
 /** How long a connection waits for another's write lock. */
 const BUSY_TIMEOUT_MS = 10_000;

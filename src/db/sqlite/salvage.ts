@@ -16,7 +16,7 @@ import { step } from '../../lib/steps.js';
 import { beginLeaving, endLeaving, finishLeaving } from './aside.js';
 import { raiseCounters } from './counters.js';
 import { forgetMarks } from './marks.js';
-import { openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
+import { isLaterTable, openDatabase, START_EMPTY, type Db, type Statement } from './open.js';
 import { rebuildSets } from '../queue/ranges.js';
 import { beginAnew } from './restored.js';
 import { forgetSuspicion, isTrusted } from './suspicion.js';
@@ -40,6 +40,11 @@ export const SALVAGED_TABLES = [
   'helddelete',
   'agemark',
   'store',
+  'known',
+  'robots',
+  'visit',
+  'truth',
+  'audit',
 ] as const;
 
 /** Refusal of a damaged database that is replaced only at the operator's request. */
@@ -169,6 +174,8 @@ export function copyTable(old: Db, db: Db, table: string, log: Log): number {
     try {
       const there = columnsOf(old, table);
       if (there.length === 0) {
+        // A database of an older release has fewer tables.
+        if (isLaterTable(table, Number(old.pragma('user_version', { simple: true })))) return 0;
         log.warn('table missing in the damaged database: its rows are lost', { table });
         return 0;
       }

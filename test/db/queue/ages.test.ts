@@ -26,7 +26,7 @@ function queue(db: Db, sets: readonly Drawn[]): void {
   db.exec('DELETE FROM qdb; DELETE FROM qpsdb');
   let pos = 0;
   const row = db.prepare("INSERT INTO qdb(pos, pid, curl, mimetype, psetid) VALUES (?, ?, ?, 'a/b', ?)");
-  const part = db.prepare('INSERT INTO qpsdb VALUES (?, ?, ?, ?, ?, ?)');
+  const part = db.prepare('INSERT INTO qpsdb VALUES (?, ?, ?, ?, ?, ?, 0)');
   sets.forEach(({ pid, rows, parts, minutes }, index) => {
     for (let slot = -1; slot < parts - 1; slot++)
       part.run(index + 1, slot, pid, pos + 1, pos + rows.length, NOW_S - minutes * 60);

@@ -52,7 +52,7 @@ test('a set cut off in the middle is not visible, before or after', async () => 
   rebuild();
   assert.equal(sets().length, before);
   bench.db.exec(
-    'INSERT INTO qpsdb SELECT psetid, -1, pid, firstpos, lastpos, 0 FROM absorbed WHERE complete = 0',
+    'INSERT INTO qpsdb SELECT psetid, -1, pid, firstpos, lastpos, 0, 0 FROM absorbed WHERE complete = 0',
   );
   assert.match(disagreement(bench.db) ?? '', /is not complete/);
 });
