@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import split2 from 'split2';
 import { NameSplitter } from '../src/cp/names.js';
-import { readLinesAt } from '../src/cp/state/sequences.js';
+import { readLinesAt } from '../src/lib/line-sequences.js';
 import { readChunks } from '../src/lib/stdio.js';
 import { compare, type Contender, type Outcome } from './harness.js';
 
@@ -68,7 +68,7 @@ function names(file: string): Contender {
 
 /** Of lcccpstate and lcccp. */
 function state(file: string): Contender {
-  return timed('readLinesAt (cp/state/sequences.ts)', () => {
+  return timed('readLinesAt (lib/line-sequences.ts)', () => {
     const fd = openSync(file, 'r');
     let lines = 0;
     for (const _ of readLinesAt(fd, 0, file)) lines++;

@@ -94,11 +94,8 @@ async function dryRun(context: CommandContext, out: Output): Promise<ExitStatus>
   return EXIT.ok;
 }
 
-function conclude(
-  context: CommandContext,
-  { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, isOfCache, setBack }: DeliveryOutcome,
-  errors: number,
-): void {
+function conclude(context: CommandContext, done: DeliveryOutcome, errors: number): void {
+  const { sent, wasBlank, wasNew, committed, elsewhere, stillWanted, setBack } = done;
   if (wasNew)
     context.say('the LCC never had a set of this provider: all urls are sent, not only what changed');
   if (setBack !== undefined)
@@ -121,12 +118,14 @@ function conclude(
     context.say(
       `keep the state, there: lcccpstate --statefile=${elsewhere.state} --commit on ${elsewhere.host}`,
     );
-  if (stillWanted)
-    context.complain(
-      isOfCache
-        ? `the UNS wants a full set; send it once, ${FULL_OF_CACHE}`
-        : 'the UNS wants a full set; send one with lcccpstate --full, or all there is with --set=full',
-    );
+  if (stillWanted) context.complain(`the UNS wants a full set; ${wayToFullSet(done)}`);
+}
+
+function wayToFullSet({ isOfCache, isStatePartial }: DeliveryOutcome): string {
+  if (isOfCache) return `send it once, ${FULL_OF_CACHE}`;
+  if (isStatePartial)
+    return 'this list names a part of the site only, the next one that names all is sent as one';
+  return 'send one with lcccpstate --full, or all there is with --set=full';
 }
 
 function commonOptions({

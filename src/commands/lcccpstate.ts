@@ -1,11 +1,13 @@
 /** lcccpstate: the urls of a whole site → those that are new, changed or gone since the last accepted set. */
 import { xmlLimitsOf } from '../config/limits.js';
+import { amount } from '../config/words.js';
 import { deletionLimitOf } from '../cp/deletion-limit.js';
 import { commitLast, updateState, type StateResult } from '../cp/lcccpstate.js';
+import { systemClock } from '../lib/clock.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { Output, readChunks } from '../lib/stdio.js';
 import { streamHead } from '../wire/url-stream.js';
-import { configOf } from './options.js';
+import { configOf, durationMsOf } from './options.js';
 import type { CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -25,6 +27,10 @@ export const command: CommandSpec = {
       flags: '--max-delete <N[%]>',
       help: 'refuse to delete more urls than this; a share is not applied to sites of fewer than 10',
       default: '50%',
+    },
+    {
+      flags: '--forget <TIME>',
+      help: 'where lists are parts of a site, as feeds are: drop urls from the state that none has named for so long',
     },
     { flags: '--config <FILE>', help: 'configuration (limits of section xml)' },
   ],
@@ -55,6 +61,8 @@ export const command: CommandSpec = {
           commitNow: options['commitNow'] === true,
           allowEmpty: options['allowEmpty'] === true,
           maxDelete: deletionLimitOf(String(options['maxDelete'])),
+          forgetMs: durationMsOf('--forget', options['forget']),
+          nowMs: systemClock.nowMs(),
           maxDoubtfulUrls: config.get('cp.max_doubtful_urls'),
           limits: xmlLimitsOf(config),
           progress: context.progress('urls'),
@@ -69,6 +77,10 @@ export const command: CommandSpec = {
     context.say(
       `${result.added} new, ${result.changed} changed, ${result.deleted} deleted, ${result.unchanged} unchanged${again}`,
     );
+    if (result.isPartial)
+      context.say(
+        `the input names a part of the site only: nothing is deleted, ${amount(result.kept, 'url')} it does not name ${result.kept === 1 ? 'is' : 'are'} kept`,
+      );
     return result.rejected > 0 ? EXIT.someRejected : EXIT.ok;
   },
 };

@@ -1,4 +1,5 @@
 /** Values of options, as more than one command reads them. */
+import { parseAmount, SECOND } from '../config/amounts.js';
 import { loadConfig, type Config, type ConfigSources } from '../config/load.js';
 import { LccError } from '../lib/errors.js';
 import type { CommandContext, OptionSpec, OptionValues } from './run.js';
@@ -18,6 +19,14 @@ export function textOf(options: OptionValues, name: string): string | undefined 
 export function textsOf(options: OptionValues, name: string): string[] | undefined {
   const value = options[name];
   return Array.isArray(value) ? value : undefined;
+}
+
+/** A duration with its unit, such as `7d`. @returns milliseconds, undefined where it is not given @throws LccError `usage` */
+export function durationMsOf(flag: string, value: OptionValues[string]): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /[a-z]\s*$/i.test(String(value)) ? parseAmount(String(value), 'ms') : undefined;
+  if (ms !== undefined && ms >= SECOND) return ms;
+  throw new LccError('usage', `${flag}=${String(value)}: give a time with its unit, such as 12h or 90d`);
 }
 
 /** The configuration that `--config` names, or that of the environment. @throws LccError as `loadConfig` */

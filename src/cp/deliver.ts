@@ -12,7 +12,14 @@ import type { ProviderReport } from '../wire/cp-uns/client.js';
 import { setStart } from '../wire/cp-uns/client.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 import { DeliveryInput } from './delivery-input.js';
-import { planOf, refuseEmpty, refusePartAsFull, refuseUnrationed, type SiteState } from './full-set.js';
+import {
+  planOf,
+  refuseEmpty,
+  refusePartAsFull,
+  refusePartialEnd,
+  refuseUnrationed,
+  type SiteState,
+} from './full-set.js';
 import { measureState, refuseOverQuota, type SiteSize } from './quota.js';
 import { UnsSession, type SessionOptions } from './session.js';
 import { lastConnection, noteConnection, wentBack, type NumberedConnection } from './state/connection.js';
@@ -51,6 +58,8 @@ export interface DeliveryOutcome {
   stillWanted: boolean;
   /** What was sent is what another LCC holds. */
   isOfCache: boolean;
+  /** What was sent is of a list that names a part of the site only. */
+  isStatePartial: boolean;
   /** Numbers of connections that show that the LCC was put back to an earlier time, and whether all was sent for that. */
   setBack: { from: number; to: number; isHealed: boolean } | undefined;
 }
@@ -171,19 +180,31 @@ async function ship(
       told = urls.size.urls;
       if (set === 'full') refuseOverQuota(urls.size, status);
     }
+    refusePartialEnd(urls, set);
     sent = { set, urls: urls.size.urls, accepted: await finish(session, site, options) };
   }
   await session.close();
   const committed = site && settle(site, sent);
   const wasNew = whole !== undefined && set === 'partial';
   const stillWanted = status.fullset.wanted && sent?.set !== 'full';
-  const { isBlank, isOfCache } = urls;
+  const { isBlank, isOfCache, isStatePartial } = urls;
   const elsewhere = urls.state?.id === '' ? undefined : site?.elsewhere;
   const isHealed = sent?.set === 'full';
   // Until it is healed the next run is to notice it, too.
   if (site?.state !== undefined && (!isSetBack || isHealed)) noteConnection(site.state, now);
   const setBack = isSetBack ? { from: site?.last?.seq ?? 0, to: now.seq, isHealed } : undefined;
-  return { setBack, status, sent, wasBlank: isBlank, wasNew, committed, elsewhere, stillWanted, isOfCache };
+  return {
+    setBack,
+    status,
+    sent,
+    wasBlank: isBlank,
+    wasNew,
+    committed,
+    elsewhere,
+    stillWanted,
+    isOfCache,
+    isStatePartial,
+  };
 }
 
 /** Ends the set, and with it lets it count. */

@@ -21,6 +21,8 @@ export class DeliveryInput {
   urlprefix: string | undefined;
   /** The state that the set leads to. */
   state: NamedState | undefined;
+  /** The state that is named holds what lists of a part of the site have left: it is no full set. */
+  isStatePartial = false;
   /** Whether lccq wrote it, about what an LCC holds. */
   isOfCache = false;
   /** What in the head of lccq says that this is not all that is held; undefined where nothing does. */
@@ -98,11 +100,17 @@ export class DeliveryInput {
     }
   }
 
-  #head({ set, state, id, base, host, store, since }: Attributes): void {
+  /** Whether the end of the stream says that urls of the site are missing; known once all has been read. */
+  get endsPartial(): boolean {
+    return this.#reader.endsPartial;
+  }
+
+  #head({ set, state, id, base, host, store, since, whole }: Attributes): void {
     this.set = setKindOf(set);
     this.isOfCache = store !== undefined;
     if (since !== undefined && since !== '0') this.partOfCache = `since="${since}"`;
     else if (this.isOfCache && this.set === 'partial') this.partOfCache = 'set="partial"';
+    this.isStatePartial = whole === 'no';
     if (state !== undefined) this.state = { state, id: id ?? '', base: base ?? '', host };
   }
 }

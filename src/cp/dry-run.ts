@@ -2,7 +2,7 @@
 import { SET_END, setStart } from '../wire/cp-uns/client.js';
 import type { DeliveryOptions } from './deliver.js';
 import { DeliveryInput } from './delivery-input.js';
-import { refusePartAsFull } from './full-set.js';
+import { refusePartAsFull, refusePartialEnd } from './full-set.js';
 import type { SiteSize } from './quota.js';
 
 /** @throws LccError as for a delivery */
@@ -13,8 +13,10 @@ export async function* rehearse(
   const urls = new DeliveryInput(input, options.limits);
   await urls.begin();
   refusePartAsFull(urls, options.set);
-  yield setStart(options.set ?? urls.set ?? 'partial', options.urlprefix ?? urls.urlprefix ?? '');
+  const set = options.set ?? urls.set ?? 'partial';
+  yield setStart(set, options.urlprefix ?? urls.urlprefix ?? '');
   yield* urls.rest();
+  refusePartialEnd(urls, set);
   yield SET_END;
   return urls.size;
 }

@@ -29,6 +29,16 @@ export function refusePartAsFull({ partOfCache, set }: DeliveryInput, asked: Set
   );
 }
 
+/** @throws LccError `data.refused` where a full set would remove what only the end of the stream says is missing from it */
+export function refusePartialEnd({ endsPartial }: DeliveryInput, set: SetKind): void {
+  if (set === 'full' && endsPartial)
+    throw new LccError(
+      'data.refused',
+      'standard input is only a part of the site (its end says set="partial"), and a full set of it would remove the rest; ' +
+        'the set was not sent',
+    );
+}
+
 /**
  * Which kind of set goes out, and where the state is that is sent as a whole in place of what is on the input.
  * @param wanted undefined: as the input says, else partial
@@ -45,6 +55,11 @@ export function planOf(
   const asked = wanted ?? urls.set ?? 'partial';
   if (urls.set === 'full' && asked === 'partial' && site !== undefined)
     throw new LccError('usage', '--set=partial: the input is a full set, from which deletions are missing');
+  if (urls.isStatePartial && asked === 'full')
+    throw new LccError(
+      'usage',
+      '--set=full: the list that lcccpstate read names a part of the site only, and all else would be removed',
+    );
   if (urls.set !== 'partial' || site?.whole === undefined) {
     if (urls.set === 'partial' && asked === 'full')
       throw new LccError('usage', '--set=full: the input holds changes only; run lcccpstate with --full');
@@ -56,7 +71,7 @@ export function planOf(
     return { set: asked };
   }
   const isNeeded = status.fullset.wanted || (isSetBack && status.fullset.allowed !== 0);
-  const isWanted = asked === 'full' || (isNeeded && wanted === undefined);
+  const isWanted = asked === 'full' || (isNeeded && wanted === undefined && !urls.isStatePartial);
   if (isWanted) return { set: 'full', whole: site.whole };
   // What the state counts as delivered went to another LCC, or to this one before the provider was added again. A partial
   // set does: nothing is here that a full one would remove, and it costs no ration.

@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os';
 import { LccError } from '../lib/errors.js';
+import { LineSorter } from '../lib/line-sorter.js';
 import type { Advance } from '../lib/progress.js';
 import type { Output } from '../lib/stdio.js';
 import type { XmlLimits } from '../lib/xml/types.js';
@@ -13,11 +14,10 @@ import { compare, type Changes, type Why } from './state/compare.js';
 import { Doubt } from './state/doubt.js';
 import { refuseEmpty, SiteInput } from './state/input.js';
 import { tidy } from './state/kept.js';
-import { keyOf } from './state/lines.js';
+import { keyOf, markedUnseen, unseenSinceOf } from './state/lines.js';
 import { MadeSet } from './state/outcome.js';
 import { PendingWriter } from './state/pending.js';
 import { Seen } from './state/seen.js';
-import { LineSorter } from './state/sorter.js';
 import { Statefile } from './state/statefile.js';
 
 export interface StateOptions {
@@ -27,6 +27,9 @@ export interface StateOptions {
   commitNow: boolean;
   allowEmpty: boolean;
   maxDelete: DeletionLimit;
+  /** Urls that no list has named for that long are dropped from the state, where lists name parts of the site only; undefined: none. */
+  forgetMs?: number | undefined;
+  nowMs: number;
   /** Urls that are gone and that sets in doubt alone name. */
   maxDoubtfulUrls: number;
   limits: XmlLimits;
@@ -38,6 +41,8 @@ export interface StateOptions {
 export interface StateResult extends Changes {
   /** Records without a key. */
   rejected: number;
+  /** The input named a part of the site only. */
+  isPartial: boolean;
   firstRun: boolean;
 }
 
@@ -64,18 +69,26 @@ export function updateState(
   try {
     tidy(old.path);
     const seen = new Seen(old);
-    const { urls, rejected } = readSite(chunks, seen, sorter, options, complain);
-    if (!options.allowEmpty) refuseEmpty(urls);
-    const base = { rejected, firstRun: !old.exists };
+    const { urls, rejected, isPartial } = readSite(chunks, seen, sorter, options, complain);
+    if (isPartial && options.full)
+      throw new LccError(
+        'data.refused',
+        '--full: the input names a part of the site only, and a full set of it would remove the rest; run again when the list is whole',
+      );
+    if (!options.allowEmpty && !isPartial) refuseEmpty(urls);
+    const base = { rejected, isPartial, firstRun: !old.exists };
     // After the input has been read, which takes longest: runs that ended meanwhile are settled.
     doubt = Doubt.of(old.path, old.mode);
 
     for (const { path } of doubt.sets) options.explain?.(`in doubt: ${path}`);
 
-    const isSame = old.exists && doubt.isEmpty && seen.isComplete;
-    if (isSame && sorter.isEmpty) {
-      sendSame(out, options, old);
-      return { added: 0, changed: 0, deleted: 0, unchanged: seen.total, again: 0, ghosts: 0, ...base };
+    const isSettled = old.exists && doubt.isEmpty;
+    const isPlain = seen.isComplete || (isPartial && options.forgetMs === undefined);
+    // Nothing of a part: nothing is known, and there may be no state that could be kept.
+    if ((isSettled && isPlain && sorter.isEmpty) || (isPartial && urls === 0)) {
+      sendSame(out, options, old, isPartial);
+      const none = { added: 0, changed: 0, deleted: 0, again: 0, ghosts: 0, rewritten: 0 };
+      return { ...none, unchanged: seen.taken, kept: seen.total - seen.taken, ...base };
     }
 
     seen.endTaking();
@@ -88,14 +101,20 @@ export function updateState(
       options.explain?.(`${why}: ${keyOf(line)}/>`);
     };
     const changes = compare(
-      { lines: old.lines(), wasTaken: (_, n) => seen.wasTaken(n), doubtful: doubt.keys() },
+      {
+        lines: old.lines(),
+        wasTaken: (_, n) => seen.wasTaken(n),
+        doubtful: doubt.keys(),
+        keep: isPartial ? line => keptUnseen(line, options) : undefined,
+      },
       sorter.sorted(),
       { state: line => made.writeState(line), delta },
     );
     // Without a url, --allow-empty has permitted it.
     if (urls > 0) refuseMassDeletion(changes, options.maxDelete);
-    if (isSame && changes.added + changes.changed === 0) sendSame(out, options, old);
-    else sendMade(out, options, old, made, changes);
+    const differences = changes.added + changes.changed + changes.deleted + changes.rewritten;
+    if (isSettled && differences === 0) sendSame(out, options, old, isPartial);
+    else sendMade(out, options, old, made, changes, isPartial);
     return { ...changes, ...base };
   } finally {
     writer?.close();
@@ -111,7 +130,7 @@ function readSite(
   sorter: LineSorter,
   options: StateOptions,
   complain: (message: string) => void,
-): { urls: number; rejected: number } {
+): { urls: number; rejected: number; isPartial: boolean } {
   let others = 0;
   let rejected = 0;
   const input = new SiteInput(
@@ -134,7 +153,16 @@ function readSite(
     options.progress?.(seen.taken + others - before);
   }
   input.end();
-  return { urls: seen.taken + others, rejected };
+  return { urls: seen.taken + others, rejected, isPartial: input.isPartial };
+}
+
+/** A line of the state that a part of the site does not name, as the next state has it; undefined: it is forgotten. */
+function keptUnseen(line: string, { forgetMs, nowMs }: StateOptions): string | undefined {
+  if (forgetMs === undefined) return line;
+  const nowS = Math.floor(nowMs / 1000);
+  const sinceS = unseenSinceOf(line);
+  if (sinceS === undefined) return markedUnseen(line, nowS);
+  return nowS - sinceS >= forgetMs / 1000 ? undefined : line;
 }
 
 /** @throws LccError `try.later` when too many urls are known by sets in doubt alone */
@@ -148,8 +176,8 @@ function refuseGhosts({ ghosts }: Changes, { full, maxDoubtfulUrls }: StateOptio
 }
 
 /** The state is its own successor. */
-function sendSame(out: Output, options: StateOptions, old: Statefile): void {
-  out.write(Buffer.from(headOf(options, old, '')));
+function sendSame(out: Output, options: StateOptions, old: Statefile, isPartial: boolean): void {
+  out.write(Buffer.from(headOf(options, old, '', isPartial)));
   if (options.full) for (const chunk of old.chunks()) out.write(chunk);
   out.write(STREAM_END);
   out.flush();
@@ -162,12 +190,13 @@ function sendMade(
   old: Statefile,
   made: PendingWriter,
   changes: Changes,
+  isPartial: boolean,
 ): void {
   refuseGhosts(changes, options);
   made.finish();
   try {
     // As bytes: the statefile's path is text, what follows came as bytes and goes as such.
-    out.write(Buffer.from(headOf(options, old, made.id)));
+    out.write(Buffer.from(headOf(options, old, made.id, isPartial)));
     for (const chunk of made.chunks(options.full ? 'state' : 'set')) out.write(chunk);
     if (options.full) out.write(STREAM_END);
     out.flush();
@@ -182,10 +211,17 @@ function sendMade(
     throw new LccError('try.later', `${old.path}: replaced by another run; nothing was committed`);
 }
 
-function headOf({ full, commitNow }: StateOptions, { path, id: base }: Statefile, id: string): string {
+function headOf(
+  { full, commitNow }: StateOptions,
+  { path, id: base }: Statefile,
+  id: string,
+  isPartial: boolean,
+): string {
   return streamHead({
     from: 'lcccpstate',
     set: full ? 'full' : 'partial',
+    // What the state has of a part of the site is not to be sent as all there is.
+    ...(isPartial ? { whole: 'no' } : {}),
     ...(commitNow ? {} : { state: path, id, base, host: hostname() }),
   });
 }

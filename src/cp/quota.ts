@@ -1,8 +1,8 @@
 /** Whether a site fits into what the LCC grants it, as far as that is known beforehand. */
 import { closeSync } from 'node:fs';
 import { LccError } from '../lib/errors.js';
+import { readBlocksAt } from '../lib/line-sequences.js';
 import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
-import { readBlocksAt } from './state/sequences.js';
 import { openState } from './state/statefile.js';
 
 /** Urls of a site and the sum of their announced lengths. */

@@ -1,6 +1,7 @@
 /**
- * The pipe between filters: `<?lcc …?>`, one `<url …/>` a line, `<?lcc end?>`. Read are also streams without the two
- * marks, urls with one root around them, and the one-shot dialect (`<lococa:notify>` with init and set).
+ * The pipe between filters: `<?lcc …?>`, one `<url …/>` a line, `<?lcc end?>`. A stream that names a part of a site only says
+ * so: `set="partial"` at its beginning, or where that is known late, at its end. Read are also streams without the two marks,
+ * urls with one root around them, and the one-shot dialect (`<lococa:notify>` with init and set).
  */
 import { LccError } from '../lib/errors.js';
 import { formatAttributes } from '../lib/xml/escape.js';
@@ -15,6 +16,8 @@ const END = 'end';
 
 /** The last line of a stream: a reader without it has not seen the whole. */
 export const STREAM_END = `<?${TARGET} ${END}?>\n`;
+/** The same of a stream that lacks urls of its site: what it does not name is not gone. */
+export const PARTIAL_END = `<?${TARGET} ${END} set="partial"?>\n`;
 
 /** The first line of a stream, carrying what the next filter must know. */
 export function streamHead(attributes: Record<string, string | number | undefined>): string {
@@ -44,6 +47,7 @@ export class UrlStreamReader {
   readonly #places: Place[] = ['top'];
   #sawHead = false;
   #sawEnd = false;
+  #endsPartial = false;
 
   constructor(events: UrlStreamEvents, limits: XmlLimits, options: { where: string }) {
     this.#events = events;
@@ -69,6 +73,11 @@ export class UrlStreamReader {
   /** Whether the stream has told its end; one without a head never does. */
   get sawEnd(): boolean {
     return this.#sawEnd;
+  }
+
+  /** Whether its end says that urls of the site are missing. */
+  get endsPartial(): boolean {
+    return this.#endsPartial;
   }
 
   /** @throws XmlError; from then on every call throws the same */
@@ -119,13 +128,14 @@ export class UrlStreamReader {
   }
 
   #mark(body: string): void {
-    const isEnd = body === END;
+    const isEnd = /^end(?:\s|$)/.test(body);
     if (isEnd ? this.#sawEnd : this.#sawHead) {
       this.#refuse(`a second <?${TARGET} ${isEnd ? END : '…'}?>; were two streams joined?`);
     }
     if (isEnd) {
       if (!this.#sawHead) this.#refuse(`<?${TARGET} ${END}?> without a beginning; is the stream whole?`);
       this.#sawEnd = true;
+      this.#endsPartial = this.#pseudoAttributes(body.slice(END.length))['set'] === 'partial';
       return;
     }
     this.#sawHead = true;

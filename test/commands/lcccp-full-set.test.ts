@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { arrives, DOUBTFUL, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
+import { ROOT } from '../support/tree.js';
 import { SITE } from '../support/uns.js';
 
 test('a full set that is wanted is sent in the same run, from the pending state', async () => {
@@ -184,4 +187,41 @@ test('connections whose numbers go back tell of an LCC that was put back to an e
     stdout: '',
     stderr: '',
   });
+});
+
+test('a list of a part of the site answers no full set that is wanted, and is refused as one', async () => {
+  const site = makeSite(url('a.html'), url('b.html'));
+  site.told([url('a.html'), url('b.html')], ['--commit-now']);
+  const partial = (...urls: string[]) => {
+    const input = `<?lcc from="test"?>\n${urls.map(u => `${u}\n`).join('')}<?lcc end set="partial"?>\n`;
+    const done = spawnSync(join(ROOT, 'bin/lcccpstate'), ['-q', `--statefile=${site.state}`], { input });
+    return done.stdout.toString();
+  };
+  const refused = await lcccp(3, partial(url('c.html')), ['--set=full']);
+  assert.equal(refused.status, 64, refused.stderr);
+  assert.match(refused.stderr, /--set=full: the list that lcccpstate read names a part of the site only/);
+  const done = await lcccp(3, partial(url('c.html')), ['-q']);
+  assert.equal(done.status, 0, done.stderr);
+  assert.match(done.stderr, /the UNS wants a full set; this list names a part of the site only/);
+  assert.deepEqual(await arrives(3), { set: 'partial', urlprefix: SITE, curls: ['c.html'] });
+  assert.deepEqual(site.files(), ['state.txt']);
+  receiver.sets.length = 0;
+  const same = await lcccp(3, partial(url('c.html')), ['-q']);
+  assert.match(same.stderr, /the UNS wants a full set/);
+  assert.equal(receiver.sets.length, 0);
+  // The next whole one answers it.
+  const whole = await lcccp(3, site.told([url('a.html'), url('b.html'), url('c.html')]));
+  assert.match(whole.stderr, /full set of 3 urls sent/);
+});
+
+test('without a state, the end that says so keeps a full set from being sent', async () => {
+  const part = `<?lcc from="test"?>\n${url('a.html')}\n<?lcc end set="partial"?>\n`;
+  for (const args of [['--set=full'], ['--set=full', '--dry-run']]) {
+    const done = await lcccp(1, part, args);
+    assert.equal(done.status, 65, done.stderr);
+    assert.match(done.stderr, /only a part of the site \(its end says set="partial"\)/);
+  }
+  assert.equal(receiver.sets.length, 0);
+  assert.equal((await lcccp(1, part)).status, 0);
+  assert.equal((await arrives()).set, 'partial');
 });

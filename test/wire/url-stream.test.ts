@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LccError } from '../../src/lib/errors.js';
-import { STREAM_END, streamHead, UrlStreamReader } from '../../src/wire/url-stream.js';
+import { PARTIAL_END, STREAM_END, streamHead, UrlStreamReader } from '../../src/wire/url-stream.js';
 import { formatUrl, type UrlRecord } from '../../src/wire/url.js';
 import { cut, goldenFiles, LIMITS } from '../lib/xml/events.js';
 
@@ -12,10 +12,19 @@ interface Seen {
   inits: Record<string, string>[];
   sets: Record<string, string>[];
   sawEnd: boolean;
+  endsPartial: boolean;
 }
 
 function read(chunks: Iterable<Uint8Array>): Seen {
-  const seen: Seen = { urls: [], raws: [], heads: [], inits: [], sets: [], sawEnd: false };
+  const seen: Seen = {
+    urls: [],
+    raws: [],
+    heads: [],
+    inits: [],
+    sets: [],
+    sawEnd: false,
+    endsPartial: false,
+  };
   const reader = new UrlStreamReader(
     {
       url: (record, raw) => {
@@ -32,6 +41,7 @@ function read(chunks: Iterable<Uint8Array>): Seen {
   for (const chunk of chunks) reader.write(chunk);
   reader.end();
   seen.sawEnd = reader.sawEnd;
+  seen.endsPartial = reader.endsPartial;
   return seen;
 }
 
@@ -44,6 +54,19 @@ function readText(text: string): Seen {
 
 const URL_A = '<url curl="a" mimetype="text/html"/>';
 const A = { curl: 'a', mimetype: 'text/html' };
+
+test('an end may say that the stream names a part of the site only', () => {
+  for (const end of [PARTIAL_END, "<?lcc end  set='partial' since='x' ?>"]) {
+    const seen = readText(`<?lcc?>${URL_A}${end}`);
+    assert.deepEqual([seen.urls, seen.heads, seen.sawEnd, seen.endsPartial], [[A], [{}], true, true]);
+  }
+  for (const end of [STREAM_END, '<?lcc end set="full"?>', '<?lcc end more="x"?>']) {
+    const seen = readText(`<?lcc?>${URL_A}${end}`);
+    assert.deepEqual([seen.sawEnd, seen.endsPartial], [true, false]);
+  }
+  assert.throws(() => readText(`<?lcc?><?lcc end set="?>`), { code: 'data.malformed' });
+  assert.deepEqual(readText('<?lcc ending="1"?><?lcc end?>').heads, [{ ending: '1' }]);
+});
 
 test('reads back what a filter writes', () => {
   const record: UrlRecord = { curl: 'a&b"<', mimetype: 'text/html', len: '3', extra: { x: 'y' } };

@@ -6,7 +6,7 @@
  * in any case.
  */
 import { LccError } from '../../lib/errors.js';
-import { deletionOf, keyOf } from './lines.js';
+import { deletionOf, keyOf, withoutMark } from './lines.js';
 
 export interface Changes {
   added: number;
@@ -18,6 +18,10 @@ export interface Changes {
   again: number;
   /** Deleted urls that only sets in doubt name. */
   ghosts: number;
+  /** Not named by an input that names a part of the site only, and kept. */
+  kept: number;
+  /** Lines that the new state has otherwise, or not any more, though nothing is sent for them. */
+  rewritten: number;
 }
 
 export interface Sinks {
@@ -36,6 +40,11 @@ export interface Before {
   wasTaken(line: string, n: number): boolean;
   /** Keys in doubt, in order, each once. */
   doubtful: Iterable<string>;
+  /**
+   * Given where the input names a part of the site only: then nothing is deleted. What becomes of a line of the old state
+   * that is not named: the line of the new state, or undefined: it is forgotten.
+   */
+  keep?: ((line: string) => string | undefined) | undefined;
 }
 
 /** After every line. */
@@ -46,7 +55,17 @@ const NONE_LEFT = '\uffff';
  * @throws LccError `data.refused` when the site names one key twice, differently
  */
 export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): Changes {
-  const changes: Changes = { added: 0, changed: 0, deleted: 0, unchanged: 0, again: 0, ghosts: 0 };
+  const changes: Changes = {
+    added: 0,
+    changed: 0,
+    deleted: 0,
+    unchanged: 0,
+    again: 0,
+    ghosts: 0,
+    kept: 0,
+    rewritten: 0,
+  };
+  const { keep } = before;
   const next = new LinePosition(distinct(fresh));
   const doubt = new LinePosition(before.doubtful);
 
@@ -64,9 +83,17 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
       const isNew = next.line < line && !line.startsWith(next.key);
       if (isNew && (!isGhost || next.line < doubt.line || next.line.startsWith(doubt.line))) add();
       else if (isGhost) {
-        changes.deleted += 1;
-        changes.ghosts += 1;
-        sinks.delta(deletionOf(doubt.line), 'gone');
+        if (keep === undefined) {
+          changes.deleted += 1;
+          changes.ghosts += 1;
+          sinks.delta(deletionOf(doubt.line), 'gone');
+        } else {
+          // It may be there: asked for again, it is in the state from now on, so that a whole list can miss it.
+          changes.kept += 1;
+          changes.again += 1;
+          sinks.state(`${doubt.line}/>`);
+          sinks.delta(`${doubt.line}/>`, 'in doubt');
+        }
         doubt.advance();
       } else return;
     }
@@ -79,20 +106,33 @@ export function compare(before: Before, fresh: Iterable<string>, sinks: Sinks): 
     const isDoubtful = line.startsWith(doubt.line);
     const isNamed = line.startsWith(next.key);
     if (isTaken && isNamed && next.line !== line) throw twice(next.key);
-    if (isTaken || (isNamed && next.line === line)) {
+    const bare = withoutMark(line);
+    if (isTaken || (isNamed && next.line === bare)) {
       changes.unchanged += 1;
-      sinks.state(line);
+      if (line !== bare && !isTaken) changes.rewritten += 1;
+      sinks.state(bare);
       if (isDoubtful) {
         changes.again += 1;
-        sinks.delta(line, 'in doubt');
+        sinks.delta(bare, 'in doubt');
       }
     } else if (isNamed) {
       changes.changed += 1;
       sinks.state(next.line);
       sinks.delta(next.line, 'changed');
-    } else {
+    } else if (keep === undefined) {
       changes.deleted += 1;
       sinks.delta(deletionOf(keyOf(line)), 'gone');
+    } else {
+      const kept = keep(line) ?? (isDoubtful ? line : undefined);
+      if (kept !== line) changes.rewritten += 1;
+      if (kept !== undefined) {
+        changes.kept += 1;
+        sinks.state(kept);
+      }
+      if (isDoubtful) {
+        changes.again += 1;
+        sinks.delta(bare, 'in doubt');
+      }
     }
     if (isNamed) next.advance();
     if (isDoubtful) doubt.advance();

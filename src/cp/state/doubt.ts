@@ -3,6 +3,7 @@ import { closeSync, fchmodSync, fstatSync, fsyncSync, openSync, renameSync } fro
 import { dirname } from 'node:path';
 import { syncDirectory } from '../../lib/durable.js';
 import { errnoOf, LccError } from '../../lib/errors.js';
+import { merge, readLinesAt } from '../../lib/line-sequences.js';
 import { ownMark } from '../../lib/process-mark.js';
 import { Output } from '../../lib/stdio.js';
 import { step } from '../../lib/steps.js';
@@ -17,7 +18,6 @@ import {
   type KeptSet,
 } from './kept.js';
 import { deletionOf, keyOf } from './lines.js';
-import { merge, readLinesAt } from './sequences.js';
 
 /** Sets in doubt that lie side by side; more are merged, unless that many are being sent at once. */
 const MOST_SETS = 8;

@@ -4,8 +4,7 @@
  */
 import { LccError } from '../../lib/errors.js';
 import type { XmlLimits } from '../../lib/xml/types.js';
-import { UrlStreamReader } from '../../wire/url-stream.js';
-import { STREAM_END } from '../../wire/url-stream.js';
+import { PARTIAL_END, STREAM_END, UrlStreamReader } from '../../wire/url-stream.js';
 import { formatUrl, isDelete, type UrlRecord } from '../../wire/url.js';
 import { isPlainLine } from './lines.js';
 import type { Seen } from './seen.js';
@@ -19,8 +18,10 @@ export interface SiteInputEvents {
 
 const EMPTY = Buffer.alloc(0);
 const NEWLINE = 0x0a;
-const END = STREAM_END.trimEnd();
-const HEAD = /^<\?lcc (?!end\?>)[^?<>]*\?>$/;
+const ENDS: readonly string[] = [STREAM_END.trimEnd(), PARTIAL_END.trimEnd()];
+const HEAD = /^<\?lcc (?!end[\s?])[^?<>]*\?>$/;
+/** A beginning that says that the stream names a part of the site only. */
+const PARTIAL_HEAD = / set=(?:"partial"|'partial')/;
 
 export class SiteInput {
   readonly #events: SiteInputEvents;
@@ -30,8 +31,14 @@ export class SiteInput {
   #carry: Buffer = EMPTY;
   #lines = 0;
   #head = '';
-  #sawEnd = false;
+  /** The last line of the stream, once it has come. */
+  #end = '';
   #strict: UrlStreamReader | undefined;
+  #startsPartial = false;
+
+  get #sawEnd(): boolean {
+    return this.#end !== '';
+  }
 
   /** @param seen recognises lines that were canonical last time, cheaper than by their looks, and counts them */
   constructor(events: SiteInputEvents, seen: Seen, limits: XmlLimits) {
@@ -68,7 +75,7 @@ export class SiteInput {
   /** Whether a line is one of those that need no XML reader. */
   #line(line: string): boolean {
     if (!this.#sawEnd && isPlainLine(line)) this.#events.line(line);
-    else if (!this.#sawEnd && line === END && this.#head !== '') this.#sawEnd = true;
+    else if (!this.#sawEnd && this.#head !== '' && ENDS.includes(line)) this.#end = line;
     else if (this.#lines === 0 && HEAD.test(line)) this.#head = line;
     else return line === '';
     return true;
@@ -81,6 +88,12 @@ export class SiteInput {
     else if (this.#head !== '' && !this.#sawEnd) this.#startStrict().end();
   }
 
+  /** Whether the site has urls that the stream does not name; known once `end` is done. */
+  get isPartial(): boolean {
+    const endsPartial = this.#strict?.endsPartial ?? `${this.#end}\n` === PARTIAL_END;
+    return endsPartial || this.#startsPartial || PARTIAL_HEAD.test(this.#head);
+  }
+
   #handOver(rest: Buffer): void {
     this.#carry = EMPTY;
     this.#strict = this.#startStrict();
@@ -89,12 +102,17 @@ export class SiteInput {
 
   /** The XML reader, told what was read so far in as many lines, so that it counts on from there. */
   #startStrict(): UrlStreamReader {
-    const reader = new UrlStreamReader({ url: record => this.#record(record) }, this.#limits, {
-      where: 'standard input',
-    });
+    const reader = new UrlStreamReader(
+      {
+        url: record => this.#record(record),
+        head: ({ set }) => (this.#startsPartial = set === 'partial'),
+      },
+      this.#limits,
+      { where: 'standard input' },
+    );
     const blank = '\n'.repeat(Math.max(0, this.#lines - (this.#head === '' ? 0 : 1)));
     const head = this.#head === '' ? '' : `${this.#head}\n`;
-    reader.write(Buffer.from(`${head}${this.#sawEnd ? END : ''}${blank}`, 'latin1'));
+    reader.write(Buffer.from(`${head}${this.#end}${blank}`, 'latin1'));
     return reader;
   }
 

@@ -10,11 +10,11 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf, LccError } from '../../lib/errors.js';
+import { readBlocksAt, refuseLongLine } from '../../lib/line-sequences.js';
 import { readChunksAt } from '../../lib/stdio.js';
 import { wordsOf } from './line-hash.js';
 import { identityOf } from './kept.js';
 import { isStateLine } from './lines.js';
-import { readBlocksAt, refuseLongLine } from './sequences.js';
 
 export class Statefile {
   /** Absolute; a symbolic link is followed, so that what it points to is replaced. */

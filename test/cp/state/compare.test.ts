@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { compare } from '../../../src/cp/state/compare.js';
-import { deletionOf, isPlainLine, isStateLine, keyOf } from '../../../src/cp/state/lines.js';
+import {
+  deletionOf,
+  isPlainLine,
+  isStateLine,
+  keyOf,
+  markedUnseen,
+  unseenSinceOf,
+  withoutMark,
+} from '../../../src/cp/state/lines.js';
 import { formatUrl } from '../../../src/wire/url.js';
 
 const key = fc.record({
@@ -59,11 +67,12 @@ function compared(
   now: readonly string[],
   taken: ReadonlySet<string>,
   doubtful: readonly string[],
+  keep?: (line: string) => string | undefined,
 ) {
   const state: string[] = [];
   const delta: string[] = [];
   const changes = compare(
-    { lines: old, wasTaken: l => taken.has(l), doubtful },
+    { lines: old, wasTaken: l => taken.has(l), doubtful, keep },
     now.filter(l => !taken.has(l)).sort(),
     { state: l => state.push(l), delta: l => delta.push(l) },
   );
@@ -79,6 +88,50 @@ function applied(has: readonly string[], delta: readonly string[]): string[] {
   }
   return [...held.values()].sort();
 }
+
+test('a part of a site deletes nothing: what it does not name stays, and what a UNS has of urls in doubt becomes the state', () => {
+  fc.assert(
+    fc.property(site, site, site, keys, fc.nat(0xffff), (before, now, other, doubtful, mask) => {
+      const old = before
+        .map((entry, n) => (n % 3 === 0 ? markedUnseen(lineOf(entry), 86_400 * n) : lineOf(entry)))
+        .sort();
+      const taken = new Set(now.map(lineOf).filter((l, i) => old.includes(l) && (mask >> (i % 16)) & 1));
+      const doubt = doubtful.map(k => keyOf(lineOf([k, 0]))).sort();
+      const isDoubtful = (line: string) => doubt.includes(keyOf(line));
+      const bare = old.map(withoutMark);
+      const has = [...bare.filter(l => !isDoubtful(l)), ...other.map(lineOf).filter(isDoubtful)];
+      const { state, delta, changes } = compared(old, now.map(lineOf), taken, doubt, line => line);
+
+      const named = new Set(now.map(l => keyOf(lineOf(l))));
+      const kept = old.filter(l => !named.has(keyOf(l)));
+      const known = new Set([...named, ...old.map(keyOf)]);
+      const ghosts = doubt.filter(k => !known.has(k)).map(k => `${k}/>`);
+      assert.deepEqual(state, [...now.map(lineOf), ...kept, ...ghosts].sort());
+      assert.deepEqual(applied(has, delta), state.map(withoutMark).sort());
+      assert.ok(delta.every(l => l !== deletionOf(keyOf(l)) && l === withoutMark(l)));
+      assert.equal(changes.kept, kept.length + ghosts.length);
+      assert.equal(changes.deleted + changes.ghosts, 0);
+    }),
+  );
+});
+
+test('a line that is forgotten leaves the state in silence, unless it is in doubt', () => {
+  const [a, b] = ['a', 'b'].map(curl => lineOf([{ curl, mimetype: 't/h' }, 1])) as [string, string];
+  const forgotten = compared([a, b], [], new Set(), [keyOf(b)], () => undefined);
+  assert.deepEqual([forgotten.state, forgotten.delta], [[b], [b]]);
+  assert.equal(forgotten.changes.rewritten, 1);
+});
+
+test('a mark is read as it was written, and comes off', () => {
+  const line = lineOf([{ curl: 'a', mimetype: 't/h' }, 1]);
+  const marked = markedUnseen(line, 1_000_000_000);
+  assert.equal(marked, line.replace('/>', ' unseen="2001-09-09T01:46:40Z"/>'));
+  assert.equal(unseenSinceOf(marked), 1_000_000_000);
+  assert.equal(withoutMark(marked), line);
+  assert.equal(unseenSinceOf(line), undefined);
+  assert.equal(withoutMark(line), line);
+  assert.ok(isStateLine(marked));
+});
 
 test('a key named twice differently is refused, twice the same is once', () => {
   const a1 = lineOf([{ curl: 'a', mimetype: 't/h' }, 1]);

@@ -2,8 +2,8 @@
  * Sequences of lines: read from a file, merged in the order of their bytes. Millions of them: split2, which reads lines
  * elsewhere (lib/lines.ts), takes 2.3 × the time (bench/lines.ts).
  */
-import { LccError } from '../../lib/errors.js';
-import { readChunksAt } from '../../lib/stdio.js';
+import { LccError } from './errors.js';
+import { readChunksAt } from './stdio.js';
 
 /** More than the longest line that there can be, whatever `xml.token_bytes` is. */
 export const MAX_LINE_BYTES = 32 * 1024 * 1024;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { LineSorter } from '../../../src/cp/state/sorter.js';
+import { LineSorter } from '../../src/lib/line-sorter.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'sorter-'));
 after(() => rmSync(dir, { recursive: true }));

@@ -1,6 +1,6 @@
 /** Sorts any number of lines by their bytes in bounded memory: sorted runs on disk, merged as they are read. */
-import { collectGarbage } from '../../lib/memory.js';
-import { merge } from './sequences.js';
+import { collectGarbage } from './memory.js';
+import { merge } from './line-sequences.js';
 import { Spill } from './spill.js';
 
 /** Bytes of lines held in memory before a run is written. Measured: at 1 M urls the process stays below 200 MB. */

@@ -1,7 +1,7 @@
 /** A file nobody else sees: it has no name any more when it is used, so nothing remains however we end. */
 import { closeSync, openSync, unlinkSync } from 'node:fs';
-import { Output } from '../../lib/stdio.js';
-import { readLinesAt } from './sequences.js';
+import { Output } from './stdio.js';
+import { readLinesAt } from './line-sequences.js';
 
 export class Spill {
   readonly #fd: number;
