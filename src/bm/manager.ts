@@ -32,6 +32,7 @@ import { storeFull } from './store-full.js';
 import { RobotWait } from './robot-wait.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
+import { outcomeOfName } from './source-lost.js';
 import { Upstream } from './upstream.js';
 import { answerToVanished } from './vanished.js';
 
@@ -281,20 +282,16 @@ export class BotManager {
   /** Answers a request under its own id, content with its place. */
   #answer(task: FetchTask, result: RobotResult): void {
     const { id } = task.request;
-    const { destination, source } = task;
-    if (result.status === 'ok') {
-      if (destination === undefined) throw new Error(`request ${id}: content without a name in the store`);
-      if (!this.#upstream.has(source)) return this.#store.discard(destination);
-      const { machineId } = this.#store;
-      const fileId = this.#store.fileIdOf(destination);
-      return this.#upstream.answer(source, { ...result, id, machineId, fileId });
-    }
-    if (destination !== undefined) {
-      // A robot that vanished over it may still be writing: its name is used up. Otherwise it was never used.
-      if (task.tainted) this.#store.discard(destination);
-      else this.#store.giveBack(destination);
-    }
-    this.#upstream.answer(source, { ...result, id });
+    const { destination, source, tainted: isTainted } = task;
+    const hasContent = result.status === 'ok';
+    const outcome = outcomeOfName({ hasContent, isSourceLost: !this.#upstream.has(source), isTainted });
+    if (destination !== undefined && outcome === 'discarded') this.#store.discard(destination);
+    if (destination !== undefined && outcome === 'given back') this.#store.giveBack(destination);
+    if (result.status !== 'ok') return this.#upstream.answer(source, { ...result, id });
+    if (destination === undefined) throw new Error(`request ${id}: content without a name in the store`);
+    if (outcome !== 'reported') return;
+    const { machineId } = this.#store;
+    this.#upstream.answer(source, { ...result, id, machineId, fileId: this.#store.fileIdOf(destination) });
   }
 
   /** The task's robot is gone: whether another shall go on with it (vanished.ts). */

@@ -7,6 +7,7 @@ import { limitText, type SettingKey } from '../config/settings/index.js';
 import { SESSIONS_DB } from '../db/spools/sessions.js';
 import { placesAtDoor } from '../lib/open-files.js';
 import type { XmlLimits } from '../lib/xml/types.js';
+import { spoolDirOf } from './spool-dir.js';
 
 /** The settings a session is bounded by. */
 const LIMITS = [
@@ -63,7 +64,7 @@ export function unsOptions(config: Config, openFiles: number): UnsOptions {
   );
   return {
     id,
-    spoolDir: `${config.home.unsSpool}/${id}`,
+    spoolDir: spoolDirOf(config.home, id),
     minFree: freeDiskOf(config, 'uns'),
     sessionsDb: join(config.home.unsSpool, SESSIONS_DB.file),
     lccDb: config.home.db,
