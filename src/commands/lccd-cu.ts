@@ -1,7 +1,6 @@
 /** lccd-cu(8): answers the queries of content users over sockets, and keeps the list of who may ask. */
 import { CU_FIGURES } from '../cu/server/figures.js';
-import { readersFileOf } from '../cu/server/options.js';
-import { addReader, readReaders, removeReader } from '../cu/server/readers.js';
+import { readersOf } from '../cu/server/options.js';
 import { DEFAULT_PORT, startCu } from '../cu/server/start.js';
 import { EXIT, LccError } from '../lib/errors.js';
 import { runAsDaemon } from './daemon.js';
@@ -52,9 +51,9 @@ function administer(
   context: CommandContext,
   { added, removed }: { added: unknown; removed: unknown },
 ): number {
-  const readers = readersFileOf(configOf(context));
-  if (typeof added === 'string') process.stdout.write(`${addReader(readers, added)}\n`);
-  else if (typeof removed === 'string') removeReader(readers, removed);
-  else for (const name of [...readReaders(readers).keys()].sort()) process.stdout.write(`${name}\n`);
+  const readers = readersOf(configOf(context));
+  if (typeof added === 'string') process.stdout.write(`${readers.add(added)}\n`);
+  else if (typeof removed === 'string') readers.remove(removed);
+  else for (const name of readers.names()) process.stdout.write(`${name}\n`);
   return EXIT.ok;
 }

@@ -1,4 +1,5 @@
 import { RS_FIGURES } from '../rs/figures.js';
+import { DEFAULT_OPERATOR_PORT } from '../rs/operator/endpoints.js';
 import { DEFAULT_RS_PORT, startRs } from '../rs/start.js';
 import { runAsDaemon } from './daemon.js';
 import { CONFIG_OPTION } from './options.js';
@@ -13,11 +14,16 @@ export const command: CommandSpec = {
       help: `where applicants connect; may be repeated (rs.listen; port ${DEFAULT_RS_PORT})`,
       repeat: true,
     },
+    {
+      flags: '--operator-listen <ENDPOINT>',
+      help: `where operators connect, loopback or unix:/path; may be repeated (rs.operator_listen; port ${DEFAULT_OPERATOR_PORT})`,
+      repeat: true,
+    },
     CONFIG_OPTION,
   ],
   example: 'lccd-rs --listen=tls:0.0.0.0:9080',
   run(context) {
-    const { listen } = context.options;
+    const { listen, operatorListen } = context.options;
     return runAsDaemon(
       context,
       {
@@ -25,7 +31,10 @@ export const command: CommandSpec = {
         metrics: { listen: 'rs.metrics_listen', figures: RS_FIGURES },
         start: startRs,
       },
-      { 'rs.listen': Array.isArray(listen) ? listen : undefined },
+      {
+        'rs.listen': Array.isArray(listen) ? listen : undefined,
+        'rs.operator_listen': Array.isArray(operatorListen) ? operatorListen : undefined,
+      },
     );
   },
 };

@@ -1,7 +1,7 @@
 /** lccrs(8): the operator's hand on registration. Works while lccd-rs runs, and while it does not. */
 import { existsSync } from 'node:fs';
 import { slotsOf } from '../config/hours.js';
-import { loadConfig, type Config } from '../config/load.js';
+import type { Config } from '../config/load.js';
 import { readRegisteredPids } from '../db/providers/registered.js';
 import { RsDatabase } from '../db/rs/database.js';
 import type { RegistrationState } from '../db/rs/registrations.js';
@@ -11,8 +11,10 @@ import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { rsOptions } from '../rs/options.js';
 import { Transitions } from '../rs/transitions.js';
 import type { RsTerms } from '../wire/qm-rs.js';
-import { CONFIG_OPTION } from './options.js';
+import { actionOf } from './actions.js';
+import { CONFIG_OPTION, configOf } from './options.js';
 import { TERM_OPTIONS, termsOf } from './pidb-terms.js';
+import { changeOperators } from './rs-operators.js';
 import { auditLine, registrationLine, registrationText } from './rs-text.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
@@ -41,8 +43,9 @@ const TERMS = ['--filesmax', '--spacemax', '--fullsetsallowed', '--bandwidth', '
 
 export const command: CommandSpec = {
   name: 'lccrs',
-  summary: 'Sites that register by themselves: list, show, approve, refuse, audit, backup.',
-  operands: 'list|show ID|approve ID|refuse ID|audit|backup FILE',
+  summary:
+    'Sites that register by themselves: list, show, approve, refuse, audit, backup; operators of their pages.',
+  operands: 'list|show ID|approve ID|refuse ID|audit|backup FILE|operator add|rm NAME|operator list',
   options: [
     { flags: '--all', help: 'list: those that are over as well' },
     {
@@ -54,6 +57,10 @@ export const command: CommandSpec = {
       help: `approve: ${option.help}`,
     })),
     { flags: '--reason <TEXT>', help: 'refuse: what the applicant is told' },
+    {
+      flags: '--pwdfile <FILE>',
+      help: 'operator add: where the password goes, instead of the standard output',
+    },
     { flags: '--pid <N>', help: 'audit: of this provider' },
     { flags: '--limit <N>', help: 'list, audit: the last N', default: '100' },
     { flags: '--json', help: 'list, show, audit: one JSON object a line' },
@@ -65,16 +72,14 @@ export const command: CommandSpec = {
 
 function run(context: CommandContext): ExitStatus {
   const [word = '', operand = '', ...more] = context.operands;
-  const chosen = Object.hasOwn(ACTIONS, word) ? ACTIONS[word] : undefined;
-  if (chosen === undefined)
-    throw new LccError(
-      'usage',
-      `${word === '' ? 'nothing to do' : `"${word}" is no action`}; give one of ${Object.keys(ACTIONS).join(', ')}`,
-    );
+  if (word === 'operator') {
+    changeOperators(context, configOf(context));
+    return EXIT.ok;
+  }
+  const chosen = actionOf(ACTIONS, word);
   if ((chosen.operand === '') !== (operand === '') || more.length > 0)
     throw new LccError('usage', `write lccrs ${word}${chosen.operand === '' ? '' : ` ${chosen.operand}`}`);
-  const file = context.options['config'];
-  const config = loadConfig({ env: context.env, file: typeof file === 'string' ? file : undefined });
+  const config = configOf(context);
   const { path } = rsOptions(config);
   const reading = RsDatabase.openForReading(path);
   if (chosen.write !== true) return using(reading, db => chosen.action({ db, context, config, operand }));

@@ -15,6 +15,8 @@ import { apiOf, type NodeBindings } from './api.js';
 import type { RsStatus } from './figures.js';
 import { rsOptions, type RsOptions } from './options.js';
 import { listenerOf } from './listener.js';
+import { operatorDoor } from './operator/door.js';
+import { operatorEndpoints } from './operator/endpoints.js';
 import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
 import { Registrar } from './registrar.js';
@@ -36,6 +38,7 @@ export async function startRs(services: Services): Promise<Running> {
   const endpoints = config.get('rs.listen').map(text => parseEndpoint(text, DEFAULT_RS_PORT));
   if (endpoints.length === 0)
     throw new LccError('usage', '--listen=ENDPOINT is missing; write host:port, tls:host:port or unix:/path');
+  const operatorAt = operatorEndpoints(config.get('rs.operator_listen'));
   const options = rsOptions(config);
   if (options.url === '')
     throw new LccError('config', 'rs.url is missing: the public address of the Registration Server');
@@ -48,7 +51,7 @@ export async function startRs(services: Services): Promise<Running> {
     );
   try {
     const db = RsDatabase.open(options.path);
-    const running = await run(services, options, db, endpoints);
+    const running = await run(services, options, db, endpoints, operatorAt);
     return {
       ...running,
       async stop() {
@@ -69,6 +72,7 @@ async function run(
   options: RsOptions,
   db: RsDatabase,
   endpoints: readonly Endpoint[],
+  operatorAt: readonly Endpoint[],
 ): Promise<Running> {
   const { config, clock, log } = services;
   const fail = (error: unknown) => services.fail(error);
@@ -120,6 +124,13 @@ async function run(
   const bound = { ...WEB_PLACES, ofAddress: { key: 'web.max_connections_per_address', except } } as const;
   const web = await serveWeb(services, endpoints, listenerOf(app, log), limits, bound);
   for (const endpoint of web.endpoints) log.info('listening', { endpoint: formatEndpoint(endpoint) });
+
+  const operators = operatorDoor({ services, options, db, failed });
+  // Operators have places of their own: applicants cannot keep them out.
+  const operatorWeb = await serveWeb(services, operatorAt, listenerOf(operators, log), limits, {
+    ...WEB_PLACES,
+  });
+  for (const endpoint of operatorWeb.endpoints) log.info('operators', { endpoint: formatEndpoint(endpoint) });
 
   const ending = new AbortController();
   const peer = services.connect({ kind: 'unix', path: options.qmSocket }, each => sender.serve(each));
@@ -176,12 +187,12 @@ async function run(
         sites_applying: registrations.count('applying'),
         operations_waiting: waiting,
         registered: registrations.registeredCount,
-        listens: web.endpoints.map(each => formatEndpoint(each)),
+        listens: [...web.endpoints, ...operatorWeb.endpoints].map(each => formatEndpoint(each)),
       };
     },
     async stop() {
       ending.abort();
-      await web.close();
+      await Promise.all([web.close(), operatorWeb.close()]);
       await registrar.idle();
       peer.close();
       sender.stop();

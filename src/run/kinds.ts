@@ -74,7 +74,15 @@ export const KINDS: readonly DaemonKind[] = [
     phase: 'readers',
     children: config => {
       const endpoints = config.get('rs.listen');
-      return endpoints.length === 0 ? [] : [endpoints.map(endpoint => `--listen=${endpoint}`)];
+      const operators = config.get('rs.operator_listen');
+      return endpoints.length === 0
+        ? []
+        : [
+            [
+              ...endpoints.map(endpoint => `--listen=${endpoint}`),
+              ...operators.map(endpoint => `--operator-listen=${endpoint}`),
+            ],
+          ];
     },
   },
   {

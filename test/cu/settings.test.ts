@@ -17,8 +17,8 @@ test('every setting of lccd-cu reaches the option it is for', () => {
   const overrides = { ...Object.fromEntries(given), ...others };
   const options = cuOptions(configOf(overrides), Infinity);
   assert.deepEqual(options.limits, limits);
-  const { readersFile, anonymous, machineId } = options;
-  assert.deepEqual([readersFile, anonymous, machineId], ['/somewhere', true, 'm2']);
+  const { readers, anonymous, machineId } = options;
+  assert.deepEqual([readers.path, anonymous, machineId], ['/somewhere', true, 'm2']);
   // Seen by test/commands/lccd, test/web/metrics and test/commands/lccq-content.
   const elsewhere = ['cu.listen', 'cu.metrics_listen', 'cu.max_text_bytes'];
   const { all, named } = settingsOf('cu', [...Object.keys(overrides), ...elsewhere]);

@@ -10,6 +10,15 @@ export const RS = {
     'public address of the Registration Server with its base path; required with rs.listen',
     HTTP_URL,
   ),
+  'rs.operator_listen': list(
+    [],
+    "endpoints of the operators' pages: on the loopback, or Unix sockets; empty: there are none",
+  ),
+  'rs.operator_url': text(
+    '',
+    "address of the operators' pages where a proxy stands in front of them; empty: one of the loopback",
+    HTTP_URL,
+  ),
   'rs.uns': text('', 'endpoint that providers are told to deliver to; empty: the first of uns.listen'),
   'rs.contact': text('', 'what applicants are told when they need a person: an address or a url'),
   'rs.mode': {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { xmlLimitsOf } from '../../config/limits.js';
 import type { Config } from '../../config/load.js';
 import { limitText, type SettingKey } from '../../config/settings/index.js';
+import { AccountFile } from '../../lib/account-file.js';
 import type { XmlLimits } from '../../lib/xml/types.js';
 
 const LIMITS = [
@@ -23,7 +24,7 @@ export interface CuOptions {
   storeDir: string;
   /** Machine whose content is local. */
   machineId: string;
-  readersFile: string;
+  readers: AccountFile;
   /** Whether clients over TCP and TLS need no credentials. */
   anonymous: boolean;
   xml: XmlLimits;
@@ -39,15 +40,17 @@ export function cuOptions(config: Config, openFiles: number): CuOptions {
     dbPath: config.home.db,
     storeDir: config.home.store,
     machineId: config.get('bm.machine_id'),
-    readersFile: readersFileOf(config),
+    readers: readersOf(config),
     anonymous: config.get('cu.anonymous'),
     xml: xmlLimitsOf(config),
     limits,
   };
 }
 
-export function readersFileOf(config: Config): string {
-  return config.get('cu.readers_file') || join(config.home.dir, 'readers');
+/** Who may read over the network. */
+export function readersOf(config: Config): AccountFile {
+  const path = config.get('cu.readers_file') || join(config.home.dir, 'readers');
+  return new AccountFile(path, { one: 'reader', madeBy: '--add-reader' });
 }
 
 /** `32 (cu.max_connections_per_address)`: a limit as a refusal names it. */

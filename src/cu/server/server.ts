@@ -11,7 +11,6 @@ import { Refusal } from '../../wire/refusal.js';
 import { SharedCache } from './cache.js';
 import type { CuStatus } from './figures.js';
 import type { CuOptions } from './options.js';
-import { Readers } from './readers.js';
 import { CuSession, type CuSessionParts } from './session.js';
 
 const OFF_LINE = new LccError('try.later', 'temporarily off-line, try again later');
@@ -54,7 +53,7 @@ export class CuServer {
       clock,
       log,
       cache: this.#cache,
-      readers: new Readers(options.readersFile),
+      readers: options.readers,
       backoff: new LoginBackoff(clock),
       share: new FairShare(),
       counted: (what, by) => void (this.#counts[what] += by),

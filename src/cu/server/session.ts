@@ -7,6 +7,7 @@
  */
 import type { Connection } from '../../daemon/types.js';
 import { storageError } from '../../db/sqlite/open.js';
+import type { AccountFile } from '../../lib/account-file.js';
 import type { Clock } from '../../lib/clock.js';
 import { Conversation } from '../../lib/conversation.js';
 import { LccError, messageOf } from '../../lib/errors.js';
@@ -20,14 +21,13 @@ import type { StreamSink } from '../sink.js';
 import { answer } from './answer.js';
 import type { SharedCache } from './cache.js';
 import { limitOf, type CuLimit, type CuOptions } from './options.js';
-import type { Readers } from './readers.js';
 
 export interface CuSessionParts {
   options: CuOptions;
   clock: Clock;
   log: Log;
   cache: SharedCache;
-  readers: Readers;
+  readers: AccountFile;
   backoff: LoginBackoff;
   /** Of connections: what each may read in a turn of the event loop. */
   share: FairShare;

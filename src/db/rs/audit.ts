@@ -28,6 +28,10 @@ export class AuditStore {
         `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
          WHERE pid = coalesce($pid, pid) OR ($pid IS NULL AND pid IS NULL) ORDER BY id DESC LIMIT $limit`,
       ),
+      page: db.prepare<{ pid: number | null; before: number | null; limit: number }, AuditRow>(
+        `SELECT id, at_ms AS atMs, event, registration, pid, by, detail FROM audit
+         WHERE id < coalesce($before, id + 1) AND ($pid IS NULL OR pid = $pid) ORDER BY id DESC LIMIT $limit`,
+      ),
       prune: db.prepare<[number]>('DELETE FROM audit WHERE at_ms < ?'),
     };
   }
@@ -40,6 +44,14 @@ export class AuditStore {
   /** The last ones, the newest first. @param pid of this provider only */
   last(limit: number, pid?: number): AuditRow[] {
     return this.#statements.last.all({ pid: pid ?? null, limit });
+  }
+
+  /** The newest first. @param before id that those of this page lie below */
+  page(
+    limit: number,
+    { before, pid }: { before?: number | undefined; pid?: number | undefined },
+  ): AuditRow[] {
+    return this.#statements.page.all({ pid: pid ?? null, before: before ?? null, limit });
   }
 
   /** Forgets what was before. */
