@@ -19,6 +19,8 @@ export class Branch implements Worker<RelayTask> {
   readonly peer: BotManagerPeer;
   readonly #overbookPercent: number;
   relays = false;
+  /** It does requests for what nobody announced. */
+  takesUnasked = false;
   #offered = 0;
   #rests = false;
 

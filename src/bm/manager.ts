@@ -20,7 +20,7 @@ import type { Clock } from '../lib/clock.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { RobotPeer } from '../wire/bm-bot.js';
-import type { FetchFailed, FetchRequest, RobotResult } from '../wire/fetch.js';
+import { isForUnasked, type FetchFailed, type FetchRequest, type RobotResult } from '../wire/fetch.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { ownerOf, Stops } from '../wire/retry-after.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
@@ -134,11 +134,13 @@ export class BotManager {
     const peer = new RobotPeer(
       stream,
       {
-        hello: slots => {
+        hello: (slots, takesUnasked) => {
           this.#upstream.heedSilence();
           if (worker.slots !== slots || !this.#robots.has(worker))
             this.#log.info('robot connected', { peer: where, slots });
           worker.slots = slots;
+          worker.takesUnasked = takesUnasked;
+          if (!takesUnasked) this.#takeBack(({ request }) => isForUnasked(request));
           if (this.#robots.has(worker)) this.#distributor.pump();
           else {
             this.#robots.add(worker);
@@ -215,6 +217,8 @@ export class BotManager {
 
   #request(source: number, request: FetchRequest): void {
     if (this.#stopping || this.#stops.includes(request.lane, this.#options.clock.monotonicMs()))
+      return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
+    if (isForUnasked(request) && !this.#takesUnasked)
       return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
     this.#heedRoom();
     if (this.#full) return this.#upstream.answer(source, this.#storeFull(request.id));
@@ -312,11 +316,17 @@ export class BotManager {
     task.tainted = false;
   }
 
+  /** Any of the robots may get what is asked for. */
+  get #takesUnasked(): boolean {
+    return this.#robots.size > 0 && [...this.#robots].every(robot => robot.takesUnasked);
+  }
+
   /** Says how much can be done, when that has changed. */
   #offer(): void {
     const slots = this.#full || this.#stopping ? 0 : this.#distributor.slots;
     const { machineId, id } = this.#store;
-    this.#upstream.offer({ machineIds: [machineId], slots, storeIds: [id], relays: false });
+    const takesUnasked = this.#takesUnasked;
+    this.#upstream.offer({ machineIds: [machineId], slots, storeIds: [id], relays: false, takesUnasked });
     this.#waitForRobots();
   }
 

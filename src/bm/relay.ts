@@ -17,7 +17,7 @@ import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
-import type { FetchRequest, FetchResult } from '../wire/fetch.js';
+import { isForUnasked, type FetchRequest, type FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, type RefusedMachine } from '../wire/machines.js';
 import type { LinkLimits } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
@@ -165,6 +165,8 @@ export class Relay {
   #hello(branch: Branch, offer: Offer, where: string): void {
     this.#upstream.heedSilence();
     branch.relays = offer.relays;
+    branch.takesUnasked = offer.takesUnasked === true;
+    if (!branch.takesUnasked) this.#takeBack(({ request }) => isForUnasked(request));
     const refusals = this.#machines.set(branch, offer);
     this.#cameAnew(refusals.filter(({ link }) => link !== branch));
     for (const { link, machineId, why } of refusals) this.#refuse(link, machineId, why);
@@ -209,6 +211,7 @@ export class Relay {
     if (
       this.#stopping ||
       this.#slots() === 0 ||
+      (isForUnasked(request) && !this.#takesUnasked) ||
       this.#stops.includes(request.lane, this.#options.clock.monotonicMs())
     )
       return this.#upstream.answer(source, { id: request.id, status: 'recalled' });
@@ -260,6 +263,8 @@ export class Relay {
         // A machine below it that was refused, or has gone over to another branch: its file is not to be pointed to.
         return this.#machines.linkOf(result.machineId) !== branch;
       case 'unchanged':
+      case 'redirect':
+      case 'inline':
         return false;
     }
   }
@@ -329,6 +334,11 @@ export class Relay {
     });
   }
 
+  /** Any of the branches may get what is asked for. */
+  get #takesUnasked(): boolean {
+    return this.#branches.size > 0 && [...this.#branches.keys()].every(branch => branch.takesUnasked);
+  }
+
   #slots(): number {
     let slots = 0;
     for (const branch of this.#branches.keys()) slots += branch.offered;
@@ -341,6 +351,7 @@ export class Relay {
       ...this.#machines.all(without),
       slots: this.#stopping ? 0 : this.#slots(),
       relays: true,
+      takesUnasked: this.#takesUnasked,
     });
   }
 

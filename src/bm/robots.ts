@@ -25,6 +25,8 @@ export interface FetchTask extends Task {
 
 export class RobotWorker implements Worker<FetchTask> {
   slots = 0;
+  /** It does requests for what nobody announced. */
+  takesUnasked = false;
   readonly where: string;
   readonly #peer: RobotPeer;
   readonly #store: Store;
@@ -51,10 +53,12 @@ export class RobotWorker implements Worker<FetchTask> {
   }
 
   give(task: FetchTask): void {
+    const { request } = task;
+    if (request.inline !== undefined) return this.#peer.fetch(task.number, undefined, request);
     task.destination ??= this.#store.take();
     if (task.destination === undefined)
       return this.#failed(this, storeFull(task.number, this.#store.describeRoom()));
-    this.#peer.fetch(task.number, this.#store.pathOf(task.destination), task.request);
+    this.#peer.fetch(task.number, this.#store.pathOf(task.destination), request);
   }
 
   turn(task: FetchTask): void {

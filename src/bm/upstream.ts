@@ -128,7 +128,7 @@ export class Upstream {
   /** Says who is here and how much can be done, when that has changed. */
   offer(offer: Offer): void {
     if (this.#source === undefined) return;
-    const text = `${offer.slots} ${offer.machineIds.join(' ')}\n${offer.storeIds.join(' ')}`;
+    const text = `${offer.slots} ${offer.takesUnasked} ${offer.machineIds.join(' ')}\n${offer.storeIds.join(' ')}`;
     if (text === this.#offered) return;
     this.#offered = text;
     this.#source.peer.hello(offer);

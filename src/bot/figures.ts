@@ -6,7 +6,7 @@ import { formatBytes } from '../lib/bytes-text.js';
 const FETCHES = {
   name: 'lcc_bot_fetches_total',
   label: 'result',
-  help: 'Fetches done, by result: ok, unchanged, error',
+  help: 'Fetches done, by result: ok, unchanged, redirect (reported, not followed), error',
 };
 
 export const BOT_FIGURES = {
@@ -26,6 +26,7 @@ export const BOT_FIGURES = {
   idle_connections: gauge('lcc_bot_idle_connections', 'Connections to sites kept for the next request'),
   ok: countOf(FETCHES, 'ok'),
   unchanged: countOf(FETCHES, 'unchanged'),
+  redirect: countOf(FETCHES, 'redirect'),
   error: countOf(FETCHES, 'error'),
   bytes: counter('lcc_bot_content_bytes_total', 'Bytes of content stored', count =>
     count === 0 ? '' : `${formatBytes(count)} fetched since the start`,

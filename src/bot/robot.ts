@@ -15,12 +15,13 @@ import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { ManagerPeer } from '../wire/bm-bot.js';
-import type { RobotDone, RobotRequest } from '../wire/fetch.js';
+import type { FetchInline, RobotDone, RobotRequest } from '../wire/fetch.js';
 import type { ChannelLimits } from '../wire/messages.js';
 import { parseMtime } from '../wire/mtime.js';
 import { ownerOf, Stops } from '../wire/retry-after.js';
 import type { FetchEngine } from '../fetch/engine.js';
-import type { FetchOutcome } from '../fetch/outcome.js';
+import type { Fetched, FetchOutcome } from '../fetch/outcome.js';
+import { MemorySink, type Sink } from '../fetch/sink.js';
 import type { BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
 import { OfferedSlots } from './offered-slots.js';
@@ -75,7 +76,7 @@ export class Robot {
     end: (begun, outcome) => this.#end(begun, outcome),
   };
   readonly #files: StoreFiles;
-  readonly #counts = { ok: 0, unchanged: 0, error: 0, bytes: 0, wire_bytes: 0 };
+  readonly #counts = { ok: 0, unchanged: 0, redirect: 0, error: 0, bytes: 0, wire_bytes: 0 };
 
   constructor(options: RobotOptions) {
     this.#options = options;
@@ -116,7 +117,7 @@ export class Robot {
     this.#sessions.add(session);
     if (this.#stopping) session.peer.channel.end();
     else {
-      session.peer.hello(asker === 'manager' ? this.#offered.last : slots, asker === 'manager');
+      this.#greet(session, asker === 'manager' ? this.#offered.last : slots);
       session.peer.hold(this.#held);
     }
   }
@@ -141,7 +142,7 @@ export class Robot {
     this.#offered.stop();
     for (const session of this.#sessions) {
       this.#forget(session);
-      session.peer.hello(0);
+      this.#greet(session, 0);
     }
     await new Promise<void>(resolve => {
       this.#whenIdle = resolve;
@@ -227,11 +228,17 @@ export class Robot {
     if (request.lastModified !== undefined) request.lastModified = httpDate(request.lastModified);
     this.#running++;
     const begun = new BegunFetch(session, request, lane, this.#ahead);
-    const sink = this.#files.sinkFor(request.file, begun);
+    const sink = this.#sinkFor(request, begun);
     const fetch = this.#options.engine.fetch(request, sink, begun);
     begun.fetch = fetch;
     if (!begun.over) session.running.add(fetch);
     if (begun.inLane && name !== undefined) session.asking.set(name, fetch);
+  }
+
+  #sinkFor({ file, inline }: RobotRequest, begun: BegunFetch): Sink {
+    if (inline === undefined) return this.#files.sinkFor(file, begun);
+    begun.inline = new MemorySink(false);
+    return begun.inline;
   }
 
   #end(begun: BegunFetch, outcome: FetchOutcome): void {
@@ -239,7 +246,7 @@ export class Robot {
     const isAwaited = begun.isAwaited();
     begun.over = true;
     if (fetch !== undefined) session.running.delete(fetch);
-    const result = resultOf(request, outcome);
+    const result = resultOf(request, outcome, begun.inline);
     this.#note(session, result);
     if (request.lane !== undefined && session.stops.heard(request.lane, result, this.#nowMs()))
       this.#leaveAlone(session, request.lane);
@@ -259,7 +266,11 @@ export class Robot {
   }
 
   #offer(slots: number): void {
-    for (const { peer, asker } of this.#sessions) if (asker === 'manager') peer.hello(slots, true);
+    for (const session of this.#sessions) if (session.asker === 'manager') this.#greet(session, slots);
+  }
+
+  #greet({ peer, asker }: Session, slots: number): void {
+    peer.hello(slots, { isPinged: asker === 'manager', takesUnasked: true });
   }
 
   #leaveLane(begun: BegunFetch): void {
@@ -275,7 +286,7 @@ export class Robot {
 
   #note(session: Session, result: RobotDone): void {
     this.#running--;
-    this.#counts[result.status]++;
+    this.#counts[result.status === 'inline' ? 'ok' : result.status]++;
     this.#counts.wire_bytes += result.wireBytes;
     if (result.status === 'ok') this.#counts.bytes += result.len;
     session.open--;
@@ -327,10 +338,36 @@ export class Robot {
   }
 }
 
-function resultOf({ id, file }: RobotRequest, outcome: FetchOutcome): RobotDone {
+/** @param inline what was wanted with the result */
+function resultOf(
+  { id, file }: RobotRequest,
+  outcome: FetchOutcome,
+  inline: MemorySink | undefined,
+): RobotDone {
+  if (outcome.status === 'ok' && inline !== undefined) return inlineOf(id, outcome, inline);
   if (outcome.status !== 'error') return Object.assign(outcome, { id });
   const { failure, wireBytes, elapsedMs } = outcome;
+  if (failure.kind === 'status' && failure.location !== undefined) {
+    const { status: http, location } = failure;
+    return { id, status: 'redirect', http, location, wireBytes, elapsedMs };
+  }
   return { id, status: 'error', ...verdictOf(failure, file), wireBytes, elapsedMs };
+}
+
+function inlineOf(id: number, outcome: Fetched, sink: MemorySink): FetchInline {
+  const { http, wireBytes, elapsedMs, isCut = false, lastModified, etag, finalUrl } = outcome;
+  return {
+    id,
+    status: 'inline',
+    http,
+    content: sink.bytes(),
+    isCut,
+    wireBytes,
+    elapsedMs,
+    ...(lastModified === undefined ? undefined : { lastModified }),
+    ...(etag === undefined ? undefined : { etag }),
+    ...(finalUrl === undefined ? undefined : { finalUrl }),
+  };
 }
 
 /** The form a server understands; what it sent itself, or anything that is no time, stays as it is. */

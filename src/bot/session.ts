@@ -4,6 +4,7 @@ import type { RobotRequest, RobotResult } from '../wire/fetch.js';
 import type { Stops } from '../wire/retry-after.js';
 import type { Cancellable, FetchEvents } from '../fetch/job.js';
 import type { FetchOutcome } from '../fetch/outcome.js';
+import type { MemorySink } from '../fetch/sink.js';
 import type { BotLane } from './lanes.js';
 import type { FileOwner } from './store-files.js';
 
@@ -50,6 +51,8 @@ export class BegunFetch implements FetchEvents, FileOwner {
   readonly lane: BotLane<WaitingRequest>;
   readonly #ahead: Ahead;
   fetch: Cancellable | undefined;
+  /** Where its content is that is wanted with the result. */
+  inline: MemorySink | undefined;
   /** Whether its site is still being asked. */
   inLane = true;
   over = false;

@@ -40,6 +40,7 @@ const VERDICTS: Record<PlainKind, readonly [code: number, reach: ErrorReach]> = 
   'redirect-outside': [609, 'real'],
   'redirect-downgrade': [609, 'real'],
   'other-type': [607, 'real'],
+  'unaccepted-type': [303, 'real'],
   differs: [612, 'real'],
   cancelled: [605, 'url'],
   bug: [605, 'url'],

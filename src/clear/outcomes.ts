@@ -112,6 +112,7 @@ function ofFailure(failure: Exclude<FetchFailure, { kind: 'status' }>, verb: Pag
     case 'bad-location':
     case 'unexpected-status':
     case 'other-type':
+    case 'unaccepted-type':
     case 'differs':
     case 'cancelled':
     case 'bug':

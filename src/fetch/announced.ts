@@ -1,4 +1,5 @@
 /** What was announced of a content against what comes: its type, and its length and md5 where these are enforced. */
+import { mimeMatcher } from '../wire/mime-patterns.js';
 import { fail, type FetchFailure } from './failure.js';
 import { essenceOf, type ResponseHead } from './head.js';
 import type { FetchJob } from './job.js';
@@ -8,6 +9,16 @@ export function otherType({ mimetype }: FetchJob, { contentType }: ResponseHead)
   const [announced, served] = [essenceOf(mimetype), essenceOf(contentType)];
   if (announced === undefined || served === undefined || !contradicts(announced, served)) return undefined;
   return fail('other-type', `${announced} was announced, ${served} is served`);
+}
+
+/** What the site does not say the type of is application/octet-stream. */
+export function unacceptedType(
+  { accept }: FetchJob,
+  { contentType }: ResponseHead,
+): FetchFailure | undefined {
+  if (accept === undefined) return undefined;
+  const served = essenceOf(contentType) ?? 'application/octet-stream';
+  return mimeMatcher(accept)(served) ? undefined : fail('unaccepted-type', `${served} is served`);
 }
 
 export function otherLength({ enforce, len }: FetchJob, length: number): FetchFailure | undefined {

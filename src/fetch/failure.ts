@@ -46,8 +46,9 @@ export type PlainKind =
   | 'too-many-redirects'
   | 'redirect-outside'
   | 'redirect-downgrade'
-  /** Another type than announced; another md5 or length, where these are enforced. */
+  /** Another type than announced, or than those that are taken; another md5 or length, where these are enforced. */
   | 'other-type'
+  | 'unaccepted-type'
   | 'differs'
   | 'cancelled'
   /** An exception in this code. */
@@ -56,8 +57,8 @@ export type PlainKind =
 /** `detail` is a phrase for people that goes with a text for the kind. */
 export type FetchFailure =
   | { kind: PlainKind; detail: string }
-  /** An error status; or for what is not GET or HEAD, a redirect. */
-  | { kind: 'status'; status: number; retryAfterMs?: number }
+  /** An error status; for what is not GET or HEAD, a redirect; and one that is to be reported, with where it leads. */
+  | { kind: 'status'; status: number; retryAfterMs?: number; location?: string }
   /** Where the content goes did not take it. */
   | { kind: 'sink'; error: unknown }
   /** The body to send could not be read. */

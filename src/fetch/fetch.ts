@@ -74,7 +74,7 @@ export class Fetch {
     this.#sinceMs = nowMs;
     this.#speed = new Speed(limits, nowMs, 0);
     this.#deadlineMs = nowMs + Math.min(limits.totalTimeoutMs, job.timeoutMs ?? Infinity);
-    this.#maxBytes = Math.min(limits.maxContentBytes, job.maxBytes ?? Infinity);
+    this.#maxBytes = Math.min(limits.maxContentBytes, job.maxBytes ?? Infinity, job.inline ?? Infinity);
   }
 
   start(): void {
@@ -256,7 +256,7 @@ export class Fetch {
 
   #receive(head: ResponseHead): void {
     const coding = takenAs(head, this.#job, this.#context.manners);
-    const isCut = this.#context.manners.cutsContent;
+    const isCut = this.#context.manners.cutsContent || this.#job.inline !== undefined;
     const isBodiless = this.#isBodiless(head);
     if (typeof coding !== 'string') this.#fail(coding);
     else if (isBodiless) this.#afterDraining(head, () => this.onWhole());
@@ -290,7 +290,7 @@ export class Fetch {
     const from = this.#url;
     if (from === undefined) return;
     const { limits, manners } = this.#context;
-    this.#redirects ??= new Redirects(from, this.#job.roots, limits, manners);
+    this.#redirects ??= new Redirects(from, this.#job, limits, manners);
     this.#odd = undefined;
     const to = this.#redirects.next(head, from);
     if (to instanceof URL) this.#request(targetOfUrl(to), false);

@@ -16,6 +16,8 @@ export interface ResponseHead {
   retryAfter: string | undefined;
   /** `X-Cache`: whether a cache on the way had it, in its words. */
   cache: string | undefined;
+  /** `X-Robots-Tag`, all of them: which use of it the site permits. */
+  robots: string | undefined;
   /** Percent-encoded where it held bytes beyond ASCII; `conflicting` when several differ. */
   location: string | undefined;
   conflictingLocations: boolean;
@@ -38,6 +40,8 @@ const FIELDS: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, l
   ].find(name => name.length === length),
 );
 
+const ROBOTS = 'x-robots-tag';
+
 /**
  * Reads a raw header list (name, value, name, value …).
  * @param framed the protocol itself says where a body ends: HTTP/2
@@ -53,6 +57,7 @@ export function readHead(status: number, raw: readonly Buffer[], framed = false)
     etag: undefined,
     retryAfter: undefined,
     cache: undefined,
+    robots: undefined,
     location: undefined,
     conflictingLocations: false,
     endsByClose: false,
@@ -62,7 +67,12 @@ export function readHead(status: number, raw: readonly Buffer[], framed = false)
     const value = raw[i + 1];
     if (name === undefined || value === undefined) continue;
     const field = FIELDS[Math.min(name.length, FIELDS.length - 1)];
-    if (field === undefined || !is(name, field)) continue;
+    if (field === undefined) continue;
+    if (!is(name, field)) {
+      // As long as content-type.
+      if (is(name, ROBOTS)) head.robots = joined(head.robots, printable(value));
+      continue;
+    }
     const said = text(value);
     switch (field) {
       case 'etag':
@@ -148,6 +158,11 @@ function is(name: Buffer, wanted: string): boolean {
 
 function text(value: Buffer): string {
   return value.toString('latin1').trim();
+}
+
+/** What can stand in an attribute, whatever bytes came. */
+function printable(value: Buffer): string {
+  return text(value).replace(/[^\x20-\x7e]/g, ' ');
 }
 
 function joined(before: string | undefined, next: string): string {

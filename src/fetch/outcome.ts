@@ -47,6 +47,7 @@ export function fetchedOf(
   if (head.lastModified !== undefined) outcome.lastModified = head.lastModified;
   if (head.etag !== undefined) outcome.etag = head.etag;
   if (head.cache !== undefined) outcome.cache = head.cache;
+  if (head.robots !== undefined) outcome.robots = head.robots;
   return outcome;
 }
 

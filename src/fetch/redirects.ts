@@ -1,8 +1,13 @@
 /** Where redirects lead, and whether they may be followed. */
+import { isSameUrl } from '../wire/canonical.js';
+import type { FetchTerms } from '../wire/fetch.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
 import type { Manners } from './manners.js';
 import { isHttp, isWithin, parseUrl, type Target } from './target.js';
+
+/** RFC 9309, 2.3.1.2: at least five, whatever host they lead to. */
+const MAX_INLINE_REDIRECTS = 5;
 
 export class Redirects {
   /** Without fragments, which servers never see. */
@@ -11,21 +16,23 @@ export class Redirects {
   readonly #most: number;
   readonly #mostText: string;
   readonly #permitsDowngrade: boolean;
+  readonly #isReported: boolean;
   #moved: string | undefined;
   #isBroken = false;
 
   /** @param from the url that was asked for first */
   constructor(
     from: Target,
-    roots: readonly string[],
+    { roots, redirects, inline }: Pick<FetchTerms, 'roots' | 'redirects' | 'inline'>,
     { maxRedirects, redirectLimitText }: { maxRedirects: number; redirectLimitText: string },
     { permitsDowngrade }: Manners,
   ) {
     this.#visited = new Set(from.href.split('#', 1));
     this.#roots = roots;
-    this.#most = maxRedirects;
-    this.#mostText = redirectLimitText;
+    this.#most = inline === undefined ? maxRedirects : MAX_INLINE_REDIRECTS;
+    this.#mostText = inline === undefined ? redirectLimitText : String(MAX_INLINE_REDIRECTS);
     this.#permitsDowngrade = permitsDowngrade;
+    this.#isReported = redirects === 'report';
   }
 
   /** Whether one was followed. */
@@ -40,6 +47,22 @@ export class Redirects {
 
   /** @returns the url to go on with, or why not */
   next(head: ResponseHead, from: Target): URL | FetchFailure {
+    const to = this.#targetOf(head, from);
+    if (!(to instanceof URL)) return to;
+    if (this.#visited.has(to.href)) return fail('redirect-loop', `${to.href} again`);
+    if (this.#isReported && !isSameUrl(from.href, to.href))
+      return { kind: 'status', status: head.status, location: to.href };
+    if (this.#visited.size > this.#most) return fail('too-many-redirects', `more than ${this.#mostText}`);
+    if (!isWithin(this.#roots, to)) return fail('redirect-outside', to.href);
+    if (!this.#permitsDowngrade && to.protocol === 'http:' && from.origin.startsWith('https:'))
+      return fail('redirect-downgrade', to.href);
+    this.#visited.add(to.href);
+    this.#isBroken ||= head.status !== 301 && head.status !== 308;
+    if (!this.#isBroken) this.#moved = to.href;
+    return to;
+  }
+
+  #targetOf(head: ResponseHead, from: Target): URL | FetchFailure {
     if (head.conflictingLocations) return fail('bad-location', `${head.status} with two Locations`);
     if (head.location === undefined || head.location === '')
       return fail('no-location', `${head.status} with no Location`);
@@ -51,15 +74,6 @@ export class Redirects {
       to.password = '';
       return fail('redirect-outside', `${to.href} with a login`);
     }
-    if (!isHttp(to)) return fail('redirect-outside', to.href);
-    if (this.#visited.has(to.href)) return fail('redirect-loop', `${to.href} again`);
-    if (this.#visited.size > this.#most) return fail('too-many-redirects', `more than ${this.#mostText}`);
-    if (!isWithin(this.#roots, to)) return fail('redirect-outside', to.href);
-    if (!this.#permitsDowngrade && to.protocol === 'http:' && from.origin.startsWith('https:'))
-      return fail('redirect-downgrade', to.href);
-    this.#visited.add(to.href);
-    this.#isBroken ||= head.status !== 301 && head.status !== 308;
-    if (!this.#isBroken) this.#moved = to.href;
-    return to;
+    return isHttp(to) ? to : fail('redirect-outside', to.href);
   }
 }

@@ -1,5 +1,5 @@
 /** Whether the content of an answer is taken, and how it is coded. */
-import { otherType } from './announced.js';
+import { otherType, unacceptedType } from './announced.js';
 import { codingOf, type Coding } from './decode.js';
 import { fail, type FetchFailure } from './failure.js';
 import type { ResponseHead } from './head.js';
@@ -15,5 +15,5 @@ export function takenAs(head: ResponseHead, job: FetchJob, { codings }: Manners)
   }
   const coding = codingOf(contentCoding, codings);
   if (coding === undefined) return fail('coding', `content coding ${contentCoding} was not asked for`);
-  return otherType(job, head) ?? coding;
+  return otherType(job, head) ?? unacceptedType(job, head) ?? coding;
 }

@@ -179,8 +179,8 @@ export class Dispatcher {
 
   /** A result. @returns false when it was not asked of this Bot Manager */
   fetched(workerId: number, result: FetchResult): boolean {
-    const request = this.#inFlight.take(result.id, workerId);
-    if (request === undefined) return false;
+    const request = result.status === 'inline' ? undefined : this.#inFlight.take(result.id, workerId);
+    if (request === undefined || result.status === 'inline') return false;
     const { lane, arrival, expected, url, login } = request;
     const known = this.#providers.get(lane.pid);
     const nowMs = this.#options.clock.monotonicMs();

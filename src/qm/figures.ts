@@ -26,7 +26,7 @@ import {
 const FETCHED = {
   name: 'lcc_qm_fetched_total',
   label: 'result',
-  help: 'Fetches done, by result: stored, unchanged, error (told to the provider), retry (failed for now)',
+  help: 'Fetches done, by result: stored, unchanged, redirect (of what nobody announced), error (told to the provider), retry (failed for now)',
 };
 
 export const QM_FIGURES = {
@@ -81,6 +81,7 @@ export const QM_FIGURES = {
   retry_at_ms: field<number | null>(),
   stored: countOf(FETCHED, 'stored', (_stored, status) => fetchedSince(status)),
   unchanged: countOf(FETCHED, 'unchanged'),
+  redirects: countOf(FETCHED, 'redirect'),
   errors: countOf(FETCHED, 'error'),
   retries: countOf(FETCHED, 'retry'),
   wire_bytes: counter('lcc_qm_wire_bytes_total', 'Bytes received from sites, headers included'),
@@ -111,6 +112,7 @@ function fetchedSince(qm: Status): string {
   const kinds = [
     ['stored', 'stored', 'stored'],
     ['unchanged', 'unchanged', 'unchanged'],
+    ['redirects', 'redirect', 'redirects'],
     ['errors', 'error', 'errors'],
     ['retries', 'failure to be tried again', 'failures to be tried again'],
   ] as const;

@@ -15,7 +15,10 @@ export function ratesOf(before: Moment, now: Moment): Rates | undefined {
   if (from === undefined || to === undefined || from.pid !== to.pid || seconds <= 0) return undefined;
   const since = (...names: string[]) =>
     names.reduce((sum, name) => sum + Number(to[name] ?? 0) - Number(from[name] ?? 0), 0) / seconds;
-  return { urls_per_s: since('stored', 'unchanged', 'errors', 'retries'), bytes_per_s: since('wire_bytes') };
+  return {
+    urls_per_s: since('stored', 'unchanged', 'redirects', 'errors', 'retries'),
+    bytes_per_s: since('wire_bytes'),
+  };
 }
 
 function queueManagerOf({ looks }: Moment) {

@@ -3,7 +3,8 @@
  *
  *     up:   <lococa:bot slots="64"/>                          first, and again whenever it changes
  *           <lococa:bot slots="64" pings="yes"/>              the same of one that wants to be pinged
- *           <fetched id="17" status="ok" …/>                  fetch-messages.ts
+ *           <lococa:bot slots="64" unasked="yes"/>            the same of one that understands redirects and inline
+ *           <fetched id="17" status="ok" …/>  <part id="22">…</part>   fetch-messages.ts
  *           <pong/>                                           answers a ping
  *     down: <fetch id="17" lane="7" url="http://…" file="/…/ab/cd/1f.0"/>  <recall lane="7"/>
  *           <ping intervalms="15000"/>                        the next comes after that time
@@ -20,17 +21,12 @@
 import type { Duplex } from 'node:stream';
 import type { LccError } from '../lib/errors.js';
 import type { Attributes } from '../lib/xml/types.js';
-import {
-  formatFetch,
-  formatFetched,
-  formatRecall,
-  readRecall,
-  readRobotFetch,
-  readRobotFetched,
-} from './fetch-messages.js';
+import { formatFetch, formatRecall, readRecall, readRobotFetch, readRobotFetched } from './fetch-messages.js';
 import type { FetchTerms, RobotRequest, RobotResult } from './fetch.js';
+import { InlineParts } from './inline-parts.js';
 import { optionalFlag, requiredSlots } from './fields.js';
 import { LowerEnd, UpperEnd } from './pinged-link.js';
+import { sendFetched } from './send-fetched.js';
 import type { LinkOptions } from './messages.js';
 
 /** What a robot's owner asks of the code that serves a connection to a Bot Manager (or a person). */
@@ -56,43 +52,50 @@ export class ManagerPeer extends LowerEnd<ManagerHandlers> {
 
   /**
    * Says how many fetches are done at a time; the first message, and again whenever that changes.
-   * @param pinged asks for pings, from now on
+   * @param isPinged asks for pings, from now on
+   * @param takesUnasked understands requests for what nobody announced
    */
-  hello(slots: number, pinged = false): void {
-    this.channel.send(`<lococa:bot slots="${slots}"${pinged ? ' pings="yes"' : ''}/>\n`);
+  hello(slots: number, { isPinged = false, takesUnasked = false } = {}): void {
+    const pings = isPinged ? ' pings="yes"' : '';
+    this.channel.send(`<lococa:bot slots="${slots}"${pings}${takesUnasked ? ' unasked="yes"' : ''}/>\n`);
   }
   fetched(result: RobotResult): void {
-    this.channel.send(formatFetched(result));
+    sendFetched(this.channel, result);
   }
 }
 
 /** What a Bot Manager asks of the code that serves a robot. */
 export interface RobotHandlers {
   /** First of all, and again whenever it changes. */
-  hello(slots: number): void;
+  hello(slots: number, takesUnasked: boolean): void;
   fetched(result: RobotResult): void;
   closed(reason: LccError | undefined): void;
 }
 
 /** The Bot Manager's end. */
 export class RobotPeer extends UpperEnd<RobotHandlers> {
+  readonly #parts = new InlineParts();
+
   constructor(stream: Duplex, handlers: RobotHandlers, options: LinkOptions) {
     super(stream, 'bot', handlers, options);
   }
 
   protected greeted(attributes: Attributes): boolean {
-    this.handlers.hello(requiredSlots('bot', attributes));
+    const takesUnasked = optionalFlag('bot', attributes, 'unasked') === true;
+    this.handlers.hello(requiredSlots('bot', attributes), takesUnasked);
     return optionalFlag('bot', attributes, 'pings') === true;
   }
 
   protected message(name: string, attributes: Attributes, text: string): void {
-    if (name !== 'fetched')
-      throw this.channel.violation(`<${name}> is nothing a robot says; bot, fetched and pong are`);
-    this.handlers.fetched(readRobotFetched(attributes, text));
+    if (name === 'fetched')
+      this.handlers.fetched(readRobotFetched(attributes, text, this.#parts.take(attributes)));
+    else if (name === 'part') this.#parts.add(attributes, text);
+    else throw this.channel.violation(`<${name}> is nothing a robot says; bot, fetched and pong are`);
   }
 
-  /** Asks for a request of the source, under the id the robot is to answer with. */
-  fetch(id: number, file: string, request: FetchTerms & { lane?: string }): void {
+  /** Asks for a request of the source, under the id the robot is to answer with. @param file not for `inline` */
+  fetch(id: number, file: string | undefined, request: FetchTerms & { lane?: string }): void {
+    this.#parts.asked(id, request);
     this.channel.send(formatFetch(id, request, file));
   }
   /** Asks for what has not begun of the lane. */

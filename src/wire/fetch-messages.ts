@@ -2,16 +2,22 @@
  * The messages about a fetch, the same on every edge that a request passes, QM ↔ BM, BM ↔ BM and BM ↔ BOT (lcc-protocol(5)):
  *
  *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>
+ *           <fetch id="21" … accept="text/*" redirects="report"/>   what nobody announced
+ *           <fetch id="22" … inline="512000"/>            its first bytes are wanted, and not stored
  *           <recall lane="7"/>                            what of the lane has not begun is to come back
  *           <recall lane="7" begun="yes"/>                and what has begun is to be given up
  *     up:   <fetched id="17" status="ok" http="200" md5="…" len="5123" mtime="…" mimetype="text/html" time="0.012"/>
  *           <fetched id="18" status="error" code="404" reach="real" time="0.010">Not Found</fetched>
  *           <fetched id="20" status="recalled"/>          not begun when its lane was recalled
+ *           <fetched id="21" status="redirect" http="301" location="http://…"/>
+ *           <part id="22">VXNlci1hZ2V…</part>             base64, as many as it takes, then
+ *           <fetched id="22" status="inline" http="200"/>
  *
  * Each edge adds what only it knows: a Bot Manager tells a robot the `file` to write, and its source the `machineid` and
  * `fileid` of what was stored. Times are seconds with decimals; `mtime` is the validator as the server sent it, `furl` the URL
  * to which redirects led. An attribute without a value counts as missing.
  */
+import { LccError } from '../lib/errors.js';
 import { escapeText, formatAttribute } from '../lib/xml/escape.js';
 import type { Attributes } from '../lib/xml/types.js';
 import {
@@ -24,18 +30,27 @@ import {
   requiredText,
   requiredWord,
 } from './fields.js';
-import type {
-  ErrorReach,
-  FetchRequest,
-  FetchResult,
-  FetchTerms,
-  RobotOk,
-  RobotRequest,
-  RobotResult,
+import {
+  MAX_INLINE_BYTES,
+  type ErrorReach,
+  type FetchInline,
+  type FetchRequest,
+  type FetchResult,
+  type FetchTerms,
+  type RobotOk,
+  type RobotRequest,
+  type RobotResult,
 } from './fetch.js';
 
 const REACHES: readonly ErrorReach[] = ['provider', 'url', 'real'];
-const STATUSES: readonly FetchResult['status'][] = ['ok', 'unchanged', 'error', 'recalled'];
+const STATUSES: readonly FetchResult['status'][] = [
+  'ok',
+  'unchanged',
+  'error',
+  'recalled',
+  'redirect',
+  'inline',
+];
 
 /** @param file where a robot is to write */
 export function formatFetch(id: number, request: FetchTerms & { lane?: string }, file?: string): string {
@@ -55,6 +70,9 @@ export function formatFetch(id: number, request: FetchTerms & { lane?: string },
     (request.enforce === true ? ' enforce="yes"' : '') +
     formatAttribute('useragent', request.userAgent) +
     formatAttribute('login', request.login) +
+    (request.accept === undefined ? '' : formatAttribute('accept', request.accept.join(' '))) +
+    formatAttribute('redirects', request.redirects) +
+    formatAttribute('inline', request.inline) +
     '/>\n'
   );
 }
@@ -76,7 +94,7 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
   const request: RobotRequest = {
     id: requiredInteger(element, attributes, 'id'),
     url: requiredText(element, attributes, 'url'),
-    file: requiredPath(element, attributes, 'file'),
+    file: attributes['inline'] === undefined ? requiredPath(element, attributes, 'file') : '',
     roots: readRoots(attributes['roots']),
   };
   const { lane } = attributes;
@@ -88,6 +106,7 @@ export function readRobotFetch(attributes: Attributes): RobotRequest {
 function withTerms<Request extends FetchTerms>(attributes: Attributes, request: Request): Request {
   const element = 'fetch';
   const { mtime, etag, mimetype, md5, len, maxlen, timeout, enforce, useragent, login } = attributes;
+  const { accept, redirects, inline } = attributes;
   if (mtime !== undefined && mtime !== '') request.lastModified = mtime;
   if (etag !== undefined && etag !== '') request.etag = etag;
   if (mimetype !== undefined && mimetype !== '') request.mimetype = mimetype;
@@ -101,6 +120,10 @@ function withTerms<Request extends FetchTerms>(attributes: Attributes, request: 
   if (enforce !== undefined && optionalFlag(element, attributes, 'enforce') === true) request.enforce = true;
   if (useragent !== undefined && useragent !== '') request.userAgent = useragent;
   if (login !== undefined && login !== '') request.login = login;
+  if (accept !== undefined && accept.trim() !== '') request.accept = accept.trim().split(/\s+/);
+  if (redirects !== undefined) request.redirects = requiredWord(element, attributes, 'redirects', ['report']);
+  if (inline !== undefined)
+    request.inline = Math.min(requiredInteger(element, attributes, 'inline'), MAX_INLINE_BYTES);
   return request;
 }
 
@@ -118,6 +141,7 @@ export function formatFetched(result: FetchResult | RobotResult): string {
         formatAttribute('charset', result.charset) +
         formatAttribute('furl', result.finalUrl) +
         formatAttribute('etag', result.etag) +
+        formatAttribute('robots', result.robots) +
         (result.verified ? '' : ' verified="no"') +
         cost +
         ('fileId' in result
@@ -132,6 +156,19 @@ export function formatFetched(result: FetchResult | RobotResult): string {
         formatAttribute('etag', result.etag) +
         `${cost}/>\n`
       );
+    case 'redirect':
+      return (
+        `<fetched id="${id}" status="redirect" http="${result.http}"` +
+        `${formatAttribute('location', result.location)}${cost}/>\n`
+      );
+    case 'inline':
+      return (
+        `<fetched id="${id}" status="inline" http="${result.http}"` +
+        formatAttribute('mtime', result.lastModified) +
+        formatAttribute('furl', result.finalUrl) +
+        formatAttribute('etag', result.etag) +
+        `${result.isCut ? ' cut="yes"' : ''}${cost}/>\n`
+      );
     case 'error':
       return (
         `<fetched id="${id}" status="error" code="${result.code}" reach="${result.reach}"` +
@@ -144,6 +181,18 @@ export function formatFetched(result: FetchResult | RobotResult): string {
   }
 }
 
+/** The content of a result, in front of it: parts of so many characters at most. */
+export function formatParts({ id, content }: FetchInline, maxChars: number): string[] {
+  const { buffer, byteOffset, byteLength } = content;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  // Three bytes are four characters.
+  const partBytes = Math.max(1, Math.floor(maxChars / 4)) * 3;
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += partBytes)
+    parts.push(`<part id="${id}">${bytes.toString('base64', at, at + partBytes)}</part>\n`);
+  return parts;
+}
+
 /** Seconds with three decimals: `toFixed` takes 0.2 µs. */
 function secondsText(ms: number): string {
   const whole = Math.round(ms);
@@ -151,16 +200,24 @@ function secondsText(ms: number): string {
   return `${(whole - rest) / 1000}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`;
 }
 
-/** A result as a Bot Manager sends it to its source: with the place of what was stored. @throws LccError `peer.protocol` */
-export function readFetched(attributes: Attributes, text: string): FetchResult {
-  const result = readRobotFetched(attributes, text);
+/**
+ * A result as a Bot Manager sends it to its source: with the place of what was stored.
+ * @param content of the parts that came before it
+ * @throws LccError `peer.protocol`
+ */
+export function readFetched(attributes: Attributes, text: string, content?: Uint8Array): FetchResult {
+  const result = readRobotFetched(attributes, text, content);
   if (result.status !== 'ok') return result;
   const machineId = requiredText('fetched', attributes, 'machineid');
   return Object.assign(result, { machineId, fileId: requiredText('fetched', attributes, 'fileid') });
 }
 
-/** A robot written by others may leave out all but `id`, `status`, and what its status means. @throws LccError `peer.protocol` */
-export function readRobotFetched(attributes: Attributes, text: string): RobotResult {
+/**
+ * A robot written by others may leave out all but `id`, `status`, and what its status means.
+ * @param content of the parts that came before it
+ * @throws LccError `peer.protocol`
+ */
+export function readRobotFetched(attributes: Attributes, text: string, content?: Uint8Array): RobotResult {
   const element = 'fetched';
   const id = requiredInteger(element, attributes, 'id');
   const status = requiredWord(element, attributes, 'status', STATUSES);
@@ -171,7 +228,7 @@ export function readRobotFetched(attributes: Attributes, text: string): RobotRes
   switch (status) {
     case 'ok': {
       const len = requiredInteger(element, attributes, 'len');
-      const { mimetype, furl } = attributes;
+      const { mimetype, furl, robots } = attributes;
       const charset = optionalCharset(attributes);
       // Spreads of what may be missing cost 0.4 µs, and ten times the code to compile.
       const result: RobotOk = {
@@ -189,7 +246,34 @@ export function readRobotFetched(attributes: Attributes, text: string): RobotRes
       if (mtime !== undefined) result.lastModified = mtime;
       if (etag !== undefined) result.etag = etag;
       if (furl !== undefined) result.finalUrl = furl;
+      if (robots !== undefined) result.robots = robots;
       return result;
+    }
+    case 'redirect':
+      return {
+        id,
+        status,
+        http: optionalInteger(element, attributes, 'http') ?? 302,
+        location: requiredText(element, attributes, 'location'),
+        wireBytes: wireBytes ?? 0,
+        elapsedMs,
+      };
+    case 'inline': {
+      const { furl } = attributes;
+      if (content === undefined)
+        throw new LccError('peer.protocol', `<fetched id="${id}">: its content was not to come inline`);
+      return {
+        id,
+        status,
+        http: optionalInteger(element, attributes, 'http') ?? 200,
+        content,
+        isCut: optionalFlag(element, attributes, 'cut') ?? false,
+        wireBytes: wireBytes ?? content.length,
+        elapsedMs,
+        ...(mtime === undefined ? undefined : { lastModified: mtime }),
+        ...(etag === undefined ? undefined : { etag }),
+        ...(furl === undefined ? undefined : { finalUrl: furl }),
+      };
     }
     case 'unchanged':
       return {

@@ -1,5 +1,8 @@
 /** What is asked of a robot and what it answers: the values behind the messages of fetch-messages.ts. */
 
+/** Most of a content that a result may carry itself. */
+export const MAX_INLINE_BYTES = 512_000;
+
 /** What is to be fetched, and on which terms: the same from the Queue Manager down to the engine that asks the site. */
 export interface FetchTerms {
   /** Absolute fetch URL, http or https. */
@@ -8,6 +11,12 @@ export interface FetchTerms {
   roots: readonly string[];
   /** What was announced: asked for first, and another one is a failure (code 607). */
   mimetype?: string;
+  /** Types taken, as `type/subtype`, `type/*` or `*` + `/*`: the body of another is not read (code 303). Left out: any. */
+  accept?: readonly string[];
+  /** A redirect is reported and not followed, unless it leads to the same page under its canonical name. */
+  redirects?: 'report';
+  /** Of the content only so many first bytes count, and they come with the result; up to five redirects lead anywhere. */
+  inline?: number;
   /** Validators of the content held, as the server once sent them: with any of them the request is conditional. */
   lastModified?: string;
   etag?: string;
@@ -38,7 +47,7 @@ export interface RobotRequest extends FetchTerms {
   id: number;
   /** Missing: a request that waits for no other. */
   lane?: string;
-  /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. */
+  /** Absolute path. The robot writes to a name of its own attempt beside it and renames when complete. `''` with `inline`. */
   file: string;
 }
 
@@ -66,6 +75,8 @@ export interface FetchOk {
   etag?: string;
   /** The URL the content came from, when redirects led elsewhere. */
   finalUrl?: string;
+  /** X-Robots-Tag: what the site says of its use, in its words. */
+  robots?: string;
   /** False: the body ended by close and neither length nor md5 confirm that it is whole. */
   verified: boolean;
   /** Where it is stored. */
@@ -99,6 +110,32 @@ export interface FetchFailed {
   retryAfterMs?: number;
 }
 
+/** The site sent it elsewhere, and that was to be reported. */
+export interface FetchRedirect {
+  readonly id: number;
+  status: 'redirect';
+  http: number;
+  /** Absolute, http or https, without a fragment. */
+  location: string;
+  wireBytes: number;
+  elapsedMs: number;
+}
+
+/** The content itself, or its beginning: nothing is stored. */
+export interface FetchInline {
+  readonly id: number;
+  status: 'inline';
+  http: number;
+  content: Uint8Array;
+  /** There is more of it. */
+  isCut: boolean;
+  wireBytes: number;
+  elapsedMs: number;
+  lastModified?: string;
+  etag?: string;
+  finalUrl?: string;
+}
+
 /** Not begun, and given back because its lane was recalled: as if it had never been asked for. */
 export interface FetchRecalled {
   readonly id: number;
@@ -106,9 +143,9 @@ export interface FetchRecalled {
 }
 
 /** What became of a fetch that was carried out. */
-export type FetchDone = FetchOk | FetchUnchanged | FetchFailed;
-export type FetchResult = FetchDone | FetchRecalled;
-export type RobotDone = RobotOk | FetchUnchanged | FetchFailed;
+export type FetchDone = FetchOk | FetchUnchanged | FetchFailed | FetchRedirect;
+export type FetchResult = FetchDone | FetchInline | FetchRecalled;
+export type RobotDone = RobotOk | FetchUnchanged | FetchFailed | FetchRedirect | FetchInline;
 export type RobotResult = RobotDone | FetchRecalled;
 
 export interface DeleteRequest {
@@ -121,4 +158,9 @@ export interface DeleteResult {
   id: number;
   /** `ok` also when it was gone already; `away`: no Bot Manager for that machine is connected. */
   status: 'ok' | 'away';
+}
+
+/** Whether only those robots understand a request that say so. */
+export function isForUnasked({ redirects, inline }: FetchTerms): boolean {
+  return redirects !== undefined || inline !== undefined;
 }

@@ -89,6 +89,8 @@ export interface ChannelHandlers {
 }
 
 const LINGER_MS = 2000;
+/** Share of the bytes that may wait which goes at a time of what goes in turn. */
+const IN_TURN_SHARE = 8;
 
 export class MessageChannel {
   readonly where: string;
@@ -104,6 +106,10 @@ export class MessageChannel {
   #state: 'open' | 'ending' | 'closed' = 'open';
   #reason: LccError | undefined;
   #out = '';
+  /** What goes as the peer takes it, in order. */
+  #inTurn: string[] = [];
+  /** Some of it was sent that the peer has not taken yet. */
+  #isTurnOut = false;
   #flushing = false;
   #congested = false;
   #held = false;
@@ -162,6 +168,32 @@ export class MessageChannel {
     else setImmediate(() => this.#flush());
   }
 
+  /** Characters of text that a message may have at every peer with half of our limit. */
+  get partChars(): number {
+    return Math.floor(this.#options.xml.maxTokenBytes / 2);
+  }
+
+  /**
+   * Queues whole elements that go one after the other as the peer takes them, others in between: however many there are, they
+   * do not count as unread. Who asked for them bounds how many there are.
+   */
+  sendInTurn(elements: readonly string[]): void {
+    if (this.#state !== 'open') return;
+    this.#inTurn.push(...elements);
+    if (!this.#isTurnOut) this.#sendNext();
+  }
+
+  /** The next of what goes in turn, once the peer has taken the last of it. */
+  readonly #sendNext = (): void => {
+    this.#isTurnOut = this.#inTurn.length > 0;
+    const room = this.#options.maxPendingBytes / IN_TURN_SHARE;
+    for (let sent = 0; sent < room && this.#inTurn.length > 0;) {
+      const element = this.#inTurn.shift() ?? '';
+      sent += element.length;
+      this.send(element);
+    }
+  };
+
   /** Stops (true) or goes on (false) taking messages; those of the bytes already read still come. */
   hold(held: boolean): void {
     if (held === this.#held) return;
@@ -174,8 +206,9 @@ export class MessageChannel {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
     this.#stopStall();
-    const rest = this.#out + lastElement;
+    const rest = this.#out + this.#inTurn.join('') + lastElement;
     this.#out = '';
+    this.#inTurn = [];
     this.#stream.end(rest === '' ? undefined : rest);
     // Keep reading, and ignoring, what comes: closing over unread bytes would reset the connection before the peer
     // has seen the last answer.
@@ -189,6 +222,7 @@ export class MessageChannel {
     this.#reason ??= reason;
     this.#state = 'ending';
     this.#out = '';
+    this.#inTurn = [];
     this.#stopStall();
     this.#stream.destroy();
   }
@@ -282,7 +316,7 @@ export class MessageChannel {
     if (this.#state !== 'open' || this.#out === '') return;
     const text = this.#out;
     this.#out = '';
-    if (this.#stream.write(text)) this.#relieve();
+    if (this.#stream.write(text, this.#isTurnOut ? this.#sendNext : undefined)) this.#relieve();
   }
 
   #congest(): void {

@@ -3,6 +3,7 @@
  *
  *     up:   <lococa:bm machineid="m1" slots="64" store="…"/>  first, and again whenever that changes
  *           <lococa:bm machineid="m1 m2" slots="96" store="… …" relay="yes"/>   the same of a relay: all below it
+ *           <lococa:bm … unasked="yes"/>                        all of its robots understand redirects and inline
  *           <fetched id="17" status="ok" … machineid="m1" fileid="ab/cd/1f.0"/>   fetch-messages.ts
  *           <deleted id="19" status="ok"/>  <checked …/>  <synced …/> (upkeep.ts)  <pong/>
  *     down: <fetch id="17" lane="7" url="http://…" roots="http://…" …/>  <recall lane="7"/>
@@ -18,15 +19,10 @@ import { escapeText, formatAttribute, formatAttributes } from '../lib/xml/escape
 import type { Attributes } from '../lib/xml/types.js';
 import { optionalFlag, requiredInteger, requiredSlots, requiredText, requiredWord } from './fields.js';
 import type { DeleteRequest, DeleteResult, FetchRequest, FetchResult } from './fetch.js';
-import {
-  formatFetch,
-  formatFetched,
-  formatRecall,
-  readFetch,
-  readFetched,
-  readRecall,
-} from './fetch-messages.js';
+import { formatFetch, formatRecall, readFetch, readFetched, readRecall } from './fetch-messages.js';
+import { InlineParts } from './inline-parts.js';
 import { LowerEnd, UpperEnd } from './pinged-link.js';
+import { sendFetched } from './send-fetched.js';
 import type { LinkOptions } from './messages.js';
 import {
   formatUpkeep,
@@ -58,20 +54,22 @@ export interface Offer {
   storeIds: readonly string[];
   /** It passes on what others do. */
   relays: boolean;
+  /** It does requests for what nobody announced. */
+  takesUnasked?: boolean;
 }
 
 /** The lower side's end: a Bot Manager talking to its source, a QM or another Bot Manager. */
 export class SourcePeer extends LowerEnd<SourceHandlers> {
   /** Says who is here and how much can be done at a time; the first message, and again whenever that changes. */
-  hello({ machineIds, slots, storeIds, relays }: Offer): void {
+  hello({ machineIds, slots, storeIds, relays, takesUnasked = false }: Offer): void {
     const store = formatAttribute('store', storeIds.length === 0 ? undefined : storeIds.join(' '));
-    const relay = relays ? ' relay="yes"' : '';
+    const flags = `${relays ? ' relay="yes"' : ''}${takesUnasked ? ' unasked="yes"' : ''}`;
     this.channel.send(
-      `<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}${store}${relay}/>\n`,
+      `<lococa:bm${formatAttributes({ machineid: machineIds.join(' '), slots })}${store}${flags}/>\n`,
     );
   }
   fetched(result: FetchResult): void {
-    this.channel.send(formatFetched(result));
+    sendFetched(this.channel, result);
   }
   deleted(result: DeleteResult): void {
     this.channel.send(`<deleted id="${result.id}" status="${result.status}"/>\n`);
@@ -117,11 +115,14 @@ export interface BotManagerHandlers {
 
 /** The upper side's end: a QM (or a relaying Bot Manager) talking to a Bot Manager below it. */
 export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
+  readonly #parts = new InlineParts();
+
   constructor(stream: Duplex, handlers: BotManagerHandlers, options: LinkOptions) {
     super(stream, 'bm', handlers, options);
   }
 
   fetch(request: FetchRequest): void {
+    this.#parts.asked(request.id, request);
     this.channel.send(formatFetch(request.id, request));
   }
   /** Asks for what has not begun of the lane; each such request comes back as `recalled`, any other as it ends. */
@@ -148,7 +149,8 @@ export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
       throw this.channel.violation(`<bm>: ${storeIds.length} stores of ${machineIds.length} machines`);
     const slots = requiredSlots('bm', attributes);
     const relays = optionalFlag('bm', attributes, 'relay') === true;
-    this.handlers.hello({ machineIds, slots, storeIds, relays });
+    const takesUnasked = optionalFlag('bm', attributes, 'unasked') === true;
+    this.handlers.hello({ machineIds, slots, storeIds, relays, takesUnasked });
     return true;
   }
 
@@ -163,7 +165,9 @@ export class BotManagerPeer extends UpperEnd<BotManagerHandlers> {
   protected message(name: string, attributes: Attributes, text: string): void {
     switch (name) {
       case 'fetched':
-        return this.handlers.fetched(readFetched(attributes, text));
+        return this.handlers.fetched(readFetched(attributes, text, this.#parts.take(attributes)));
+      case 'part':
+        return this.#parts.add(attributes, text);
       case 'deleted':
         return this.handlers.deleted({
           id: requiredInteger(name, attributes, 'id'),

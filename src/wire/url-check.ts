@@ -2,6 +2,7 @@
 import { areRanges } from '../config/hours.js';
 import { ambiguityOf } from './ambiguity.js';
 import { codeText, type LccCode } from './codes.js';
+import { mimeMatcher } from './mime-patterns.js';
 import { parseMtime } from './mtime.js';
 import { createRootCheck, isPlainRest } from './roots.js';
 import { hasScheme, resolveUrl } from './urlprefix.js';
@@ -118,18 +119,10 @@ function problem(code: LccCode, text: string = codeText(code)): UrlProblem {
 
 /** 302 and 303, decided once for each mimetype. */
 function createMimeCheck(patterns: readonly string[]): (mimetype: string) => UrlProblem | undefined {
-  const exact = new Set<string>();
-  const types = new Set<string>();
-  for (const pattern of patterns.map(p => p.toLowerCase())) {
-    if (pattern.endsWith('/*')) types.add(pattern.slice(0, -2));
-    else exact.add(pattern);
-  }
+  const isAccepted = mimeMatcher(patterns);
   const decide = (mimetype: string): UrlProblem | undefined => {
     if (!MIMETYPE.test(mimetype)) return problem(302);
-    const name = mimetype.toLowerCase();
-    const type = name.slice(0, name.indexOf('/'));
-    const isAccepted = types.has('*') || types.has(type) || exact.has(name);
-    return isAccepted ? undefined : problem(303, `${mimetype}: ${codeText(303)}`);
+    return isAccepted(mimetype) ? undefined : problem(303, `${mimetype}: ${codeText(303)}`);
   };
   // Neighbours mostly share one: comparing is cheaper than hashing.
   let lastAccepted = '';

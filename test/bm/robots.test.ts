@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { channelOptions } from '../support/duplex.js';
-import { Far, fetch, fileOf, numberOf, ok, World } from './support.js';
+import { branchHello, Far, fetch, fileOf, HELLO, numberOf, ok, RelayWorld, World } from './support.js';
 
 describe('a Bot Manager whose robots come and go', () => {
   it('gives what a vanished robot was doing to another, for the same destination', async () => {
@@ -193,6 +193,68 @@ describe('a Bot Manager whose robots come and go', () => {
     const robot = await world.robot(1);
     await robot.say(ok(7));
     assert.match((await robot.hear())[0] ?? '', /code="104">robot: &lt;fetched id="7"&gt;: no such fetch/);
+    await world.stop();
+  });
+});
+
+describe('requests for what nobody announced', () => {
+  const unasked = (id: number) => `<fetch id="${id}" lane="7" url="http://h/${id}" redirects="report"/>`;
+  const recalled = (id: number) => `<fetched id="${id}" status="recalled"/>`;
+  const SAYS = '<lococa:bot slots="1" unasked="yes"/>';
+  const TAKES = HELLO(1).replace('/>', ' unasked="yes"/>');
+
+  it('come while all robots say that they do them', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = new Far(stream => world.manager.robot(stream, 'robot'));
+    await robot.say(SAYS);
+    assert.deepEqual(await source.hear(), [HELLO(0), TAKES]);
+    await source.say(unasked(1) + unasked(2));
+    assert.equal((await robot.hear()).length, 1);
+    const old = await world.robot(1);
+    assert.deepEqual(await source.hear(), [recalled(2), HELLO(2)]);
+    await source.say(unasked(3) + fetch(4));
+    assert.deepEqual(await source.hear(), [recalled(3)]);
+    assert.match((await old.hear()).join(), /url="http:\/\/h\/4"/);
+    await world.stop();
+  });
+
+  it('come through a relay while all below it say so', async () => {
+    const world = new RelayWorld();
+    const source = world.source();
+    const branch = await world.branch(1, 'm1');
+    await source.say(unasked(1));
+    assert.deepEqual((await source.hear()).at(-1), recalled(1));
+    await branch.say(branchHello(1, 'm1', 's1').replace('/>', ' unasked="yes"/>'));
+    assert.match((await source.hear()).join(), /unasked="yes"/);
+    await source.say(unasked(2));
+    const [request] = await branch.hear();
+    await branch.say(
+      `<fetched id="${numberOf(request)}" status="redirect" http="301" location="http://h/3" wirebytes="5" time="0.001"/>`,
+    );
+    assert.deepEqual(await source.hear(), [
+      '<fetched id="2" status="redirect" http="301" location="http://h/3" wirebytes="5" time="0.001"/>',
+    ]);
+    await world.stop();
+  });
+
+  it('whose content comes with the result take no name in the store', async () => {
+    const world = new World();
+    const source = world.source();
+    const robot = new Far(stream => world.manager.robot(stream, 'robot'));
+    await robot.say(SAYS);
+    await source.hear();
+    const free = world.store.freeNames;
+    await source.say('<fetch id="9" lane="7" url="http://h/robots.txt" inline="1000"/>');
+    assert.deepEqual(await robot.hear(), [
+      '<fetch id="1" lane="7" url="http://h/robots.txt" inline="1000"/>',
+    ]);
+    await robot.say('<part id="1">QWxsb3c6</part><fetched id="1" status="inline" http="200" time="0.001"/>');
+    assert.deepEqual(await source.hear(), [
+      '<part id="9">QWxsb3c6</part>',
+      '<fetched id="9" status="inline" http="200" wirebytes="6" time="0.001"/>',
+    ]);
+    assert.equal(world.store.freeNames, free);
     await world.stop();
   });
 });

@@ -104,7 +104,7 @@ test('bot.max_waiting and bm.slots bound what a robot has at a time', async () =
   theirs.write(requests(6));
   await settle();
   const { fetching, waiting } = robot.status();
-  assert.deepEqual([received(), fetching, waiting], ['<lococa:bot slots="3"/>\n', 3, 2]);
+  assert.deepEqual([received(), fetching, waiting], ['<lococa:bot slots="3" unasked="yes"/>\n', 3, 2]);
   const late = ends();
   robot.serve(late.ours, 'another', 'person');
   late.theirs.write(requests(1, 2));

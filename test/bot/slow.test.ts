@@ -82,7 +82,9 @@ describe('a robot all of whose slots are taken by sites that drip', () => {
       fetch(2, dripping.url);
       fetch(3, healthy.url);
       await until('the third is answered', () => received().includes('<fetched id="3" status="ok"'));
-      await until('4 slots are offered', () => received().includes('<lococa:bot slots="4" pings="yes"/>'));
+      await until('4 slots are offered', () =>
+        received().includes('<lococa:bot slots="4" pings="yes" unasked="yes"/>'),
+      );
       const { fetching, slow, storing, idle } = robot.status();
       assert.deepEqual({ fetching, slow, storing, idle }, { fetching: 0, slow: 2, storing: 0, idle: false });
       // As many may be slow as there are slots: these two keep theirs.

@@ -136,7 +136,7 @@ describe('lccbot --listen', () => {
     const bot = spawnBot([`--listen=unix:${path}`, `--config=${file}`]);
     const greeted = async (socket: Socket) => String(((await once(socket, 'data')) as [Buffer])[0]);
     const first = await dial(path);
-    assert.match(await greeted(first), /<lococa:bot slots="64"\/>/);
+    assert.match(await greeted(first), /<lococa:bot slots="64" unasked="yes"\/>/);
     const why = 'too many connections of peers, try again later: the limit is 1 (bot.max_connections)';
     for (let n = 0; n < 3; n++)
       assert.equal(await refusal(path), `<lococa:error code="106">${why}</lococa:error>\n`);
@@ -144,7 +144,7 @@ describe('lccbot --listen', () => {
     assert.match(await greeted(first), /nonsense/, 'it is still heard');
     await once(first, 'close');
     let next = await dial(path);
-    while (!(await greeted(next)).includes('<lococa:bot slots="64"/>')) next = await dial(path);
+    while (!(await greeted(next)).includes('<lococa:bot slots="64" unasked="yes"/>')) next = await dial(path);
     bot.child.kill('SIGTERM');
     assert.equal(refusals(await bot.stderr), 1);
     next.destroy();

@@ -38,7 +38,7 @@ describe('lccbot --stdio', () => {
       `\r\n<!-- hello -->\r\n<fetch id='1'\r\n url='${url}' file='${file}' />\r\n`,
     );
     const [greeting, result] = out.split('\n');
-    assert.equal(greeting, '<lococa:bot slots="64"/>');
+    assert.equal(greeting, '<lococa:bot slots="64" unasked="yes"/>');
     assert.match(
       result ?? '',
       new RegExp(
@@ -246,7 +246,7 @@ describe('lccbot --bm', () => {
       servers.push(manager);
       const [socket] = (await once(manager, 'connection')) as [Socket];
       const { saw } = listenTo(socket);
-      await saw('<lococa:bot slots="3" pings="yes"/>');
+      await saw('<lococa:bot slots="3" pings="yes" unasked="yes"/>');
       socket.write(request(round, url, join(folder, `${round}`)));
       await saw(new RegExp(`id="${round}" status="ok"`));
       assert.ok(existsSync(join(folder, `${round}`)));

@@ -124,6 +124,11 @@ const CASES: Record<
     job: { mimetype: 'application/pdf' },
     told: '607 real',
   },
+  'unaccepted-type': {
+    serve: socket => void socket.write(answer('x', 'Content-Type: image/png\r\n')),
+    job: { accept: ['text/*', 'application/pdf'] },
+    told: '303 real',
+  },
   differs: {
     serve: socket => void socket.write(answer('x')),
     job: { enforce: true, md5: md5('y') },

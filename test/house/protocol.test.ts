@@ -12,6 +12,7 @@ import {
 import {
   formatFetch,
   formatFetched,
+  formatParts,
   formatRecall,
   readRobotFetch,
   readRobotFetched,
@@ -80,16 +81,33 @@ test('the robot’s conversation of the page is what is spoken', () => {
   };
   const requests = said('BM');
   assert.deepEqual(requests.splice(-1), [formatRecall('7').trim()]);
-  assert.equal(requests.length, 4);
+  assert.equal(requests.length, 6);
   for (const line of requests) {
     const request = readRobotFetch(element(line).attributes);
-    assert.equal(formatFetch(request.id, request, request.file), `${line}\n`);
+    assert.equal(
+      formatFetch(request.id, request, request.file === '' ? undefined : request.file),
+      `${line}\n`,
+    );
   }
   const [hello, ...results] = said('BOT');
-  assert.equal(hello, '<lococa:bot slots="64"/>');
-  assert.equal(results.length, 4);
+  assert.equal(hello, '<lococa:bot slots="64" unasked="yes"/>');
+  assert.equal(results.length, 7);
+  let part: string | undefined;
   for (const line of results) {
     const { attributes, text } = element(line);
-    assert.equal(formatFetched(readRobotFetched(attributes, text)), `${line}\n`);
+    if (line.startsWith('<part')) {
+      part = text;
+      continue;
+    }
+    const content = part === undefined ? undefined : Buffer.from(part, 'base64');
+    const wanted = content === undefined ? [] : [part];
+    part = undefined;
+    const result = readRobotFetched(attributes, text, content);
+    const parts = result.status === 'inline' ? formatParts(result, 1000) : [];
+    assert.equal(formatFetched(result), `${line}\n`);
+    assert.deepEqual(
+      parts.map(each => element(each).text),
+      wanted,
+    );
   }
 });

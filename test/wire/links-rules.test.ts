@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LccError } from '../../src/lib/errors.js';
 import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
+import type { FetchResult } from '../../src/wire/fetch.js';
 import { BotManagerPeer, SourcePeer } from '../../src/wire/qm-bm.js';
 import { channelOptions, ends, settle } from '../support/duplex.js';
 
@@ -23,6 +24,17 @@ describe('what the rules of a conversation forbid', () => {
     ['robot', '<bot slots="1"/><fetched id="1" status="error"/>', /attribute code: it is required/],
     ['robot', '<bot slots="1"/><fetched id="1" status="error" code="1" reach="far"/>', /reach="far"/],
     ['robot', '<bot slots="1"/><hello/>', /&lt;hello&gt; is nothing a robot says; bot, fetched and pong are/],
+    ['robot', '<bot slots="1"/><part id="1">AAAA</part>', /&lt;part id="1"&gt;: no content was asked for/],
+    [
+      'robot',
+      '<bot slots="1"/><fetched id="1" status="inline"/>',
+      /&lt;fetched id="1"&gt;: its content was not to come inline/,
+    ],
+    [
+      'manager',
+      '<fetch id="1" url="http://h/" file="/f" redirects="no"/>',
+      /redirects="no": give one of report/,
+    ],
     ['manager', '<fetch id="1" url="http://h/"/>', /attribute file: it is required/],
     ['manager', '<fetch id="1" url="http://h/" file="f"/>', /attribute file="f": give an absolute path/],
     ['manager', '<fetch id="1e3" url="http://h/" file="/f"/>', /attribute id="1e3"/],
@@ -105,7 +117,7 @@ describe('slots', () => {
   const most = Number.MAX_SAFE_INTEGER;
   it('are believed as far as any machine has them: those of several robots are still a number', async () => {
     const heard: number[] = [];
-    const robot = ends();
+    const robot = ends(false);
     const hello = (slots: number) => void heard.push(slots);
     void new RobotPeer(robot.ours, { hello, fetched() {}, closed() {} }, options());
     robot.theirs.write(`<lococa:bot slots="${most}"/>`);
@@ -307,5 +319,50 @@ describe('a robot', () => {
       await pings('<lococa:bot slots="1" pings="yes"/><bot slots="2" pings="yes"/>'),
       ping.repeat(2),
     );
+  });
+});
+
+describe('a content that comes inline', () => {
+  it('is no longer than was asked for: a robot that sends more is cut off', async () => {
+    const { ours, theirs, received } = ends();
+    let reason: string | undefined;
+    const closed = (error: Error | undefined) => (reason = error?.message);
+    theirs.on('end', () => theirs.end());
+    const peer = new RobotPeer(ours, { hello() {}, fetched() {}, closed }, options());
+    peer.fetch(1, undefined, { url: 'http://h/robots.txt', roots: [], inline: 5 });
+    theirs.write('<bot slots="1"/><part id="1">AAAA</part><part id="1">AAAA</part>');
+    await settle();
+    assert.match(received(), /&lt;part id="1"&gt;: more than 5 bytes/);
+    assert.match(reason ?? '', /more than 5 bytes/);
+  });
+
+  it('comes in parts that a peer with half of the limit reads, and is whole at the other side', async () => {
+    const robot = ends();
+    const results: FetchResult[] = [];
+    const content = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7) % 256));
+    const up = new BotManagerPeer(
+      robot.ours,
+      {
+        hello() {},
+        fetched: result => results.push(result),
+        deleted() {},
+        upkept() {},
+        closed() {},
+      },
+      { ...options(), xml: { ...options().xml, maxTokenBytes: 500 } },
+    );
+    const down = new SourcePeer(
+      robot.theirs,
+      { fetch() {}, recall() {}, delete() {}, upkeep() {}, refused() {}, closed() {} },
+      options(),
+    );
+    down.hello({ machineIds: ['m1'], slots: 1, storeIds: [], relays: false });
+    up.fetch({ id: 1, lane: '1', url: 'http://h/robots.txt', roots: [], inline: 5000 });
+    await settle();
+    down.fetched({ id: 1, status: 'inline', http: 200, content, isCut: false, wireBytes: 1, elapsedMs: 1 });
+    await settle(100);
+    const [result] = results;
+    assert.ok(result?.status === 'inline');
+    assert.deepEqual(Buffer.from(result.content), content);
   });
 });

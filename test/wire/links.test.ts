@@ -5,6 +5,8 @@ import { ManagerPeer, RobotPeer } from '../../src/wire/bm-bot.js';
 import type {
   DeleteRequest,
   DeleteResult,
+  FetchInline,
+  FetchRedirect,
   FetchRequest,
   FetchResult,
   RobotOk,
@@ -29,6 +31,7 @@ const OK: RobotOk = {
   lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
   etag: '"x"',
   finalUrl: 'http://www.example.org/a?b&c',
+  robots: 'noindex, nofollow',
   verified: false,
   wireBytes: 2048,
   elapsedMs: 12,
@@ -51,6 +54,26 @@ const FAILED: FetchResult = {
   elapsedMs: 1250,
   retryAfterMs: 120_000,
 };
+const REDIRECTED: FetchRedirect = {
+  id: 21,
+  status: 'redirect',
+  http: 301,
+  location: 'http://www.example.org/?a&b',
+  wireBytes: 180,
+  elapsedMs: 2,
+};
+const INLINE: FetchInline = {
+  id: 22,
+  status: 'inline',
+  http: 200,
+  content: Buffer.from('User-agent: *\n'),
+  isCut: true,
+  wireBytes: 500,
+  elapsedMs: 3,
+  lastModified: 'Fri, 20 Nov 2026 10:13:01 GMT',
+  etag: '"r"',
+  finalUrl: 'https://cdn.example.org/robots.txt',
+};
 const RECALLED: FetchResult = { id: 20, status: 'recalled' };
 const PLAIN: FetchRequest = { id: 1, lane: '7', url: 'http://www.example.org/a?b&c="', roots: [] };
 const RICH: FetchRequest = {
@@ -69,7 +92,24 @@ const RICH: FetchRequest = {
   userAgent: 'bot/1 (mail@example.org)',
   login: 'user:pass word"é',
 };
+const UNASKED: FetchRequest = {
+  id: 21,
+  lane: '8',
+  url: 'http://www.example.org/c',
+  roots: [],
+  accept: ['text/*', 'application/pdf'],
+  redirects: 'report',
+};
+const ROBOTS_TXT: FetchRequest = {
+  id: 22,
+  lane: '8',
+  url: 'http://www.example.org/robots.txt',
+  roots: [],
+  etag: '"r"',
+  inline: 512_000,
+};
 const forRobot = (request: FetchRequest, file: string): RobotRequest => ({ ...request, file });
+const RELAY = { machineIds: ['m1', 'm2'], slots: 32, storeIds: ['s1', 's2'], relays: true };
 const DELETE: DeleteRequest = { id: 3, machineId: 'm1', fileId: '00/00/00000000.0' };
 const CHECK: UpkeepRequest = {
   kind: 'check',
@@ -100,15 +140,16 @@ async function play(
 
 /** Reports all that a robot says. */
 function robotHeard(stream: Duplex, event: (...heard: unknown[]) => void): void {
-  void new RobotPeer(
+  const peer = new RobotPeer(
     stream,
     {
-      hello: slots => event('hello', slots),
+      hello: (slots, takesUnasked) => event('hello', slots, takesUnasked),
       fetched: result => event('fetched', result),
       closed: reason => event('closed', reason?.message),
     },
     options(),
   );
+  peer.fetch(ROBOTS_TXT.id, undefined, ROBOTS_TXT);
 }
 
 for (const cut of ['whole', 'byte by byte'] as const) {
@@ -116,12 +157,14 @@ for (const cut of ['whole', 'byte by byte'] as const) {
     it('a robot', async () => {
       const events = await play('robot', cut, robotHeard);
       assert.deepEqual(events, [
-        ['hello', 64],
+        ['hello', 64, false],
         ['fetched', OK],
         ['fetched', UNCHANGED],
         ['fetched', FAILED],
         ['fetched', RECALLED],
-        ['hello', 32],
+        ['fetched', REDIRECTED],
+        ['fetched', INLINE],
+        ['hello', 32, true],
         ['closed', undefined],
       ]);
     });
@@ -129,7 +172,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
     it('a robot typed by hand', async () => {
       const events = await play('robot-by-hand', cut, robotHeard);
       assert.deepEqual(events, [
-        ['hello', 2],
+        ['hello', 2, false],
         [
           'fetched',
           {
@@ -168,7 +211,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
             etag: '"a&b"',
           },
         ],
-        ['hello', 3],
+        ['hello', 3, false],
         ['closed', undefined],
       ]);
     });
@@ -188,6 +231,8 @@ for (const cut of ['whole', 'byte by byte'] as const) {
       assert.deepEqual(events, [
         [forRobot(PLAIN, '/store/00/00/00000000.0')],
         [forRobot(RICH, '/store/é/00000001.0')],
+        [forRobot(UNASKED, '/store/00/00/00000002.0')],
+        [forRobot(ROBOTS_TXT, '')],
         ['recall', '7.1'],
         [undefined],
       ]);
@@ -211,6 +256,8 @@ for (const cut of ['whole', 'byte by byte'] as const) {
       assert.deepEqual(events, [
         [PLAIN],
         [RICH],
+        [UNASKED],
+        [ROBOTS_TXT],
         ['recall', '7.1'],
         [DELETE],
         [CHECK],
@@ -222,7 +269,7 @@ for (const cut of ['whole', 'byte by byte'] as const) {
 
     it('a Bot Manager to its source', async () => {
       const events = await play('bm-to-source', cut, (stream, event) => {
-        void new BotManagerPeer(
+        const peer = new BotManagerPeer(
           stream,
           {
             hello: offer => event('hello', offer),
@@ -233,18 +280,21 @@ for (const cut of ['whole', 'byte by byte'] as const) {
           },
           options(),
         );
+        peer.fetch(ROBOTS_TXT);
       });
       assert.deepEqual(events, [
-        ['hello', { machineIds: ['m1'], slots: 64, storeIds: [], relays: false }],
+        ['hello', { machineIds: ['m1'], slots: 64, storeIds: [], relays: false, takesUnasked: false }],
         ['fetched', { ...OK, machineId: 'm1', fileId: '00/00/00000000.0' }],
         ['fetched', UNCHANGED],
         ['fetched', FAILED],
         ['fetched', RECALLED],
+        ['fetched', REDIRECTED],
+        ['fetched', INLINE],
         ['deleted', { id: 3, status: 'ok' }],
         ['deleted', { id: 4, status: 'away' }],
         [{ kind: 'check', id: 5, status: 'bad' }],
         [{ kind: 'sync', id: 6, status: 'ok' }],
-        ['hello', { machineIds: ['m1', 'm2'], slots: 32, storeIds: ['s1', 's2'], relays: true }],
+        ['hello', { ...RELAY, takesUnasked: true }],
         ['closed', undefined],
       ]);
     });
@@ -256,8 +306,8 @@ describe('what is written', () => {
     const { ours, received } = ends();
     const peer = new ManagerPeer(ours, { fetch() {}, recall() {}, closed() {} }, options());
     peer.hello(64);
-    for (const result of [OK, UNCHANGED, FAILED, RECALLED]) peer.fetched(result);
-    peer.hello(32);
+    for (const result of [OK, UNCHANGED, FAILED, RECALLED, REDIRECTED, INLINE]) peer.fetched(result);
+    peer.hello(32, { isPinged: true, takesUnasked: true });
     await settle();
     assert.equal(received(), golden('robot'));
   });
@@ -267,6 +317,8 @@ describe('what is written', () => {
     const peer = new RobotPeer(ours, { hello() {}, fetched() {}, closed() {} }, options());
     peer.fetch(1, '/store/00/00/00000000.0', PLAIN);
     peer.fetch(2, '/store/é/00000001.0', RICH);
+    peer.fetch(21, '/store/00/00/00000002.0', UNASKED);
+    peer.fetch(22, undefined, ROBOTS_TXT);
     peer.recall('7.1');
     await settle();
     assert.equal(received(), golden('manager-to-robot'));
@@ -281,6 +333,8 @@ describe('what is written', () => {
     );
     peer.fetch(PLAIN);
     peer.fetch(RICH);
+    peer.fetch(UNASKED);
+    peer.fetch(ROBOTS_TXT);
     peer.recall('7.1');
     peer.delete(DELETE);
     peer.upkeep(CHECK);
@@ -304,6 +358,8 @@ describe('what is written', () => {
     peer.fetched(UNCHANGED);
     peer.fetched(FAILED);
     peer.fetched(RECALLED);
+    peer.fetched(REDIRECTED);
+    peer.fetched(INLINE);
     peer.deleted({ id: 3, status: 'ok' });
     peer.deleted({ id: 4, status: 'away' });
     peer.upkept({ kind: 'check', id: 5, status: 'bad' });
@@ -311,7 +367,7 @@ describe('what is written', () => {
     await settle();
     theirs.write('<ping/>');
     await settle();
-    peer.hello({ machineIds: ['m1', 'm2'], slots: 32, storeIds: ['s1', 's2'], relays: true });
+    peer.hello({ ...RELAY, takesUnasked: true });
     await settle();
     assert.equal(received(), golden('bm-to-source'));
   });

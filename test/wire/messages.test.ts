@@ -95,6 +95,28 @@ describe('a channel of messages', () => {
     });
   }
 
+  it('sends what goes in turn as the peer takes it, however much that is, and other messages in between', async () => {
+    const { ours, theirs } = ends(false);
+    const closed: (LccError | undefined)[] = [];
+    const channel = new MessageChannel(
+      ours,
+      { message() {}, closed: reason => void closed.push(reason) },
+      channelOptions({ maxPendingBytes: 8000 }),
+    );
+    const part = `<part>${'x'.repeat(900)}</part>\n`;
+    channel.sendInTurn(Array.from({ length: 100 }, () => part));
+    await settle();
+    assert.ok(channel.pendingBytes < 3000, `${channel.pendingBytes} bytes wait at the peer`);
+    channel.send('<pong/>\n');
+    let received = '';
+    theirs.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    await settle(1000);
+    assert.equal(received.length, 100 * part.length + '<pong/>\n'.length);
+    assert.ok(received.replace('<pong/>\n', '') === part.repeat(100), 'in their order');
+    assert.ok(received.indexOf('<pong/>') < received.length / 2, 'a pong does not wait for all of it');
+    assert.deepEqual(closed, []);
+  });
+
   it('takes no further message once it has refused one', async () => {
     const { theirs, messages } = open();
     theirs.write('<a/><b x=/><c/>');

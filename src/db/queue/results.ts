@@ -86,6 +86,10 @@ export class ResultWriter {
         return this.#stored(row, result, nowS);
       case 'unchanged':
         return this.#unchanged(row, sent, result, nowS);
+      case 'redirect': {
+        const message = 'a redirect was reported that nobody wanted to be';
+        return this.#failed(row, { ...result, status: 'error', code: 611, reach: 'url', message }, nowS);
+      }
       case 'error':
         return this.#failed(row, result, nowS);
     }

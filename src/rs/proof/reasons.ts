@@ -105,6 +105,7 @@ export function codeOfFailure(failure: FetchFailure): ProofCode {
     case 'bad-location':
     case 'bad-url':
     case 'other-type':
+    case 'unaccepted-type':
     case 'differs':
     case 'sink':
     case 'source':

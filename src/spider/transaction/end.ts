@@ -46,6 +46,7 @@ const REASONS: Record<PlainKind, SpiderReason> = {
   'redirect-outside': 'bad-target',
   'redirect-downgrade': 'forbidden-target',
   'other-type': 'mime',
+  'unaccepted-type': 'mime',
   differs: 'internal',
   cancelled: 'cancelled',
   bug: 'internal',

@@ -116,7 +116,7 @@ export class ManagerSource implements UrlSource {
     };
     this.#sessions.add(session);
     log.debug('manager connected', { peer: where });
-    session.peer.hello(this.#offered, true);
+    session.peer.hello(this.#offered, { isPinged: true });
     session.peer.hold(this.#isHeld);
   }
 
@@ -137,7 +137,7 @@ export class ManagerSource implements UrlSource {
 
   #say(slots: number): void {
     this.#offered = slots;
-    for (const { peer } of this.#sessions) peer.hello(slots, true);
+    for (const { peer } of this.#sessions) peer.hello(slots, { isPinged: true });
   }
 
   async *batches(): AsyncGenerator<UrlTerms[], void> {
