@@ -45,6 +45,7 @@ const LONG = [
   'qm/quota',
   'spider/faults/chain',
   'spider/faults/kills',
+  'text/page-links-parse5',
 ];
 
 const isIn = (name, prefixes) => prefixes.some(prefix => name.startsWith(prefix));
@@ -69,6 +70,7 @@ export const AMOUNTS = {
     LCC_TEST_FETCHES: '200000',
     LCC_TEST_HISTORIES: '30',
     LCC_TEST_KILLS: '500',
+    LCC_TEST_LINK_PAGES: '10000',
     LCC_TEST_PAGES: '200',
     LCC_TEST_PROVIDERS: '20',
     LCC_TEST_SPIDER_URLS: '3000',
