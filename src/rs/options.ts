@@ -46,6 +46,12 @@ export function rsOptions(config: Config) {
       checks: limit('rs.max_checks'),
       checking: limit('rs.max_checking'),
     },
+    sessions: {
+      idleMs: config.get('rs.session_idle_ms'),
+      lifetimeMs: config.get('rs.session_ms'),
+      perAccount: config.get('rs.sessions_per_account'),
+    },
+    wrongLogins: limit('rs.wrong_logins_per_hour'),
     site: { ports, allowed: allowAddresses.map(parseNetwork) },
     proof: {
       ...engineOptionsOf(config),

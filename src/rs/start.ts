@@ -11,6 +11,7 @@ import { holderOf, tryLock } from '../lib/lock.js';
 import { isIn } from '../lib/network.js';
 import { WEB_PLACES, webLimitsOf } from '../web/limits.js';
 import { serveWeb } from '../web/server.js';
+import type { RsQuestion } from '../wire/qm-rs.js';
 import { apiOf, type NodeBindings } from './api.js';
 import type { RsStatus } from './figures.js';
 import { rsOptions, type RsOptions } from './options.js';
@@ -20,6 +21,7 @@ import { operatorEndpoints } from './operator/endpoints.js';
 import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
 import { Registrar } from './registrar.js';
+import { Sessions } from './sessions.js';
 import { Transitions } from './transitions.js';
 import { UnsDoor } from './uns-door.js';
 
@@ -102,8 +104,10 @@ async function run(
     log.error('request failed', { path, error: messageOf(error) });
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const door = new UnsDoor({ ...options.unsDoor, clock });
+  const view = { door, ask: (question: RsQuestion) => sender.ask(question) };
+  const sessions = new Sessions(db, () => clock.nowMs(), options.sessions);
   const api = apiOf({
-    view: { door, ask: question => sender.ask(question) },
+    view,
     registrar,
     options,
     maxBodyBytes,
@@ -115,7 +119,7 @@ async function run(
   app.get('/robots.txt', c => c.text('User-agent: *\nDisallow: /\n'));
   const base = new URL(options.url).pathname.replace(/\/$/, '');
   app.route(`${base}/api/v1`, api);
-  const pages = pagesOf({ registrar, options, clock, maxBodyBytes, within, failed });
+  const pages = pagesOf({ registrar, sessions, view, options, clock, maxBodyBytes, within, failed });
   app.route(base === '' ? '/' : base, pages);
   app.notFound(c => c.text('there is nothing here\n', 404));
   // A proxy speaks for all of its clients.
@@ -136,6 +140,7 @@ async function run(
   const peer = services.connect({ kind: 'unix', path: options.qmSocket }, each => sender.serve(each));
   every(TIDY_MS, () => {
     transitions.tidy(options.keepMs, options.auditMs);
+    sessions.tidy();
     if (transitions.mapHours()) sender.stir();
   });
   transitions.mapHours();

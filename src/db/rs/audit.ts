@@ -5,7 +5,7 @@ export interface AuditEvent {
   event: string;
   registration: number | null;
   pid: number | null;
-  by: 'applicant' | 'operator' | 'qm' | 'rs';
+  by: 'applicant' | 'provider' | 'operator' | 'qm' | 'rs';
   detail: string;
 }
 

@@ -8,12 +8,13 @@ import { AuditStore } from './audit.js';
 import { OutboxStore } from './outbox.js';
 import { RegistrationStore } from './registrations.js';
 import { RS_SCHEMA } from './schema.js';
+import { SESSION_SCHEMA, SessionStore } from './sessions.js';
 
 /** How long another process that writes is waited for. */
 const BUSY_MS = 2000;
 const WAL_KEEP_BYTES = 16 * 1024 * 1024;
 const RS_DB: OwnKind = {
-  steps: [RS_SCHEMA],
+  steps: [RS_SCHEMA + SESSION_SCHEMA],
   synchronous: 'FULL',
   pragmas: [`journal_size_limit = ${WAL_KEEP_BYTES}`],
   missing: 'there is none yet; lccd-rs makes it (rs.listen)',
@@ -26,6 +27,7 @@ export class RsDatabase extends OwnDatabase {
   readonly registrations: RegistrationStore;
   readonly outbox: OutboxStore;
   readonly audit: AuditStore;
+  readonly sessions: SessionStore;
 
   /** @throws LccError as openOwn */
   static open(path: string): RsDatabase {
@@ -44,6 +46,7 @@ export class RsDatabase extends OwnDatabase {
     this.registrations = new RegistrationStore(db);
     this.outbox = new OutboxStore(db);
     this.audit = new AuditStore(db);
+    this.sessions = new SessionStore(db);
   }
 
   /** Copies all of it, as it is now, into a new file. @throws LccError as `write` */

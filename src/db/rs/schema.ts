@@ -59,7 +59,7 @@ CREATE TABLE audit(
   event TEXT NOT NULL,
   registration INTEGER,
   pid INTEGER,
-  by TEXT NOT NULL,                             -- applicant, operator, qm, rs
+  by TEXT NOT NULL,                             -- applicant, provider, operator, qm, rs
   detail TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_at ON audit(at_ms);

@@ -3,42 +3,125 @@ import { html } from 'hono/html';
 
 export type Markup = ReturnType<typeof html>;
 
-export interface PageFrame {
+/** One page, as a handler has it. */
+export interface PageContent {
   title: string;
+  body: Markup;
+  /** Its path below the base, as `nav` has it. */
+  here?: string;
+  /** Load it again after this time, without anybody asking. */
+  refreshS?: number;
+  /** Of the account that is logged in. */
+  login?: { account: string; formToken: string };
+}
+
+/** What all pages of one listener have around their content. */
+export interface PageFrame {
   /** Of the address, '' or `/base`. */
   base: string;
   contact: string;
-  /** Load it again after this time, without anybody asking. */
-  refreshS?: number;
-  body: Markup;
+  /** Links in the head, by path below the base; of pages before a login, and after it. */
+  nav: { out: readonly NavItem[]; in: readonly NavItem[] };
 }
 
-export function pageOf({ title, base, contact, refreshS, body }: PageFrame): Markup {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        ${refreshS === undefined ? '' : html`<meta http-equiv="refresh" content="${String(refreshS)}" />`}
-        <title>${title} · Local Content Cache</title>
-        <link rel="stylesheet" href="${base}/static/style.css" />
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to the content</a>
-        <header>
-          <a class="name" href="${base}/">Local Content Cache</a>
-          <nav aria-label="Pages"><a href="${base}/register">Register a site</a></nav>
-        </header>
-        <main id="content">${body}</main>
-        <footer>
-          ${
-            contact === ''
-              ? 'Questions: ask the operator of this cache.'
-              : html`Questions: ${contactLink(contact)}`
-          }
-        </footer>
-      </body>
-    </html>`;
+export interface NavItem {
+  path: string;
+  label: string;
+}
+
+export type PageMaker = (page: PageContent) => Markup;
+
+export function pageMaker({ base, contact, nav }: PageFrame): PageMaker {
+  return ({ title, body, here, refreshS, login }) =>
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          ${refreshS === undefined ? '' : html`<meta http-equiv="refresh" content="${String(refreshS)}" />`}
+          <title>${title} · Local Content Cache</title>
+          <link rel="stylesheet" href="${base}/static/style.css" />
+        </head>
+        <body>
+          <a class="skip" href="#content">Skip to the content</a>
+          <header>
+            <a class="name" href="${base}/">Local Content Cache</a>
+            <nav aria-label="Pages">
+              ${(login === undefined ? nav.out : nav.in).map(
+                ({ path, label }) =>
+                  html`<a href="${base}${path}" ${path === here ? html` aria-current="page"` : ''}
+                    >${label}</a
+                  >`,
+              )}
+            </nav>
+            ${login === undefined ? '' : logoutForm(base, login)}
+          </header>
+          <main id="content">${body}</main>
+          <footer>
+            ${
+              contact === ''
+                ? 'Questions: ask the operator of this cache.'
+                : html`Questions: ${contactLink(contact)}`
+            }
+          </footer>
+        </body>
+      </html>`;
+}
+
+function logoutForm(base: string, { account, formToken }: { account: string; formToken: string }): Markup {
+  return html`<form class="logout" method="post" action="${base}/logout">
+    ${formTokenField(formToken)}
+    <span>${account}</span> <button class="plain">Log out</button>
+  </form>`;
+}
+
+/** Name of the field in each form of a session that shows which session it is of. */
+export const FORM_TOKEN = 'form_token';
+
+export function formTokenField(formToken: string): Markup {
+  return html`<input type="hidden" name="${FORM_TOKEN}" value="${formToken}" />`;
+}
+
+export interface FieldView {
+  name: string;
+  label: string;
+  hint?: string;
+  type?: 'text' | 'password' | 'url' | 'email';
+  /** As it was typed. */
+  value?: string;
+  autocomplete?: string;
+  inputmode?: 'numeric' | 'text';
+  isRequired?: boolean;
+  /** What is wrong with it. */
+  wrong?: string | undefined;
+}
+
+/** A label, what to write, what is wrong with it, and the input; passwords are never sent back. */
+export function fieldOf(field: FieldView): Markup {
+  const { name, label, hint, type = 'text', value = '', autocomplete = 'off', inputmode } = field;
+  const { isRequired = false, wrong } = field;
+  const described = [
+    ...(hint === undefined ? [] : [`${name}-hint`]),
+    ...(wrong === undefined ? [] : [`${name}-wrong`]),
+  ].join(' ');
+  return html`<div class="field${wrong === undefined ? '' : ' wrong'}">
+    <label for="${name}">${label}${isRequired ? '' : html` <span class="optional">optional</span>`}</label>
+    ${hint === undefined ? '' : html`<span class="hint" id="${name}-hint">${hint}</span>`}
+    ${wrong === undefined ? '' : html`<span class="wrong-text" id="${name}-wrong">${capital(wrong)}</span>`}
+    <input
+      id="${name}"
+      name="${name}"
+      type="${type}"
+      value="${type === 'password' ? '' : value}"
+      autocomplete="${autocomplete}"
+      autocapitalize="off"
+      spellcheck="false"
+      ${inputmode === undefined ? '' : html`inputmode="${inputmode}"`}
+      ${described === '' ? '' : html`aria-describedby="${described}"`}
+      ${isRequired ? 'required' : ''}
+      ${wrong === undefined ? '' : html`aria-invalid="true"`}
+    />
+  </div>`;
 }
 
 /** A link where it is an address or a web page, else the text. */

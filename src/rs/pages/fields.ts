@@ -1,0 +1,42 @@
+/** Fields of a form that was sent. */
+import type { Context } from 'hono';
+import { RsRequestRefused } from '../refusal.js';
+
+const MAX_FIELDS = 100;
+
+/**
+ * Those with these names; '' where one is missing, or is a file.
+ * @throws RsRequestRefused 400 for control characters, line ends among them, and for too many fields
+ */
+export async function fieldsOf<Name extends string>(
+  c: Context,
+  names: readonly Name[],
+): Promise<Record<Name, string>> {
+  const given = await bodyOf(c);
+  if (Object.keys(given).length > MAX_FIELDS)
+    throw new RsRequestRefused(400, 'fields', `more than ${MAX_FIELDS} fields`, 'send the form as it is');
+  const fields = Object.fromEntries(
+    names.map(name => {
+      const value = given[name];
+      return [name, typeof value === 'string' ? value : ''];
+    }),
+  ) as Record<Name, string>;
+  for (const name of names)
+    if (/\p{Cc}/u.test(fields[name]))
+      throw new RsRequestRefused(
+        400,
+        'characters',
+        `the field ${name} has control characters`,
+        'leave them out',
+      );
+  return fields;
+}
+
+async function bodyOf(c: Context): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await c.req.parseBody();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new RsRequestRefused(400, 'malformed', 'the form is malformed', 'send it from its page');
+  }
+}

@@ -1,0 +1,95 @@
+/** Where a provider logs in, and out. */
+import { Hono, type Context } from 'hono';
+import { html } from 'hono/html';
+import { clientAddress } from '../../web/client.js';
+import { networkOf, type NodeBindings } from '../api.js';
+import type { LoginGuard } from '../login-guard.js';
+import type { ProviderViewOptions } from '../me.js';
+import type { RsOptions } from '../options.js';
+import { loginOf } from '../provider-login.js';
+import { RsRequestRefused } from '../refusal.js';
+import type { Sessions } from '../sessions.js';
+import { fieldsOf } from './fields.js';
+import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
+import { sessionGate, type SessionCookie, type SessionEnv } from './session-gate.js';
+
+export interface LoginOptions {
+  sessions: Sessions;
+  cookie: SessionCookie;
+  guard: LoginGuard;
+  view: ProviderViewOptions;
+  options: Pick<RsOptions, 'proxies'>;
+  base: string;
+  page: PageMaker;
+}
+
+/** A page of the provider's own, to which a login leads back. */
+const OWN_PAGE = /^\/me(?:\/[a-z]{1,20})?$/;
+
+/** Where to log in, and come back from there. */
+export function toLoginFrom(base: string, c: Pick<Context, 'req'>): string {
+  const path = c.req.path.slice(base.length).replace(/\/$/, '');
+  return OWN_PAGE.test(path) && path !== '/me'
+    ? `${base}/login?next=${encodeURIComponent(path)}`
+    : `${base}/login`;
+}
+
+/** `/login` and `/logout`. */
+export function loginPages({ sessions, cookie, guard, view, options, base, page }: LoginOptions) {
+  const pages = new Hono<{ Bindings: NodeBindings }>({ strict: false });
+  const gate = sessionGate('provider', sessions, cookie, () => `${base}/login`);
+
+  pages.get('/login', c => {
+    if (sessions.find('provider', cookie.read(c)) !== undefined) return c.redirect(`${base}/me`, 303);
+    return c.html(page({ title: 'Log in', here: '/login', body: form(c.req.query('next') ?? '', '', []) }));
+  });
+  pages.post('/login', async c => {
+    let fields = { number: '', password: '', next: '' };
+    const address = clientAddress(c.env.incoming, options.proxies);
+    const network = networkOf(address);
+    try {
+      fields = await fieldsOf(c, ['number', 'password', 'next']);
+      const number = fields.number.trim();
+      const { pid, generation } = await guard.attempt(network, () =>
+        loginOf(number, fields.password.trim(), address, view),
+      );
+      const login = { kind: 'provider', account: String(pid), generation, network } as const;
+      cookie.write(c, sessions.begin(login, cookie.read(c)));
+      return c.redirect(base + (OWN_PAGE.test(fields.next) ? fields.next : '/me'), 303);
+    } catch (error) {
+      if (!(error instanceof RsRequestRefused)) throw error;
+      const { status, retryAfterS } = error;
+      if (status === 401) sessions.refused('provider', fields.number, network);
+      if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+      const body = form(fields.next, fields.number, [error]);
+      return c.html(page({ title: 'Log in', here: '/login', body }), status);
+    }
+  });
+  const leaving = new Hono<SessionEnv>({ strict: false });
+  leaving.use(gate);
+  leaving.post('/', c => {
+    const token = cookie.read(c);
+    if (token !== undefined) sessions.end(token);
+    cookie.clear(c);
+    return c.redirect(`${base}/`, 303);
+  });
+  pages.route('/logout', leaving);
+  return pages;
+
+  function form(next: string, number: string, errors: readonly RsRequestRefused[]): Markup {
+    const wrong = errors.map(({ what, advice, status }) => ({
+      what,
+      advice,
+      ...(status === 401 && { field: 'number' }),
+    }));
+    return html`<h1>Log in</h1>
+      ${errorSummary(wrong)}
+      <form method="post" action="${base}/login" novalidate>
+        ${fieldOf({ name: 'number', label: 'Provider number', hint: 'You got it with the password, such as 100042', value: number, autocomplete: 'username', inputmode: 'numeric', isRequired: true })}
+        ${fieldOf({ name: 'password', label: 'Password', hint: 'It is in the file that your crontab line names after --pwdfile', type: 'password', autocomplete: 'current-password', isRequired: true })}
+        ${OWN_PAGE.test(next) ? html`<input type="hidden" name="next" value="${next}" />` : ''}
+        <button>Log in</button>
+      </form>
+      <p class="after">No site here yet? <a href="${base}/register">Register one</a></p>`;
+  }
+}

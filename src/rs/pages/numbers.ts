@@ -1,0 +1,22 @@
+/** Numbers with their units as people read them. */
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
+const STEP = 1024;
+
+/** `12,345`. */
+export function countText(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** `812 bytes`, `1.4 MB`, `231 MB`: two or three digits, 1024 to the next unit. */
+export function bytesText(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  while (value >= STEP - 0.5 && unit < UNITS.length - 1) [value, unit] = [value / STEP, unit + 1];
+  const digits = unit > 0 && value < 9.95 ? 1 : 0;
+  return `${value.toLocaleString('en', { maximumFractionDigits: digits })} ${UNITS[unit] ?? ''}`;
+}
+
+/** `1 MB/s`; 0 has no limit. */
+export function rateText(bytesPerS: number): string {
+  return bytesPerS === 0 ? 'any rate' : `${bytesText(bytesPerS)}/s`;
+}

@@ -1,0 +1,73 @@
+/** What all pages of a listener have in common: the checks before them, style and script, and what is said when there is no page. */
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { html } from 'hono/html';
+import { requireOwn, type NodeBindings } from '../api.js';
+import { RsRequestRefused } from '../refusal.js';
+import { errorSummary, pageMaker, type PageFrame, type PageMaker } from './layout.js';
+import { STYLE } from './style.js';
+
+export interface ShellOptions {
+  /** Public address of the pages. */
+  url: string;
+  contact: string;
+  nav: PageFrame['nav'];
+  maxBodyBytes: number;
+  /** What nobody outside can mend. @param path without capabilities */
+  failed: (path: string, error: unknown) => void;
+}
+
+export interface Shell {
+  app: Hono<{ Bindings: NodeBindings }>;
+  page: PageMaker;
+  /** '' or `/base`. */
+  base: string;
+  /** After the last route: everything else is not there. */
+  seal(): void;
+}
+
+export function shellOf({ url, contact, nav, maxBodyBytes, failed }: ShellOptions): Shell {
+  const { origin, pathname, protocol } = new URL(url);
+  const base = pathname.replace(/\/$/, '');
+  const page = pageMaker({ base, contact, nav });
+  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
+
+  app.use(async (c, next) => {
+    if (protocol === 'https:') c.header('strict-transport-security', 'max-age=31536000');
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') requireOwn(c, origin);
+    await next();
+  });
+  app.use(
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: () => {
+        throw new RsRequestRefused(413, 'too-large', 'that is too much', 'send less (web.max_body_bytes)');
+      },
+    }),
+  );
+  app.get('/static/style.css', c =>
+    c.body(STYLE, 200, { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'max-age=3600' }),
+  );
+  app.onError((error, c) => {
+    const shown =
+      error instanceof RsRequestRefused
+        ? error
+        : new RsRequestRefused(503, 'failed', 'this failed', 'try again later');
+    if (shown !== error) failed(c.req.path.replace(/\/pair\/[^/]+/, '/pair/ID'), error);
+    const { status, retryAfterS } = shown;
+    if (retryAfterS !== undefined) c.header('retry-after', String(retryAfterS));
+    const body = html`<h1>Sorry</h1>
+      ${errorSummary([shown])}
+      <p><a href="${base}/">To the first page</a></p>`;
+    return c.html(page({ title: 'Sorry', body }), status);
+  });
+  return {
+    app,
+    page,
+    base,
+    seal: () =>
+      void app.all('*', () => {
+        throw new RsRequestRefused(404, 'unknown', 'there is nothing here', 'check the address');
+      }),
+  };
+}

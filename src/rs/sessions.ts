@@ -1,0 +1,133 @@
+/**
+ * Sessions of people who have logged in with a browser. A token of 256 random bits is in its cookie; rs.db has the hash of it. Each login,
+ * and each new password, makes another token, so that one that somebody else has put into the browser is worth nothing.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AuditEvent } from '../db/rs/audit.js';
+import type { RsDatabase } from '../db/rs/database.js';
+import type { SessionKind, SessionRow } from '../db/rs/sessions.js';
+import { step } from '../lib/steps.js';
+
+const TOKEN_BYTES = 32;
+const TOKEN = /^[\w-]{43}$/;
+/** A look at a page is written down when the last one is older than this part of the idle time: reading costs no writing. */
+const SEEN_PART = 30;
+
+export interface SessionLimits {
+  /** Ends a session that asks for nothing. */
+  idleMs: number;
+  /** Ends it in any case. */
+  lifetimeMs: number;
+  /** Sessions of one account; the oldest one gives way. */
+  perAccount: number;
+}
+
+export interface Session extends Pick<SessionRow, 'kind' | 'account' | 'generation'> {
+  /** What its forms have to send back. */
+  formToken: string;
+}
+
+export interface Login extends Pick<SessionRow, 'kind' | 'account' | 'generation'> {
+  /** For the audit. */
+  network: string;
+}
+
+export class Sessions {
+  readonly #db: RsDatabase;
+  readonly #nowMs: () => number;
+  readonly #limits: SessionLimits;
+
+  constructor(db: RsDatabase, nowMs: () => number, limits: SessionLimits) {
+    this.#db = db;
+    this.#nowMs = nowMs;
+    this.#limits = limits;
+  }
+
+  /**
+   * Somebody has shown a password, or got a new one.
+   * @param replaced token of the browser until now, which is worth nothing any more
+   * @returns the token of the new session
+   */
+  begin({ kind, account, generation, network }: Login, replaced?: string): string {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const nowMs = this.#nowMs();
+    this.#db.write(() => {
+      const { sessions } = this.#db;
+      if (replaced !== undefined) sessions.end(idOf(replaced));
+      sessions.add({ id: idOf(token), kind, account, generation, madeMs: nowMs, seenMs: nowMs });
+      sessions.endOf({ kind, account }, this.#limits.perAccount);
+      this.#note('login', { kind, account }, network);
+    });
+    step('rs.session.committed');
+    return token;
+  }
+
+  /** The session of a token, if it goes on. */
+  find(kind: SessionKind, token: string | undefined): Session | undefined {
+    if (token === undefined || !TOKEN.test(token)) return undefined;
+    const { idleMs, lifetimeMs } = this.#limits;
+    const row = this.#db.sessions.find(idOf(token));
+    const nowMs = this.#nowMs();
+    if (row?.kind !== kind || row.seenMs + idleMs <= nowMs || row.madeMs + lifetimeMs <= nowMs)
+      return undefined;
+    if (nowMs - row.seenMs >= idleMs / SEEN_PART) this.#db.write(() => this.#db.sessions.seen(row.id, nowMs));
+    const { account, generation } = row;
+    return { kind, account, generation, formToken: formTokenOf(token) };
+  }
+
+  /** @returns whether a form is one of this session */
+  sentBy({ formToken }: Session, sent: string): boolean {
+    return timingSafeEqual(hash('sha256', formToken, 'buffer'), hash('sha256', sent, 'buffer'));
+  }
+
+  /** Somebody logs out. */
+  end(token: string): void {
+    this.#db.write(() => {
+      const row = this.#db.sessions.find(idOf(token));
+      if (row !== undefined && this.#db.sessions.end(row.id)) this.#note('logout', row, '');
+    });
+  }
+
+  /** Ends all of an account: its password is another one. */
+  endOf(kind: SessionKind, account: string): void {
+    this.#db.write(() => {
+      const ended = this.#db.sessions.endOf({ kind, account });
+      if (ended > 0) this.#note('sessions ended', { kind, account }, String(ended));
+    });
+  }
+
+  /** A login that was refused; each is written down alike, whoever it was for. */
+  refused(kind: SessionKind, account: string, network: string): void {
+    this.#db.write(() => this.#note('login refused', { kind, account }, network));
+  }
+
+  /** Forgets those that are over. */
+  tidy(): void {
+    const nowMs = this.#nowMs();
+    const { idleMs, lifetimeMs } = this.#limits;
+    this.#db.write(() => this.#db.sessions.prune(nowMs - idleMs, nowMs - lifetimeMs));
+  }
+
+  /** Inside a transaction. */
+  #note(event: string, { kind, account }: Pick<SessionRow, 'kind' | 'account'>, detail: string): void {
+    const isProvider = kind === 'provider';
+    const audited: AuditEvent = {
+      event,
+      registration: null,
+      // What was given as a number need not be one.
+      pid: isProvider && /^\d{1,15}$/.test(account) ? Number(account) : null,
+      by: kind,
+      detail: isProvider ? detail : `${account} ${detail}`.trim(),
+    };
+    this.#db.audit.add(audited, this.#nowMs());
+  }
+}
+
+function idOf(token: string): string {
+  return hash('sha256', token);
+}
+
+/** Another value for each session, from which the token cannot be found. */
+function formTokenOf(token: string): string {
+  return hash('sha256', `form ${token}`, 'base64url');
+}
