@@ -6,14 +6,13 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuditEvent } from '../db/rs/audit.js';
 import type { RsDatabase } from '../db/rs/database.js';
 import type { SessionKind, SessionRow } from '../db/rs/sessions.js';
-import { step } from '../lib/steps.js';
 
 const TOKEN_BYTES = 32;
 const TOKEN = /^[\w-]{43}$/;
 /** A look at a page is written down when the last one is older than this part of the idle time: reading costs no writing. */
 const SEEN_PART = 30;
 
-export interface SessionLimits {
+export interface WebSessionLimits {
   /** Ends a session that asks for nothing. */
   idleMs: number;
   /** Ends it in any case. */
@@ -22,25 +21,30 @@ export interface SessionLimits {
   perAccount: number;
 }
 
-export interface Session extends Pick<SessionRow, 'kind' | 'account' | 'generation'> {
+export interface WebSession extends Pick<SessionRow, 'kind' | 'account' | 'mark'> {
   /** What its forms have to send back. */
   formToken: string;
 }
 
-export interface Login extends Pick<SessionRow, 'kind' | 'account' | 'generation'> {
+export interface Login extends Pick<SessionRow, 'kind' | 'account' | 'mark'> {
   /** For the audit. */
   network: string;
 }
 
-export class Sessions {
+export class WebSessions {
   readonly #db: RsDatabase;
   readonly #nowMs: () => number;
-  readonly #limits: SessionLimits;
+  readonly #limits: WebSessionLimits;
 
-  constructor(db: RsDatabase, nowMs: () => number, limits: SessionLimits) {
+  constructor(db: RsDatabase, nowMs: () => number, limits: WebSessionLimits) {
     this.#db = db;
     this.#nowMs = nowMs;
     this.#limits = limits;
+  }
+
+  /** What rs.db has of a token. */
+  static idOf(token: string): string {
+    return hash('sha256', token);
   }
 
   /**
@@ -48,42 +52,41 @@ export class Sessions {
    * @param replaced token of the browser until now, which is worth nothing any more
    * @returns the token of the new session
    */
-  begin({ kind, account, generation, network }: Login, replaced?: string): string {
+  begin({ kind, account, mark, network }: Login, replaced?: string): string {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const nowMs = this.#nowMs();
     this.#db.write(() => {
       const { sessions } = this.#db;
-      if (replaced !== undefined) sessions.end(idOf(replaced));
-      sessions.add({ id: idOf(token), kind, account, generation, madeMs: nowMs, seenMs: nowMs });
+      if (replaced !== undefined) sessions.end(WebSessions.idOf(replaced));
+      sessions.add({ id: WebSessions.idOf(token), kind, account, mark, madeMs: nowMs, seenMs: nowMs });
       sessions.endOf({ kind, account }, this.#limits.perAccount);
       this.#note('login', { kind, account }, network);
     });
-    step('rs.session.committed');
     return token;
   }
 
   /** The session of a token, if it goes on. */
-  find(kind: SessionKind, token: string | undefined): Session | undefined {
+  find(kind: SessionKind, token: string | undefined): WebSession | undefined {
     if (token === undefined || !TOKEN.test(token)) return undefined;
     const { idleMs, lifetimeMs } = this.#limits;
-    const row = this.#db.sessions.find(idOf(token));
+    const row = this.#db.sessions.find(WebSessions.idOf(token));
     const nowMs = this.#nowMs();
     if (row?.kind !== kind || row.seenMs + idleMs <= nowMs || row.madeMs + lifetimeMs <= nowMs)
       return undefined;
     if (nowMs - row.seenMs >= idleMs / SEEN_PART) this.#db.write(() => this.#db.sessions.seen(row.id, nowMs));
-    const { account, generation } = row;
-    return { kind, account, generation, formToken: formTokenOf(token) };
+    const { account, mark } = row;
+    return { kind, account, mark, formToken: formTokenOf(token) };
   }
 
   /** @returns whether a form is one of this session */
-  sentBy({ formToken }: Session, sent: string): boolean {
+  sentBy({ formToken }: WebSession, sent: string): boolean {
     return timingSafeEqual(hash('sha256', formToken, 'buffer'), hash('sha256', sent, 'buffer'));
   }
 
   /** Somebody logs out. */
   end(token: string): void {
     this.#db.write(() => {
-      const row = this.#db.sessions.find(idOf(token));
+      const row = this.#db.sessions.find(WebSessions.idOf(token));
       if (row !== undefined && this.#db.sessions.end(row.id)) this.#note('logout', row, '');
     });
   }
@@ -121,10 +124,6 @@ export class Sessions {
     };
     this.#db.audit.add(audited, this.#nowMs());
   }
-}
-
-function idOf(token: string): string {
-  return hash('sha256', token);
 }
 
 /** Another value for each session, from which the token cannot be found. */

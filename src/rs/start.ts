@@ -21,7 +21,7 @@ import { operatorEndpoints } from './operator/endpoints.js';
 import { OutboxSender } from './outbox-sender.js';
 import { pagesOf } from './pages/pages.js';
 import { Registrar } from './registrar.js';
-import { Sessions } from './sessions.js';
+import { WebSessions } from './sessions.js';
 import { Transitions } from './transitions.js';
 import { UnsDoor } from './uns-door.js';
 
@@ -105,7 +105,7 @@ async function run(
   const app = new Hono<{ Bindings: NodeBindings }>({ strict: false });
   const door = new UnsDoor({ ...options.unsDoor, clock });
   const view = { door, ask: (question: RsQuestion) => sender.ask(question) };
-  const sessions = new Sessions(db, () => clock.nowMs(), options.sessions);
+  const sessions = new WebSessions(db, () => clock.nowMs(), options.sessions);
   const api = apiOf({
     view,
     registrar,

@@ -1,76 +1,24 @@
 /** Pages for applicants, as a browser without JavaScript asks for them. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { Hono } from 'hono';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import type { NodeBindings } from '../../src/rs/api.js';
-import { listenerOf } from '../../src/rs/listener.js';
-import { pagesOf } from '../../src/rs/pages/pages.js';
-import { serveWeb, type WebServer } from '../../src/web/server.js';
 import { ground } from '../web/support.js';
+import { PagesScene } from './pages-support.js';
 import { RsScene } from './support.js';
 
-const { services, limits } = ground({ after });
+const on = ground({ after });
 let scene: RsScene;
-let server: WebServer;
-let failed: unknown[] = [];
+let pages: PagesScene;
 
 async function start(...args: Parameters<typeof RsScene.start>): Promise<void> {
   scene = await RsScene.start(...args);
-  failed = [];
-  const { registrar, options, clock } = scene;
-  const pages = pagesOf({
-    registrar,
-    options,
-    clock,
-    maxBodyBytes: 1000,
-    within: over => over,
-    failed: (path, error) => void failed.push([path, error]),
-  });
-  const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route('/base', pages);
-  const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
-  server = await serveWeb(services, [endpoint], listenerOf(app, services.log), limits);
+  pages = await PagesScene.start(scene, on);
 }
 beforeEach(() => start());
 afterEach(async () => {
-  await server.close();
+  await pages.server.close();
   scene.close();
 });
-
-interface Page {
-  status: number;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  html: string;
-  location: string;
-}
-
-function ask(
-  path: string,
-  form?: Record<string, string>,
-  headers: Record<string, string> = {},
-): Promise<Page> {
-  const [endpoint] = server.endpoints;
-  assert.ok(endpoint?.kind === 'tcp');
-  const body = form === undefined ? undefined : new URLSearchParams(form).toString();
-  const type = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
-  const method = body === undefined ? 'GET' : 'POST';
-  return new Promise((resolve, reject) => {
-    const asked = request({ port: endpoint.port, method, path, headers: { ...type, ...headers } }, answer => {
-      void text(answer).then(
-        html =>
-          resolve({
-            status: answer.statusCode ?? 0,
-            headers: answer.headers,
-            html,
-            location: answer.headers.location ?? '',
-          }),
-        reject,
-      );
-    });
-    asked.on('error', reject).end(body);
-  });
-}
+const ask: PagesScene['ask'] = (...args) => pages.ask(...args);
 
 const register = (more: Record<string, string> = {}) =>
   ask('/base/register', { url: scene.site.urlOf('/docs/'), ...more });
@@ -184,7 +132,7 @@ test('pages are framed, stored and run by nobody else, and take forms of their o
 });
 
 test('in mode closed there is no form, and whose help there is stands on every page', async () => {
-  await server.close();
+  await pages.server.close();
   scene.close();
   await start({ 'rs.mode': 'closed', 'rs.contact': 'hostmaster@example.org' });
   const page = await ask('/base/register');
@@ -198,6 +146,6 @@ test('what fails inside is logged without the capability, and not shown', async 
   const { status, html } = await ask('/base/pair/0123');
   assert.equal(status, 503);
   assert.doesNotMatch(html, /database|sqlite/i);
-  assert.equal((failed[0] as [string])[0], '/base/pair/ID');
+  assert.equal((pages.failed[0] as [string])[0], '/base/pair/ID');
   scene.open();
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.js';
 import type { SettingKey } from '../../src/config/settings/index.js';
 import { RsDatabase } from '../../src/db/rs/database.js';
+import type { ShownProvider } from '../../src/db/providers/registered.js';
 import type { Registration } from '../../src/db/rs/registrations.js';
 import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { silentLog } from '../../src/lib/log.js';
@@ -90,4 +91,45 @@ export class RsScene {
     this.site.close();
     rmSync(this.dir, { recursive: true });
   }
+}
+
+/** What the Queue Manager says of a provider that has just registered. */
+export function providerRow(pid: number): ShownProvider {
+  return {
+    pid,
+    origin: 'rs',
+    generation: 1,
+    enabled: true,
+    filesmax: 10_000,
+    spacemax: 1024 ** 3,
+    fullsetsallowed: 3,
+    bandwidth: 1024 ** 2,
+    timeofday: '',
+    priority: 0,
+    parallel: 1,
+    enforce: false,
+    fusepercent: null,
+    fuseurls: null,
+    maxlen: null,
+    fetchtimeout: null,
+    useragent: null,
+    pacems: null,
+    filesused: 0,
+    spaceused: 0,
+    nurlerrs: 0,
+    nurlproc: 0,
+    lastconnseq: 0,
+    lastconnip: '',
+    fullsetwanted: null,
+    fullsetsused: 0,
+    fullsetssince: 0,
+    lastset: 0,
+    lastconntime: 0,
+    paused: 0,
+    backoffs: 0,
+    backoffuntil: 0,
+    dueat: 0,
+    roots: ['http://www.example.org/'],
+    errors: [],
+  };
 }

@@ -8,7 +8,7 @@ import { AuditStore } from './audit.js';
 import { OutboxStore } from './outbox.js';
 import { RegistrationStore } from './registrations.js';
 import { RS_SCHEMA } from './schema.js';
-import { SESSION_SCHEMA, SessionStore } from './sessions.js';
+import { SESSION_SCHEMA, WebSessionStore } from './sessions.js';
 
 /** How long another process that writes is waited for. */
 const BUSY_MS = 2000;
@@ -27,7 +27,7 @@ export class RsDatabase extends OwnDatabase {
   readonly registrations: RegistrationStore;
   readonly outbox: OutboxStore;
   readonly audit: AuditStore;
-  readonly sessions: SessionStore;
+  readonly sessions: WebSessionStore;
 
   /** @throws LccError as openOwn */
   static open(path: string): RsDatabase {
@@ -46,7 +46,7 @@ export class RsDatabase extends OwnDatabase {
     this.registrations = new RegistrationStore(db);
     this.outbox = new OutboxStore(db);
     this.audit = new AuditStore(db);
-    this.sessions = new SessionStore(db);
+    this.sessions = new WebSessionStore(db);
   }
 
   /** Copies all of it, as it is now, into a new file. @throws LccError as `write` */

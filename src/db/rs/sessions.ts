@@ -6,7 +6,7 @@ CREATE TABLE session(
   id TEXT PRIMARY KEY,                          -- sha256, hex, of the token in the cookie
   kind TEXT NOT NULL,                           -- provider, operator
   account TEXT NOT NULL,                        -- number of the provider, name of the operator
-  generation INTEGER NOT NULL,                  -- of the password
+  mark TEXT NOT NULL,                           -- of the password: its generation, or a hash
   made_ms INTEGER NOT NULL,
   seen_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -21,24 +21,24 @@ export interface SessionRow {
   kind: SessionKind;
   /** Number of a provider, name of an operator. */
   account: string;
-  /** Of the password that it began with. */
-  generation: number;
+  /** Another one for each password: the generation of a provider's, a hash for an operator's. */
+  mark: string;
   madeMs: number;
   seenMs: number;
 }
 
 type Account = Pick<SessionRow, 'kind' | 'account'>;
 
-export class SessionStore {
+export class WebSessionStore {
   readonly #statements;
 
   constructor(db: Db) {
     this.#statements = {
       add: db.prepare<SessionRow>(
-        'INSERT INTO session VALUES ($id, $kind, $account, $generation, $madeMs, $seenMs)',
+        'INSERT INTO session VALUES ($id, $kind, $account, $mark, $madeMs, $seenMs)',
       ),
       find: db.prepare<[string], SessionRow>(
-        'SELECT id, kind, account, generation, made_ms AS madeMs, seen_ms AS seenMs FROM session WHERE id = ?',
+        'SELECT id, kind, account, mark, made_ms AS madeMs, seen_ms AS seenMs FROM session WHERE id = ?',
       ),
       seen: db.prepare<[number, string]>('UPDATE session SET seen_ms = ? WHERE id = ?'),
       end: db.prepare<[string]>('DELETE FROM session WHERE id = ?'),

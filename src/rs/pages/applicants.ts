@@ -2,21 +2,27 @@
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { formatAmount } from '../../config/amounts.js';
+import type { Clock } from '../../lib/clock.js';
 import { clientAddress } from '../../web/client.js';
 import { networkOf, type NodeBindings } from '../api.js';
 import type { RsOptions } from '../options.js';
 import { RsRequestRefused } from '../refusal.js';
+import type { Registrar } from '../registrar.js';
 import { wishesOf } from '../wishes.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
-import type { PagesOptions } from './pages.js';
 import { pairBody } from './pair.js';
 import { ShownOnce } from './shown-once.js';
 
 const CHECK_WAIT_MS = 3000;
 const REFRESH_S = 3;
 
-export interface ApplicantOptions extends Pick<PagesOptions, 'registrar' | 'options' | 'clock' | 'within'> {
+export interface ApplicantOptions {
+  registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
+  options: Pick<RsOptions, 'uns' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots'>;
+  clock: Clock;
+  /** Resolves after a time, or when what is waited for is over. */
+  within: (over: Promise<void>, delayMs: number) => Promise<void>;
   base: string;
   page: PageMaker;
 }

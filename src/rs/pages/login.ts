@@ -8,13 +8,13 @@ import type { ProviderViewOptions } from '../me.js';
 import type { RsOptions } from '../options.js';
 import { loginOf } from '../provider-login.js';
 import { RsRequestRefused } from '../refusal.js';
-import type { Sessions } from '../sessions.js';
+import type { WebSessions } from '../sessions.js';
 import { fieldsOf } from './fields.js';
 import { errorSummary, fieldOf, type Markup, type PageMaker } from './layout.js';
 import { sessionGate, type SessionCookie, type SessionEnv } from './session-gate.js';
 
 export interface LoginOptions {
-  sessions: Sessions;
+  sessions: WebSessions;
   cookie: SessionCookie;
   guard: LoginGuard;
   view: ProviderViewOptions;
@@ -53,7 +53,7 @@ export function loginPages({ sessions, cookie, guard, view, options, base, page 
       const { pid, generation } = await guard.attempt(network, () =>
         loginOf(number, fields.password.trim(), address, view),
       );
-      const login = { kind: 'provider', account: String(pid), generation, network } as const;
+      const login = { kind: 'provider', account: String(pid), mark: String(generation), network } as const;
       cookie.write(c, sessions.begin(login, cookie.read(c)));
       return c.redirect(base + (OWN_PAGE.test(fields.next) ? fields.next : '/me'), 303);
     } catch (error) {

@@ -2,7 +2,7 @@
 import { Hono } from 'hono';
 import type { ProviderViewOptions } from '../me.js';
 import type { RsOptions } from '../options.js';
-import type { Sessions } from '../sessions.js';
+import type { WebSessions } from '../sessions.js';
 import type { Clock } from '../../lib/clock.js';
 import type { PageMaker } from './layout.js';
 import { toLoginFrom } from './login.js';
@@ -11,7 +11,7 @@ import { providerGate, type ProviderEnv } from './provider-gate.js';
 import { sessionGate, type SessionCookie } from './session-gate.js';
 
 export interface MeOptions {
-  sessions: Sessions;
+  sessions: WebSessions;
   cookie: SessionCookie;
   view: ProviderViewOptions;
   options: Pick<RsOptions, 'uns' | 'slots'>;

@@ -1,28 +1,22 @@
 /** The pages that everybody may open, and those of providers, put together. */
-import type { Clock } from '../../lib/clock.js';
 import { LoginGuard } from '../login-guard.js';
 import type { ProviderViewOptions } from '../me.js';
 import type { RsOptions } from '../options.js';
-import type { Registrar } from '../registrar.js';
-import type { Sessions } from '../sessions.js';
-import { applicantPages } from './applicants.js';
+import type { WebSessions } from '../sessions.js';
+import { applicantPages, type ApplicantOptions } from './applicants.js';
 import { loginPages } from './login.js';
 import { mePages } from './me.js';
 import { SessionCookie } from './session-gate.js';
 import { shellOf, type ShellOptions } from './shell.js';
 
-export interface PagesOptions extends Pick<ShellOptions, 'maxBodyBytes' | 'failed'> {
-  registrar: Pick<Registrar, 'issue' | 'find' | 'check' | 'cancel'>;
-  sessions: Sessions;
+export interface PagesOptions
+  extends
+    Pick<ShellOptions, 'maxBodyBytes' | 'failed'>,
+    Pick<ApplicantOptions, 'registrar' | 'clock' | 'within'> {
+  sessions: WebSessions;
   /** Where providers are looked up. */
   view: ProviderViewOptions;
-  options: Pick<
-    RsOptions,
-    'url' | 'uns' | 'contact' | 'mode' | 'proxies' | 'limits' | 'first' | 'slots' | 'wrongLogins'
-  >;
-  clock: Clock;
-  /** Resolves after a time, or when what is waited for is over. */
-  within: (over: Promise<void>, delayMs: number) => Promise<void>;
+  options: ApplicantOptions['options'] & Pick<RsOptions, 'url' | 'contact' | 'wrongLogins'>;
 }
 
 const OUT = [

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono';
 import type { ShownProvider } from '../../db/providers/registered.js';
 import type { ProviderViewOptions } from '../me.js';
 import { RsRequestRefused } from '../refusal.js';
-import type { Sessions } from '../sessions.js';
+import type { WebSessions } from '../sessions.js';
 import type { SessionCookie, SessionEnv } from './session-gate.js';
 
 export interface ProviderEnv extends SessionEnv {
@@ -15,13 +15,13 @@ export interface ProviderEnv extends SessionEnv {
  * @throws RsRequestRefused 503 while the Queue Manager is away
  */
 export function providerGate(
-  sessions: Sessions,
+  sessions: WebSessions,
   cookie: SessionCookie,
   ask: ProviderViewOptions['ask'],
   loginPath: string,
 ): MiddlewareHandler<ProviderEnv> {
   return async (c, next) => {
-    const { account, generation } = c.get('session');
+    const { account, mark } = c.get('session');
     const told = await ask({ op: 'show', pid: Number(account) });
     if (told === undefined)
       throw new RsRequestRefused(
@@ -33,7 +33,7 @@ export function providerGate(
       );
     const provider = told['provider'] as ShownProvider | null;
     // A password that was set meanwhile ends every session of the one before, whoever set it.
-    if (provider === null || !provider.enabled || provider.generation !== generation) {
+    if (provider === null || !provider.enabled || String(provider.generation) !== mark) {
       sessions.endOf('provider', account);
       cookie.clear(c);
       return c.redirect(loginPath, 303);

@@ -4,14 +4,14 @@ import { getCookie, setCookie } from 'hono/cookie';
 import type { SessionKind } from '../../db/rs/sessions.js';
 import type { NodeBindings } from '../api.js';
 import { RsRequestRefused } from '../refusal.js';
-import type { Session, Sessions } from '../sessions.js';
+import type { WebSession, WebSessions } from '../sessions.js';
 import { fieldsOf } from './fields.js';
 import { FORM_TOKEN } from './layout.js';
 
 /** What a handler after the gate knows. */
 export interface SessionEnv {
   Bindings: NodeBindings;
-  Variables: { session: Session };
+  Variables: { session: WebSession };
 }
 
 /** Of providers and of operators: ports of one host share cookies, so their names differ. */
@@ -58,7 +58,7 @@ export class SessionCookie {
  */
 export function sessionGate(
   kind: SessionKind,
-  sessions: Sessions,
+  sessions: WebSessions,
   cookie: SessionCookie,
   toLogin: (c: Context) => string,
 ): MiddlewareHandler<SessionEnv> {

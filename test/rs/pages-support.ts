@@ -1,0 +1,99 @@
+/** The pages over a real server, as a browser without JavaScript asks for them. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { Hono } from 'hono';
+import type { NodeBindings } from '../../src/rs/api.js';
+import { listenerOf } from '../../src/rs/listener.js';
+import type { ProviderViewOptions } from '../../src/rs/me.js';
+import { pagesOf } from '../../src/rs/pages/pages.js';
+import { RsRequestRefused } from '../../src/rs/refusal.js';
+import { WebSessions } from '../../src/rs/sessions.js';
+import { serveWeb, type WebServer } from '../../src/web/server.js';
+import type { Ground } from '../web/support.js';
+import type { RsScene } from './support.js';
+
+export interface Page {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  html: string;
+  location: string;
+  /** What is to be sent back, `name=value`; '' when none is set. */
+  cookie: string;
+}
+
+export class PagesScene {
+  readonly server: WebServer;
+  readonly failed: unknown[];
+
+  private constructor(server: WebServer, failed: unknown[]) {
+    this.server = server;
+    this.failed = failed;
+  }
+
+  static async start(
+    scene: RsScene,
+    { services, limits }: Pick<Ground, 'services' | 'limits'>,
+    view: ProviderViewOptions = NOBODY,
+  ): Promise<PagesScene> {
+    const failed: unknown[] = [];
+    const { registrar, options, clock, db } = scene;
+    const pages = pagesOf({
+      registrar,
+      sessions: new WebSessions(db, clock.nowMs, options.sessions),
+      view,
+      options,
+      clock,
+      maxBodyBytes: 2000,
+      within: over => over,
+      failed: (path, error) => void failed.push([path, error]),
+    });
+    const base = new URL(options.url).pathname.replace(/\/$/, '');
+    const app = new Hono<{ Bindings: NodeBindings }>({ strict: false }).route(base, pages);
+    const endpoint = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const;
+    return new PagesScene(
+      await serveWeb(services, [endpoint], listenerOf(app, services.log), limits),
+      failed,
+    );
+  }
+
+  ask(path: string, form?: Record<string, string>, headers: Record<string, string> = {}): Promise<Page> {
+    const [endpoint] = this.server.endpoints;
+    assert.ok(endpoint?.kind === 'tcp');
+    const body = form === undefined ? undefined : new URLSearchParams(form).toString();
+    const type = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+    const method = body === undefined ? 'GET' : 'POST';
+    const { port } = endpoint;
+    return new Promise((resolve, reject) => {
+      const asked = request({ port, method, path, headers: { ...type, ...headers } }, answer => {
+        void text(answer).then(
+          html =>
+            resolve({
+              status: answer.statusCode ?? 0,
+              headers: answer.headers,
+              html,
+              location: answer.headers.location ?? '',
+              cookie: answer.headers['set-cookie']?.[0]?.split(';')[0] ?? '',
+            }),
+          reject,
+        );
+      });
+      asked.on('error', reject).end(body);
+    });
+  }
+}
+
+/** Knows no provider. */
+export const NOBODY: ProviderViewOptions = {
+  door: {
+    look: () => {
+      throw new RsRequestRefused(401, 'login', 'number and password do not belong together', 'check both');
+    },
+  },
+  ask: () => Promise.resolve({ provider: null }),
+};
+
+/** The token in the forms of a page. */
+export function formTokenIn({ html }: Page): string {
+  return /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
+}
